@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program dialect: attributes only, what the launcher must know. They mirror runtime/artifact/Artifact.h
+// and are carried unchanged by tile and simt kernels.
+#ifndef TLC_DIALECTS_PROGRAM_PROGRAM_TD
+#define TLC_DIALECTS_PROGRAM_PROGRAM_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Program_Dialect : Dialect {
+  let name = "program";
+  let cppNamespace = "::tlc::program";
+  let summary = "What the launcher must know of a program: arguments, grids, tensor maps, target";
+  let description = [{
+    Attributes alone. Both kernel dialects carry them, so that a program can be launched whatever phase it was
+    stopped and resumed at; `compiler/codegen` turns them into the artifact.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Argument attribute of type DimensionAttr, TensorAttr or ScalarAttr.
+    static constexpr llvm::StringLiteral argumentAttrName = "program.argument";
+    /// Argument attribute of type ParameterAttr of a lowered kernel.
+    static constexpr llvm::StringLiteral parameterAttrName = "program.parameter";
+    /// Module attribute of type TargetAttr.
+    static constexpr llvm::StringLiteral targetAttrName = "program.target";
+  }];
+}
+
+class Program_Enum<string name, string summary, list<I32EnumCase> cases>
+    : I32Enum<name, summary, cases> {
+  let cppNamespace = "::tlc::program";
+}
+class Program_Attr<string name, string attrMnemonic> : AttrDef<Program_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Program_AccessEnum : Program_Enum<"Access", "how a program uses a tensor argument", [
+  I32EnumCase<"input", 0>, I32EnumCase<"output", 1>, I32EnumCase<"inout", 2>, I32EnumCase<"workspace", 3>]>;
+
+def Program_SwizzleEnum : Program_Enum<"Swizzle", "the exclusive-or pattern of a tensor map", [
+  I32EnumCase<"none", 0>, I32EnumCase<"bytes32", 1>, I32EnumCase<"bytes64", 2>, I32EnumCase<"bytes128", 3>]>;
+
+def Program_SwizzleAttr : EnumAttr<Program_Dialect, Program_SwizzleEnum, "swizzle"> {
+  let assemblyFormat = "$value";
+}
+
+def Program_ParameterKindEnum : Program_Enum<"ParameterKind", "where the value of a lowered kernel's parameter comes from", [
+  I32EnumCase<"tensor_pointer", 0>, I32EnumCase<"tensor_stride", 1>, I32EnumCase<"dimension", 2>,
+  I32EnumCase<"scalar", 3>, I32EnumCase<"tensor_map", 4>]>;
+
+def Program_TargetAttr : Program_Attr<"Target", "target"> {
+  let summary = "The architecture a module is compiled for: a row of runtime/target";
+  let parameters = (ins StringRefParameter<"name of the target">:$name);
+  let assemblyFormat = "`<` $name `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = "const ::tlc::Target &getTarget() const;";
+}
+
+def Program_HostExprAttr : Program_Attr<"HostExpr", "host_expr"> {
+  let summary = "An integer the host computes at launch, in postfix text";
+  let description = [{
+    Tokens: integers, `d0 d1 ...` (dimensions in order of the schema), `sms` (the device's multiprocessors), and the
+    operators `add sub mul ceildiv floordiv rem min max`, each of two operands.
+
+        #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">
+  }];
+  let parameters = (ins StringRefParameter<"postfix text">:$text);
+  let assemblyFormat = "`<` $text `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::tlc::HostExpr getExpr() const;
+    static HostExprAttr get(::mlir::MLIRContext *context, const ::tlc::HostExpr &expr);
+  }];
+}
+
+def Program_DimensionAttr : Program_Attr<"Dimension", "dimension"> {
+  let summary = "An argument that is a runtime extent";
+  let description = [{
+    `multiple_of` is a fact that the launcher checks. A `fixed` dimension was specialised: its value is known.
+
+        #program.dimension<"m", multiple_of = 8>
+  }];
+  let parameters = (ins StringRefParameter<"user's name">:$name,
+    DefaultValuedParameter<"int64_t", "1">:$multiple_of,
+    DefaultValuedParameter<"int64_t", "-1", "known value, or -1">:$fixed);
+  let assemblyFormat = "`<` $name (`,` struct($multiple_of, $fixed)^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
+  let summary = "An argument that is a global tensor";
+  let description = [{
+    `dims` gives, for each axis, the number of the kernel argument that is this dimension, and -1 for an axis of
+    fixed extent. `alignment` is a fact in bytes about the base address and every outer stride (the innermost stride
+    is 1). A `workspace` is contiguous memory of the caller; `zero_fill` asks for a tensor to be cleared before the
+    program's first launch.
+
+        #program.tensor<"A", input, dims[0, 2], alignment = 16>
+  }];
+  let parameters = (ins StringRefParameter<"user's name">:$name,
+    EnumParameter<Program_AccessEnum>:$access,
+    ArrayRefParameter<"int64_t", "argument number of each axis's dimension, or -1">:$dims,
+    DefaultValuedParameter<"int64_t", "1">:$alignment,
+    DefaultValuedParameter<"bool", "false">:$zero_fill);
+  let assemblyFormat = "`<` $name `,` $access `,` `dims` `[` $dims `]` (`,` struct($alignment, $zero_fill)^)? `>`";
+}
+
+def Program_ScalarAttr : Program_Attr<"Scalar", "scalar"> {
+  let summary = "An argument that is a number";
+  let parameters = (ins StringRefParameter<"user's name">:$name);
+  let assemblyFormat = "`<` $name `>`";
+}
+
+def Program_TensorMapAttr : Program_Attr<"TensorMap", "tensor_map"> {
+  let summary = "How the launcher builds a TMA tensor map";
+  let description = "`tensor` counts the tensors of the schema. The box is outermost axis first, in elements.";
+  let parameters = (ins "int64_t":$tensor, ArrayRefParameter<"int64_t">:$box, EnumParameter<Program_SwizzleEnum>:$swizzle);
+  let assemblyFormat = "`<` $tensor `,` `box` `[` $box `]` `,` $swizzle `>`";
+}
+
+def Program_ParameterAttr : Program_Attr<"Parameter", "parameter"> {
+  let summary = "What a parameter of a lowered kernel is";
+  let description = "`index` counts the tensors, dimensions or scalars of the schema, or the kernel's tensor maps.";
+  let parameters = (ins EnumParameter<Program_ParameterKindEnum>:$kind, "int64_t":$index, DefaultValuedParameter<"int64_t", "0">:$axis);
+  let assemblyFormat = "`<` $kind `,` $index (`,` `axis` `=` $axis^)? `>`";
+}
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels, register budgets, barriers among threads.
+#ifndef TLC_DIALECTS_SIMT_OPSCONTROL_TD
+#define TLC_DIALECTS_SIMT_OPSCONTROL_TD
+
+include "dialects/simt/Dialect.td"
+
+def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "The program of one thread, and how to launch it";
+  let description = [{
+    Every argument carries `program.parameter`; a tensor map is a `!llvm.ptr` to the parameter itself. `schema` is
+    the program's argument list, `grid` the number of blocks (missing axes are 1).
+
+    Constraints
+    - kernel_c1: every argument has a `program.parameter` of the kind its type asks for: pointers `!llvm.ptr<1>`,
+      strides i64, dimensions i32, tensor maps `!llvm.ptr`.
+    - kernel_c2: `threads` is a multiple of the warp size within the target's limit; `shared_bytes` fits the target.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+    I64Attr:$threads, DefaultValuedAttr<I64Attr, "1">:$cluster, I64Attr:$shared_bytes,
+    ArrayAttr:$schema, ArrayAttr:$grid, ArrayAttr:$tensor_maps,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Simt_ReturnOp : Simt_Op<"return", [Terminator, ParentOneOf<["KernelOp"]>, Pure]> {
+  let summary = "End of the thread";
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_SharedBaseOp : Simt_Op<"shared_base", [Pure]> {
+  let summary = "Start of the block's dynamic shared memory, aligned to 1024 bytes";
+  let results = (outs Simt_SharedPtr:$base);
+  let assemblyFormat = "attr-dict `:` type($base)";
+}
+
+def Simt_WarpIndexOp : Simt_Op<"warp_index", [Pure]> {
+  let summary = "Number of this thread's warp in the block, known to be the same for all its lanes";
+  let description = "Read from lane 0 by a shuffle, so that branches on it are uniform to the machine compiler.";
+  let results = (outs I32:$index);
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_ElectOp : Simt_EffectOp<"elect"> {
+  let summary = "True in one thread of the warp";
+  let results = (outs I1:$elected);
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_SetRegistersOp : Simt_EffectOp<"set_registers"> {
+  let summary = "setmaxnreg: this warpgroup's registers per thread from here on";
+  let description = [{
+    `increase` waits until the registers are there. All warps of a warpgroup execute it.
+
+    Constraints
+    - set_registers_c1: `count` is a multiple of 8 from 24 to 256.
+  }];
+  let arguments = (ins I64Attr:$count, UnitAttr:$increase);
+  let assemblyFormat = "$count (`increase` $increase^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Simt_SyncOp : Simt_EffectOp<"sync"> {
+  let summary = "bar.sync: `threads` threads of the block meet at barrier `id`";
+  let description = "With `arrive` (bar.arrive) the executing threads do not wait. Without `threads`, the whole block.";
+  let arguments = (ins I32:$id, OptionalAttr<I64Attr>:$threads, UnitAttr:$arrive);
+  let assemblyFormat = "$id (`threads` $threads^)? (`arrive` $arrive^)? attr-dict";
+}
+
+def Simt_ClusterSyncOp : Simt_EffectOp<"cluster_sync"> {
+  let summary = "All threads of the cluster meet (arrive relaxed and wait)";
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_ClusterRankOp : Simt_Op<"cluster_rank", [Pure]> {
+  let summary = "Number of this block in its cluster";
+  let results = (outs I32:$rank);
+  let assemblyFormat = "attr-dict";
+}
+
+#endif

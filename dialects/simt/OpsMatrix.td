@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// wgmma, mma.sync and their operands' way between shared memory and registers.
+#ifndef TLC_DIALECTS_SIMT_OPSMATRIX_TD
+#define TLC_DIALECTS_SIMT_OPSMATRIX_TD
+
+include "dialects/simt/Dialect.td"
+include "dialects/program/Program.td"
+
+def Simt_MatrixDescriptorOp : Simt_Op<"matrix_descriptor", [Pure]> {
+  let summary = "wgmma descriptor of a tile in shared memory";
+  let description = [{
+    `leading` and `stride` are the byte offsets of PTX ISA "matrix descriptor", `swizzle` the buffer's. Stepping along the
+    tile adds (bytes / 16) to the value.
+  }];
+  let arguments = (ins Simt_SharedPtr:$address, I64Attr:$leading, I64Attr:$stride, Program_SwizzleAttr:$swizzle);
+  let results = (outs I64:$descriptor);
+  let assemblyFormat = "$address `leading` `(` $leading `)` `stride` `(` $stride `)` `swizzle` `(` $swizzle `)` attr-dict";
+}
+
+def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [AllTypesMatch<["acc", "result"]>]> {
+  let summary = "wgmma.mma_async: a warpgroup starts acc + a * b of one m64nNk16 step";
+  let description = [{
+    `acc` is the thread's N/2 registers. `a` is a descriptor or four registers of packed pairs. With
+    `zero` the accumulator's old value is ignored (a predicate: true means start from zero).
+
+    Constraints
+    - wgmma_c1: `n` is a multiple of 8 from 8 to 256; `acc` has n / 2 elements of f32.
+    - wgmma_c2: `element` is f16 or bf16; `a` is i64 or vector<4xi32>; `transpose_a` needs a descriptor.
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$acc, AnyTypeOf<[I64, VectorOfLengthAndType<[4], [I32]>]>:$a, I64:$b, Optional<I1>:$zero,
+    I64Attr:$n, TypeAttr:$element, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = "$acc `,` $a `,` $b (`zero` $zero^)? attr-dict `:` type($acc) `,` type($a)";
+  let hasVerifier = 1;
+}
+
+def Simt_WgmmaFenceOp : Simt_EffectOp<"wgmma_fence"> {
+  let summary = "Orders register writes before the wgmmas that follow; right before each batch, in the same basic block";
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_WgmmaCommitOp : Simt_EffectOp<"wgmma_commit"> {
+  let summary = "Closes this warpgroup's group of started wgmmas";
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_WgmmaWaitOp : Simt_EffectOp<"wgmma_wait", [AllTypesMatch<["values", "results"]>]> {
+  let summary = "Waits until at most `pending` wgmma groups are in flight; the values pass through";
+  let description = "Passing the accumulators through keeps their readers behind the wait.";
+  let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$values, I64Attr:$pending);
+  let results = (outs Variadic<AnyVectorOfNonZeroRank>:$results);
+  let assemblyFormat = "$pending ($values^ `:` type($values))? attr-dict";
+}
+
+def Simt_MmaSyncOp : Simt_Op<"mma_sync", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "mma.sync.m16n8k16: a warp adds one product of 16-bit floats to four f32 registers";
+  let arguments = (ins VectorOfLengthAndType<[4], [F32]>:$acc, VectorOfLengthAndType<[4], [I32]>:$a,
+    VectorOfLengthAndType<[2], [I32]>:$b, TypeAttr:$element);
+  let results = (outs VectorOfLengthAndType<[4], [F32]>:$result);
+  let assemblyFormat = "$acc `,` $a `,` $b attr-dict `:` type($acc) `,` type($a) `,` type($b)";
+}
+
+def Simt_LdMatrixOp : Simt_EffectOp<"ldmatrix"> {
+  let summary = "A warp loads `count` 8x8 matrices of 16-bit elements, one register each";
+  let arguments = (ins Simt_SharedPtr:$address, UnitAttr:$transpose);
+  let results = (outs VectorOfLengthAndType<[1, 2, 4], [I32]>:$result);
+  let assemblyFormat = "$address (`transpose` $transpose^)? attr-dict `:` type($result)";
+}
+
+def Simt_StMatrixOp : Simt_EffectOp<"stmatrix"> {
+  let summary = "A warp stores 8x8 matrices of 16-bit elements, one register each";
+  let arguments = (ins VectorOfLengthAndType<[1, 2, 4], [I32]>:$values, Simt_SharedPtr:$address, UnitAttr:$transpose);
+  let assemblyFormat = "$values `,` $address (`transpose` $transpose^)? attr-dict `:` type($values)";
+}
+
+#endif

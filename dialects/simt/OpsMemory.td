@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ordinary loads and stores, guarded by a predicate.
+#ifndef TLC_DIALECTS_SIMT_OPSMEMORY_TD
+#define TLC_DIALECTS_SIMT_OPSMEMORY_TD
+
+include "dialects/simt/Dialect.td"
+
+def Simt_Value : AnyTypeOf<[AnyFloat, AnySignlessInteger, AnyVectorOfNonZeroRank]>;
+
+def Simt_LoadOp : Simt_EffectOp<"load"> {
+  let summary = "Loads a number or a vector of consecutive ones, or gives zeros where the predicate is false";
+  let description = "The address must be aligned to the whole value's size. Nothing is read where the predicate is false.";
+  let arguments = (ins Simt_AnyMemoryPtr:$address, Optional<I1>:$predicate);
+  let results = (outs Simt_Value:$value);
+  let assemblyFormat = "$address (`if` $predicate^)? attr-dict `:` type($address) `->` type($value)";
+}
+
+def Simt_StoreOp : Simt_EffectOp<"store"> {
+  let summary = "Stores a number or a vector of consecutive ones where the predicate is true";
+  let description = "The address must be aligned to the whole value's size.";
+  let arguments = (ins Simt_Value:$value, Simt_AnyMemoryPtr:$address, Optional<I1>:$predicate);
+  let assemblyFormat = "$value `,` $address (`if` $predicate^)? attr-dict `:` type($value) `,` type($address)";
+}
+
+def Simt_AtomicAddOp : Simt_EffectOp<"atomic_add"> {
+  let summary = "red.relaxed.gpu.global.add where the predicate is true";
+  let arguments = (ins AnyTypeOf<[F32, F64, I32, I64]>:$value, Simt_GlobalPtr:$address, Optional<I1>:$predicate);
+  let assemblyFormat = "$value `,` $address (`if` $predicate^)? attr-dict `:` type($value)";
+}
+
+def Simt_ShuffleXorOp : Simt_Op<"shuffle_xor", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "The value of the lane whose number differs in the bits of `mask`; all lanes of the warp take part";
+  let arguments = (ins Simt_Value:$value, I64Attr:$mask);
+  let results = (outs Simt_Value:$result);
+  let assemblyFormat = "$value `mask` `(` $mask `)` attr-dict `:` type($value)";
+}
+
+#endif

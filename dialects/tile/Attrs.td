@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TLC_DIALECTS_TILE_ATTRS_TD
+#define TLC_DIALECTS_TILE_ATTRS_TD
+
+include "dialects/tile/Dialect.td"
+
+class Tile_Enum<string name, string summary, list<I32EnumCase> cases>
+    : I32Enum<name, summary, cases> {
+  let cppNamespace = "::tlc::tile";
+}
+class Tile_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Tile_Dialect, info, mnemonic> {
+  let assemblyFormat = "$value";
+}
+
+def Tile_ReduceKindEnum : Tile_Enum<"ReduceKind", "the operation of a reduction", [
+  I32EnumCase<"sum", 0>, I32EnumCase<"max", 1>, I32EnumCase<"min", 2>]>;
+def Tile_ReduceKind : Tile_EnumAttr<Tile_ReduceKindEnum, "reduce_kind">;
+
+def Tile_WarpPolicyEnum : Tile_Enum<"WarpPolicy", "how the warps of a gemm share its tile", [
+  I32EnumCase<"square", 0>, I32EnumCase<"full_row", 1>, I32EnumCase<"full_col", 2>]>;
+def Tile_WarpPolicy : Tile_EnumAttr<Tile_WarpPolicyEnum, "warp_policy"> {
+  let description = [{
+    `full_row`: all warps along M, so that a row belongs to one warp (what row-wise
+    softmax wants). `full_col`: all along N. `square`: as square as the instruction allows.
+  }];
+}
+
+def Tile_MatrixAtomEnum : Tile_Enum<"MatrixAtom", "the instruction a gemm is made of", [
+  I32EnumCase<"mma_sync", 0>, I32EnumCase<"wgmma", 1>, I32EnumCase<"fma", 2>]>;
+def Tile_MatrixAtom : Tile_EnumAttr<Tile_MatrixAtomEnum, "matrix_atom"> {
+  let description = "`fma` multiplies element by element: always possible, for tiles that no matrix instruction fits.";
+}
+
+def Tile_CopyAtomEnum : Tile_Enum<"CopyAtom", "the instruction a copy is made of", [
+  I32EnumCase<"simt", 0>, I32EnumCase<"tma", 1>]>;
+def Tile_CopyAtom : Tile_EnumAttr<Tile_CopyAtomEnum, "copy_atom"> {
+  let description = "`simt`: ordinary loads and stores, vectors where alignment allows. `tma`: the tensor memory accelerator.";
+}
+
+def Tile_RequirementEnum : Tile_Enum<"Requirement", "what the author insists on", [
+  I32EnumCase<"tma", 0>, I32EnumCase<"wgmma", 1>, I32EnumCase<"warp_specialized", 2>]>;
+def Tile_Requirement : Tile_EnumAttr<Tile_RequirementEnum, "requirement">;
+
+class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Tile_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
+  let summary = "How a fragment is spread over registers, lanes and warps";
+  let description = [{
+    Wraps `tlc::FragmentLayout` (dialects/layout/Layout.h explains the algebra).
+    The encoding of a fragment's tensor type; written as the layout's text form.
+
+        tensor<64x16xf32, #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">>
+  }];
+  let parameters = (ins StringRefParameter<"text form of the layout">:$text);
+  let assemblyFormat = "`<` $text `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The layout this attribute stands for.
+    ::tlc::FragmentLayout getLayout() const;
+    static LayoutAttr get(::mlir::MLIRContext *context, const ::tlc::FragmentLayout &layout);
+  }];
+}
+
+def Tile_SharedLayoutAttr : Tile_Attr<"SharedLayout", "shared_layout"> {
+  let summary = "How a tile lies in shared memory";
+  let description = [{
+    Wraps `tlc::SharedLayout` (dialects/layout/SharedLayout.h): order, panels, swizzle, padding,
+    written as its text form. Of a buffer with slots it describes one slot.
+  }];
+  let parameters = (ins StringRefParameter<"text form of the layout">:$text);
+  let assemblyFormat = "`<` $text `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::tlc::SharedLayout getLayout() const;
+    static SharedLayoutAttr get(::mlir::MLIRContext *context, const ::tlc::SharedLayout &layout);
+  }];
+}
+
+def Tile_PipelineAttr : Tile_Attr<"Pipeline", "pipeline"> {
+  let summary = "Asks for the iterations of a loop to overlap";
+  let description = "`stages` iterations' copies are in flight at once: the depth of the rings made for its buffers.";
+  let parameters = (ins "int64_t":$stages);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_StageAttr : Tile_Attr<"Stage", "stage"> {
+  let summary = "Place of an operation in a scheduled loop";
+  let description = [{
+    In the rewritten loop, iteration i executes the operations of stage s for the original iteration i - s,
+    in ascending `order`.
+  }];
+  let parameters = (ins "int64_t":$stage, "int64_t":$order);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+#endif

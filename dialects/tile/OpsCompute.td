@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products, reductions, shape changes of fragments.
+#ifndef TLC_DIALECTS_TILE_OPSCOMPUTE_TD
+#define TLC_DIALECTS_TILE_OPSCOMPUTE_TD
+
+include "dialects/tile/Types.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+class Tile_GemmBase<string mnemonic> : Tile_Op<mnemonic, [AllTypesMatch<["acc", "result"]>]> {
+  let arguments = (ins
+    Arg<Tile_SharedOrFragment, "left factor, M x K, shared or in registers", [MemRead]>:$a,
+    Arg<Tile_SharedType, "right factor, K x N, always shared", [MemRead]>:$b,
+    Arg<Tile_AnyFragment, "accumulator, M x N; not modified">:$acc,
+    DefaultValuedAttr<Tile_WarpPolicy, "WarpPolicy::full_row">:$policy,
+    OptionalAttr<Tile_MatrixAtom>:$atom);
+  let results = (outs Res<Tile_AnyFragment, "acc + a * b">:$result);
+  let assemblyFormat = "$a `,` $b `,` $acc (`policy` $policy^)? (`atom` $atom^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)";
+  let hasVerifier = 1;
+}
+
+def Tile_GemmOp : Tile_GemmBase<"gemm"> {
+  let summary = "Adds the product of two tiles to an accumulator fragment";
+  let description = [{
+    Returns `acc + a * b`. Reads of `a` and `b` are complete when it is done.
+
+    Constraints
+    - gemm_c1: `a` is M x K, `b` is K x N, `acc` is M x N.
+    - gemm_c2: `a` and `b` have the same element type, f16 or bf16; `acc` is f32.
+  }];
+}
+
+def Tile_GemmAsyncOp : Tile_GemmBase<"gemm_async"> {
+  let summary = "Starts adding the product of two tiles to an accumulator";
+  let description = [{
+    As `tile.gemm`, but the products are in flight: the result may be used only by another `gemm_async` as its
+    accumulator, carried by a loop, or waited for with `tile.gemm_wait`; until then `a` and `b` must not change.
+    Groups complete in the order of issue. Needs the wgmma atom.
+  }];
+}
+
+def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [AllTypesMatch<["acc", "result"]>]> {
+  let summary = "Waits until at most `pending` started gemms of this role are in flight";
+  let description = "With `pending = 0` the result may be read. The waited gemms' reads of shared memory are complete.";
+  let arguments = (ins Tile_AnyFragment:$acc, DefaultValuedAttr<I64Attr, "0">:$pending);
+  let results = (outs Tile_AnyFragment:$result);
+  let assemblyFormat = "$acc `pending` `(` $pending `)` attr-dict `:` type($acc)";
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "Combines a fragment along one axis, which stays with extent 1";
+  let description = [{
+    `max` and `min` propagate no NaN: a NaN operand loses against a number (IEEE maximumNumber).
+
+    Constraints
+    - reduce_c1: `axis` is an axis of the source; the result has extent 1 there and the same element type.
+  }];
+  let arguments = (ins Tile_AnyFragment:$source, I64Attr:$axis, Tile_ReduceKind:$kind);
+  let results = (outs Tile_AnyFragment:$result);
+  let assemblyFormat = "$kind $source `axis` `(` $axis `)` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "Repeats a fragment along its axes of extent 1";
+  let description = [{
+    Constraints
+    - broadcast_c1: same rank and element type; an extent differs only where the source's is 1.
+  }];
+  let arguments = (ins Tile_AnyFragment:$source);
+  let results = (outs Tile_AnyFragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
+  let summary = "A fragment with one number everywhere";
+  let arguments = (ins AnyTypeOf<[AnyFloat, AnySignlessInteger, Index]>:$value);
+  let results = (outs Tile_AnyFragment:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_CoordinatesOp : Tile_Op<"coordinates", [Pure]> {
+  let summary = "Each element's own position along an axis";
+  let description = [{
+    Constraints
+    - coordinates_c1: `axis` is an axis of the result, whose element type is `index`.
+  }];
+  let arguments = (ins I64Attr:$axis);
+  let results = (outs Tile_AnyFragment:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "The same tile, spread differently over the threads";
+  let description = [{
+    Through registers, shuffles or `scratch` shared memory, whichever the two layouts need.
+
+    Constraints
+    - convert_layout_c1: both sides have the same shape and element type, and a layout.
+  }];
+  let arguments = (ins Tile_AnyFragment:$source, Optional<Tile_SharedType>:$scratch);
+  let results = (outs Tile_AnyFragment:$result);
+  let assemblyFormat = "$source (`scratch` $scratch^ `:` qualified(type($scratch)))? attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels, roles, grids, tile loops, variables.
+#ifndef TLC_DIALECTS_TILE_OPSCONTROL_TD
+#define TLC_DIALECTS_TILE_OPSCONTROL_TD
+
+include "dialects/tile/Types.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, SingleBlock, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "The program of one thread block";
+  let description = [{
+    All kernels of a module have the same arguments: they are one program, launched in the order of the
+    module. Every argument carries `program.argument`: an `index` a `#program.dimension`, a `!tile.global` a
+    `#program.tensor`, anything else a `#program.scalar`. `warps` is the number of warps that execute what is
+    outside roles; with roles it is their sum. `cluster` blocks with consecutive numbers share one cluster.
+
+    Constraints
+    - kernel_c1: every argument has a `program.argument` attribute of the kind its type asks for.
+    - kernel_c2: a tensor's `dims` has one entry per axis; entries of `?` axes name `index` arguments, others are -1.
+    - kernel_c3: `warps` is 0 (not chosen yet) or within the target's threads per block.
+
+        tile.kernel @scale(%m: index {program.argument = #program.dimension<"m">},
+            %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1]>}) attributes {warps = 4 : i64} {
+          tile.return
+        }
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+    DefaultValuedAttr<I64Attr, "0">:$warps, DefaultValuedAttr<I64Attr, "1">:$cluster,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// The `program.argument` attribute of argument `index`.
+    ::mlir::Attribute getArgument(unsigned index);
+    /// The user's name of argument `index`.
+    ::llvm::StringRef getArgumentName(unsigned index);
+  }];
+}
+
+def Tile_ReturnOp : Tile_Op<"return", [Terminator, HasParent<"KernelOp">, Pure]> {
+  let summary = "End of a kernel";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_GridOp : Tile_Op<"grid", [Pure]> {
+  let summary = "Sets the number of blocks and gives this block's position";
+  let description = [{
+    The operands are evaluated on the host at launch: they may depend only on the kernel's dimensions, constants and
+    `tile.multiprocessors` through integer arithmetic. At most one per kernel; without it there is one block.
+
+    Constraints
+    - grid_c1: one to three axes, as many results as operands.
+  }];
+  let arguments = (ins Variadic<Index>:$extents);
+  let results = (outs Variadic<Index>:$position);
+  let assemblyFormat = "$extents attr-dict `:` type($position)";
+  let hasVerifier = 1;
+}
+
+def Tile_MultiprocessorsOp : Tile_Op<"multiprocessors", [Pure]> {
+  let summary = "Number of multiprocessors of the device, known to the host only";
+  let results = (outs Index:$count);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator]> {
+  let summary = "Runs the body for every tile, as many blocks as the device holds at once";
+  let description = [{
+    Blocks take tiles in turn. Consecutive tiles walk down `group` rows (first axis) before they move to the next
+    column (second axis), so that concurrent blocks share rows and columns in L2; a third axis is outermost.
+    One per kernel, at its top level. `tile-expand-tile-loops` rewrites it into `tile.grid` and `scf.for`.
+
+    Constraints
+    - persistent_c1: one to three axes, one block argument of type `index` each.
+    - persistent_c2: `group` is at least 1.
+  }];
+  let arguments = (ins Variadic<Index>:$extents, DefaultValuedAttr<I64Attr, "8">:$group);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Tile_RolesOp : Tile_Op<"roles", [SingleBlock, NoTerminator]> {
+  let summary = "The block's warps part: each role runs its own program";
+  let description = [{
+    Contains only `tile.role` operations. Warps are dealt out in order: the first role has warps 0..n-1.
+    Values defined before are visible in every role. All warps of the kernel meet again at the end.
+
+    Constraints
+    - roles_c1: at least one role, with different names, and nothing else inside.
+    - roles_c2: the sum of the roles' warps is the kernel's `warps`.
+    - roles_c3: where one role sets `registers` all do, each role is whole warpgroups, and the sum of
+      128 * registers over the warpgroups fits the registers the launch gets (or setmaxnreg hangs).
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Tile_RoleOp : Tile_Op<"role", [SingleBlock, NoTerminator, HasParent<"RolesOp">]> {
+  let summary = "The program of some of the block's warps";
+  let description = [{
+    `registers` is the budget per thread, set by `setmaxnreg` on entry.
+
+    Constraints
+    - role_c1: `warps` is at least 1.
+    - role_c2: `registers` is a multiple of 8 within the target's limits.
+
+        tile.role "load" warps(4) registers(40) { ... }
+  }];
+  let arguments = (ins StrAttr:$name, I64Attr:$warps, OptionalAttr<I64Attr>:$registers);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$name `warps` `(` $warps `)` (`registers` `(` $registers^ `)`)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+class Tile_ValueOfVariable<string value> : TypesMatchWith<"value and variable have the same type", "variable", value,
+    "::llvm::cast<VariableType>($_self).getValueType()">;
+
+def Tile_VariableOp : Tile_Op<"variable", [Tile_ValueOfVariable<"init">]> {
+  let summary = "Declares a variable of the traced program";
+  let description = "Removed by `tile-promote-variables`, which turns reads and writes into values carried by loops and branches.";
+  let arguments = (ins AnyType:$init, OptionalAttr<StrAttr>:$name);
+  let results = (outs Res<Tile_VariableType, "", [MemAlloc]>:$variable);
+  let assemblyFormat = "$init ($name^)? attr-dict `:` qualified(type($variable))";
+}
+
+def Tile_ReadOp : Tile_Op<"read", [Tile_ValueOfVariable<"value">]> {
+  let summary = "The value a variable has now";
+  let arguments = (ins Arg<Tile_VariableType, "", [MemRead]>:$variable);
+  let results = (outs AnyType:$value);
+  let assemblyFormat = "$variable attr-dict `:` qualified(type($variable))";
+}
+
+def Tile_WriteOp : Tile_Op<"write", [Tile_ValueOfVariable<"value">]> {
+  let summary = "Assigns to a variable";
+  let arguments = (ins AnyType:$value, Arg<Tile_VariableType, "", [MemWrite]>:$variable);
+  let assemblyFormat = "$value `,` $variable attr-dict `:` qualified(type($variable))";
+}
+
+def Tile_RequireOp : Tile_Op<"require", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Turns a remark about a missed instruction into an error";
+  let description = "For the whole kernel: `tma` for its global to shared copies, `wgmma` for its gemms, `warp_specialized` for its pipelined loops.";
+  let arguments = (ins Tile_Requirement:$what);
+  let assemblyFormat = "$what attr-dict";
+}
+
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers, views, copies.
+#ifndef TLC_DIALECTS_TILE_OPSMEMORY_TD
+#define TLC_DIALECTS_TILE_OPSMEMORY_TD
+
+include "dialects/tile/Types.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+def Tile_AllocSharedOp : Tile_Op<"alloc_shared"> {
+  let summary = "A buffer in the block's shared memory";
+  let description = [{
+    Lives as long as the kernel. `offset` is its byte offset, set by `tile-plan-shared-memory`.
+
+    Constraints
+    - alloc_shared_c1: the type is not a transposed view.
+
+        %q = tile.alloc_shared "q" : !tile.shared<128x64xbf16>
+        %k = tile.alloc_shared "k" at 16384 : !tile.shared<4x128x64xbf16, #tile.shared_layout<"...">>
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<Tile_SharedType, "the buffer", [MemAlloc]>:$buffer);
+  let assemblyFormat = "$name (`at` $offset^)? attr-dict `:` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Tile_SlotOp : Tile_Op<"slot", [Pure]> {
+  let summary = "The tile of a buffer that a cursor stands at";
+  let description = [{
+    Constraints
+    - slot_c1: the buffer's leading extent is the cursor's number of slots; the result drops that axis.
+  }];
+  let arguments = (ins Tile_SharedType:$buffer, Tile_CursorType:$cursor);
+  let results = (outs Tile_SharedType:$tile);
+  let assemblyFormat = "$buffer `[` $cursor `]` attr-dict `:` qualified(type($buffer)) `,` qualified(type($cursor)) `->` qualified(type($tile))";
+  let hasVerifier = 1;
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+  let summary = "A view of a shared tile with its last two axes exchanged";
+  let description = [{
+    Constraints
+    - transpose_c1: the result has the last two extents exchanged, the same element type and layout, and the other `transposed` mark.
+  }];
+  let arguments = (ins Tile_SharedType:$source);
+  let results = (outs Tile_SharedType:$view);
+  let assemblyFormat = "$source attr-dict `:` qualified(type($source)) `->` qualified(type($view))";
+  let hasVerifier = 1;
+}
+
+def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
+  let summary = "A guarded box of a global tensor";
+  let description = [{
+    `origin` is the box's first element, per axis, in elements; it may lie outside the tensor. Elements outside
+    read as `fill` (0 without it) and are not written. `unchecked` says why the box is known to be inside.
+
+    Constraints
+    - slice_c1: one origin per axis, and the slice has the tensor's rank and element type.
+    - slice_c2: `fill` has the element type.
+
+        %t = tile.slice %A[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  }];
+  let arguments = (ins Tile_GlobalType:$tensor, Variadic<Index>:$origin, Optional<AnyType>:$fill, OptionalAttr<StrAttr>:$unchecked);
+  let results = (outs Tile_SliceType:$slice);
+  let assemblyFormat = "$tensor `[` $origin `]` (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
+  let hasVerifier = 1;
+}
+
+def Tile_CopyOp : Tile_Op<"copy"> {
+  let summary = "Copies a tile: global to shared, shared to global, shared to shared";
+  let description = [{
+    Synchronous: when it is done all executing threads see the result. Inside a loop marked `tile.pipeline` the
+    compiler may make it asynchronous, with the same meaning.
+
+    Constraints
+    - copy_c1: source and destination have the same extents, once extents of 1 are dropped, and the same element type.
+    - copy_c2: not global to global.
+  }];
+  let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source,
+    Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination, OptionalAttr<Tile_CopyAtom>:$atom);
+  let assemblyFormat = "$source `,` $destination (`atom` $atom^)? attr-dict `:` qualified(type($source)) `,` qualified(type($destination))";
+  let hasVerifier = 1;
+}
+
+def Tile_CopyAsyncOp : Tile_Op<"copy_async", [
+    TypesMatchWith<"cursor and ring have the same number of slots", "ring", "cursor",
+      "CursorType::get($_self.getContext(), ::llvm::cast<RingType>($_self).getSlots())">]> {
+  let summary = "Starts a TMA load of a slice into shared memory";
+  let description = [{
+    One thread of the role issues it. The bytes count towards the ring's `full` barrier at the cursor (see
+    `tile.expect`); the data may be read after `tile.await`. With `multicast` every block of the cluster
+    loads its share of the tile's rows and all of them receive all of it.
+
+    Constraints
+    - copy_async_c1: as copy_c1.
+  }];
+  let arguments = (ins Arg<Tile_SliceType, "what is read", [MemRead]>:$source,
+    Arg<Tile_SharedType, "what is written", [MemWrite]>:$destination,
+    Tile_RingType:$ring, Tile_CursorType:$cursor, UnitAttr:$multicast);
+  let assemblyFormat = "$source `,` $destination `,` $ring `[` $cursor `]` (`multicast` $multicast^)? attr-dict `:` qualified(type($source)) `,` qualified(type($destination)) `,` qualified(type($ring))";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load"> {
+  let summary = "Reads a slice or a shared tile into a fragment";
+  let description = [{
+    Constraints
+    - load_c1: source and result have the same extents, once extents of 1 are dropped, and the same element type.
+  }];
+  let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source);
+  let results = (outs Tile_AnyFragment:$value);
+  let assemblyFormat = "$source attr-dict `:` qualified(type($source)) `->` type($value)";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store"> {
+  let summary = "Writes a fragment to a slice or a shared tile";
+  let description = [{
+    With `atom tma` the fragment goes through `staging` (shared memory of the executing warpgroups, two panels of 64 rows
+    each per warpgroup) and the TMA writes it; the write is complete at the end of the kernel, and `staging` may be
+    used again by the next such store.
+
+    Constraints
+    - store_c1: as load_c1.
+    - store_c2: `staging` is there if and only if the atom is `tma`.
+  }];
+  let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination,
+    Optional<Tile_SharedType>:$staging, OptionalAttr<Tile_CopyAtom>:$atom);
+  let assemblyFormat = "$value `,` $destination (`staging` $staging^ `:` qualified(type($staging)))? (`atom` $atom^)? attr-dict `:` type($value) `,` qualified(type($destination))";
+  let hasVerifier = 1;
+}
+
+def Tile_AtomicAddOp : Tile_Op<"atomic_add"> {
+  let summary = "Adds a fragment or a number to a global slice, element by element, atomically";
+  let description = [{
+    Relaxed, device scope. A replicated fragment is added once. Order is not fixed: results may differ in the last bits.
+
+    Constraints
+    - atomic_add_c1: as load_c1; a scalar needs a slice of one element.
+    - atomic_add_c2: the element type is f32, f64, i32 or i64 (16-bit floats lose what the sum needs).
+  }];
+  let arguments = (ins Tile_FragmentOrScalar:$value, Arg<Tile_SliceType, "what is added to", [MemRead, MemWrite]>:$destination);
+  let assemblyFormat = "$value `,` $destination attr-dict `:` type($value) `,` qualified(type($destination))";
+  let hasVerifier = 1;
+}
+
+#endif

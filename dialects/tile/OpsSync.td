@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rings and cursors, barriers, fences.
+#ifndef TLC_DIALECTS_TILE_OPSSYNC_TD
+#define TLC_DIALECTS_TILE_OPSSYNC_TD
+
+include "dialects/tile/Types.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+/// A cursor belongs to a ring of as many slots.
+def Tile_CursorOfRing : TypesMatchWith<"cursor and ring have the same number of slots", "ring", "cursor",
+    "CursorType::get($_self.getContext(), ::llvm::cast<RingType>($_self).getSlots())">;
+
+class Tile_RingOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>, Tile_CursorOfRing]> {
+  let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor);
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
+}
+
+def Tile_AllocRingOp : Tile_Op<"alloc_ring"> {
+  let summary = "The barriers of a ring, initialised at kernel entry";
+  let description = [{
+    A slot is full after `producers` arrivals (`tile.expect` or `tile.publish`) and the expected bytes, and empty again after
+    `consumers` arrivals (`tile.release`), where every warpgroup of a consuming role (every role, if it is
+    smaller) arrives once; in a cluster with multicast, those of all its blocks. `offset` is set by `tile-plan-shared-memory`.
+
+    Constraints
+    - alloc_ring_c1: both counts are at least 1.
+  }];
+  let arguments = (ins StrAttr:$name, I64Attr:$producers, I64Attr:$consumers, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<Tile_RingType, "the ring", [MemAlloc]>:$ring);
+  let assemblyFormat = "$name `producers` `(` $producers `)` `consumers` `(` $consumers `)` (`at` $offset^)? attr-dict `:` qualified(type($ring))";
+  let hasVerifier = 1;
+}
+
+def Tile_CursorOp : Tile_Op<"cursor", [Pure]> {
+  let summary = "A cursor at the ring's first position";
+  let results = (outs Tile_CursorType:$cursor);
+  let assemblyFormat = "attr-dict `:` qualified(type($cursor))";
+}
+
+def Tile_AdvanceOp : Tile_Op<"advance", [Pure, SameOperandsAndResultType]> {
+  let summary = "The next position";
+  let arguments = (ins Tile_CursorType:$cursor);
+  let results = (outs Tile_CursorType:$next);
+  let assemblyFormat = "$cursor attr-dict `:` qualified(type($cursor))";
+}
+
+def Tile_AcquireOp : Tile_RingOp<"acquire"> {
+  let summary = "Producer: waits until the slot is empty";
+  let description = "Returns at once on the first round. The issuing thread may then overwrite the slot.";
+}
+
+def Tile_ExpectOp : Tile_Op<"expect", [MemoryEffects<[MemRead, MemWrite]>, Tile_CursorOfRing]> {
+  let summary = "Producer: announces the bytes that asynchronous copies will bring, and arrives once";
+  let description = [{
+    One thread of the role executes it, before the copies of this position.
+
+    Constraints
+    - expect_c1: `bytes` is positive and below 2^20 (the limit of an mbarrier's transaction count).
+  }];
+  let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor, I64Attr:$bytes);
+  let assemblyFormat = "$ring `[` $cursor `]` `bytes` `(` $bytes `)` attr-dict `:` qualified(type($ring))";
+  let hasVerifier = 1;
+}
+
+def Tile_PublishOp : Tile_RingOp<"publish"> {
+  let summary = "Producer: says that what it wrote with ordinary stores is there";
+  let description = "Every warpgroup of the role (the role, if it is smaller) arrives once on `full`, after all its threads' writes.";
+}
+
+def Tile_AwaitOp : Tile_RingOp<"await"> {
+  let summary = "Consumer: waits until the slot is full";
+}
+
+def Tile_ReleaseOp : Tile_RingOp<"release"> {
+  let summary = "Consumer: the slot may be refilled";
+  let description = "Each warpgroup of the role (the role, if it is smaller) arrives once on `empty`, after its reads are complete.";
+}
+
+def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier"> {
+  let summary = "An mbarrier, initialised at kernel entry";
+  let arguments = (ins StrAttr:$name, I64Attr:$count, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<Tile_BarrierType, "the barrier", [MemAlloc]>:$barrier);
+  let assemblyFormat = "$name `count` `(` $count `)` (`at` $offset^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_ArriveOp : Tile_Op<"arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Each executing thread arrives on the barrier";
+  let arguments = (ins Tile_BarrierType:$barrier);
+  let assemblyFormat = "$barrier attr-dict";
+}
+
+def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until the barrier has completed phase number `phase`, counted from 0 over the whole kernel";
+  let arguments = (ins Tile_BarrierType:$barrier, Index:$phase);
+  let assemblyFormat = "$barrier `phase` `(` $phase `)` attr-dict";
+}
+
+def Tile_NamedBarrierOp : Tile_Op<"named_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Meets the other warps of a hardware barrier";
+  let description = [{
+    `warps` is the number of warps that take part, over all roles. With `arrive` the executing warps do not wait.
+
+    Constraints
+    - named_barrier_c1: `id` is 1 to 15 (0 is the whole block's); `warps` is positive.
+  }];
+  let arguments = (ins I64Attr:$id, I64Attr:$warps, UnitAttr:$arrive);
+  let assemblyFormat = "$id `warps` `(` $warps `)` (`arrive` $arrive^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_SyncOp : Tile_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "All threads of the enclosing role (of the block, outside roles) meet; their writes to shared memory are visible";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ProxyFenceOp : Tile_Op<"proxy_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Orders this thread's ordinary accesses to shared memory before later asynchronous ones (TMA, wgmma)";
+  let assemblyFormat = "attr-dict";
+}
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TLC_DIALECTS_TILE_TYPES_TD
+#define TLC_DIALECTS_TILE_TYPES_TD
+
+include "dialects/tile/Attrs.td"
+
+class Tile_Type<string name, string typeMnemonic, list<Trait> traits = []>
+    : TypeDef<Tile_Dialect, name, traits> {
+  let mnemonic = typeMnemonic;
+}
+
+class Tile_ShapedType<string name, string typeMnemonic> : Tile_Type<name, typeMnemonic> {
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Tile_GlobalType : Tile_ShapedType<"Global", "global"> {
+  let summary = "A tensor in global memory, an argument of the kernel";
+  let description = "`!tile.global<?x?xbf16>`: extents may be runtime values; strides always are, but for the innermost, which is 1.";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+}
+
+def Tile_SliceType : Tile_ShapedType<"Slice", "slice"> {
+  let summary = "A box of a global tensor, guarded at the tensor's edges";
+  let description = "`!tile.slice<128x64xbf16>`: reads outside the tensor give the slice's fill value, writes there are dropped.";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+}
+
+def Tile_SharedType : Tile_ShapedType<"Shared", "shared"> {
+  let summary = "A tile in the block's shared memory";
+  let description = [{
+    `!tile.shared<128x64xbf16>`. A buffer with slots has a leading axis for them. `transposed` marks a view
+    whose last two axes are exchanged (`tile.transpose`): the layout is still that of the buffer.
+
+        !tile.shared<64x256xbf16, transposed>
+        !tile.shared<128x64xbf16, #tile.shared_layout<"...">>
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+    "SharedLayoutAttr":$layout, "bool":$transposed);
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType), [{
+    return $_get($_ctxt, shape, elementType, SharedLayoutAttr(), false);
+  }]>];
+}
+
+def Tile_VariableType : Tile_Type<"Variable", "variable"> {
+  let summary = "A mutable slot of the traced program, gone after phase `promoted`";
+  let parameters = (ins "::mlir::Type":$valueType);
+  let assemblyFormat = "`<` $valueType `>`";
+}
+
+def Tile_RingType : Tile_Type<"Ring", "ring"> {
+  let summary = "A queue of slots between a producer role and consumer roles";
+  let description = "Per slot an mbarrier `full` (the data is there) and an mbarrier `empty` (the slot may be refilled).";
+  let parameters = (ins "int64_t":$slots);
+  let assemblyFormat = "`<` $slots `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_CursorType : Tile_Type<"Cursor", "cursor"> {
+  let summary = "A role's position in a ring, counted over the whole kernel";
+  let description = "Slot and phase follow from it: slot = count mod slots, phase = (count / slots) mod 2.";
+  let parameters = (ins "int64_t":$slots);
+  let assemblyFormat = "`<` $slots `>`";
+}
+
+def Tile_BarrierType : Tile_Type<"Barrier", "barrier"> {
+  let summary = "An mbarrier of the block";
+  let assemblyFormat = "";
+}
+
+def Tile_AnyFragment : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self) && "
+    "::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">, "fragment (tensor of static shape)",
+    "::mlir::RankedTensorType">;
+def Tile_FragmentOrScalar : AnyTypeOf<[Tile_AnyFragment, AnyFloat, AnySignlessInteger, Index]>;
+def Tile_SharedOrSlice : AnyTypeOf<[Tile_SharedType, Tile_SliceType]>;
+def Tile_SharedOrFragment : AnyTypeOf<[Tile_SharedType, Tile_AnyFragment]>;
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The compiled program: the only structure that crosses from the compiler to
+/// the runtime. Plain data, no LLVM, no CUDA. Both devices launch from it.
+///
+/// A program has an argument schema (dimensions, tensors, scalars, workspaces)
+/// and one or more variants. A variant is a PTX module plus the launches to
+/// make from it, in stream order; the launcher takes the first variant whose
+/// alignment conditions the actual arguments meet (the last one has none).
+#pragma once
+
+#include "runtime/support/ElementType.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tlc {
+
+/// An integer expression that the host evaluates at launch: over the program's
+/// dimensions and the device's number of multiprocessors. A tree in postfix
+/// form; `operand` is the constant or the dimension's index, else unused.
+struct HostExpr {
+  enum class Op : uint8_t {
+    constant,
+    dimension,
+    multiprocessors, // leaves
+    add,
+    subtract,
+    multiply,
+    ceilDiv,
+    floorDiv,
+    remainder,
+    min,
+    max,
+  };
+  struct Step {
+    Op op;
+    int64_t operand = 0;
+    bool operator==(const Step &) const = default;
+  };
+  std::vector<Step> steps;
+
+  static HostExpr constant(int64_t value) { return {{{Op::constant, value}}}; }
+  static HostExpr dimension(int64_t index) { return {{{Op::dimension, index}}}; }
+  static HostExpr multiprocessors() { return {{{Op::multiprocessors, 0}}}; }
+  static HostExpr apply(Op op, const HostExpr &lhs, const HostExpr &rhs);
+
+  /// Value for the given dimensions; nothing on overflow of int64, division by
+  /// zero or a malformed expression.
+  std::optional<int64_t> evaluate(const std::vector<int64_t> &dimensions, int64_t multiprocessors) const;
+  bool operator==(const HostExpr &) const = default;
+};
+
+/// A named extent. Its value is taken from the tensors whose shape names it;
+/// all of them must agree.
+struct Dimension {
+  std::string name;
+  int64_t multipleOf = 1;       ///< fact the program relies on; checked at launch
+  std::optional<int64_t> fixed; ///< value the program was specialised for
+};
+
+enum class Access : uint8_t { input, output, inout, workspace };
+
+/// One extent of a tensor argument: a dimension's index or a constant.
+struct Extent {
+  int64_t dimension = -1; ///< index into `Artifact::dimensions`, or -1
+  int64_t constant = 0;   ///< when `dimension` is -1
+};
+
+/// A tensor argument. Rows may have any stride; the innermost stride is 1.
+/// Workspaces are contiguous, their sizes are host expressions and the caller
+/// (or `Device::run`, which asks for them) provides the memory.
+struct TensorArgument {
+  std::string name;
+  ElementType element = ElementType::f32;
+  Access access = Access::input;
+  std::vector<Extent> shape;
+  std::vector<HostExpr> workspaceShape; ///< only for `Access::workspace`
+  bool zeroFill = false;                ///< the launcher clears it before the first launch
+};
+
+struct ScalarArgument {
+  std::string name;
+  ElementType element = ElementType::f32;
+};
+
+enum class Swizzle : uint8_t { none, bytes32, bytes64, bytes128 };
+
+/// How to build a TMA tensor map at launch (`cuTensorMapEncodeTiled`): the
+/// tensor's own shape and strides, this box, zero fill outside.
+struct TensorMapRecipe {
+  int64_t tensor = 0;       ///< index into `Artifact::tensors`
+  std::vector<int64_t> box; ///< elements per axis, outermost first as in the tensor
+  Swizzle swizzle = Swizzle::none;
+};
+
+/// One kernel parameter, in the order of the PTX entry's parameter list.
+struct KernelParameter {
+  enum class Kind : uint8_t {
+    tensorPointer, ///< .u64: base address of tensor `index`
+    tensorStride,  ///< .u64: stride in elements of `axis` of tensor `index`
+    dimension,     ///< .u32: value of dimension `index`
+    scalar,        ///< the scalar `index`, in its own width
+    tensorMap,     ///< .b8[128], 64-byte aligned: map `index` of the launch
+  };
+  Kind kind = Kind::tensorPointer;
+  int64_t index = 0;
+  int64_t axis = 0;
+};
+
+/// One kernel launch. If any grid extent evaluates to 0 nothing is launched.
+struct Launch {
+  std::string entry;
+  std::array<HostExpr, 3> grid; ///< in blocks
+  unsigned threads = 0;         ///< per block, one-dimensional
+  std::array<unsigned, 3> cluster = {1, 1, 1};
+  unsigned sharedBytes = 0; ///< dynamic shared memory
+  std::vector<TensorMapRecipe> tensorMaps;
+  std::vector<KernelParameter> parameters;
+};
+
+/// Base address and all outer strides of tensor `tensor` are multiples of
+/// `bytes` (TMA demands 16, PTX ISA "Tensor copies").
+struct AlignmentCondition {
+  int64_t tensor = 0;
+  int64_t bytes = 16;
+};
+
+struct Variant {
+  std::string name; ///< "aligned", "general"
+  std::vector<AlignmentCondition> conditions;
+  std::vector<Launch> launches;
+  std::string ptx;
+};
+
+/// What the compiler chose and why not better; shown by `tlc --remarks`.
+struct Remark {
+  std::string id;       ///< e.g. "copy-without-tma"
+  std::string location; ///< "file.cpp:12:3"
+  std::string message;
+};
+
+struct Artifact {
+  std::string name;
+  std::string target; ///< a name of runtime/target, e.g. "sm_90a"
+  std::vector<Dimension> dimensions;
+  std::vector<TensorArgument> tensors; ///< inputs and outputs in declaration order, then workspaces
+  std::vector<ScalarArgument> scalars;
+  std::vector<Variant> variants; ///< tried in order; the last has no conditions
+  std::vector<Remark> remarks;
+};
+
+} // namespace tlc

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The interface both devices implement: `cuda` (an NVIDIA GPU through its
+/// driver) and `emulator` (the CPU executes the same PTX). Same calls, same
+/// artifact, same argument checks.
+#pragma once
+
+#include "runtime/artifact/Artifact.h"
+#include "runtime/support/Result.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tlc {
+
+/// A tensor passed to a launch. `data` is an address of the device's memory.
+/// `strides` are in elements, outermost first; the last must be 1 (any value
+/// where the extent is 0 or 1).
+struct TensorView {
+  void *data = nullptr;
+  ElementType element = ElementType::f32;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+};
+
+/// A scalar argument, in the bits of its element type (low bytes first).
+struct ScalarValue {
+  ElementType element = ElementType::f32;
+  uint64_t bits = 0;
+};
+
+/// Everything one launch needs. Tensors and scalars in the artifact's order;
+/// workspaces are the trailing tensors.
+struct LaunchArguments {
+  std::vector<TensorView> tensors;
+  std::vector<ScalarValue> scalars;
+};
+
+/// An ordered queue of work, opaque: a CUstream on the GPU; null is the
+/// default stream of either device.
+struct Stream {
+  void *handle = nullptr;
+};
+
+struct DeviceProperties {
+  std::string name;   ///< "NVIDIA H200", "emulator (sm_90a)"
+  std::string target; ///< best target of runtime/target that it executes
+  int multiprocessors = 0;
+};
+
+/// An artifact made ready on one device. Immutable; safe to launch from
+/// several threads. Keeps what it needs of the artifact.
+class LoadedProgram {
+public:
+  virtual ~LoadedProgram() = default;
+  virtual const Artifact &artifact() const = 0;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  virtual const DeviceProperties &properties() const = 0;
+
+  /// Memory of the device, at least 256-byte aligned. Zero bytes is valid.
+  virtual Result<void *> allocate(size_t bytes) = 0;
+  virtual Result<void> free(void *address) = 0;
+  /// `host` is ordinary memory. Both return when the copy is done.
+  virtual Result<void> copyToDevice(void *device, const void *host, size_t bytes) = 0;
+  virtual Result<void> copyToHost(void *host, const void *device, size_t bytes) = 0;
+
+  /// Compiles the artifact's PTX for this device. Not on the launch path.
+  virtual Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) = 0;
+
+  /// Checks the arguments against the schema, picks the variant and enqueues
+  /// its launches on `stream`. Never allocates, synchronises or loads; can be
+  /// captured in a CUDA graph. The emulator runs to completion and returns
+  /// what it found.
+  virtual Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments,
+                              Stream stream = {}) = 0;
+
+  virtual Result<void> synchronize(Stream stream = {}) = 0;
+};
+
+} // namespace tlc
