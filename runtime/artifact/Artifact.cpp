@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/artifact/Artifact.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace tlc;
+
+namespace {
+
+/// Floor of the quotient, for a divisor other than 0; nothing on overflow.
+std::optional<int64_t> divideFloor(int64_t lhs, int64_t rhs) {
+  if (rhs == 0 || (lhs == std::numeric_limits<int64_t>::min() && rhs == -1))
+    return std::nullopt;
+  int64_t quotient = lhs / rhs;
+  bool inexact = lhs % rhs != 0;
+  bool negative = (lhs < 0) != (rhs < 0);
+  return quotient - (inexact && negative);
+}
+
+std::optional<int64_t> apply(HostExpr::Op op, int64_t lhs, int64_t rhs) {
+  int64_t result = 0;
+  switch (op) {
+  case HostExpr::Op::constant:
+  case HostExpr::Op::dimension:
+  case HostExpr::Op::multiprocessors:
+    return std::nullopt;
+  case HostExpr::Op::add:
+    if (__builtin_add_overflow(lhs, rhs, &result))
+      return std::nullopt;
+    return result;
+  case HostExpr::Op::subtract:
+    if (__builtin_sub_overflow(lhs, rhs, &result))
+      return std::nullopt;
+    return result;
+  case HostExpr::Op::multiply:
+    if (__builtin_mul_overflow(lhs, rhs, &result))
+      return std::nullopt;
+    return result;
+  case HostExpr::Op::floorDiv:
+    return divideFloor(lhs, rhs);
+  case HostExpr::Op::ceilDiv: {
+    std::optional<int64_t> floor = divideFloor(lhs, rhs);
+    if (!floor)
+      return std::nullopt;
+    // With a divisor of 1 or -1 the floor is exact, so this cannot overflow.
+    return *floor + (lhs % rhs != 0);
+  }
+  case HostExpr::Op::remainder: {
+    // Of the floor: it has the divisor's sign.
+    if (rhs == 0)
+      return std::nullopt;
+    int64_t truncated = rhs == -1 ? 0 : lhs % rhs;
+    return truncated != 0 && (truncated < 0) != (rhs < 0) ? truncated + rhs : truncated;
+  }
+  case HostExpr::Op::min:
+    return std::min(lhs, rhs);
+  case HostExpr::Op::max:
+    return std::max(lhs, rhs);
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+HostExpr HostExpr::apply(Op op, const HostExpr &lhs, const HostExpr &rhs) {
+  HostExpr result = lhs;
+  result.steps.insert(result.steps.end(), rhs.steps.begin(), rhs.steps.end());
+  result.steps.push_back({op, 0});
+  return result;
+}
+
+std::optional<int64_t> HostExpr::evaluate(const std::vector<int64_t> &dimensions,
+                                          int64_t multiprocessors) const {
+  // Grids and sizes are shallow; a fixed stack keeps the launch path free of allocation.
+  std::array<int64_t, 32> stack;
+  size_t depth = 0;
+  for (const Step &step : steps) {
+    bool leaf = step.op <= Op::multiprocessors;
+    if (leaf ? depth == stack.size() : depth < 2)
+      return std::nullopt;
+    switch (step.op) {
+    case Op::constant:
+      stack[depth++] = step.operand;
+      break;
+    case Op::dimension:
+      if (step.operand < 0 || step.operand >= int64_t(dimensions.size()))
+        return std::nullopt;
+      stack[depth++] = dimensions[step.operand];
+      break;
+    case Op::multiprocessors:
+      stack[depth++] = multiprocessors;
+      break;
+    default: {
+      std::optional<int64_t> value = ::apply(step.op, stack[depth - 2], stack[depth - 1]);
+      if (!value)
+        return std::nullopt;
+      stack[--depth - 1] = *value;
+    }
+    }
+  }
+  if (depth != 1)
+    return std::nullopt;
+  return stack[0];
+}

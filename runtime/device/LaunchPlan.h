@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From an artifact and the actual arguments to what a device has to do:
+/// which variant, which memory to clear, and for each launch the grid and the
+/// bytes of the entry's parameter space. Both devices launch through it, so
+/// both check arguments alike. Touches no device.
+#pragma once
+
+#include "runtime/artifact/Artifact.h"
+#include "runtime/device/Device.h"
+#include "runtime/support/Result.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tlc {
+
+/// Clears `rows` runs of `rowBytes` bytes, `pitchBytes` apart.
+struct ZeroFill {
+  void *address = nullptr;
+  size_t rowBytes = 0;
+  size_t rows = 1;
+  size_t pitchBytes = 0; ///< at least `rowBytes` where there is more than one row
+};
+
+/// The most axes a tensor map has.
+inline constexpr unsigned maxTensorMapRank = 5;
+
+/// What a tensor map describes, outermost axis first like the tensor. Extents
+/// and strides are valid for the hardware even where the tensor is empty
+/// (extent 1 then, never read), or where an extent of 1 makes a stride moot.
+struct TensorMapValues {
+  void *address = nullptr;
+  ElementType element = ElementType::f32;
+  Swizzle swizzle = Swizzle::none;
+  unsigned rank = 0;
+  std::array<int64_t, maxTensorMapRank> shape = {};
+  std::array<int64_t, maxTensorMapRank> strideBytes = {}; ///< the last is the element's size
+  std::array<int64_t, maxTensorMapRank> box = {};
+
+  bool operator==(const TensorMapValues &) const = default;
+};
+
+/// A tensor map and where it goes in the parameter space.
+struct PlannedTensorMap {
+  size_t offset = 0; ///< into `PlannedLaunch::parameters`; 64-byte aligned, 128 bytes, zero until filled in
+  TensorMapValues values;
+};
+
+struct PlannedLaunch {
+  const Launch *launch = nullptr;
+  size_t index = 0; ///< of the launch in its variant
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  std::vector<std::byte> parameters; ///< as the entry declares them, each naturally aligned
+  std::vector<PlannedTensorMap> tensorMaps;
+};
+
+/// Points into the artifact, which must outlive it.
+struct LaunchPlan {
+  const Variant *variant = nullptr;
+  size_t variantIndex = 0;
+  std::vector<ZeroFill> zeroFills;     ///< before the first launch
+  std::vector<PlannedLaunch> launches; ///< in order; those with an empty grid are left out
+};
+
+/// Checks the arguments against the schema and lays out the launches. The
+/// artifact has passed `verify`. Errors name the argument, the axis, the value and the limit.
+Result<LaunchPlan> planLaunch(const Artifact &artifact, const LaunchArguments &arguments,
+                              const DeviceProperties &device);
+
+/// Values of `artifact.dimensions`, from the shapes of the inputs and outputs;
+/// checks their number, types, ranks, agreement and the facts. `tensors` may lack the workspaces.
+Result<std::vector<int64_t>> bindDimensions(const Artifact &artifact, std::span<const TensorView> tensors);
+
+/// Memory that the caller provides for one workspace of the artifact.
+struct WorkspaceRequest {
+  std::string name;
+  ElementType element = ElementType::f32;
+  std::vector<int64_t> shape;
+  size_t bytes = 0;
+  bool zeroFill = false; ///< the launcher clears it; the caller need not
+};
+
+/// One request per workspace, in the order of the trailing tensors.
+Result<std::vector<WorkspaceRequest>> workspaceRequests(const Artifact &artifact,
+                                                        const std::vector<int64_t> &dimensions,
+                                                        const DeviceProperties &device);
+
+/// A contiguous tensor at `data`, e.g. for a workspace.
+TensorView contiguousView(void *data, ElementType element, std::vector<int64_t> shape);
+
+} // namespace tlc

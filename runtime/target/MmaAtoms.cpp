@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/target/MmaAtoms.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <tuple>
+
+using namespace tlc;
+
+namespace {
+
+using enum ElementType;
+
+constexpr MmaAtom mmaSync(ElementType operand, ElementType accumulator, unsigned m, unsigned n, unsigned k,
+                          int minSm) {
+  return {.kind = MmaKind::mmaSync,
+          .a = operand,
+          .b = operand,
+          .accumulator = accumulator,
+          .m = m,
+          .nMin = n,
+          .nMax = n,
+          .nStep = n,
+          .k = k,
+          .threads = 32,
+          .aPlaces = OperandPlaces::registers,
+          .bPlaces = OperandPlaces::registers,
+          .accumulatorPlaces = OperandPlaces::registers,
+          .minSm = minSm};
+}
+
+/// Only 16-bit operands may have m or n contiguous in shared memory.
+constexpr OperandMajors majorsOf(ElementType operand) {
+  return sizeInBytes(operand) == 2 ? OperandMajors::kOrMn : OperandMajors::kOnly;
+}
+
+constexpr MmaAtom wgmma(ElementType operand, ElementType accumulator, unsigned nMin, unsigned nStep,
+                        unsigned k) {
+  return {.kind = MmaKind::wgmma,
+          .a = operand,
+          .b = operand,
+          .accumulator = accumulator,
+          .m = 64,
+          .nMin = nMin,
+          .nMax = 256,
+          .nStep = nStep,
+          .k = k,
+          .threads = 128,
+          .aPlaces = OperandPlaces::registers | OperandPlaces::shared,
+          .bPlaces = OperandPlaces::shared,
+          .accumulatorPlaces = OperandPlaces::registers,
+          .aMajors = majorsOf(operand),
+          .bMajors = majorsOf(operand),
+          .minSm = 90};
+}
+
+constexpr MmaAtom tcgen05(ElementType operand, ElementType accumulator, unsigned blocks, unsigned m,
+                          unsigned nStep, unsigned k) {
+  return {.kind = MmaKind::tcgen05,
+          .a = operand,
+          .b = operand,
+          .accumulator = accumulator,
+          .m = m,
+          .nMin = nStep,
+          .nMax = 256,
+          .nStep = nStep,
+          .k = k,
+          .threads = 1,
+          .blocks = blocks,
+          .aPlaces = OperandPlaces::shared | OperandPlaces::tensorMemory,
+          .bPlaces = OperandPlaces::shared,
+          .accumulatorPlaces = OperandPlaces::tensorMemory,
+          // Unlike wgmma, every operand type may be transposed.
+          .aMajors = OperandMajors::kOrMn,
+          .bMajors = OperandMajors::kOrMn,
+          .minSm = 100};
+}
+
+constexpr std::array atoms = {
+    // Accumulator f32 or f16 for f16 operands, f32 for bf16.
+    mmaSync(f16, f32, 16, 8, 16, 80),
+    mmaSync(f16, f32, 16, 8, 8, 75),
+    mmaSync(f16, f16, 16, 8, 16, 80),
+    mmaSync(f16, f16, 16, 8, 8, 75),
+    mmaSync(bf16, f32, 16, 8, 16, 80),
+    mmaSync(bf16, f32, 16, 8, 8, 80),
+    mmaSync(i8, i32, 16, 8, 32, 80),
+    mmaSync(i8, i32, 16, 8, 16, 80),
+    mmaSync(f64, f64, 8, 8, 4, 80),
+    mmaSync(f64, f64, 16, 8, 16, 90),
+    mmaSync(f64, f64, 16, 8, 8, 90),
+    mmaSync(f64, f64, 16, 8, 4, 90),
+
+    wgmma(f16, f32, 8, 8, 16),
+    wgmma(f16, f16, 8, 8, 16),
+    wgmma(bf16, f32, 8, 8, 16),
+    // Integer operands also allow n = 8 and 24, which are no steps of 16.
+    wgmma(i8, i32, 16, 16, 32),
+
+    tcgen05(f16, f32, 1, 64, 8, 16),
+    tcgen05(f16, f32, 1, 128, 16, 16),
+    tcgen05(f16, f32, 2, 128, 16, 16),
+    tcgen05(f16, f32, 2, 256, 16, 16),
+    tcgen05(f16, f16, 1, 64, 8, 16),
+    tcgen05(f16, f16, 1, 128, 16, 16),
+    tcgen05(f16, f16, 2, 128, 16, 16),
+    tcgen05(f16, f16, 2, 256, 16, 16),
+    tcgen05(bf16, f32, 1, 64, 8, 16),
+    tcgen05(bf16, f32, 1, 128, 16, 16),
+    tcgen05(bf16, f32, 2, 128, 16, 16),
+    tcgen05(bf16, f32, 2, 256, 16, 16),
+    tcgen05(i8, i32, 1, 64, 16, 32),
+    tcgen05(i8, i32, 1, 128, 16, 32),
+    tcgen05(i8, i32, 2, 128, 32, 32),
+    tcgen05(i8, i32, 2, 256, 32, 32),
+};
+
+} // namespace
+
+std::span<const MmaAtom> tlc::allMmaAtoms() { return atoms; }
+
+bool tlc::supports(const Target &target, const MmaAtom &atom) {
+  if (target.sm() < atom.minSm)
+    return false;
+  switch (atom.kind) {
+  case MmaKind::mmaSync:
+    return target.mmaSync;
+  case MmaKind::wgmma:
+    return target.wgmma;
+  case MmaKind::tcgen05:
+    return target.tcgen05;
+  }
+  return false;
+}
+
+std::vector<const MmaAtom *> tlc::findMmaAtoms(const Target &target, ElementType a, ElementType b,
+                                               ElementType accumulator) {
+  std::vector<const MmaAtom *> found;
+  for (const MmaAtom &atom : atoms) {
+    if (atom.a == a && atom.b == b && atom.accumulator == accumulator && supports(target, atom))
+      found.push_back(&atom);
+  }
+  std::ranges::sort(found, std::greater(), [](const MmaAtom *atom) {
+    return std::tuple(atom->kind, atom->blocks, atom->m, atom->k);
+  });
+  return found;
+}
+
+std::string_view tlc::toString(MmaKind kind) {
+  switch (kind) {
+  case MmaKind::mmaSync:
+    return "mma.sync";
+  case MmaKind::wgmma:
+    return "wgmma";
+  case MmaKind::tcgen05:
+    return "tcgen05.mma";
+  }
+  return "";
+}

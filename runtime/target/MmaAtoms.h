@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The matrix instructions of each target, as rows: D[m,n] += A[m,k] * B[k,n].
+/// A row says which types, extents and operand places one instruction takes;
+/// how its fragments are laid out is the layout library's subject.
+#pragma once
+
+#include "runtime/support/ElementType.h"
+#include "runtime/target/Target.h"
+
+#include <span>
+#include <vector>
+
+namespace tlc {
+
+enum class MmaKind : uint8_t {
+  mmaSync, ///< mma.sync: a warp, everything in registers
+  wgmma,   ///< wgmma.mma_async: a warpgroup, asynchronous
+  tcgen05, ///< tcgen05.mma: one thread, asynchronous, accumulator in tensor memory
+};
+
+/// Places an operand may be read from or accumulated in; a set of flags.
+enum class OperandPlaces : uint8_t { none = 0, registers = 1, shared = 2, tensorMemory = 4 };
+constexpr OperandPlaces operator|(OperandPlaces a, OperandPlaces b) {
+  return OperandPlaces(uint8_t(a) | uint8_t(b));
+}
+constexpr bool contains(OperandPlaces set, OperandPlaces place) {
+  return (uint8_t(set) & uint8_t(place)) == uint8_t(place);
+}
+
+/// Which axis of an operand may be contiguous where it is read from shared
+/// memory: k ("K-major"), or m for A and n for B as well ("MN-major").
+enum class OperandMajors : uint8_t { kOnly, kOrMn };
+
+struct MmaAtom {
+  MmaKind kind = MmaKind::mmaSync;
+  ElementType a = ElementType::f16;
+  ElementType b = ElementType::f16;
+  ElementType accumulator = ElementType::f32;
+  unsigned m = 0;
+  unsigned nMin = 0; ///< n is one of nMin, nMin + nStep, ..., nMax
+  unsigned nMax = 0;
+  unsigned nStep = 0;
+  unsigned k = 0;
+  unsigned threads = 0; ///< that issue it together
+  unsigned blocks = 1;  ///< of a cluster that work on it (cta_group)
+  OperandPlaces aPlaces = OperandPlaces::none;
+  OperandPlaces bPlaces = OperandPlaces::none;
+  OperandPlaces accumulatorPlaces = OperandPlaces::none;
+  OperandMajors aMajors = OperandMajors::kOnly; ///< of A in shared memory
+  OperandMajors bMajors = OperandMajors::kOnly; ///< of B in shared memory
+  int minSm = 0;
+
+  bool allowsN(unsigned n) const { return n >= nMin && n <= nMax && (n - nMin) % nStep == 0; }
+  /// Completion must be waited for.
+  bool asynchronous() const { return kind != MmaKind::mmaSync; }
+};
+
+/// All rows of all targets.
+std::span<const MmaAtom> allMmaAtoms();
+/// Whether the target executes the row.
+bool supports(const Target &target, const MmaAtom &atom);
+/// The rows for these types on this target, the fastest kind first, larger extents first within a kind.
+std::vector<const MmaAtom *> findMmaAtoms(const Target &target, ElementType a, ElementType b,
+                                          ElementType accumulator);
+std::string_view toString(MmaKind kind);
+
+} // namespace tlc

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The one table of hardware facts: one row per target that code is generated
+/// for. Whoever needs a limit, a granularity or the presence of a unit asks
+/// here; no other file holds such a number. What varies between products of
+/// one target (multiprocessors, L2) is the value of the row's reference device.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tlc {
+
+/// The tensor memory accelerator: bulk tensor copies between global and shared memory.
+struct TmaFacts {
+  bool available = false;
+  unsigned maxRank = 5;              ///< axes of a tensor map
+  unsigned globalAlignment = 16;     ///< bytes: base address and all outer strides
+  unsigned sharedAlignment = 128;    ///< bytes: a box in shared memory; swizzled boxes see `swizzleAtomRows`
+  unsigned maxBoxExtent = 256;       ///< elements per axis of a box
+  unsigned innerBoxGranularity = 16; ///< bytes: the innermost box axis is a multiple of this
+  unsigned maxSwizzleSpan = 128;     ///< bytes: innermost box axis with the widest swizzle
+  unsigned swizzleAtomRows = 8;      ///< rows after which a swizzle pattern repeats
+  int64_t maxStride = int64_t(1) << 40; ///< bytes, exclusive
+  int64_t maxExtent = int64_t(1) << 32; ///< elements per axis of the tensor, inclusive
+};
+
+/// `setmaxnreg`: registers move between the warpgroups of a block.
+struct RegisterReallocationFacts {
+  bool available = false;
+  unsigned min = 24;
+  unsigned max = 256;
+  unsigned step = 8;
+};
+
+/// Tensor memory, where tcgen05 keeps accumulators.
+struct TensorMemoryFacts {
+  bool available = false;
+  unsigned lanes = 128;
+  unsigned columns = 512;      ///< of 32 bits
+  unsigned minAllocation = 32; ///< columns; allocations are powers of two
+};
+
+struct Target {
+  std::string_view name;    ///< "sm_90a": PTX's .target and LLVM's cpu
+  std::string_view llvmCpu; ///< what the NVPTX backend calls it
+  int computeMajor = 0;
+  int computeMinor = 0;
+  /// Code runs on exactly this compute capability ("a" targets), not on later ones.
+  bool architectureSpecific = false;
+  unsigned ptxVersion = 0;    ///< that we emit: 87 is .version 8.7
+  unsigned minPtxVersion = 0; ///< the first that knows the target
+  int driverVersion =
+      0; ///< the first driver that reads `ptxVersion`, as cuDriverGetVersion counts: 12080 is 12.8
+
+  // Memory.
+  unsigned sharedBytesPerBlock = 0; ///< most dynamic shared memory of a block (opt-in)
+  unsigned sharedBytesPerMultiprocessor = 0;
+  unsigned sharedReservedPerBlock = 0; ///< taken by the system from the multiprocessor's pool
+  unsigned sharedBytesWithoutOptIn = 48 * 1024;
+  unsigned sharedBanks = 32; ///< of 4 bytes
+  unsigned cacheLineBytes = 128;
+  unsigned sectorBytes = 32; ///< of a cache line; the unit of global traffic
+  int64_t l2Bytes = 0;
+  unsigned maxVectorBytes = 16; ///< widest load or store of one thread
+
+  // Registers.
+  unsigned registersPerMultiprocessor = 65536;
+  unsigned registersPerBlock = 65536;
+  unsigned maxRegistersPerThread = 255;
+  unsigned registerGranularity = 8; ///< per thread: allocations are rounded up to this
+
+  // Execution.
+  int multiprocessors = 0;
+  unsigned warpSize = 32;
+  unsigned warpgroupSize = 128;
+  unsigned maxThreadsPerBlock = 1024;
+  unsigned maxThreadsPerMultiprocessor = 2048;
+  unsigned maxBlocksPerMultiprocessor = 32;
+  unsigned maxClusterSize = 1; ///< blocks, portable; 1 where there are no clusters
+  unsigned namedBarriers = 16; ///< per block; barrier 0 is the block's own
+  uint32_t maxGridX = 0x7fffffff;
+  uint32_t maxGridYZ = 65535;
+
+  // Units.
+  bool mmaSync = false; ///< warp-wide matrix instructions on registers
+  bool wgmma = false;   ///< warpgroup-wide, operands in shared memory
+  bool tcgen05 = false; ///< issued by one thread, accumulators in tensor memory
+  bool cpAsync = false;
+  bool mbarrier = false; ///< with transaction counts
+  bool stmatrix = false;
+  TmaFacts tma = {};
+  RegisterReallocationFacts setmaxnreg = {};
+  TensorMemoryFacts tensorMemory = {};
+
+  /// 90 for sm_90 and sm_90a.
+  int sm() const { return computeMajor * 10 + computeMinor; }
+  /// Code for this target runs on a device of that compute capability.
+  bool runsOn(int major, int minor) const;
+  /// Registers per thread that a block of `threads` may take; a multiple of `registerGranularity`.
+  unsigned maxRegistersForBlock(unsigned threads) const;
+};
+
+/// All rows, oldest first.
+std::span<const Target> allTargets();
+/// The row of that name, or null.
+const Target *findTarget(std::string_view name);
+/// The best row whose code runs on a device of that compute capability, or null.
+const Target *findTargetForDevice(int major, int minor);
+
+} // namespace tlc

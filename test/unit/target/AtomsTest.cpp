@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Invariants of the tables of matrix and copy instructions.
+#include "runtime/target/CopyAtoms.h"
+#include "runtime/target/MmaAtoms.h"
+
+#include <bit>
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+
+TEST_CASE("the rows of matrix instructions are consistent", "[target][mma]") {
+  for (const MmaAtom &atom : allMmaAtoms()) {
+    INFO(toString(atom.kind) << " " << toString(atom.a) << " m " << atom.m << " k " << atom.k);
+    CHECK(atom.nMin > 0);
+    CHECK(atom.allowsN(atom.nMin));
+    CHECK(atom.allowsN(atom.nMax));
+    CHECK_FALSE(atom.allowsN(atom.nMax + atom.nStep));
+    CHECK_FALSE(atom.allowsN(0));
+    CHECK(atom.aPlaces != OperandPlaces::none);
+    CHECK(atom.bPlaces != OperandPlaces::none);
+    CHECK(sizeInBytes(atom.accumulator) >= sizeInBytes(atom.a));
+    // Every unit but the register-only one reads 32 bytes of k per step.
+    if (atom.kind != MmaKind::mmaSync)
+      CHECK(atom.k * sizeInBytes(atom.a) == 32);
+    bool supportedSomewhere = false;
+    for (const Target &target : allTargets())
+      supportedSomewhere |= supports(target, atom);
+    CHECK(supportedSomewhere);
+  }
+}
+
+TEST_CASE("wgmma is preferred on sm_90a, with mma.sync behind it", "[target][mma]") {
+  auto atoms = findMmaAtoms(*findTarget("sm_90a"), ElementType::bf16, ElementType::bf16, ElementType::f32);
+  REQUIRE(atoms.size() == 3);
+  CHECK(atoms[0]->kind == MmaKind::wgmma);
+  CHECK(atoms[0]->m == 64);
+  CHECK(atoms[0]->allowsN(176));
+  CHECK_FALSE(atoms[0]->allowsN(180));
+  CHECK(contains(atoms[0]->aPlaces, OperandPlaces::registers));
+  CHECK_FALSE(contains(atoms[0]->bPlaces, OperandPlaces::registers));
+  CHECK(atoms[0]->bMajors == OperandMajors::kOrMn);
+  CHECK(atoms[1]->kind == MmaKind::mmaSync);
+  CHECK(atoms[1]->k == 16);
+  CHECK(atoms[2]->k == 8);
+}
+
+TEST_CASE("each target has its own matrix unit", "[target][mma]") {
+  auto first = [](std::string_view target) {
+    return findMmaAtoms(*findTarget(target), ElementType::f16, ElementType::f16, ElementType::f32).front();
+  };
+  CHECK(first("sm_80")->kind == MmaKind::mmaSync);
+  CHECK(first("sm_90a")->kind == MmaKind::wgmma);
+  CHECK(first("sm_100a")->kind == MmaKind::tcgen05);
+  CHECK(first("sm_100a")->blocks == 2);
+  for (const MmaAtom *atom :
+       findMmaAtoms(*findTarget("sm_100a"), ElementType::f16, ElementType::f16, ElementType::f32))
+    CHECK(atom->kind != MmaKind::wgmma);
+}
+
+TEST_CASE("types without a matrix instruction find none", "[target][mma]") {
+  const Target &target = *findTarget("sm_90a");
+  CHECK(findMmaAtoms(target, ElementType::bf16, ElementType::bf16, ElementType::bf16).empty());
+  CHECK(findMmaAtoms(target, ElementType::f16, ElementType::bf16, ElementType::f32).empty());
+  CHECK(findMmaAtoms(target, ElementType::i64, ElementType::i64, ElementType::i64).empty());
+}
+
+TEST_CASE("the rows of copy instructions are consistent", "[target][copy]") {
+  for (const CopyAtom &atom : allCopyAtoms()) {
+    INFO(toString(atom.kind));
+    CHECK(atom.from != atom.to);
+    CHECK(atom.minBytes <= atom.maxBytes);
+    CHECK((atom.minBytes == 0) == atom.isTma());
+    if (!atom.isTma()) {
+      CHECK(std::has_single_bit(atom.minBytes));
+      CHECK(std::has_single_bit(atom.maxBytes));
+    }
+    CHECK(atom.asynchronous() == (atom.isTma() || atom.kind == CopyKind::cpAsync));
+  }
+}
+
+TEST_CASE("copies between global and shared memory prefer the asynchronous unit", "[target][copy]") {
+  auto first = [](std::string_view target, MemoryScope from, MemoryScope to) {
+    auto atoms = findCopyAtoms(*findTarget(target), from, to);
+    return atoms.empty() ? nullptr : atoms.front();
+  };
+  CHECK(first("sm_90a", MemoryScope::global, MemoryScope::shared)->kind == CopyKind::tmaLoad);
+  CHECK(first("sm_80", MemoryScope::global, MemoryScope::shared)->kind == CopyKind::cpAsync);
+  CHECK(first("sm_90a", MemoryScope::shared, MemoryScope::global)->kind == CopyKind::tmaStore);
+  // No single instruction before TMA: it goes through registers.
+  CHECK(first("sm_80", MemoryScope::shared, MemoryScope::global) == nullptr);
+  CHECK(first("sm_80", MemoryScope::registers, MemoryScope::shared)->kind == CopyKind::vectorStore);
+  CHECK(first("sm_90a", MemoryScope::registers, MemoryScope::shared)->kind == CopyKind::stmatrix);
+}
+
+TEST_CASE("the widest copy respects alignment and contiguity", "[target][copy]") {
+  auto atoms = findCopyAtoms(*findTarget("sm_90a"), MemoryScope::global, MemoryScope::registers);
+  REQUIRE(atoms.size() == 1);
+  const CopyAtom &load = *atoms.front();
+  CHECK(widestCopy(load, 16, 64) == 16);
+  CHECK(widestCopy(load, 8, 64) == 8);
+  CHECK(widestCopy(load, 16, 12) == 4);
+  CHECK(widestCopy(load, 2, 16) == 2);
+  CHECK(widestCopy(load, 1, 3) == 1);
+  CHECK(widestCopy(load, 16, 0) == 0);
+  const CopyAtom &async =
+      *findCopyAtoms(*findTarget("sm_80"), MemoryScope::global, MemoryScope::shared).front();
+  CHECK(widestCopy(async, 4, 64) == 4);
+  CHECK(widestCopy(async, 2, 64) == 0);
+}
