@@ -72,6 +72,12 @@ def Tile_MultiprocessorsOp : Tile_Op<"multiprocessors", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Tile_BlocksOp : Tile_Op<"blocks", [Pure]> {
+  let summary = "Number of blocks of the launch along the first axis of the grid";
+  let results = (outs Index:$count);
+  let assemblyFormat = "attr-dict";
+}
+
 def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator]> {
   let summary = "Runs the body for every tile, as many blocks as the device holds at once";
   let description = [{

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "runtime/support/ElementType.h"
+#include "runtime/support/Swizzle.h"
 
 #include <array>
 #include <cstdint>
@@ -86,8 +87,6 @@ struct ScalarArgument {
   std::string name;
   ElementType element = ElementType::f32;
 };
-
-enum class Swizzle : uint8_t { none, bytes32, bytes64, bytes128 };
 
 /// How to build a TMA tensor map at launch (`cuTensorMapEncodeTiled`): the
 /// tensor's own shape and strides, this box, zero fill outside.
