@@ -28,7 +28,6 @@ def Simt_Dialect : Dialect {
     "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
     "::tlc::program::ProgramDialect"
   ];
-  let useDefaultAttributePrinterParser = 1;
 }
 
 class Simt_Op<string mnemonic, list<Trait> traits = []> : Op<Simt_Dialect, mnemonic, traits>;
@@ -40,12 +39,5 @@ def Simt_SharedPtr : LLVM_PointerInAddressSpace<3>;
 def Simt_GlobalPtr : LLVM_PointerInAddressSpace<1>;
 def Simt_GenericPtr : LLVM_PointerInAddressSpace<0>;
 def Simt_AnyMemoryPtr : AnyTypeOf<[Simt_SharedPtr, Simt_GlobalPtr]>;
-
-class Simt_Enum<string name, string summary, list<I32EnumCase> cases> : I32Enum<name, summary, cases> {
-  let cppNamespace = "::tlc::simt";
-}
-class Simt_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Simt_Dialect, info, mnemonic> {
-  let assemblyFormat = "$value";
-}
 
 #endif

@@ -40,6 +40,10 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral pipelineAttrName = "tile.pipeline";
     /// Attribute of type StageAttr on the operations of a scheduled loop.
     static constexpr llvm::StringLiteral stageAttrName = "tile.stage";
+
+  private:
+    void registerAttributes();
+    void registerTypes();
   }];
 }
 

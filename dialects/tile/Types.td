@@ -40,6 +40,14 @@ def Tile_SharedType : Tile_ShapedType<"Shared", "shared"> {
   let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType), [{
     return $_get($_ctxt, shape, elementType, SharedLayoutAttr(), false);
   }]>];
+  let extraClassDeclaration = [{
+    /// The same buffer or view with another layout.
+    SharedType withLayout(SharedLayoutAttr layout) const;
+    /// The view with the last two axes exchanged.
+    SharedType transpose() const;
+    /// One slot: without the leading axis.
+    SharedType slot() const;
+  }];
 }
 
 def Tile_VariableType : Tile_Type<"Variable", "variable"> {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The program dialect: attributes that tell the launcher about a program.
+#pragma once
+
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+
+namespace tlc {
+struct HostExpr;
+struct Target;
+} // namespace tlc
+
+#include "dialects/program/Dialect.h.inc"
+#include "dialects/program/Enums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/program/Attrs.h.inc"
+
+namespace tlc::program {
+
+/// The target of the module that `op` is in, or null: no target was chosen yet.
+const Target *findTarget(mlir::Operation *op);
+
+/// The user's name in a DimensionAttr, TensorAttr or ScalarAttr; empty for anything else.
+llvm::StringRef nameOf(mlir::Attribute argument);
+
+} // namespace tlc::program

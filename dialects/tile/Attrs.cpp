@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attributes of the tile dialect: checks, and the layouts they stand for.
+#include "dialects/tile/TileAttrs.h"
+
+#include "dialects/layout/LayoutText.h"
+#include "dialects/layout/SharedLayout.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+#include "dialects/tile/Enums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/tile/Attrs.cpp.inc"
+
+void TileDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/tile/Attrs.cpp.inc"
+      >();
+}
+
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef text) {
+  Result<FragmentLayout> layout = parseLayout({text.data(), text.size()});
+  if (!layout)
+    return emitError() << "expected the text form of a layout, but got '" << text
+                       << "': " << layout.error().message;
+  return success();
+}
+
+FragmentLayout LayoutAttr::getLayout() const {
+  return *parseLayout({getText().data(), getText().size()});
+}
+
+LayoutAttr LayoutAttr::get(MLIRContext *context, const FragmentLayout &layout) {
+  return get(context, StringRef(printLayout(layout)));
+}
+
+LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef text) {
+  Result<SharedLayout> layout = parseSharedLayout({text.data(), text.size()});
+  if (!layout)
+    return emitError() << "expected the text form of a shared layout, but got '" << text
+                       << "': " << layout.error().message;
+  return success();
+}
+
+SharedLayout SharedLayoutAttr::getLayout() const {
+  return *parseSharedLayout({getText().data(), getText().size()});
+}
+
+SharedLayoutAttr SharedLayoutAttr::get(MLIRContext *context, const SharedLayout &layout) {
+  return get(context, StringRef(printSharedLayout(layout)));
+}
+
+LogicalResult PipelineAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages) {
+  if (stages < 1)
+    return emitError() << "expected at least 1 stage, but got " << stages;
+  return success();
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Kernels, roles, grids, tile loops: checks, folders, text form.
+#include "dialects/tile/Tile.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Buffers, views, copies: checks, folders, text form.
+#include "dialects/tile/Tile.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;

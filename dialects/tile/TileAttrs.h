@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Enums and attributes of the tile dialect.
+#pragma once
+
+#include "dialects/tile/TileDialect.h"
+
+namespace tlc {
+class FragmentLayout;
+struct SharedLayout;
+} // namespace tlc
+
+#include "dialects/tile/Enums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/tile/Attrs.h.inc"

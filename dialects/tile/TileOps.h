@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Operations of the tile dialect.
+#pragma once
+
+#include "dialects/tile/TileTypes.h"
+
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_OP_CLASSES
+#include "dialects/tile/Ops.h.inc"

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Types of the tile dialect: text form and checks.
+#include "dialects/tile/TileTypes.h"
+
+#include "dialects/layout/LayoutText.h"
+#include "dialects/layout/SharedLayout.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/tile/Types.cpp.inc"
+
+void TileDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/tile/Types.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Shape and element type, common to global, slice and shared
+//===----------------------------------------------------------------------===//
+
+namespace {
+void printShapedBody(AsmPrinter &printer, ArrayRef<int64_t> shape, Type elementType) {
+  printer.printDimensionList(shape);
+  printer << (shape.empty() ? "" : "x") << elementType;
+}
+
+ParseResult parseShapedBody(AsmParser &parser, SmallVectorImpl<int64_t> &shape, Type &elementType) {
+  return failure(failed(parser.parseDimensionList(shape)) || failed(parser.parseType(elementType)));
+}
+
+/// `<shape x element>`
+template <typename T> Type parseShaped(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseShapedBody(parser, shape, elementType) || parser.parseGreater())
+    return {};
+  return parser.getChecked<T>(loc, parser.getContext(), shape, elementType);
+}
+
+enum class Extents { fixed, fixedOrRuntime };
+
+LogicalResult verifyShaped(function_ref<InFlightDiagnostic()> emitError, StringRef what, Extents extents,
+                           ArrayRef<int64_t> shape, Type elementType) {
+  if (shape.empty())
+    return emitError() << "expected " << what << " to have at least one axis";
+  for (auto [axis, extent] : llvm::enumerate(shape)) {
+    if (ShapedType::isDynamic(extent)) {
+      if (extents == Extents::fixed)
+        return emitError() << "expected " << what << " of fixed extents, but axis " << axis
+                           << " has a runtime extent";
+    } else if (extent < 1) {
+      return emitError() << "expected extents of at least 1, but axis " << axis << " of " << what << " has "
+                         << extent;
+    }
+  }
+  if (!isElementType(elementType))
+    return emitError() << "expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64), "
+                       << "but got " << elementType;
+  return success();
+}
+} // namespace
+
+std::optional<ElementType> tile::toElementType(Type type) {
+  if (type.isInteger(8))
+    return ElementType::i8;
+  if (type.isInteger(32))
+    return ElementType::i32;
+  if (type.isInteger(64))
+    return ElementType::i64;
+  if (type.isF16())
+    return ElementType::f16;
+  if (type.isBF16())
+    return ElementType::bf16;
+  if (type.isF32())
+    return ElementType::f32;
+  if (type.isF64())
+    return ElementType::f64;
+  return std::nullopt;
+}
+
+bool tile::isElementType(Type type) { return toElementType(type).has_value(); }
+
+//===----------------------------------------------------------------------===//
+// Global, slice
+//===----------------------------------------------------------------------===//
+
+Type GlobalType::parse(AsmParser &parser) { return parseShaped<GlobalType>(parser); }
+
+void GlobalType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printShapedBody(printer, getShape(), getElementType());
+  printer << ">";
+}
+
+LogicalResult GlobalType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                                 Type elementType) {
+  return verifyShaped(emitError, "a global tensor", Extents::fixedOrRuntime, shape, elementType);
+}
+
+Type SliceType::parse(AsmParser &parser) { return parseShaped<SliceType>(parser); }
+
+void SliceType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printShapedBody(printer, getShape(), getElementType());
+  printer << ">";
+}
+
+LogicalResult SliceType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                                Type elementType) {
+  return verifyShaped(emitError, "a slice", Extents::fixed, shape, elementType);
+}
+
+//===----------------------------------------------------------------------===//
+// Shared
+//===----------------------------------------------------------------------===//
+
+Type SharedType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  SharedLayoutAttr layout;
+  bool transposed = false;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseShapedBody(parser, shape, elementType))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("transposed"))) {
+      transposed = true;
+      break;
+    }
+    if (layout) {
+      parser.emitError(parser.getCurrentLocation(), "expected 'transposed' after the layout");
+      return {};
+    }
+    if (parser.parseAttribute(layout))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<SharedType>(loc, parser.getContext(), shape, elementType, layout, transposed);
+}
+
+void SharedType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printShapedBody(printer, getShape(), getElementType());
+  if (SharedLayoutAttr layout = getLayout())
+    printer << ", " << layout;
+  if (getTransposed())
+    printer << ", transposed";
+  printer << ">";
+}
+
+LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                                 Type elementType, SharedLayoutAttr layout, bool transposed) {
+  if (failed(verifyShaped(emitError, "a shared buffer", Extents::fixed, shape, elementType)))
+    return failure();
+  if (transposed && shape.size() < 2)
+    return emitError() << "expected a transposed view to have at least two axes, but got " << shape.size();
+  if (!layout)
+    return success();
+  SmallVector<int64_t> stored(shape);
+  if (transposed)
+    std::swap(stored[stored.size() - 1], stored[stored.size() - 2]);
+  SharedLayout slot = layout.getLayout();
+  ArrayRef<int64_t> described(slot.shape);
+  // Of a buffer with slots the layout describes one of them.
+  if (described != ArrayRef(stored) && described != ArrayRef(stored).drop_front())
+    return emitError() << "expected a layout of the buffer's extents " << printShape({stored.begin(), stored.end()})
+                       << " or of one of its slots, but got one of " << printShape(slot.shape);
+  int64_t bits = elementType.getIntOrFloatBitWidth();
+  if (slot.elementBits != bits)
+    return emitError() << "expected a layout of " << bits << "-bit elements because the element type is "
+                       << elementType << ", but got one of " << slot.elementBits << " bits";
+  return success();
+}
+
+SharedType SharedType::withLayout(SharedLayoutAttr layout) const {
+  return get(getContext(), getShape(), getElementType(), layout, getTransposed());
+}
+
+SharedType SharedType::transpose() const {
+  SmallVector<int64_t> shape(getShape());
+  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return get(getContext(), shape, getElementType(), getLayout(), !getTransposed());
+}
+
+SharedType SharedType::slot() const {
+  return get(getContext(), getShape().drop_front(), getElementType(), getLayout(), getTransposed());
+}
+
+//===----------------------------------------------------------------------===//
+// Ring, cursor
+//===----------------------------------------------------------------------===//
+
+LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t slots) {
+  if (slots < 1)
+    return emitError() << "expected a ring to have at least 1 slot, but got " << slots;
+  return success();
+}
