@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# Configuration of the lit suite; lit.site.cfg.py fills in where things are.
+import os
+import sys
+
+import lit.formats
+
+sys.path.insert(0, os.path.join(config.tlc_source_dir, "tools", "scripts"))
+import features
+
+config.name = "tlc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".ll", ".ptx", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.tlc_binary_dir, "test", "lit")
+
+# Our tools are called by substitution, LLVM's (FileCheck, not, split-file) by
+# name. Longer names first, since they begin like the shorter ones.
+binaries = os.path.join(config.tlc_binary_dir, "bin")
+for tool in ("tlc-opt", "tile-opt", "simt-opt", "tlc"):
+    config.substitutions.append((rf"%{tool}\b", os.path.join(binaries, tool)))
+config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ["PATH"]])
+
+# `REQUIRES: ptxas`, `cuda-toolkit`, `gpu`.
+have = features.detect()
+config.available_features.update(have)
+if "ptxas" in have:
+    config.substitutions.append((r"%ptxas\b", have["ptxas"]))
+for name, _, consequence in features.FEATURES:
+    if name not in have:
+        lit_config.note(f"{name} not found, skipped: {consequence}")

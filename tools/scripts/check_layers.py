@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks every include against the layers of the project.
+
+LAYERS below is the whole rule: a folder may include itself and what its row
+names. Prints one line per violation; exit status 1 if there is one.
+
+    check_layers.py [<root>]
+"""
+
+import os
+import re
+import sys
+
+# Outside the project, by the first part of the include path.
+MLIR = "mlir"
+LLVM = "llvm"
+FMT = "fmt"
+CATCH2 = "catch2"
+LIBRARIES = [MLIR, LLVM, FMT, CATCH2]
+
+# Short names for groups of folders that rows share.
+BASE = ["runtime/support", FMT]
+ARTIFACT = BASE + ["runtime/target", "runtime/artifact"]
+DIALECTS = ["dialects/tile", "dialects/simt", "dialects/program", "dialects/layout", "dialects/support", MLIR, LLVM]
+
+# Folder -> what it may include besides itself. The longest matching row counts
+# for the including and for the included file; a file in no row is an error.
+LAYERS = {
+    "runtime/support": [FMT],
+    "runtime/target": BASE,
+    "runtime/artifact": BASE + ["runtime/target"],
+    "runtime/cache": ARTIFACT,
+    "runtime/device": ARTIFACT,
+    "runtime/cuda": ARTIFACT + ["runtime/device"],
+    "runtime/emulator": ARTIFACT + ["runtime/device"],
+    "dialects/support": [],
+    "dialects/layout": BASE + ["runtime/target", "dialects/support"],
+    "dialects/program": ARTIFACT + ["dialects/support", MLIR, LLVM],
+    "dialects/tile": ARTIFACT + ["dialects/program", "dialects/layout", "dialects/support", MLIR, LLVM],
+    "dialects/simt": ARTIFACT + ["dialects/program", "dialects/layout", "dialects/support", MLIR, LLVM],
+    "compiler/dsl": ARTIFACT + DIALECTS,
+    "compiler/solvers": BASE + ["runtime/target", "dialects/layout", "dialects/support"],
+    "compiler/analysis": ARTIFACT + DIALECTS + ["compiler/solvers"],
+    "compiler/transforms": ARTIFACT + DIALECTS + ["compiler/solvers", "compiler/analysis"],
+    "compiler/lowering": ARTIFACT + DIALECTS + ["compiler/solvers", "compiler/analysis"],
+    "compiler/codegen": ARTIFACT + DIALECTS,
+    "compiler/pipeline": ARTIFACT + DIALECTS + ["compiler"],
+    "kernels": ARTIFACT + ["compiler/dsl"],
+    "kernels/library": ARTIFACT + ["kernels", "compiler/dsl", "compiler/pipeline", "runtime"],
+    "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
+    "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2],
+}
+
+# Including one of these must not bring in MLIR or LLVM, by whatever way:
+# kernels see headers of the compiler, and those are plain C++.
+FREE_OF_MLIR = ["runtime", "dialects/layout", "compiler/solvers", "kernels"]
+MAY_REACH_MLIR = ["kernels/library"]
+
+TOP_FOLDERS = ["runtime", "dialects", "compiler", "kernels", "tools", "test"]
+SOURCES = (".h", ".cpp", ".def", ".td")
+INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*([<"])([^>"]+)[>"]')
+
+
+def is_under(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def layer_of(path):
+    """The row of LAYERS that `path` belongs to, or None."""
+    rows = [folder for folder in LAYERS if is_under(path, folder)]
+    return max(rows, key=len) if rows else None
+
+
+def includes_of(root, path):
+    """(line number, '<' or '"', path) of each include in a file."""
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if match := INCLUDE.match(line):
+                yield number, match[1], match[2]
+
+
+def is_allowed(layer, target):
+    """Whether `layer` may include the project file or library header `target`."""
+    return layer_of(target) == layer or any(is_under(target, allowed) for allowed in LAYERS[layer])
+
+
+def check_include(root, layer, quote, target):
+    """What is wrong with one include, or None."""
+    first = target.split("/")[0]
+    if first in TOP_FOLDERS:
+        if quote == "<":
+            return f'expected quotes around "{target}", a file of this project'
+        if not target.endswith(".inc") and not os.path.exists(os.path.join(root, target)):
+            return f'"{target}" does not exist'
+        target_layer = layer_of(target)
+        if target_layer is None:
+            return f'"{target}" is in no layer'
+        if not is_allowed(layer, target):
+            return f'{layer} must not include {target_layer} ("{target}")'
+        return None
+    if first in LIBRARIES:
+        return None if is_allowed(layer, target) else f'{layer} must not include {first} ("{target}")'
+    if quote == '"':
+        return f'"{target}" is not relative to the root of the project'
+    if re.fullmatch(r"[a-z_0-9]+(\.h)?|sys/[a-z_]+\.h", target) and not re.match(r"cu(da|blas|pti)?[_.]|nv", target):
+        return None  # the C++ and C libraries
+    return f"<{target}> is of no library that the project uses"
+
+
+def way_to_mlir(root, path, seen):
+    """The chain of includes from `path` to a header of MLIR or LLVM, or None."""
+    for _, _, target in includes_of(root, path):
+        first = target.split("/")[0]
+        if first in (MLIR, LLVM):
+            return [path, target]
+        if first not in TOP_FOLDERS or target in seen or not os.path.exists(os.path.join(root, target)):
+            continue
+        seen.add(target)
+        if way := way_to_mlir(root, target, seen):
+            return [path] + way
+    return None
+
+
+def check(root):
+    """All violations under `root`, as text."""
+    problems = []
+    files = []
+    for top in TOP_FOLDERS:
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            files += [os.path.relpath(os.path.join(folder, name), root) for name in names if name.endswith(SOURCES)]
+    for path in sorted(files):
+        layer = layer_of(path)
+        if layer is None:
+            problems.append(f"{path}: in no layer; add its folder to LAYERS of check_layers.py")
+            continue
+        for number, quote, target in includes_of(root, path):
+            if problem := check_include(root, layer, quote, target):
+                problems.append(f"{path}:{number}: {problem}")
+        if any(is_under(path, free) for free in FREE_OF_MLIR) and layer not in MAY_REACH_MLIR:
+            if way := way_to_mlir(root, path, {path}):
+                problems.append(f"{path}: {layer} must not reach MLIR or LLVM, but does by {' -> '.join(way[1:])}")
+    return problems
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..")
+    problems = check(root)
+    print("\n".join(problems) if problems else "layers: every include is allowed")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What this machine has beyond the build's own packages, and what is skipped
+without it. Prints one line per feature; lit's configuration imports detect()."""
+
+import ctypes
+import glob
+import os
+import shutil
+
+
+def find_ptxas():
+    return shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+
+
+def find_cuda_toolkit():
+    """The toolkit's root, recognised by its runtime compiler."""
+    ptxas = find_ptxas()
+    roots = ["/usr/local/cuda"]
+    if ptxas:
+        roots.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(ptxas))))
+    for root in roots:
+        if glob.glob(os.path.join(root, "lib64", "libnvrtc.so*")):
+            return root
+    return None
+
+
+def find_gpu():
+    """A description of the GPUs that the driver offers."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
+        return None
+    return f"{count.value} device{'s' if count.value > 1 else ''}"
+
+
+FEATURES = [
+    # (name, how to find it, what is skipped without it)
+    ("ptxas", find_ptxas, "assembling the emitted PTX"),
+    ("cuda-toolkit", find_cuda_toolkit, "PTX of NVIDIA's own compilers on the emulator"),
+    ("gpu", find_gpu, "everything that runs on a GPU; kernels run on the emulator alone"),
+]
+
+
+def detect():
+    """Name -> where it was found, of the features this machine has."""
+    return {name: found for name, find, _ in FEATURES if (found := find())}
+
+
+if __name__ == "__main__":
+    have = detect()
+    for name, _, consequence in FEATURES:
+        if name in have:
+            print(f"{name}: {have[name]}")
+        else:
+            print(f"{name}: not found, skipped: {consequence}")
