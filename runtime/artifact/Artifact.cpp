@@ -73,7 +73,7 @@ HostExpr HostExpr::apply(Op op, const HostExpr &lhs, const HostExpr &rhs) {
 std::optional<int64_t> HostExpr::evaluate(const std::vector<int64_t> &dimensions,
                                           int64_t multiprocessors) const {
   // Grids and sizes are shallow; a fixed stack keeps the launch path free of allocation.
-  std::array<int64_t, 32> stack;
+  std::array<int64_t, maxDepth> stack;
   size_t depth = 0;
   for (const Step &step : steps) {
     bool leaf = step.op <= Op::multiprocessors;
@@ -102,4 +102,24 @@ std::optional<int64_t> HostExpr::evaluate(const std::vector<int64_t> &dimensions
   if (depth != 1)
     return std::nullopt;
   return stack[0];
+}
+
+unsigned tlc::parameterBytes(const Artifact &artifact, const KernelParameter &parameter) {
+  switch (parameter.kind) {
+  case KernelParameter::Kind::tensorPointer:
+  case KernelParameter::Kind::tensorStride:
+    return 8;
+  case KernelParameter::Kind::dimension:
+    return 4;
+  case KernelParameter::Kind::scalar:
+    return sizeInBytes(artifact.scalars[parameter.index].element);
+  case KernelParameter::Kind::tensorMap:
+    return 128;
+  }
+  return 0;
+}
+
+unsigned tlc::parameterAlignment(const Artifact &artifact, const KernelParameter &parameter) {
+  // Natural alignment; a tensor map is an aggregate with an alignment of its own.
+  return std::min(parameterBytes(artifact, parameter), 64u);
 }

@@ -42,7 +42,10 @@ struct HostExpr {
     int64_t operand = 0;
     bool operator==(const Step &) const = default;
   };
-  std::vector<Step> steps;
+  std::vector<Step> steps = {};
+
+  /// Most operands that may be pending at once while evaluating.
+  static constexpr size_t maxDepth = 32;
 
   static HostExpr constant(int64_t value) { return {{{Op::constant, value}}}; }
   static HostExpr dimension(int64_t index) { return {{{Op::dimension, index}}}; }
@@ -55,12 +58,15 @@ struct HostExpr {
   bool operator==(const HostExpr &) const = default;
 };
 
+/// The largest extent of an axis: kernels get extents as 32-bit integers.
+inline constexpr int64_t maxExtent = 0x7fffffff;
+
 /// A named extent. Its value is taken from the tensors whose shape names it;
 /// all of them must agree.
 struct Dimension {
   std::string name;
-  int64_t multipleOf = 1;       ///< fact the program relies on; checked at launch
-  std::optional<int64_t> fixed; ///< value the program was specialised for
+  int64_t multipleOf = 1;            ///< fact the program relies on; checked at launch
+  std::optional<int64_t> fixed = {}; ///< value the program was specialised for
 };
 
 enum class Access : uint8_t { input, output, inout, workspace };
@@ -78,9 +84,9 @@ struct TensorArgument {
   std::string name;
   ElementType element = ElementType::f32;
   Access access = Access::input;
-  std::vector<Extent> shape;
-  std::vector<HostExpr> workspaceShape; ///< only for `Access::workspace`
-  bool zeroFill = false;                ///< the launcher clears it before the first launch
+  std::vector<Extent> shape = {};
+  std::vector<HostExpr> workspaceShape = {}; ///< only for `Access::workspace`
+  bool zeroFill = false;                     ///< the launcher clears it before the first launch
 };
 
 struct ScalarArgument {
@@ -91,8 +97,8 @@ struct ScalarArgument {
 /// How to build a TMA tensor map at launch (`cuTensorMapEncodeTiled`): the
 /// tensor's own shape and strides, this box, zero fill outside.
 struct TensorMapRecipe {
-  int64_t tensor = 0;       ///< index into `Artifact::tensors`
-  std::vector<int64_t> box; ///< elements per axis, outermost first as in the tensor
+  int64_t tensor = 0;            ///< index into `Artifact::tensors`
+  std::vector<int64_t> box = {}; ///< elements per axis, outermost first as in the tensor
   Swizzle swizzle = Swizzle::none;
 };
 
@@ -113,12 +119,12 @@ struct KernelParameter {
 /// One kernel launch. If any grid extent evaluates to 0 nothing is launched.
 struct Launch {
   std::string entry;
-  std::array<HostExpr, 3> grid; ///< in blocks
-  unsigned threads = 0;         ///< per block, one-dimensional
+  std::array<HostExpr, 3> grid = {}; ///< in blocks
+  unsigned threads = 0;              ///< per block, one-dimensional
   std::array<unsigned, 3> cluster = {1, 1, 1};
   unsigned sharedBytes = 0; ///< dynamic shared memory
-  std::vector<TensorMapRecipe> tensorMaps;
-  std::vector<KernelParameter> parameters;
+  std::vector<TensorMapRecipe> tensorMaps = {};
+  std::vector<KernelParameter> parameters = {};
 };
 
 /// Base address and all outer strides of tensor `tensor` are multiples of
@@ -130,9 +136,9 @@ struct AlignmentCondition {
 
 struct Variant {
   std::string name; ///< "aligned", "general"
-  std::vector<AlignmentCondition> conditions;
-  std::vector<Launch> launches;
-  std::string ptx;
+  std::vector<AlignmentCondition> conditions = {};
+  std::vector<Launch> launches = {};
+  std::string ptx = {};
 };
 
 /// What the compiler chose and why not better; shown by `tlc --remarks`.
@@ -145,11 +151,16 @@ struct Remark {
 struct Artifact {
   std::string name;
   std::string target; ///< a name of runtime/target, e.g. "sm_90a"
-  std::vector<Dimension> dimensions;
-  std::vector<TensorArgument> tensors; ///< inputs and outputs in declaration order, then workspaces
-  std::vector<ScalarArgument> scalars;
-  std::vector<Variant> variants; ///< tried in order; the last has no conditions
-  std::vector<Remark> remarks;
+  std::vector<Dimension> dimensions = {};
+  std::vector<TensorArgument> tensors = {}; ///< inputs and outputs in declaration order, then workspaces
+  std::vector<ScalarArgument> scalars = {};
+  std::vector<Variant> variants = {}; ///< tried in order; the last has no conditions
+  std::vector<Remark> remarks = {};
 };
+
+/// Bytes of a parameter in the entry's parameter space, where it is aligned to
+/// `parameterAlignment`.
+unsigned parameterBytes(const Artifact &artifact, const KernelParameter &parameter);
+unsigned parameterAlignment(const Artifact &artifact, const KernelParameter &parameter);
 
 } // namespace tlc

@@ -22,8 +22,8 @@ namespace tlc {
 struct TensorView {
   void *data = nullptr;
   ElementType element = ElementType::f32;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;
+  std::vector<int64_t> shape = {};
+  std::vector<int64_t> strides = {};
 };
 
 /// A scalar argument, in the bits of its element type (low bytes first).
@@ -35,8 +35,8 @@ struct ScalarValue {
 /// Everything one launch needs. Tensors and scalars in the artifact's order;
 /// workspaces are the trailing tensors.
 struct LaunchArguments {
-  std::vector<TensorView> tensors;
-  std::vector<ScalarValue> scalars;
+  std::vector<TensorView> tensors = {};
+  std::vector<ScalarValue> scalars = {};
 };
 
 /// An ordered queue of work, opaque: a CUstream on the GPU; null is the

@@ -30,11 +30,11 @@ struct ZeroFill {
 /// The most axes a tensor map has.
 inline constexpr unsigned maxTensorMapRank = 5;
 
-/// What a tensor map describes, outermost axis first like the tensor. Extents
-/// and strides are valid for the hardware even where the tensor is empty
-/// (extent 1 then, never read), or where an extent of 1 makes a stride moot.
+/// What a tensor map describes, outermost axis first like the tensor. Always
+/// valid for the hardware: where an extent of 1 makes a stride moot it is a
+/// suitable one, and the map of an empty tensor has extents of 1 and no address.
 struct TensorMapValues {
-  void *address = nullptr;
+  void *address = nullptr; ///< null for an empty tensor; the program does not read through it
   ElementType element = ElementType::f32;
   Swizzle swizzle = Swizzle::none;
   unsigned rank = 0;
@@ -48,23 +48,23 @@ struct TensorMapValues {
 /// A tensor map and where it goes in the parameter space.
 struct PlannedTensorMap {
   size_t offset = 0; ///< into `PlannedLaunch::parameters`; 64-byte aligned, 128 bytes, zero until filled in
-  TensorMapValues values;
+  TensorMapValues values = {};
 };
 
 struct PlannedLaunch {
   const Launch *launch = nullptr;
   size_t index = 0; ///< of the launch in its variant
   std::array<uint32_t, 3> grid = {1, 1, 1};
-  std::vector<std::byte> parameters; ///< as the entry declares them, each naturally aligned
-  std::vector<PlannedTensorMap> tensorMaps;
+  std::vector<std::byte> parameters = {}; ///< as the entry declares them, each naturally aligned
+  std::vector<PlannedTensorMap> tensorMaps = {};
 };
 
 /// Points into the artifact, which must outlive it.
 struct LaunchPlan {
   const Variant *variant = nullptr;
   size_t variantIndex = 0;
-  std::vector<ZeroFill> zeroFills;     ///< before the first launch
-  std::vector<PlannedLaunch> launches; ///< in order; those with an empty grid are left out
+  std::vector<ZeroFill> zeroFills = {};     ///< before the first launch
+  std::vector<PlannedLaunch> launches = {}; ///< in order; those with an empty grid are left out
 };
 
 /// Checks the arguments against the schema and lays out the launches. The
@@ -80,7 +80,7 @@ Result<std::vector<int64_t>> bindDimensions(const Artifact &artifact, std::span<
 struct WorkspaceRequest {
   std::string name;
   ElementType element = ElementType::f32;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape = {};
   size_t bytes = 0;
   bool zeroFill = false; ///< the launcher clears it; the caller need not
 };

@@ -25,6 +25,7 @@ constexpr Target sm80 = {
     .sharedReservedPerBlock = 1 * kib,
     .l2Bytes = 40 * mib,
     .multiprocessors = 108,
+    .maxParameterBytes = 4096,
     .mmaSync = true,
     .cpAsync = true,
 };

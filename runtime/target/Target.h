@@ -78,8 +78,9 @@ struct Target {
   unsigned maxThreadsPerBlock = 1024;
   unsigned maxThreadsPerMultiprocessor = 2048;
   unsigned maxBlocksPerMultiprocessor = 32;
-  unsigned maxClusterSize = 1; ///< blocks, portable; 1 where there are no clusters
-  unsigned namedBarriers = 16; ///< per block; barrier 0 is the block's own
+  unsigned maxClusterSize = 1;        ///< blocks, portable; 1 where there are no clusters
+  unsigned namedBarriers = 16;        ///< per block; barrier 0 is the block's own
+  unsigned maxParameterBytes = 32764; ///< of an entry, with PTX 8.1 and later
   uint32_t maxGridX = 0x7fffffff;
   uint32_t maxGridYZ = 65535;
 

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/artifact/Verify.h"
+
+#include "runtime/target/Target.h"
+
+#include <bit>
+#include <fmt/format.h>
+#include <set>
+
+using namespace tlc;
+
+namespace {
+
+/// Walks the artifact and keeps the first inconsistency.
+class Verifier {
+public:
+  Verifier(const Artifact &artifact) : artifact(artifact), target(findTarget(artifact.target)) {}
+
+  Result<void> run() {
+    if (!target)
+      return Error{.message = fmt::format("artifact '{}': unknown target '{}'; expected one of {}",
+                                          artifact.name, artifact.target, targetNames())};
+    checkDimensions();
+    checkTensors();
+    checkScalars();
+    checkVariants();
+    if (failure)
+      return Error{.message = fmt::format("artifact '{}': {}", artifact.name, *failure)};
+    return {};
+  }
+
+private:
+  static std::string targetNames() {
+    std::string names;
+    for (const Target &target : allTargets())
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", target.name);
+    return names;
+  }
+
+  template <class... Values>
+  void require(bool holds, fmt::format_string<Values...> text, Values &&...values) {
+    if (!holds && !failure)
+      failure = fmt::format(text, std::forward<Values>(values)...);
+  }
+
+  /// Whether `expr` is one complete expression over existing dimensions.
+  bool wellFormed(const HostExpr &expr) const {
+    size_t depth = 0;
+    for (const HostExpr::Step &step : expr.steps) {
+      if (step.op == HostExpr::Op::dimension &&
+          (step.operand < 0 || step.operand >= int64_t(artifact.dimensions.size())))
+        return false;
+      if (step.op <= HostExpr::Op::multiprocessors) {
+        ++depth;
+        if (depth > HostExpr::maxDepth)
+          return false;
+      } else {
+        if (depth < 2)
+          return false;
+        --depth;
+      }
+    }
+    return depth == 1;
+  }
+
+  size_t rankOf(const TensorArgument &tensor) const {
+    return tensor.access == Access::workspace ? tensor.workspaceShape.size() : tensor.shape.size();
+  }
+
+  void checkDimensions() {
+    std::set<std::string> names;
+    for (size_t i = 0; i < artifact.dimensions.size(); ++i) {
+      const Dimension &dimension = artifact.dimensions[i];
+      require(!dimension.name.empty() && names.insert(dimension.name).second,
+              "the name '{}' of dimension {} is empty or taken", dimension.name, i);
+      require(dimension.multipleOf >= 1, "dimension '{}' is said to be a multiple of {}", dimension.name,
+              dimension.multipleOf);
+      if (failure)
+        return;
+      if (dimension.fixed)
+        require(*dimension.fixed >= 0 && *dimension.fixed <= maxExtent &&
+                    *dimension.fixed % dimension.multipleOf == 0,
+                "dimension '{}' is fixed to {}, but expected a multiple of {} from 0 to {}", dimension.name,
+                *dimension.fixed, dimension.multipleOf, maxExtent);
+      require(dimension.fixed || namedByTensor(i), "no tensor's shape gives the value of dimension '{}'",
+              dimension.name);
+    }
+  }
+
+  bool namedByTensor(size_t dimension) const {
+    for (const TensorArgument &tensor : artifact.tensors) {
+      for (const Extent &extent : tensor.shape) {
+        if (extent.dimension == int64_t(dimension))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  void checkTensors() {
+    bool workspaces = false;
+    for (const TensorArgument &tensor : artifact.tensors) {
+      checkArgumentName(tensor.name);
+      if (tensor.access == Access::workspace) {
+        workspaces = true;
+        require(tensor.shape.empty(), "workspace '{}' has the shape of an argument", tensor.name);
+        for (const HostExpr &extent : tensor.workspaceShape)
+          require(wellFormed(extent), "an extent of workspace '{}' is malformed", tensor.name);
+        continue;
+      }
+      require(!workspaces, "tensor '{}' comes after a workspace", tensor.name);
+      require(tensor.workspaceShape.empty(), "tensor '{}' has the shape of a workspace", tensor.name);
+      require(!tensor.zeroFill || tensor.access == Access::output,
+              "tensor '{}' is filled with zeros, but it is no output", tensor.name);
+      for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+        const Extent &extent = tensor.shape[axis];
+        require(extent.dimension >= -1 && extent.dimension < int64_t(artifact.dimensions.size()),
+                "tensor '{}' axis {} names dimension {}, but there are {}", tensor.name, axis,
+                extent.dimension, artifact.dimensions.size());
+        require(extent.dimension >= 0 || (extent.constant >= 0 && extent.constant <= maxExtent),
+                "tensor '{}' axis {} has the extent {}", tensor.name, axis, extent.constant);
+      }
+    }
+  }
+
+  void checkScalars() {
+    for (const ScalarArgument &scalar : artifact.scalars)
+      checkArgumentName(scalar.name);
+  }
+
+  void checkArgumentName(const std::string &name) {
+    require(!name.empty() && argumentNames.insert(name).second, "the argument name '{}' is empty or taken",
+            name);
+  }
+
+  void checkVariants() {
+    require(!artifact.variants.empty(), "it has no variant");
+    for (size_t i = 0; i < artifact.variants.size() && !failure; ++i) {
+      const Variant &variant = artifact.variants[i];
+      require((i + 1 == artifact.variants.size()) == variant.conditions.empty(),
+              "variant '{}' is number {} of {}, but only the last has no conditions", variant.name, i + 1,
+              artifact.variants.size());
+      for (const AlignmentCondition &condition : variant.conditions) {
+        require(hasTensor(condition.tensor), "a condition of variant '{}' names tensor {}, but there are {}",
+                variant.name, condition.tensor, artifact.tensors.size());
+        require(condition.bytes > 0 && std::has_single_bit(uint64_t(condition.bytes)),
+                "a condition of variant '{}' asks for an alignment to {} bytes", variant.name,
+                condition.bytes);
+      }
+      require(variant.launches.empty() || !variant.ptx.empty(), "variant '{}' has no PTX", variant.name);
+      for (const Launch &launch : variant.launches)
+        checkLaunch(launch);
+    }
+  }
+
+  bool hasTensor(int64_t index) const { return index >= 0 && index < int64_t(artifact.tensors.size()); }
+
+  void checkLaunch(const Launch &launch) {
+    require(!launch.entry.empty(), "a launch has no entry");
+    for (const HostExpr &extent : launch.grid)
+      require(wellFormed(extent), "the grid of '{}' is malformed", launch.entry);
+    require(launch.threads >= 1 && launch.threads <= target->maxThreadsPerBlock,
+            "'{}' has {} threads per block, but {} allows 1 to {}", launch.entry, launch.threads,
+            target->name, target->maxThreadsPerBlock);
+    uint64_t blocks = 1;
+    for (unsigned extent : launch.cluster)
+      blocks = std::min<uint64_t>(blocks * extent, UINT32_MAX);
+    require(blocks >= 1 && blocks <= target->maxClusterSize,
+            "'{}' has clusters of {} x {} x {} blocks, but {} allows 1 to {} blocks", launch.entry,
+            launch.cluster[0], launch.cluster[1], launch.cluster[2], target->name, target->maxClusterSize);
+    require(launch.sharedBytes <= target->sharedBytesPerBlock,
+            "'{}' needs {} bytes of shared memory, but {} has {} per block", launch.entry, launch.sharedBytes,
+            target->name, target->sharedBytesPerBlock);
+    for (const TensorMapRecipe &map : launch.tensorMaps)
+      checkTensorMap(launch, map);
+    checkParameters(launch);
+  }
+
+  void checkTensorMap(const Launch &launch, const TensorMapRecipe &map) {
+    const TmaFacts &tma = target->tma;
+    require(tma.available, "'{}' uses a tensor map, but {} has no TMA", launch.entry, target->name);
+    require(hasTensor(map.tensor), "a tensor map of '{}' names tensor {}, but there are {}", launch.entry,
+            map.tensor, artifact.tensors.size());
+    if (failure)
+      return;
+    const TensorArgument &tensor = artifact.tensors[map.tensor];
+    size_t rank = rankOf(tensor);
+    require(map.box.size() == rank && rank >= 1 && rank <= tma.maxRank,
+            "the tensor map of '{}' in '{}' has a box of rank {}, but the tensor's rank is {} and the limit "
+            "is {}",
+            tensor.name, launch.entry, map.box.size(), rank, tma.maxRank);
+    for (int64_t extent : map.box)
+      require(extent >= 1 && extent <= tma.maxBoxExtent,
+              "the tensor map of '{}' in '{}' has a box extent of {}, but expected 1 to {}", tensor.name,
+              launch.entry, extent, tma.maxBoxExtent);
+    if (failure)
+      return;
+    int64_t innerBytes = map.box.back() * sizeInBytes(tensor.element);
+    require(innerBytes % tma.innerBoxGranularity == 0,
+            "the tensor map of '{}' in '{}' has an innermost box extent of {} bytes, but expected a multiple "
+            "of {}",
+            tensor.name, launch.entry, innerBytes, tma.innerBoxGranularity);
+    require(
+        map.swizzle == Swizzle::none || innerBytes <= swizzleSpan(map.swizzle),
+        "the tensor map of '{}' in '{}' has an innermost box extent of {} bytes, but its swizzle spans {}",
+        tensor.name, launch.entry, innerBytes, swizzleSpan(map.swizzle));
+  }
+
+  /// Bytes of a row that a swizzle permutes.
+  static int64_t swizzleSpan(Swizzle swizzle) { return int64_t(16) << int64_t(swizzle); }
+
+  void checkParameters(const Launch &launch) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < launch.parameters.size(); ++i) {
+      const KernelParameter &parameter = launch.parameters[i];
+      size_t limit = limitOf(launch, parameter.kind);
+      require(parameter.index >= 0 && parameter.index < int64_t(limit),
+              "parameter {} of '{}' has index {}, but there are {}", i, launch.entry, parameter.index, limit);
+      if (failure)
+        return;
+      if (parameter.kind == KernelParameter::Kind::tensorStride) {
+        size_t rank = rankOf(artifact.tensors[parameter.index]);
+        require(parameter.axis >= 0 && parameter.axis < int64_t(rank),
+                "parameter {} of '{}' is a stride of axis {}, but '{}' has rank {}", i, launch.entry,
+                parameter.axis, artifact.tensors[parameter.index].name, rank);
+      }
+      size_t alignment = parameterAlignment(artifact, parameter);
+      bytes = (bytes + alignment - 1) / alignment * alignment + parameterBytes(artifact, parameter);
+    }
+    require(bytes <= target->maxParameterBytes, "the parameters of '{}' take {} bytes, but {} allows {}",
+            launch.entry, bytes, target->name, target->maxParameterBytes);
+  }
+
+  size_t limitOf(const Launch &launch, KernelParameter::Kind kind) const {
+    switch (kind) {
+    case KernelParameter::Kind::tensorPointer:
+    case KernelParameter::Kind::tensorStride:
+      return artifact.tensors.size();
+    case KernelParameter::Kind::dimension:
+      return artifact.dimensions.size();
+    case KernelParameter::Kind::scalar:
+      return artifact.scalars.size();
+    case KernelParameter::Kind::tensorMap:
+      return launch.tensorMaps.size();
+    }
+    return 0;
+  }
+
+  const Artifact &artifact;
+  const Target *target;
+  std::set<std::string> argumentNames;
+  std::optional<std::string> failure;
+};
+
+} // namespace
+
+Result<void> tlc::verify(const Artifact &artifact) { return Verifier(artifact).run(); }

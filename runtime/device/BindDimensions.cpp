@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The values of a program's dimensions from the shapes of its arguments.
+#include "runtime/device/LaunchPlan.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace tlc;
+
+namespace {
+
+constexpr int64_t unbound = -1;
+
+/// "A, B, C" for the error about a wrong number of arguments.
+std::string namesOf(std::span<const TensorArgument> arguments) {
+  std::string names;
+  for (const TensorArgument &argument : arguments)
+    names += fmt::format("{}{}{}", names.empty() ? "" : ", ",
+                         argument.access == Access::workspace ? "workspace " : "", argument.name);
+  return names;
+}
+
+/// The first argument and axis that gave a dimension its value.
+std::string originOf(const Artifact &artifact, int64_t dimension) {
+  for (const TensorArgument &argument : artifact.tensors) {
+    for (size_t axis = 0; axis < argument.shape.size(); ++axis) {
+      if (argument.shape[axis].dimension == dimension)
+        return fmt::format("argument '{}' axis {}", argument.name, axis);
+    }
+  }
+  return "the program";
+}
+
+Result<void> bindExtent(const Artifact &artifact, const TensorArgument &argument, size_t axis, int64_t actual,
+                        std::vector<int64_t> &values) {
+  auto fail = [&](std::string text) -> Result<void> {
+    return Error{.message = fmt::format("argument '{}' axis {}: {}", argument.name, axis, text)};
+  };
+  if (actual < 0 || actual > maxExtent)
+    return fail(fmt::format("expected an extent from 0 to {}, but got {}", maxExtent, actual));
+  const Extent &extent = argument.shape[axis];
+  if (extent.dimension < 0) {
+    if (actual != extent.constant)
+      return fail(fmt::format("expected extent {}, but got {}", extent.constant, actual));
+    return {};
+  }
+  const Dimension &dimension = artifact.dimensions[extent.dimension];
+  int64_t &value = values[extent.dimension];
+  if (dimension.fixed && actual != *dimension.fixed)
+    return fail(fmt::format("expected extent {} because the program is specialised for '{}' = {}, but got {}",
+                            *dimension.fixed, dimension.name, *dimension.fixed, actual));
+  if (value != unbound && value != actual)
+    return fail(fmt::format("expected extent {} because dimension '{}' is {} in {}, but got {}", value,
+                            dimension.name, value, originOf(artifact, extent.dimension), actual));
+  if (actual % dimension.multipleOf != 0)
+    return fail(fmt::format("expected a multiple of {} because the program relies on it for dimension '{}', "
+                            "but got {}",
+                            dimension.multipleOf, dimension.name, actual));
+  value = actual;
+  return {};
+}
+
+} // namespace
+
+Result<std::vector<int64_t>> tlc::bindDimensions(const Artifact &artifact,
+                                                 std::span<const TensorView> tensors) {
+  size_t arguments = std::ranges::count_if(
+      artifact.tensors, [](const TensorArgument &tensor) { return tensor.access != Access::workspace; });
+  if (tensors.size() != artifact.tensors.size() && tensors.size() != arguments)
+    return Error{.message = fmt::format("'{}' expects {} tensors ({}), but got {}", artifact.name,
+                                        artifact.tensors.size(), namesOf(artifact.tensors), tensors.size())};
+
+  std::vector<int64_t> values(artifact.dimensions.size(), unbound);
+  for (size_t i = 0; i < arguments; ++i) {
+    const TensorArgument &argument = artifact.tensors[i];
+    const TensorView &tensor = tensors[i];
+    if (tensor.element != argument.element)
+      return Error{.message =
+                       fmt::format("argument '{}': expected element type {}, but got {}", argument.name,
+                                   toString(argument.element), toString(tensor.element))};
+    if (tensor.shape.size() != argument.shape.size())
+      return Error{.message = fmt::format("argument '{}': expected rank {}, but got {}", argument.name,
+                                          argument.shape.size(), tensor.shape.size())};
+    for (size_t axis = 0; axis < argument.shape.size(); ++axis) {
+      if (Result<void> bound = bindExtent(artifact, argument, axis, tensor.shape[axis], values); !bound)
+        return bound.error();
+    }
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == unbound)
+      values[i] = artifact.dimensions[i].fixed.value_or(0);
+  }
+  return values;
+}
+
+Result<std::vector<WorkspaceRequest>> tlc::workspaceRequests(const Artifact &artifact,
+                                                             const std::vector<int64_t> &dimensions,
+                                                             const DeviceProperties &device) {
+  std::vector<WorkspaceRequest> requests;
+  for (const TensorArgument &tensor : artifact.tensors) {
+    if (tensor.access != Access::workspace)
+      continue;
+    WorkspaceRequest request = {.name = tensor.name, .element = tensor.element, .zeroFill = tensor.zeroFill};
+    int64_t bytes = sizeInBytes(tensor.element);
+    for (size_t axis = 0; axis < tensor.workspaceShape.size(); ++axis) {
+      std::optional<int64_t> extent =
+          tensor.workspaceShape[axis].evaluate(dimensions, device.multiprocessors);
+      if (!extent || *extent < 0 || *extent > maxExtent)
+        return Error{.message = fmt::format(
+                         "workspace '{}' axis {}: these sizes need an extent of {}, but expected 0 to {}",
+                         tensor.name, axis, extent ? fmt::to_string(*extent) : "more than 64 bits",
+                         maxExtent)};
+      if (__builtin_mul_overflow(bytes, *extent, &bytes))
+        return Error{.message =
+                         fmt::format("workspace '{}': these sizes need more than 2^63 bytes", tensor.name)};
+      request.shape.push_back(*extent);
+    }
+    request.bytes = bytes;
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+TensorView tlc::contiguousView(void *data, ElementType element, std::vector<int64_t> shape) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    // A stride that does not fit belongs to an empty tensor or is refused at launch.
+    if (__builtin_mul_overflow(stride, std::max<int64_t>(shape[axis], 1), &stride))
+      stride = INT64_MAX;
+  }
+  return {data, element, std::move(shape), std::move(strides)};
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/LaunchPlan.h"
+
+#include "runtime/device/TensorGeometry.h"
+#include "runtime/target/Target.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <fmt/format.h>
+
+using namespace tlc;
+
+namespace {
+
+template <class... Values> Error mistake(fmt::format_string<Values...> text, Values &&...values) {
+  return {.message = fmt::format(text, std::forward<Values>(values)...)};
+}
+
+/// Elements that the axes varying faster than `axis` reach: the least stride
+/// with which `axis` does not overlap them.
+int64_t innerReach(const TensorView &tensor, size_t axis) {
+  int64_t reach = 1;
+  for (size_t other = 0; other < tensor.shape.size(); ++other) {
+    bool faster = tensor.strides[other] < tensor.strides[axis] ||
+                  (tensor.strides[other] == tensor.strides[axis] && other > axis);
+    if (faster && tensor.shape[other] > 1)
+      reach += (tensor.shape[other] - 1) * tensor.strides[other];
+  }
+  return reach;
+}
+
+/// Strides, address and extent of the memory. Element type and shape are checked already.
+Result<void> checkMemory(const TensorArgument &argument, const TensorView &tensor) {
+  const size_t rank = tensor.shape.size();
+  if (tensor.strides.size() != rank)
+    return mistake("argument '{}': expected {} strides, but got {}", argument.name, rank,
+                   tensor.strides.size());
+  if (isEmpty(tensor))
+    return {};
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (tensor.shape[axis] <= 1)
+      continue;
+    int64_t stride = tensor.strides[axis];
+    if (stride < 0)
+      return mistake("argument '{}' axis {}: expected a stride of at least 0, but got {}", argument.name,
+                     axis, stride);
+    if (axis + 1 == rank && stride != 1)
+      return mistake("argument '{}' axis {}: expected stride 1 because the innermost axis is contiguous, but "
+                     "got {}",
+                     argument.name, axis, stride);
+  }
+  std::optional<int64_t> bytes = spanBytes(tensor);
+  if (!bytes)
+    return mistake("argument '{}': its extents and strides span more than 2^63 bytes", argument.name);
+  if (argument.access != Access::input) {
+    for (size_t axis = 0; axis < rank; ++axis) {
+      if (tensor.shape[axis] <= 1)
+        continue;
+      if (int64_t least = innerReach(tensor, axis); tensor.strides[axis] < least)
+        return mistake("argument '{}' axis {}: expected a stride of at least {} because elements that are "
+                       "written must not overlap, but got {}",
+                       argument.name, axis, least, tensor.strides[axis]);
+    }
+  }
+  auto address = reinterpret_cast<uintptr_t>(tensor.data);
+  if (address == 0)
+    return mistake("argument '{}': expected the address of {} bytes, but got null", argument.name, *bytes);
+  if (address % sizeInBytes(tensor.element) != 0)
+    return mistake("argument '{}': expected an address that is a multiple of {} because its elements are {}, "
+                   "but got {:#x}",
+                   argument.name, sizeInBytes(tensor.element), toString(tensor.element), address);
+  if (uint64_t(*bytes) > UINTPTR_MAX - address)
+    return mistake("argument '{}': {} bytes from address {:#x} exceed the address space", argument.name,
+                   *bytes, address);
+  return {};
+}
+
+Result<void> checkWorkspace(const TensorArgument &argument, const WorkspaceRequest &request,
+                            const TensorView &tensor) {
+  if (tensor.element != request.element)
+    return mistake("workspace '{}': expected element type {}, but got {}", argument.name,
+                   toString(request.element), toString(tensor.element));
+  if (tensor.shape != request.shape)
+    return mistake("workspace '{}': expected shape [{}], but got [{}]", argument.name,
+                   fmt::join(request.shape, ", "), fmt::join(tensor.shape, ", "));
+  if (Result<void> valid = checkMemory(argument, tensor); !valid)
+    return valid;
+  if (std::optional<int64_t> bytes = spanBytes(tensor); size_t(*bytes) != request.bytes)
+    return mistake("workspace '{}': expected contiguous memory of {} bytes, but its strides [{}] span {}",
+                   argument.name, request.bytes, fmt::join(tensor.strides, ", "), *bytes);
+  return {};
+}
+
+Result<void> checkScalars(const Artifact &artifact, const std::vector<ScalarValue> &scalars) {
+  if (scalars.size() != artifact.scalars.size())
+    return mistake("'{}' expects {} scalars, but got {}", artifact.name, artifact.scalars.size(),
+                   scalars.size());
+  for (size_t i = 0; i < scalars.size(); ++i) {
+    if (scalars[i].element != artifact.scalars[i].element)
+      return mistake("argument '{}': expected a scalar of type {}, but got {}", artifact.scalars[i].name,
+                     toString(artifact.scalars[i].element), toString(scalars[i].element));
+  }
+  return {};
+}
+
+size_t chooseVariant(const Artifact &artifact, const std::vector<TensorView> &tensors) {
+  auto holds = [&](const AlignmentCondition &condition) {
+    return isAligned(tensors[condition.tensor], condition.bytes);
+  };
+  size_t index = 0;
+  while (!std::ranges::all_of(artifact.variants[index].conditions, holds))
+    ++index;
+  return index;
+}
+
+/// What is known while the launches of the chosen variant are laid out.
+struct Planner {
+  const Artifact &artifact;
+  const LaunchArguments &arguments;
+  const Target &target;
+  const std::vector<int64_t> &dimensions;
+  int64_t multiprocessors;
+
+  /// Evaluates the grid; nothing to launch if an extent is 0.
+  Result<void> planGrid(const Launch &launch, std::array<uint32_t, 3> &grid) const {
+    constexpr std::array axes = {'x', 'y', 'z'};
+    const std::array limits = {target.maxGridX, target.maxGridYZ, target.maxGridYZ};
+    for (size_t axis = 0; axis < 3; ++axis) {
+      std::optional<int64_t> extent = launch.grid[axis].evaluate(dimensions, multiprocessors);
+      if (!extent || *extent < 0 || *extent > int64_t(limits[axis]))
+        return mistake("'{}' needs {} blocks in {} for {}, but expected 0 to {}", launch.entry,
+                       extent ? fmt::to_string(*extent) : "too many", axes[axis], describeDimensions(),
+                       limits[axis]);
+      if (*extent % launch.cluster[axis] != 0)
+        return mistake("'{}' needs {} blocks in {} for {}, but expected a multiple of its clusters' {}",
+                       launch.entry, *extent, axes[axis], describeDimensions(), launch.cluster[axis]);
+      grid[axis] = uint32_t(*extent);
+    }
+    return {};
+  }
+
+  std::string describeDimensions() const {
+    std::string text;
+    for (size_t i = 0; i < dimensions.size(); ++i)
+      text += fmt::format("{}{} = {}", i ? ", " : "", artifact.dimensions[i].name, dimensions[i]);
+    return text.empty() ? "these arguments" : text;
+  }
+
+  Result<TensorMapValues> planTensorMap(const TensorMapRecipe &recipe) const {
+    const TensorView &tensor = arguments.tensors[recipe.tensor];
+    const bool empty = isEmpty(tensor);
+    TensorMapValues values = {.address = empty ? nullptr : tensor.data,
+                              .element = tensor.element,
+                              .swizzle = recipe.swizzle,
+                              .rank = unsigned(tensor.shape.size())};
+    for (size_t axis = 0; axis < values.rank; ++axis) {
+      values.shape[axis] = empty ? 1 : tensor.shape[axis];
+      values.strideBytes[axis] = effectiveStride(tensor, axis) * sizeInBytes(tensor.element);
+      values.box[axis] = recipe.box[axis];
+      if (values.strideBytes[axis] >= target.tma.maxStride)
+        return mistake("argument '{}' axis {}: expected a stride of less than {} bytes because it is copied "
+                       "by TMA, but got {}",
+                       artifact.tensors[recipe.tensor].name, axis, target.tma.maxStride,
+                       values.strideBytes[axis]);
+    }
+    return values;
+  }
+
+  /// Appends the parameter, naturally aligned.
+  Result<void> planParameter(const Launch &launch, const KernelParameter &parameter,
+                             PlannedLaunch &planned) const {
+    const size_t bytes = parameterBytes(artifact, parameter);
+    const size_t alignment = parameterAlignment(artifact, parameter);
+    const size_t offset = (planned.parameters.size() + alignment - 1) / alignment * alignment;
+    planned.parameters.resize(offset + bytes);
+    auto store = [&](uint64_t value) { std::memcpy(&planned.parameters[offset], &value, bytes); };
+    switch (parameter.kind) {
+    case KernelParameter::Kind::tensorPointer:
+      store(reinterpret_cast<uintptr_t>(arguments.tensors[parameter.index].data));
+      break;
+    case KernelParameter::Kind::tensorStride:
+      store(effectiveStride(arguments.tensors[parameter.index], parameter.axis));
+      break;
+    case KernelParameter::Kind::dimension:
+      store(dimensions[parameter.index]);
+      break;
+    case KernelParameter::Kind::scalar:
+      store(arguments.scalars[parameter.index].bits);
+      break;
+    case KernelParameter::Kind::tensorMap: {
+      Result<TensorMapValues> values = planTensorMap(launch.tensorMaps[parameter.index]);
+      if (!values)
+        return values.error();
+      planned.tensorMaps.push_back({offset, *values});
+    }
+    }
+    return {};
+  }
+
+  Result<void> planLaunch(const Launch &launch, size_t index, std::vector<PlannedLaunch> &launches) const {
+    PlannedLaunch planned = {.launch = &launch, .index = index};
+    if (Result<void> valid = planGrid(launch, planned.grid); !valid)
+      return valid;
+    if (std::ranges::find(planned.grid, 0u) != planned.grid.end())
+      return {};
+    planned.parameters.reserve(8 * launch.parameters.size() + 192 * launch.tensorMaps.size());
+    planned.tensorMaps.reserve(launch.tensorMaps.size());
+    for (const KernelParameter &parameter : launch.parameters) {
+      if (Result<void> valid = planParameter(launch, parameter, planned); !valid)
+        return valid;
+    }
+    launches.push_back(std::move(planned));
+    return {};
+  }
+};
+
+} // namespace
+
+Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArguments &arguments,
+                                   const DeviceProperties &device) {
+  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, arguments.tensors);
+  if (!dimensions)
+    return dimensions.error();
+  Result<std::vector<WorkspaceRequest>> requests = workspaceRequests(artifact, *dimensions, device);
+  if (!requests)
+    return requests.error();
+  const size_t firstWorkspace = artifact.tensors.size() - requests->size();
+  if (arguments.tensors.size() != artifact.tensors.size())
+    return mistake("'{}' expects {} workspaces after its {} other tensors, but got {} tensors", artifact.name,
+                   requests->size(), firstWorkspace, arguments.tensors.size());
+  for (size_t i = 0; i < artifact.tensors.size(); ++i) {
+    const TensorArgument &argument = artifact.tensors[i];
+    const TensorView &tensor = arguments.tensors[i];
+    Result<void> valid = i < firstWorkspace
+                             ? checkMemory(argument, tensor)
+                             : checkWorkspace(argument, (*requests)[i - firstWorkspace], tensor);
+    if (!valid)
+      return valid.error();
+  }
+  if (Result<void> valid = checkScalars(artifact, arguments.scalars); !valid)
+    return valid.error();
+
+  LaunchPlan plan;
+  plan.variantIndex = chooseVariant(artifact, arguments.tensors);
+  plan.variant = &artifact.variants[plan.variantIndex];
+  for (size_t i = 0; i < artifact.tensors.size(); ++i) {
+    if (artifact.tensors[i].zeroFill)
+      appendZeroFills(arguments.tensors[i], plan.zeroFills);
+  }
+  const Target *target = findTarget(artifact.target);
+  assert(target && "the artifact was not verified");
+  Planner planner = {artifact, arguments, *target, *dimensions, device.multiprocessors};
+  plan.launches.reserve(plan.variant->launches.size());
+  for (size_t i = 0; i < plan.variant->launches.size(); ++i) {
+    if (Result<void> valid = planner.planLaunch(plan.variant->launches[i], i, plan.launches); !valid)
+      return valid.error();
+  }
+  return plan;
+}

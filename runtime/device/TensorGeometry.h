@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Questions about the memory that a tensor argument occupies.
+#pragma once
+
+#include "runtime/device/Device.h"
+#include "runtime/device/LaunchPlan.h"
+
+namespace tlc {
+
+/// Some extent is 0, so no memory is accessed.
+bool isEmpty(const TensorView &tensor);
+
+/// Bytes from the first to the end of the last element; 0 if empty, nothing on
+/// overflow. Strides are not negative.
+std::optional<int64_t> spanBytes(const TensorView &tensor);
+
+/// The stride of an axis in elements where it matters. Where it does not (at
+/// most one element along the axis, or an empty tensor), one that keeps every
+/// address aligned to 16 bytes.
+int64_t effectiveStride(const TensorView &tensor, size_t axis);
+
+/// Base address and all strides that matter, but the innermost, are multiples of `bytes`.
+bool isAligned(const TensorView &tensor, int64_t bytes);
+
+/// Runs of memory that together are exactly the tensor's elements.
+void appendZeroFills(const TensorView &tensor, std::vector<ZeroFill> &fills);
+
+} // namespace tlc

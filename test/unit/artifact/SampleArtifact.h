@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A small consistent artifact that uses every feature: C = alpha * A B with a
+/// workspace, an aligned variant with tensor maps and a general one.
+#pragma once
+
+#include "runtime/artifact/Artifact.h"
+
+namespace tlc::test {
+
+inline Artifact sampleArtifact() {
+  using Kind = KernelParameter::Kind;
+  using Op = HostExpr::Op;
+  auto tiles = [](int64_t dimension, int64_t size) {
+    return HostExpr::apply(Op::ceilDiv, HostExpr::dimension(dimension), HostExpr::constant(size));
+  };
+  const HostExpr one = HostExpr::constant(1);
+
+  Launch aligned = {.entry = "gemm_aligned",
+                    .grid = {tiles(0, 128), tiles(1, 64), one},
+                    .threads = 384,
+                    .sharedBytes = 100000,
+                    .tensorMaps = {{.tensor = 0, .box = {128, 64}, .swizzle = Swizzle::bytes128},
+                                   {.tensor = 1, .box = {64, 64}, .swizzle = Swizzle::bytes128}},
+                    .parameters = {{.kind = Kind::dimension, .index = 2},
+                                   {.kind = Kind::tensorMap, .index = 0},
+                                   {.kind = Kind::tensorMap, .index = 1},
+                                   {.kind = Kind::scalar, .index = 0},
+                                   {.kind = Kind::tensorPointer, .index = 2},
+                                   {.kind = Kind::tensorStride, .index = 2, .axis = 0}}};
+  Launch combine = {.entry = "combine",
+                    .grid = {HostExpr::multiprocessors(), one, one},
+                    .threads = 128,
+                    .parameters = {{.kind = Kind::tensorPointer, .index = 3}}};
+  Launch general = {.entry = "gemm_general",
+                    .grid = {tiles(0, 64), tiles(1, 64), one},
+                    .threads = 128,
+                    .parameters = {{.kind = Kind::tensorPointer, .index = 0},
+                                   {.kind = Kind::tensorStride, .index = 0, .axis = 0},
+                                   {.kind = Kind::tensorPointer, .index = 1},
+                                   {.kind = Kind::tensorPointer, .index = 2}}};
+  return {
+      .name = "gemm",
+      .target = "sm_90a",
+      .dimensions = {{.name = "M"}, {.name = "N", .multipleOf = 8}, {.name = "K"}},
+      .tensors = {{.name = "A", .element = ElementType::bf16, .shape = {{.dimension = 0}, {.dimension = 2}}},
+                  {.name = "B", .element = ElementType::bf16, .shape = {{.dimension = 1}, {.dimension = 2}}},
+                  {.name = "C",
+                   .element = ElementType::f32,
+                   .access = Access::output,
+                   .shape = {{.dimension = 0}, {.dimension = 1}},
+                   .zeroFill = true},
+                  {.name = "partial",
+                   .element = ElementType::f32,
+                   .access = Access::workspace,
+                   .workspaceShape = {HostExpr::multiprocessors(), HostExpr::constant(16)},
+                   .zeroFill = true}},
+      .scalars = {{.name = "alpha", .element = ElementType::f32}},
+      .variants = {{.name = "aligned",
+                    .conditions = {{.tensor = 0, .bytes = 16}, {.tensor = 1, .bytes = 16}},
+                    .launches = {aligned, combine},
+                    .ptx = ".version 8.7\n.target sm_90a\n"},
+                   {.name = "general", .launches = {general}, .ptx = ".version 8.7\n"}},
+      .remarks = {{.id = "copy-without-tma", .location = "gemm.cpp:12:3", .message = "strides may be odd"}},
+  };
+}
+
+} // namespace tlc::test

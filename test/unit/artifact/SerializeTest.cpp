@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The binary form of artifacts: round trip, and what damaged input gets.
+#include "runtime/artifact/Serialize.h"
+
+#include "runtime/support/Hash.h"
+#include "test/unit/artifact/SampleArtifact.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <unistd.h>
+
+using namespace tlc;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+constexpr size_t headerBytes = 8 + 4 + 8 + 16;
+
+/// Replaces the checksum by the right one for the payload, as a program would
+/// that writes the format but gets a field wrong.
+void resign(std::vector<std::byte> &bytes) {
+  Hash128 hash;
+  hash.update(std::span(bytes).subspan(headerBytes));
+  for (size_t i = 0; i < 8; ++i) {
+    bytes[20 + i] = std::byte((hash.high >> (8 * i)) & 0xff);
+    bytes[28 + i] = std::byte((hash.low >> (8 * i)) & 0xff);
+  }
+}
+
+std::string failureOf(std::span<const std::byte> bytes) {
+  Result<Artifact> result = deserialize(bytes);
+  return result ? "" : result.error().message;
+}
+
+/// A directory of the test's own, removed afterwards.
+struct TemporaryDirectory {
+  std::filesystem::path path;
+  TemporaryDirectory() {
+    std::string pattern = std::filesystem::temp_directory_path() / "tlc-artifact-XXXXXX";
+    REQUIRE(::mkdtemp(pattern.data()));
+    path = pattern;
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path); }
+};
+
+} // namespace
+
+TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
+  Artifact sample = test::sampleArtifact();
+  sample.dimensions[0].fixed = 4096;
+  std::vector<std::byte> bytes = serialize(sample);
+  Result<Artifact> read = deserialize(bytes);
+  REQUIRE(read);
+  CHECK(serialize(*read) == bytes);
+  CHECK(read->name == "gemm");
+  CHECK(read->dimensions[0].fixed == 4096);
+  CHECK(read->dimensions[1].fixed == std::nullopt);
+  CHECK(read->dimensions[1].multipleOf == 8);
+  CHECK(read->tensors[3].access == Access::workspace);
+  CHECK(read->variants[0].launches[0].grid == sample.variants[0].launches[0].grid);
+  CHECK(read->variants[0].launches[0].tensorMaps[1].box == std::vector<int64_t>{64, 64});
+  CHECK(read->variants[0].ptx == sample.variants[0].ptx);
+  CHECK(read->remarks[0].location == "gemm.cpp:12:3");
+}
+
+TEST_CASE("every truncation and every altered byte is noticed", "[artifact][serialize]") {
+  std::vector<std::byte> bytes = serialize(test::sampleArtifact());
+  for (size_t size = 0; size < bytes.size(); ++size)
+    CHECK_FALSE(failureOf(std::span(bytes).first(size)).empty());
+  for (std::byte &byte : bytes) {
+    byte ^= std::byte(0x41);
+    CHECK_FALSE(failureOf(bytes).empty());
+    byte ^= std::byte(0x41);
+  }
+  CHECK(failureOf(bytes).empty());
+}
+
+TEST_CASE("altered content with a valid checksum never crashes", "[artifact][serialize]") {
+  const std::vector<std::byte> original = serialize(test::sampleArtifact());
+  std::mt19937_64 random(Catch::rngSeed());
+  for (int i = 0; i < 20000; ++i) {
+    std::vector<std::byte> bytes = original;
+    for (size_t changes = random() % 3 + 1; changes > 0; --changes)
+      bytes[headerBytes + random() % (bytes.size() - headerBytes)] = std::byte(random() & 0xff);
+    resign(bytes);
+    Result<Artifact> read = deserialize(bytes);
+    if (read)
+      CHECK(serialize(*read) == bytes);
+  }
+}
+
+TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
+  std::vector<std::byte> bytes = serialize(test::sampleArtifact());
+  SECTION("foreign data") {
+    CHECK_THAT(failureOf(std::as_bytes(std::span("#!/bin/sh\necho hello, this is no artifact"))),
+               Contains("does not begin like one"));
+    CHECK_THAT(failureOf({}), Contains("does not begin like one"));
+  }
+  SECTION("another version") {
+    bytes[8] = std::byte(99);
+    CHECK(failureOf(bytes) ==
+          "expected version 1 of the artifact format, but got version 99; compile the program again");
+  }
+  SECTION("a truncated file") {
+    bytes.resize(bytes.size() - 10);
+    CHECK_THAT(failureOf(bytes), StartsWith("expected ") && Contains("bytes of artifact after its header"));
+  }
+  SECTION("an altered byte") {
+    bytes.back() ^= std::byte(1);
+    CHECK_THAT(failureOf(bytes), Contains("checksum does not match"));
+  }
+  SECTION("a huge length") {
+    for (size_t i = 0; i < 8; ++i)
+      bytes[headerBytes + i] = std::byte(0xff);
+    resign(bytes);
+    CHECK(failureOf(bytes) == "the artifact is malformed: length of a string exceeds the data at byte 8");
+  }
+  SECTION("more data than fields") {
+    bytes.push_back(std::byte(0));
+    bytes[12] = std::byte(std::to_integer<uint8_t>(bytes[12]) + 1);
+    resign(bytes);
+    CHECK_THAT(failureOf(bytes), StartsWith("the artifact is malformed: unexpected data at byte"));
+  }
+  SECTION("an inconsistent artifact") {
+    Artifact artifact = test::sampleArtifact();
+    artifact.variants.clear();
+    CHECK(failureOf(serialize(artifact)) == "artifact 'gemm': it has no variant");
+  }
+}
+
+TEST_CASE("artifacts go through files", "[artifact][serialize]") {
+  TemporaryDirectory directory;
+  std::string path = directory.path / "gemm.tlc";
+  Artifact sample = test::sampleArtifact();
+  REQUIRE(writeArtifact(path, sample));
+  sample.variants[0].ptx += "// second\n";
+  REQUIRE(writeArtifact(path, sample));
+  Result<Artifact> read = readArtifact(path);
+  REQUIRE(read);
+  CHECK(serialize(*read) == serialize(sample));
+  // Nothing temporary is left beside it.
+  CHECK(std::distance(std::filesystem::directory_iterator(directory.path), {}) == 1);
+}
+
+TEST_CASE("file errors name the file and the reason", "[artifact][serialize]") {
+  TemporaryDirectory directory;
+  std::string missing = directory.path / "missing" / "gemm.tlc";
+  Result<Artifact> read = readArtifact(missing);
+  REQUIRE_FALSE(read);
+  CHECK(read.error().kind == ErrorKind::environment);
+  CHECK(read.error().message == "cannot open '" + missing + "': No such file or directory");
+  Result<void> written = writeArtifact(missing, test::sampleArtifact());
+  REQUIRE_FALSE(written);
+  CHECK_THAT(written.error().message, StartsWith("cannot create '" + missing));
+
+  std::string foreign = directory.path / "foreign.tlc";
+  std::ofstream(foreign) << "not an artifact";
+  CHECK(readArtifact(foreign).error().message ==
+        "'" + foreign + "': expected a tlc artifact, but the data does not begin like one");
+  // A directory opens, but cannot be read.
+  CHECK_THAT(readArtifact(directory.path).error().message, StartsWith("cannot read '"));
+}

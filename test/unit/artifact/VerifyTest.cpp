@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Each inconsistency of an artifact, by its message.
+#include "runtime/artifact/Verify.h"
+
+#include "test/unit/artifact/SampleArtifact.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using Op = HostExpr::Op;
+
+namespace {
+
+/// The message that verifying the sample gives after `change`.
+template <class Change> std::string failureAfter(Change change) {
+  Artifact artifact = test::sampleArtifact();
+  change(artifact);
+  Result<void> result = verify(artifact);
+  return result ? "" : result.error().message;
+}
+
+/// The same, for a change of the first launch.
+template <class Change> std::string failureOfLaunch(Change change) {
+  return failureAfter([&](Artifact &artifact) { change(artifact.variants[0].launches[0]); });
+}
+
+} // namespace
+
+TEST_CASE("the sample artifact is consistent", "[artifact][verify]") {
+  CHECK(failureAfter([](Artifact &) {}) == "");
+}
+
+TEST_CASE("inconsistent schemas are named", "[artifact][verify]") {
+  CHECK(failureAfter([](Artifact &a) { a.target = "sm_70"; }) ==
+        "artifact 'gemm': unknown target 'sm_70'; expected one of sm_80, sm_90a, sm_100a");
+  CHECK(failureAfter([](Artifact &a) { a.dimensions[1].name = "M"; }) ==
+        "artifact 'gemm': the name 'M' of dimension 1 is empty or taken");
+  CHECK(failureAfter([](Artifact &a) { a.dimensions[0].multipleOf = 0; }) ==
+        "artifact 'gemm': dimension 'M' is said to be a multiple of 0");
+  CHECK(failureAfter([](Artifact &a) { a.dimensions[1].fixed = 12; }) ==
+        "artifact 'gemm': dimension 'N' is fixed to 12, but expected a multiple of 8 from 0 to 2147483647");
+  CHECK(failureAfter([](Artifact &a) { a.dimensions.push_back({.name = "Z"}); }) ==
+        "artifact 'gemm': no tensor's shape gives the value of dimension 'Z'");
+  CHECK(failureAfter([](Artifact &a) { a.tensors[1].name = "A"; }) ==
+        "artifact 'gemm': the argument name 'A' is empty or taken");
+  CHECK(failureAfter([](Artifact &a) { a.tensors[0].shape[1].dimension = 7; }) ==
+        "artifact 'gemm': tensor 'A' axis 1 names dimension 7, but there are 3");
+  CHECK(failureAfter([](Artifact &a) { a.tensors[0].shape[1] = {.dimension = -1, .constant = -5}; }) ==
+        "artifact 'gemm': tensor 'A' axis 1 has the extent -5");
+  CHECK(failureAfter([](Artifact &a) { a.tensors[0].zeroFill = true; }) ==
+        "artifact 'gemm': tensor 'A' is filled with zeros, but it is no output");
+  CHECK(failureAfter([](Artifact &a) { std::swap(a.tensors[2], a.tensors[3]); }) ==
+        "artifact 'gemm': tensor 'C' comes after a workspace");
+  CHECK(failureAfter([](Artifact &a) { a.tensors[3].workspaceShape[0] = {}; }) ==
+        "artifact 'gemm': an extent of workspace 'partial' is malformed");
+}
+
+TEST_CASE("inconsistent variants are named", "[artifact][verify]") {
+  CHECK(failureAfter([](Artifact &a) { a.variants.clear(); }) == "artifact 'gemm': it has no variant");
+  CHECK(failureAfter([](Artifact &a) { a.variants.pop_back(); }) ==
+        "artifact 'gemm': variant 'aligned' is number 1 of 1, but only the last has no conditions");
+  CHECK(failureAfter([](Artifact &a) { a.variants[0].conditions[0].tensor = 9; }) ==
+        "artifact 'gemm': a condition of variant 'aligned' names tensor 9, but there are 4");
+  CHECK(failureAfter([](Artifact &a) { a.variants[0].conditions[0].bytes = 12; }) ==
+        "artifact 'gemm': a condition of variant 'aligned' asks for an alignment to 12 bytes");
+  CHECK(failureAfter([](Artifact &a) { a.variants[0].ptx.clear(); }) ==
+        "artifact 'gemm': variant 'aligned' has no PTX");
+}
+
+TEST_CASE("launches beyond the target's limits are named with the limit", "[artifact][verify]") {
+  CHECK(failureOfLaunch([](Launch &l) { l.threads = 1025; }) ==
+        "artifact 'gemm': 'gemm_aligned' has 1025 threads per block, but sm_90a allows 1 to 1024");
+  CHECK(failureOfLaunch([](Launch &l) { l.cluster = {4, 4, 1}; }) ==
+        "artifact 'gemm': 'gemm_aligned' has clusters of 4 x 4 x 1 blocks, but sm_90a allows 1 to 8 blocks");
+  CHECK(failureOfLaunch([](Launch &l) { l.sharedBytes = 274432; }) ==
+        "artifact 'gemm': 'gemm_aligned' needs 274432 bytes of shared memory, but sm_90a has 232448 per "
+        "block");
+  CHECK(failureOfLaunch([](Launch &l) { l.grid[1] = {{{Op::add, 0}}}; }) ==
+        "artifact 'gemm': the grid of 'gemm_aligned' is malformed");
+  CHECK(failureAfter([](Artifact &a) { a.target = "sm_80"; }) ==
+        "artifact 'gemm': 'gemm_aligned' uses a tensor map, but sm_80 has no TMA");
+}
+
+TEST_CASE("tensor maps that the hardware refuses are named", "[artifact][verify]") {
+  CHECK(failureOfLaunch([](Launch &l) { l.tensorMaps[0].tensor = -1; }) ==
+        "artifact 'gemm': a tensor map of 'gemm_aligned' names tensor -1, but there are 4");
+  CHECK(failureOfLaunch([](Launch &l) { l.tensorMaps[0].box = {64}; }) ==
+        "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has a box of rank 1, but the tensor's rank "
+        "is 2 and the limit is 5");
+  CHECK(failureOfLaunch([](Launch &l) { l.tensorMaps[0].box = {257, 64}; }) ==
+        "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has a box extent of 257, but expected 1 to "
+        "256");
+  CHECK(
+      failureOfLaunch([](Launch &l) { l.tensorMaps[0].box = {64, 4}; }) ==
+      "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has an innermost box extent of 8 bytes, but "
+      "expected a multiple of 16");
+  CHECK(failureOfLaunch([](Launch &l) { l.tensorMaps[0].swizzle = Swizzle::bytes64; }) ==
+        "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has an innermost box extent of 128 bytes, "
+        "but its swizzle spans 64");
+}
+
+TEST_CASE("parameters that refer to nothing are named", "[artifact][verify]") {
+  CHECK(failureOfLaunch([](Launch &l) { l.parameters[1].index = 2; }) ==
+        "artifact 'gemm': parameter 1 of 'gemm_aligned' has index 2, but there are 2");
+  CHECK(failureOfLaunch([](Launch &l) { l.parameters[3].index = -1; }) ==
+        "artifact 'gemm': parameter 3 of 'gemm_aligned' has index -1, but there are 1");
+  CHECK(failureOfLaunch([](Launch &l) { l.parameters[5].axis = 2; }) ==
+        "artifact 'gemm': parameter 5 of 'gemm_aligned' is a stride of axis 2, but 'C' has rank 2");
+  CHECK(failureOfLaunch([](Launch &l) { l.parameters.resize(5000, {.index = 0}); }) ==
+        "artifact 'gemm': the parameters of 'gemm_aligned' take 40296 bytes, but sm_90a allows 32764");
+}
