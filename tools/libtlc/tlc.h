@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The C interface of libtlc: compile a registered kernel by name and launch
+/// it on raw pointers, from any language that can load a shared library.
+///
+///     const char *names[] = {"m", "n", "k", "dtype"}, *values[] = {"4096", "4096", "4096", "bf16"};
+///     tlc_program *gemm = tlc_compile("gemm", names, values, 4, NULL);
+///     if (!gemm) { puts(tlc_last_error()); exit(1); }
+///     int64_t shape[] = {4096, 4096}, strides[] = {4096, 1};
+///     tlc_tensor arguments[] = {{a, TLC_BF16, 2, shape, strides}, {b, ...}, {c, ...}};
+///     size_t bytes[4];
+///     int workspaces = tlc_workspace(gemm, arguments, 3, bytes, 4);  // allocate as many
+///     if (tlc_launch(gemm, arguments, 3, NULL, 0, memory, workspaces, stream) != TLC_OK) ...
+///     tlc_release(gemm);
+///
+/// Programs are compiled for and launched on the CUDA device whose context is
+/// current on the calling thread, or device 0's primary context where none is.
+/// No function throws or aborts on bad arguments: each says what is wrong
+/// through its result and `tlc_last_error`. A program is immutable: any number
+/// of threads may use it at once, until it is released.
+#ifndef TLC_TOOLS_LIBTLC_TLC_H
+#define TLC_TOOLS_LIBTLC_TLC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TLC_API __attribute__((visibility("default")))
+#else
+#define TLC_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Version of this interface. Grows by one when something is added; what is
+/// here keeps its meaning.
+#define TLC_INTERFACE_VERSION 1
+
+/// What a call came to.
+typedef enum tlc_status {
+  TLC_OK = 0,
+  TLC_INVALID_ARGUMENT = 1, ///< the caller passed something wrong
+  TLC_ENVIRONMENT = 2,      ///< something is missing or too old: driver, device
+  TLC_EXECUTION = 3,        ///< the device could not run it
+} tlc_status;
+
+/// Types of tensor elements and scalars.
+typedef enum tlc_element {
+  TLC_I8 = 0,
+  TLC_I32 = 1,
+  TLC_I64 = 2,
+  TLC_F16 = 3,
+  TLC_BF16 = 4,
+  TLC_F32 = 5,
+  TLC_F64 = 6,
+} tlc_element;
+
+/// A tensor in the device's memory. Shape and strides are in elements,
+/// outermost axis first; the innermost stride is 1. They are read during the
+/// call only.
+typedef struct tlc_tensor {
+  void *data;
+  int32_t element; ///< a tlc_element
+  int32_t rank;
+  const int64_t *shape;
+  const int64_t *strides;
+} tlc_tensor;
+
+/// A scalar argument: its value's bits, in the low bytes.
+typedef struct tlc_scalar {
+  int32_t element; ///< a tlc_element
+  uint64_t bits;
+} tlc_scalar;
+
+/// A compiled kernel, loaded on one device.
+typedef struct tlc_program tlc_program;
+
+/// The `TLC_INTERFACE_VERSION` that the library was built with.
+TLC_API int tlc_version(void);
+
+/// Text of the last failure on the calling thread, "" before the first. Valid
+/// until the thread's next call of this library.
+TLC_API const char *tlc_last_error(void);
+
+/// Compiles the registered kernel `kernel` with parameters names[i] =
+/// values[i], `count` of them, as `tlc compile <kernel> -D name=value` does:
+/// parameters left out have their default, and sizes (m, n, k) guide the choice
+/// of the configuration while the program accepts any. `target` is e.g.
+/// "sm_90a"; null means the current device's. Null on failure. Takes a fraction
+/// of a second; equal requests are answered from a cache.
+TLC_API tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values,
+                                 int count, const char *target);
+
+/// How much workspace a launch on `tensors` needs: the number of workspaces, of
+/// which the first `capacity` have their bytes written to `sizes`; a size may
+/// be 0. Negative on failure: minus a tlc_status. Depends on shapes alone, so
+/// data may be null.
+TLC_API int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
+                          size_t *sizes, int capacity);
+
+/// Checks the arguments and enqueues the program on `stream`, a CUstream (null:
+/// the default stream). Tensors and scalars stand in the order in which the
+/// kernel declares them, inputs and outputs alike; workspaces[i] is device
+/// memory of at least the bytes that `tlc_workspace` gave, 256-byte aligned, with any
+/// content (what must be cleared, the launch clears). Neither allocates nor
+/// synchronises; can be captured in a CUDA graph. A tlc_status.
+TLC_API int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
+                       const tlc_scalar *scalars, int scalar_count, void *const *workspaces,
+                       int workspace_count, void *stream);
+
+/// Unloads the program; its launches must have finished. Null is allowed.
+TLC_API void tlc_release(tlc_program *program);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TLC_TOOLS_LIBTLC_TLC_H
