@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Counts wavefronts of shared-memory accesses and chooses staging placements by them.
+#include "dialects/layout/BankModel.h"
+
+#include "dialects/support/Math.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace tlc;
+
+namespace {
+
+constexpr int64_t numBanks = 32, bankBytes = 4, phaseBytes = 128, maxVectorBytes = 16;
+
+int64_t accessBytes(const SharedLayout &shared, int64_t elements) {
+  return std::max<int64_t>(1, elements * shared.elementBits / 8);
+}
+
+/// The wavefronts of one phase: the most words any bank has to deliver.
+int64_t phaseWavefronts(std::span<const std::optional<int64_t>> addresses, int64_t width) {
+  std::array<std::set<int64_t>, numBanks> words;
+  for (const std::optional<int64_t> &address : addresses)
+    if (address)
+      for (int64_t byte = 0; byte < std::max(width, bankBytes); byte += bankBytes) {
+        int64_t word = (*address + byte) / bankBytes;
+        words[size_t(word % numBanks)].insert(word);
+      }
+  size_t most = 0;
+  for (const std::set<int64_t> &bank : words)
+    most = std::max(most, bank.size());
+  return int64_t(most);
+}
+
+std::vector<SharedLayout> stagingCandidates(const Shape &shape, int elementBits) {
+  std::vector<SharedLayout> candidates;
+  int rank = int(shape.size());
+  for (int axis = rank - 1; axis >= std::max(0, rank - 2); --axis) {
+    for (int64_t padding : {0, 4, 16})
+      candidates.push_back(SharedLayout::plain(shape, elementBits, axis, padding));
+    for (Swizzle swizzle : {Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128})
+      candidates.push_back(SharedLayout::swizzled(shape, elementBits, axis, swizzle));
+  }
+  std::erase_if(candidates, [](const SharedLayout &layout) { return !layout.check(); });
+  return candidates;
+}
+
+} // namespace
+
+BankCost &BankCost::operator+=(const BankCost &other) {
+  wavefronts += other.wavefronts;
+  ideal += other.ideal;
+  return *this;
+}
+
+BankCost tlc::bankCost(std::span<const std::optional<int64_t>, 32> addresses, int64_t width) {
+  size_t lanesPerPhase = size_t(std::min<int64_t>(lanesPerWarp, phaseBytes / width));
+  BankCost cost;
+  for (size_t first = 0; first < addresses.size(); first += lanesPerPhase) {
+    int64_t wavefronts = phaseWavefronts(addresses.subspan(first, lanesPerPhase), width);
+    cost += {wavefronts, wavefronts > 0 ? 1 : 0};
+  }
+  return cost;
+}
+
+int64_t tlc::sharedVectorElements(const FragmentLayout &fragment, const SharedLayout &shared) {
+  int64_t widest = std::max<int64_t>(1, maxVectorBytes * 8 / shared.elementBits);
+  return std::min({powerOf2Factor(fragment.contiguousAlong(shared.contiguousAxis)),
+                   powerOf2Factor(shared.contiguousElements()), widest});
+}
+
+BankCost tlc::bankCost(const FragmentLayout &fragment, const SharedLayout &shared) {
+  int64_t vector = sharedVectorElements(fragment, shared);
+  size_t axis = size_t(shared.contiguousAxis);
+  BankCost cost;
+  for (int64_t reg = 0; reg < fragment.registersPerThread(); ++reg) {
+    // A vector starts in the same registers of all threads.
+    if (!isMultipleOf(fragment.coordinatesOf({reg, 0, 0})[axis], vector))
+      continue;
+    std::array<std::optional<int64_t>, 32> addresses;
+    for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
+      if (fragment.isInside({reg, lane, 0}, shared.shape))
+        addresses[size_t(lane)] = shared.byteOffset(fragment.coordinatesOf({reg, lane, 0}));
+    cost += bankCost(addresses, accessBytes(shared, vector));
+  }
+  return cost;
+}
+
+SharedLayout tlc::stagingLayout(const FragmentLayout &writer, const FragmentLayout &reader,
+                                const Shape &shape, int elementBits) {
+  std::vector<SharedLayout> candidates = stagingCandidates(shape, elementBits);
+  assert(!candidates.empty() && "every tile of rank 1 or more has a plain placement");
+  auto better = [&](const SharedLayout &a, const SharedLayout &b) {
+    auto cost = [&](const SharedLayout &layout) {
+      return bankCost(writer, layout).wavefronts + bankCost(reader, layout).wavefronts;
+    };
+    int64_t costA = cost(a), costB = cost(b);
+    return costA != costB ? costA < costB : a.totalBytes() < b.totalBytes();
+  };
+  return *std::min_element(candidates.begin(), candidates.end(), better);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Derives wgmma descriptors and TMA boxes from shared-memory layouts.
+#include "dialects/layout/SharedOperands.h"
+
+#include "dialects/layout/LayoutText.h"
+#include "dialects/support/Math.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace tlc;
+
+namespace {
+
+constexpr int64_t rowsPerAtom = 8;
+constexpr int64_t instructionBytesOfK = 32;
+constexpr int64_t maxBoxExtent = 256;
+/// Descriptor offsets count 16 bytes in 14 bits.
+constexpr int64_t maxDescriptorOffset = ((int64_t(1) << 14) - 1) * 16;
+
+Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
+
+uint64_t swizzleCode(Swizzle swizzle) {
+  switch (swizzle) {
+  case Swizzle::none:
+    return 0;
+  case Swizzle::bytes128:
+    return 1;
+  case Swizzle::bytes64:
+    return 2;
+  case Swizzle::bytes32:
+    return 3;
+  }
+  return 0;
+}
+
+/// The largest part of at most 256 that divides the extent: all of it, or a multiple of
+/// the granule; 0 if there is none.
+int64_t largestPart(int64_t extent, int64_t granule) {
+  if (extent <= maxBoxExtent)
+    return extent;
+  for (int64_t part = maxBoxExtent / granule * granule; part > 0; part -= granule)
+    if (extent % part == 0)
+      return part;
+  return 0;
+}
+
+Result<void> checkOperand(const SharedLayout &layout, int kAxis) {
+  if (Result<void> ok = layout.check(); !ok)
+    return ok;
+  if (layout.rank() < 2 || kAxis < layout.rank() - 2 || kAxis >= layout.rank())
+    return invalid(fmt::format("expected the reduction axis to be one of the last two of {} axes, but got {}",
+                               layout.rank(), kAxis));
+  if (layout.elementBits != 8 && layout.elementBits != 16 && layout.elementBits != 32)
+    return invalid(
+        fmt::format("expected elements of 8, 16 or 32 bits because wgmma reads no others, but got {}",
+                    layout.elementBits));
+  if (layout.contiguousAxis != kAxis && layout.elementBits != 16)
+    return invalid(
+        fmt::format("expected axis {} to be contiguous because wgmma reads operands of {} bits only "
+                    "K-major, but axis {} is; store the tile transposed",
+                    kAxis, layout.elementBits, layout.contiguousAxis));
+  if (layout.rowPadding != 0)
+    return invalid(
+        fmt::format("expected no row padding because wgmma reads whole 8-row atoms, but got {} bytes",
+                    layout.rowPadding));
+  int64_t span = swizzleSpan(layout.swizzle) * 8 / layout.elementBits;
+  if (layout.panelExtent != span)
+    return invalid(
+        fmt::format("expected panels of {} elements because wgmma reads {} bytes per row of an atom "
+                    "with swizzle {}, but got {}",
+                    span, swizzleSpan(layout.swizzle), toString(layout.swizzle), layout.panelExtent));
+  if (!isMultipleOf(layout.shape[size_t(layout.contiguousAxis)], span))
+    return invalid(
+        fmt::format("expected a multiple of {} elements along axis {} because panels must be full, "
+                    "but got {}; choose a narrower swizzle",
+                    span, layout.contiguousAxis, layout.shape[size_t(layout.contiguousAxis)]));
+  if (!isMultipleOf(layout.rows(), rowsPerAtom))
+    return invalid(fmt::format("expected a multiple of 8 along axis {} because atoms have 8 rows, but got {}",
+                               *layout.rowAxis(), layout.rows()));
+  int64_t k = layout.shape[size_t(kAxis)], perInstruction = instructionBytesOfK * 8 / layout.elementBits;
+  if (!isMultipleOf(k, perInstruction))
+    return invalid(
+        fmt::format("expected a multiple of {} along the reduction axis {} because one wgmma reduces "
+                    "that many elements of {} bits, but got {}",
+                    perInstruction, kAxis, layout.elementBits, k));
+  return {};
+}
+
+} // namespace
+
+const char *tlc::toString(Majorness majorness) { return majorness == Majorness::k ? "K-major" : "MN-major"; }
+
+Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis) {
+  if (Result<void> ok = checkOperand(layout, kAxis); !ok)
+    return ok.error();
+  WgmmaOperand operand;
+  operand.layout = layout;
+  operand.kAxis = kAxis;
+  operand.swizzle = layout.swizzle;
+  operand.majorness = layout.contiguousAxis == kAxis ? Majorness::k : Majorness::mn;
+  operand.kPerInstruction = instructionBytesOfK * 8 / layout.elementBits;
+  operand.kSteps = layout.shape[size_t(kAxis)] / operand.kPerInstruction;
+
+  int64_t nextAtom = rowsPerAtom * layout.rowPitch(), nextPanel = layout.panelPitch();
+  bool coreMatrices = layout.swizzle == Swizzle::none;
+  if (operand.majorness == Majorness::k) {
+    operand.leadingByteOffset = coreMatrices ? nextPanel : 16;
+    operand.strideByteOffset = nextAtom;
+  } else {
+    operand.leadingByteOffset = coreMatrices ? nextAtom : nextPanel;
+    operand.strideByteOffset = coreMatrices ? nextPanel : nextAtom;
+  }
+  if (std::max(operand.leadingByteOffset, operand.strideByteOffset) > maxDescriptorOffset)
+    return invalid(
+        fmt::format("expected panels at most {} bytes apart because a descriptor has 14 bits for it, "
+                    "but got {}",
+                    maxDescriptorOffset, nextPanel));
+  return operand;
+}
+
+uint64_t WgmmaOperand::descriptorBase() const {
+  return uint64_t(leadingByteOffset >> 4) << 16 | uint64_t(strideByteOffset >> 4) << 32 |
+         swizzleCode(swizzle) << 62;
+}
+
+int64_t WgmmaOperand::startOffset(int64_t mn, int64_t kStep) const {
+  Coordinates at(layout.shape.size(), 0);
+  at[size_t(kAxis)] = kStep * kPerInstruction;
+  at[size_t(kAxis == layout.rank() - 1 ? layout.rank() - 2 : layout.rank() - 1)] = mn;
+  // The unit applies the swizzle to the addresses that it forms, so the start is linear.
+  return layout.linearOffset(at);
+}
+
+std::vector<int64_t> WgmmaOperand::kStepOffsets() const {
+  std::vector<int64_t> offsets;
+  for (int64_t step = 0; step < kSteps; ++step)
+    offsets.push_back(startOffset(0, step));
+  return offsets;
+}
+
+std::string WgmmaOperand::explain() const {
+  std::string text = fmt::format(
+      "{} because axis {} of {} is contiguous and axis {} is reduced; swizzle {}, ", toString(majorness),
+      layout.contiguousAxis, printShape(layout.shape), kAxis, toString(swizzle));
+  bool coreMatrices = swizzle == Swizzle::none;
+  if (majorness == Majorness::k && !coreMatrices)
+    text += fmt::format("leading offset unused, stride {} bytes to the next 8 rows", strideByteOffset);
+  else if (majorness == Majorness::k)
+    text +=
+        fmt::format("leading offset {} bytes to the next 16 bytes of k, stride {} bytes to the next 8 rows",
+                    leadingByteOffset, strideByteOffset);
+  else if (!coreMatrices)
+    text += fmt::format("leading offset {} bytes to the next panel, stride {} bytes to the next 8 of k",
+                        leadingByteOffset, strideByteOffset);
+  else
+    text += fmt::format("leading offset {} bytes to the next 8 of k, stride {} bytes to the next panel",
+                        leadingByteOffset, strideByteOffset);
+  return text + fmt::format("; {} steps of {} along k", kSteps, kPerInstruction);
+}
+
+Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {
+  if (Result<void> ok = layout.check(); !ok)
+    return ok.error();
+  if (layout.rowPadding != 0)
+    return invalid(fmt::format(
+        "expected no row padding because TMA writes rows back to back, but got {} bytes", layout.rowPadding));
+  if (layout.rank() > 5)
+    return invalid(
+        fmt::format("expected at most 5 axes because tensor maps have no more, but got {}", layout.rank()));
+  int64_t inner = std::min(layout.panelExtent, layout.shape[size_t(layout.contiguousAxis)]);
+  if (!isMultipleOf(inner * layout.elementBits, 128) || !isMultipleOf(layout.rowPitch(), 16))
+    return invalid(
+        fmt::format("expected rows of a multiple of 16 bytes because TMA moves no less, but got {} "
+                    "elements of {} bits",
+                    inner, layout.elementBits));
+  if (layout.swizzle != Swizzle::none &&
+      !isMultipleOf(layout.shape[size_t(layout.contiguousAxis)], layout.panelExtent))
+    return invalid(
+        fmt::format("expected full panels of {} elements along axis {}, but got an extent of {}; choose "
+                    "a narrower swizzle",
+                    layout.panelExtent, layout.contiguousAxis, layout.shape[size_t(layout.contiguousAxis)]));
+
+  // A panel is cut further where a box is limited to 256: along rows always, along the
+  // contiguous axis only if there is one row, as rows would not lie back to back.
+  int64_t granule = std::max<int64_t>(1, 128 / layout.elementBits);
+  int64_t rowGranule = layout.swizzle == Swizzle::none ? 1 : rowsPerAtom;
+  if (inner > maxBoxExtent && layout.rows() != 1)
+    return invalid(
+        fmt::format("expected at most 256 elements per row because a TMA box has no more, but got {}; "
+                    "use panels of a swizzle",
+                    inner));
+  int64_t rows = largestPart(layout.rows(), rowGranule);
+  inner = largestPart(inner, granule);
+  if (rows == 0 || inner == 0)
+    return invalid(fmt::format("expected extents that boxes of at most 256 elements divide, but got {}",
+                               printShape(layout.shape)));
+
+  TmaBoxes boxes;
+  boxes.swizzle = layout.swizzle;
+  boxes.contiguousAxis = layout.contiguousAxis;
+  boxes.box.assign(layout.shape.size(), 1);
+  boxes.box[size_t(layout.contiguousAxis)] = inner;
+  if (layout.rowAxis())
+    boxes.box[size_t(*layout.rowAxis())] = rows;
+  boxes.bytesPerPiece = inner * rows * layout.elementBits / 8;
+
+  Coordinates origin(layout.shape.size(), 0);
+  for (;;) {
+    boxes.pieces.push_back({origin, layout.linearOffset(origin)});
+    if (!isMultipleOf(boxes.pieces.back().byteOffset, 128))
+      return invalid(fmt::format("expected boxes that start at multiples of 128 bytes because TMA writes no "
+                                 "others, but {} has one at byte {}",
+                                 printShape(layout.shape), boxes.pieces.back().byteOffset));
+    int axis = layout.rank() - 1;
+    for (; axis >= 0; --axis) {
+      origin[size_t(axis)] += boxes.box[size_t(axis)];
+      if (origin[size_t(axis)] < layout.shape[size_t(axis)])
+        break;
+      origin[size_t(axis)] = 0;
+    }
+    if (axis < 0)
+      return boxes;
+  }
+}

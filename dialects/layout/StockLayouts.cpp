@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The instructions' fragments as modes. All tensor-core fragments are built from one
+/// 8x8 pattern: lane l holds, in row l / 4, the 32 bits at position l % 4.
+#include "dialects/layout/StockLayouts.h"
+
+#include "dialects/support/Math.h"
+
+#include <algorithm>
+
+using namespace tlc;
+using Modes = FragmentLayout::Modes;
+
+namespace {
+
+constexpr int64_t wgmmaRows = 64, mmaRows = 16, mmaColumns = 8;
+
+/// Elements of this width in a 32-bit register; at least one.
+int64_t perRegister(int elementBits) { return std::max<int64_t>(1, 32 / elementBits); }
+
+/// The warps of a grid along two axes, warps along M fastest; an axis of -1 replicates.
+Modes warpModes(WarpGrid grid, int axisM, int64_t stepM, int axisN, int64_t stepN) {
+  auto mode = [](int64_t extent, int axis, int64_t step) {
+    return axis == LayoutMode::replicatedAxis ? LayoutMode::replicated(extent)
+                                              : LayoutMode{extent, axis, step};
+  };
+  return {mode(grid.alongM, axisM, stepM), mode(grid.alongN, axisN, stepN)};
+}
+
+Modes withWarpgroup(Modes warpgroups) {
+  warpgroups.insert(warpgroups.begin(), LayoutMode{warpsPerWarpgroup, 0, mmaRows});
+  return warpgroups;
+}
+
+/// Rows m16, columns in pieces of 4 registers of `v` elements: the shape of both
+/// accumulators and of operand A. `pieces` along axis 1, `blocks` of rows `blockStep` apart.
+Modes rowFragment(int64_t v, int64_t pieces, int64_t blocks, int64_t blockStep) {
+  return {{v, 1, 1}, {2, 0, 8}, {pieces, 1, 4 * v}, {blocks, 0, blockStep}};
+}
+
+Modes rowLanes(int64_t v) { return {{4, 1, v}, {8, 0, 1}}; }
+
+/// Operand A pieces: one instruction takes two pieces along k.
+int64_t operandPieces(int64_t k, int64_t v) { return 2 * ceilDiv(k, 8 * v); }
+
+int64_t largestDivisorUpTo(int64_t value, int64_t limit) {
+  int64_t divisor = std::min(value, limit);
+  while (value % divisor != 0)
+    --divisor;
+  return divisor;
+}
+
+} // namespace
+
+WarpGrid tlc::divideWarps(WarpPolicy policy, int64_t m, int64_t n, int64_t units, int64_t unitM,
+                          int64_t unitN) {
+  if (policy == WarpPolicy::fullRow)
+    return {units, 1};
+  if (policy == WarpPolicy::fullCol)
+    return {1, units};
+  // The least work for the busiest unit first, then the least operand traffic (half
+  // the perimeter of a unit's share), then rows, which reductions prefer.
+  WarpGrid best{units, 1};
+  int64_t bestWork = -1, bestTraffic = 0;
+  for (int64_t alongN = 1; alongN <= units; ++alongN) {
+    if (units % alongN != 0)
+      continue;
+    WarpGrid grid{units / alongN, alongN};
+    int64_t shareM = alignTo(ceilDiv(std::max<int64_t>(m, 1), grid.alongM), unitM);
+    int64_t shareN = alignTo(ceilDiv(std::max<int64_t>(n, 1), grid.alongN), unitN);
+    int64_t work = shareM * shareN, traffic = shareM + shareN;
+    if (bestWork < 0 || work < bestWork || (work == bestWork && traffic < bestTraffic)) {
+      best = grid;
+      bestWork = work;
+      bestTraffic = traffic;
+    }
+  }
+  return best;
+}
+
+WarpGrid tlc::wgmmaGrid(int64_t m, int64_t n, int64_t warpgroups, WarpPolicy policy) {
+  return divideWarps(policy, m, n, warpgroups, wgmmaRows, mmaColumns);
+}
+
+WarpGrid tlc::mmaGrid(int64_t m, int64_t n, int64_t warps, WarpPolicy policy) {
+  return divideWarps(policy, m, n, warps, mmaRows, mmaColumns);
+}
+
+FragmentLayout tlc::wgmmaAccumulator(int64_t m, int64_t n, WarpGrid warpgroups) {
+  int64_t blocks = ceilDiv(m, wgmmaRows * warpgroups.alongM),
+          pieces = ceilDiv(n, mmaColumns * warpgroups.alongN);
+  return FragmentLayout::get(
+      2, rowFragment(2, pieces, blocks, wgmmaRows), rowLanes(2),
+      withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, 1, pieces * mmaColumns)));
+}
+
+FragmentLayout tlc::wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warpgroups) {
+  int64_t v = perRegister(elementBits), blocks = ceilDiv(m, wgmmaRows * warpgroups.alongM);
+  return FragmentLayout::get(
+      2, rowFragment(v, operandPieces(k, v), blocks, wgmmaRows), rowLanes(v),
+      withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, LayoutMode::replicatedAxis, 0)));
+}
+
+FragmentLayout tlc::mmaAccumulator(int64_t m, int64_t n, WarpGrid warps) {
+  int64_t blocks = ceilDiv(m, mmaRows * warps.alongM), pieces = ceilDiv(n, mmaColumns * warps.alongN);
+  return FragmentLayout::get(2, rowFragment(2, pieces, blocks, mmaRows), rowLanes(2),
+                             warpModes(warps, 0, blocks * mmaRows, 1, pieces * mmaColumns));
+}
+
+FragmentLayout tlc::mmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warps) {
+  int64_t v = perRegister(elementBits), blocks = ceilDiv(m, mmaRows * warps.alongM);
+  return FragmentLayout::get(2, rowFragment(v, operandPieces(k, v), blocks, mmaRows), rowLanes(v),
+                             warpModes(warps, 0, blocks * mmaRows, LayoutMode::replicatedAxis, 0));
+}
+
+FragmentLayout tlc::mmaOperandB(int64_t k, int64_t n, int elementBits, WarpGrid warps) {
+  int64_t v = perRegister(elementBits), pieces = ceilDiv(n, mmaColumns * warps.alongN);
+  return FragmentLayout::get(2, {{v, 0, 1}, {operandPieces(k, v), 0, 4 * v}, {pieces, 1, mmaColumns}},
+                             {{4, 0, v}, {8, 1, 1}},
+                             warpModes(warps, LayoutMode::replicatedAxis, 0, 1, pieces * mmaColumns));
+}
+
+std::optional<MatrixFragment> tlc::matchMatrixFragment(const FragmentLayout &layout, int columnAxis,
+                                                       int elementBits) {
+  if (elementBits != 16 || layout.rank() < 2)
+    return std::nullopt;
+  const Modes &lane = layout.modes(HardwareAxis::lane);
+  const Modes &reg = layout.modes(HardwareAxis::reg);
+  // A row of registers: pairs along one axis, four lanes along it, eight lanes across.
+  if (lane.size() != 2 || lane[0].extent != 4 || lane[0].step != 2 || lane[1].extent != 8 ||
+      lane[1].step != 1)
+    return std::nullopt;
+  int pairAxis = lane[0].axis, acrossAxis = lane[1].axis;
+  if (reg.empty() || reg[0].axis != pairAxis || reg[0].step != 1 || reg[0].extent != 2)
+    return std::nullopt;
+  if (columnAxis != pairAxis && columnAxis != acrossAxis)
+    return std::nullopt;
+  MatrixFragment match;
+  match.columnAxis = columnAxis;
+  match.rowAxis = columnAxis == pairAxis ? acrossAxis : pairAxis;
+  match.form = columnAxis == pairAxis ? MatrixFragment::Form::plain : MatrixFragment::Form::transposed;
+  match.matricesPerWarp = layout.registersPerThread() / 2;
+  return match;
+}
+
+FragmentLayout tlc::blockedLayout(const Shape &shape, int elementBits, int64_t numWarps, int contiguousAxis,
+                                  int64_t maxVectorBytes) {
+  int rank = int(shape.size());
+  std::vector<int> order;
+  if (rank > 0)
+    order.push_back(contiguousAxis);
+  for (int axis = rank - 1; axis >= 0; --axis)
+    if (axis != contiguousAxis)
+      order.push_back(axis);
+
+  // Per axis: what is still uncovered and the step at which the next mode continues.
+  Shape open = shape, step(size_t(rank), 1);
+  Modes reg, lane, warp;
+  auto cover = [&](Modes &modes, int axis, int64_t extent) {
+    modes.push_back({extent, axis, step[size_t(axis)]});
+    step[size_t(axis)] *= extent;
+    open[size_t(axis)] = ceilDiv(open[size_t(axis)], extent);
+  };
+
+  if (rank > 0) {
+    int64_t widest = std::max<int64_t>(1, maxVectorBytes * 8 / elementBits);
+    cover(reg, contiguousAxis,
+          std::min(powerOf2Factor(std::max<int64_t>(1, shape[size_t(contiguousAxis)])),
+                   int64_t(1) << log2Floor(widest)));
+  }
+  int64_t lanes = lanesPerWarp, warps = numWarps;
+  for (int axis : order) {
+    int64_t taken = std::min(lanes, nextPowerOf2(open[size_t(axis)]));
+    cover(lane, axis, taken);
+    lanes /= taken;
+  }
+  for (int axis : order) {
+    int64_t taken = largestDivisorUpTo(warps, std::max<int64_t>(1, open[size_t(axis)]));
+    cover(warp, axis, taken);
+    warps /= taken;
+  }
+  for (int axis : order)
+    cover(reg, axis, std::max<int64_t>(1, open[size_t(axis)]));
+  lane.push_back(LayoutMode::replicated(lanes));
+  warp.push_back(LayoutMode::replicated(warps));
+  return FragmentLayout::get(rank, reg, lane, warp);
+}
+
+FragmentLayout tlc::defaultLayout(const Shape &shape, int elementBits, int64_t numWarps) {
+  return blockedLayout(shape, elementBits, numWarps, int(shape.size()) - 1);
+}

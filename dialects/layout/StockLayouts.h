@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The fragment layouts that instructions fix, and the blocked layouts for
+/// coalesced memory access. All are total: any shape, with padding where the
+/// instruction's granularity exceeds it and replicas where threads are left over.
+#pragma once
+
+#include "dialects/layout/Layout.h"
+
+namespace tlc {
+
+/// How the warps (of wgmma: the warpgroups) of a product divide its m x n result.
+enum class WarpPolicy {
+  square,  ///< as square as their number and the shape allow
+  fullRow, ///< all along m: each holds whole rows, as row reductions like it
+  fullCol, ///< all along n
+};
+
+struct WarpGrid {
+  int64_t alongM = 1, alongN = 1;
+  bool operator==(const WarpGrid &) const = default;
+};
+
+/// Splits `units` workers, each of which computes a multiple of unitM x unitN.
+WarpGrid divideWarps(WarpPolicy policy, int64_t m, int64_t n, int64_t units, int64_t unitM, int64_t unitN);
+
+inline constexpr int64_t warpsPerWarpgroup = 4;
+
+/// The grid of warpgroups, each computing m64 tiles, of a wgmma of m x n.
+WarpGrid wgmmaGrid(int64_t m, int64_t n, int64_t warpgroups, WarpPolicy policy);
+/// The grid of warps, each computing m16n8 tiles, of an mma.sync of m x n.
+WarpGrid mmaGrid(int64_t m, int64_t n, int64_t warps, WarpPolicy policy);
+
+/// Accumulator [m, n] of wgmma. Each warpgroup owns consecutive rows in blocks of 64
+/// and consecutive columns in blocks of 8; register order is the instruction's, one
+/// block of 64 rows after the other.
+FragmentLayout wgmmaAccumulator(int64_t m, int64_t n, WarpGrid warpgroups);
+/// Operand A [m, k] of wgmma in registers; warpgroups along n hold replicas.
+/// For 16-bit elements this is the accumulator's layout.
+FragmentLayout wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warpgroups);
+
+/// Accumulator [m, n] of mma.sync m16n8, warps tiling m x n in consecutive blocks.
+FragmentLayout mmaAccumulator(int64_t m, int64_t n, WarpGrid warps);
+/// Operand A [m, k] of mma.sync; warps along n hold replicas.
+FragmentLayout mmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warps);
+/// Operand B [k, n] of mma.sync (its "col" form); warps along m hold replicas.
+FragmentLayout mmaOperandB(int64_t k, int64_t n, int elementBits, WarpGrid warps);
+
+/// How ldmatrix or stmatrix moves a fragment: 8x8 matrices of 16 bits, `rowAxis`
+/// counting the 16-byte rows in shared memory.
+struct MatrixFragment {
+  int rowAxis = 0, columnAxis = 1;
+  enum class Form { plain, transposed } form = Form::plain;
+  int64_t matricesPerWarp = 1; ///< a multiple of this many 8x8 matrices per warp
+  bool operator==(const MatrixFragment &) const = default;
+};
+
+/// Whether `columnAxis`, contiguous in shared memory, can be moved by
+/// ldmatrix/stmatrix: plain if lanes hold pairs along it, transposed if they hold
+/// pairs along the other axis.
+std::optional<MatrixFragment> matchMatrixFragment(const FragmentLayout &layout, int columnAxis,
+                                                  int elementBits);
+
+/// Coalesced access to memory that is contiguous along `contiguousAxis`: vectors of
+/// at most `maxVectorBytes` along it, then lanes along it, then rows.
+FragmentLayout blockedLayout(const Shape &shape, int elementBits, int64_t numWarps, int contiguousAxis,
+                             int64_t maxVectorBytes = 16);
+/// The same along the last axis: what a value gets that nothing constrains.
+FragmentLayout defaultLayout(const Shape &shape, int elementBits, int64_t numWarps);
+
+} // namespace tlc

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Plans between layouts, checked by executing them on register files.
+#include "dialects/layout/Relayout.h"
+
+#include "LayoutLaws.h"
+#include "dialects/layout/StockLayouts.h"
+
+using namespace tlc;
+using namespace tlc::test;
+
+namespace {
+
+FragmentLayout parsed(const char *text) {
+  Result<FragmentLayout> layout = parseLayout(text);
+  REQUIRE(layout);
+  return *layout;
+}
+
+/// Runs the plan on registers filled with element numbers; every element of the
+/// target must arrive.
+void requirePlanDelivers(const FragmentLayout &source, const FragmentLayout &target, const Shape &shape,
+                         const RelayoutPlan &plan) {
+  bool delivered = true;
+  forEachLocation(target, [&](const HardwareLocation &l) {
+    if (!target.isInside(l, shape))
+      return;
+    int arrivals = 0;
+    for (const RelayoutMove &move : plan.moves[size_t(l.reg)])
+      if (move.lanes >> l.lane & 1) {
+        ++arrivals;
+        HardwareLocation from{move.sourceRegister, move.sourceLane[size_t(l.lane)], l.warp};
+        delivered &= source.coordinatesOf(from) == target.coordinatesOf(l);
+      }
+    delivered &= arrivals == 1;
+  });
+  REQUIRE(delivered);
+}
+
+} // namespace
+
+TEST_CASE("a layout is obtained from itself without data movement", "[layout][relayout][unit]") {
+  FragmentLayout layout = wgmmaAccumulator(128, 176, {2, 1});
+  RelayoutPlan plan = planRelayout(layout, layout, {128, 176});
+  REQUIRE(plan.kind == RelayoutKind::identity);
+  REQUIRE(plan.shuffleCount() == 0);
+  requirePlanDelivers(layout, layout, {128, 176}, plan);
+}
+
+TEST_CASE("fewer replicas come without data movement", "[layout][relayout][unit]") {
+  FragmentLayout reduced = wgmmaAccumulator(64, 64, {1, 1}).reduced(1);
+  FragmentLayout extended = parsed("rank 2 reg(2@0:8, 3@*) lane(4@*, 8@0:1) warp(4@0:16)");
+  REQUIRE(planRelayout(extended, reduced, {64, 1}).kind == RelayoutKind::identity);
+  REQUIRE(planRelayout(reduced, extended, {64, 1}).kind == RelayoutKind::withinThread);
+}
+
+TEST_CASE("layouts that differ only in padding are the same on the tile", "[layout][relayout][unit]") {
+  FragmentLayout wide = parsed("reg(4@0:32) lane(32@0:1) warp()"),
+                 narrow = parsed("reg(3@0:32) lane(32@0:1) warp()");
+  REQUIRE(planRelayout(wide, narrow, {90}).kind == RelayoutKind::identity);
+  REQUIRE(planRelayout(narrow, wide, {90}).kind == RelayoutKind::identity);
+}
+
+TEST_CASE("register order is a matter of the thread", "[layout][relayout][unit]") {
+  FragmentLayout a = parsed("reg(2@0:1, 4@1:1) lane(32@0:2) warp()"),
+                 b = parsed("reg(4@1:1, 2@0:1) lane(32@0:2) warp()");
+  RelayoutPlan plan = planRelayout(a, b, {64, 4});
+  REQUIRE(plan.kind == RelayoutKind::withinThread);
+  requirePlanDelivers(a, b, {64, 4}, plan);
+}
+
+TEST_CASE("lanes that swap roles shuffle", "[layout][relayout][unit]") {
+  FragmentLayout a = parsed("reg() lane(4@0:1, 8@1:1) warp(2@1:8)"),
+                 b = parsed("reg() lane(8@1:1, 4@0:1) warp(2@1:8)");
+  RelayoutPlan plan = planRelayout(a, b, {4, 16});
+  REQUIRE(plan.kind == RelayoutKind::withinWarp);
+  REQUIRE(plan.shuffleCount() == 1);
+  requirePlanDelivers(a, b, {4, 16}, plan);
+}
+
+TEST_CASE("elements of another warp need shared memory", "[layout][relayout][unit]") {
+  FragmentLayout rows = parsed("reg(4@1:1) lane(32@0:1) warp(4@0:32)");
+  FragmentLayout columns = parsed("reg(4@0:32) lane(32@0:1) warp(4@1:1)");
+  RelayoutPlan plan = planRelayout(rows, columns, {128, 4});
+  REQUIRE(plan.kind == RelayoutKind::throughShared);
+  REQUIRE(plan.moves.empty());
+  FragmentLayout everywhere = FragmentLayout::replicated({4}, 4);
+  REQUIRE(planRelayout(parsed("reg() lane(4@0:1, 8@*) warp(4@*)"), everywhere, {4}).kind ==
+          RelayoutKind::withinWarp);
+}
+
+TEST_CASE("an accumulator becomes operand A without data movement", "[layout][relayout][unit]") {
+  WarpGrid grid{2, 1};
+  REQUIRE(
+      planRelayout(wgmmaAccumulator(128, 176, grid), wgmmaOperandA(128, 176, 16, grid), {128, 176}).kind ==
+      RelayoutKind::identity);
+  RelayoutPlan bytes =
+      planRelayout(wgmmaAccumulator(64, 64, {1, 1}), wgmmaOperandA(64, 64, 8, {1, 1}), {64, 64});
+  REQUIRE(bytes.kind == RelayoutKind::withinWarp);
+  requirePlanDelivers(wgmmaAccumulator(64, 64, {1, 1}), wgmmaOperandA(64, 64, 8, {1, 1}), {64, 64}, bytes);
+}
+
+TEST_CASE("plans between random layouts deliver or say that they cannot", "[layout][relayout][unit]") {
+  std::mt19937 random(std::random_device{}());
+  int delivered = 0;
+  for (int i = 0; i < 3000 && delivered < 60; ++i) {
+    FragmentLayout a = randomLayout(random, 1), b = randomLayout(random, 1);
+    if (a.numWarps() != b.numWarps())
+      continue;
+    Shape shape = {std::min(a.coveredExtent(0), b.coveredExtent(0))};
+    RelayoutPlan plan = planRelayout(a, b, shape);
+    if (plan.kind == RelayoutKind::throughShared)
+      continue;
+    INFO(printLayout(a) << " to " << printLayout(b));
+    requirePlanDelivers(a, b, shape, plan);
+    REQUIRE((plan.kind == RelayoutKind::withinWarp) == (plan.shuffleCount() > 0));
+    ++delivered;
+  }
+  REQUIRE(delivered > 0);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Shared-memory placements: injective, in bounds, the tutorial's numbers, messages.
+#include "dialects/layout/SharedLayout.h"
+
+#include "LayoutLaws.h"
+
+using namespace tlc;
+using namespace tlc::test;
+using Catch::Contains;
+
+namespace {
+
+/// No two elements overlap and none lies outside the tile's bytes.
+void requirePlacement(const SharedLayout &layout) {
+  INFO(printSharedLayout(layout));
+  REQUIRE(layout.check());
+  int64_t bytes = std::max<int64_t>(1, layout.elementBits / 8);
+  std::set<int64_t> offsets;
+  bool inside = true;
+  forEachPoint(layout.shape, [&](const Coordinates &at) {
+    int64_t offset = layout.byteOffset(at);
+    inside &= offset >= 0 && offset + bytes <= layout.totalBytes() && offset % bytes == 0 &&
+              offsets.insert(offset).second;
+  });
+  REQUIRE(inside);
+  Result<SharedLayout> parsed = parseSharedLayout(printSharedLayout(layout));
+  REQUIRE(parsed);
+  REQUIRE(*parsed == layout);
+}
+
+std::string failure(const SharedLayout &layout) {
+  Result<void> ok = layout.check();
+  REQUIRE_FALSE(ok);
+  return ok.error().message;
+}
+
+} // namespace
+
+TEST_CASE("the tutorial's offsets are right", "[layout][shared][unit]") {
+  SharedLayout tile = SharedLayout::preferred({128, 256}, 16, 1);
+  REQUIRE(tile.swizzle == Swizzle::bytes128);
+  REQUIRE(tile.panels() == 4);
+  REQUIRE(tile.panelPitch() == 16384);
+  REQUIRE(tile.totalBytes() == 65536);
+  REQUIRE(tile.alignment() == 1024);
+  REQUIRE(tile.linearOffset({3, 70}) == 16384 + 3 * 128 + 12);
+  REQUIRE(tile.byteOffset({3, 70}) == 16384 + 3 * 128 + 48 + 12);
+}
+
+TEST_CASE("the swizzles permute chunks of 16 bytes by the row", "[layout][shared][unit]") {
+  for (Swizzle swizzle : {Swizzle::none, Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128})
+    for (int64_t offset = 0; offset < 4096; ++offset) {
+      int64_t moved = applySwizzle(swizzle, offset);
+      REQUIRE(applySwizzle(swizzle, moved) == offset);
+      REQUIRE(moved / swizzleSpan(swizzle) == offset / swizzleSpan(swizzle));
+      REQUIRE(moved % 16 == offset % 16);
+    }
+  REQUIRE(applySwizzle(Swizzle::bytes128, 0x380) == 0x3f0);
+  REQUIRE(applySwizzle(Swizzle::bytes64, 0x380) == 0x3b0);
+  REQUIRE(applySwizzle(Swizzle::bytes32, 0x380) == 0x390);
+  REQUIRE(applySwizzle(Swizzle::none, 0x380) == 0x380);
+}
+
+TEST_CASE("no two elements share a place", "[layout][shared][unit]") {
+  for (int contiguous : {0, 1}) {
+    for (Swizzle swizzle : {Swizzle::none, Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128})
+      for (int bits : {8, 16, 32}) {
+        requirePlacement(SharedLayout::swizzled({24, 80}, bits, contiguous, swizzle));
+        requirePlacement(SharedLayout::swizzled({7, 13}, bits, contiguous, swizzle));
+      }
+    for (int64_t padding : {0, 4, 16})
+      requirePlacement(SharedLayout::plain({13, 20}, 32, contiguous, padding));
+  }
+  requirePlacement(SharedLayout::plain({3, 5, 7}, 64, 2));
+  requirePlacement(SharedLayout::swizzled({3, 9, 64}, 16, 2, Swizzle::bytes128));
+  requirePlacement(SharedLayout::plain({77}, 16, 0));
+}
+
+TEST_CASE("the preferred placement takes the widest full swizzle", "[layout][shared][unit]") {
+  REQUIRE(SharedLayout::preferred({64, 64}, 16, 1).swizzle == Swizzle::bytes128);
+  REQUIRE(SharedLayout::preferred({64, 96}, 16, 1).swizzle == Swizzle::bytes64);
+  REQUIRE(SharedLayout::preferred({64, 176}, 16, 1).swizzle == Swizzle::bytes32);
+  REQUIRE(SharedLayout::preferred({64, 12}, 16, 1).swizzle == Swizzle::none);
+  REQUIRE(SharedLayout::preferred({64, 128}, 8, 1).panelExtent == 128);
+  REQUIRE(SharedLayout::preferred({128, 64}, 16, 0).contiguousAxis == 0);
+  REQUIRE(SharedLayout::preferred({128}, 32, 0).swizzle == Swizzle::none);
+}
+
+TEST_CASE("vectors stay whole under swizzle, panels and padding", "[layout][shared][unit]") {
+  REQUIRE(SharedLayout::preferred({64, 64}, 16, 1).contiguousElements() == 8);
+  REQUIRE(SharedLayout::plain({64, 64}, 16, 1).contiguousElements() == 64);
+  REQUIRE(SharedLayout::plain({64, 64}, 16, 1, 4).contiguousElements() == 2);
+  REQUIRE(SharedLayout::plain({100}, 16, 0).contiguousElements() == 100);
+  for (const SharedLayout &layout :
+       {SharedLayout::swizzled({16, 64}, 16, 1, Swizzle::bytes64), SharedLayout::plain({8, 24}, 32, 1, 8)}) {
+    int64_t run = layout.contiguousElements(), bytes = layout.elementBits / 8;
+    forEachPoint(layout.shape, [&](const Coordinates &at) {
+      Coordinates first = at;
+      first[1] = at[1] / run * run;
+      REQUIRE(layout.byteOffset(at) == layout.byteOffset(first) + (at[1] - first[1]) * bytes);
+      REQUIRE(layout.byteOffset(first) % (run * bytes) == 0);
+    });
+  }
+}
+
+TEST_CASE("contradictory placements are refused by name", "[layout][shared][unit]") {
+  SharedLayout good = SharedLayout::preferred({64, 64}, 16, 1);
+  REQUIRE(good.check());
+  auto with = [&](auto change) {
+    SharedLayout bad = good;
+    change(bad);
+    return failure(bad);
+  };
+  REQUIRE_THAT(with([](SharedLayout &l) { l.rowPadding = 16; }),
+               Contains("expected no row padding with a 128-byte swizzle"));
+  REQUIRE_THAT(with([](SharedLayout &l) { l.panelExtent = 32; }),
+               Contains("expected panels of 64 elements") && Contains("got 32"));
+  REQUIRE_THAT(with([](SharedLayout &l) { l.contiguousAxis = 2; }),
+               Contains("one of the last two of 2 axes"));
+  REQUIRE_THAT(with([](SharedLayout &l) { l.elementBits = 24; }),
+               Contains("power of two up to 128, but got 24"));
+  REQUIRE_THAT(with([](SharedLayout &l) { l.shape = {64, 0}; }),
+               Contains("positive extents") && Contains("64x0"));
+  REQUIRE_THAT(with([](SharedLayout &l) { l.shape = {}; }), Contains("got rank 0"));
+  REQUIRE_THAT(with([](SharedLayout &l) {
+                 l.shape = {64};
+                 l.contiguousAxis = 0;
+               }),
+               Contains("rank 2 or more with a swizzle"));
+  REQUIRE_THAT(with([](SharedLayout &l) { l.shape = {int64_t(1) << 40, int64_t(1) << 40}; }),
+               Contains("at most 2^40"));
+  REQUIRE_THAT(with([](SharedLayout &l) {
+                 l.swizzle = Swizzle::none;
+                 l.rowPadding = -4;
+               }),
+               Contains("row padding of 0 to 4096"));
+  REQUIRE_THAT(with([](SharedLayout &l) { l.panelExtent = 0; }), Contains("positive panel extent"));
+  SharedLayout nibbles = SharedLayout::plain({8, 9}, 4, 1);
+  nibbles.panelExtent = 3;
+  REQUIRE_THAT(failure(nibbles), Contains("panels of whole bytes, but got 3 elements of 4 bits"));
+}
+
+TEST_CASE("malformed text is refused at its column", "[layout][shared][text][unit]") {
+  auto message = [](std::string_view text) {
+    Result<SharedLayout> layout = parseSharedLayout(text);
+    REQUIRE_FALSE(layout);
+    return layout.error().message;
+  };
+  REQUIRE_THAT(message("x64"), Contains("expected an extent at column 1"));
+  REQUIRE_THAT(message("64x64 16 axis 1"), Contains("element bits such as '16b'"));
+  REQUIRE_THAT(message("64x64 16b axis 1 panel 64 swizzle 256 pad 0"),
+               Contains("'none', '32', '64' or '128'"));
+  REQUIRE_THAT(message("64x64 16b axis 1 panel 64 swizzle 128 pad 0 1"), Contains("expected the end"));
+  REQUIRE_THAT(message("64x64 16b axis 1 panel 32 swizzle 128 pad 0"), Contains("expected panels of 64"));
+}
