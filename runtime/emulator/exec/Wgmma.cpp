@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// wgmma. Operands become float panels once per instruction; the product loop
+/// works in the order of the accumulator registers: of a row, the eight columns
+/// 8 j to 8 j + 7 are lanes 4 g to 4 g + 3 of two registers, the even columns
+/// in one and the odd ones in the other. B's panel has its columns in that order.
+#include "runtime/emulator/exec/MatrixElements.h"
+
+#include <fmt/format.h>
+
+namespace tlc::emulator {
+namespace {
+
+constexpr unsigned lanes = 32, warps = 4, rowsA = 64, maxColumns = 256, maxDepth = 32, unitBytes = 16;
+
+/// Eight neighbouring columns of a row: the four even ones, then the odd ones.
+using Columns = float __attribute__((vector_size(32)));
+
+struct Panels {
+  /// a[row / 4][k][row % 4], rows of one block together for the product loop.
+  alignas(64) float a[rowsA / 4][maxDepth][4];
+  /// b[column / 8][k][even columns, odd columns]
+  alignas(64) float b[maxColumns / 8][maxDepth][8];
+};
+
+unsigned swizzleSpan(Swizzle swizzle) {
+  switch (swizzle) {
+  case Swizzle::bytes32:
+    return 32;
+  case Swizzle::bytes64:
+    return 64;
+  case Swizzle::bytes128:
+    return 128;
+  case Swizzle::none:
+    break;
+  }
+  return unitBytes;
+}
+
+/// Calls visit(i, j, address) for each 16-byte unit of an operand. K-major: i
+/// is a row, j the first or second unit of its 32 bytes. MN-major: i counts
+/// eights of rows, j is k.
+template <class Visit>
+void visitUnits(const MatrixDescriptor &descriptor, Major major, unsigned rows, Visit visit) {
+  const uint32_t span = swizzleSpan(descriptor.swizzle), spanUnits = span / unitBytes;
+  const bool plain = descriptor.swizzle == Swizzle::none;
+  const unsigned lines = major == Major::k ? rows : rows / 8, depth = major == Major::k ? 2 : 16;
+  for (unsigned i = 0; i < lines; ++i)
+    for (unsigned j = 0; j < depth; ++j) {
+      uint32_t offset;
+      if (major == Major::k)
+        offset = i % 8 * span + i / 8 * descriptor.stride + j * (plain ? descriptor.leading : unitBytes);
+      else if (plain)
+        offset = i * descriptor.stride + j % 8 * unitBytes + j / 8 * descriptor.leading;
+      else
+        offset = i % spanUnits * unitBytes + i / spanUnits * descriptor.leading + j % 8 * span +
+                 j / 8 * descriptor.stride;
+      const uint32_t address = (descriptor.start + offset) & 0x3FFFF; // the descriptor's 18 address bits
+      visit(i, j, swizzleAddress(descriptor.swizzle, address, descriptor.baseOffset));
+    }
+}
+
+float &elementA(Panels &panels, unsigned row, unsigned k) { return panels.a[row / 4][k][row % 4]; }
+float &elementB(Panels &panels, unsigned column, unsigned k) {
+  return panels.b[column / 8][k][column % 2 * 4 + column % 8 / 2];
+}
+
+/// Decodes an operand from shared memory; store(row or column, k, value).
+template <class Store>
+Result<void> unpackShared(std::string_view name, MatrixElement element, Major major, unsigned rows,
+                          uint64_t bits, std::span<const std::byte> shared, Store store) {
+  uint64_t beyond = 0; // one past the first address that does not fit
+  const unsigned perUnit = unitBytes * 8 / elementBits(element);
+  visitUnits(MatrixDescriptor::decode(bits), major, rows, [&](unsigned i, unsigned j, uint32_t address) {
+    if (uint64_t(address) + unitBytes > shared.size()) {
+      beyond = beyond ? beyond : uint64_t(address) + 1;
+      return;
+    }
+    float values[unitBytes];
+    decodeElements(element, shared.data() + address, unitBytes, values);
+    for (unsigned e = 0; e < perUnit; ++e)
+      if (major == Major::k)
+        store(i, j * perUnit + e, values[e]);
+      else
+        store(i * perUnit + e, j, values[e]);
+  });
+  if (beyond)
+    return Error{
+        ErrorKind::execution,
+        fmt::format("wgmma: operand {} of descriptor {:#018x} reads {} bytes at {:#x}, beyond the block's "
+                    "{} bytes of shared memory",
+                    name, bits, unitBytes, beyond - 1, shared.size())};
+  return {};
+}
+
+void unpackRegisters(MatrixElement element, const WarpgroupRegisters &registers, float scale,
+                     Panels &panels) {
+  const unsigned pack = 32 / elementBits(element);
+  for (unsigned warp = 0; warp < warps; ++warp)
+    for (unsigned r = 0; r < 4; ++r)
+      for (unsigned lane = 0; lane < lanes; ++lane) {
+        const uint32_t word = registers[warp][r * lanes + lane];
+        float values[4];
+        decodeElements(element, reinterpret_cast<const std::byte *>(&word), 4, values);
+        for (unsigned e = 0; e < pack; ++e)
+          elementA(panels, 16 * warp + lane / 4 + 8 * (r % 2), (r / 2 * 4 + lane % 4) * pack + e) =
+              values[e] * scale;
+      }
+}
+
+/// The sums of products, block of 4 rows by 8 columns after block;
+/// finish(warp, half, group, j, sums): row 16 warp + 8 half + group.
+template <class Finish> void multiply(const Panels &panels, unsigned n, unsigned depth, Finish finish) {
+  for (unsigned block = 0; block < rowsA / 4; ++block)
+    for (unsigned j = 0; j < n / 8; ++j) {
+      Columns sums[4] = {};
+      for (unsigned k = 0; k < depth; ++k) {
+        Columns b;
+        std::memcpy(&b, panels.b[j][k], sizeof(b));
+        for (unsigned row = 0; row < 4; ++row)
+          sums[row] += panels.a[block][k][row] * b;
+      }
+      for (unsigned row = 0; row < 4; ++row)
+        finish(block / 4, block / 2 % 2, block % 2 * 4 + row, j, reinterpret_cast<const float *>(&sums[row]));
+    }
+}
+
+bool isSupported(const Wgmma &i) {
+  const bool toFloat = i.accumulator == MatrixElement::f32, toHalf = i.accumulator == MatrixElement::f16;
+  if (isInteger8(i.a) && isInteger8(i.b))
+    return i.accumulator == MatrixElement::s32 && i.scaleA == 1 && i.scaleB == 1;
+  if (isFloat8(i.a) && isFloat8(i.b))
+    return toFloat || toHalf;
+  if (i.a != i.b)
+    return false;
+  if (i.a == MatrixElement::f16)
+    return toFloat || toHalf;
+  return (i.a == MatrixElement::bf16 || i.a == MatrixElement::tf32) && toFloat;
+}
+
+} // namespace
+
+MatrixDescriptor MatrixDescriptor::decode(uint64_t bits) {
+  constexpr Swizzle swizzles[] = {Swizzle::none, Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32};
+  const auto field = [bits](unsigned low) { return uint32_t(bits >> low & 0x3FFF) << 4; };
+  return {field(0), field(16), field(32), uint32_t(bits >> 49 & 7), swizzles[bits >> 62]};
+}
+
+uint64_t MatrixDescriptor::encode() const {
+  const uint64_t mode = swizzle == Swizzle::none ? 0 : 4 - uint64_t(swizzle);
+  const auto field = [](uint32_t bytes, unsigned low) { return uint64_t(bytes >> 4 & 0x3FFF) << low; };
+  return field(start, 0) | field(leading, 16) | field(stride, 32) | uint64_t(baseOffset) << 49 | mode << 62;
+}
+
+unsigned wgmmaDepth(MatrixElement element) { return 256 / elementBits(element); }
+
+Result<unsigned> wgmmaAccumulatorRegisters(const Wgmma &instruction) {
+  const auto fail = [&](std::string_view why) -> Result<unsigned> {
+    return Error{ErrorKind::invalidArgument,
+                 fmt::format("wgmma m64n{}k{} of {} and {} into {}: {}", instruction.n,
+                             wgmmaDepth(instruction.a), toString(instruction.a), toString(instruction.b),
+                             toString(instruction.accumulator), why)};
+  };
+  if (!isSupported(instruction))
+    return fail("there is no such combination of types");
+  if (instruction.n == 0 || instruction.n > maxColumns || instruction.n % 8 != 0)
+    return fail("n must be a multiple of 8 from 8 to 256");
+  if (isInteger8(instruction.a) && instruction.n > 24 && instruction.n % 16 != 0)
+    return fail("n above 24 must be a multiple of 16 for 8-bit integers");
+  if ((instruction.majorA == Major::mn || instruction.majorB == Major::mn) &&
+      elementBits(instruction.a) != 16)
+    return fail("only 16-bit operands can be transposed");
+  if ((instruction.scaleA != 1 && instruction.scaleA != -1) ||
+      (instruction.scaleB != 1 && instruction.scaleB != -1))
+    return fail(
+        fmt::format("scales must be 1 or -1, but are {} and {}", instruction.scaleA, instruction.scaleB));
+  return instruction.accumulator == MatrixElement::f16 ? instruction.n / 4 : instruction.n / 2;
+}
+
+Result<void> wgmma(const Wgmma &instruction, std::span<const std::byte> shared, const WgmmaOperandA &a,
+                   uint64_t descriptorB, ScaleD scaleD, const std::array<std::span<uint32_t>, 4> &d) {
+  assert(wgmmaAccumulatorRegisters(instruction) && "checked when the instruction was decoded");
+  Panels panels;
+  const float scale = float(instruction.scaleA * instruction.scaleB);
+  if (const auto *registers = std::get_if<WarpgroupRegisters>(&a)) {
+    unpackRegisters(instruction.a, *registers, scale, panels);
+  } else {
+    const auto store = [&](unsigned row, unsigned k, float value) {
+      elementA(panels, row, k) = value * scale;
+    };
+    if (Result<void> ok =
+            unpackShared("a", instruction.a, instruction.majorA, rowsA, std::get<uint64_t>(a), shared, store);
+        !ok)
+      return ok;
+  }
+  const auto store = [&](unsigned column, unsigned k, float value) { elementB(panels, column, k) = value; };
+  if (Result<void> ok =
+          unpackShared("b", instruction.b, instruction.majorB, instruction.n, descriptorB, shared, store);
+      !ok)
+    return ok;
+
+  const unsigned depth = wgmmaDepth(instruction.a);
+  const bool keep = scaleD == ScaleD::one;
+  switch (instruction.accumulator) {
+  case MatrixElement::f32:
+    multiply(panels, instruction.n, depth,
+             [&](unsigned warp, unsigned half, unsigned group, unsigned j, const float *sums) {
+               uint32_t *even = &d[warp][(4 * j + 2 * half) * lanes + 4 * group];
+               for (unsigned parity = 0; parity < 2; ++parity)
+                 for (unsigned t = 0; t < 4; ++t) {
+                   uint32_t &word = even[parity * lanes + t];
+                   const float old = keep ? std::bit_cast<float>(word) : 0.0f;
+                   word = floatResult(old + sums[4 * parity + t]);
+                 }
+             });
+    break;
+  case MatrixElement::f16:
+    multiply(panels, instruction.n, depth,
+             [&](unsigned warp, unsigned half, unsigned group, unsigned j, const float *sums) {
+               uint32_t *words = &d[warp][(2 * j + half) * lanes + 4 * group];
+               for (unsigned t = 0; t < 4; ++t) {
+                 const uint32_t old = keep ? words[t] : 0;
+                 const uint32_t low = floatToF16(f16ToFloat(uint16_t(old)) + sums[t]);
+                 const uint32_t high = floatToF16(f16ToFloat(uint16_t(old >> 16)) + sums[4 + t]);
+                 words[t] = high << 16 | low;
+               }
+             });
+    break;
+  default: // s32
+    multiply(panels, instruction.n, depth,
+             [&](unsigned warp, unsigned half, unsigned group, unsigned j, const float *sums) {
+               uint32_t *even = &d[warp][(4 * j + 2 * half) * lanes + 4 * group];
+               for (unsigned parity = 0; parity < 2; ++parity)
+                 for (unsigned t = 0; t < 4; ++t) {
+                   uint32_t &word = even[parity * lanes + t];
+                   word = integerResult(keep ? word : 0, sums[4 * parity + t], instruction.overflow);
+                 }
+             });
+    break;
+  }
+  return {};
+}
+
+void wgmmaRanges(const Wgmma &instruction, WgmmaOperand operand, uint64_t descriptor,
+                 std::vector<ByteRange> &ranges) {
+  const bool isA = operand == WgmmaOperand::a;
+  // Units arrive out of order; one bit each for the 18-bit address space sorts them.
+  constexpr unsigned units = (1u << 18) / unitBytes;
+  std::array<uint64_t, units / 64> touched = {};
+  visitUnits(MatrixDescriptor::decode(descriptor), isA ? instruction.majorA : instruction.majorB,
+             isA ? rowsA : instruction.n, [&](unsigned, unsigned, uint32_t address) {
+               touched[address / unitBytes / 64] |= uint64_t(1) << address / unitBytes % 64;
+             });
+  for (unsigned word = 0; word < touched.size(); ++word)
+    for (uint64_t bits = touched[word]; bits; bits &= bits - 1)
+      appendRange(ranges, (word * 64 + unsigned(std::countr_zero(bits))) * unitBytes, unitBytes);
+}
+
+} // namespace tlc::emulator
