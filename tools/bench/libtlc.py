@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/libtlc/tlc.h for Python: programs that launch on PyTorch's tensors."""
+
+import ctypes
+import os
+
+import torch
+
+INTERFACE_VERSION = 1
+ELEMENTS = {
+    torch.int8: 0,
+    torch.int32: 1,
+    torch.int64: 2,
+    torch.float16: 3,
+    torch.bfloat16: 4,
+    torch.float32: 5,
+    torch.float64: 6,
+}
+
+
+class Error(RuntimeError):
+    """What tlc_last_error said."""
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("element", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+def _describe(tensor):
+    extents = ctypes.c_int64 * tensor.dim()
+    return _Tensor(tensor.data_ptr(), ELEMENTS[tensor.dtype], tensor.dim(), extents(*tensor.shape),
+                   extents(*tensor.stride()))
+
+
+class Library:
+    """A loaded libtlc.so."""
+
+    def __init__(self, path):
+        library = ctypes.CDLL(os.path.abspath(path))
+        strings, tensors = ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(_Tensor)
+        library.tlc_version.argtypes = []
+        library.tlc_last_error.argtypes = []
+        library.tlc_last_error.restype = ctypes.c_char_p
+        library.tlc_compile.argtypes = [ctypes.c_char_p, strings, strings, ctypes.c_int, ctypes.c_char_p]
+        library.tlc_compile.restype = ctypes.c_void_p
+        library.tlc_workspace.argtypes = [ctypes.c_void_p, tensors, ctypes.c_int, ctypes.POINTER(ctypes.c_size_t),
+                                          ctypes.c_int]
+        library.tlc_launch.argtypes = [ctypes.c_void_p, tensors, ctypes.c_int, ctypes.c_void_p, ctypes.c_int,
+                                       ctypes.POINTER(ctypes.c_void_p), ctypes.c_int, ctypes.c_void_p]
+        library.tlc_release.argtypes = [ctypes.c_void_p]
+        library.tlc_release.restype = None
+        self.library = library
+        if library.tlc_version() != INTERFACE_VERSION:
+            raise Error(f"expected version {INTERFACE_VERSION} of the interface, but {path} has {library.tlc_version()}")
+
+    def error(self):
+        return Error(self.library.tlc_last_error().decode())
+
+    def compile(self, kernel, **parameters):
+        """The program of a registered kernel, for the current device."""
+        torch.cuda.current_stream().synchronize()  # PyTorch's context is current from here on
+        count = len(parameters)
+        strings = ctypes.c_char_p * count
+        program = self.library.tlc_compile(kernel.encode(), strings(*[name.encode() for name in parameters]),
+                                           strings(*[str(value).encode() for value in parameters.values()]), count, None)
+        if not program:
+            raise self.error()
+        return Program(self, program)
+
+
+class Program:
+    def __init__(self, library, handle):
+        self.library = library
+        self.handle = handle
+
+    def __del__(self):
+        self.library.library.tlc_release(self.handle)
+
+    def bind(self, *tensors):
+        """A function of no arguments that launches on these tensors, on the
+        stream that is current now. Holds workspaces of its own."""
+        count = len(tensors)
+        arguments = (_Tensor * count)(*map(_describe, tensors))
+        most = 16
+        sizes = (ctypes.c_size_t * most)()
+        found = self.library.library.tlc_workspace(self.handle, arguments, count, sizes, most)
+        if found < 0:
+            raise self.library.error()
+        assert found <= most
+        memory = [torch.empty(max(size, 1), dtype=torch.uint8, device=tensors[0].device) for size in sizes[:found]]
+        workspaces = (ctypes.c_void_p * found)(*[part.data_ptr() for part in memory])
+        stream = torch.cuda.current_stream().cuda_stream
+        function = self.library.library.tlc_launch
+
+        def launch():
+            if function(self.handle, arguments, count, None, 0, workspaces, found, stream) != 0:
+                raise self.library.error()
+
+        launch.holds = (self, tensors, memory)
+        return launch

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times our kernels against what PyTorch offers for the same work, on one GPU.
+
+Clocks, power and rest between launches move single figures by 5 to 35 percent,
+so only ratios within one run count: ours and the peers take turns in one
+process, each turn some warm-up launches and then a batch of back-to-back
+launches between one pair of events, without rests. Each round gives a ratio
+of times; the result is the median ratio over all rounds.
+
+Every case is checked before and after it is timed: sampled rows against a
+product in double precision, the whole against the peer. Prints one line of JSON
+per case and a last one with the geometric mean; a ratio above 1 means that
+ours is faster. Exit status 1 if a result is wrong.
+
+    peers.py [gemm] [--dtype bf16] [--layout tn] [--out bf16] [--shape m,n,k ...]
+"""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import sys
+from dataclasses import dataclass
+from typing import Callable
+
+import torch
+
+from libtlc import Error, Library
+
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+# Half of the distance from 1 to the next number.
+ROUNDING = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24}
+
+
+@dataclass
+class Case:
+    """One row of a comparison."""
+
+    parameters: dict  # what identifies the case in the output
+    flops: int
+    ours: Callable[[], None]
+    peers: dict  # name -> launch, the first one is what correctness is compared with
+    check: Callable[[], dict]  # runs ours once; largest_error, limit, correct
+
+
+def seconds_per_launch(launch, options):
+    """Mean time of a batch of back-to-back launches."""
+    for _ in range(options.warmups):
+        launch()
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    for _ in range(options.launches):
+        launch()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e-3 / options.launches
+
+
+def measure(case, options):
+    """The case's line of output."""
+    before = case.check()
+    ours, peers = [], {name: [] for name in case.peers}
+    for _ in range(options.rounds):
+        ours.append(seconds_per_launch(case.ours, options))
+        for name, launch in case.peers.items():
+            peers[name].append(seconds_per_launch(launch, options))
+    after = case.check()  # launching again and again must not have changed the result
+    line = {**case.parameters, **max(before, after, key=lambda found: found["largest_error"])}
+    line["ours_us"] = statistics.median(ours) * 1e6
+    line["ours_tflops"] = case.flops / statistics.median(ours) * 1e-12
+    line["peers"] = {}
+    for name, times in peers.items():
+        ratios = [peer / own for own, peer in zip(ours, times)]
+        line["peers"][name] = {
+            "us": statistics.median(times) * 1e6,
+            "tflops": case.flops / statistics.median(times) * 1e-12,
+            "ratio": statistics.median(ratios),
+            "ratios": [round(ratio, 4) for ratio in ratios],
+        }
+    # Against the fastest peer.
+    line["ratio"] = min(peer["ratio"] for peer in line["peers"].values())
+    return line
+
+
+GEMM_SHAPES = [
+    (8192, 8192, 8192),
+    (4096, 4096, 4096),
+    (2048, 2048, 2048),
+    (16384, 4096, 4096),
+    (4096, 16384, 4096),
+    (512, 8192, 8192),
+    (128, 4096, 16384),
+    (64, 8192, 8192),
+]
+
+
+def compare(actual, expected, rounding, absolute):
+    """Largest error in units of what is allowed: `absolute` plus the rounding
+    of the expected value. Not finite counts as wrong."""
+    allowed = absolute + rounding * expected.abs()
+    error = (actual.to(expected.dtype) - expected).abs() / allowed
+    return torch.nan_to_num(error, nan=math.inf, posinf=math.inf).max().item() if error.numel() else 0.0
+
+
+def gemm_case(library, options, m, n, k):
+    """C = A · B, accumulated in f32; layout tn: B is stored as n x k."""
+    dtype, out = DTYPES[options.dtype], DTYPES[options.out]
+    a = torch.randn(m, k, device="cuda", dtype=torch.float32).to(dtype)
+    b = torch.randn(n, k, device="cuda", dtype=torch.float32).to(dtype) if options.layout == "tn" else \
+        torch.randn(k, n, device="cuda", dtype=torch.float32).to(dtype)
+    factor = b.t() if options.layout == "tn" else b
+    c, c_peer = torch.empty(m, n, device="cuda", dtype=out), torch.empty(m, n, device="cuda", dtype=out)
+    program = library.compile("gemm", m=m, n=n, k=k, dtype=options.dtype, out=options.out, layout=options.layout)
+    ours = program.bind(a, b, c)
+
+    if out == dtype:
+        def cublas():
+            torch.mm(a, factor, out=c_peer)
+    else:
+        def cublas():
+            torch.mm(a, factor, out_dtype=out, out=c_peer)
+
+    def check():
+        c.fill_(math.nan)
+        ours()
+        cublas()
+        # Each of k additions rounds a running sum of about sqrt(k) to f32, and tensor cores always downwards.
+        absolute = k * math.sqrt(k) * 2.0**-24
+        rounding = ROUNDING[options.out]
+        rows = torch.cat([torch.tensor([0, m - 1]), torch.randint(0, m, (126,))]).cuda()
+        sampled = compare(c[rows], a[rows].double() @ factor.double(), rounding, absolute)
+        # Ours and the peer may round to neighbouring numbers.
+        everywhere = compare(c, c_peer.float(), 2 * rounding, 2 * absolute)
+        error = max(sampled, everywhere)
+        return {"largest_error": error, "limit": 1.0, "correct": error <= 1.0}
+
+    return Case({"kernel": "gemm", "m": m, "n": n, "k": k, "dtype": options.dtype, "out": options.out,
+                 "layout": options.layout}, 2 * m * n * k, ours, {"cublas": cublas}, check)
+
+
+def gemm_cases(library, options):
+    for m, n, k in options.shape or GEMM_SHAPES:
+        yield gemm_case(library, options, m, n, k)
+
+
+SUITES = {"gemm": gemm_cases}
+
+
+def find_library():
+    """libtlc.so of the archive that this script came in, or of a build."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for folder in ("../lib", "../../build/portable/lib", "../../build/lib"):
+        path = os.path.join(here, folder, "libtlc.so")
+        if os.path.exists(path):
+            return path
+    return None
+
+
+def parse_shape(text):
+    extents = tuple(int(part) for part in text.split(","))
+    if len(extents) != 3 or min(extents) < 1:
+        raise argparse.ArgumentTypeError(f"expected m,n,k, each at least 1, but got '{text}'")
+    return extents
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", nargs="?", choices=SUITES, default="gemm")
+    parser.add_argument("--library", default=find_library(), help="libtlc.so (default: beside this script or of a build)")
+    parser.add_argument("--shape", type=parse_shape, action="append", help="m,n,k instead of the suite's; may repeat")
+    parser.add_argument("--dtype", choices=["f16", "bf16"], default="bf16")
+    parser.add_argument("--layout", choices=["tn", "nn"], default="tn")
+    parser.add_argument("--out", choices=list(DTYPES), default="bf16")
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="of the random inputs")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--warmups", type=int, default=5, help="launches before each batch")
+    parser.add_argument("--launches", type=int, default=20, help="launches in a batch")
+    options = parser.parse_args()
+    if options.library is None:
+        parser.error("found no libtlc.so; name it with --library")
+    if not torch.cuda.is_available():
+        parser.error("PyTorch finds no GPU")
+
+    torch.manual_seed(options.seed)
+    library = Library(options.library)
+    print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
+                      "seed": options.seed, "rounds": options.rounds, "launches": options.launches}), flush=True)
+    lines = []
+    for case in SUITES[options.suite](library, options):
+        lines.append(measure(case, options))
+        print(json.dumps(lines[-1]), flush=True)
+    ratios = [line["ratio"] for line in lines]
+    correct = all(line["correct"] for line in lines)
+    print(json.dumps({"suite": options.suite, "cases": len(lines), "correct": correct,
+                      "geometric_mean": statistics.geometric_mean(ratios), "lowest": min(ratios)}))
+    return 0 if correct else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Error as error:
+        sys.exit(f"peers.py: {error}")

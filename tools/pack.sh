@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Packs the portable build, with its tests and benchmarks, for a machine with a
+# GPU and no package registry; tools/bench/run_on_gpu.sh is what to run there.
+# pack.sh [<archive>]: build/portable/tlc.tar.xz unless named.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+archive=${1:-build/portable/tlc.tar.xz}
+max_mebibytes=64
+
+tools/scripts/build.sh portable
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir -p "$folder/tlc/bin" "$folder/tlc/lib"
+cp build/portable/bin/tlc build/portable/bin/*_test "$folder/tlc/bin"
+cp build/portable/lib/libtlc.so "$folder/tlc/lib"
+cp -r tools/bench "$folder/tlc/bench"
+cp LICENSE "$folder/tlc"
+rm -rf "$folder/tlc/bench/__pycache__"
+
+# Our programs hold the same libraries: with a window over several of them
+# each after the first takes little room.
+tar -C "$folder" --sort=name --owner=0 --group=0 -cf - tlc |
+  xz --lzma2=preset=6,dict=128MiB >"$archive"
+bytes=$(stat -c %s "$archive")
+echo "pack: $archive has $((bytes / 1024 / 1024)) MiB"
+if [ "$bytes" -ge $((max_mebibytes * 1024 * 1024)) ]; then
+  echo "pack: expected $archive to be under $max_mebibytes MiB, but it has $bytes bytes" >&2
+  exit 1
+fi
