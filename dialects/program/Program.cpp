@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The program dialect: registration, checks of its attributes.
+/// The program dialect: registration, checks of its attributes, host expressions as text.
 #include "dialects/program/Program.h"
 
 #include "mlir/IR/Builders.h"
@@ -9,6 +9,7 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/target/Target.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -25,4 +26,202 @@ void ProgramDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/program/Attrs.cpp.inc"
       >();
+}
+
+//===----------------------------------------------------------------------===//
+// Where the attributes may stand
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProgramDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != targetAttrName)
+    return op->emitError() << "expected '" << targetAttrName << "', but the program dialect has no attribute '"
+                           << attribute.getName().getValue() << "' of operations";
+  if (!isa<TargetAttr>(attribute.getValue()))
+    return op->emitError() << "expected '" << targetAttrName << "' to be a #program.target, but got "
+                           << attribute.getValue();
+  if (!isa<ModuleOp>(op))
+    return op->emitError() << "expected '" << targetAttrName
+                           << "' on the module because all its kernels are compiled for it, but got '"
+                           << op->getName() << "'";
+  return success();
+}
+
+LogicalResult ProgramDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index,
+                                                       NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  if (name == argumentAttrName) {
+    if (isa<DimensionAttr, TensorAttr, ScalarAttr>(value))
+      return success();
+    return op->emitError() << "expected '" << name << "' of argument " << index
+                           << " to be a #program.dimension, #program.tensor or #program.scalar, but got " << value;
+  }
+  if (name == parameterAttrName) {
+    if (isa<ParameterAttr>(value))
+      return success();
+    return op->emitError() << "expected '" << name << "' of argument " << index
+                           << " to be a #program.parameter, but got " << value;
+  }
+  return op->emitError() << "expected '" << argumentAttrName << "' or '" << parameterAttrName << "' on argument "
+                         << index << ", but the program dialect has no attribute '" << name << "'";
+}
+
+const Target *program::findTarget(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (auto target = op->getAttrOfType<TargetAttr>(ProgramDialect::targetAttrName))
+      return &target.getTarget();
+  return nullptr;
+}
+
+StringRef program::nameOf(Attribute argument) {
+  return TypeSwitch<Attribute, StringRef>(argument)
+      .Case<DimensionAttr, TensorAttr, ScalarAttr>([](auto named) { return named.getName(); })
+      .Default([](Attribute) { return StringRef(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Target
+//===----------------------------------------------------------------------===//
+
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name) {
+  if (tlc::findTarget({name.data(), name.size()}))
+    return success();
+  InFlightDiagnostic diagnostic = emitError() << "expected one of the targets";
+  for (const Target &target : allTargets())
+    diagnostic << (&target == allTargets().data() ? " " : ", ") << target.name;
+  return diagnostic << ", but got '" << name << "'";
+}
+
+const Target &TargetAttr::getTarget() const { return *tlc::findTarget({getName().data(), getName().size()}); }
+
+//===----------------------------------------------------------------------===//
+// Host expressions
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr std::pair<StringLiteral, HostExpr::Op> operators[] = {
+    {"add", HostExpr::Op::add},         {"sub", HostExpr::Op::subtract},
+    {"mul", HostExpr::Op::multiply},    {"ceildiv", HostExpr::Op::ceilDiv},
+    {"floordiv", HostExpr::Op::floorDiv}, {"rem", HostExpr::Op::remainder},
+    {"min", HostExpr::Op::min},         {"max", HostExpr::Op::max}};
+
+std::optional<HostExpr::Step> parseStep(StringRef token) {
+  if (token == "sms")
+    return HostExpr::Step{HostExpr::Op::multiprocessors};
+  for (auto &[name, op] : operators)
+    if (token == name)
+      return HostExpr::Step{op};
+  HostExpr::Op leaf = token.consume_front("d") ? HostExpr::Op::dimension : HostExpr::Op::constant;
+  int64_t operand = 0;
+  if (token.getAsInteger(10, operand) || (leaf == HostExpr::Op::dimension && operand < 0))
+    return std::nullopt;
+  return HostExpr::Step{leaf, operand};
+}
+
+bool isLeaf(HostExpr::Op op) {
+  return op == HostExpr::Op::constant || op == HostExpr::Op::dimension || op == HostExpr::Op::multiprocessors;
+}
+} // namespace
+
+LogicalResult HostExprAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef text) {
+  SmallVector<StringRef> tokens;
+  text.split(tokens, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  int64_t depth = 0;
+  for (StringRef token : tokens) {
+    std::optional<HostExpr::Step> step = parseStep(token);
+    if (!step)
+      return emitError() << "expected an integer, d0 d1 ..., sms, add, sub, mul, ceildiv, floordiv, rem, min or "
+                         << "max in '" << text << "', but got '" << token << "'";
+    if (!isLeaf(step->op) && depth < 2)
+      return emitError() << "expected two operands before '" << token << "' in '" << text << "', but got " << depth;
+    depth += isLeaf(step->op) ? 1 : -1;
+  }
+  if (depth != 1)
+    return emitError() << "expected '" << text << "' to leave one value, but got " << depth;
+  return success();
+}
+
+HostExpr HostExprAttr::getExpr() const {
+  SmallVector<StringRef> tokens;
+  getText().split(tokens, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  HostExpr expr;
+  for (StringRef token : tokens)
+    expr.steps.push_back(*parseStep(token));
+  return expr;
+}
+
+HostExprAttr HostExprAttr::get(MLIRContext *context, const HostExpr &expr) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(
+      expr.steps, os,
+      [&](const HostExpr::Step &step) {
+        switch (step.op) {
+        case HostExpr::Op::constant:
+          os << step.operand;
+          return;
+        case HostExpr::Op::dimension:
+          os << "d" << step.operand;
+          return;
+        case HostExpr::Op::multiprocessors:
+          os << "sms";
+          return;
+        default:
+          os << llvm::find_if(operators, [&](auto &entry) { return entry.second == step.op; })->first;
+        }
+      },
+      " ");
+  return get(context, StringRef(text));
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+LogicalResult DimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+                                    int64_t multipleOf, int64_t fixed) {
+  if (multipleOf < 1)
+    return emitError() << "expected 'multiple_of' of dimension '" << name << "' to be at least 1, but got "
+                       << multipleOf;
+  if (fixed < -1)
+    return emitError() << "expected 'fixed' of dimension '" << name
+                       << "' to be an extent, or -1 for one that is not known, but got " << fixed;
+  if (fixed != -1 && fixed % multipleOf != 0)
+    return emitError() << "expected the fixed extent of dimension '" << name << "' to be a multiple of "
+                       << multipleOf << " because 'multiple_of' says so, but got " << fixed;
+  return success();
+}
+
+LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Access,
+                                 ArrayRef<int64_t> dims, int64_t alignment, bool) {
+  for (auto [axis, dim] : llvm::enumerate(dims))
+    if (dim < -1)
+      return emitError() << "expected the number of an argument, or -1, for axis " << axis << " of tensor '" << name
+                         << "', but got " << dim;
+  if (alignment < 1 || !llvm::isPowerOf2_64(alignment))
+    return emitError() << "expected the alignment of tensor '" << name << "' to be a power of two, but got "
+                       << alignment;
+  return success();
+}
+
+LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t tensor,
+                                    ArrayRef<int64_t> box, Swizzle) {
+  if (tensor < 0)
+    return emitError() << "expected the number of a tensor, but got " << tensor;
+  if (box.empty())
+    return emitError() << "expected a box of at least one axis";
+  for (int64_t extent : box)
+    if (extent < 1)
+      return emitError() << "expected the extents of a box to be at least 1, but got " << extent;
+  return success();
+}
+
+LogicalResult ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError, ParameterKind kind,
+                                    int64_t index, int64_t axis) {
+  if (index < 0 || axis < 0)
+    return emitError() << "expected index and axis to be at least 0, but got " << index << " and " << axis;
+  if (axis != 0 && kind != ParameterKind::tensor_stride)
+    return emitError() << "expected no axis because a " << stringifyParameterKind(kind) << " has none, but got "
+                       << axis;
+  return success();
 }

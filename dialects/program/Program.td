@@ -106,6 +106,7 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
     DefaultValuedParameter<"int64_t", "1">:$alignment,
     DefaultValuedParameter<"bool", "false">:$zero_fill);
   let assemblyFormat = "`<` $name `,` $access `,` `dims` `[` $dims `]` (`,` struct($alignment, $zero_fill)^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 def Program_ScalarAttr : Program_Attr<"Scalar", "scalar"> {
@@ -119,6 +120,7 @@ def Program_TensorMapAttr : Program_Attr<"TensorMap", "tensor_map"> {
   let description = "`tensor` counts the tensors of the schema. The box is outermost axis first, in elements.";
   let parameters = (ins "int64_t":$tensor, ArrayRefParameter<"int64_t">:$box, EnumParameter<Program_SwizzleEnum>:$swizzle);
   let assemblyFormat = "`<` $tensor `,` `box` `[` $box `]` `,` $swizzle `>`";
+  let genVerifyDecl = 1;
 }
 
 def Program_ParameterAttr : Program_Attr<"Parameter", "parameter"> {
@@ -126,6 +128,7 @@ def Program_ParameterAttr : Program_Attr<"Parameter", "parameter"> {
   let description = "`index` counts the tensors, dimensions or scalars of the schema, or the kernel's tensor maps.";
   let parameters = (ins EnumParameter<Program_ParameterKindEnum>:$kind, "int64_t":$index, DefaultValuedParameter<"int64_t", "0">:$axis);
   let assemblyFormat = "`<` $kind `,` $index (`,` `axis` `=` $axis^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif

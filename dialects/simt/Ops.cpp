@@ -2,7 +2,225 @@
 /// \file
 /// Operations of the simt dialect: checks, text form.
 #include "dialects/simt/Simt.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "runtime/target/Target.h"
 
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::simt;
+using program::ParameterKind;
+
+//===----------------------------------------------------------------------===//
+// kernel
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(inputs, results); };
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
+                                                  getFunctionTypeAttrName(result.name), buildType,
+                                                  getArgAttrsAttrName(result.name),
+                                                  getResAttrsAttrName(result.name));
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  function_interface_impl::printFunctionSignature(printer, *this, getArgumentTypes(), /*isVariadic=*/false,
+                                                  getResultTypes());
+  SmallVector<StringRef> elided = {getSymNameAttrName(), getFunctionTypeAttrName(), getArgAttrsAttrName(),
+                                   getResAttrsAttrName()};
+  if (getCluster() == 1)
+    elided.push_back(getClusterAttrName());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), elided);
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/true);
+}
+
+namespace {
+/// The entries of a kernel's schema by kind, in order, with their types.
+struct Schema {
+  SmallVector<RankedTensorType> tensors;
+  SmallVector<Type> scalars;
+  int64_t dimensions = 0;
+};
+
+/// kernel_c3
+FailureOr<Schema> verifySchema(KernelOp kernel) {
+  ArrayAttr entries = kernel.getSchema(), types = kernel.getSchemaTypes();
+  if (entries.size() != types.size())
+    return kernel.emitOpError() << "expected one type per entry of 'schema', but got " << types.size()
+                                << " types for " << entries.size() << " entries";
+  Schema schema;
+  for (auto [index, entry, typeAttr] : llvm::enumerate(entries, types)) {
+    Type type = cast<TypeAttr>(typeAttr).getValue();
+    auto report = [&](StringRef what) {
+      return kernel.emitOpError() << "expected entry " << index << " of 'schema' to be a " << what
+                                  << " because its type is " << type << ", but got " << entry;
+    };
+    if (type.isIndex()) {
+      if (!isa<program::DimensionAttr>(entry))
+        return report("#program.dimension");
+      ++schema.dimensions;
+    } else if (auto tensorType = dyn_cast<RankedTensorType>(type)) {
+      auto tensor = dyn_cast<program::TensorAttr>(entry);
+      if (!tensor)
+        return report("#program.tensor");
+      if (int64_t(tensor.getDims().size()) != tensorType.getRank())
+        return kernel.emitOpError() << "expected 'dims' of '" << tensor.getName() << "' to have "
+                                    << tensorType.getRank() << " entries because its type is " << type
+                                    << ", but got " << tensor.getDims().size();
+      schema.tensors.push_back(tensorType);
+    } else if (type.isIntOrFloat()) {
+      if (!isa<program::ScalarAttr>(entry))
+        return report("#program.scalar");
+      schema.scalars.push_back(type);
+    } else {
+      return kernel.emitOpError() << "expected 'schema_types' to be index, tensors and numbers, but got " << type;
+    }
+  }
+  return schema;
+}
+
+/// kernel_c4
+LogicalResult verifyLaunch(KernelOp kernel) {
+  ArrayRef<Attribute> grid = kernel.getGrid().getValue();
+  if (grid.empty() || grid.size() > 3)
+    return kernel.emitOpError() << "expected 'grid' to have one to three axes because a launch has that many, "
+                                << "but got " << grid.size();
+  for (Attribute extent : grid)
+    if (!isa<program::HostExprAttr>(extent))
+      return kernel.emitOpError() << "expected 'grid' to be made of #program.host_expr because the host computes "
+                                  << "it, but got " << extent;
+  for (Attribute map : kernel.getTensorMaps())
+    if (!isa<program::TensorMapAttr>(map))
+      return kernel.emitOpError() << "expected 'tensor_maps' to be made of #program.tensor_map, but got " << map;
+  return success();
+}
+
+/// The type that kernel_c1 asks of a parameter.
+Type parameterType(program::ParameterAttr parameter, const Schema &schema, MLIRContext *context) {
+  switch (parameter.getKind()) {
+  case ParameterKind::tensor_pointer:
+    return LLVM::LLVMPointerType::get(context, 1);
+  case ParameterKind::tensor_stride:
+    return IntegerType::get(context, 64);
+  case ParameterKind::dimension:
+    return IntegerType::get(context, 32);
+  case ParameterKind::scalar:
+    return schema.scalars[parameter.getIndex()];
+  case ParameterKind::tensor_map:
+    return LLVM::LLVMPointerType::get(context);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+/// kernel_c1
+LogicalResult verifyParameter(KernelOp kernel, unsigned index, const Schema &schema) {
+  auto parameter = kernel.getArgAttrOfType<program::ParameterAttr>(
+      index, program::ProgramDialect::parameterAttrName);
+  if (!parameter)
+    return kernel.emitOpError() << "expected '" << program::ProgramDialect::parameterAttrName
+                                << "' on every argument because the launcher fills them, but argument " << index
+                                << " has none";
+  ParameterKind kind = parameter.getKind();
+  int64_t count = 0;
+  switch (kind) {
+  case ParameterKind::tensor_pointer:
+  case ParameterKind::tensor_stride:
+    count = schema.tensors.size();
+    break;
+  case ParameterKind::dimension:
+    count = schema.dimensions;
+    break;
+  case ParameterKind::scalar:
+    count = schema.scalars.size();
+    break;
+  case ParameterKind::tensor_map:
+    count = kernel.getTensorMaps().size();
+    break;
+  }
+  if (parameter.getIndex() >= count)
+    return kernel.emitOpError() << "expected the index of argument " << index << ", a "
+                                << stringifyParameterKind(kind) << ", to be below " << count
+                                << " because there are that many, but got " << parameter.getIndex();
+  if (kind == ParameterKind::tensor_stride &&
+      parameter.getAxis() >= schema.tensors[parameter.getIndex()].getRank())
+    return kernel.emitOpError() << "expected the axis of argument " << index << " to be below "
+                                << schema.tensors[parameter.getIndex()].getRank()
+                                << " because the tensor has that many, but got " << parameter.getAxis();
+  Type type = kernel.getArgumentTypes()[index], expected = parameterType(parameter, schema, kernel.getContext());
+  if (type != expected)
+    return kernel.emitOpError() << "expected argument " << index << " to be of type " << expected
+                                << " because it is a " << stringifyParameterKind(kind) << ", but got " << type;
+  return success();
+}
+} // namespace
+
+LogicalResult KernelOp::verify() {
+  const Target *known = program::findTarget(*this);
+  Target target = known ? *known : Target();
+  std::string name = known ? std::string(known->name) : "a block";
+  int64_t threads = getThreads(), sharedBytes = getSharedBytes(), cluster = getCluster();
+  if (threads < 1 || threads > target.maxThreadsPerBlock || threads % target.warpSize != 0) // kernel_c2
+    return emitOpError() << "expected 'threads' to be a multiple of " << target.warpSize << " up to "
+                         << target.maxThreadsPerBlock << " because " << name << " has at most that many, but got "
+                         << threads;
+  if (sharedBytes < 0 || (known && sharedBytes > target.sharedBytesPerBlock)) {
+    InFlightDiagnostic diagnostic = emitOpError() << "expected 'shared_bytes' to be at least 0";
+    if (known)
+      diagnostic << " and at most " << target.sharedBytesPerBlock << " because " << name
+                 << " has that many per block";
+    return diagnostic << ", but got " << sharedBytes;
+  }
+  if (cluster < 1 || (known && cluster > target.maxClusterSize)) { // kernel_c5
+    InFlightDiagnostic diagnostic = emitOpError() << "expected 'cluster' to be at least 1";
+    if (known)
+      diagnostic << " and at most " << target.maxClusterSize << " because that is the limit of " << name;
+    return diagnostic << ", but got " << cluster;
+  }
+  if (!getResultTypes().empty())
+    return emitOpError() << "expected no results because a kernel writes to its tensors, but got "
+                         << getResultTypes().size();
+  FailureOr<Schema> schema = verifySchema(*this);
+  if (failed(schema) || failed(verifyLaunch(*this)))
+    return failure();
+  for (unsigned i = 0, e = getNumArguments(); i != e; ++i)
+    if (failed(verifyParameter(*this, i, *schema)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+LogicalResult SetRegistersOp::verify() { // set_registers_c1
+  const Target *target = program::findTarget(*this);
+  RegisterReallocationFacts limits = target ? target->setmaxnreg : RegisterReallocationFacts();
+  int64_t count = getCount();
+  if (target && !limits.available)
+    return emitOpError() << "expected a target with setmaxnreg, but got "
+                         << StringRef(target->name.data(), target->name.size());
+  if (count < limits.min || count > limits.max || count % limits.step != 0)
+    return emitOpError() << "expected a multiple of " << limits.step << " registers from " << limits.min << " to "
+                         << limits.max << ", but got " << count;
+  return success();
+}
+
+LogicalResult WgmmaOp::verify() {
+  int64_t n = getN();
+  if (n < 8 || n > 256 || n % 8 != 0) // wgmma_c1
+    return emitOpError() << "expected 'n' to be a multiple of 8 from 8 to 256, but got " << n;
+  auto acc = cast<VectorType>(getAcc().getType());
+  if (acc.getRank() != 1 || acc.isScalable() || acc.getNumElements() != n / 2 || !acc.getElementType().isF32())
+    return emitOpError() << "expected an accumulator of vector<" << n / 2 << "xf32> because each of the "
+                         << "warpgroup's threads holds n / 2 numbers of 64x" << n << ", but got " << acc;
+  if (!getElement().isF16() && !getElement().isBF16()) // wgmma_c2
+    return emitOpError() << "expected 'element' to be f16 or bf16, but got " << getElement();
+  if (getTransposeA() && !getA().getType().isInteger(64))
+    return emitOpError() << "expected 'a' to be a descriptor because only shared memory can be read transposed, "
+                         << "but got " << getA().getType();
+  return success();
+}

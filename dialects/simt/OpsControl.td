@@ -9,16 +9,20 @@ def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, H
   let summary = "The program of one thread, and how to launch it";
   let description = [{
     Every argument carries `program.parameter`; a tensor map is a `!llvm.ptr` to the parameter itself. `schema` is
-    the program's argument list, `grid` the number of blocks (missing axes are 1).
+    the program's argument list, `schema_types` the types that go with it (`index`, `tensor<?x64xbf16>`, `f32`), `grid` the number of blocks (missing axes are 1).
 
     Constraints
     - kernel_c1: every argument has a `program.parameter` of the kind its type asks for: pointers `!llvm.ptr<1>`,
-      strides i64, dimensions i32, tensor maps `!llvm.ptr`.
+      strides i64, dimensions i32, tensor maps `!llvm.ptr`; its index names an entry of the schema or a tensor map.
     - kernel_c2: `threads` is a multiple of the warp size within the target's limit; `shared_bytes` fits the target.
+    - kernel_c3: `schema` has one entry per type of `schema_types`: a `#program.dimension` for `index`, a
+      `#program.tensor` for a tensor of as many axes as its `dims`, a `#program.scalar` for a number.
+    - kernel_c4: `grid` has one to three `#program.host_expr`, `tensor_maps` has only `#program.tensor_map`.
+    - kernel_c5: `cluster` is at least 1 and within the target's blocks per cluster.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
     I64Attr:$threads, DefaultValuedAttr<I64Attr, "1">:$cluster, I64Attr:$shared_bytes,
-    ArrayAttr:$schema, ArrayAttr:$grid, ArrayAttr:$tensor_maps,
+    ArrayAttr:$schema, TypeArrayAttr:$schema_types, ArrayAttr:$grid, ArrayAttr:$tensor_maps,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;

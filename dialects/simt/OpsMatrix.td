@@ -55,7 +55,7 @@ def Simt_WgmmaWaitOp : Simt_EffectOp<"wgmma_wait", [AllTypesMatch<["values", "re
 def Simt_MmaSyncOp : Simt_Op<"mma_sync", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "mma.sync.m16n8k16: a warp adds one product of 16-bit floats to four f32 registers";
   let arguments = (ins VectorOfLengthAndType<[4], [F32]>:$acc, VectorOfLengthAndType<[4], [I32]>:$a,
-    VectorOfLengthAndType<[2], [I32]>:$b, TypeAttr:$element);
+    VectorOfLengthAndType<[2], [I32]>:$b, TypeAttrOf<AnyTypeOf<[F16, BF16]>>:$element);
   let results = (outs VectorOfLengthAndType<[4], [F32]>:$result);
   let assemblyFormat = "$acc `,` $a `,` $b attr-dict `:` type($acc) `,` type($a) `,` type($b)";
 }

@@ -41,6 +41,18 @@ LayoutAttr LayoutAttr::get(MLIRContext *context, const FragmentLayout &layout) {
   return get(context, StringRef(printLayout(layout)));
 }
 
+LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                                         function_ref<InFlightDiagnostic()> emitError) const {
+  FragmentLayout layout = getLayout();
+  if (layout.rank() != int64_t(shape.size()))
+    return emitError() << "expected a layout of " << shape.size() << " axes because the fragment is "
+                       << printShape(shape.vec()) << ", but got one of " << layout.rank();
+  if (!layout.covers(shape.vec()))
+    return emitError() << "expected a layout that covers the fragment's " << printShape(shape.vec())
+                       << ", but got one of " << printShape(layout.coveredShape());
+  return success();
+}
+
 LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef text) {
   Result<SharedLayout> layout = parseSharedLayout({text.data(), text.size()});
   if (!layout)
@@ -60,5 +72,11 @@ SharedLayoutAttr SharedLayoutAttr::get(MLIRContext *context, const SharedLayout 
 LogicalResult PipelineAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages) {
   if (stages < 1)
     return emitError() << "expected at least 1 stage, but got " << stages;
+  return success();
+}
+
+LogicalResult StageAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stage, int64_t order) {
+  if (stage < 0 || order < 0)
+    return emitError() << "expected stage and order to be at least 0, but got " << stage << " and " << order;
   return success();
 }

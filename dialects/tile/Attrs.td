@@ -3,6 +3,7 @@
 #define TLC_DIALECTS_TILE_ATTRS_TD
 
 include "dialects/tile/Dialect.td"
+include "mlir/IR/TensorEncoding.td"
 
 class Tile_Enum<string name, string summary, list<I32EnumCase> cases>
     : I32Enum<name, summary, cases> {
@@ -46,7 +47,7 @@ class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
   let mnemonic = attrMnemonic;
 }
 
-def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
+def Tile_LayoutAttr : Tile_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "How a fragment is spread over registers, lanes and warps";
   let description = [{
     Wraps `tlc::FragmentLayout` (dialects/layout/Layout.h explains the algebra).
@@ -95,6 +96,7 @@ def Tile_StageAttr : Tile_Attr<"Stage", "stage"> {
   }];
   let parameters = (ins "int64_t":$stage, "int64_t":$order);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif

@@ -18,5 +18,29 @@ void TileDialect::initialize() {
       >();
 }
 
+LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == pipelineAttrName) {
+    if (!isa<PipelineAttr>(attribute.getValue()))
+      return op->emitError() << "expected '" << pipelineAttrName << "' to be a #tile.pipeline, but got "
+                             << attribute.getValue();
+    if (!isa<scf::ForOp>(op))
+      return op->emitError() << "expected '" << pipelineAttrName
+                             << "' on an 'scf.for' because it says how iterations overlap, but got '" << op->getName()
+                             << "'";
+    return success();
+  }
+  if (attribute.getName() == stageAttrName) {
+    if (!isa<StageAttr>(attribute.getValue()))
+      return op->emitError() << "expected '" << stageAttrName << "' to be a #tile.stage, but got "
+                             << attribute.getValue();
+    if (!isa_and_present<scf::ForOp>(op->getParentOp()))
+      return op->emitError() << "expected '" << stageAttrName
+                             << "' on an operation of an 'scf.for' because it is its place in that loop's schedule";
+    return success();
+  }
+  return op->emitError() << "expected '" << pipelineAttrName << "' or '" << stageAttrName
+                         << "', but the tile dialect has no attribute '" << attribute.getName().getValue() << "'";
+}
+
 #define GET_OP_CLASSES
 #include "dialects/tile/Ops.cpp.inc"

@@ -7,7 +7,8 @@ include "dialects/tile/Types.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
-class Tile_GemmBase<string mnemonic> : Tile_Op<mnemonic, [AllTypesMatch<["acc", "result"]>]> {
+class Tile_GemmBase<string mnemonic, list<Trait> traits = []>
+    : Tile_Op<mnemonic, !listconcat(traits, [AllTypesMatch<["acc", "result"]>])> {
   let arguments = (ins
     Arg<Tile_SharedOrFragment, "left factor, M x K, shared or in registers", [MemRead]>:$a,
     Arg<Tile_SharedType, "right factor, K x N, always shared", [MemRead]>:$b,
@@ -30,21 +31,33 @@ def Tile_GemmOp : Tile_GemmBase<"gemm"> {
   }];
 }
 
-def Tile_GemmAsyncOp : Tile_GemmBase<"gemm_async"> {
+// Waits count started gemms: none may be merged or removed.
+def Tile_GemmAsyncOp : Tile_GemmBase<"gemm_async", [MemoryEffects<[MemWrite]>]> {
   let summary = "Starts adding the product of two tiles to an accumulator";
   let description = [{
     As `tile.gemm`, but the products are in flight: the result may be used only by another `gemm_async` as its
     accumulator, carried by a loop, or waited for with `tile.gemm_wait`; until then `a` and `b` must not change.
-    Groups complete in the order of issue. Needs the wgmma atom.
+    Groups complete in the order of issue.
+
+    Constraints
+    - gemm_async_c1: as gemm_c1 and gemm_c2.
+    - gemm_async_c2: the atom, once chosen, is wgmma.
+    - gemm_async_c3: the result goes to a `gemm_async` or `gemm_wait` as accumulator, to a loop or branch, or into a variable.
   }];
 }
 
-def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [AllTypesMatch<["acc", "result"]>]> {
+def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
   let summary = "Waits until at most `pending` started gemms of this role are in flight";
-  let description = "With `pending = 0` the result may be read. The waited gemms' reads of shared memory are complete.";
+  let description = [{
+    With `pending = 0` the result may be read. The waited gemms' reads of shared memory are complete.
+
+    Constraints
+    - gemm_wait_c1: `pending` is at least 0.
+  }];
   let arguments = (ins Tile_AnyFragment:$acc, DefaultValuedAttr<I64Attr, "0">:$pending);
   let results = (outs Tile_AnyFragment:$result);
   let assemblyFormat = "$acc `pending` `(` $pending `)` attr-dict `:` type($acc)";
+  let hasVerifier = 1;
 }
 
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
@@ -59,6 +72,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let results = (outs Tile_AnyFragment:$result);
   let assemblyFormat = "$kind $source `axis` `(` $axis `)` attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
@@ -76,6 +90,10 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
 
 def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let summary = "A fragment with one number everywhere";
+  let description = [{
+    Constraints
+    - splat_c1: the result has the number's type as element type.
+  }];
   let arguments = (ins AnyTypeOf<[AnyFloat, AnySignlessInteger, Index]>:$value);
   let results = (outs Tile_AnyFragment:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";

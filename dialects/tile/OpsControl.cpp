@@ -1,8 +1,342 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Kernels, roles, grids, tile loops: checks, folders, text form.
+/// Kernels, roles, grids, tile loops: checks and text form.
 #include "dialects/tile/Tile.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "runtime/target/Target.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::tile;
+
+//===----------------------------------------------------------------------===//
+// kernel
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr int64_t warpsPerWarpgroup = 4;
+
+/// Limits of the module's target, or those common to all where none was chosen.
+Target targetOf(Operation *op) {
+  const Target *target = program::findTarget(op);
+  return target ? *target : Target();
+}
+
+StringRef displayName(const Target &target) {
+  return target.name.empty() ? StringRef("a block") : StringRef(target.name.data(), target.name.size());
+}
+} // namespace
+
+Attribute KernelOp::getArgument(unsigned index) {
+  return getArgAttr(index, program::ProgramDialect::argumentAttrName);
+}
+
+StringRef KernelOp::getArgumentName(unsigned index) { return program::nameOf(getArgument(index)); }
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(inputs, results); };
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
+                                                  getFunctionTypeAttrName(result.name), buildType,
+                                                  getArgAttrsAttrName(result.name),
+                                                  getResAttrsAttrName(result.name));
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  function_interface_impl::printFunctionSignature(printer, *this, getArgumentTypes(), /*isVariadic=*/false,
+                                                  getResultTypes());
+  SmallVector<StringRef> elided = {getSymNameAttrName(), getFunctionTypeAttrName(), getArgAttrsAttrName(),
+                                   getResAttrsAttrName()};
+  if (getWarps() == 0)
+    elided.push_back(getWarpsAttrName());
+  if (getCluster() == 1)
+    elided.push_back(getClusterAttrName());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), elided);
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/true);
+}
+
+namespace {
+/// kernel_c2
+LogicalResult verifyTensorArgument(KernelOp kernel, program::TensorAttr tensor, GlobalType type) {
+  ArrayRef<int64_t> shape = type.getShape(), dims = tensor.getDims();
+  if (dims.size() != shape.size())
+    return kernel.emitOpError() << "expected 'dims' of '" << tensor.getName() << "' to have " << shape.size()
+                                << " entries because the tensor is " << type << ", but got " << dims.size();
+  for (auto [axis, extent, dim] : llvm::enumerate(shape, dims)) {
+    if (!ShapedType::isDynamic(extent)) {
+      if (dim != -1)
+        return kernel.emitOpError() << "expected -1 in 'dims' for axis " << axis << " of '" << tensor.getName()
+                                    << "' because its extent is fixed at " << extent << ", but got " << dim;
+      continue;
+    }
+    if (dim < 0 || dim >= int64_t(kernel.getNumArguments()) ||
+        !isa_and_present<program::DimensionAttr>(kernel.getArgument(dim)))
+      return kernel.emitOpError() << "expected the number of a dimension argument in 'dims' for axis " << axis
+                                  << " of '" << tensor.getName() << "' because its extent is a runtime value, "
+                                  << "but got " << dim;
+  }
+  return success();
+}
+
+/// kernel_c1, kernel_c2
+LogicalResult verifyArgument(KernelOp kernel, unsigned index) {
+  Type type = kernel.getArgumentTypes()[index];
+  Attribute argument = kernel.getArgument(index);
+  auto report = [&](StringRef what) -> LogicalResult {
+    InFlightDiagnostic diagnostic = kernel.emitOpError()
+                                    << "expected '" << program::ProgramDialect::argumentAttrName
+                                    << "' of argument " << index << " to be a " << what << " because its type is "
+                                    << type << ", but got ";
+    return argument ? diagnostic << argument : diagnostic << "none";
+  };
+  if (auto global = dyn_cast<GlobalType>(type)) {
+    auto tensor = dyn_cast_if_present<program::TensorAttr>(argument);
+    return tensor ? verifyTensorArgument(kernel, tensor, global) : report("tensor");
+  }
+  if (type.isIndex())
+    return isa_and_present<program::DimensionAttr>(argument) ? success() : report("dimension");
+  if (!isElementType(type))
+    return kernel.emitOpError() << "expected argument " << index
+                                << " to be an index, a global tensor or a number (i8, i32, i64, f16, bf16, f32, "
+                                << "f64), but got " << type;
+  return isa_and_present<program::ScalarAttr>(argument) ? success() : report("scalar");
+}
+
+/// kernel_c5
+LogicalResult verifySameArguments(KernelOp kernel) {
+  auto module = kernel->getParentOfType<ModuleOp>();
+  KernelOp first = *module.getOps<KernelOp>().begin();
+  auto argumentsOf = [](KernelOp op) {
+    SmallVector<std::pair<Type, Attribute>> arguments;
+    for (unsigned i = 0, e = op.getNumArguments(); i != e; ++i)
+      arguments.emplace_back(op.getArgumentTypes()[i], op.getArgument(i));
+    return arguments;
+  };
+  if (first == kernel || argumentsOf(first) == argumentsOf(kernel))
+    return success();
+  InFlightDiagnostic diagnostic = kernel.emitOpError()
+                                  << "expected the arguments of '" << first.getName()
+                                  << "' because kernels of one module are one program, but '" << kernel.getName()
+                                  << "' has others";
+  diagnostic.attachNote(first.getLoc()) << "the first kernel is here";
+  return diagnostic;
+}
+} // namespace
+
+LogicalResult KernelOp::verify() {
+  if (!getResultTypes().empty())
+    return emitOpError() << "expected no results because a kernel writes to its tensors, but got "
+                         << getResultTypes().size();
+  for (unsigned i = 0, e = getNumArguments(); i != e; ++i)
+    if (failed(verifyArgument(*this, i)))
+      return failure();
+  Target target = targetOf(*this);
+  int64_t maxWarps = target.maxThreadsPerBlock / target.warpSize;
+  int64_t warps = getWarps(), cluster = getCluster();
+  if (warps < 0 || warps > maxWarps) // kernel_c3
+    return emitOpError() << "expected from 1 to " << maxWarps << " warps, or 0 to have them chosen, because "
+                         << displayName(target) << " has at most " << target.maxThreadsPerBlock
+                         << " threads per block, but '" << getName() << "' has " << warps;
+  bool known = !target.name.empty();
+  if (cluster < 1 || (known && cluster > int64_t(target.maxClusterSize))) { // kernel_c4
+    InFlightDiagnostic diagnostic = emitOpError() << "expected a cluster of at least 1 block";
+    if (known)
+      diagnostic << " and at most " << target.maxClusterSize << " because that is the limit of "
+                 << displayName(target);
+    return diagnostic << ", but '" << getName() << "' has " << cluster;
+  }
+  return verifySameArguments(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// grid, persistent
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr size_t maxGridAxes = 3;
+
+LogicalResult verifyGridAxes(Operation *op, size_t axes) {
+  if (axes >= 1 && axes <= maxGridAxes)
+    return success();
+  return op->emitOpError() << "expected one to three axes because a launch has that many, but got " << axes;
+}
+
+/// grid_c2, persistent_c3
+LogicalResult verifyOnlyGrid(Operation *op) {
+  for (Operation &other : *op->getBlock()) {
+    if (&other == op)
+      return success();
+    if (!isa<GridOp, PersistentOp>(other))
+      continue;
+    InFlightDiagnostic diagnostic = op->emitOpError()
+                                    << "expected one 'tile.grid' or 'tile.persistent' per kernel because it "
+                                    << "decides the number of blocks, but got another";
+    diagnostic.attachNote(other.getLoc()) << "the first is here";
+    return diagnostic;
+  }
+  return success();
+}
+} // namespace
+
+LogicalResult GridOp::verify() {
+  if (failed(verifyGridAxes(*this, getExtents().size()))) // grid_c1
+    return failure();
+  if (getPosition().size() != getExtents().size())
+    return emitOpError() << "expected as many positions as extents, but got " << getPosition().size() << " and "
+                         << getExtents().size();
+  return verifyOnlyGrid(*this);
+}
+
+/// `(%i, %j) in (%rows, %columns) group(16) attributes {...} { body }`
+ParseResult PersistentOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::Argument> positions;
+  SmallVector<OpAsmParser::UnresolvedOperand> extents;
+  Type index = parser.getBuilder().getIndexType();
+  if (parser.parseArgumentList(positions, OpAsmParser::Delimiter::Paren) || parser.parseKeyword("in") ||
+      parser.parseOperandList(extents, OpAsmParser::Delimiter::Paren) ||
+      parser.resolveOperands(extents, index, result.operands))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("group"))) {
+    int64_t group = 0;
+    if (parser.parseLParen() || parser.parseInteger(group) || parser.parseRParen())
+      return failure();
+    result.addAttribute(getGroupAttrName(result.name), parser.getBuilder().getI64IntegerAttr(group));
+  }
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  for (OpAsmParser::Argument &position : positions)
+    position.type = index;
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, positions))
+    return failure();
+  if (body->empty()) {
+    Block &block = body->emplaceBlock();
+    for (OpAsmParser::Argument &position : positions)
+      block.addArgument(index, position.sourceLoc.value_or(result.location));
+  }
+  return success();
+}
+
+void PersistentOp::print(OpAsmPrinter &printer) {
+  printer << " (";
+  llvm::interleaveComma(getBody().getArguments(), printer,
+                        [&](BlockArgument position) { printer.printRegionArgument(position, {}, /*omitType=*/true); });
+  printer << ") in (" << getExtents() << ") group(" << getGroup() << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getGroupAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult PersistentOp::verify() {
+  size_t axes = getExtents().size();
+  if (failed(verifyGridAxes(*this, axes))) // persistent_c1
+    return failure();
+  TypeRange positions = getBody().getArgumentTypes();
+  if (positions.size() != axes || !llvm::all_of(positions, [](Type type) { return type.isIndex(); }))
+    return emitOpError() << "expected one position of type index per axis because there are " << axes
+                         << " extents, but got " << positions.size() << " positions";
+  if (getGroup() < 1) // persistent_c2
+    return emitOpError() << "expected a group of at least 1 row, but got " << getGroup();
+  return verifyOnlyGrid(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// roles
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// roles_c3
+LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warps) {
+  auto sets = [](RoleOp role) { return role.getRegisters().has_value(); };
+  if (llvm::none_of(list, sets))
+    return success();
+  for (RoleOp role : list) {
+    if (!sets(role)) {
+      RoleOp other = *llvm::find_if(list, sets);
+      InFlightDiagnostic diagnostic = role.emitOpError()
+                                      << "expected role '" << role.getName() << "' to set 'registers' because role '"
+                                      << other.getName() << "' does: what one gives up the others get";
+      diagnostic.attachNote(other.getLoc()) << "set here";
+      return diagnostic;
+    }
+    if (role.getWarps() % warpsPerWarpgroup != 0)
+      return role.emitOpError() << "expected role '" << role.getName() << "' to have a multiple of "
+                                << warpsPerWarpgroup << " warps because registers are set per warpgroup, but got "
+                                << role.getWarps();
+  }
+  const Target *target = program::findTarget(roles);
+  if (!target)
+    return success();
+  int64_t threads = warps * target->warpSize;
+  int64_t available = int64_t(target->maxRegistersForBlock(threads)) * threads;
+  int64_t needed = 0;
+  for (RoleOp role : list)
+    needed += int64_t(role.getWarps()) * target->warpSize * *role.getRegisters();
+  if (needed <= available)
+    return success();
+  InFlightDiagnostic diagnostic = roles.emitOpError()
+                                  << "expected the roles' registers to be at most " << available << " because a block of "
+                                  << threads << " threads is launched with " << target->maxRegistersForBlock(threads)
+                                  << " per thread (more would wait forever), but got " << needed;
+  for (RoleOp role : list)
+    diagnostic.attachNote(role.getLoc()) << "role '" << role.getName() << "' takes " << *role.getRegisters()
+                                         << " for each of " << role.getWarps() * target->warpSize << " threads";
+  return diagnostic;
+}
+} // namespace
+
+LogicalResult RolesOp::verify() {
+  SmallVector<RoleOp> roles;
+  llvm::StringMap<RoleOp> byName;
+  int64_t warps = 0;
+  for (Operation &op : getBody().front()) { // roles_c1
+    auto role = dyn_cast<RoleOp>(op);
+    if (!role)
+      return op.emitError() << "expected nothing but 'tile.role' in 'tile.roles' because every warp belongs to "
+                            << "one role, but got '" << op.getName() << "'";
+    auto [previous, isNew] = byName.try_emplace(role.getName(), role);
+    if (!isNew) {
+      InFlightDiagnostic diagnostic = role.emitOpError()
+                                      << "expected roles of different names, but got '" << role.getName() << "' twice";
+      diagnostic.attachNote(previous->second.getLoc()) << "the first is here";
+      return diagnostic;
+    }
+    roles.push_back(role);
+    warps += role.getWarps();
+  }
+  if (roles.empty())
+    return emitOpError() << "expected at least one role, but got none";
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (kernel && kernel.getWarps() != 0 && int64_t(kernel.getWarps()) != warps) { // roles_c2
+    InFlightDiagnostic diagnostic = emitOpError()
+                                    << "expected the roles' warps to add up to " << kernel.getWarps() << " because '"
+                                    << kernel.getName() << "' has that many, but got " << warps;
+    for (RoleOp role : roles)
+      diagnostic.attachNote(role.getLoc()) << "role '" << role.getName() << "' has " << role.getWarps();
+    return diagnostic;
+  }
+  return verifyRegisters(*this, roles, warps);
+}
+
+LogicalResult RoleOp::verify() {
+  if (int64_t(getWarps()) < 1) // role_c1
+    return emitOpError() << "expected role '" << getName() << "' to have at least 1 warp, but got "
+                         << int64_t(getWarps());
+  if (!getRegisters())
+    return success();
+  RegisterReallocationFacts limits = targetOf(*this).setmaxnreg; // role_c2
+  const Target *target = program::findTarget(*this);
+  if (target && !limits.available)
+    return emitOpError() << "expected no 'registers' for role '" << getName() << "' because " << displayName(*target)
+                         << " cannot move registers between warpgroups, but got " << *getRegisters();
+  int64_t registers = *getRegisters();
+  if (registers < limits.min || registers > limits.max || registers % limits.step != 0)
+    return emitOpError() << "expected 'registers' of role '" << getName() << "' to be a multiple of " << limits.step
+                         << " from " << limits.min << " to " << limits.max << ", but got " << registers;
+  return success();
+}

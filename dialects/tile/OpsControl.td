@@ -23,6 +23,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, S
     - kernel_c1: every argument has a `program.argument` attribute of the kind its type asks for.
     - kernel_c2: a tensor's `dims` has one entry per axis; entries of `?` axes name `index` arguments, others are -1.
     - kernel_c3: `warps` is 0 (not chosen yet) or within the target's threads per block.
+    - kernel_c4: `cluster` is at least 1 and within the target's blocks per cluster.
+    - kernel_c5: the arguments are those of the module's first kernel.
 
         tile.kernel @scale(%m: index {program.argument = #program.dimension<"m">},
             %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1]>}) attributes {warps = 4 : i64} {
@@ -51,7 +53,8 @@ def Tile_ReturnOp : Tile_Op<"return", [Terminator, HasParent<"KernelOp">, Pure]>
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_GridOp : Tile_Op<"grid", [Pure]> {
+// Not pure: without it there is one block, so it stays even if its position is not used.
+def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>, HasParent<"KernelOp">]> {
   let summary = "Sets the number of blocks and gives this block's position";
   let description = [{
     The operands are evaluated on the host at launch: they may depend only on the kernel's dimensions, constants and
@@ -59,6 +62,7 @@ def Tile_GridOp : Tile_Op<"grid", [Pure]> {
 
     Constraints
     - grid_c1: one to three axes, as many results as operands.
+    - grid_c2: the only `tile.grid` or `tile.persistent` of its kernel.
   }];
   let arguments = (ins Variadic<Index>:$extents);
   let results = (outs Variadic<Index>:$position);
@@ -78,16 +82,26 @@ def Tile_BlocksOp : Tile_Op<"blocks", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator]> {
+def Tile_BlockRankOp : Tile_Op<"block_rank", [Pure]> {
+  let summary = "Number of this block in its cluster";
+  let results = (outs Index:$rank);
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator, HasParent<"KernelOp">]> {
   let summary = "Runs the body for every tile, as many blocks as the device holds at once";
   let description = [{
     Blocks take tiles in turn. Consecutive tiles walk down `group` rows (first axis) before they move to the next
     column (second axis), so that concurrent blocks share rows and columns in L2; a third axis is outermost.
+    The blocks of a cluster take neighbouring rows of one column together.
     One per kernel, at its top level. `tile-expand-tile-loops` rewrites it into `tile.grid` and `scf.for`.
 
     Constraints
     - persistent_c1: one to three axes, one block argument of type `index` each.
     - persistent_c2: `group` is at least 1.
+    - persistent_c3: as grid_c2.
+
+        tile.persistent (%i, %j) in (%rows, %columns) group(16) { ... }
   }];
   let arguments = (ins Variadic<Index>:$extents, DefaultValuedAttr<I64Attr, "8">:$group);
   let regions = (region SizedRegion<1>:$body);

@@ -1,8 +1,204 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Buffers, views, copies: checks, folders, text form.
+/// Buffers, views, copies: checks and folders.
+#include "dialects/layout/SharedLayout.h"
+#include "dialects/tile/Names.h"
+#include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
 
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::tile;
+
+//===----------------------------------------------------------------------===//
+// What moves between two places is one tile
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Same extents, those of 1 aside, and the same element type; `from` and `to` say
+/// what the two are where the user gave them no name.
+LogicalResult verifySameTile(Operation *op, Value source, StringRef from, Value destination, StringRef to) {
+  Type sourceType = source.getType(), destinationType = destination.getType();
+  std::string sourceName = describe(source, from), destinationName = describe(destination, to);
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, source);
+    noteDeclaration(diagnostic, destination);
+    return diagnostic;
+  };
+  if (!sameTile(extentsOf(sourceType), extentsOf(destinationType)))
+    return report(op->emitOpError() << "expected " << sourceName << " and " << destinationName
+                                    << " to have the same extents, those of 1 aside, but got "
+                                    << toText(extentsOf(sourceType)) << " and "
+                                    << toText(extentsOf(destinationType)));
+  if (elementTypeOf(sourceType) != elementTypeOf(destinationType))
+    return report(op->emitOpError() << "expected " << sourceName << " and " << destinationName
+                                    << " to have the same element type because nothing is converted on the way, "
+                                    << "but got " << elementTypeOf(sourceType) << " and "
+                                    << elementTypeOf(destinationType));
+  return success();
+}
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Buffers and views
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllocSharedOp::verify() {
+  SharedType type = getBuffer().getType();
+  if (type.getTransposed()) // alloc_shared_c1
+    return emitOpError() << "expected buffer '" << getName() << "' not to be a transposed view because it is what "
+                         << "views are made of, but got " << type;
+  if (!getOffset())
+    return success();
+  int64_t alignment = type.getLayout() ? type.getLayout().getLayout().alignment() : 1;
+  int64_t offset = *getOffset();
+  if (offset < 0 || offset % alignment != 0) // alloc_shared_c2
+    return emitOpError() << "expected the offset of '" << getName() << "' to be a multiple of " << alignment
+                         << " bytes, at least 0, because its layout is aligned to that, but got " << offset;
+  return success();
+}
+
+LogicalResult SlotOp::verify() { // slot_c1
+  SharedType buffer = getBuffer().getType(), tile = getTile().getType();
+  int64_t slots = getCursor().getType().getSlots();
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, getBuffer());
+    return diagnostic;
+  };
+  std::string name = describe(getBuffer(), "the buffer");
+  if (buffer.getShape().size() < 2 || buffer.getShape().front() != slots)
+    return report(emitOpError() << "expected " << name << " to have a leading axis of " << slots
+                                << " because the cursor counts " << slots << " slots, but got "
+                                << toText(buffer.getShape()));
+  if (tile.getShape() != buffer.getShape().drop_front() || tile.getElementType() != buffer.getElementType() ||
+      tile.getLayout() != buffer.getLayout() || tile.getTransposed() != buffer.getTransposed())
+    return report(emitOpError() << "expected a tile of " << toText(buffer.getShape().drop_front())
+                                << " with the element type, layout and transposition of " << name
+                                << " because it is one of its slots, but got " << tile);
+  return success();
+}
+
+LogicalResult TransposeOp::verify() { // transpose_c1
+  SharedType source = getSource().getType(), view = getView().getType();
+  InFlightDiagnostic diagnostic = emitOpError();
+  if (source.getShape().size() < 2) {
+    diagnostic << "expected " << describe(getSource(), "the source")
+               << " to have at least two axes because the last two are exchanged, but got "
+               << toText(source.getShape());
+  } else if (view != source.transpose()) {
+    diagnostic << "expected a view of type " << source.transpose() << " because "
+               << describe(getSource(), "the source") << " is " << source << ", but got " << view;
+  } else {
+    diagnostic.abandon();
+    return success();
+  }
+  noteDeclaration(diagnostic, getSource());
+  return diagnostic;
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  if (auto inner = getSource().getDefiningOp<TransposeOp>())
+    return inner.getSource();
+  return {};
+}
+
+LogicalResult SliceOp::verify() {
+  GlobalType tensor = getTensor().getType();
+  SliceType slice = getSlice().getType();
+  std::string name = describe(getTensor(), "the tensor");
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, getTensor());
+    return diagnostic;
+  };
+  size_t rank = tensor.getShape().size();
+  if (getOrigin().size() != rank) // slice_c1
+    return report(emitOpError() << "expected " << rank << " positions in the origin because " << name << " has "
+                                << rank << " axes, but got " << getOrigin().size());
+  if (slice.getShape().size() != rank)
+    return report(emitOpError() << "expected a slice of " << rank << " extents because " << name << " has " << rank
+                                << " axes (1 for an axis that stands still), but got "
+                                << toText(slice.getShape()));
+  if (slice.getElementType() != tensor.getElementType())
+    return report(emitOpError() << "expected a slice of " << tensor.getElementType() << " because " << name
+                                << " is, but got " << slice.getElementType());
+  if (getFill() && getFill().getType() != slice.getElementType()) // slice_c2
+    return report(emitOpError() << "expected a fill value of " << slice.getElementType() << " because " << name
+                                << " is, but got " << getFill().getType());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyOp::verify() {
+  if (failed(verifySameTile(*this, getSource(), "the source", getDestination(), "the destination"))) // copy_c1
+    return failure();
+  bool fromGlobal = isa<SliceType>(getSource().getType()), toGlobal = isa<SliceType>(getDestination().getType());
+  if (fromGlobal && toGlobal) { // copy_c2
+    InFlightDiagnostic diagnostic = emitOpError()
+                                    << "expected a shared buffer as " << describe(getSource(), "the source")
+                                    << " or " << describe(getDestination(), "the destination")
+                                    << " because no instruction copies within global memory, but got two slices";
+    diagnostic.attachNote() << "copy through a fragment: load the one, store to the other";
+    return diagnostic;
+  }
+  if (getAtom() == CopyAtom::tma && !fromGlobal && !toGlobal) // copy_c3
+    return emitOpError() << "expected a slice as source or destination because the atom tma copies between global "
+                         << "and shared memory, but got two shared buffers";
+  return success();
+}
+
+LogicalResult CopyAsyncOp::verify() {
+  if (failed(verifySameTile(*this, getSource(), "the source", getDestination(), "the destination")))
+    return failure(); // copy_async_c1
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (getMulticast() && kernel && kernel.getCluster() < 2) // copy_async_c2
+    return emitOpError() << "expected a kernel with a cluster of at least 2 blocks because multicast shares a tile "
+                         << "among them, but '" << kernel.getName() << "' has " << kernel.getCluster();
+  return success();
+}
+
+LogicalResult LoadOp::verify() { // load_c1
+  return verifySameTile(*this, getSource(), "the source", getValue(), "the fragment");
+}
+
+LogicalResult StoreOp::verify() {
+  if (failed(verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination"))) // store_c1
+    return failure();
+  bool tma = getAtom() == CopyAtom::tma; // store_c2
+  if (tma && !isa<SliceType>(getDestination().getType()))
+    return emitOpError() << "expected a slice as destination because the atom tma writes to global memory, but got "
+                         << getDestination().getType();
+  if (tma && !getStaging())
+    return emitOpError() << "expected a staging buffer because the atom tma reads from shared memory, but got none";
+  if (!tma && getStaging())
+    return emitOpError() << "expected no staging buffer because only the atom tma goes through one, but got "
+                         << describe(getStaging(), "one");
+  return success();
+}
+
+LogicalResult AtomicAddOp::verify() {
+  if (isa<RankedTensorType>(getValue().getType())) { // atomic_add_c1
+    if (failed(verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination")))
+      return failure();
+  } else {
+    SliceType slice = getDestination().getType();
+    std::string name = describe(getDestination(), "the destination");
+    if (numElements(slice.getShape()) != 1)
+      return emitOpError() << "expected a slice of one element of " << name << " because one number is added, "
+                           << "but got " << toText(slice.getShape());
+    if (slice.getElementType() != getValue().getType())
+      return emitOpError() << "expected a number of " << slice.getElementType() << " because " << name
+                           << " is, but got " << getValue().getType();
+  }
+  Type element = getDestination().getType().getElementType();
+  if (!element.isF32() && !element.isF64() && !element.isInteger(32) && !element.isInteger(64)) { // atomic_add_c2
+    InFlightDiagnostic diagnostic =
+        emitOpError() << "expected f32, f64, i32 or i64 because sums of narrower elements lose what the sum needs, "
+                      << "but " << describe(getDestination(), "the destination") << " has " << element;
+    noteDeclaration(diagnostic, getDestination());
+    return diagnostic;
+  }
+  return success();
+}

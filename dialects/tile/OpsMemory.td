@@ -14,6 +14,7 @@ def Tile_AllocSharedOp : Tile_Op<"alloc_shared"> {
 
     Constraints
     - alloc_shared_c1: the type is not a transposed view.
+    - alloc_shared_c2: `offset` is at least 0 and a multiple of what the layout is aligned to.
 
         %q = tile.alloc_shared "q" : !tile.shared<128x64xbf16>
         %k = tile.alloc_shared "k" at 16384 : !tile.shared<4x128x64xbf16, #tile.shared_layout<"...">>
@@ -46,6 +47,7 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let results = (outs Tile_SharedType:$view);
   let assemblyFormat = "$source attr-dict `:` qualified(type($source)) `->` qualified(type($view))";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
@@ -75,6 +77,7 @@ def Tile_CopyOp : Tile_Op<"copy"> {
     Constraints
     - copy_c1: source and destination have the same extents, once extents of 1 are dropped, and the same element type.
     - copy_c2: not global to global.
+    - copy_c3: with the atom `tma` one side is global.
   }];
   let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source,
     Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination, OptionalAttr<Tile_CopyAtom>:$atom);
@@ -93,6 +96,7 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [
 
     Constraints
     - copy_async_c1: as copy_c1.
+    - copy_async_c2: `multicast` only where the kernel's `cluster` is more than 1.
   }];
   let arguments = (ins Arg<Tile_SliceType, "what is read", [MemRead]>:$source,
     Arg<Tile_SharedType, "what is written", [MemWrite]>:$destination,
@@ -122,7 +126,7 @@ def Tile_StoreOp : Tile_Op<"store"> {
 
     Constraints
     - store_c1: as load_c1.
-    - store_c2: `staging` is there if and only if the atom is `tma`.
+    - store_c2: `staging` is there if and only if the atom is `tma`, which needs a slice as destination.
   }];
   let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination,
     Optional<Tile_SharedType>:$staging, OptionalAttr<Tile_CopyAtom>:$atom);

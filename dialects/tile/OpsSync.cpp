@@ -1,8 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Rings and cursors, barriers: checks, folders, text form.
+/// Rings and cursors, barriers: checks.
+#include "dialects/tile/Names.h"
 #include "dialects/tile/Tile.h"
+#include "runtime/target/Target.h"
 
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::tile;
+
+namespace {
+/// Limits of an mbarrier's arrival and transaction counts (PTX ISA, "mbarrier").
+constexpr int64_t maxArrivals = (int64_t(1) << 20) - 1;
+constexpr int64_t maxTransactionBytes = (int64_t(1) << 20) - 1;
+constexpr int64_t mbarrierBytes = 8;
+
+LogicalResult verifyCount(Operation *op, StringRef what, StringRef name, int64_t count) {
+  if (count >= 1 && count <= maxArrivals)
+    return success();
+  return op->emitOpError() << "expected " << what << " of '" << name << "' to be from 1 to " << maxArrivals
+                           << " because an mbarrier counts that far, but got " << count;
+}
+
+LogicalResult verifyOffset(Operation *op, StringRef name, std::optional<int64_t> offset) {
+  if (!offset || (*offset >= 0 && *offset % mbarrierBytes == 0))
+    return success();
+  return op->emitOpError() << "expected the offset of '" << name << "' to be a multiple of " << mbarrierBytes
+                           << " bytes, at least 0, because mbarriers are aligned to that, but got " << *offset;
+}
+} // namespace
+
+LogicalResult AllocRingOp::verify() {
+  return failure(failed(verifyCount(*this, "the producers", getName(), getProducers())) ||
+                 failed(verifyCount(*this, "the consumers", getName(), getConsumers())) || // alloc_ring_c1
+                 failed(verifyOffset(*this, getName(), getOffset())));                     // alloc_ring_c2
+}
+
+LogicalResult AllocBarrierOp::verify() {
+  return failure(failed(verifyCount(*this, "the count", getName(), getCount())) || // alloc_barrier_c1
+                 failed(verifyOffset(*this, getName(), getOffset())));             // alloc_barrier_c2
+}
+
+LogicalResult ExpectOp::verify() {
+  int64_t bytes = getBytes();
+  if (bytes >= 1 && bytes <= maxTransactionBytes) // expect_c1
+    return success();
+  InFlightDiagnostic diagnostic = emitOpError()
+                                  << "expected from 1 to " << maxTransactionBytes << " bytes per slot of "
+                                  << describe(getRing(), "the ring")
+                                  << " because an mbarrier counts that far, but got " << bytes;
+  noteDeclaration(diagnostic, getRing());
+  return diagnostic;
+}
+
+LogicalResult NamedBarrierOp::verify() { // named_barrier_c1
+  const Target *target = program::findTarget(*this);
+  int64_t last = (target ? target->namedBarriers : Target().namedBarriers) - 1;
+  int64_t id = getId(), warps = getWarps();
+  if (id < 1 || id > last)
+    return emitOpError() << "expected a barrier number from 1 to " << last
+                         << " because 0 is the whole block's, but got " << id;
+  if (warps < 1)
+    return emitOpError() << "expected at least 1 warp, but got " << warps;
+  return success();
+}

@@ -24,7 +24,8 @@ def Tile_AllocRingOp : Tile_Op<"alloc_ring"> {
     smaller) arrives once; in a cluster with multicast, those of all its blocks. `offset` is set by `tile-plan-shared-memory`.
 
     Constraints
-    - alloc_ring_c1: both counts are at least 1.
+    - alloc_ring_c1: both counts are at least 1 and below 2^20 (the limit of an mbarrier's arrival count).
+    - alloc_ring_c2: `offset` is a multiple of 8, at least 0.
   }];
   let arguments = (ins StrAttr:$name, I64Attr:$producers, I64Attr:$consumers, OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<Tile_RingType, "the ring", [MemAlloc]>:$ring);
@@ -79,6 +80,11 @@ def Tile_ReleaseOp : Tile_RingOp<"release"> {
 
 def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier"> {
   let summary = "An mbarrier, initialised at kernel entry";
+  let description = [{
+    Constraints
+    - alloc_barrier_c1: `count` is at least 1 and below 2^20.
+    - alloc_barrier_c2: `offset` is a multiple of 8, at least 0.
+  }];
   let arguments = (ins StrAttr:$name, I64Attr:$count, OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<Tile_BarrierType, "the barrier", [MemAlloc]>:$barrier);
   let assemblyFormat = "$name `count` `(` $count `)` (`at` $offset^)? attr-dict";

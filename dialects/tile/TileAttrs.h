@@ -5,6 +5,8 @@
 
 #include "dialects/tile/TileDialect.h"
 
+#include "mlir/IR/TensorEncoding.h"
+
 namespace tlc {
 class FragmentLayout;
 struct SharedLayout;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs passes over the tile dialect. It knows no simt: what leaks fails to parse.
+#include "dialects/program/Program.h"
+#include "dialects/tile/Tile.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<tlc::program::ProgramDialect, tlc::tile::TileDialect, mlir::arith::ArithDialect,
+                  mlir::math::MathDialect, mlir::scf::SCFDialect>();
+  mlir::registerTransformsPasses();
+  return mlir::failed(mlir::MlirOptMain(argc, argv, "driver of the tile dialect\n", registry));
+}
