@@ -15,5 +15,6 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/DialectConversion.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/DebugLog.h"

@@ -13,7 +13,7 @@ if [ "${1:-}" != --check ]; then
   sources | xargs -0 "$formatter" -i
   exit
 fi
-unformatted=$(sources | xargs -0 -P "$(nproc)" -n 8 "$formatter" --dry-run 2>&1 |
+unformatted=$(sources | xargs -0 "$formatter" --dry-run 2>&1 |
   sed -n 's/^\([^:]*\):.*\[-Wclang-format-violations\]$/\1/p' | sort -u)
 if [ -n "$unformatted" ]; then
   echo "not formatted, run tools/scripts/format.sh:" $unformatted
