@@ -123,7 +123,7 @@ inline uint32_t swizzleAddress(Swizzle swizzle, uint32_t address, uint32_t baseO
                         : swizzle == Swizzle::bytes64 ? 3
                         : swizzle == Swizzle::bytes32 ? 1
                                                       : 0;
-  return address ^ (((address >> 7) - baseOffset & mask) << 4);
+  return address ^ ((((address >> 7) - baseOffset) & mask) << 4);
 }
 
 /// Which dimension of an operand is contiguous in shared memory. K-major is
