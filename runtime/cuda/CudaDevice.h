@@ -13,4 +13,29 @@ namespace tlc {
 /// driver's library, a recent driver, a device, or CUDA's headers at build time.
 Result<std::unique_ptr<Device>> createCudaDevice(int ordinal);
 
+/// What the driver made of a kernel.
+struct CudaKernel {
+  std::string entry = {};
+  int registers = 0;  ///< per thread
+  int spillBytes = 0; ///< local memory per thread: spills and arrays that are not in registers
+};
+struct CudaCompilation {
+  std::vector<CudaKernel> kernels = {}; ///< in the order of variants and launches
+  std::string log = {};                 ///< the assembler's messages
+};
+/// For a program that a CUDA device has loaded; null for any other.
+const CudaCompilation *cudaCompilationOf(const LoadedProgram &program);
+
+/// Measures the time that a stream's work takes on the GPU.
+class CudaTimer {
+public:
+  virtual ~CudaTimer() = default;
+  virtual Result<void> start(Stream stream = {}) = 0;
+  virtual Result<void> stop(Stream stream = {}) = 0;
+  /// From `start` to `stop`; waits for both.
+  virtual Result<double> milliseconds() = 0;
+};
+/// `device` is a CUDA device.
+Result<std::unique_ptr<CudaTimer>> createCudaTimer(const Device &device);
+
 } // namespace tlc

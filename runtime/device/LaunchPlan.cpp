@@ -93,9 +93,13 @@ Result<void> checkWorkspace(const TensorArgument &argument, const WorkspaceReque
 }
 
 Result<void> checkScalars(const Artifact &artifact, const std::vector<ScalarValue> &scalars) {
-  if (scalars.size() != artifact.scalars.size())
-    return mistake("'{}' expects {} scalars, but got {}", artifact.name, artifact.scalars.size(),
-                   scalars.size());
+  if (scalars.size() != artifact.scalars.size()) {
+    std::vector<std::string> names;
+    for (const ScalarArgument &scalar : artifact.scalars)
+      names.push_back(scalar.name);
+    return mistake("'{}' expects {} scalars ({}), but got {}", artifact.name, artifact.scalars.size(),
+                   fmt::join(names, ", "), scalars.size());
+  }
   for (size_t i = 0; i < scalars.size(); ++i) {
     if (scalars[i].element != artifact.scalars[i].element)
       return mistake("argument '{}': expected a scalar of type {}, but got {}", artifact.scalars[i].name,
@@ -192,7 +196,7 @@ struct Planner {
       Result<TensorMapValues> values = planTensorMap(launch.tensorMaps[parameter.index]);
       if (!values)
         return values.error();
-      planned.tensorMaps.push_back({offset, *values});
+      planned.tensorMaps.push_back({offset, size_t(launch.tensorMaps[parameter.index].tensor), *values});
     }
     }
     return {};
@@ -227,8 +231,8 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
     return requests.error();
   const size_t firstWorkspace = artifact.tensors.size() - requests->size();
   if (arguments.tensors.size() != artifact.tensors.size())
-    return mistake("'{}' expects {} workspaces after its {} other tensors, but got {} tensors", artifact.name,
-                   requests->size(), firstWorkspace, arguments.tensors.size());
+    return mistake("'{}' expects {} tensors, its workspaces last, but got only the {} inputs and outputs",
+                   artifact.name, artifact.tensors.size(), firstWorkspace);
   for (size_t i = 0; i < artifact.tensors.size(); ++i) {
     const TensorArgument &argument = artifact.tensors[i];
     const TensorView &tensor = arguments.tensors[i];

@@ -48,6 +48,7 @@ struct TensorMapValues {
 /// A tensor map and where it goes in the parameter space.
 struct PlannedTensorMap {
   size_t offset = 0; ///< into `PlannedLaunch::parameters`; 64-byte aligned, 128 bytes, zero until filled in
+  size_t tensor = 0; ///< index into `Artifact::tensors`
   TensorMapValues values = {};
 };
 

@@ -10,8 +10,6 @@ namespace {
 /// What TMA asks of strides, and the widest vector access.
 constexpr int64_t strideAlignmentBytes = 16;
 
-constexpr int64_t roundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
-
 } // namespace
 
 bool tlc::isEmpty(const TensorView &tensor) {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/CudaContext.h"
+
+#include <fmt/format.h>
+
+using namespace tlc;
+
+Result<std::shared_ptr<const CudaContext>> CudaContext::create(int ordinal) {
+  Result<Driver> driver = Driver::open();
+  if (!driver)
+    return driver.error();
+  auto fail = [&](std::string_view attempt, CUresult status) {
+    return Error{ErrorKind::environment, fmt::format("cannot {}: {}", attempt, driver->describe(status))};
+  };
+  int count = 0;
+  if (CUresult status = driver->cuDeviceGetCount(&count); status != CUDA_SUCCESS)
+    return fail("count the GPUs", status);
+  if (ordinal < 0 || ordinal >= count)
+    return Error{
+        ErrorKind::environment,
+        fmt::format("expected a GPU with ordinal {}, but the driver shows {} of them", ordinal, count)};
+  CUdevice device = 0;
+  if (CUresult status = driver->cuDeviceGet(&device, ordinal); status != CUDA_SUCCESS)
+    return fail(fmt::format("open GPU {}", ordinal), status);
+  CUcontext context = nullptr;
+  if (CUresult status = driver->cuDevicePrimaryCtxRetain(&context, device); status != CUDA_SUCCESS)
+    return fail(fmt::format("create a context on GPU {}", ordinal), status);
+  return std::shared_ptr<const CudaContext>(new CudaContext(*driver, ordinal, count, device, context));
+}
+
+Error CudaContext::error(CUresult status, std::string_view attempt, ErrorKind kind) const {
+  return {kind, fmt::format("{}: {}", attempt, driver.describe(status))};
+}
+
+int CudaContext::attribute(CUdevice_attribute attribute) const {
+  int value = 0;
+  return driver.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/CudaDevice.h"
+
+#include "runtime/artifact/Verify.h"
+#include "runtime/cuda/CudaProgram.h"
+#include "runtime/cuda/TensorMap.h"
+#include "runtime/device/TensorGeometry.h"
+#include "runtime/target/Target.h"
+
+#include <array>
+#include <fmt/format.h>
+
+using namespace tlc;
+
+namespace {
+
+CUdeviceptr asDevicePointer(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
+
+class CudaTimerImpl final : public CudaTimer {
+public:
+  explicit CudaTimerImpl(std::shared_ptr<const CudaContext> context) : cuda(std::move(context)) {}
+  ~CudaTimerImpl() override {
+    CurrentContext scope(*cuda);
+    for (CUevent event : {begin, end}) {
+      if (event)
+        cuda->driver.cuEventDestroy(event);
+    }
+  }
+  Result<void> create() {
+    CurrentContext scope(*cuda);
+    for (CUevent *event : {&begin, &end}) {
+      if (CUresult status = cuda->driver.cuEventCreate(event, CU_EVENT_DEFAULT); status != CUDA_SUCCESS)
+        return cuda->error(status, "cannot create an event");
+    }
+    return {};
+  }
+  Result<void> start(Stream stream) override { return record(begin, stream); }
+  Result<void> stop(Stream stream) override { return record(end, stream); }
+  Result<double> milliseconds() override {
+    CurrentContext scope(*cuda);
+    float elapsed = 0;
+    CUresult status = cuda->driver.cuEventSynchronize(end);
+    if (status == CUDA_SUCCESS)
+      status = cuda->driver.cuEventElapsedTime(&elapsed, begin, end);
+    if (status != CUDA_SUCCESS)
+      return cuda->error(status, "cannot measure the time", ErrorKind::execution);
+    return double(elapsed);
+  }
+
+private:
+  Result<void> record(CUevent event, Stream stream) {
+    CurrentContext scope(*cuda);
+    if (CUresult status = cuda->driver.cuEventRecord(event, static_cast<CUstream>(stream.handle));
+        status != CUDA_SUCCESS)
+      return cuda->error(status, "cannot record an event", ErrorKind::execution);
+    return {};
+  }
+
+  std::shared_ptr<const CudaContext> cuda;
+  CUevent begin = nullptr, end = nullptr;
+};
+
+class CudaDeviceImpl final : public Device {
+public:
+  CudaDeviceImpl(std::shared_ptr<const CudaContext> context, DeviceProperties properties,
+                 const Target &target)
+      : cuda(std::move(context)), description(std::move(properties)), target(target) {}
+  ~CudaDeviceImpl() override {
+    CurrentContext scope(*cuda);
+    if (emptyTensor)
+      cuda->driver.cuMemFree(emptyTensor);
+  }
+
+  /// Provides the memory that tensor maps of empty tensors point to.
+  Result<void> create() {
+    Result<void *> memory = allocate(emptyTensorBytes);
+    if (!memory)
+      return memory.error();
+    emptyTensor = asDevicePointer(*memory);
+    const std::array<std::byte, emptyTensorBytes> zeros = {};
+    return copyToDevice(*memory, zeros.data(), zeros.size());
+  }
+
+  const DeviceProperties &properties() const override { return description; }
+  const std::shared_ptr<const CudaContext> &context() const { return cuda; }
+
+  Result<void *> allocate(size_t bytes) override;
+  Result<void> free(void *address) override;
+  Result<void> copyToDevice(void *device, const void *host, size_t bytes) override;
+  Result<void> copyToHost(void *host, const void *device, size_t bytes) override;
+  Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override;
+  Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments, Stream stream) override;
+  Result<void> synchronize(Stream stream) override;
+
+private:
+  static constexpr size_t emptyTensorBytes = 256;
+
+  Result<void> checkOwnMemory(const TensorArgument &argument, const TensorView &tensor) const;
+  Result<void> enqueue(const ZeroFill &fill, CUstream stream) const;
+  Result<void> enqueue(const CudaProgram &program, size_t variant, PlannedLaunch &planned, CUstream stream);
+
+  std::shared_ptr<const CudaContext> cuda;
+  DeviceProperties description;
+  const Target &target;
+  CUdeviceptr emptyTensor = 0;
+  TensorMapEncoder tensorMaps;
+};
+
+Result<void *> CudaDeviceImpl::allocate(size_t bytes) {
+  if (bytes == 0)
+    return nullptr;
+  CurrentContext scope(*cuda);
+  CUdeviceptr address = 0;
+  if (CUresult status = cuda->driver.cuMemAlloc(&address, bytes); status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot allocate {} bytes on {}", bytes, description.name));
+  return reinterpret_cast<void *>(address);
+}
+
+Result<void> CudaDeviceImpl::free(void *address) {
+  if (!address)
+    return {};
+  CurrentContext scope(*cuda);
+  if (CUresult status = cuda->driver.cuMemFree(asDevicePointer(address)); status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot free address {}", fmt::ptr(address)),
+                       ErrorKind::invalidArgument);
+  return {};
+}
+
+Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t bytes) {
+  if (bytes == 0)
+    return {};
+  CurrentContext scope(*cuda);
+  CUresult status = cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
+  // The driver may return once the bytes are staged; a kernel on a stream that
+  // does not wait for the default one could then read too early.
+  if (status == CUDA_SUCCESS)
+    status = cuda->driver.cuStreamSynchronize(nullptr);
+  if (status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot copy {} bytes to {}", bytes, description.name),
+                       ErrorKind::execution);
+  return {};
+}
+
+Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t bytes) {
+  if (bytes == 0)
+    return {};
+  CurrentContext scope(*cuda);
+  if (CUresult status = cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
+      status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot copy {} bytes from {}", bytes, description.name),
+                       ErrorKind::execution);
+  return {};
+}
+
+Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artifact) {
+  if (Result<void> valid = verify(artifact); !valid)
+    return valid.error();
+  const Target &wanted = *findTarget(artifact.target);
+  int major = cuda->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  int minor = cuda->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  if (!wanted.runsOn(major, minor))
+    return Error{.message =
+                     fmt::format("'{}' is compiled for {}, but {} has compute capability {}.{}; "
+                                 "compile it for {}",
+                                 artifact.name, wanted.name, description.name, major, minor, target.name)};
+  Result<std::shared_ptr<const CudaProgram>> program = CudaProgram::load(cuda, std::move(artifact));
+  if (!program)
+    return program.error();
+  return std::shared_ptr<const LoadedProgram>(std::move(*program));
+}
+
+/// Whether the tensor's memory is this GPU's. Catches the usual mistakes, an
+/// address of the host or of another GPU; costs a fraction of a microsecond.
+Result<void> CudaDeviceImpl::checkOwnMemory(const TensorArgument &argument, const TensorView &tensor) const {
+  if (isEmpty(tensor))
+    return {};
+  const Driver &driver = cuda->driver;
+  const CUdeviceptr address = asDevicePointer(tensor.data);
+  unsigned type = 0;
+  bool known = driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS;
+  auto fail = [&](std::string_view owner) -> Result<void> {
+    return Error{.message = fmt::format("argument '{}': expected memory of GPU {}, but {:#x} is {}",
+                                        argument.name, cuda->ordinal, address, owner)};
+  };
+  if (!known)
+    return fail("an address of the host");
+  if (type != CU_MEMORYTYPE_DEVICE) {
+    unsigned managed = 0;
+    if (driver.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) == CUDA_SUCCESS &&
+        managed)
+      return {};
+    return fail("an address of the host");
+  }
+  if (cuda->deviceCount > 1) {
+    int owner = 0;
+    if (driver.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) == CUDA_SUCCESS &&
+        owner != cuda->ordinal)
+      return fail(fmt::format("memory of GPU {}", owner));
+  }
+  return {};
+}
+
+Result<void> CudaDeviceImpl::enqueue(const ZeroFill &fill, CUstream stream) const {
+  const Driver &driver = cuda->driver;
+  const CUdeviceptr address = asDevicePointer(fill.address);
+  CUresult status = fill.rows == 1 ? driver.cuMemsetD8Async(address, 0, fill.rowBytes, stream)
+                                   : driver.cuMemsetD2D8Async(address, fill.pitchBytes, 0, fill.rowBytes,
+                                                              fill.rows, stream);
+  if (status != CUDA_SUCCESS)
+    return cuda->error(
+        status, fmt::format("cannot clear {} rows of {} bytes at {:#x}", fill.rows, fill.rowBytes, address),
+        ErrorKind::execution);
+  return {};
+}
+
+Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant, PlannedLaunch &planned,
+                                     CUstream stream) {
+  const Launch &launch = *planned.launch;
+  for (const PlannedTensorMap &map : planned.tensorMaps) {
+    if (CUresult status = tensorMaps.encode(cuda->driver, map.values, reinterpret_cast<void *>(emptyTensor),
+                                            &planned.parameters[map.offset]);
+        status != CUDA_SUCCESS)
+      return cuda->error(status, fmt::format("argument '{}': the driver refuses its tensor map",
+                                             program.artifact().tensors[map.tensor].name));
+  }
+
+  CUlaunchAttribute cluster = {};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  const bool clustered = launch.cluster != std::array<unsigned, 3>{1, 1, 1};
+  CUlaunchConfig config = {};
+  config.gridDimX = planned.grid[0];
+  config.gridDimY = planned.grid[1];
+  config.gridDimZ = planned.grid[2];
+  config.blockDimX = launch.threads;
+  config.blockDimY = 1;
+  config.blockDimZ = 1;
+  config.sharedMemBytes = launch.sharedBytes;
+  config.hStream = stream;
+  config.attrs = clustered ? &cluster : nullptr;
+  config.numAttrs = clustered ? 1 : 0;
+
+  size_t bytes = planned.parameters.size();
+  std::array<void *, 5> extra = {CU_LAUNCH_PARAM_BUFFER_POINTER, planned.parameters.data(),
+                                 CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+  if (CUresult status = cuda->driver.cuLaunchKernelEx(&config, program.function(variant, planned.index),
+                                                      nullptr, bytes ? extra.data() : nullptr);
+      status != CUDA_SUCCESS)
+    return cuda->error(status,
+                       fmt::format("cannot launch '{}' with {} x {} x {} blocks of {} threads", launch.entry,
+                                   planned.grid[0], planned.grid[1], planned.grid[2], launch.threads),
+                       ErrorKind::execution);
+  return {};
+}
+
+Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArguments &arguments,
+                                    Stream stream) {
+  auto *program = dynamic_cast<const CudaProgram *>(&loaded);
+  if (!program || program->context().context != cuda->context)
+    return Error{.message = fmt::format("'{}' was loaded by another device than {}", loaded.artifact().name,
+                                        description.name)};
+  const Artifact &artifact = program->artifact();
+  Result<LaunchPlan> plan = planLaunch(artifact, arguments, description);
+  if (!plan)
+    return plan.error();
+  CurrentContext scope(*cuda);
+  for (size_t i = 0; i < artifact.tensors.size(); ++i) {
+    if (Result<void> valid = checkOwnMemory(artifact.tensors[i], arguments.tensors[i]); !valid)
+      return valid;
+  }
+  auto queue = static_cast<CUstream>(stream.handle);
+  for (const ZeroFill &fill : plan->zeroFills) {
+    if (Result<void> done = enqueue(fill, queue); !done)
+      return done;
+  }
+  for (PlannedLaunch &planned : plan->launches) {
+    if (Result<void> done = enqueue(*program, plan->variantIndex, planned, queue); !done)
+      return done;
+  }
+  return {};
+}
+
+Result<void> CudaDeviceImpl::synchronize(Stream stream) {
+  CurrentContext scope(*cuda);
+  if (CUresult status = cuda->driver.cuStreamSynchronize(static_cast<CUstream>(stream.handle));
+      status != CUDA_SUCCESS)
+    return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
+  return {};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Device>> tlc::createCudaDevice(int ordinal) {
+  Result<std::shared_ptr<const CudaContext>> context = CudaContext::create(ordinal);
+  if (!context)
+    return context.error();
+  const CudaContext &cuda = **context;
+  std::array<char, 256> name = {};
+  if (CUresult status = cuda.driver.cuDeviceGetName(name.data(), name.size(), cuda.device);
+      status != CUDA_SUCCESS)
+    return cuda.error(status, fmt::format("cannot identify GPU {}", ordinal));
+  int major = cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  int minor = cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  const Target *target = findTargetForDevice(major, minor);
+  if (!target)
+    return Error{ErrorKind::environment,
+                 fmt::format("expected a GPU of compute capability 8.0 or later, but {} has {}.{}",
+                             name.data(), major, minor)};
+  DeviceProperties properties = {.name = name.data(),
+                                 .target = std::string(target->name),
+                                 .multiprocessors = cuda.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)};
+  auto device = std::make_unique<CudaDeviceImpl>(*context, std::move(properties), *target);
+  if (Result<void> created = device->create(); !created)
+    return created.error();
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+const CudaCompilation *tlc::cudaCompilationOf(const LoadedProgram &program) {
+  auto *cuda = dynamic_cast<const CudaProgram *>(&program);
+  return cuda ? &cuda->compilation() : nullptr;
+}
+
+Result<std::unique_ptr<CudaTimer>> tlc::createCudaTimer(const Device &device) {
+  auto *cuda = dynamic_cast<const CudaDeviceImpl *>(&device);
+  if (!cuda)
+    return Error{.message =
+                     fmt::format("expected a GPU to measure time on, but got {}", device.properties().name)};
+  auto timer = std::make_unique<CudaTimerImpl>(cuda->context());
+  if (Result<void> created = timer->create(); !created)
+    return created.error();
+  return std::unique_ptr<CudaTimer>(std::move(timer));
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/CudaProgram.h"
+
+#include "runtime/target/Target.h"
+
+#include <array>
+#include <cstring>
+#include <fmt/format.h>
+
+using namespace tlc;
+
+Result<std::shared_ptr<const CudaProgram>> CudaProgram::load(std::shared_ptr<const CudaContext> context,
+                                                             Artifact artifact) {
+  // Owned from the start, so that a failure unloads what was loaded before it.
+  std::shared_ptr<CudaProgram> program(new CudaProgram(std::move(context), std::move(artifact)));
+  CurrentContext scope(*program->cuda);
+  for (const Variant &variant : program->content.variants) {
+    std::vector<CUfunction> &functions = program->functions.emplace_back();
+    if (variant.launches.empty())
+      continue;
+    Result<CUmodule> module = program->loadModule(variant);
+    if (!module)
+      return module.error();
+    program->modules.push_back(*module);
+    for (const Launch &launch : variant.launches) {
+      Result<CUfunction> function = program->prepare(*module, launch);
+      if (!function)
+        return function.error();
+      functions.push_back(*function);
+    }
+  }
+  return std::shared_ptr<const CudaProgram>(std::move(program));
+}
+
+CudaProgram::~CudaProgram() {
+  CurrentContext scope(*cuda);
+  for (CUmodule module : modules)
+    cuda->driver.cuModuleUnload(module);
+}
+
+Result<CUmodule> CudaProgram::loadModule(const Variant &variant) {
+  std::vector<char> information(16384), errors(16384);
+  auto asValue = [](uintptr_t value) { return reinterpret_cast<void *>(value); };
+  std::array options = {CU_JIT_INFO_LOG_BUFFER,  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                        CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                        CU_JIT_LOG_VERBOSE,      CU_JIT_GENERATE_LINE_INFO};
+  // Line information lets profilers show the program's own source lines.
+  std::array<void *, options.size()> values = {information.data(), asValue(information.size()),
+                                               errors.data(),      asValue(errors.size()),
+                                               asValue(1),         asValue(1)};
+  CUmodule module = nullptr;
+  CUresult status = cuda->driver.cuModuleLoadDataEx(&module, variant.ptx.c_str(), options.size(),
+                                                    options.data(), values.data());
+  // The driver puts the length it has written in place of the buffer's size.
+  auto textOf = [](const std::vector<char> &buffer) {
+    return std::string(buffer.data(), ::strnlen(buffer.data(), buffer.size()));
+  };
+  compiled.log += textOf(information);
+  if (status == CUDA_SUCCESS)
+    return module;
+
+  const Target *target = findTarget(content.target);
+  std::string hint;
+  if (status == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+    hint = fmt::format("; expected a driver for CUDA {} or later because of the PTX of {}, but got {}",
+                       formatDriverVersion(target->driverVersion), target->name,
+                       formatDriverVersion(cuda->driver.version));
+  std::string log = textOf(errors);
+  return cuda->error(status, fmt::format("cannot load variant '{}' of '{}'{}{}{}", variant.name, content.name,
+                                         hint, log.empty() ? "" : "; the driver says: ", log));
+}
+
+Result<CUfunction> CudaProgram::prepare(CUmodule module, const Launch &launch) {
+  const Driver &driver = cuda->driver;
+  CUfunction function = nullptr;
+  if (CUresult status = driver.cuModuleGetFunction(&function, module, launch.entry.c_str());
+      status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("'{}' has no entry '{}'", content.name, launch.entry));
+  // Asking for attributes also makes a lazily loading driver load the kernel
+  // here and not at its first launch.
+  auto attributeOf = [&](CUfunction_attribute attribute) {
+    int value = 0;
+    return driver.cuFuncGetAttribute(&value, attribute, function) == CUDA_SUCCESS ? value : 0;
+  };
+  const int threads = attributeOf(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  const int staticBytes = attributeOf(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  CudaKernel kernel = {.entry = launch.entry,
+                       .registers = attributeOf(CU_FUNC_ATTRIBUTE_NUM_REGS),
+                       .spillBytes = attributeOf(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)};
+  compiled.kernels.push_back(kernel);
+  if (int(launch.threads) > threads)
+    return Error{ErrorKind::environment,
+                 fmt::format("'{}' is launched with {} threads per block, but compiled to {} registers it "
+                             "allows {}",
+                             launch.entry, launch.threads, kernel.registers, threads)};
+  const int available = cuda->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  if (int(launch.sharedBytes) + staticBytes > available)
+    return Error{ErrorKind::environment,
+                 fmt::format("'{}' needs {} bytes of shared memory, but this GPU has {} per block",
+                             launch.entry, int(launch.sharedBytes) + staticBytes, available)};
+  if (CUresult status = driver.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                  int(launch.sharedBytes));
+      status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot give '{}' {} bytes of dynamic shared memory", launch.entry,
+                                           launch.sharedBytes));
+  return function;
+}

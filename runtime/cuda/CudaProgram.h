@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// An artifact whose PTX the driver has compiled for one GPU.
+#pragma once
+
+#include "runtime/cuda/CudaContext.h"
+#include "runtime/cuda/CudaDevice.h"
+
+namespace tlc {
+
+class CudaProgram final : public LoadedProgram {
+public:
+  /// The artifact has passed `verify` and its target runs on the GPU.
+  static Result<std::shared_ptr<const CudaProgram>> load(std::shared_ptr<const CudaContext> context,
+                                                         Artifact artifact);
+  CudaProgram(const CudaProgram &) = delete;
+  ~CudaProgram() override;
+
+  const Artifact &artifact() const override { return content; }
+  const CudaContext &context() const { return *cuda; }
+  CUfunction function(size_t variant, size_t launch) const { return functions[variant][launch]; }
+  const CudaCompilation &compilation() const { return compiled; }
+
+private:
+  CudaProgram(std::shared_ptr<const CudaContext> context, Artifact artifact)
+      : cuda(std::move(context)), content(std::move(artifact)) {}
+  Result<CUmodule> loadModule(const Variant &variant);
+  Result<CUfunction> prepare(CUmodule module, const Launch &launch);
+
+  std::shared_ptr<const CudaContext> cuda;
+  Artifact content;
+  std::vector<CUmodule> modules;                  ///< per variant
+  std::vector<std::vector<CUfunction>> functions; ///< per variant and launch
+  CudaCompilation compiled;
+};
+
+} // namespace tlc

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/TensorMap.h"
+
+#include <cassert>
+#include <cstring>
+
+using namespace tlc;
+
+namespace {
+
+CUtensorMapDataType dataTypeOf(ElementType element) {
+  switch (element) {
+  case ElementType::i8:
+    return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  case ElementType::i32:
+    return CU_TENSOR_MAP_DATA_TYPE_INT32;
+  case ElementType::i64:
+    return CU_TENSOR_MAP_DATA_TYPE_INT64;
+  case ElementType::f16:
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  case ElementType::bf16:
+    return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  case ElementType::f32:
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  case ElementType::f64:
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+  }
+  assert(false && "unknown element type");
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+}
+
+CUtensorMapSwizzle swizzleOf(Swizzle swizzle) {
+  switch (swizzle) {
+  case Swizzle::none:
+    return CU_TENSOR_MAP_SWIZZLE_NONE;
+  case Swizzle::bytes32:
+    return CU_TENSOR_MAP_SWIZZLE_32B;
+  case Swizzle::bytes64:
+    return CU_TENSOR_MAP_SWIZZLE_64B;
+  case Swizzle::bytes128:
+    return CU_TENSOR_MAP_SWIZZLE_128B;
+  }
+  assert(false && "unknown swizzle");
+  return CU_TENSOR_MAP_SWIZZLE_NONE;
+}
+
+size_t hashOf(const TensorMapValues &values) {
+  uint64_t hash = reinterpret_cast<uintptr_t>(values.address);
+  auto mix = [&](uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15; };
+  for (unsigned axis = 0; axis < values.rank; ++axis) {
+    mix(values.shape[axis]);
+    mix(values.strideBytes[axis]);
+    mix(values.box[axis]);
+  }
+  return hash >> 32;
+}
+
+CUresult encodeMap(const Driver &driver, const TensorMapValues &values, void *address, CUtensorMap &map) {
+  // The driver counts axes from the innermost, and its strides leave that one out.
+  const unsigned rank = values.rank;
+  std::array<cuuint64_t, maxTensorMapRank> shape, strides;
+  std::array<cuuint32_t, maxTensorMapRank> box, elementStrides;
+  for (unsigned axis = 0; axis < rank; ++axis) {
+    const unsigned ours = rank - 1 - axis;
+    shape[axis] = values.shape[ours];
+    box[axis] = values.box[ours];
+    elementStrides[axis] = 1;
+    if (axis > 0)
+      strides[axis - 1] = values.strideBytes[ours];
+  }
+  return driver.cuTensorMapEncodeTiled(&map, dataTypeOf(values.element), rank, address, shape.data(),
+                                       strides.data(), box.data(), elementStrides.data(),
+                                       CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleOf(values.swizzle),
+                                       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+} // namespace
+
+CUresult TensorMapEncoder::encode(const Driver &driver, const TensorMapValues &values, void *emptyAddress,
+                                  std::byte *destination) {
+  static_assert(sizeof(CUtensorMap) == 128);
+  std::lock_guard lock(mutex);
+  Entry &entry = entries[hashOf(values) % entries.size()];
+  if (!entry.valid || entry.values != values) {
+    entry.valid = false;
+    CUresult status = encodeMap(driver, values, values.address ? values.address : emptyAddress, entry.map);
+    if (status != CUDA_SUCCESS)
+      return status;
+    entry.values = values;
+    entry.valid = true;
+  }
+  std::memcpy(destination, &entry.map, sizeof(CUtensorMap));
+  return CUDA_SUCCESS;
+}

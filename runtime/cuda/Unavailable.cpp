@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Stands in for the CUDA device where the build found no CUDA headers.
+#include "runtime/cuda/CudaDevice.h"
+
+using namespace tlc;
+
+namespace {
+
+Error unavailable() {
+  return {ErrorKind::environment,
+          "built without CUDA headers; install a CUDA toolkit of version 12.0 or later and build again"};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Device>> tlc::createCudaDevice(int) { return unavailable(); }
+const CudaCompilation *tlc::cudaCompilationOf(const LoadedProgram &) { return nullptr; }
+Result<std::unique_ptr<CudaTimer>> tlc::createCudaTimer(const Device &) { return unavailable(); }

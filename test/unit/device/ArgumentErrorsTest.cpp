@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What wrong arguments get, by message.
+#include "runtime/device/LaunchPlan.h"
+#include "test/unit/device/SampleArguments.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::test;
+
+namespace {
+
+std::string failureOf(const Artifact &artifact, const LaunchArguments &arguments) {
+  Result<LaunchPlan> plan = planLaunch(artifact, arguments, sampleDevice());
+  if (plan)
+    return "";
+  CHECK(plan.error().kind == ErrorKind::invalidArgument);
+  return plan.error().message;
+}
+
+/// The message for the sample's arguments after `change`.
+template <class Change> std::string failureAfter(Change change) {
+  LaunchArguments arguments = sampleArguments();
+  change(arguments);
+  return failureOf(sampleArtifact(), arguments);
+}
+
+} // namespace
+
+TEST_CASE("a wrong number of arguments names those expected", "[device][errors]") {
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors.resize(1); }) ==
+        "'gemm' expects 4 tensors (A, B, C, workspace partial), but got 1");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors.resize(5); }) ==
+        "'gemm' expects 4 tensors (A, B, C, workspace partial), but got 5");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors.resize(3); }) ==
+        "'gemm' expects 4 tensors, its workspaces last, but got only the 3 inputs and outputs");
+  CHECK(failureAfter([](LaunchArguments &a) { a.scalars.clear(); }) ==
+        "'gemm' expects 1 scalars (alpha), but got 0");
+}
+
+TEST_CASE("wrong types and ranks name the argument", "[device][errors]") {
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].element = ElementType::f16; }) ==
+        "argument 'A': expected element type bf16, but got f16");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[1].shape = {64}; }) ==
+        "argument 'B': expected rank 2, but got 1");
+  CHECK(failureAfter([](LaunchArguments &a) { a.scalars[0].element = ElementType::f64; }) ==
+        "argument 'alpha': expected a scalar of type f32, but got f64");
+}
+
+TEST_CASE("conflicting extents name both tensors and axes", "[device][errors]") {
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[1].shape[1] = 64; }) ==
+        "argument 'B' axis 1: expected extent 128 because dimension 'K' is 128 in argument 'A' axis 1, but "
+        "got 64");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[2].shape[0] = 201; }) ==
+        "argument 'C' axis 0: expected extent 200 because dimension 'M' is 200 in argument 'A' axis 0, but "
+        "got 201");
+}
+
+TEST_CASE("extents outside the 32-bit range are refused", "[device][errors]") {
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].shape[0] = -3; }) ==
+        "argument 'A' axis 0: expected an extent from 0 to 2147483647, but got -3");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].shape[1] = int64_t(1) << 31; }) ==
+        "argument 'A' axis 1: expected an extent from 0 to 2147483647, but got 2147483648");
+}
+
+TEST_CASE("facts that the program relies on are checked", "[device][errors]") {
+  CHECK(failureOf(sampleArtifact(), sampleArguments(200, 60)) ==
+        "argument 'B' axis 0: expected a multiple of 8 because the program relies on it for dimension 'N', "
+        "but got 60");
+  Artifact artifact = sampleArtifact();
+  artifact.dimensions[2].fixed = 4096;
+  CHECK(failureOf(artifact, sampleArguments()) ==
+        "argument 'A' axis 1: expected extent 4096 because the program is specialised for 'K' = 4096, but "
+        "got 128");
+  artifact = sampleArtifact();
+  artifact.tensors[0].shape[1] = {.constant = 64};
+  CHECK(failureOf(artifact, sampleArguments()) == "argument 'A' axis 1: expected extent 64, but got 128");
+}
+
+TEST_CASE("strides that the kernels cannot use are refused", "[device][errors]") {
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].strides = {1}; }) ==
+        "argument 'A': expected 2 strides, but got 1");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].strides = {1, 200}; }) ==
+        "argument 'A' axis 1: expected stride 1 because the innermost axis is contiguous, but got 200");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].strides[0] = -128; }) ==
+        "argument 'A' axis 0: expected a stride of at least 0, but got -128");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[2].strides[0] = 63; }) ==
+        "argument 'C' axis 0: expected a stride of at least 64 because elements that are written must not "
+        "overlap, but got 63");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[2].strides[0] = 0; }) ==
+        "argument 'C' axis 0: expected a stride of at least 1 because elements that are written must not "
+        "overlap, but got 0");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].strides[0] = int64_t(1) << 60; }) ==
+        "argument 'A': its extents and strides span more than 2^63 bytes");
+  CHECK(
+      failureAfter([](LaunchArguments &a) { a.tensors[0].strides[0] = int64_t(1) << 40; }) ==
+      "argument 'A' axis 0: expected a stride of less than 1099511627776 bytes because it is copied by TMA, "
+      "but got 2199023255552");
+}
+
+TEST_CASE("addresses that cannot be right are refused", "[device][errors]") {
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].data = nullptr; }) ==
+        "argument 'A': expected the address of 51200 bytes, but got null");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[2].data = address(0x30000002); }) ==
+        "argument 'C': expected an address that is a multiple of 4 because its elements are f32, but got "
+        "0x30000002");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].data = address(UINTPTR_MAX - 0xfff); }) ==
+        "argument 'A': 51200 bytes from address 0xfffffffffffff000 exceed the address space");
+}
+
+TEST_CASE("workspaces must be as requested", "[device][errors]") {
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[3].element = ElementType::f16; }) ==
+        "workspace 'partial': expected element type f32, but got f16");
+  CHECK(failureAfter([](LaunchArguments &a) {
+          a.tensors[3] = contiguousView(address(0x40000000), ElementType::f32, {3, 16});
+        }) == "workspace 'partial': expected shape [4, 16], but got [3, 16]");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[3].strides[0] = 32; }) ==
+        "workspace 'partial': expected contiguous memory of 256 bytes, but its strides [32, 1] span 448");
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[3].data = nullptr; }) ==
+        "argument 'partial': expected the address of 256 bytes, but got null");
+}
+
+TEST_CASE("workspaces and grids that these sizes make too large are refused", "[device][errors]") {
+  Artifact artifact = sampleArtifact();
+  const HostExpr large = HostExpr::constant(int64_t(1) << 40);
+  artifact.tensors[3].workspaceShape[1] = HostExpr::apply(HostExpr::Op::multiply, large, large);
+  CHECK(failureOf(artifact, sampleArguments()) ==
+        "workspace 'partial' axis 1: these sizes need an extent of more than 64 bits, but expected 0 to "
+        "2147483647");
+  artifact = sampleArtifact();
+  artifact.variants[0].launches[0].grid[1] = HostExpr::constant(70000);
+  CHECK(failureOf(artifact, sampleArguments()) ==
+        "'gemm_aligned' needs 70000 blocks in y for M = 200, N = 64, K = 128, but expected 0 to 65535");
+  artifact.variants[0].launches[0].grid[0] = HostExpr::constant(-1);
+  CHECK(failureOf(artifact, sampleArguments()) ==
+        "'gemm_aligned' needs -1 blocks in x for M = 200, N = 64, K = 128, but expected 0 to 2147483647");
+  artifact = sampleArtifact();
+  artifact.variants[0].launches[0].cluster = {4, 1, 1};
+  CHECK(failureOf(artifact, sampleArguments()) ==
+        "'gemm_aligned' needs 2 blocks in x for M = 200, N = 64, K = 128, but expected a multiple of its "
+        "clusters' 4");
+}

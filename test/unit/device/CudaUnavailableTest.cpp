@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Without a usable GPU creating the device says what is missing.
+#include "runtime/cuda/CudaDevice.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+
+TEST_CASE("an ordinal that no machine has is an environment error", "[device][cuda]") {
+  Result<std::unique_ptr<Device>> device = createCudaDevice(4096);
+  REQUIRE_FALSE(device);
+  CHECK(device.error().kind == ErrorKind::environment);
+  INFO(device.error().message);
+  bool known = false;
+  for (const char *reason : {"built without CUDA headers", "cannot open libcuda.so.1",
+                             "expected a GPU with ordinal", "the CUDA driver does not start"})
+    known |= device.error().message.find(reason) != std::string::npos;
+  CHECK(known);
+}

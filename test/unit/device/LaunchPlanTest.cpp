@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a launch plan contains for valid arguments.
+#include "runtime/device/LaunchPlan.h"
+
+#include "test/unit/device/SampleArguments.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+using namespace tlc;
+using namespace tlc::test;
+
+namespace {
+
+template <class T> T read(const PlannedLaunch &launch, size_t offset) {
+  T value;
+  REQUIRE(offset + sizeof(T) <= launch.parameters.size());
+  std::memcpy(&value, &launch.parameters[offset], sizeof(T));
+  return value;
+}
+
+LaunchPlan planOf(const Artifact &artifact, const LaunchArguments &arguments) {
+  Result<LaunchPlan> plan = planLaunch(artifact, arguments, sampleDevice());
+  INFO((plan ? "" : plan.error().message));
+  REQUIRE(plan);
+  return *plan;
+}
+
+} // namespace
+
+TEST_CASE("parameters lie at their natural alignment in declaration order", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  LaunchPlan plan = planOf(artifact, sampleArguments());
+  CHECK(plan.variantIndex == 0);
+  CHECK(plan.variant == &artifact.variants[0]);
+  REQUIRE(plan.launches.size() == 2);
+  const PlannedLaunch &gemm = plan.launches[0];
+  CHECK(gemm.launch == &artifact.variants[0].launches[0]);
+  CHECK(gemm.grid == std::array<uint32_t, 3>{2, 1, 1});
+  CHECK(read<uint32_t>(gemm, 0) == 128);
+  REQUIRE(gemm.tensorMaps.size() == 2);
+  CHECK(gemm.tensorMaps[0].offset == 64);
+  CHECK(gemm.tensorMaps[1].offset == 192);
+  CHECK(read<float>(gemm, 320) == 2.5f);
+  CHECK(read<uint64_t>(gemm, 328) == 0x30000000);
+  CHECK(read<uint64_t>(gemm, 336) == 64);
+  CHECK(gemm.parameters.size() == 344);
+  const PlannedLaunch &combine = plan.launches[1];
+  CHECK(combine.index == 1);
+  CHECK(combine.grid == std::array<uint32_t, 3>{4, 1, 1});
+  CHECK(read<uint64_t>(combine, 0) == 0x40000000);
+}
+
+TEST_CASE("tensor maps describe the actual tensor", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  LaunchArguments arguments = sampleArguments();
+  arguments.tensors[0].strides[0] = 136;
+  LaunchPlan plan = planOf(artifact, arguments);
+  const TensorMapValues &map = plan.launches[0].tensorMaps[0].values;
+  CHECK(map.address == address(0x10000000));
+  CHECK(map.element == ElementType::bf16);
+  CHECK(map.rank == 2);
+  CHECK(map.shape[0] == 200);
+  CHECK(map.shape[1] == 128);
+  CHECK(map.strideBytes[0] == 272);
+  CHECK(map.strideBytes[1] == 2);
+  CHECK(map.box[0] == 128);
+  CHECK(map.box[1] == 64);
+  CHECK(map.swizzle == Swizzle::bytes128);
+}
+
+TEST_CASE("the variant is the first whose alignment conditions hold", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  LaunchArguments arguments = sampleArguments();
+  SECTION("aligned") { CHECK(planOf(artifact, arguments).variantIndex == 0); }
+  SECTION("a base address off by an element") {
+    arguments.tensors[1].data = address(0x20000002);
+    CHECK(planOf(artifact, arguments).variantIndex == 1);
+  }
+  SECTION("an odd row stride") {
+    arguments.tensors[0].strides[0] = 129;
+    LaunchPlan plan = planOf(artifact, arguments);
+    CHECK(plan.variantIndex == 1);
+    REQUIRE(plan.launches.size() == 1);
+    CHECK(plan.launches[0].grid[0] == 4);
+    CHECK(read<uint64_t>(plan.launches[0], 8) == 129);
+  }
+  SECTION("an odd row stride of a single row does not matter") {
+    arguments = sampleArguments(1);
+    arguments.tensors[0].strides[0] = 129;
+    LaunchPlan plan = planOf(artifact, arguments);
+    CHECK(plan.variantIndex == 0);
+    CHECK(plan.launches[0].tensorMaps[0].values.strideBytes[0] % 16 == 0);
+  }
+  SECTION("misalignment of a tensor without a condition does not matter") {
+    arguments.tensors[2].data = address(0x30000004);
+    CHECK(planOf(artifact, arguments).variantIndex == 0);
+  }
+}
+
+TEST_CASE("a launch without blocks is left out", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  LaunchPlan plan = planOf(artifact, sampleArguments(0));
+  REQUIRE(plan.launches.size() == 1);
+  CHECK(plan.launches[0].launch->entry == "combine");
+  CHECK(plan.launches[0].index == 1);
+}
+
+TEST_CASE("empty tensors need no memory, and their maps are valid", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  LaunchArguments arguments = sampleArguments(200, 64, 0);
+  arguments.tensors[0].data = nullptr;
+  arguments.tensors[1].data = nullptr;
+  // Strides of an empty tensor mean nothing.
+  arguments.tensors[0].strides = {0, 1};
+  LaunchPlan plan = planOf(artifact, arguments);
+  CHECK(plan.variantIndex == 0);
+  CHECK(read<uint32_t>(plan.launches[0], 0) == 0);
+  for (const PlannedTensorMap &map : plan.launches[0].tensorMaps) {
+    CHECK(map.values.address == nullptr);
+    CHECK(map.values.shape[0] == 1);
+    CHECK(map.values.shape[1] == 1);
+    CHECK(map.values.strideBytes[0] == 16);
+  }
+}
+
+TEST_CASE("inputs may be broadcast or overlap", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  LaunchArguments arguments = sampleArguments();
+  arguments.tensors[0].strides[0] = 0;
+  arguments.tensors[1].strides[0] = 8;
+  CHECK(planOf(artifact, arguments).variantIndex == 0);
+}
+
+TEST_CASE("outputs may have their outer axes permuted", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  artifact.tensors[2].shape = {{.dimension = 0}, {.constant = 3}, {.dimension = 1}};
+  LaunchArguments arguments = sampleArguments();
+  arguments.tensors[2] = {address(0x30000000), ElementType::f32, {200, 3, 64}, {64, 200 * 64, 1}};
+  LaunchPlan plan = planOf(artifact, arguments);
+  CHECK(plan.launches.size() == 2);
+}
+
+TEST_CASE("dimensions come from shapes, specialised ones from the program", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  LaunchArguments arguments = sampleArguments(7, 16, 9);
+  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, arguments.tensors);
+  REQUIRE(dimensions);
+  CHECK(*dimensions == std::vector<int64_t>{7, 16, 9});
+  artifact.dimensions.push_back({.name = "D", .fixed = 77});
+  // Workspaces are not needed for it.
+  dimensions = bindDimensions(artifact, std::span(arguments.tensors).first(3));
+  REQUIRE(dimensions);
+  CHECK(*dimensions == std::vector<int64_t>{7, 16, 9, 77});
+}
+
+TEST_CASE("workspace sizes are evaluated for the device", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  artifact.tensors[3].workspaceShape[1] = HostExpr::dimension(0);
+  Result<std::vector<WorkspaceRequest>> requests = workspaceRequests(artifact, {7, 8, 9}, sampleDevice());
+  REQUIRE(requests);
+  REQUIRE(requests->size() == 1);
+  CHECK(requests->front().name == "partial");
+  CHECK(requests->front().shape == std::vector<int64_t>{4, 7});
+  CHECK(requests->front().bytes == 4 * 7 * 4);
+  CHECK(requests->front().zeroFill);
+}
+
+TEST_CASE("a scalar occupies its own width", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  artifact.scalars[0].element = ElementType::i8;
+  artifact.variants[1].launches[0].parameters = {{.kind = KernelParameter::Kind::scalar},
+                                                 {.kind = KernelParameter::Kind::scalar},
+                                                 {.kind = KernelParameter::Kind::dimension, .index = 1}};
+  artifact.variants.erase(artifact.variants.begin());
+  LaunchArguments arguments = sampleArguments();
+  arguments.scalars[0] = {.element = ElementType::i8, .bits = 0xab};
+  LaunchPlan plan = planOf(artifact, arguments);
+  CHECK(plan.launches[0].parameters.size() == 8);
+  CHECK(read<uint8_t>(plan.launches[0], 0) == 0xab);
+  CHECK(read<uint8_t>(plan.launches[0], 1) == 0xab);
+  CHECK(read<uint32_t>(plan.launches[0], 4) == 64);
+}
