@@ -50,7 +50,8 @@ apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Time
 echo "setup: installing ${missing[*]}"
 quietly "${apt[@]}" update
 for package in "${missing[@]}"; do
-  if ! apt-cache policy "$package" | grep -q 'Candidate: [0-9]'; then
+  candidate=$(apt-cache policy "$package" | sed -n 's/^ *Candidate: //p')
+  if [ -z "$candidate" ] || [ "$candidate" = "(none)" ]; then
     fail "no package source offers $package; LLVM 22 for Debian 12 comes from the security suite:
   deb http://deb.debian.org/debian-security bookworm-security main
 add this line to /etc/apt/sources.list and run again"
