@@ -6,6 +6,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/target/Target.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -33,8 +34,14 @@ void ProgramDialect::initialize() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ProgramDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == launchAttrName) {
+    if (isa<FunctionOpInterface>(op) && isa<LaunchAttr>(attribute.getValue()))
+      return success();
+    return op->emitError() << "expected '" << launchAttrName << "' to be a #program.launch of a function, but got "
+                           << attribute.getValue() << " of '" << op->getName() << "'";
+  }
   if (attribute.getName() != targetAttrName)
-    return op->emitError() << "expected '" << targetAttrName << "', but the program dialect has no attribute '"
+    return op->emitError() << "expected '" << targetAttrName << "' or '" << launchAttrName << "', but the program dialect has no attribute '"
                            << attribute.getName().getValue() << "' of operations";
   if (!isa<TargetAttr>(attribute.getValue()))
     return op->emitError() << "expected '" << targetAttrName << "' to be a #program.target, but got "

@@ -24,6 +24,8 @@ def Program_Dialect : Dialect {
     static constexpr llvm::StringLiteral argumentAttrName = "program.argument";
     /// Argument attribute of type ParameterAttr of a lowered kernel.
     static constexpr llvm::StringLiteral parameterAttrName = "program.parameter";
+    /// Function attribute of type LaunchAttr of a kernel that has left the dialects of kernels.
+    static constexpr llvm::StringLiteral launchAttrName = "program.launch";
     /// Module attribute of type TargetAttr.
     static constexpr llvm::StringLiteral targetAttrName = "program.target";
   }];
@@ -129,6 +131,17 @@ def Program_ParameterAttr : Program_Attr<"Parameter", "parameter"> {
   let parameters = (ins EnumParameter<Program_ParameterKindEnum>:$kind, "int64_t":$index, DefaultValuedParameter<"int64_t", "0">:$axis);
   let assemblyFormat = "`<` $kind `,` $index (`,` `axis` `=` $axis^)? `>`";
   let genVerifyDecl = 1;
+}
+
+def Program_LaunchAttr : Program_Attr<"Launch", "launch"> {
+  let summary = "How a kernel of the LLVM dialect is launched: what `simt.kernel` says in attributes of its own";
+  let description = [{
+        #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
+            tensor_maps = [], threads = 128, cluster = 1, shared_bytes = 0>
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$schema, "::mlir::ArrayAttr":$schema_types, "::mlir::ArrayAttr":$grid,
+    "::mlir::ArrayAttr":$tensor_maps, "int64_t":$threads, "int64_t":$cluster, "int64_t":$shared_bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 #endif

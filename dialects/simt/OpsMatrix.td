@@ -14,7 +14,7 @@ def Simt_MatrixDescriptorOp : Simt_Op<"matrix_descriptor", [Pure]> {
   }];
   let arguments = (ins Simt_SharedPtr:$address, I64Attr:$leading, I64Attr:$stride, Program_SwizzleAttr:$swizzle);
   let results = (outs I64:$descriptor);
-  let assemblyFormat = "$address `leading` `(` $leading `)` `stride` `(` $stride `)` `swizzle` `(` $swizzle `)` attr-dict";
+  let assemblyFormat = "$address `leading` `(` $leading `)` `stride` `(` $stride `)` `swizzle` `(` `` $swizzle `)` attr-dict";
 }
 
 def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [AllTypesMatch<["acc", "result"]>]> {

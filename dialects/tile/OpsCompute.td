@@ -16,7 +16,7 @@ class Tile_GemmBase<string mnemonic, list<Trait> traits = []>
     DefaultValuedAttr<Tile_WarpPolicy, "WarpPolicy::full_row">:$policy,
     OptionalAttr<Tile_MatrixAtom>:$atom);
   let results = (outs Res<Tile_AnyFragment, "acc + a * b">:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc (`policy` $policy^)? (`atom` $atom^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)";
+  let assemblyFormat = "$a `,` $b `,` $acc (`policy` `` $policy^)? (`atom` `` $atom^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)";
   let hasVerifier = 1;
 }
 
@@ -70,7 +70,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   }];
   let arguments = (ins Tile_AnyFragment:$source, I64Attr:$axis, Tile_ReduceKind:$kind);
   let results = (outs Tile_AnyFragment:$result);
-  let assemblyFormat = "$kind $source `axis` `(` $axis `)` attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "`` $kind $source `axis` `(` $axis `)` attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

@@ -34,6 +34,14 @@ Attribute KernelOp::getArgument(unsigned index) {
 
 StringRef KernelOp::getArgumentName(unsigned index) { return program::nameOf(getArgument(index)); }
 
+void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  if (region.empty())
+    return;
+  for (BlockArgument argument : region.getArguments())
+    if (argument.getArgNumber() < getNumArguments())
+      setName(argument, getArgumentName(argument.getArgNumber()));
+}
+
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
                       function_interface_impl::VariadicFlag,
@@ -243,6 +251,11 @@ LogicalResult PersistentOp::verify() {
   if (getGroup() < 1) // persistent_c2
     return emitOpError() << "expected a group of at least 1 row, but got " << getGroup();
   return verifyOnlyGrid(*this);
+}
+
+void VariableOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (getName())
+    setName(getVariable(), *getName());
 }
 
 //===----------------------------------------------------------------------===//

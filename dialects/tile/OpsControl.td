@@ -9,9 +9,11 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, SingleBlock, HasParent<"::mlir::ModuleOp">]> {
+def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, SingleBlock, HasParent<"::mlir::ModuleOp">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "The program of one thread block";
   let description = [{
     All kernels of a module have the same arguments: they are one program, launched in the order of the
@@ -146,7 +148,8 @@ def Tile_RoleOp : Tile_Op<"role", [SingleBlock, NoTerminator, HasParent<"RolesOp
 class Tile_ValueOfVariable<string value> : TypesMatchWith<"value and variable have the same type", "variable", value,
     "::llvm::cast<VariableType>($_self).getValueType()">;
 
-def Tile_VariableOp : Tile_Op<"variable", [Tile_ValueOfVariable<"init">]> {
+def Tile_VariableOp : Tile_Op<"variable", [Tile_ValueOfVariable<"init">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Declares a variable of the traced program";
   let description = "Removed by `tile-promote-variables`, which turns reads and writes into values carried by loops and branches.";
   let arguments = (ins AnyType:$init, OptionalAttr<StrAttr>:$name);
@@ -171,7 +174,7 @@ def Tile_RequireOp : Tile_Op<"require", [MemoryEffects<[MemWrite]>]> {
   let summary = "Turns a remark about a missed instruction into an error";
   let description = "For the whole kernel: `tma` for its global to shared copies, `wgmma` for its gemms, `warp_specialized` for its pipelined loops.";
   let arguments = (ins Tile_Requirement:$what);
-  let assemblyFormat = "$what attr-dict";
+  let assemblyFormat = "`` $what attr-dict";
 }
 
 #endif

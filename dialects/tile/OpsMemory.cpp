@@ -43,6 +43,8 @@ LogicalResult verifySameTile(Operation *op, Value source, StringRef from, Value 
 // Buffers and views
 //===----------------------------------------------------------------------===//
 
+void AllocSharedOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getBuffer(), getName()); }
+
 LogicalResult AllocSharedOp::verify() {
   SharedType type = getBuffer().getType();
   if (type.getTransposed()) // alloc_shared_c1

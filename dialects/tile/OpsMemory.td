@@ -4,10 +4,11 @@
 #define TLC_DIALECTS_TILE_OPSMEMORY_TD
 
 include "dialects/tile/Types.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
-def Tile_AllocSharedOp : Tile_Op<"alloc_shared"> {
+def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "A buffer in the block's shared memory";
   let description = [{
     Lives as long as the kernel. `offset` is its byte offset, set by `tile-plan-shared-memory`.
@@ -81,7 +82,7 @@ def Tile_CopyOp : Tile_Op<"copy"> {
   }];
   let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source,
     Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination, OptionalAttr<Tile_CopyAtom>:$atom);
-  let assemblyFormat = "$source `,` $destination (`atom` $atom^)? attr-dict `:` qualified(type($source)) `,` qualified(type($destination))";
+  let assemblyFormat = "$source `,` $destination (`atom` `` $atom^)? attr-dict `:` qualified(type($source)) `,` qualified(type($destination))";
   let hasVerifier = 1;
 }
 
@@ -130,7 +131,7 @@ def Tile_StoreOp : Tile_Op<"store"> {
   }];
   let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination,
     Optional<Tile_SharedType>:$staging, OptionalAttr<Tile_CopyAtom>:$atom);
-  let assemblyFormat = "$value `,` $destination (`staging` $staging^ `:` qualified(type($staging)))? (`atom` $atom^)? attr-dict `:` type($value) `,` qualified(type($destination))";
+  let assemblyFormat = "$value `,` $destination (`staging` $staging^ `:` qualified(type($staging)))? (`atom` `` $atom^)? attr-dict `:` type($value) `,` qualified(type($destination))";
   let hasVerifier = 1;
 }
 

@@ -30,11 +30,15 @@ LogicalResult verifyOffset(Operation *op, StringRef name, std::optional<int64_t>
 }
 } // namespace
 
+void AllocRingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getRing(), getName()); }
+
 LogicalResult AllocRingOp::verify() {
   return failure(failed(verifyCount(*this, "the producers", getName(), getProducers())) ||
                  failed(verifyCount(*this, "the consumers", getName(), getConsumers())) || // alloc_ring_c1
                  failed(verifyOffset(*this, getName(), getOffset())));                     // alloc_ring_c2
 }
+
+void AllocBarrierOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getBarrier(), getName()); }
 
 LogicalResult AllocBarrierOp::verify() {
   return failure(failed(verifyCount(*this, "the count", getName(), getCount())) || // alloc_barrier_c1

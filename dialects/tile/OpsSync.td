@@ -4,6 +4,7 @@
 #define TLC_DIALECTS_TILE_OPSSYNC_TD
 
 include "dialects/tile/Types.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
@@ -16,7 +17,7 @@ class Tile_RingOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, 
   let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
 }
 
-def Tile_AllocRingOp : Tile_Op<"alloc_ring"> {
+def Tile_AllocRingOp : Tile_Op<"alloc_ring", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The barriers of a ring, initialised at kernel entry";
   let description = [{
     A slot is full after `producers` arrivals (`tile.expect` or `tile.publish`) and the expected bytes, and empty again after
@@ -78,7 +79,7 @@ def Tile_ReleaseOp : Tile_RingOp<"release"> {
   let description = "Each warpgroup of the role (the role, if it is smaller) arrives once on `empty`, after its reads are complete.";
 }
 
-def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier"> {
+def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "An mbarrier, initialised at kernel entry";
   let description = [{
     Constraints
