@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/target/Target.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -37,11 +38,13 @@ LogicalResult ProgramDialect::verifyOperationAttribute(Operation *op, NamedAttri
   if (attribute.getName() == launchAttrName) {
     if (isa<FunctionOpInterface>(op) && isa<LaunchAttr>(attribute.getValue()))
       return success();
-    return op->emitError() << "expected '" << launchAttrName << "' to be a #program.launch of a function, but got "
-                           << attribute.getValue() << " of '" << op->getName() << "'";
+    return op->emitError() << "expected '" << launchAttrName
+                           << "' to be a #program.launch of a function, but got " << attribute.getValue()
+                           << " of '" << op->getName() << "'";
   }
   if (attribute.getName() != targetAttrName)
-    return op->emitError() << "expected '" << targetAttrName << "' or '" << launchAttrName << "', but the program dialect has no attribute '"
+    return op->emitError() << "expected '" << targetAttrName << "' or '" << launchAttrName
+                           << "', but the program dialect has no attribute '"
                            << attribute.getName().getValue() << "' of operations";
   if (!isa<TargetAttr>(attribute.getValue()))
     return op->emitError() << "expected '" << targetAttrName << "' to be a #program.target, but got "
@@ -61,7 +64,8 @@ LogicalResult ProgramDialect::verifyRegionArgAttribute(Operation *op, unsigned, 
     if (isa<DimensionAttr, TensorAttr, ScalarAttr>(value))
       return success();
     return op->emitError() << "expected '" << name << "' of argument " << index
-                           << " to be a #program.dimension, #program.tensor or #program.scalar, but got " << value;
+                           << " to be a #program.dimension, #program.tensor or #program.scalar, but got "
+                           << value;
   }
   if (name == parameterAttrName) {
     if (isa<ParameterAttr>(value))
@@ -69,8 +73,9 @@ LogicalResult ProgramDialect::verifyRegionArgAttribute(Operation *op, unsigned, 
     return op->emitError() << "expected '" << name << "' of argument " << index
                            << " to be a #program.parameter, but got " << value;
   }
-  return op->emitError() << "expected '" << argumentAttrName << "' or '" << parameterAttrName << "' on argument "
-                         << index << ", but the program dialect has no attribute '" << name << "'";
+  return op->emitError() << "expected '" << argumentAttrName << "' or '" << parameterAttrName
+                         << "' on argument " << index << ", but the program dialect has no attribute '"
+                         << name << "'";
 }
 
 const Target *program::findTarget(Operation *op) {
@@ -107,10 +112,10 @@ const Target &TargetAttr::getTarget() const { return *tlc::findTarget({getName()
 
 namespace {
 constexpr std::pair<StringLiteral, HostExpr::Op> operators[] = {
-    {"add", HostExpr::Op::add},         {"sub", HostExpr::Op::subtract},
-    {"mul", HostExpr::Op::multiply},    {"ceildiv", HostExpr::Op::ceilDiv},
+    {"add", HostExpr::Op::add},           {"sub", HostExpr::Op::subtract},
+    {"mul", HostExpr::Op::multiply},      {"ceildiv", HostExpr::Op::ceilDiv},
     {"floordiv", HostExpr::Op::floorDiv}, {"rem", HostExpr::Op::remainder},
-    {"min", HostExpr::Op::min},         {"max", HostExpr::Op::max}};
+    {"min", HostExpr::Op::min},           {"max", HostExpr::Op::max}};
 
 std::optional<HostExpr::Step> parseStep(StringRef token) {
   if (token == "sms")
@@ -137,10 +142,12 @@ LogicalResult HostExprAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   for (StringRef token : tokens) {
     std::optional<HostExpr::Step> step = parseStep(token);
     if (!step)
-      return emitError() << "expected an integer, d0 d1 ..., sms, add, sub, mul, ceildiv, floordiv, rem, min or "
-                         << "max in '" << text << "', but got '" << token << "'";
+      return emitError()
+             << "expected an integer, d0 d1 ..., sms, add, sub, mul, ceildiv, floordiv, rem, min or "
+             << "max in '" << text << "', but got '" << token << "'";
     if (!isLeaf(step->op) && depth < 2)
-      return emitError() << "expected two operands before '" << token << "' in '" << text << "', but got " << depth;
+      return emitError() << "expected two operands before '" << token << "' in '" << text << "', but got "
+                         << depth;
     depth += isLeaf(step->op) ? 1 : -1;
   }
   if (depth != 1)
@@ -203,8 +210,8 @@ LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
                                  ArrayRef<int64_t> dims, int64_t alignment, bool) {
   for (auto [axis, dim] : llvm::enumerate(dims))
     if (dim < -1)
-      return emitError() << "expected the number of an argument, or -1, for axis " << axis << " of tensor '" << name
-                         << "', but got " << dim;
+      return emitError() << "expected the number of an argument, or -1, for axis " << axis << " of tensor '"
+                         << name << "', but got " << dim;
   if (alignment < 1 || !llvm::isPowerOf2_64(alignment))
     return emitError() << "expected the alignment of tensor '" << name << "' to be a power of two, but got "
                        << alignment;
@@ -228,7 +235,7 @@ LogicalResult ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError
   if (index < 0 || axis < 0)
     return emitError() << "expected index and axis to be at least 0, but got " << index << " and " << axis;
   if (axis != 0 && kind != ParameterKind::tensor_stride)
-    return emitError() << "expected no axis because a " << stringifyParameterKind(kind) << " has none, but got "
-                       << axis;
+    return emitError() << "expected no axis because a " << stringifyParameterKind(kind)
+                       << " has none, but got " << axis;
   return success();
 }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Descriptors of shared tiles, products of one warp, moves of 8x8 matrices. The products of a warpgroup are
+/// in Wgmma.cpp.
+#include "compiler/lowering/SimtToNvvm/Patterns.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::simt;
+
+namespace {
+
+/// The fields of PTX ISA "Matrix Descriptor Format" that do not depend on the address; offsets are in units
+/// of 16 bytes.
+uint64_t descriptorConstant(MatrixDescriptorOp op) {
+  auto offset = [](int64_t bytes) { return uint64_t(bytes >> 4) & 0x3fff; };
+  auto mode = [&]() -> uint64_t {
+    switch (op.getSwizzle()) {
+    case program::Swizzle::none:
+      return 0;
+    case program::Swizzle::bytes128:
+      return 1;
+    case program::Swizzle::bytes64:
+      return 2;
+    case program::Swizzle::bytes32:
+      return 3;
+    }
+    llvm_unreachable("all swizzles are handled");
+  };
+  return offset(op.getLeading()) << 16 | offset(op.getStride()) << 32 | mode() << 62;
+}
+
+struct LowerMatrixDescriptor : OpConversionPattern<MatrixDescriptorOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(MatrixDescriptorOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type i32 = rewriter.getI32Type(), i64 = rewriter.getI64Type();
+    Value address = LLVM::PtrToIntOp::create(rewriter, loc, i32, adaptor.getAddress());
+    Value units = LLVM::LShrOp::create(rewriter, loc, address, constantI32(rewriter, loc, 4));
+    Value start = LLVM::AndOp::create(rewriter, loc, units, constantI32(rewriter, loc, 0x3fff));
+    Value wide = LLVM::ZExtOp::create(rewriter, loc, i64, start);
+    Value fields =
+        LLVM::ConstantOp::create(rewriter, loc, i64, rewriter.getI64IntegerAttr(descriptorConstant(op)));
+    rewriter.replaceOpWithNewOp<LLVM::OrOp>(op, wide, fields, /*isDisjoint=*/true);
+    return success();
+  }
+};
+
+struct LowerMmaSync : OpConversionPattern<MmaSyncOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(MmaSyncOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    bool isHalf = op.getElement().isF16();
+    // The intrinsics disagree: pairs of f16 are vectors, pairs of bf16 are words.
+    auto pairs = [&](Value words) {
+      SmallVector<Value> registers = unpack(rewriter, loc, words);
+      if (isHalf)
+        for (Value &word : registers)
+          word = LLVM::BitcastOp::create(rewriter, loc, VectorType::get(2, rewriter.getF16Type()), word);
+      return registers;
+    };
+    SmallVector<Value> operands = pairs(adaptor.getA());
+    llvm::append_range(operands, pairs(adaptor.getB()));
+    llvm::append_range(operands, unpack(rewriter, loc, adaptor.getAcc()));
+    Type f32 = rewriter.getF32Type();
+    Value product = LLVM::CallIntrinsicOp::create(
+                        rewriter, loc, LLVM::LLVMStructType::getLiteral(getContext(), {f32, f32, f32, f32}),
+                        rewriter.getStringAttr(isHalf ? "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"
+                                                      : "llvm.nvvm.mma.m16n8k16.row.col.bf16"),
+                        operands)
+                        .getResults();
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i != 4; ++i)
+      elements.push_back(LLVM::ExtractValueOp::create(rewriter, loc, product, i));
+    rewriter.replaceOp(op, pack(rewriter, loc, op.getResult().getType(), elements));
+    return success();
+  }
+};
+
+NVVM::LdStMatrixShapeAttr matrixShape(MLIRContext *context) {
+  return NVVM::LdStMatrixShapeAttr::get(context, 8, 8);
+}
+
+NVVM::MMALayout layoutOf(bool transpose) { return transpose ? NVVM::MMALayout::col : NVVM::MMALayout::row; }
+
+struct LowerLdMatrix : OpConversionPattern<LdMatrixOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(LdMatrixOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<VectorType>(op.getResult().getType());
+    int64_t count = type.getNumElements();
+    Type i32 = rewriter.getI32Type();
+    Type resultType =
+        count == 1 ? i32
+                   : Type(LLVM::LLVMStructType::getLiteral(getContext(), SmallVector<Type>(count, i32)));
+    Value loaded = NVVM::LdMatrixOp::create(rewriter, loc, resultType, adaptor.getAddress(), count,
+                                            layoutOf(op.getTranspose()), matrixShape(getContext()),
+                                            NVVM::LdStMatrixEltType::B16);
+    SmallVector<Value> words;
+    if (count == 1)
+      words.push_back(loaded);
+    else
+      for (int64_t i = 0; i != count; ++i)
+        words.push_back(LLVM::ExtractValueOp::create(rewriter, loc, loaded, i));
+    rewriter.replaceOp(op, pack(rewriter, loc, type, words));
+    return success();
+  }
+};
+
+struct LowerStMatrix : OpConversionPattern<StMatrixOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(StMatrixOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    NVVM::StMatrixOp::create(rewriter, op.getLoc(), adaptor.getAddress(),
+                             unpack(rewriter, op.getLoc(), adaptor.getValues()), layoutOf(op.getTranspose()),
+                             matrixShape(getContext()), NVVM::LdStMatrixEltType::B16);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void tlc::simt::populateMatrixPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<LowerMatrixDescriptor, LowerMmaSync, LowerLdMatrix, LowerStMatrix>(converter,
+                                                                                  patterns.getContext());
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Loads, stores, reductions to memory and shuffles. What has no predicate is LLVM's own load and store; with
+/// one it is a predicated instruction, so that a thread's accesses stay one straight line and their width is
+/// certain.
+#include "compiler/lowering/SimtToNvvm/Patterns.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tlc::simt;
+
+namespace {
+
+constexpr unsigned maxVectorBits = 128;
+
+/// Alignment in bytes that the dialect guarantees of a value in memory.
+unsigned alignmentOf(Type type) {
+  unsigned bytes = llvm::divideCeil(bitsOf(type), 8);
+  return bytes & -bytes; // the largest power of two that divides it
+}
+
+/// How inline assembly speaks of an address: shared ones have 32 bits (compiler/codegen asks LLVM for that).
+struct AddressSpace {
+  StringRef name;
+  char constraint;
+};
+
+AddressSpace spaceOf(Value address) {
+  unsigned space = cast<LLVM::LLVMPointerType>(address.getType()).getAddressSpace();
+  if (space == unsigned(NVVM::NVVMMemorySpace::Shared))
+    return {"shared", 'r'};
+  return {"global", 'l'};
+}
+
+/// One access of a predicated load or store: its suffix, and the registers it takes from a list.
+struct Access {
+  unsigned bits;      ///< of one register: 8, 16 or 32
+  unsigned registers; ///< 1, 2 or 4
+  std::string suffix() const {
+    return registers == 1 ? llvm::formatv(".b{0}", bits).str()
+                          : llvm::formatv(".v{0}.b{1}", registers, bits).str();
+  }
+};
+
+/// The widest access that a value of that many bits is a whole number of.
+Access accessFor(unsigned bits) {
+  if (bits < 32)
+    return {bits, 1};
+  return {32, unsigned(std::min(bits & -bits, maxVectorBits) / 32)};
+}
+
+/// "{$first, $first+1}", or "$first".
+std::string registerList(unsigned first, unsigned count) {
+  if (count == 1)
+    return llvm::formatv("${0}", first);
+  std::string list = "{";
+  for (unsigned i = 0; i != count; ++i)
+    list += llvm::formatv("{0}${1}", i ? ", " : "", first + i).str();
+  return list + "}";
+}
+
+Value offsetBy(OpBuilder &builder, Location loc, Value address, unsigned bytes) {
+  if (bytes == 0)
+    return address;
+  return LLVM::GEPOp::create(builder, loc, address.getType(), builder.getI8Type(), address,
+                             ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+}
+
+/// Registers of 8 bits do not exist: a byte is held in 16.
+Type registerType(OpBuilder &builder, const Access &access) {
+  return builder.getIntegerType(access.bits == 32 ? 32 : 16);
+}
+
+char constraintOf(const Access &access) { return access.bits == 32 ? 'r' : 'h'; }
+
+/// The value as the registers of `access`.
+SmallVector<Value> toRegisters(OpBuilder &builder, Location loc, Value value, const Access &access) {
+  if (access.bits == 32)
+    return toWords(builder, loc, value);
+  Value bits = LLVM::BitcastOp::create(builder, loc, builder.getIntegerType(access.bits), value);
+  if (access.bits == 16)
+    return {bits};
+  return {LLVM::ZExtOp::create(builder, loc, builder.getI16Type(), bits)};
+}
+
+Value fromRegisters(OpBuilder &builder, Location loc, Type type, ValueRange registers, const Access &access) {
+  if (access.bits == 32)
+    return fromWords(builder, loc, type, registers);
+  Value bits = registers.front();
+  if (access.bits == 8)
+    bits = LLVM::TruncOp::create(builder, loc, builder.getI8Type(), bits);
+  return LLVM::BitcastOp::create(builder, loc, type, bits);
+}
+
+struct LowerLoad : OpConversionPattern<LoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(LoadOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type type = op.getValue().getType();
+    if (!adaptor.getPredicate()) {
+      rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, type, adaptor.getAddress(), alignmentOf(type));
+      return success();
+    }
+    Access access = accessFor(bitsOf(type));
+    AddressSpace space = spaceOf(adaptor.getAddress());
+    SmallVector<Type> types(access.registers, registerType(rewriter, access));
+    SmallVector<Value> registers;
+    for (unsigned done = 0; done * 8 < bitsOf(type); done += access.registers * access.bits / 8) {
+      std::string text, constraints;
+      for (unsigned i = 0; i != access.registers; ++i) {
+        text += llvm::formatv("mov.b{0} ${1}, 0;\n\t", access.bits == 32 ? 32 : 16, i);
+        constraints += llvm::formatv("=&{0},", constraintOf(access));
+      }
+      text += llvm::formatv("@${0} ld.{1}{2} {3}, [${4}];", access.registers + 1, space.name, access.suffix(),
+                            registerList(0, access.registers), access.registers);
+      constraints += {space.constraint, ','};
+      Value address = offsetBy(rewriter, loc, adaptor.getAddress(), done);
+      llvm::append_range(registers, inlineAssembly(rewriter, loc, text, constraints + "b,~{memory}", types,
+                                                   {address, adaptor.getPredicate()}));
+    }
+    rewriter.replaceOp(op, fromRegisters(rewriter, loc, type, registers, access));
+    return success();
+  }
+};
+
+struct LowerStore : OpConversionPattern<StoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(StoreOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value value = adaptor.getValue();
+    if (!adaptor.getPredicate()) {
+      rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, value, adaptor.getAddress(),
+                                                 alignmentOf(value.getType()));
+      return success();
+    }
+    Access access = accessFor(bitsOf(value.getType()));
+    SmallVector<Value> registers = toRegisters(rewriter, loc, value, access);
+    AddressSpace space = spaceOf(adaptor.getAddress());
+    std::string text = llvm::formatv("@$1 st.{0}{1} [$0], {2};", space.name, access.suffix(),
+                                     registerList(2, access.registers));
+    std::string constraints = {space.constraint, ',', 'b'};
+    for (unsigned i = 0; i != access.registers; ++i)
+      constraints += {',', constraintOf(access)};
+    for (unsigned first = 0; first != registers.size(); first += access.registers) {
+      SmallVector<Value> operands = {offsetBy(rewriter, loc, adaptor.getAddress(), first * access.bits / 8),
+                                     adaptor.getPredicate()};
+      llvm::append_range(operands, ArrayRef(registers).slice(first, access.registers));
+      inlineAssembly(rewriter, loc, text, constraints + ",~{memory}", {}, operands);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerAtomicAdd : OpConversionPattern<AtomicAddOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(AtomicAddOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Type type = op.getValue().getType();
+    bool isFloat = isa<FloatType>(type), isWide = type.getIntOrFloatBitWidth() == 64;
+    std::string text =
+        llvm::formatv("{0}red.relaxed.gpu.global.add.{1}{2} [$0], $1;", adaptor.getPredicate() ? "@$2 " : "",
+                      isFloat ? 'f' : 'u', isWide ? 64 : 32);
+    std::string constraints = {'l', ',', isFloat ? (isWide ? 'd' : 'f') : (isWide ? 'l' : 'r')};
+    SmallVector<Value> operands = {adaptor.getAddress(), adaptor.getValue()};
+    if (adaptor.getPredicate()) {
+      constraints += ",b";
+      operands.push_back(adaptor.getPredicate());
+    }
+    inlineAssembly(rewriter, op.getLoc(), text, constraints + ",~{memory}", {}, operands);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerShuffleXor : OpConversionPattern<ShuffleXorOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(ShuffleXorOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value allLanes = constantI32(rewriter, loc, -1), mask = constantI32(rewriter, loc, op.getMask());
+    Value clamp = constantI32(rewriter, loc, 31);
+    SmallVector<Value> words = toWords(rewriter, loc, adaptor.getValue());
+    for (Value &word : words)
+      word = NVVM::ShflOp::create(rewriter, loc, rewriter.getI32Type(), allLanes, word, mask, clamp,
+                                  NVVM::ShflKind::bfly, /*return_value_and_is_valid=*/UnitAttr());
+    rewriter.replaceOp(op, fromWords(rewriter, loc, op.getResult().getType(), words));
+    return success();
+  }
+};
+
+} // namespace
+
+void tlc::simt::populateMemoryPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<LowerLoad, LowerStore, LowerAtomicAdd, LowerShuffleXor>(converter, patterns.getContext());
+}

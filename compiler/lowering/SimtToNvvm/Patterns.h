@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the files of this lowering share: their patterns, and values seen as the registers that hold them.
+#pragma once
+
+#include "dialects/simt/Simt.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace tlc::simt {
+
+void populateAsyncPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+/// `dynamicShared` is the module's external array, where the block's shared memory starts.
+void populateControlPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                             mlir::LLVM::GlobalOp dynamicShared);
+void populateMathPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+
+/// Lowers the wgmma operations of a kernel. Runs before the patterns, while the structure around them still
+/// says which registers are in flight.
+void lowerWgmma(KernelOp kernel);
+
+/// Whether an operation of `math` has a lowering for its element type; says so if not.
+mlir::LogicalResult verifyMath(mlir::Operation *op);
+
+mlir::Value constantI32(mlir::OpBuilder &builder, mlir::Location loc, int32_t value);
+
+/// The elements of a vector; a scalar is its own one element.
+llvm::SmallVector<mlir::Value> unpack(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
+/// The reverse of `unpack`.
+mlir::Value pack(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::ValueRange elements);
+
+/// A value as 32-bit words, the last one zero-extended. The type has a power of two of bits below 32, or a
+/// multiple of 32.
+llvm::SmallVector<mlir::Value> toWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
+/// The reverse of `toWords`.
+mlir::Value fromWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::ValueRange words);
+
+/// Bits of a scalar or vector of numbers.
+unsigned bitsOf(mlir::Type type);
+
+/// Inline assembly with side effects that all threads execute together; its results one by one.
+llvm::SmallVector<mlir::Value> inlineAssembly(mlir::OpBuilder &builder, mlir::Location loc,
+                                              llvm::StringRef text, llvm::StringRef constraints,
+                                              mlir::TypeRange results, mlir::ValueRange operands);
+
+} // namespace tlc::simt

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Values as the registers that hold them: elements, 32-bit words, operands of inline assembly.
+#include "compiler/lowering/SimtToNvvm/Patterns.h"
+
+using namespace mlir;
+using namespace tlc;
+
+Value simt::constantI32(OpBuilder &builder, Location loc, int32_t value) {
+  return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(value));
+}
+
+SmallVector<Value> simt::unpack(OpBuilder &builder, Location loc, Value value) {
+  if (!isa<VectorType>(value.getType()))
+    return {value};
+  if (auto elements = value.getDefiningOp<vector::FromElementsOp>())
+    return llvm::to_vector(elements.getElements());
+  return llvm::to_vector_of<Value>(vector::ToElementsOp::create(builder, loc, value).getElements());
+}
+
+Value simt::pack(OpBuilder &builder, Location loc, Type type, ValueRange elements) {
+  if (!isa<VectorType>(type))
+    return elements.front();
+  return vector::FromElementsOp::create(builder, loc, cast<VectorType>(type), elements);
+}
+
+unsigned simt::bitsOf(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.getNumElements() * vector.getElementTypeBitWidth();
+  return type.getIntOrFloatBitWidth();
+}
+
+SmallVector<Value> simt::toWords(OpBuilder &builder, Location loc, Value value) {
+  Type i32 = builder.getI32Type();
+  unsigned bits = bitsOf(value.getType());
+  if (bits < 32) {
+    Value narrow = LLVM::BitcastOp::create(builder, loc, builder.getIntegerType(bits), value);
+    return {LLVM::ZExtOp::create(builder, loc, i32, narrow)};
+  }
+  if (bits == 32)
+    return {LLVM::BitcastOp::create(builder, loc, i32, value)};
+  Value words = LLVM::BitcastOp::create(builder, loc, VectorType::get(bits / 32, i32), value);
+  return unpack(builder, loc, words);
+}
+
+Value simt::fromWords(OpBuilder &builder, Location loc, Type type, ValueRange words) {
+  unsigned bits = bitsOf(type);
+  Value packed;
+  if (bits < 32)
+    packed = LLVM::TruncOp::create(builder, loc, builder.getIntegerType(bits), words.front());
+  else if (bits == 32)
+    packed = words.front();
+  else
+    packed = pack(builder, loc, VectorType::get(bits / 32, builder.getI32Type()), words);
+  return LLVM::BitcastOp::create(builder, loc, type, packed);
+}
+
+SmallVector<Value> simt::inlineAssembly(OpBuilder &builder, Location loc, StringRef text,
+                                        StringRef constraints, TypeRange results, ValueRange operands) {
+  Type resultType;
+  if (results.size() == 1)
+    resultType = results.front();
+  else if (results.size() > 1)
+    resultType = LLVM::LLVMStructType::getLiteral(builder.getContext(), llvm::to_vector(results));
+  auto assembly = LLVM::InlineAsmOp::create(
+      builder, loc, resultType ? TypeRange(resultType) : TypeRange(), operands, text, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      /*asm_dialect=*/LLVM::AsmDialectAttr(), /*operand_attrs=*/ArrayAttr());
+  if (results.size() <= 1)
+    return SmallVector<Value>(assembly->getResults());
+  SmallVector<Value> values;
+  for (int64_t i = 0, e = results.size(); i != e; ++i)
+    values.push_back(LLVM::ExtractValueOp::create(builder, loc, assembly.getRes(), i));
+  return values;
+}

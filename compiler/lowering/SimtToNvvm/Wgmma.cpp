@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The products of a warpgroup. There is no intrinsic for them: they are inline assembly that takes and gives
+/// back all its accumulator registers. The hardware writes those registers behind the compiler's back from
+/// the fence to the wait, so that two ties are needed which the data flow alone does not say: what ordinary
+/// code writes passes through the fence, and what it will read passes through the wait. Registers that only
+/// travel from product to product must not: a copy of them while they are in flight would be slow and wrong.
+#include "compiler/lowering/SimtToNvvm/Patterns.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tlc::simt;
+
+namespace {
+
+/// A statement through which registers pass unchanged.
+void tie(OpBuilder &builder, Location loc, StringRef statement, MutableArrayRef<Value> values) {
+  SmallVector<Value> operands;
+  SmallVector<Type> types;
+  std::string outputs, inputs;
+  for (Value value : values) {
+    for (Value element : unpack(builder, loc, value)) {
+      outputs += element.getType().isF32() ? "=f," : "=r,";
+      inputs += llvm::formatv("{0},", operands.size());
+      types.push_back(element.getType());
+      operands.push_back(element);
+    }
+  }
+  SmallVector<Value> results =
+      inlineAssembly(builder, loc, statement, outputs + inputs + "~{memory}", types, operands);
+  ArrayRef<Value> rest = results;
+  for (Value &value : values) {
+    size_t count = cast<VectorType>(value.getType()).getNumElements();
+    value = pack(builder, loc, value.getType(), rest.take_front(count));
+    rest = rest.drop_front(count);
+  }
+}
+
+/// Operations that only say which registers belong together.
+bool isRegrouping(Operation *op) {
+  return isa<vector::ExtractOp, vector::ExtractStridedSliceOp, vector::FromElementsOp, vector::InsertOp,
+             vector::InsertStridedSliceOp, vector::ShapeCastOp, vector::ShuffleOp, vector::ToElementsOp>(op);
+}
+
+/// Whether instructions of the thread itself compute the value. What comes out of a loop or a branch, or
+/// around a back edge, was complete at the end of a block: nothing can move it past the fence.
+bool isWrittenByThread(Value value) {
+  Operation *definition = value.getDefiningOp();
+  if (!definition || matchPattern(value, m_Constant()))
+    return false;
+  if (isRegrouping(definition))
+    return llvm::any_of(definition->getOperands(), isWrittenByThread);
+  return !isa<WgmmaOp, WgmmaWaitOp>(definition) && !isa<scf::SCFDialect>(definition->getDialect());
+}
+
+/// Whether anything but products and the loops around them uses the value.
+bool isReadByThread(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isRegrouping(user))
+      return llvm::any_of(user->getResults(), isReadByThread);
+    return !isa<WgmmaOp, WgmmaWaitOp, scf::YieldOp>(user);
+  });
+}
+
+bool isTrue(Value predicate) { return predicate && matchPattern(predicate, m_One()); }
+
+/// The products from `fence` to the commit of their batch.
+SmallVector<WgmmaOp> batchAfter(WgmmaFenceOp fence) {
+  SmallVector<WgmmaOp> products;
+  for (Operation *op = fence->getNextNode(); op && !isa<WgmmaCommitOp, WgmmaFenceOp>(op);
+       op = op->getNextNode())
+    if (auto product = dyn_cast<WgmmaOp>(op))
+      products.push_back(product);
+  return products;
+}
+
+void lowerFence(WgmmaFenceOp fence) {
+  SmallVector<WgmmaOp> products = batchAfter(fence);
+  llvm::SetVector<Value> written;
+  auto addIfWritten = [&](Value value) {
+    Operation *definition = value.getDefiningOp();
+    bool isBeforeFence =
+        !definition || definition->getBlock() != fence->getBlock() || definition->isBeforeInBlock(fence);
+    if (isWrittenByThread(value) && isBeforeFence)
+      written.insert(value);
+  };
+  for (WgmmaOp product : products) {
+    if (!isTrue(product.getZero()))
+      addIfWritten(product.getAcc());
+    if (isa<VectorType>(product.getA().getType()))
+      addIfWritten(product.getA());
+  }
+  OpBuilder builder(fence);
+  if (written.empty()) {
+    NVVM::WgmmaFenceAlignedOp::create(builder, fence.getLoc());
+  } else {
+    SmallVector<Value> tied = llvm::to_vector(written);
+    tie(builder, fence.getLoc(), "wgmma.fence.sync.aligned;", tied);
+    for (WgmmaOp product : products)
+      for (auto [before, after] : llvm::zip_equal(written, tied))
+        product->replaceUsesOfWith(before, after);
+  }
+  fence.erase();
+}
+
+void lowerWait(WgmmaWaitOp wait) {
+  OpBuilder builder(wait);
+  SmallVector<OpResult> read;
+  for (OpResult result : wait->getResults()) {
+    if (isReadByThread(result))
+      read.push_back(result);
+    else
+      result.replaceAllUsesWith(wait.getValues()[result.getResultNumber()]);
+  }
+  if (read.empty()) {
+    NVVM::WgmmaWaitGroupSyncOp::create(builder, wait.getLoc(), wait.getPending());
+  } else {
+    SmallVector<Value> tied;
+    for (OpResult result : read)
+      tied.push_back(wait.getValues()[result.getResultNumber()]);
+    tie(builder, wait.getLoc(), llvm::formatv("wgmma.wait_group.sync.aligned {0};", wait.getPending()).str(),
+        tied);
+    for (auto [before, after] : llvm::zip_equal(read, tied))
+      before.replaceAllUsesWith(after);
+  }
+  wait.erase();
+}
+
+/// Operand numbers of one product's own inputs; the accumulators are operands 0 and up.
+struct ProductOperands {
+  unsigned a;            ///< the descriptor, or the first of four registers
+  unsigned b;            ///< the descriptor
+  std::string predicate; ///< register that is true if the old accumulators count
+};
+
+/// The one place that knows the instruction's text.
+std::string productText(WgmmaOp op, const ProductOperands &operands) {
+  unsigned registers = op.getN() / 2;
+  bool fromRegisters = isa<VectorType>(op.getA().getType());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  StringRef element = op.getElement().isF16() ? "f16" : "bf16";
+  os << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << "k16.f32." << element << '.' << element << " {";
+  for (unsigned i = 0; i != registers; ++i)
+    os << (i ? ", $" : "$") << i;
+  os << "}, ";
+  if (fromRegisters)
+    os << llvm::formatv("{{${0}, ${1}, ${2}, ${3}}", operands.a, operands.a + 1, operands.a + 2,
+                        operands.a + 3);
+  else
+    os << '$' << operands.a;
+  os << ", $" << operands.b << ", " << operands.predicate << ", 1, 1";
+  if (!fromRegisters)
+    os << ", " << unsigned(op.getTransposeA());
+  os << ", " << unsigned(op.getTransposeB()) << ';';
+  return text;
+}
+
+void lowerProduct(WgmmaOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  unsigned registers = op.getN() / 2;
+  Type f32 = builder.getF32Type();
+  bool startsFromZero = isTrue(op.getZero());
+
+  // Registers that are not read need not be written first.
+  SmallVector<Value> operands;
+  if (startsFromZero)
+    operands.assign(registers, LLVM::PoisonOp::create(builder, loc, f32));
+  else
+    operands = unpack(builder, loc, op.getAcc());
+
+  std::string constraints;
+  for (unsigned i = 0; i != registers; ++i)
+    constraints += "=f,";
+  for (unsigned i = 0; i != registers; ++i)
+    constraints += llvm::formatv("{0},", i);
+
+  ProductOperands numbers;
+  // An output and the input tied to it count as two operands.
+  auto nextNumber = [&] { return unsigned(registers + operands.size()); };
+  numbers.a = nextNumber();
+  llvm::append_range(operands, unpack(builder, loc, op.getA()));
+  constraints += isa<VectorType>(op.getA().getType()) ? "r,r,r,r," : "l,";
+  numbers.b = nextNumber();
+  operands.push_back(op.getB());
+  constraints += "l,";
+  numbers.predicate = "p";
+  std::string prefix = "{\n\t.reg .pred p;\n\t", suffix = "\n\t}";
+  if (op.getZero() && !startsFromZero) {
+    prefix += llvm::formatv("not.pred p, ${0};\n\t", nextNumber());
+    operands.push_back(op.getZero());
+    constraints += "b,";
+  } else {
+    prefix += llvm::formatv("setp.ne.b32 p, {0}, 0;\n\t", startsFromZero ? 0 : 1);
+  }
+  SmallVector<Value> results =
+      inlineAssembly(builder, loc, prefix + productText(op, numbers) + suffix, constraints + "~{memory}",
+                     SmallVector<Type>(registers, f32), operands);
+  op.getResult().replaceAllUsesWith(pack(builder, loc, op.getResult().getType(), results));
+  op.erase();
+}
+
+} // namespace
+
+void tlc::simt::lowerWgmma(KernelOp kernel) {
+  // Fences and waits first: they look at the operations around them.
+  kernel.walk([](WgmmaFenceOp fence) { lowerFence(fence); });
+  kernel.walk([](WgmmaWaitOp wait) { lowerWait(wait); });
+  kernel.walk([](WgmmaOp product) { lowerProduct(product); });
+  kernel.walk([](WgmmaCommitOp commit) {
+    OpBuilder builder(commit);
+    NVVM::WgmmaGroupSyncAlignedOp::create(builder, commit.getLoc());
+    commit.erase();
+  });
+}
