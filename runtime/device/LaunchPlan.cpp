@@ -249,8 +249,11 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
   plan.variantIndex = chooseVariant(artifact, arguments.tensors);
   plan.variant = &artifact.variants[plan.variantIndex];
   for (size_t i = 0; i < artifact.tensors.size(); ++i) {
-    if (artifact.tensors[i].zeroFill)
-      appendZeroFills(arguments.tensors[i], plan.zeroFills);
+    if (artifact.tensors[i].zeroFill && appendZeroFills(arguments.tensors[i], plan.zeroFills) > maxZeroFills)
+      return mistake("argument '{}': its shape [{}] with strides [{}] takes more than {} separate fills to "
+                     "clear; pass a tensor with fewer gaps",
+                     artifact.tensors[i].name, fmt::join(arguments.tensors[i].shape, ", "),
+                     fmt::join(arguments.tensors[i].strides, ", "), maxZeroFills);
   }
   const Target *target = findTarget(artifact.target);
   assert(target && "the artifact was not verified");

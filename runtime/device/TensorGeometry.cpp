@@ -54,43 +54,45 @@ bool tlc::isAligned(const TensorView &tensor, int64_t bytes) {
   return true;
 }
 
-void tlc::appendZeroFills(const TensorView &tensor, std::vector<ZeroFill> &fills) {
+int64_t tlc::appendZeroFills(const TensorView &tensor, std::vector<ZeroFill> &fills) {
   if (isEmpty(tensor))
-    return;
+    return 0;
   const int64_t elementBytes = sizeInBytes(tensor.element);
-  const std::vector<int64_t> &shape = tensor.shape, &strides = tensor.strides;
-
-  // From the innermost axis outwards: axes that continue the row, then axes
-  // that continue the sequence of rows; `outer` axes remain.
-  size_t outer = shape.size();
-  int64_t rowElements = 1, rows = 1, pitch = 0;
-  for (; outer > 0; --outer) {
-    int64_t extent = shape[outer - 1], stride = strides[outer - 1];
-    if (extent == 1)
-      continue;
-    if (rows == 1 && stride == rowElements) {
-      rowElements *= extent;
-    } else if (rows == 1) {
-      rows = extent;
-      pitch = stride;
-    } else if (stride == rows * pitch) {
-      rows *= extent;
-    } else {
-      break;
-    }
+  struct Axis {
+    int64_t extent;
+    int64_t stride;
+  };
+  std::vector<Axis> axes;
+  for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+    if (tensor.shape[axis] > 1)
+      axes.push_back({tensor.shape[axis], tensor.strides[axis]});
   }
+  std::ranges::sort(axes, {}, &Axis::stride);
 
-  std::vector<int64_t> index(outer, 0);
-  while (true) {
-    int64_t offset = 0;
-    for (size_t axis = 0; axis < outer; ++axis)
-      offset += index[axis] * (shape[axis] > 1 ? strides[axis] : 0);
+  // From the densest axis outwards: axes that continue the row, then axes that
+  // continue the sequence of rows. One fill for each index of those that remain.
+  auto rest = axes.begin();
+  int64_t rowElements = 1, rows = 1, pitch = 0;
+  for (; rest != axes.end() && rest->stride == rowElements; ++rest)
+    rowElements *= rest->extent;
+  for (; rest != axes.end() && (rows == 1 || rest->stride == rows * pitch); ++rest) {
+    pitch = rows == 1 ? rest->stride : pitch;
+    rows *= rest->extent;
+  }
+  int64_t count = 1;
+  for (auto axis = rest; axis != axes.end(); ++axis)
+    count = std::min(count * axis->extent, maxZeroFills + 1);
+  if (count > maxZeroFills)
+    return count;
+
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t offset = 0, remaining = i;
+    for (auto axis = rest; axis != axes.end(); ++axis) {
+      offset += remaining % axis->extent * axis->stride;
+      remaining /= axis->extent;
+    }
     fills.push_back({static_cast<std::byte *>(tensor.data) + offset * elementBytes,
                      size_t(rowElements * elementBytes), size_t(rows), size_t(pitch * elementBytes)});
-    size_t axis = outer;
-    while (axis > 0 && ++index[axis - 1] == shape[axis - 1])
-      index[--axis] = 0;
-    if (axis == 0)
-      return;
   }
+  return count;
 }

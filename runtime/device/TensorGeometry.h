@@ -23,7 +23,11 @@ int64_t effectiveStride(const TensorView &tensor, size_t axis);
 /// Base address and all strides that matter, but the innermost, are multiples of `bytes`.
 bool isAligned(const TensorView &tensor, int64_t bytes);
 
-/// Runs of memory that together are exactly the tensor's elements.
-void appendZeroFills(const TensorView &tensor, std::vector<ZeroFill> &fills);
+/// The most fills that one tensor may take.
+inline constexpr int64_t maxZeroFills = 1024;
+
+/// Appends fills that together cover exactly the tensor's elements, which do
+/// not overlap. Returns how many it takes; appends none if that exceeds `maxZeroFills`.
+int64_t appendZeroFills(const TensorView &tensor, std::vector<ZeroFill> &fills);
 
 } // namespace tlc

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What wrong arguments get, by message.
+#include "runtime/artifact/Verify.h"
 #include "runtime/device/LaunchPlan.h"
 #include "test/unit/device/SampleArguments.h"
 
 #include <catch2/catch.hpp>
+#include <random>
 
 using namespace tlc;
 using namespace tlc::test;
+using Kind = KernelParameter::Kind;
 
 namespace {
 
@@ -140,4 +143,61 @@ TEST_CASE("workspaces and grids that these sizes make too large are refused", "[
   CHECK(failureOf(artifact, sampleArguments()) ==
         "'gemm_aligned' needs 2 blocks in x for M = 200, N = 64, K = 128, but expected a multiple of its "
         "clusters' 4");
+}
+
+TEST_CASE("an output in too many pieces to clear is refused", "[device][errors]") {
+  Artifact artifact = sampleArtifact();
+  artifact.tensors[2].shape = {{.dimension = 0}, {.constant = 2}, {.dimension = 1}};
+  LaunchArguments arguments = sampleArguments(2000);
+  arguments.tensors[2] = {address(0x30000000), ElementType::f32, {2000, 2, 64}, {200, 80, 1}};
+  CHECK(failureOf(artifact, arguments) ==
+        "argument 'C': its shape [2000, 2, 64] with strides [200, 80, 1] takes more than 1024 separate fills "
+        "to clear; pass a tensor with fewer gaps");
+}
+
+TEST_CASE("no artifact that verifies crashes the planner", "[device][errors]") {
+  std::mt19937_64 random(Catch::rngSeed());
+  Artifact sample = sampleArtifact();
+  for (int i = 0; i < 20000; ++i) {
+    Artifact artifact = sample;
+    auto pick = [&](auto &list) -> auto & { return list[random() % list.size()]; };
+    auto value = [&] { return int64_t(random() % 6) - 1; };
+    for (size_t changes = random() % 4 + 1; changes > 0; --changes) {
+      Launch &launch = pick(pick(artifact.variants).launches);
+      switch (random() % 8) {
+      case 0:
+        pick(artifact.tensors[random() % 3].shape) = {.dimension = value(), .constant = value()};
+        break;
+      case 1:
+        pick(launch.parameters) = {.kind = Kind(random() % 5), .index = value(), .axis = value()};
+        break;
+      case 2:
+        pick(launch.grid) = {{{HostExpr::Op(random() % 11), value()}}};
+        break;
+      case 3:
+        pick(artifact.tensors).element = pick(allElementTypes);
+        break;
+      case 4:
+        pick(artifact.dimensions) = {.name = "D", .multipleOf = value(), .fixed = value()};
+        break;
+      case 5:
+        pick(artifact.variants[0].conditions) = {.tensor = value(), .bytes = value()};
+        break;
+      case 6:
+        artifact.tensors[3].workspaceShape.push_back(HostExpr::dimension(value()));
+        break;
+      default:
+        pick(artifact.variants[0].launches[0].tensorMaps) = {.tensor = value(), .box = {8, 8 * value()}};
+      }
+    }
+    if (!verify(artifact))
+      continue;
+    LaunchArguments arguments = sampleArguments(8 * (random() % 3), 8 * (random() % 3), 8 * (random() % 3));
+    for (size_t j = 0; j < artifact.tensors.size(); ++j)
+      arguments.tensors[j].element = artifact.tensors[j].element;
+    pick(arguments.tensors).strides[0] = value();
+    Result<LaunchPlan> plan = planLaunch(artifact, arguments, sampleDevice());
+    if (plan)
+      CHECK(plan->variant == &artifact.variants[plan->variantIndex]);
+  }
 }

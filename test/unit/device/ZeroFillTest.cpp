@@ -83,5 +83,18 @@ TEST_CASE("contiguous and row-strided tensors take a single fill", "[device][zer
   CHECK(rows[0].rowBytes == 20);
   CHECK(rows[0].rows == 12);
   CHECK(rows[0].pitchBytes == 32);
+  auto permuted = fillsOf({3, 1000, 5}, {5, 15, 1});
+  REQUIRE(permuted.size() == 1);
+  CHECK(permuted[0].rowBytes == 60000);
   CHECK(fillsOf({3, 0}, {8, 1}).empty());
+}
+
+TEST_CASE("a tensor in too many pieces takes no fills but says so", "[device][zerofill]") {
+  std::vector<ZeroFill> fills;
+  TensorView tensor = {reinterpret_cast<void *>(4096), ElementType::f32, {1025, 2, 4}, {32, 10, 1}};
+  CHECK(appendZeroFills(tensor, fills) > maxZeroFills);
+  CHECK(fills.empty());
+  tensor.shape[0] = 1024;
+  CHECK(appendZeroFills(tensor, fills) == 1024);
+  CHECK(fills.size() == 1024);
 }
