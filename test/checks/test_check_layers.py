@@ -86,13 +86,15 @@ class CheckLayers(unittest.TestCase):
 
     def test_form_of_includes(self):
         self.expect({"runtime/device/A.cpp": '#include "B.h"\n#include <runtime/device/B.h>\n'
-                                             '#include "runtime/device/C.h"\n#include <boost/any.hpp>\n#include <cuda.h>\n',
+                                             '#include "runtime/device/C.h"\n#include <boost/any.hpp>\n#include <cuda.h>\n'
+                                             '#include <nvrtc.h>\n',
                      "runtime/device/B.h": ""},
                     'runtime/device/A.cpp:1: "B.h" is not relative to the root of the project',
                     'runtime/device/A.cpp:2: expected quotes around "runtime/device/B.h", a file of this project',
                     'runtime/device/A.cpp:3: "runtime/device/C.h" does not exist',
                     "runtime/device/A.cpp:4: <boost/any.hpp> is of no library that the project uses",
-                    "runtime/device/A.cpp:5: <cuda.h> is of no library that the project uses")
+                    'runtime/device/A.cpp:5: runtime/device must not include cuda.h ("cuda.h")',
+                    "runtime/device/A.cpp:6: <nvrtc.h> is of no library that the project uses")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,11 @@ MLIR = "mlir"
 LLVM = "llvm"
 FMT = "fmt"
 CATCH2 = "catch2"
-LIBRARIES = [MLIR, LLVM, FMT, CATCH2]
+CUDA = "cuda.h"  # types and constants of the driver's interface; the driver itself is opened at run time
+LIBRARIES = [MLIR, LLVM, FMT, CATCH2, CUDA]
+
+# Headers of the C library and of Linux that have no C++ name; more may be added.
+SYSTEM = ["dlfcn.h", "fcntl.h", "pthread.h", "signal.h", "stddef.h", "stdint.h", "stdlib.h", "spawn.h", "unistd.h"]
 
 # Short names for groups of folders that rows share.
 BASE = ["runtime/support", FMT]
@@ -32,7 +36,7 @@ LAYERS = {
     "runtime/artifact": BASE + ["runtime/target"],
     "runtime/cache": ARTIFACT,
     "runtime/device": ARTIFACT,
-    "runtime/cuda": ARTIFACT + ["runtime/device"],
+    "runtime/cuda": ARTIFACT + ["runtime/device", CUDA],
     "runtime/emulator": ARTIFACT + ["runtime/device"],
     "dialects/support": [],
     "dialects/layout": BASE + ["runtime/target", "dialects/support"],
@@ -49,7 +53,7 @@ LAYERS = {
     "kernels": ARTIFACT + ["compiler/dsl"],
     "kernels/library": ARTIFACT + ["kernels", "compiler/dsl", "compiler/pipeline", "runtime"],
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
-    "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2],
+    "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2, CUDA],
 }
 
 # Including one of these must not bring in MLIR or LLVM, by whatever way:
@@ -103,8 +107,8 @@ def check_include(root, layer, quote, target):
         return None if is_allowed(layer, target) else f'{layer} must not include {first} ("{target}")'
     if quote == '"':
         return f'"{target}" is not relative to the root of the project'
-    if re.fullmatch(r"[a-z_0-9]+(\.h)?|sys/[a-z_]+\.h", target) and not re.match(r"cu(da|blas|pti)?[_.]|nv", target):
-        return None  # the C++ and C libraries
+    if target in SYSTEM or re.fullmatch(r"[a-z_0-9]+|sys/[a-z_]+\.h", target):
+        return None  # the C++ library and the system's
     return f"<{target}> is of no library that the project uses"
 
 

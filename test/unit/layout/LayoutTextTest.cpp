@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Text forms: exact inverses, located messages, no crash on any input.
-#include "LayoutLaws.h"
+#include "test/unit/layout/LayoutLaws.h"
 
 using namespace tlc;
 using namespace tlc::test;

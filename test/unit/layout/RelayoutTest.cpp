@@ -3,8 +3,8 @@
 /// Plans between layouts, checked by executing them on register files.
 #include "dialects/layout/Relayout.h"
 
-#include "LayoutLaws.h"
 #include "dialects/layout/StockLayouts.h"
+#include "test/unit/layout/LayoutLaws.h"
 
 using namespace tlc;
 using namespace tlc::test;

@@ -3,7 +3,7 @@
 /// Shared-memory placements: injective, in bounds, the tutorial's numbers, messages.
 #include "dialects/layout/SharedLayout.h"
 
-#include "LayoutLaws.h"
+#include "test/unit/layout/LayoutLaws.h"
 
 using namespace tlc;
 using namespace tlc::test;

@@ -4,7 +4,7 @@
 /// elements' places.
 #include "dialects/layout/SharedOperands.h"
 
-#include "LayoutLaws.h"
+#include "test/unit/layout/LayoutLaws.h"
 
 using namespace tlc;
 using namespace tlc::test;

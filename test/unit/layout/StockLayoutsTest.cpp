@@ -3,7 +3,7 @@
 /// Stock layouts against the formulas of the PTX manual, and totality on all shapes.
 #include "dialects/layout/StockLayouts.h"
 
-#include "LayoutLaws.h"
+#include "test/unit/layout/LayoutLaws.h"
 
 using namespace tlc;
 using namespace tlc::test;
