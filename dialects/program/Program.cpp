@@ -222,8 +222,6 @@ LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError
                                     ArrayRef<int64_t> box, Swizzle) {
   if (tensor < 0)
     return emitError() << "expected the number of a tensor, but got " << tensor;
-  if (box.empty())
-    return emitError() << "expected a box of at least one axis";
   for (int64_t extent : box)
     if (extent < 1)
       return emitError() << "expected the extents of a box to be at least 1, but got " << extent;

@@ -18,10 +18,9 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
                       function_interface_impl::VariadicFlag,
                       std::string &) { return builder.getFunctionType(inputs, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(result.name), buildType,
-                                                  getArgAttrsAttrName(result.name),
-                                                  getResAttrsAttrName(result.name));
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
@@ -77,7 +76,8 @@ FailureOr<Schema> verifySchema(KernelOp kernel) {
         return report("#program.scalar");
       schema.scalars.push_back(type);
     } else {
-      return kernel.emitOpError() << "expected 'schema_types' to be index, tensors and numbers, but got " << type;
+      return kernel.emitOpError() << "expected 'schema_types' to be index, tensors and numbers, but got "
+                                  << type;
     }
   }
   return schema;
@@ -87,15 +87,18 @@ FailureOr<Schema> verifySchema(KernelOp kernel) {
 LogicalResult verifyLaunch(KernelOp kernel) {
   ArrayRef<Attribute> grid = kernel.getGrid().getValue();
   if (grid.empty() || grid.size() > 3)
-    return kernel.emitOpError() << "expected 'grid' to have one to three axes because a launch has that many, "
-                                << "but got " << grid.size();
+    return kernel.emitOpError()
+           << "expected 'grid' to have one to three axes because a launch has that many, "
+           << "but got " << grid.size();
   for (Attribute extent : grid)
     if (!isa<program::HostExprAttr>(extent))
-      return kernel.emitOpError() << "expected 'grid' to be made of #program.host_expr because the host computes "
-                                  << "it, but got " << extent;
+      return kernel.emitOpError()
+             << "expected 'grid' to be made of #program.host_expr because the host computes "
+             << "it, but got " << extent;
   for (Attribute map : kernel.getTensorMaps())
     if (!isa<program::TensorMapAttr>(map))
-      return kernel.emitOpError() << "expected 'tensor_maps' to be made of #program.tensor_map, but got " << map;
+      return kernel.emitOpError() << "expected 'tensor_maps' to be made of #program.tensor_map, but got "
+                                  << map;
   return success();
 }
 
@@ -118,12 +121,12 @@ Type parameterType(program::ParameterAttr parameter, const Schema &schema, MLIRC
 
 /// kernel_c1
 LogicalResult verifyParameter(KernelOp kernel, unsigned index, const Schema &schema) {
-  auto parameter = kernel.getArgAttrOfType<program::ParameterAttr>(
-      index, program::ProgramDialect::parameterAttrName);
+  auto parameter =
+      kernel.getArgAttrOfType<program::ParameterAttr>(index, program::ProgramDialect::parameterAttrName);
   if (!parameter)
     return kernel.emitOpError() << "expected '" << program::ProgramDialect::parameterAttrName
-                                << "' on every argument because the launcher fills them, but argument " << index
-                                << " has none";
+                                << "' on every argument because the launcher fills them, but argument "
+                                << index << " has none";
   ParameterKind kind = parameter.getKind();
   int64_t count = 0;
   switch (kind) {
@@ -150,10 +153,12 @@ LogicalResult verifyParameter(KernelOp kernel, unsigned index, const Schema &sch
     return kernel.emitOpError() << "expected the axis of argument " << index << " to be below "
                                 << schema.tensors[parameter.getIndex()].getRank()
                                 << " because the tensor has that many, but got " << parameter.getAxis();
-  Type type = kernel.getArgumentTypes()[index], expected = parameterType(parameter, schema, kernel.getContext());
+  Type type = kernel.getArgumentTypes()[index],
+       expected = parameterType(parameter, schema, kernel.getContext());
   if (type != expected)
     return kernel.emitOpError() << "expected argument " << index << " to be of type " << expected
-                                << " because it is a " << stringifyParameterKind(kind) << ", but got " << type;
+                                << " because it is a " << stringifyParameterKind(kind) << ", but got "
+                                << type;
   return success();
 }
 } // namespace
@@ -165,8 +170,8 @@ LogicalResult KernelOp::verify() {
   int64_t threads = getThreads(), sharedBytes = getSharedBytes(), cluster = getCluster();
   if (threads < 1 || threads > target.maxThreadsPerBlock || threads % target.warpSize != 0) // kernel_c2
     return emitOpError() << "expected 'threads' to be a multiple of " << target.warpSize << " up to "
-                         << target.maxThreadsPerBlock << " because " << name << " has at most that many, but got "
-                         << threads;
+                         << target.maxThreadsPerBlock << " because " << name
+                         << " has at most that many, but got " << threads;
   if (sharedBytes < 0 || (known && sharedBytes > target.sharedBytesPerBlock)) {
     InFlightDiagnostic diagnostic = emitOpError() << "expected 'shared_bytes' to be at least 0";
     if (known)
@@ -204,8 +209,8 @@ LogicalResult SetRegistersOp::verify() { // set_registers_c1
     return emitOpError() << "expected a target with setmaxnreg, but got "
                          << StringRef(target->name.data(), target->name.size());
   if (count < limits.min || count > limits.max || count % limits.step != 0)
-    return emitOpError() << "expected a multiple of " << limits.step << " registers from " << limits.min << " to "
-                         << limits.max << ", but got " << count;
+    return emitOpError() << "expected a multiple of " << limits.step << " registers from " << limits.min
+                         << " to " << limits.max << ", but got " << count;
   return success();
 }
 
@@ -214,13 +219,15 @@ LogicalResult WgmmaOp::verify() {
   if (n < 8 || n > 256 || n % 8 != 0) // wgmma_c1
     return emitOpError() << "expected 'n' to be a multiple of 8 from 8 to 256, but got " << n;
   auto acc = cast<VectorType>(getAcc().getType());
-  if (acc.getRank() != 1 || acc.isScalable() || acc.getNumElements() != n / 2 || !acc.getElementType().isF32())
+  if (acc.getRank() != 1 || acc.isScalable() || acc.getNumElements() != n / 2 ||
+      !acc.getElementType().isF32())
     return emitOpError() << "expected an accumulator of vector<" << n / 2 << "xf32> because each of the "
                          << "warpgroup's threads holds n / 2 numbers of 64x" << n << ", but got " << acc;
   if (!getElement().isF16() && !getElement().isBF16()) // wgmma_c2
     return emitOpError() << "expected 'element' to be f16 or bf16, but got " << getElement();
   if (getTransposeA() && !getA().getType().isInteger(64))
-    return emitOpError() << "expected 'a' to be a descriptor because only shared memory can be read transposed, "
-                         << "but got " << getA().getType();
+    return emitOpError()
+           << "expected 'a' to be a descriptor because only shared memory can be read transposed, "
+           << "but got " << getA().getType();
   return success();
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Attributes of the tile dialect: checks, and the layouts they stand for.
-#include "dialects/tile/TileAttrs.h"
-
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/SharedLayout.h"
+#include "dialects/tile/TileAttrs.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,9 +33,7 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
-FragmentLayout LayoutAttr::getLayout() const {
-  return *parseLayout({getText().data(), getText().size()});
-}
+FragmentLayout LayoutAttr::getLayout() const { return *parseLayout({getText().data(), getText().size()}); }
 
 LayoutAttr LayoutAttr::get(MLIRContext *context, const FragmentLayout &layout) {
   return get(context, StringRef(printLayout(layout)));

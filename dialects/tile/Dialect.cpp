@@ -25,8 +25,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                              << attribute.getValue();
     if (!isa<scf::ForOp>(op))
       return op->emitError() << "expected '" << pipelineAttrName
-                             << "' on an 'scf.for' because it says how iterations overlap, but got '" << op->getName()
-                             << "'";
+                             << "' on an 'scf.for' because it says how iterations overlap, but got '"
+                             << op->getName() << "'";
     return success();
   }
   if (attribute.getName() == stageAttrName) {
@@ -34,12 +34,14 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       return op->emitError() << "expected '" << stageAttrName << "' to be a #tile.stage, but got "
                              << attribute.getValue();
     if (!isa_and_present<scf::ForOp>(op->getParentOp()))
-      return op->emitError() << "expected '" << stageAttrName
-                             << "' on an operation of an 'scf.for' because it is its place in that loop's schedule";
+      return op->emitError()
+             << "expected '" << stageAttrName
+             << "' on an operation of an 'scf.for' because it is its place in that loop's schedule";
     return success();
   }
   return op->emitError() << "expected '" << pipelineAttrName << "' or '" << stageAttrName
-                         << "', but the tile dialect has no attribute '" << attribute.getName().getValue() << "'";
+                         << "', but the tile dialect has no attribute '" << attribute.getName().getValue()
+                         << "'";
 }
 
 #define GET_OP_CLASSES

@@ -4,6 +4,7 @@
 #include "dialects/tile/Names.h"
 
 #include "dialects/tile/Tile.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

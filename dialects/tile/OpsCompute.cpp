@@ -27,7 +27,8 @@ template <typename Gemm> LogicalResult verifyProductShape(Gemm op) {
   auto checkRank = [&](ArrayRef<int64_t> extents, StringRef name) -> LogicalResult {
     if (extents.size() == 2)
       return success();
-    return report(op.emitOpError() << "expected " << name << " to have two axes because it is a matrix, but got "
+    return report(op.emitOpError() << "expected " << name
+                                   << " to have two axes because it is a matrix, but got "
                                    << toText(extents));
   };
   if (failed(checkRank(a, aName)) || failed(checkRank(b, bName)) || failed(checkRank(acc, "the accumulator")))
@@ -71,20 +72,23 @@ bool mayBeInFlight(OpOperand &use) {
 }
 } // namespace
 
-LogicalResult GemmOp::verify() { return failure(failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this))); }
+LogicalResult GemmOp::verify() {
+  return failure(failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)));
+}
 
 LogicalResult GemmAsyncOp::verify() {
   if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)))
     return failure();
   if (getAtom().value_or(MatrixAtom::wgmma) != MatrixAtom::wgmma) // gemm_async_c2
-    return emitOpError() << "expected the atom wgmma because no other matrix instruction is asynchronous, but got "
-                         << stringifyMatrixAtom(*getAtom());
+    return emitOpError()
+           << "expected the atom wgmma because no other matrix instruction is asynchronous, but got "
+           << stringifyMatrixAtom(*getAtom());
   for (OpOperand &use : getResult().getUses()) { // gemm_async_c3
     if (mayBeInFlight(use))
       continue;
-    InFlightDiagnostic diagnostic = emitOpError()
-                                    << "expected 'tile.gemm_wait' before the product is used because it is "
-                                    << "still in flight, but got a use by '" << use.getOwner()->getName() << "'";
+    InFlightDiagnostic diagnostic =
+        emitOpError() << "expected 'tile.gemm_wait' before the product is used because it is "
+                      << "still in flight, but got a use by '" << use.getOwner()->getName() << "'";
     diagnostic.attachNote(use.getOwner()->getLoc()) << "used here";
     return diagnostic;
   }
@@ -92,8 +96,9 @@ LogicalResult GemmAsyncOp::verify() {
 }
 
 LogicalResult GemmWaitOp::verify() {
-  if (getPending() < 0) // gemm_wait_c1
-    return emitOpError() << "expected 'pending' to be at least 0, but got " << getPending();
+  int64_t pending = getPending();
+  if (pending < 0) // gemm_wait_c1
+    return emitOpError() << "expected 'pending' to be at least 0, but got " << pending;
   return success();
 }
 
@@ -125,8 +130,8 @@ LogicalResult ReduceOp::verify() { // reduce_c1
   SmallVector<int64_t> expected(source.getShape());
   expected[getAxis()] = 1;
   if (result.getShape() != ArrayRef(expected))
-    return emitOpError() << "expected a result of " << toText(expected) << " because axis " << getAxis() << " of "
-                         << toText(source.getShape()) << " is reduced to extent 1, but got "
+    return emitOpError() << "expected a result of " << toText(expected) << " because axis " << getAxis()
+                         << " of " << toText(source.getShape()) << " is reduced to extent 1, but got "
                          << toText(result.getShape());
   return success();
 }

@@ -65,12 +65,15 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let description = [{
     `max` and `min` propagate no NaN: a NaN operand loses against a number (IEEE maximumNumber).
 
+    Warps that share the axis combine through `scratch`: shared memory of the result's shape, with the number of these
+    warps in place of the 1.
+
     Constraints
     - reduce_c1: `axis` is an axis of the source; the result has extent 1 there and the same element type.
   }];
-  let arguments = (ins Tile_AnyFragment:$source, I64Attr:$axis, Tile_ReduceKind:$kind);
+  let arguments = (ins Tile_AnyFragment:$source, I64Attr:$axis, Tile_ReduceKind:$kind, Optional<Tile_SharedType>:$scratch);
   let results = (outs Tile_AnyFragment:$result);
-  let assemblyFormat = "`` $kind $source `axis` `(` $axis `)` attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "`` $kind $source `axis` `(` $axis `)` (`scratch` $scratch^ `:` qualified(type($scratch)))? attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

@@ -4,6 +4,7 @@
 #include "dialects/tile/Tile.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "runtime/target/Target.h"
+
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -46,10 +47,9 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
                       function_interface_impl::VariadicFlag,
                       std::string &) { return builder.getFunctionType(inputs, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(result.name), buildType,
-                                                  getArgAttrsAttrName(result.name),
-                                                  getResAttrsAttrName(result.name));
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
@@ -78,14 +78,16 @@ LogicalResult verifyTensorArgument(KernelOp kernel, program::TensorAttr tensor, 
   for (auto [axis, extent, dim] : llvm::enumerate(shape, dims)) {
     if (!ShapedType::isDynamic(extent)) {
       if (dim != -1)
-        return kernel.emitOpError() << "expected -1 in 'dims' for axis " << axis << " of '" << tensor.getName()
-                                    << "' because its extent is fixed at " << extent << ", but got " << dim;
+        return kernel.emitOpError() << "expected -1 in 'dims' for axis " << axis << " of '"
+                                    << tensor.getName() << "' because its extent is fixed at " << extent
+                                    << ", but got " << dim;
       continue;
     }
     if (dim < 0 || dim >= int64_t(kernel.getNumArguments()) ||
         !isa_and_present<program::DimensionAttr>(kernel.getArgument(dim)))
       return kernel.emitOpError() << "expected the number of a dimension argument in 'dims' for axis " << axis
-                                  << " of '" << tensor.getName() << "' because its extent is a runtime value, "
+                                  << " of '" << tensor.getName()
+                                  << "' because its extent is a runtime value, "
                                   << "but got " << dim;
   }
   return success();
@@ -98,8 +100,8 @@ LogicalResult verifyArgument(KernelOp kernel, unsigned index) {
   auto report = [&](StringRef what) -> LogicalResult {
     InFlightDiagnostic diagnostic = kernel.emitOpError()
                                     << "expected '" << program::ProgramDialect::argumentAttrName
-                                    << "' of argument " << index << " to be a " << what << " because its type is "
-                                    << type << ", but got ";
+                                    << "' of argument " << index << " to be a #program." << what
+                                    << " because its type is " << type << ", but got ";
     return argument ? diagnostic << argument : diagnostic << "none";
   };
   if (auto global = dyn_cast<GlobalType>(type)) {
@@ -109,9 +111,10 @@ LogicalResult verifyArgument(KernelOp kernel, unsigned index) {
   if (type.isIndex())
     return isa_and_present<program::DimensionAttr>(argument) ? success() : report("dimension");
   if (!isElementType(type))
-    return kernel.emitOpError() << "expected argument " << index
-                                << " to be an index, a global tensor or a number (i8, i32, i64, f16, bf16, f32, "
-                                << "f64), but got " << type;
+    return kernel.emitOpError()
+           << "expected argument " << index
+           << " to be an index, a global tensor or a number (i8, i32, i64, f16, bf16, f32, "
+           << "f64), but got " << type;
   return isa_and_present<program::ScalarAttr>(argument) ? success() : report("scalar");
 }
 
@@ -129,8 +132,8 @@ LogicalResult verifySameArguments(KernelOp kernel) {
     return success();
   InFlightDiagnostic diagnostic = kernel.emitOpError()
                                   << "expected the arguments of '" << first.getName()
-                                  << "' because kernels of one module are one program, but '" << kernel.getName()
-                                  << "' has others";
+                                  << "' because kernels of one module are one program, but '"
+                                  << kernel.getName() << "' has others";
   diagnostic.attachNote(first.getLoc()) << "the first kernel is here";
   return diagnostic;
 }
@@ -195,8 +198,8 @@ LogicalResult GridOp::verify() {
   if (failed(verifyGridAxes(*this, getExtents().size()))) // grid_c1
     return failure();
   if (getPosition().size() != getExtents().size())
-    return emitOpError() << "expected as many positions as extents, but got " << getPosition().size() << " and "
-                         << getExtents().size();
+    return emitOpError() << "expected as many positions as extents, but got " << getPosition().size()
+                         << " and " << getExtents().size();
   return verifyOnlyGrid(*this);
 }
 
@@ -232,9 +235,10 @@ ParseResult PersistentOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void PersistentOp::print(OpAsmPrinter &printer) {
   printer << " (";
-  llvm::interleaveComma(getBody().getArguments(), printer,
-                        [&](BlockArgument position) { printer.printRegionArgument(position, {}, /*omitType=*/true); });
-  printer << ") in (" << getExtents() << ") group(" << getGroup() << ")";
+  llvm::interleaveComma(getBody().getArguments(), printer, [&](BlockArgument position) {
+    printer.printRegionArgument(position, {}, /*omitType=*/true);
+  });
+  printer << ") in (" << getExtents() << ") group(" << int64_t(getGroup()) << ")";
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getGroupAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
@@ -248,8 +252,9 @@ LogicalResult PersistentOp::verify() {
   if (positions.size() != axes || !llvm::all_of(positions, [](Type type) { return type.isIndex(); }))
     return emitOpError() << "expected one position of type index per axis because there are " << axes
                          << " extents, but got " << positions.size() << " positions";
-  if (getGroup() < 1) // persistent_c2
-    return emitOpError() << "expected a group of at least 1 row, but got " << getGroup();
+  int64_t group = getGroup();
+  if (group < 1) // persistent_c2
+    return emitOpError() << "expected a group of at least 1 row, but got " << group;
   return verifyOnlyGrid(*this);
 }
 
@@ -271,15 +276,16 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
   for (RoleOp role : list) {
     if (!sets(role)) {
       RoleOp other = *llvm::find_if(list, sets);
-      InFlightDiagnostic diagnostic = role.emitOpError()
-                                      << "expected role '" << role.getName() << "' to set 'registers' because role '"
-                                      << other.getName() << "' does: what one gives up the others get";
+      InFlightDiagnostic diagnostic =
+          role.emitOpError() << "expected role '" << role.getName() << "' to set 'registers' because role '"
+                             << other.getName() << "' does: what one gives up the others get";
       diagnostic.attachNote(other.getLoc()) << "set here";
       return diagnostic;
     }
     if (role.getWarps() % warpsPerWarpgroup != 0)
       return role.emitOpError() << "expected role '" << role.getName() << "' to have a multiple of "
-                                << warpsPerWarpgroup << " warps because registers are set per warpgroup, but got "
+                                << warpsPerWarpgroup
+                                << " warps because registers are set per warpgroup, but got "
                                 << role.getWarps();
   }
   const Target *target = program::findTarget(roles);
@@ -293,12 +299,14 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
   if (needed <= available)
     return success();
   InFlightDiagnostic diagnostic = roles.emitOpError()
-                                  << "expected the roles' registers to be at most " << available << " because a block of "
-                                  << threads << " threads is launched with " << target->maxRegistersForBlock(threads)
+                                  << "expected the roles' registers to be at most " << available
+                                  << " because a block of " << threads << " threads is launched with "
+                                  << target->maxRegistersForBlock(threads)
                                   << " per thread (more would wait forever), but got " << needed;
   for (RoleOp role : list)
-    diagnostic.attachNote(role.getLoc()) << "role '" << role.getName() << "' takes " << *role.getRegisters()
-                                         << " for each of " << role.getWarps() * target->warpSize << " threads";
+    diagnostic.attachNote(role.getLoc())
+        << "role '" << role.getName() << "' takes " << *role.getRegisters() << " for each of "
+        << role.getWarps() * target->warpSize << " threads";
   return diagnostic;
 }
 } // namespace
@@ -310,12 +318,13 @@ LogicalResult RolesOp::verify() {
   for (Operation &op : getBody().front()) { // roles_c1
     auto role = dyn_cast<RoleOp>(op);
     if (!role)
-      return op.emitError() << "expected nothing but 'tile.role' in 'tile.roles' because every warp belongs to "
-                            << "one role, but got '" << op.getName() << "'";
+      return op.emitError()
+             << "expected nothing but 'tile.role' in 'tile.roles' because every warp belongs to "
+             << "one role, but got '" << op.getName() << "'";
     auto [previous, isNew] = byName.try_emplace(role.getName(), role);
     if (!isNew) {
-      InFlightDiagnostic diagnostic = role.emitOpError()
-                                      << "expected roles of different names, but got '" << role.getName() << "' twice";
+      InFlightDiagnostic diagnostic = role.emitOpError() << "expected roles of different names, but got '"
+                                                         << role.getName() << "' twice";
       diagnostic.attachNote(previous->second.getLoc()) << "the first is here";
       return diagnostic;
     }
@@ -326,9 +335,9 @@ LogicalResult RolesOp::verify() {
     return emitOpError() << "expected at least one role, but got none";
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (kernel && kernel.getWarps() != 0 && int64_t(kernel.getWarps()) != warps) { // roles_c2
-    InFlightDiagnostic diagnostic = emitOpError()
-                                    << "expected the roles' warps to add up to " << kernel.getWarps() << " because '"
-                                    << kernel.getName() << "' has that many, but got " << warps;
+    InFlightDiagnostic diagnostic = emitOpError() << "expected the roles' warps to add up to "
+                                                  << kernel.getWarps() << " because '" << kernel.getName()
+                                                  << "' has that many, but got " << warps;
     for (RoleOp role : roles)
       diagnostic.attachNote(role.getLoc()) << "role '" << role.getName() << "' has " << role.getWarps();
     return diagnostic;
@@ -337,19 +346,21 @@ LogicalResult RolesOp::verify() {
 }
 
 LogicalResult RoleOp::verify() {
-  if (int64_t(getWarps()) < 1) // role_c1
-    return emitOpError() << "expected role '" << getName() << "' to have at least 1 warp, but got "
-                         << int64_t(getWarps());
+  int64_t warps = getWarps();
+  if (warps < 1) // role_c1
+    return emitOpError() << "expected role '" << getName() << "' to have at least 1 warp, but got " << warps;
   if (!getRegisters())
     return success();
+  int64_t registers = *getRegisters();
   RegisterReallocationFacts limits = targetOf(*this).setmaxnreg; // role_c2
   const Target *target = program::findTarget(*this);
   if (target && !limits.available)
-    return emitOpError() << "expected no 'registers' for role '" << getName() << "' because " << displayName(*target)
-                         << " cannot move registers between warpgroups, but got " << *getRegisters();
-  int64_t registers = *getRegisters();
+    return emitOpError() << "expected no 'registers' for role '" << getName() << "' because "
+                         << displayName(*target) << " cannot move registers between warpgroups, but got "
+                         << registers;
   if (registers < limits.min || registers > limits.max || registers % limits.step != 0)
-    return emitOpError() << "expected 'registers' of role '" << getName() << "' to be a multiple of " << limits.step
-                         << " from " << limits.min << " to " << limits.max << ", but got " << registers;
+    return emitOpError() << "expected 'registers' of role '" << getName() << "' to be a multiple of "
+                         << limits.step << " from " << limits.min << " to " << limits.max << ", but got "
+                         << registers;
   return success();
 }

@@ -31,10 +31,11 @@ LogicalResult verifySameTile(Operation *op, Value source, StringRef from, Value 
                                     << toText(extentsOf(sourceType)) << " and "
                                     << toText(extentsOf(destinationType)));
   if (elementTypeOf(sourceType) != elementTypeOf(destinationType))
-    return report(op->emitOpError() << "expected " << sourceName << " and " << destinationName
-                                    << " to have the same element type because nothing is converted on the way, "
-                                    << "but got " << elementTypeOf(sourceType) << " and "
-                                    << elementTypeOf(destinationType));
+    return report(
+        op->emitOpError() << "expected " << sourceName << " and " << destinationName
+                          << " to have the same element type because nothing is converted on the way, "
+                          << "but got " << elementTypeOf(sourceType) << " and "
+                          << elementTypeOf(destinationType));
   return success();
 }
 } // namespace
@@ -48,7 +49,8 @@ void AllocSharedOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(get
 LogicalResult AllocSharedOp::verify() {
   SharedType type = getBuffer().getType();
   if (type.getTransposed()) // alloc_shared_c1
-    return emitOpError() << "expected buffer '" << getName() << "' not to be a transposed view because it is what "
+    return emitOpError() << "expected buffer '" << getName()
+                         << "' not to be a transposed view because it is what "
                          << "views are made of, but got " << type;
   if (!getOffset())
     return success();
@@ -114,18 +116,18 @@ LogicalResult SliceOp::verify() {
   };
   size_t rank = tensor.getShape().size();
   if (getOrigin().size() != rank) // slice_c1
-    return report(emitOpError() << "expected " << rank << " positions in the origin because " << name << " has "
-                                << rank << " axes, but got " << getOrigin().size());
+    return report(emitOpError() << "expected " << rank << " positions in the origin because " << name
+                                << " has " << rank << " axes, but got " << getOrigin().size());
   if (slice.getShape().size() != rank)
-    return report(emitOpError() << "expected a slice of " << rank << " extents because " << name << " has " << rank
-                                << " axes (1 for an axis that stands still), but got "
+    return report(emitOpError() << "expected a slice of " << rank << " extents because " << name << " has "
+                                << rank << " axes (1 for an axis that stands still), but got "
                                 << toText(slice.getShape()));
   if (slice.getElementType() != tensor.getElementType())
     return report(emitOpError() << "expected a slice of " << tensor.getElementType() << " because " << name
                                 << " is, but got " << slice.getElementType());
   if (getFill() && getFill().getType() != slice.getElementType()) // slice_c2
-    return report(emitOpError() << "expected a fill value of " << slice.getElementType() << " because " << name
-                                << " is, but got " << getFill().getType());
+    return report(emitOpError() << "expected a fill value of " << slice.getElementType() << " because "
+                                << name << " is, but got " << getFill().getType());
   return success();
 }
 
@@ -134,20 +136,23 @@ LogicalResult SliceOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CopyOp::verify() {
-  if (failed(verifySameTile(*this, getSource(), "the source", getDestination(), "the destination"))) // copy_c1
+  if (failed(
+          verifySameTile(*this, getSource(), "the source", getDestination(), "the destination"))) // copy_c1
     return failure();
-  bool fromGlobal = isa<SliceType>(getSource().getType()), toGlobal = isa<SliceType>(getDestination().getType());
+  bool fromGlobal = isa<SliceType>(getSource().getType()),
+       toGlobal = isa<SliceType>(getDestination().getType());
   if (fromGlobal && toGlobal) { // copy_c2
-    InFlightDiagnostic diagnostic = emitOpError()
-                                    << "expected a shared buffer as " << describe(getSource(), "the source")
-                                    << " or " << describe(getDestination(), "the destination")
-                                    << " because no instruction copies within global memory, but got two slices";
+    InFlightDiagnostic diagnostic =
+        emitOpError() << "expected a shared buffer as " << describe(getSource(), "the source") << " or "
+                      << describe(getDestination(), "the destination")
+                      << " because no instruction copies within global memory, but got two slices";
     diagnostic.attachNote() << "copy through a fragment: load the one, store to the other";
     return diagnostic;
   }
   if (getAtom() == CopyAtom::tma && !fromGlobal && !toGlobal) // copy_c3
-    return emitOpError() << "expected a slice as source or destination because the atom tma copies between global "
-                         << "and shared memory, but got two shared buffers";
+    return emitOpError()
+           << "expected a slice as source or destination because the atom tma copies between global "
+           << "and shared memory, but got two shared buffers";
   return success();
 }
 
@@ -156,8 +161,9 @@ LogicalResult CopyAsyncOp::verify() {
     return failure(); // copy_async_c1
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (getMulticast() && kernel && kernel.getCluster() < 2) // copy_async_c2
-    return emitOpError() << "expected a kernel with a cluster of at least 2 blocks because multicast shares a tile "
-                         << "among them, but '" << kernel.getName() << "' has " << kernel.getCluster();
+    return emitOpError()
+           << "expected a kernel with a cluster of at least 2 blocks because multicast shares a tile "
+           << "among them, but '" << kernel.getName() << "' has " << kernel.getCluster();
   return success();
 }
 
@@ -166,14 +172,17 @@ LogicalResult LoadOp::verify() { // load_c1
 }
 
 LogicalResult StoreOp::verify() {
-  if (failed(verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination"))) // store_c1
+  if (failed(
+          verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination"))) // store_c1
     return failure();
   bool tma = getAtom() == CopyAtom::tma; // store_c2
   if (tma && !isa<SliceType>(getDestination().getType()))
-    return emitOpError() << "expected a slice as destination because the atom tma writes to global memory, but got "
-                         << getDestination().getType();
+    return emitOpError()
+           << "expected a slice as destination because the atom tma writes to global memory, but got "
+           << getDestination().getType();
   if (tma && !getStaging())
-    return emitOpError() << "expected a staging buffer because the atom tma reads from shared memory, but got none";
+    return emitOpError()
+           << "expected a staging buffer because the atom tma reads from shared memory, but got none";
   if (!tma && getStaging())
     return emitOpError() << "expected no staging buffer because only the atom tma goes through one, but got "
                          << describe(getStaging(), "one");
@@ -181,26 +190,27 @@ LogicalResult StoreOp::verify() {
 }
 
 LogicalResult AtomicAddOp::verify() {
+  SliceType slice = getDestination().getType();
+  std::string name = describe(getDestination(), "the destination");
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, getDestination());
+    return diagnostic;
+  };
+  Type element = slice.getElementType();
   if (isa<RankedTensorType>(getValue().getType())) { // atomic_add_c1
     if (failed(verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination")))
       return failure();
-  } else {
-    SliceType slice = getDestination().getType();
-    std::string name = describe(getDestination(), "the destination");
-    if (numElements(slice.getShape()) != 1)
-      return emitOpError() << "expected a slice of one element of " << name << " because one number is added, "
-                           << "but got " << toText(slice.getShape());
-    if (slice.getElementType() != getValue().getType())
-      return emitOpError() << "expected a number of " << slice.getElementType() << " because " << name
-                           << " is, but got " << getValue().getType();
+  } else if (numElements(slice.getShape()) != 1) {
+    return report(emitOpError() << "expected a slice of one element of " << name
+                                << " because one number is added, but got " << toText(slice.getShape()));
+  } else if (element != getValue().getType()) {
+    return report(emitOpError() << "expected a number of " << element << " because " << name
+                                << " is, but got " << getValue().getType());
   }
-  Type element = getDestination().getType().getElementType();
-  if (!element.isF32() && !element.isF64() && !element.isInteger(32) && !element.isInteger(64)) { // atomic_add_c2
-    InFlightDiagnostic diagnostic =
-        emitOpError() << "expected f32, f64, i32 or i64 because sums of narrower elements lose what the sum needs, "
-                      << "but " << describe(getDestination(), "the destination") << " has " << element;
-    noteDeclaration(diagnostic, getDestination());
-    return diagnostic;
-  }
+  if (!element.isF32() && !element.isF64() && !element.isInteger(32) &&
+      !element.isInteger(64)) // atomic_add_c2
+    return report(
+        emitOpError() << "expected f32, f64, i32 or i64 because sums of narrower elements lose what "
+                      << "the sum needs, but " << name << " has " << element);
   return success();
 }

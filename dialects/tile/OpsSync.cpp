@@ -26,7 +26,8 @@ LogicalResult verifyOffset(Operation *op, StringRef name, std::optional<int64_t>
   if (!offset || (*offset >= 0 && *offset % mbarrierBytes == 0))
     return success();
   return op->emitOpError() << "expected the offset of '" << name << "' to be a multiple of " << mbarrierBytes
-                           << " bytes, at least 0, because mbarriers are aligned to that, but got " << *offset;
+                           << " bytes, at least 0, because mbarriers are aligned to that, but got "
+                           << *offset;
 }
 } // namespace
 
@@ -49,10 +50,9 @@ LogicalResult ExpectOp::verify() {
   int64_t bytes = getBytes();
   if (bytes >= 1 && bytes <= maxTransactionBytes) // expect_c1
     return success();
-  InFlightDiagnostic diagnostic = emitOpError()
-                                  << "expected from 1 to " << maxTransactionBytes << " bytes per slot of "
-                                  << describe(getRing(), "the ring")
-                                  << " because an mbarrier counts that far, but got " << bytes;
+  InFlightDiagnostic diagnostic = emitOpError() << "expected from 1 to " << maxTransactionBytes
+                                                << " bytes per slot of " << describe(getRing(), "the ring")
+                                                << " because an mbarrier counts that far, but got " << bytes;
   noteDeclaration(diagnostic, getRing());
   return diagnostic;
 }

@@ -4,6 +4,7 @@
 #include "dialects/tile/Shapes.h"
 
 #include "dialects/tile/TileTypes.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 

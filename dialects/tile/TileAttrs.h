@@ -4,7 +4,6 @@
 #pragma once
 
 #include "dialects/tile/TileDialect.h"
-
 #include "mlir/IR/TensorEncoding.h"
 
 namespace tlc {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "dialects/tile/TileTypes.h"
-
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "dialects/tile/TileAttrs.h"
-
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/support/ElementType.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Types of the tile dialect: text form and checks.
-#include "dialects/tile/TileTypes.h"
-
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/SharedLayout.h"
+#include "dialects/tile/TileTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -64,8 +64,9 @@ LogicalResult verifyShaped(function_ref<InFlightDiagnostic()> emitError, StringR
     }
   }
   if (!isElementType(elementType))
-    return emitError() << "expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64), "
-                       << "but got " << elementType;
+    return emitError()
+           << "expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64), "
+           << "but got " << elementType;
   return success();
 }
 } // namespace
@@ -174,7 +175,8 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, A
   ArrayRef<int64_t> described(slot.shape);
   // Of a buffer with slots the layout describes one of them.
   if (described != ArrayRef(stored) && described != ArrayRef(stored).drop_front())
-    return emitError() << "expected a layout of the buffer's extents " << printShape({stored.begin(), stored.end()})
+    return emitError() << "expected a layout of the buffer's extents "
+                       << printShape({stored.begin(), stored.end()})
                        << " or of one of its slots, but got one of " << printShape(slot.shape);
   int64_t bits = elementType.getIntOrFloatBitWidth();
   if (slot.elementBits != bits)

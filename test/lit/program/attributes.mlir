@@ -1,0 +1,32 @@
+// RUN: %tile-opt %s | %tile-opt | FileCheck %s
+// RUN: %simt-opt %s | %simt-opt | FileCheck %s
+
+// CHECK: module attributes {
+// CHECK-SAME: t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">
+// CHECK-SAME: t.b = #program.host_expr<"d2 -1 add 3 floordiv d0 rem d1 max 4 sub">
+// CHECK-SAME: t.c = #program.dimension<"m">
+// CHECK-SAME: t.d = #program.dimension<"m", multiple_of = 8>
+// CHECK-SAME: t.e = #program.dimension<"m", fixed = 0>
+// CHECK-SAME: t.f = #program.tensor<"A", input, dims[0, -1]>
+// CHECK-SAME: t.g = #program.tensor<"W", workspace, dims[-1], alignment = 256, zero_fill = true>
+// CHECK-SAME: t.h = #program.scalar<"scale">
+// CHECK-SAME: t.i = #program.tensor_map<2, box[64, 128], bytes128>
+// CHECK-SAME: t.j = #program.parameter<tensor_pointer, 3>
+// CHECK-SAME: t.k = #program.parameter<tensor_stride, 3, axis = 1>
+// CHECK-SAME: t.l = #program<swizzle bytes64>
+// CHECK-SAME: program.target = #program.target<"sm_90a">
+module attributes {
+  t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">,
+  t.b = #program.host_expr<"d2 -1 add 3 floordiv d0 rem d1 max 4 sub">,
+  t.c = #program.dimension<"m">,
+  t.d = #program.dimension<"m", multiple_of = 8>,
+  t.e = #program.dimension<"m", multiple_of = 1, fixed = 0>,
+  t.f = #program.tensor<"A", input, dims[0, -1]>,
+  t.g = #program.tensor<"W", workspace, dims[-1], alignment = 256, zero_fill = true>,
+  t.h = #program.scalar<"scale">,
+  t.i = #program.tensor_map<2, box[64, 128], bytes128>,
+  t.j = #program.parameter<tensor_pointer, 3>,
+  t.k = #program.parameter<tensor_stride, 3, axis = 1>,
+  t.l = #program<swizzle bytes64>,
+  program.target = #program.target<"sm_90a">
+} {}

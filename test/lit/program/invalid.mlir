@@ -1,0 +1,104 @@
+// RUN: %tile-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @below {{expected one of the targets}}
+module attributes {program.target = #program.target<"sm_12">} {}
+
+// -----
+
+// expected-error @below {{expected 'program.target' to be a #program.target, but got "sm_90a"}}
+module attributes {program.target = "sm_90a"} {}
+
+// -----
+
+// expected-error @below {{expected 'program.target' on the module because all its kernels are compiled for it, but got 'tile.kernel'}}
+tile.kernel @target() attributes {program.target = #program.target<"sm_90a">} { tile.return }
+
+// -----
+
+// expected-error @below {{but the program dialect has no attribute 'program.goal' of operations}}
+module attributes {program.goal = "speed"} {}
+
+// -----
+
+// expected-error @below {{expected 'program.argument' of argument 0 to be a #program.dimension, #program.tensor or #program.scalar, but got "m"}}
+tile.kernel @argument(%m: index {program.argument = "m"}) { tile.return }
+
+// -----
+
+// expected-error @below {{expected 'program.parameter' of argument 0 to be a #program.parameter, but got 1 : i64}}
+tile.kernel @parameter(%m: index {program.parameter = 1}) { tile.return }
+
+// -----
+
+// expected-error @below {{expected 'program.argument' or 'program.parameter' on argument 0, but the program dialect has no attribute 'program.result'}}
+tile.kernel @result(%m: index {program.result = 1}) { tile.return }
+
+// -----
+
+// expected-error @below {{expected an integer, d0 d1 ..., sms, add, sub, mul, ceildiv, floordiv, rem, min or max in 'd0 2 div', but got 'div'}}
+module attributes {a = #program.host_expr<"d0 2 div">} {}
+
+// -----
+
+// expected-error @below {{but got 'd-1'}}
+module attributes {a = #program.host_expr<"d-1">} {}
+
+// -----
+
+// expected-error @below {{expected two operands before 'add' in 'd0 add', but got 1}}
+module attributes {a = #program.host_expr<"d0 add">} {}
+
+// -----
+
+// expected-error @below {{expected 'd0 d1' to leave one value, but got 2}}
+module attributes {a = #program.host_expr<"d0 d1">} {}
+
+// -----
+
+// expected-error @below {{expected '' to leave one value, but got 0}}
+module attributes {a = #program.host_expr<"">} {}
+
+// -----
+
+// expected-error @below {{expected 'multiple_of' of dimension 'm' to be at least 1, but got 0}}
+module attributes {a = #program.dimension<"m", multiple_of = 0>} {}
+
+// -----
+
+// expected-error @below {{expected 'fixed' of dimension 'm' to be an extent, or -1 for one that is not known, but got -2}}
+module attributes {a = #program.dimension<"m", fixed = -2>} {}
+
+// -----
+
+// expected-error @below {{expected the fixed extent of dimension 'm' to be a multiple of 8 because 'multiple_of' says so, but got 12}}
+module attributes {a = #program.dimension<"m", multiple_of = 8, fixed = 12>} {}
+
+// -----
+
+// expected-error @below {{expected the number of an argument, or -1, for axis 1 of tensor 'A', but got -3}}
+module attributes {a = #program.tensor<"A", input, dims[0, -3]>} {}
+
+// -----
+
+// expected-error @below {{expected the alignment of tensor 'A' to be a power of two, but got 12}}
+module attributes {a = #program.tensor<"A", input, dims[0], alignment = 12>} {}
+
+// -----
+
+// expected-error @below {{expected the number of a tensor, but got -1}}
+module attributes {a = #program.tensor_map<-1, box[64], none>} {}
+
+// -----
+
+// expected-error @below {{expected the extents of a box to be at least 1, but got 0}}
+module attributes {a = #program.tensor_map<0, box[64, 0], none>} {}
+
+// -----
+
+// expected-error @below {{expected index and axis to be at least 0, but got -1 and 0}}
+module attributes {a = #program.parameter<scalar, -1>} {}
+
+// -----
+
+// expected-error @below {{expected no axis because a dimension has none, but got 1}}
+module attributes {a = #program.parameter<dimension, 0, axis = 1>} {}

@@ -1,0 +1,102 @@
+// RUN: %tile-opt %s -canonicalize -split-input-file | FileCheck %s
+
+// CHECK-LABEL: tile.kernel @broadcasts(
+tile.kernel @broadcasts(%x: f32 {program.argument = #program.scalar<"x">},
+    %O: !tile.global<8x16xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) {
+  %c0 = arith.constant 0 : index
+  %o = tile.slice %O[%c0, %c0] : !tile.global<8x16xf32> -> !tile.slice<8x16xf32>
+  // CHECK: %[[S:.*]] = tile.splat
+  %s = tile.splat %x : f32 -> tensor<1x1xf32>
+  // Two in a row are one, and one to the same extents is none.
+  // CHECK-NEXT: %[[B:.*]] = tile.broadcast %[[S]] : tensor<1x1xf32> -> tensor<8x16xf32>
+  // CHECK-NOT: tile.broadcast
+  %b = tile.broadcast %s : tensor<1x1xf32> -> tensor<8x1xf32>
+  %c = tile.broadcast %b : tensor<8x1xf32> -> tensor<8x16xf32>
+  %d = tile.broadcast %c : tensor<8x16xf32> -> tensor<8x16xf32>
+  // CHECK: tile.store %[[B]],
+  tile.store %d, %o : tensor<8x16xf32>, !tile.slice<8x16xf32>
+  tile.return
+}
+
+// -----
+
+// A value whose layout is settled keeps it: the broadcast between two layouts is a decision.
+// CHECK-LABEL: tile.kernel @laid_out_broadcasts(
+tile.kernel @laid_out_broadcasts(%x: f32 {program.argument = #program.scalar<"x">},
+    %O: !tile.global<32x2xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) {
+  %c0 = arith.constant 0 : index
+  %o = tile.slice %O[%c0, %c0] : !tile.global<32x2xf32> -> !tile.slice<32x2xf32>
+  %s = tile.splat %x : f32 -> tensor<1x1xf32, #tile.layout<"rank 2 reg() lane(32@*) warp()">>
+  // CHECK-COUNT-2: tile.broadcast
+  %b = tile.broadcast %s : tensor<1x1xf32, #tile.layout<"rank 2 reg() lane(32@*) warp()">> -> tensor<32x1xf32, #tile.layout<"rank 2 reg() lane(32@0:1) warp()">>
+  %c = tile.broadcast %b : tensor<32x1xf32, #tile.layout<"rank 2 reg() lane(32@0:1) warp()">> -> tensor<32x2xf32, #tile.layout<"rank 2 reg(2@1:1) lane(32@0:1) warp()">>
+  tile.store %c, %o : tensor<32x2xf32, #tile.layout<"rank 2 reg(2@1:1) lane(32@0:1) warp()">>, !tile.slice<32x2xf32>
+  tile.return
+}
+
+// -----
+
+// Extent 1 has nothing to combine.
+// CHECK-LABEL: tile.kernel @reductions(
+tile.kernel @reductions(%O: !tile.global<8xf32> {program.argument = #program.tensor<"O", output, dims[-1]>}) {
+  %c0 = arith.constant 0 : index
+  %o = tile.slice %O[%c0] : !tile.global<8xf32> -> !tile.slice<8xf32>
+  // CHECK: %[[F:.*]] = tile.load
+  %f = tile.load %o : !tile.slice<8xf32> -> tensor<8x1xf32>
+  // CHECK-NOT: tile.reduce
+  %m = tile.reduce max %f axis(1) : tensor<8x1xf32> -> tensor<8x1xf32>
+  // CHECK: tile.store %[[F]],
+  tile.store %m, %o : tensor<8x1xf32>, !tile.slice<8xf32>
+  tile.return
+}
+
+// -----
+
+// CHECK-LABEL: tile.kernel @transposes(
+tile.kernel @transposes(%O: !tile.global<16x16xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) {
+  %c0 = arith.constant 0 : index
+  %o = tile.slice %O[%c0, %c0] : !tile.global<16x16xbf16> -> !tile.slice<16x16xbf16>
+  %q = tile.alloc_shared "q" : !tile.shared<16x16xbf16>
+  // CHECK-NOT: tile.transpose
+  %t = tile.transpose %q : !tile.shared<16x16xbf16> -> !tile.shared<16x16xbf16, transposed>
+  %b = tile.transpose %t : !tile.shared<16x16xbf16, transposed> -> !tile.shared<16x16xbf16>
+  // CHECK: tile.copy %{{.*}}, %q :
+  tile.copy %o, %b : !tile.slice<16x16xbf16>, !tile.shared<16x16xbf16>
+  tile.return
+}
+
+// -----
+
+// CHECK-LABEL: tile.kernel @layouts(
+tile.kernel @layouts(%O: !tile.global<64x2xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) {
+  %c0 = arith.constant 0 : index
+  %o = tile.slice %O[%c0, %c0] : !tile.global<64x2xf32> -> !tile.slice<64x2xf32>
+  // CHECK: %[[F:.*]] = tile.load
+  %f = tile.load %o : !tile.slice<64x2xf32> -> tensor<64x2xf32, #tile.layout<"reg(2@1:1, 2@0:32) lane(32@0:1) warp()">>
+  // One conversion to the last layout; back to the first, none.
+  // CHECK-NEXT: %[[G:.*]] = tile.convert_layout %[[F]] : {{.*}} -> tensor<64x2xf32, #tile.layout<"reg(4@0:1) lane(16@0:4, 2@1:1) warp()">>
+  %g = tile.convert_layout %f : tensor<64x2xf32, #tile.layout<"reg(2@1:1, 2@0:32) lane(32@0:1) warp()">> -> tensor<64x2xf32, #tile.layout<"reg(2@1:1, 2@0:1) lane(32@0:2) warp()">>
+  %h = tile.convert_layout %g : tensor<64x2xf32, #tile.layout<"reg(2@1:1, 2@0:1) lane(32@0:2) warp()">> -> tensor<64x2xf32, #tile.layout<"reg(4@0:1) lane(16@0:4, 2@1:1) warp()">>
+  %i = tile.convert_layout %h : tensor<64x2xf32, #tile.layout<"reg(4@0:1) lane(16@0:4, 2@1:1) warp()">> -> tensor<64x2xf32, #tile.layout<"reg(2@1:1, 2@0:32) lane(32@0:1) warp()">>
+  // CHECK-NEXT: tile.store %[[G]],
+  tile.store %h, %o : tensor<64x2xf32, #tile.layout<"reg(4@0:1) lane(16@0:4, 2@1:1) warp()">>, !tile.slice<64x2xf32>
+  // CHECK-NEXT: tile.store %[[F]],
+  tile.store %i, %o : tensor<64x2xf32, #tile.layout<"reg(2@1:1, 2@0:32) lane(32@0:1) warp()">>, !tile.slice<64x2xf32>
+  tile.return
+}
+
+// -----
+
+// Scratch memory was made for one conversion, which stays.
+// CHECK-LABEL: tile.kernel @scratch(
+tile.kernel @scratch(%O: !tile.global<64x2xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) {
+  %c0 = arith.constant 0 : index
+  %o = tile.slice %O[%c0, %c0] : !tile.global<64x2xf32> -> !tile.slice<64x2xf32>
+  %scratch = tile.alloc_shared "scratch" : !tile.shared<64x2xf32>
+  %f = tile.load %o : !tile.slice<64x2xf32> -> tensor<64x2xf32, #tile.layout<"reg(2@1:1, 2@0:32) lane(32@0:1) warp()">>
+  // CHECK-COUNT-2: tile.convert_layout
+  %g = tile.convert_layout %f scratch %scratch : !tile.shared<64x2xf32> : tensor<64x2xf32, #tile.layout<"reg(2@1:1, 2@0:32) lane(32@0:1) warp()">> -> tensor<64x2xf32, #tile.layout<"reg(2@1:1, 2@0:1) lane(32@0:2) warp()">>
+  %h = tile.convert_layout %g : tensor<64x2xf32, #tile.layout<"reg(2@1:1, 2@0:1) lane(32@0:2) warp()">> -> tensor<64x2xf32, #tile.layout<"reg(4@0:1) lane(16@0:4, 2@1:1) warp()">>
+  tile.store %h, %o : tensor<64x2xf32, #tile.layout<"reg(4@0:1) lane(16@0:4, 2@1:1) warp()">>, !tile.slice<64x2xf32>
+  tile.return
+}

@@ -1,0 +1,236 @@
+// RUN: %tile-opt %s -split-input-file -verify-diagnostics
+
+// gemm_c1: matrices.
+tile.kernel @rank(%zero: f32 {program.argument = #program.scalar<"zero">}) {
+  // expected-note @below {{'q' is declared here}}
+  %q = tile.alloc_shared "q" : !tile.shared<2x64x32xbf16>
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<32x64xbf16>
+  %acc = tile.splat %zero : f32 -> tensor<64x64xf32>
+  // expected-error @below {{expected 'q' to have two axes because it is a matrix, but got 2x64x32}}
+  %s = tile.gemm %q, %k, %acc : !tile.shared<2x64x32xbf16>, !tile.shared<32x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// gemm_c1: the inner extents; a slot and a view keep their buffer's name.
+tile.kernel @inner(%zero: f32 {program.argument = #program.scalar<"zero">}) {
+  // expected-note @below {{'q' is declared here}}
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16>
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<2x64x16xbf16>
+  %c = tile.cursor : !tile.cursor<2>
+  %slot = tile.slot %k[%c] : !tile.shared<2x64x16xbf16>, !tile.cursor<2> -> !tile.shared<64x16xbf16>
+  %kt = tile.transpose %slot : !tile.shared<64x16xbf16> -> !tile.shared<16x64xbf16, transposed>
+  %acc = tile.splat %zero : f32 -> tensor<64x64xf32>
+  // expected-error @below {{expected 'k' to have 32 rows because 'q' has 32 columns, but got 16 (64x32 times 16x64)}}
+  %s = tile.gemm %q, %kt, %acc : !tile.shared<64x32xbf16>, !tile.shared<16x64xbf16, transposed>, tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// gemm_c1: the accumulator; a fragment has no name.
+tile.kernel @accumulator(%zero: f32 {program.argument = #program.scalar<"zero">}) {
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<32x128xbf16>
+  %q = arith.constant dense<1.0> : tensor<64x32xbf16>
+  %acc = tile.splat %zero : f32 -> tensor<64x64xf32>
+  // expected-error @below {{expected an accumulator of 64x128 because the left factor is 64x32 and 'k' is 32x128, but got 64x64}}
+  %s = tile.gemm %q, %k, %acc : tensor<64x32xbf16>, !tile.shared<32x128xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// gemm_c2
+tile.kernel @types(%acc: f32 {program.argument = #program.scalar<"acc">}) {
+  // expected-note @below {{'q' is declared here}}
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16>
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<32x64xf16>
+  %zero = tile.splat %acc : f32 -> tensor<64x64xf32>
+  // expected-error @below {{expected factors of one element type, f16 or bf16, but 'q' has 'bf16' and 'k' has 'f16'}}
+  %s = tile.gemm %q, %k, %zero : !tile.shared<64x32xbf16>, !tile.shared<32x64xf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// gemm_c2
+tile.kernel @not_f32() {
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<32x64xbf16>
+  %zero = arith.constant dense<0.0> : tensor<64x64xbf16>
+  // expected-error @below {{expected an accumulator of f32 because products of 'bf16' are summed in f32, but got 'bf16'}}
+  %s = tile.gemm %q, %k, %zero : !tile.shared<64x32xbf16>, !tile.shared<32x64xbf16>, tensor<64x64xbf16>
+  tile.return
+}
+
+// -----
+
+// gemm_async_c1
+tile.kernel @async_shape() {
+  // expected-note @below {{'q' is declared here}}
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16>
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<16x64xbf16>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected 'k' to have 32 rows}}
+  %s = tile.gemm_async %q, %k, %zero : !tile.shared<64x32xbf16>, !tile.shared<16x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// gemm_async_c2
+tile.kernel @async_atom() {
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<32x64xbf16>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected the atom wgmma because no other matrix instruction is asynchronous, but got mma_sync}}
+  %s = tile.gemm_async %q, %k, %zero atom mma_sync : !tile.shared<64x32xbf16>, !tile.shared<32x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// gemm_async_c3
+tile.kernel @async_use() {
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<32x64xbf16>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected 'tile.gemm_wait' before the product is used because it is still in flight, but got a use by 'arith.addf'}}
+  %s = tile.gemm_async %q, %k, %zero : !tile.shared<64x32xbf16>, !tile.shared<32x64xbf16>, tensor<64x64xf32>
+  // expected-note @below {{used here}}
+  %t = arith.addf %s, %s : tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// gemm_wait_c1
+tile.kernel @pending() {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected 'pending' to be at least 0, but got -1}}
+  %s = tile.gemm_wait %zero pending(-1) : tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// reduce_c1
+tile.kernel @reduce_axis() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected an axis from 0 to 1 because the fragment has the extents 64x16, but got 2}}
+  %m = tile.reduce max %x axis(2) : tensor<64x16xf32> -> tensor<64x1xf32>
+  tile.return
+}
+
+// -----
+
+// reduce_c1
+tile.kernel @reduce_extent() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected a result of 64x1 because axis 1 of 64x16 is reduced to extent 1, but got 1x16}}
+  %m = tile.reduce max %x axis(1) : tensor<64x16xf32> -> tensor<1x16xf32>
+  tile.return
+}
+
+// -----
+
+// reduce_c1
+tile.kernel @reduce_type() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected a result of 'f32' because the source is, but got 'bf16'}}
+  %m = tile.reduce max %x axis(1) : tensor<64x16xf32> -> tensor<64x1xbf16>
+  tile.return
+}
+
+// -----
+
+// broadcast_c1
+tile.kernel @broadcast_rank() {
+  %x = arith.constant dense<0.0> : tensor<64xf32>
+  // expected-error @below {{expected a result of as many axes as the source's 1, but got 64 to 64x16}}
+  %m = tile.broadcast %x : tensor<64xf32> -> tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
+// broadcast_c1
+tile.kernel @broadcast_extent() {
+  %x = arith.constant dense<0.0> : tensor<64x2xf32>
+  // expected-error @below {{expected axis 1 to keep its extent 2 because only extents of 1 are repeated, but got 16}}
+  %m = tile.broadcast %x : tensor<64x2xf32> -> tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
+// broadcast_c1
+tile.kernel @broadcast_type() {
+  %x = arith.constant dense<0.0> : tensor<64x1xf32>
+  // expected-error @below {{expected a result of 'f32' because the source is, but got 'f16'}}
+  %m = tile.broadcast %x : tensor<64x1xf32> -> tensor<64x16xf16>
+  tile.return
+}
+
+// -----
+
+// splat_c1
+tile.kernel @splat_type(%x: f32 {program.argument = #program.scalar<"x">}) {
+  // expected-error @below {{expected a fragment of 'f32' because the number is, but got one of 'bf16'}}
+  %s = tile.splat %x : f32 -> tensor<64x16xbf16>
+  tile.return
+}
+
+// -----
+
+// coordinates_c1
+tile.kernel @coordinates_type() {
+  // expected-error @below {{expected a fragment of index because positions are, but got one of 'i32'}}
+  %s = tile.coordinates 0 : tensor<64x16xi32>
+  tile.return
+}
+
+// -----
+
+// coordinates_c1
+tile.kernel @coordinates_axis() {
+  // expected-error @below {{expected an axis from 0 to 1 because the fragment has the extents 64x16, but got -1}}
+  %s = tile.coordinates -1 : tensor<64x16xindex>
+  tile.return
+}
+
+// -----
+
+// convert_layout_c1
+tile.kernel @convert_shape() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32, #tile.layout<"reg(32@1:1) lane(32@0:1) warp(2@0:32)">>
+  // expected-error @below {{expected a result of 64x16 because only the layout changes, but got 64x32}}
+  %y = tile.convert_layout %x : tensor<64x16xf32, #tile.layout<"reg(32@1:1) lane(32@0:1) warp(2@0:32)">> -> tensor<64x32xf32, #tile.layout<"reg(32@1:1) lane(32@0:1) warp(2@0:32)">>
+  tile.return
+}
+
+// -----
+
+// convert_layout_c1
+tile.kernel @convert_type() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32, #tile.layout<"reg(32@1:1) lane(32@0:1) warp(2@0:32)">>
+  // expected-error @below {{expected a result of 'f32' because the source is, but got 'f16'}}
+  %y = tile.convert_layout %x : tensor<64x16xf32, #tile.layout<"reg(32@1:1) lane(32@0:1) warp(2@0:32)">> -> tensor<64x16xf16, #tile.layout<"reg(32@1:1) lane(32@0:1) warp(2@0:32)">>
+  tile.return
+}
+
+// -----
+
+// convert_layout_c1
+tile.kernel @convert_nothing() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected a layout on both sides, but got 'tensor<64x16xf32>'}}
+  %y = tile.convert_layout %x : tensor<64x16xf32> -> tensor<64x16xf32, #tile.layout<"reg(32@1:1) lane(32@0:1) warp(2@0:32)">>
+  tile.return
+}

@@ -1,0 +1,353 @@
+// RUN: %tile-opt %s -split-input-file -verify-diagnostics
+
+// kernel_c1
+// expected-error @below {{expected 'program.argument' of argument 0 to be a #program.dimension because its type is 'index', but got none}}
+tile.kernel @no_dimension(%m: index) {
+  tile.return
+}
+
+// -----
+
+// kernel_c1
+// expected-error @below {{expected 'program.argument' of argument 0 to be a #program.tensor because its type is '!tile.global<8xf32>', but got #program.scalar<"X">}}
+tile.kernel @no_tensor(%X: !tile.global<8xf32> {program.argument = #program.scalar<"X">}) {
+  tile.return
+}
+
+// -----
+
+// kernel_c1
+// expected-error @below {{expected 'program.argument' of argument 0 to be a #program.scalar because its type is 'f32', but got #program.dimension<"x">}}
+tile.kernel @no_scalar(%x: f32 {program.argument = #program.dimension<"x">}) {
+  tile.return
+}
+
+// -----
+
+// kernel_c1
+// expected-error @below {{expected argument 0 to be an index, a global tensor or a number (i8, i32, i64, f16, bf16, f32, f64), but got 'i7'}}
+tile.kernel @no_type(%x: i7 {program.argument = #program.scalar<"x">}) {
+  tile.return
+}
+
+// -----
+
+// kernel_c2
+// expected-error @below {{expected 'dims' of 'X' to have 2 entries because the tensor is '!tile.global<?x8xf32>', but got 1}}
+tile.kernel @dims_rank(%m: index {program.argument = #program.dimension<"m">},
+    %X: !tile.global<?x8xf32> {program.argument = #program.tensor<"X", input, dims[0]>}) {
+  tile.return
+}
+
+// -----
+
+// kernel_c2
+// expected-error @below {{expected -1 in 'dims' for axis 1 of 'X' because its extent is fixed at 8, but got 0}}
+tile.kernel @dims_fixed(%m: index {program.argument = #program.dimension<"m">},
+    %X: !tile.global<?x8xf32> {program.argument = #program.tensor<"X", input, dims[0, 0]>}) {
+  tile.return
+}
+
+// -----
+
+// kernel_c2: out of range.
+// expected-error @below {{expected the number of a dimension argument in 'dims' for axis 0 of 'X' because its extent is a runtime value, but got 2}}
+tile.kernel @dims_range(%m: index {program.argument = #program.dimension<"m">},
+    %X: !tile.global<?x8xf32> {program.argument = #program.tensor<"X", input, dims[2, -1]>}) {
+  tile.return
+}
+
+// -----
+
+// kernel_c2: not a dimension.
+// expected-error @below {{expected the number of a dimension argument in 'dims' for axis 0 of 'X' because its extent is a runtime value, but got 0}}
+tile.kernel @dims_kind(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<?x8xf32> {program.argument = #program.tensor<"X", input, dims[0, -1]>}) {
+  tile.return
+}
+
+// -----
+
+// kernel_c3: without a target the limit that all of them share.
+// expected-error @below {{expected from 1 to 32 warps, or 0 to have them chosen, because a block has at most 1024 threads per block, but 'wide' has 33}}
+tile.kernel @wide() attributes {warps = 33 : i64} {
+  tile.return
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+// kernel_c3
+// expected-error @below {{because sm_90a has at most 1024 threads per block, but 'negative' has -4}}
+tile.kernel @negative() attributes {warps = -4 : i64} {
+  tile.return
+}
+}
+
+// -----
+
+// kernel_c4
+// expected-error @below {{expected a cluster of at least 1 block, but 'none' has 0}}
+tile.kernel @none() attributes {cluster = 0 : i64} {
+  tile.return
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+// kernel_c4
+// expected-error @below {{expected a cluster of at least 1 block and at most 8 because that is the limit of sm_90a, but 'large' has 16}}
+tile.kernel @large() attributes {cluster = 16 : i64} {
+  tile.return
+}
+}
+
+// -----
+
+// kernel_c5
+// expected-note @below {{the first kernel is here}}
+tile.kernel @first(%m: index {program.argument = #program.dimension<"m">}) {
+  tile.return
+}
+
+// expected-error @below {{expected the arguments of 'first' because kernels of one module are one program, but 'second' has others}}
+tile.kernel @second(%n: index {program.argument = #program.dimension<"n">}) {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{expected no results because a kernel writes to its tensors, but got 1}}
+tile.kernel @result() -> index {
+  tile.return
+}
+
+// -----
+
+// grid_c1
+tile.kernel @axes(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-error @below {{expected one to three axes because a launch has that many, but got 4}}
+  %p:4 = tile.grid %m, %m, %m, %m : index, index, index, index
+  tile.return
+}
+
+// -----
+
+// grid_c1
+tile.kernel @positions(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-error @below {{expected as many positions as extents, but got 1 and 2}}
+  %p = tile.grid %m, %m : index
+  tile.return
+}
+
+// -----
+
+// grid_c2
+tile.kernel @two_grids(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-note @below {{the first is here}}
+  %p = tile.grid %m : index
+  // expected-error @below {{expected one 'tile.grid' or 'tile.persistent' per kernel because it decides the number of blocks, but got another}}
+  %q = tile.grid %m : index
+  tile.return
+}
+
+// -----
+
+// persistent_c1
+tile.kernel @persistent_axes() {
+  // expected-error @below {{expected one to three axes because a launch has that many, but got 0}}
+  tile.persistent () in () {
+  }
+  tile.return
+}
+
+// -----
+
+// persistent_c1
+tile.kernel @persistent_positions(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-error @below {{expected one position of type index per axis because there are 1 extents, but got 2 positions}}
+  tile.persistent (%i, %j) in (%m) {
+  }
+  tile.return
+}
+
+// -----
+
+// persistent_c2
+tile.kernel @group(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-error @below {{expected a group of at least 1 row, but got 0}}
+  tile.persistent (%i) in (%m) group(0) {
+  }
+  tile.return
+}
+
+// -----
+
+// persistent_c3
+tile.kernel @grid_and_persistent(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-note @below {{the first is here}}
+  %p = tile.grid %m : index
+  // expected-error @below {{expected one 'tile.grid' or 'tile.persistent' per kernel}}
+  tile.persistent (%i) in (%m) {
+  }
+  tile.return
+}
+
+// -----
+
+// The positions are separated from the extents by 'in'.
+tile.kernel @no_in(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-error @below {{expected 'in'}}
+  tile.persistent (%i) of (%m) {
+  }
+  tile.return
+}
+
+// -----
+
+// roles_c1
+tile.kernel @no_roles() {
+  // expected-error @below {{expected at least one role, but got none}}
+  tile.roles {
+  }
+  tile.return
+}
+
+// -----
+
+// roles_c1
+tile.kernel @same_name() {
+  tile.roles {
+    // expected-note @below {{the first is here}}
+    tile.role "load" warps(1) {
+    }
+    // expected-error @below {{expected roles of different names, but got 'load' twice}}
+    tile.role "load" warps(1) {
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// roles_c1
+tile.kernel @not_a_role() {
+  tile.roles {
+    tile.role "load" warps(1) {
+    }
+    // expected-error @below {{expected nothing but 'tile.role' in 'tile.roles' because every warp belongs to one role, but got 'tile.sync'}}
+    tile.sync
+  }
+  tile.return
+}
+
+// -----
+
+// roles_c2
+tile.kernel @sum() attributes {warps = 12 : i64} {
+  // expected-error @below {{expected the roles' warps to add up to 12 because 'sum' has that many, but got 9}}
+  tile.roles {
+    // expected-note @below {{role 'load' has 1}}
+    tile.role "load" warps(1) {
+    }
+    // expected-note @below {{role 'math' has 8}}
+    tile.role "math" warps(8) {
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// roles_c3
+tile.kernel @one_sets() {
+  tile.roles {
+    // expected-note @below {{set here}}
+    tile.role "load" warps(4) registers(24) {
+    }
+    // expected-error @below {{expected role 'math' to set 'registers' because role 'load' does: what one gives up the others get}}
+    tile.role "math" warps(8) {
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// roles_c3
+tile.kernel @whole_warpgroups() {
+  tile.roles {
+    // expected-error @below {{expected role 'load' to have a multiple of 4 warps because registers are set per warpgroup, but got 1}}
+    tile.role "load" warps(1) registers(24) {
+    }
+    tile.role "math" warps(8) registers(240) {
+    }
+  }
+  tile.return
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+// roles_c3
+tile.kernel @too_many() attributes {warps = 12 : i64} {
+  // expected-error @below {{expected the roles' registers to be at most 64512 because a block of 384 threads is launched with 168 per thread (more would wait forever), but got 66560}}
+  tile.roles {
+    // expected-note @below {{role 'load' takes 40 for each of 128 threads}}
+    tile.role "load" warps(4) registers(40) {
+    }
+    // expected-note @below {{role 'math' takes 240 for each of 256 threads}}
+    tile.role "math" warps(8) registers(240) {
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+// role_c1
+tile.kernel @no_warps() {
+  tile.roles {
+    // expected-error @below {{expected role 'load' to have at least 1 warp, but got 0}}
+    tile.role "load" warps(0) {
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// role_c2
+tile.kernel @register_step() {
+  tile.roles {
+    // expected-error @below {{expected 'registers' of role 'load' to be a multiple of 8 from 24 to 256, but got 25}}
+    tile.role "load" warps(4) registers(25) {
+    }
+  }
+  tile.return
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_80">} {
+// role_c2
+tile.kernel @no_reallocation() {
+  tile.roles {
+    // expected-error @below {{expected no 'registers' for role 'load' because sm_80 cannot move registers between warpgroups, but got 24}}
+    tile.role "load" warps(4) registers(24) {
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+tile.kernel @variable_type(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-note @below {{prior use here}}
+  %v = tile.variable %m "v" : !tile.variable<index>
+  // expected-error @below {{use of value '%v' expects different type than prior uses: '!tile.variable<i32>' vs '!tile.variable<index>'}}
+  %r = tile.read %v : !tile.variable<i32>
+  tile.return
+}

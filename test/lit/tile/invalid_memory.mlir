@@ -1,0 +1,324 @@
+// RUN: %tile-opt %s -split-input-file -verify-diagnostics
+
+// alloc_shared_c1
+tile.kernel @transposed() {
+  // expected-error @below {{expected buffer 'q' not to be a transposed view because it is what views are made of, but got '!tile.shared<64x32xbf16, transposed>'}}
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16, transposed>
+  tile.return
+}
+
+// -----
+
+// alloc_shared_c2
+tile.kernel @offset() {
+  // expected-error @below {{expected the offset of 'q' to be a multiple of 1024 bytes, at least 0, because its layout is aligned to that, but got 512}}
+  %q = tile.alloc_shared "q" at 512 : !tile.shared<64x64xbf16, #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">>
+  tile.return
+}
+
+// -----
+
+// slot_c1: the buffer.
+tile.kernel @slots() {
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<3x64x32xbf16>
+  %c = tile.cursor : !tile.cursor<4>
+  // expected-error @below {{expected 'k' to have a leading axis of 4 because the cursor counts 4 slots, but got 3x64x32}}
+  %s = tile.slot %k[%c] : !tile.shared<3x64x32xbf16>, !tile.cursor<4> -> !tile.shared<64x32xbf16>
+  tile.return
+}
+
+// -----
+
+// slot_c1: the result.
+tile.kernel @slot_type() {
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<4x64x32xbf16>
+  %c = tile.cursor : !tile.cursor<4>
+  // expected-error @below {{expected a tile of 64x32 with the element type, layout and transposition of 'k' because it is one of its slots, but got '!tile.shared<32x64xbf16, transposed>'}}
+  %s = tile.slot %k[%c] : !tile.shared<4x64x32xbf16>, !tile.cursor<4> -> !tile.shared<32x64xbf16, transposed>
+  tile.return
+}
+
+// -----
+
+// transpose_c1
+tile.kernel @transpose_rank() {
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<64xbf16>
+  // expected-error @below {{expected 'k' to have at least two axes because the last two are exchanged, but got 64}}
+  %t = tile.transpose %k : !tile.shared<64xbf16> -> !tile.shared<64xbf16>
+  tile.return
+}
+
+// -----
+
+// transpose_c1
+tile.kernel @transpose_type() {
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<64x32xbf16>
+  // expected-error @below {{expected a view of type '!tile.shared<32x64xbf16, transposed>' because 'k' is '!tile.shared<64x32xbf16>', but got '!tile.shared<32x64xbf16>'}}
+  %t = tile.transpose %k : !tile.shared<64x32xbf16> -> !tile.shared<32x64xbf16>
+  tile.return
+}
+
+// -----
+
+// slice_c1: the origin.
+tile.kernel @origin(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
+  // expected-error @below {{expected 2 positions in the origin because 'A' has 2 axes, but got 1}}
+  %t = tile.slice %A[%m] : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// slice_c1: the rank.
+tile.kernel @slice_rank(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
+  // expected-error @below {{expected a slice of 2 extents because 'A' has 2 axes (1 for an axis that stands still), but got 64}}
+  %t = tile.slice %A[%m, %m] : !tile.global<?x64xf32> -> !tile.slice<64xf32>
+  tile.return
+}
+
+// -----
+
+// slice_c1: the element type.
+tile.kernel @slice_type(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
+  // expected-error @below {{expected a slice of 'f32' because 'A' is, but got 'bf16'}}
+  %t = tile.slice %A[%m, %m] : !tile.global<?x64xf32> -> !tile.slice<64x64xbf16>
+  tile.return
+}
+
+// -----
+
+// slice_c2
+tile.kernel @fill(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
+  // expected-error @below {{expected a fill value of 'f32' because 'A' is, but got 'index'}}
+  %t = tile.slice %A[%m, %m] fill %m : index : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// copy_c1: extents, with the declarations of both sides.
+tile.kernel @copy_extents(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %t = tile.slice %A[%m, %m] : !tile.global<?x64xbf16> -> !tile.slice<128x64xbf16>
+  // expected-error @below {{expected 'A' and 'a' to have the same extents, those of 1 aside, but got 128x64 and 64x64}}
+  tile.copy %t, %a : !tile.slice<128x64xbf16>, !tile.shared<64x64xbf16>
+  tile.return
+}
+
+// -----
+
+// copy_c1: the element type.
+tile.kernel @copy_type() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  // expected-note @below {{'b' is declared here}}
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xf32>
+  // expected-error @below {{expected 'a' and 'b' to have the same element type because nothing is converted on the way, but got 'bf16' and 'f32'}}
+  tile.copy %a, %b : !tile.shared<64x64xbf16>, !tile.shared<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// copy_c2
+tile.kernel @global_to_global(
+    %m: index {program.argument = #program.dimension<"m">},
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", input, dims[0]>},
+    %B: !tile.global<?xf32> {program.argument = #program.tensor<"B", output, dims[0]>}) {
+  %a = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  %b = tile.slice %B[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected a shared buffer as 'A' or 'B' because no instruction copies within global memory, but got two slices}}
+  // expected-note @below {{copy through a fragment: load the one, store to the other}}
+  tile.copy %a, %b : !tile.slice<64xf32>, !tile.slice<64xf32>
+  tile.return
+}
+
+// -----
+
+// copy_c3
+tile.kernel @copy_atom() {
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  // expected-error @below {{expected a slice as source or destination because the atom tma copies between global and shared memory, but got two shared buffers}}
+  tile.copy %a, %b atom tma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.return
+}
+
+// -----
+
+// copy_async_c1
+tile.kernel @async_extents(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", input, dims[0]>}) {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<32xf32>
+  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %at = tile.cursor : !tile.cursor<2>
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected 'A' and 'a' to have the same extents, those of 1 aside, but got 64 and 32}}
+  tile.copy_async %t, %a, %ring[%at] : !tile.slice<64xf32>, !tile.shared<32xf32>, !tile.ring<2>
+  tile.return
+}
+
+// -----
+
+// copy_async_c2
+tile.kernel @multicast(
+    %m: index {program.argument = #program.dimension<"m">},
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", input, dims[0]>}) {
+  %a = tile.alloc_shared "a" : !tile.shared<64xf32>
+  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %at = tile.cursor : !tile.cursor<2>
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected a kernel with a cluster of at least 2 blocks because multicast shares a tile among them, but 'multicast' has 1}}
+  tile.copy_async %t, %a, %ring[%at] multicast : !tile.slice<64xf32>, !tile.shared<64xf32>, !tile.ring<2>
+  tile.return
+}
+
+// -----
+
+// load_c1
+tile.kernel @load_extents() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  // expected-error @below {{expected 'a' and the fragment to have the same extents, those of 1 aside, but got 64x64 and 64x32}}
+  %f = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x32xbf16>
+  tile.return
+}
+
+// -----
+
+// load_c1
+tile.kernel @load_type() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  // expected-error @below {{expected 'a' and the fragment to have the same element type because nothing is converted on the way, but got 'bf16' and 'f32'}}
+  %f = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// store_c1
+tile.kernel @store_extents() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xf32>
+  %f = arith.constant dense<0.0> : tensor<64x1xf32>
+  // expected-error @below {{expected the fragment and 'a' to have the same extents, those of 1 aside, but got 64x1 and 64x64}}
+  tile.store %f, %a : tensor<64x1xf32>, !tile.shared<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// store_c2: the atom without the buffer.
+tile.kernel @no_staging(
+    %m: index {program.argument = #program.dimension<"m">},
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %f = arith.constant dense<0.0> : tensor<64xf32>
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected a staging buffer because the atom tma reads from shared memory, but got none}}
+  tile.store %f, %t atom tma : tensor<64xf32>, !tile.slice<64xf32>
+  tile.return
+}
+
+// -----
+
+// store_c2: the buffer without the atom.
+tile.kernel @staging(
+    %m: index {program.argument = #program.dimension<"m">},
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %f = arith.constant dense<0.0> : tensor<64xf32>
+  %c = tile.alloc_shared "c" : !tile.shared<64xf32>
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected no staging buffer because only the atom tma goes through one, but got 'c'}}
+  tile.store %f, %t staging %c : !tile.shared<64xf32> : tensor<64xf32>, !tile.slice<64xf32>
+  tile.return
+}
+
+// -----
+
+// store_c2: the atom to shared memory.
+tile.kernel @store_to_shared() {
+  %f = arith.constant dense<0.0> : tensor<64xf32>
+  %c = tile.alloc_shared "c" : !tile.shared<64xf32>
+  // expected-error @below {{expected a slice as destination because the atom tma writes to global memory, but got '!tile.shared<64xf32>'}}
+  tile.store %f, %c staging %c : !tile.shared<64xf32> atom tma : tensor<64xf32>, !tile.shared<64xf32>
+  tile.return
+}
+
+// -----
+
+// atomic_add_c1: a fragment.
+tile.kernel @atomic_extents(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %f = arith.constant dense<0.0> : tensor<64xf32>
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<32xf32>
+  // expected-error @below {{expected the fragment and 'A' to have the same extents, those of 1 aside, but got 64 and 32}}
+  tile.atomic_add %f, %t : tensor<64xf32>, !tile.slice<32xf32>
+  tile.return
+}
+
+// -----
+
+// atomic_add_c1: a number.
+tile.kernel @atomic_number(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %x = arith.constant 0.0 : f32
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<2xf32>
+  // expected-error @below {{expected a slice of one element of 'A' because one number is added, but got 2}}
+  tile.atomic_add %x, %t : f32, !tile.slice<2xf32>
+  tile.return
+}
+
+// -----
+
+// atomic_add_c1: the number's type.
+tile.kernel @atomic_number_type(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<1xf32>
+  // expected-error @below {{expected a number of 'f32' because 'A' is, but got 'index'}}
+  tile.atomic_add %m, %t : index, !tile.slice<1xf32>
+  tile.return
+}
+
+// -----
+
+// atomic_add_c2
+tile.kernel @atomic_type(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xbf16> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %f = arith.constant dense<0.0> : tensor<64xbf16>
+  %t = tile.slice %A[%m] : !tile.global<?xbf16> -> !tile.slice<64xbf16>
+  // expected-error @below {{expected f32, f64, i32 or i64 because sums of narrower elements lose what the sum needs, but 'A' has 'bf16'}}
+  tile.atomic_add %f, %t : tensor<64xbf16>, !tile.slice<64xbf16>
+  tile.return
+}

@@ -1,0 +1,96 @@
+// RUN: %tile-opt %s -split-input-file -verify-diagnostics
+
+// alloc_ring_c1
+tile.kernel @producers() {
+  // expected-error @below {{expected the producers of 'slots' to be from 1 to 1048575 because an mbarrier counts that far, but got 0}}
+  %ring = tile.alloc_ring "slots" producers(0) consumers(1) : !tile.ring<2>
+  tile.return
+}
+
+// -----
+
+// alloc_ring_c1
+tile.kernel @consumers() {
+  // expected-error @below {{expected the consumers of 'slots' to be from 1 to 1048575 because an mbarrier counts that far, but got 1048576}}
+  %ring = tile.alloc_ring "slots" producers(1) consumers(1048576) : !tile.ring<2>
+  tile.return
+}
+
+// -----
+
+// alloc_ring_c2
+tile.kernel @ring_offset() {
+  // expected-error @below {{expected the offset of 'slots' to be a multiple of 8 bytes, at least 0, because mbarriers are aligned to that, but got 12}}
+  %ring = tile.alloc_ring "slots" producers(1) consumers(1) at 12 : !tile.ring<2>
+  tile.return
+}
+
+// -----
+
+// alloc_barrier_c1
+tile.kernel @count() {
+  // expected-error @below {{expected the count of 'ready' to be from 1 to 1048575 because an mbarrier counts that far, but got 0}}
+  %b = tile.alloc_barrier "ready" count(0)
+  tile.return
+}
+
+// -----
+
+// alloc_barrier_c2
+tile.kernel @barrier_offset() {
+  // expected-error @below {{expected the offset of 'ready' to be a multiple of 8 bytes, at least 0, because mbarriers are aligned to that, but got -8}}
+  %b = tile.alloc_barrier "ready" count(1) at -8
+  tile.return
+}
+
+// -----
+
+// expect_c1
+tile.kernel @bytes() {
+  // expected-note @below {{'slots' is declared here}}
+  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %c = tile.cursor : !tile.cursor<2>
+  // expected-error @below {{expected from 1 to 1048575 bytes per slot of 'slots' because an mbarrier counts that far, but got 1048576}}
+  tile.expect %ring[%c] bytes(1048576) : !tile.ring<2>
+  tile.return
+}
+
+// -----
+
+// A cursor of one ring does not fit a ring of other depth.
+tile.kernel @cursor() {
+  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  // expected-note @below {{prior use here}}
+  %c = tile.cursor : !tile.cursor<3>
+  // expected-error @below {{use of value '%c' expects different type than prior uses: '!tile.cursor<2>' vs '!tile.cursor<3>'}}
+  tile.await %ring[%c] : !tile.ring<2>
+  tile.return
+}
+
+// -----
+
+tile.kernel @cursor_generic() {
+  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %c = tile.cursor : !tile.cursor<3>
+  // expected-error @below {{cursor and ring have the same number of slots}}
+  "tile.await"(%ring, %c) : (!tile.ring<2>, !tile.cursor<3>) -> ()
+  tile.return
+}
+
+// -----
+
+// named_barrier_c1
+tile.kernel @barrier_id() {
+  // expected-error @below {{expected a barrier number from 1 to 15 because 0 is the whole block's, but got 16}}
+  tile.named_barrier 16 warps(4)
+  tile.return
+}
+
+// -----
+
+// named_barrier_c1
+tile.kernel @barrier_warps() {
+  // expected-error @below {{expected at least 1 warp, but got 0}}
+  tile.named_barrier 1 warps(0)
+  tile.return
+}

@@ -1,0 +1,121 @@
+// RUN: %tile-opt %s -split-input-file -verify-diagnostics
+// Types and attributes of the dialect.
+
+// expected-error @below {{expected a shared buffer to have at least one axis}}
+tile.kernel @no_axes() attributes {t = !tile.shared<f32>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected a slice of fixed extents, but axis 0 has a runtime extent}}
+tile.kernel @runtime_extent() attributes {t = !tile.slice<?x8xf32>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected extents of at least 1, but axis 1 of a global tensor has 0}}
+tile.kernel @no_extent() attributes {t = !tile.global<?x0xf32>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64), but got 'index'}}
+tile.kernel @element_type() attributes {t = !tile.shared<8xindex>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected a transposed view to have at least two axes, but got 1}}
+tile.kernel @transposed() attributes {t = !tile.shared<8xf32, transposed>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected 'transposed' after the layout}}
+tile.kernel @two_layouts() attributes {t = !tile.shared<64x64xbf16, #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">, #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected a layout of the buffer's extents 4x64x32 or of one of its slots, but got one of 64x64}}
+tile.kernel @layout_extents() attributes {t = !tile.shared<4x64x32xbf16, #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">>} { tile.return }
+
+// -----
+
+// The layout of a view is that of its buffer: 64x32, seen as 32x64.
+// expected-error @below {{expected a layout of the buffer's extents 64x32 or of one of its slots, but got one of 32x64}}
+tile.kernel @layout_of_view() attributes {t = !tile.shared<32x64xbf16, #tile.shared_layout<"32x64 16b axis 1 panel 64 swizzle 128 pad 0">, transposed>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected a layout of 32-bit elements because the element type is 'f32', but got one of 16 bits}}
+tile.kernel @layout_bits() attributes {t = !tile.shared<64x64xf32, #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected a ring to have at least 1 slot, but got 0}}
+tile.kernel @ring() attributes {t = !tile.ring<0>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected the text form of a shared layout, but got 'nonsense'}}
+tile.kernel @shared_layout() attributes {t = #tile.shared_layout<"nonsense">} { tile.return }
+
+// -----
+
+// expected-error @below {{expected the text form of a layout, but got 'reg(2@0:2)'}}
+tile.kernel @layout() attributes {t = #tile.layout<"reg(2@0:2)">} { tile.return }
+
+// -----
+
+// expected-error @below {{expected a layout of 1 axes because the fragment is 64, but got one of 2}}
+tile.kernel @fragment_rank() attributes {t = tensor<64xf32, #tile.layout<"reg(32@1:1) lane(32@0:1) warp(2@0:32)">>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected a layout that covers the fragment's 64x64, but got one of 64x32}}
+tile.kernel @fragment_extent() attributes {t = tensor<64x64xf32, #tile.layout<"reg(32@1:1) lane(32@0:1) warp(2@0:32)">>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected at least 1 stage, but got 0}}
+tile.kernel @stages() attributes {t = #tile.pipeline<stages = 0>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected stage and order to be at least 0, but got 1 and -1}}
+tile.kernel @order() attributes {t = #tile.stage<stage = 1, order = -1>} { tile.return }
+
+// -----
+
+tile.kernel @pipeline_op() {
+  // expected-error @below {{expected 'tile.pipeline' on an 'scf.for' because it says how iterations overlap, but got 'tile.sync'}}
+  tile.sync {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+
+// -----
+
+tile.kernel @pipeline_type() {
+  // expected-error @below {{expected 'tile.pipeline' to be a #tile.pipeline, but got 2 : i64}}
+  tile.sync {tile.pipeline = 2}
+  tile.return
+}
+
+// -----
+
+tile.kernel @stage_place() {
+  // expected-error @below {{expected 'tile.stage' on an operation of an 'scf.for' because it is its place in that loop's schedule}}
+  tile.sync {tile.stage = #tile.stage<stage = 0, order = 0>}
+  tile.return
+}
+
+// -----
+
+tile.kernel @stage_type() {
+  // expected-error @below {{expected 'tile.stage' to be a #tile.stage, but got 0 : i64}}
+  tile.sync {tile.stage = 0}
+  tile.return
+}
+
+// -----
+
+tile.kernel @unknown() {
+  // expected-error @below {{expected 'tile.pipeline' or 'tile.stage', but the tile dialect has no attribute 'tile.unroll'}}
+  tile.sync {tile.unroll = 2}
+  tile.return
+}

@@ -1,0 +1,63 @@
+// RUN: %tile-opt %s | %tile-opt | FileCheck %s
+// RUN: %tile-opt %s --mlir-print-op-generic | %tile-opt | FileCheck %s
+
+// CHECK-LABEL: tile.kernel @products()
+tile.kernel @products() {
+  %zero = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x32xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<32x128xbf16>
+  %acc = tile.splat %zero : f32 -> tensor<64x128xf32>
+  // CHECK: tile.gemm %a, %b, %{{.*}} : !tile.shared<64x32xbf16>, !tile.shared<32x128xbf16>, tensor<64x128xf32>
+  %0 = tile.gemm %a, %b, %acc : !tile.shared<64x32xbf16>, !tile.shared<32x128xbf16>, tensor<64x128xf32>
+  // The left factor may be in registers.
+  // CHECK: %[[P:.*]] = tile.load %a : !tile.shared<64x32xbf16> -> tensor<64x32xbf16>
+  %p = tile.load %a : !tile.shared<64x32xbf16> -> tensor<64x32xbf16>
+  // CHECK: tile.gemm %[[P]], %b, %{{.*}} policy square atom mma_sync : tensor<64x32xbf16>, !tile.shared<32x128xbf16>, tensor<64x128xf32>
+  %1 = tile.gemm %p, %b, %0 policy square atom mma_sync : tensor<64x32xbf16>, !tile.shared<32x128xbf16>, tensor<64x128xf32>
+  // CHECK: tile.gemm %a, %b, %{{.*}} policy full_col atom fma :
+  %2 = tile.gemm %a, %b, %1 policy full_col atom fma : !tile.shared<64x32xbf16>, !tile.shared<32x128xbf16>, tensor<64x128xf32>
+  // CHECK: %[[FIRST:.*]] = tile.gemm_async %a, %b, %{{.*}} atom wgmma :
+  %3 = tile.gemm_async %a, %b, %2 atom wgmma : !tile.shared<64x32xbf16>, !tile.shared<32x128xbf16>, tensor<64x128xf32>
+  // One in flight may be the accumulator of the next.
+  // CHECK: %[[SECOND:.*]] = tile.gemm_async %{{.*}}, %b, %[[FIRST]] :
+  %4 = tile.gemm_async %p, %b, %3 : tensor<64x32xbf16>, !tile.shared<32x128xbf16>, tensor<64x128xf32>
+  // CHECK: tile.gemm_wait %[[SECOND]] pending(0) : tensor<64x128xf32>
+  %5 = tile.gemm_wait %4 pending(0) : tensor<64x128xf32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.kernel @shapes()
+tile.kernel @shapes() {
+  %x = arith.constant 1.5 : f32
+  // CHECK: tile.splat %{{.*}} : f32 -> tensor<16x24xf32>
+  %s = tile.splat %x : f32 -> tensor<16x24xf32>
+  // CHECK: tile.reduce max %{{.*}} axis(1) : tensor<16x24xf32> -> tensor<16x1xf32>
+  %max = tile.reduce max %s axis(1) : tensor<16x24xf32> -> tensor<16x1xf32>
+  // CHECK: tile.reduce sum %{{.*}} axis(0) : tensor<16x24xf32> -> tensor<1x24xf32>
+  %sum = tile.reduce sum %s axis(0) : tensor<16x24xf32> -> tensor<1x24xf32>
+  // CHECK: tile.reduce min %{{.*}} axis(0) : tensor<1x24xf32> -> tensor<1x24xf32>
+  %min = tile.reduce min %sum axis(0) : tensor<1x24xf32> -> tensor<1x24xf32>
+  // CHECK: tile.broadcast %{{.*}} : tensor<16x1xf32> -> tensor<16x24xf32>
+  %wide = tile.broadcast %max : tensor<16x1xf32> -> tensor<16x24xf32>
+  // CHECK: tile.coordinates 1 : tensor<16x24xindex>
+  %column = tile.coordinates 1 : tensor<16x24xindex>
+  // Element-wise arithmetic is upstream's.
+  // CHECK: arith.subf %{{.*}}, %{{.*}} : tensor<16x24xf32>
+  %d = arith.subf %s, %wide : tensor<16x24xf32>
+  // CHECK: math.exp2 %{{.*}} : tensor<16x24xf32>
+  %e = math.exp2 %d : tensor<16x24xf32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.kernel @layouts()
+tile.kernel @layouts() {
+  %x = arith.constant 1.5 : f32
+  // CHECK: tile.splat %{{.*}} : f32 -> tensor<64x16xf32, #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">>
+  %s = tile.splat %x : f32 -> tensor<64x16xf32, #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">>
+  // CHECK: tile.convert_layout %{{.*}} : tensor<64x16xf32, #tile.layout<"{{.*}}">> -> tensor<64x16xf32, #tile.layout<"reg(8@1:1) lane(2@1:8, 16@0:1) warp(4@0:16)">>
+  %c = tile.convert_layout %s : tensor<64x16xf32, #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">> -> tensor<64x16xf32, #tile.layout<"reg(8@1:1) lane(2@1:8, 16@0:1) warp(4@0:16)">>
+  %scratch = tile.alloc_shared "scratch" : !tile.shared<64x16xf32>
+  // CHECK: tile.convert_layout %{{.*}} scratch %scratch : !tile.shared<64x16xf32> : tensor<64x16xf32,
+  %back = tile.convert_layout %c scratch %scratch : !tile.shared<64x16xf32> : tensor<64x16xf32, #tile.layout<"reg(8@1:1) lane(2@1:8, 16@0:1) warp(4@0:16)">> -> tensor<64x16xf32, #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">>
+  tile.return
+}

@@ -1,0 +1,67 @@
+// RUN: %tile-opt %s | %tile-opt | FileCheck %s
+// RUN: %tile-opt %s --mlir-print-op-generic | %tile-opt | FileCheck %s
+
+// CHECK-LABEL: tile.kernel @buffers()
+tile.kernel @buffers() {
+  // CHECK: %q = tile.alloc_shared "q" : !tile.shared<128x64xbf16>
+  %q = tile.alloc_shared "q" : !tile.shared<128x64xbf16>
+  // CHECK: %k = tile.alloc_shared "k" at 16384 : !tile.shared<4x128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
+  %k = tile.alloc_shared "k" at 16384 : !tile.shared<4x128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
+  %c = tile.cursor : !tile.cursor<4>
+  // CHECK: %[[SLOT:.*]] = tile.slot %k[%{{.*}}] : !tile.shared<4x128x64xbf16, #{{.*}}>, !tile.cursor<4> -> !tile.shared<128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
+  %slot = tile.slot %k[%c] : !tile.shared<4x128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>, !tile.cursor<4> -> !tile.shared<128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
+  // CHECK: tile.transpose %[[SLOT]] : !tile.shared<128x64xbf16, #{{.*}}> -> !tile.shared<64x128xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">, transposed>
+  %kt = tile.transpose %slot : !tile.shared<128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">> -> !tile.shared<64x128xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">, transposed>
+  // CHECK: %[[QT:.*]] = tile.transpose %q : !tile.shared<128x64xbf16> -> !tile.shared<64x128xbf16, transposed>
+  %qt = tile.transpose %q : !tile.shared<128x64xbf16> -> !tile.shared<64x128xbf16, transposed>
+  // CHECK: tile.transpose %[[QT]] : !tile.shared<64x128xbf16, transposed> -> !tile.shared<128x64xbf16>
+  %back = tile.transpose %qt : !tile.shared<64x128xbf16, transposed> -> !tile.shared<128x64xbf16>
+  tile.return
+}
+
+// CHECK-LABEL: tile.kernel @copies(
+module {
+tile.kernel @copies(
+    %n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<2x?x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0, -1]>},
+    %S: !tile.global<?xf32> {program.argument = #program.tensor<"S", output, dims[0]>})
+    attributes {cluster = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : bf16
+  %x = arith.constant 1.0 : f32
+  // CHECK: %[[SLICE:.*]] = tile.slice %A[%{{.*}}, %n, %{{.*}}] : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
+  %t = tile.slice %A[%c0, %n, %c0] : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
+  // CHECK: tile.slice %A[{{.*}}] fill %{{.*}} : bf16 : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
+  %filled = tile.slice %A[%c0, %n, %c0] fill %one : bf16 : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
+  // CHECK: %[[SAFE:.*]] = tile.slice %S[{{.*}}] unchecked "n is a multiple of 128" : !tile.global<?xf32> -> !tile.slice<128xf32>
+  %safe = tile.slice %S[%n] unchecked "n is a multiple of 128" : !tile.global<?xf32> -> !tile.slice<128xf32>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<128x64xbf16>
+  // Extents of 1 do not count.
+  // CHECK: tile.copy %[[SLICE]], %a : !tile.slice<1x128x64xbf16>, !tile.shared<128x64xbf16>
+  tile.copy %t, %a : !tile.slice<1x128x64xbf16>, !tile.shared<128x64xbf16>
+  // CHECK: tile.copy %a, %[[SLICE]] atom tma :
+  tile.copy %a, %t atom tma : !tile.shared<128x64xbf16>, !tile.slice<1x128x64xbf16>
+  // CHECK: tile.copy %a, %b atom simt :
+  tile.copy %a, %b atom simt : !tile.shared<128x64xbf16>, !tile.shared<128x64xbf16>
+  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %at = tile.cursor : !tile.cursor<2>
+  // CHECK: tile.copy_async %[[SLICE]], %a, %slots[%{{.*}}] : !tile.slice<1x128x64xbf16>, !tile.shared<128x64xbf16>, !tile.ring<2>
+  tile.copy_async %t, %a, %ring[%at] : !tile.slice<1x128x64xbf16>, !tile.shared<128x64xbf16>, !tile.ring<2>
+  // CHECK: tile.copy_async %[[SLICE]], %a, %slots[%{{.*}}] multicast :
+  tile.copy_async %t, %a, %ring[%at] multicast : !tile.slice<1x128x64xbf16>, !tile.shared<128x64xbf16>, !tile.ring<2>
+  // CHECK: %[[F:.*]] = tile.load %[[SLICE]] : !tile.slice<1x128x64xbf16> -> tensor<128x64xbf16>
+  %f = tile.load %t : !tile.slice<1x128x64xbf16> -> tensor<128x64xbf16>
+  // CHECK: tile.store %[[F]], %a : tensor<128x64xbf16>, !tile.shared<128x64xbf16>
+  tile.store %f, %a : tensor<128x64xbf16>, !tile.shared<128x64xbf16>
+  // CHECK: tile.store %[[F]], %[[SLICE]] staging %b : !tile.shared<128x64xbf16> atom tma : tensor<128x64xbf16>, !tile.slice<1x128x64xbf16>
+  tile.store %f, %t staging %b : !tile.shared<128x64xbf16> atom tma : tensor<128x64xbf16>, !tile.slice<1x128x64xbf16>
+  %r = tile.splat %x : f32 -> tensor<128x1xf32>
+  // CHECK: tile.atomic_add %{{.*}}, %[[SAFE]] : tensor<128x1xf32>, !tile.slice<128xf32>
+  tile.atomic_add %r, %safe : tensor<128x1xf32>, !tile.slice<128xf32>
+  %cell = tile.slice %S[%c0] : !tile.global<?xf32> -> !tile.slice<1xf32>
+  // CHECK: tile.atomic_add %{{.*}}, %{{.*}} : f32, !tile.slice<1xf32>
+  tile.atomic_add %x, %cell : f32, !tile.slice<1xf32>
+  tile.return
+}
+}
