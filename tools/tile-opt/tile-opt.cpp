@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Runs passes over the tile dialect. It knows no simt: what leaks fails to parse.
+#include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -11,5 +12,6 @@ int main(int argc, char **argv) {
   registry.insert<tlc::program::ProgramDialect, tlc::tile::TileDialect, mlir::arith::ArithDialect,
                   mlir::math::MathDialect, mlir::scf::SCFDialect>();
   mlir::registerTransformsPasses();
+  tlc::tile::registerTileTransformsPasses();
   return mlir::failed(mlir::MlirOptMain(argc, argv, "driver of the tile dialect\n", registry));
 }

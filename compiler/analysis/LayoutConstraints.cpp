@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One rule per operation: what it asks of the layouts of its fragments.
+
+#include "compiler/analysis/LayoutConstraints.h"
+
+#include "dialects/layout/StockLayouts.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace tlc::tile {
+
+using namespace mlir;
+
+int64_t executingWarps(Operation *op) {
+  if (auto role = op->getParentOfType<RoleOp>())
+    return role.getWarps();
+  return op->getParentOfType<KernelOp>().getWarps();
+}
+
+namespace {
+
+bool isFragment(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+Shape shapeOf(Value value) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  return Shape(shape.begin(), shape.end());
+}
+
+int elementBits(Value value) {
+  Type type = cast<RankedTensorType>(value.getType()).getElementType();
+  return type.isIndex() ? 32 : int(type.getIntOrFloatBitWidth());
+}
+
+/// Conversions in a loop run about this much more often than outside.
+int64_t weightOf(Operation *op) {
+  int64_t weight = 1;
+  for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+    if (isa<scf::ForOp>(parent))
+      weight *= 10;
+  return weight;
+}
+
+class Collector {
+public:
+  Collector(LayoutConstraints &out) : out(out) {}
+
+  LogicalResult collect(KernelOp kernel) {
+    kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (BlockArgument argument : block.getArguments())
+            declare(argument, op);
+      for (Value result : op->getResults())
+        declare(result, op);
+    });
+    kernel->walk<WalkOrder::PreOrder>([&](Operation *op) { state(op); });
+    return success();
+  }
+
+private:
+  void declare(Value value, Operation *op) {
+    if (!isFragment(value))
+      return;
+    LayoutVariable variable;
+    variable.shape = shapeOf(value);
+    variable.elementBits = elementBits(value);
+    variable.numWarps = executingWarps(op);
+    out.variables[value] = out.problem.addVariable(variable);
+  }
+
+  Anchor anchor(Operation *op, std::string reason) {
+    out.anchors.push_back(op);
+    return {int64_t(out.anchors.size()) - 1, std::move(reason)};
+  }
+
+  VariableId id(Value value) { return out.variables.lookup(value); }
+
+  void add(LayoutConstraint constraint, Operation *op, std::string reason, ConstraintSite site) {
+    constraint.weight = weightOf(op);
+    constraint.anchor = anchor(op, std::move(reason));
+    out.problem.addConstraint(std::move(constraint));
+    out.sites.push_back(site);
+  }
+
+  void fixed(Value value, FragmentLayout layout, Strength strength, Operation *op, std::string reason,
+             ConstraintSite site) {
+    LayoutConstraint constraint;
+    constraint.kind = ConstraintKind::fixed;
+    constraint.result = id(value);
+    constraint.layout = std::move(layout);
+    constraint.strength = strength;
+    add(std::move(constraint), op, std::move(reason), site);
+  }
+
+  void equal(Value result, OpOperand &source, std::string reason) {
+    LayoutConstraint constraint;
+    constraint.kind = ConstraintKind::equal;
+    constraint.result = id(result);
+    constraint.source = id(source.get());
+    add(std::move(constraint), source.getOwner(), std::move(reason), {&source, {}});
+  }
+
+  /// Both are one register set: nothing can stand between them.
+  void same(Value result, Value source, Operation *op) {
+    LayoutConstraint constraint;
+    constraint.kind = ConstraintKind::equal;
+    constraint.result = id(result);
+    constraint.source = id(source);
+    constraint.conversion = ConversionPolicy::forbidden;
+    add(std::move(constraint), op, "because the loop carries it in one place", {nullptr, result});
+  }
+
+  void state(Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<GemmOp, GemmAsyncOp>([&](auto gemm) { stateProduct(gemm); })
+        .Case<GemmWaitOp>([&](GemmWaitOp wait) { same(wait.getResult(), wait.getAcc(), wait); })
+        .Case<scf::ForOp>([&](scf::ForOp loop) { stateLoop(loop); })
+        .Case<scf::IfOp>([&](scf::IfOp branch) { stateBranch(branch); })
+        .Case<ReduceOp>([&](ReduceOp reduce) { stateReduce(reduce); })
+        .Case<BroadcastOp>([&](BroadcastOp broadcast) { stateBroadcast(broadcast); })
+        .Case<LoadOp>([&](LoadOp load) { stateLoad(load); })
+        .Case<StoreOp>([&](StoreOp store) { stateStore(store); })
+        .Case<SplatOp, CoordinatesOp, ConvertLayoutOp, AtomicAddOp, scf::YieldOp>([](Operation *) {})
+        .Default([&](Operation *other) { stateElementwise(other); });
+  }
+
+  template <class Gemm> void stateProduct(Gemm gemm) {
+    Operation *op = gemm;
+    Shape acc = shapeOf(gemm.getAcc());
+    int64_t warps = executingWarps(op);
+    auto policy = tlc::WarpPolicy(gemm.getPolicy());
+    MatrixAtom atom = gemm.getAtom().value_or(MatrixAtom::fma);
+    equal(gemm.getResult(), gemm.getAccMutable(), "by the accumulator of the product");
+    Value a = gemm.getA();
+    if (atom == MatrixAtom::wgmma) {
+      WarpGrid grid = wgmmaGrid(acc[0], acc[1], warps / warpsPerWarpgroup, policy);
+      fixed(gemm.getResult(), wgmmaAccumulator(acc[0], acc[1], grid), Strength::required, op,
+            "by the accumulator of wgmma", {nullptr, gemm.getResult()});
+      if (isFragment(a))
+        fixed(a, wgmmaOperandA(acc[0], shapeOf(a)[1], elementBits(a), grid), Strength::required, op,
+              "by operand A of wgmma", {&gemm.getAMutable(), {}});
+    } else if (atom == MatrixAtom::mma_sync) {
+      WarpGrid grid = mmaGrid(acc[0], acc[1], warps, policy);
+      fixed(gemm.getResult(), mmaAccumulator(acc[0], acc[1], grid), Strength::required, op,
+            "by the accumulator of mma.sync", {nullptr, gemm.getResult()});
+      if (isFragment(a))
+        fixed(a, mmaOperandA(acc[0], shapeOf(a)[1], elementBits(a), grid), Strength::required, op,
+              "by operand A of mma.sync", {&gemm.getAMutable(), {}});
+    }
+  }
+
+  void stateLoop(scf::ForOp loop) {
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
+      if (!isFragment(argument))
+        continue;
+      equal(argument, loop.getInitArgsMutable()[i], "by what the loop carries");
+      equal(argument, yield->getOpOperand(i), "by what the loop carries");
+      same(loop.getResult(i), argument, loop);
+    }
+  }
+
+  void stateBranch(scf::IfOp branch) {
+    for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
+      if (region->empty())
+        continue;
+      for (OpOperand &yielded : region->front().getTerminator()->getOpOperands())
+        if (isFragment(yielded.get()))
+          equal(branch.getResult(yielded.getOperandNumber()), yielded, "by what the branch results in");
+    }
+  }
+
+  void stateReduce(ReduceOp reduce) {
+    LayoutConstraint constraint;
+    constraint.kind = ConstraintKind::reduceOf;
+    constraint.result = id(reduce.getResult());
+    constraint.source = id(reduce.getSource());
+    constraint.axis = int(reduce.getAxis());
+    add(std::move(constraint), reduce, "by the reduction", {nullptr, reduce.getResult()});
+  }
+
+  void stateBroadcast(BroadcastOp broadcast) {
+    Shape from = shapeOf(broadcast.getSource()), to = shapeOf(broadcast.getResult());
+    auto [first, ignored] = llvm::mismatch(from, to);
+    LayoutConstraint constraint;
+    constraint.kind = ConstraintKind::broadcastOf;
+    constraint.result = id(broadcast.getResult());
+    constraint.source = id(broadcast.getSource());
+    constraint.axis = int(first - from.begin());
+    add(std::move(constraint), broadcast, "by the broadcast", {&broadcast.getSourceMutable(), {}});
+  }
+
+  FragmentLayout coalesced(Value value, Operation *op) {
+    Shape shape = shapeOf(value);
+    return blockedLayout(shape, elementBits(value), executingWarps(op), int(shape.size()) - 1);
+  }
+
+  void stateLoad(LoadOp load) {
+    fixed(load.getValue(), coalesced(load.getValue(), load), Strength::preferred, load, "by coalesced loads",
+          {nullptr, load.getValue()});
+  }
+
+  void stateStore(StoreOp store) {
+    Value value = store.getValue();
+    if (store.getAtom() == CopyAtom::tma) {
+      Shape shape = shapeOf(value);
+      WarpGrid grid = {executingWarps(store) / warpsPerWarpgroup, 1};
+      fixed(value, wgmmaAccumulator(shape[0], shape[1], grid), Strength::required, store,
+            "by the panels of a store through the TMA", {&store.getValueMutable(), {}});
+      return;
+    }
+    fixed(value, coalesced(value, store), Strength::preferred, store, "by coalesced stores",
+          {&store.getValueMutable(), {}});
+  }
+
+  void stateElementwise(Operation *op) {
+    if (op->getNumRegions() || op->getNumResults() != 1 || !isFragment(op->getResult(0)))
+      return;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isFragment(operand.get()))
+        equal(op->getResult(0), operand, "by elementwise arithmetic");
+  }
+
+  LayoutConstraints &out;
+};
+
+} // namespace
+
+FailureOr<LayoutConstraints> LayoutConstraints::collect(KernelOp kernel) {
+  LayoutConstraints constraints;
+  if (failed(Collector(constraints).collect(kernel)))
+    return failure();
+  return constraints;
+}
+
+} // namespace tlc::tile

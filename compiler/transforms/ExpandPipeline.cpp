@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Afterwards no `tile.stage` is left: round i of a scheduled loop runs stage 0 of
+/// iteration i and stage 1 of iteration i - 1, interleaved as the orders say. The first
+/// iteration's stage 0 and the last one's stage 1 stand before and after, under a test
+/// that there is an iteration.
+
+#include "compiler/transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace tlc::tile {
+#define GEN_PASS_DEF_EXPANDPIPELINE
+#include "compiler/transforms/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+StageAttr stageOf(Operation *op) { return op->getAttrOfType<StageAttr>(TileDialect::stageAttrName); }
+
+/// How a value that the loop carries reaches the next iteration.
+enum class CarriedBy {
+  stage0,  ///< computed before the next iteration's stage 0
+  stage1,  ///< computed and used by stage 1 alone
+  product, ///< an accumulator in flight: the next product takes it before its wait
+};
+
+class LoopExpander {
+public:
+  LoopExpander(scf::ForOp loop) : loop(loop), builder(loop) {}
+
+  LogicalResult run() {
+    if (failed(collect()))
+      return failure();
+    Location loc = loop.getLoc();
+    Value runs = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
+                                       loop.getUpperBound());
+    auto guard = scf::IfOp::create(builder, loc, loop.getResultTypes(), runs, /*addThenBlock=*/true,
+                                   /*addElseBlock=*/true);
+    guard.getThenRegion().front().clear();
+    guard.getElseRegion().front().clear();
+    builder.setInsertionPointToEnd(&guard.getElseRegion().front());
+    scf::YieldOp::create(builder, loc, loop.getInitArgs());
+    builder.setInsertionPointToEnd(&guard.getThenRegion().front());
+    scf::YieldOp::create(builder, loc, writeRounds());
+    loop.replaceAllUsesWith(guard.getResults());
+    loop.erase();
+    return success();
+  }
+
+private:
+  LogicalResult collect() {
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      StageAttr stage = stageOf(&op);
+      if (!stage)
+        return op.emitError("expected 'tile.stage' on every operation of a scheduled loop");
+      if (stage.getStage() < 0 || stage.getStage() > 1)
+        return op.emitError("expected stage 0 or 1, but got ") << stage.getStage();
+      round.push_back(&op);
+    }
+    llvm::sort(round,
+               [](Operation *a, Operation *b) { return stageOf(a).getOrder() < stageOf(b).getOrder(); });
+    for (Operation *op : round)
+      stages[stageOf(op).getStage()].push_back(op);
+
+    for (Value yielded : loop.getYieldedValues()) {
+      Operation *op = yielded.getDefiningOp();
+      bool late = op && op->getBlock() == loop.getBody() && stageOf(op).getStage() == 1;
+      auto wait = dyn_cast_or_null<GemmWaitOp>(op);
+      carriedBy.push_back(!late ? CarriedBy::stage0 : wait ? CarriedBy::product : CarriedBy::stage1);
+    }
+    return collectCrossing();
+  }
+
+  /// Values of stage 0 that stage 1 of the same iteration uses: they wait one round.
+  LogicalResult collectCrossing() {
+    for (Operation *op : stages[1]) {
+      WalkResult result = op->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands()) {
+          if (auto wait = dyn_cast<GemmWaitOp>(inner); wait && operand == wait.getAcc())
+            continue; // waits on the newest value of the chain instead
+          auto argument = dyn_cast<BlockArgument>(operand);
+          if (argument && argument.getOwner() == loop.getBody()) {
+            bool own = argument != loop.getInductionVar() &&
+                       carriedBy[argument.getArgNumber() - 1] == CarriedBy::stage1;
+            if (!own)
+              crossing.insert(operand);
+          } else if (Operation *definition = operand.getDefiningOp();
+                     definition && definition->getBlock() == loop.getBody() &&
+                     stageOf(definition).getStage() == 0) {
+            crossing.insert(operand);
+          }
+        }
+        return WalkResult::advance();
+      });
+      if (result.wasInterrupted())
+        return failure();
+    }
+    for (Operation *op : stages[0])
+      for (Value operand : op->getOperands())
+        if (auto argument = dyn_cast<BlockArgument>(operand);
+            argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar() &&
+            carriedBy[argument.getArgNumber() - 1] == CarriedBy::stage1)
+          return op->emitError(
+              "operation of stage 0 uses a value that stage 1 of the iteration before computes");
+    return success();
+  }
+
+  void clone(Operation *op, IRMapping &mapping) {
+    Operation *copy = builder.clone(*op, mapping);
+    copy->removeDiscardableAttr(TileDialect::stageAttrName);
+  }
+
+  /// A stage 1 operation of an iteration. `newest` maps the accumulators in flight to
+  /// their latest value; in the last round nothing later is in flight.
+  void writeStage1(Operation *op, IRMapping &mapping, IRMapping &newest, bool last) {
+    auto wait = dyn_cast<GemmWaitOp>(op);
+    if (!wait)
+      return clone(op, mapping);
+    Value acc = newest.lookupOrDefault(wait.getAcc());
+    auto copy = GemmWaitOp::create(builder, wait.getLoc(), acc, last ? 0 : issuedBetween(wait));
+    mapping.map(wait.getResult(), copy.getResult());
+    newest.map(wait.getAcc(), copy.getResult());
+  }
+
+  /// Products started after the awaited one and before the wait, one round later.
+  int64_t issuedBetween(GemmWaitOp wait) {
+    int64_t awaited = stageOf(wait.getAcc().getDefiningOp()).getOrder(), here = stageOf(wait).getOrder();
+    int64_t count = 0;
+    for (Operation *op : round)
+      if (isa<GemmAsyncOp>(op)) {
+        count += stageOf(op).getOrder() > awaited;
+        count += stageOf(op).getOrder() < here;
+      }
+    return count;
+  }
+
+  /// The value that stage 0 hands to the next iteration for carried value `i`.
+  Value handedOn(unsigned i, IRMapping &mapping) {
+    Value yielded = loop.getYieldedValues()[i];
+    if (carriedBy[i] == CarriedBy::product)
+      yielded = cast<GemmWaitOp>(yielded.getDefiningOp()).getAcc();
+    return mapping.lookupOrDefault(yielded);
+  }
+
+  SmallVector<Value> writeRounds() {
+    Location loc = loop.getLoc();
+    unsigned carried = loop.getNumRegionIterArgs();
+
+    IRMapping first;
+    first.map(loop.getInductionVar(), loop.getLowerBound());
+    for (auto [argument, init] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
+      first.map(argument, init);
+    for (Operation *op : stages[0])
+      clone(op, first);
+    SmallVector<Value> inits;
+    for (unsigned i = 0; i < carried; ++i)
+      inits.push_back(carriedBy[i] == CarriedBy::stage1 ? loop.getInitArgs()[i] : handedOn(i, first));
+    for (Value value : crossing)
+      inits.push_back(first.lookupOrDefault(value));
+
+    Value second = arith::AddIOp::create(builder, loc, loop.getLowerBound(), loop.getStep());
+    auto rounds = scf::ForOp::create(builder, loc, second, loop.getUpperBound(), loop.getStep(), inits);
+    rounds.getBody()->clear();
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToEnd(rounds.getBody());
+      IRMapping current, previous;
+      current.map(loop.getInductionVar(), rounds.getInductionVar());
+      mapStage1(previous, rounds.getRegionIterArgs());
+      for (unsigned i = 0; i < carried; ++i)
+        if (carriedBy[i] != CarriedBy::stage1)
+          current.map(loop.getRegionIterArg(i), rounds.getRegionIterArg(i));
+      mapInFlight(current, rounds.getRegionIterArgs());
+      for (Operation *op : round)
+        if (stageOf(op).getStage() == 0)
+          clone(op, current);
+        else
+          writeStage1(op, previous, current, /*last=*/false);
+      SmallVector<Value> crossed;
+      for (Value value : crossing)
+        crossed.push_back(current.lookupOrDefault(value));
+      SmallVector<Value> yielded;
+      for (unsigned i = 0; i < carried; ++i)
+        yielded.push_back(carriedBy[i] == CarriedBy::stage1
+                              ? previous.lookupOrDefault(loop.getYieldedValues()[i])
+                              : handedOn(i, current));
+      llvm::append_range(yielded, crossed);
+      scf::YieldOp::create(builder, loc, yielded);
+    }
+
+    IRMapping last, newest;
+    mapStage1(last, rounds.getResults());
+    mapInFlight(newest, rounds.getResults());
+    for (Operation *op : stages[1])
+      writeStage1(op, last, newest, /*last=*/true);
+    SmallVector<Value> results;
+    for (unsigned i = 0; i < carried; ++i)
+      results.push_back(carriedBy[i] == CarriedBy::stage0 ? rounds.getResult(i)
+                                                          : last.lookupOrDefault(loop.getYieldedValues()[i]));
+    return results;
+  }
+
+  /// What stage 1 sees: its own carried values, and the previous round's crossing values.
+  void mapStage1(IRMapping &mapping, ValueRange values) {
+    for (unsigned i = 0; i < carriedBy.size(); ++i)
+      if (carriedBy[i] == CarriedBy::stage1)
+        mapping.map(loop.getRegionIterArg(i), values[i]);
+    for (auto [value, carried] : llvm::zip_equal(crossing, values.drop_front(carriedBy.size())))
+      mapping.map(value, carried);
+  }
+
+  void mapInFlight(IRMapping &mapping, ValueRange values) {
+    for (unsigned i = 0; i < carriedBy.size(); ++i)
+      if (carriedBy[i] == CarriedBy::product)
+        mapping.map(cast<GemmWaitOp>(loop.getYieldedValues()[i].getDefiningOp()).getAcc(), values[i]);
+  }
+
+  scf::ForOp loop;
+  OpBuilder builder;
+  SmallVector<Operation *> round; ///< all operations, in order
+  std::array<SmallVector<Operation *>, 2> stages;
+  SmallVector<CarriedBy> carriedBy;
+  llvm::SetVector<Value> crossing;
+};
+
+struct ExpandPipeline : impl::ExpandPipelineBase<ExpandPipeline> {
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) {
+      if (llvm::any_of(loop.getBody()->without_terminator(),
+                       [](Operation &op) { return bool(stageOf(&op)); }))
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops)
+      if (failed(LoopExpander(loop).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace tlc::tile

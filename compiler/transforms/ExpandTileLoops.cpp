@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Afterwards no `tile.persistent` is left: the kernel has a `tile.grid` and a loop
+/// over the tiles of this block.
+
+#include "compiler/transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tlc::tile {
+#define GEN_PASS_DEF_EXPANDTILELOOPS
+#include "compiler/transforms/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+/// Index arithmetic at one place; constants fold later.
+class IndexBuilder {
+public:
+  IndexBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
+  Value sub(Value a, Value b) { return arith::SubIOp::create(builder, loc, a, b); }
+  Value mul(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
+  Value div(Value a, Value b) { return arith::DivUIOp::create(builder, loc, a, b); }
+  Value ceilDiv(Value a, Value b) { return arith::CeilDivUIOp::create(builder, loc, a, b); }
+  Value rem(Value a, Value b) { return arith::RemUIOp::create(builder, loc, a, b); }
+  Value min(Value a, Value b) { return arith::MinUIOp::create(builder, loc, a, b); }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+};
+
+/// The tiles as a box of rows x columns x planes, in units that one cluster takes.
+struct TileSpace {
+  Value rows, columns;
+  Value total;
+};
+
+TileSpace tileSpace(PersistentOp op, int64_t cluster, IndexBuilder &index) {
+  OperandRange extents = op.getExtents();
+  TileSpace space;
+  space.rows = extents[0];
+  if (cluster > 1)
+    space.rows = index.ceilDiv(space.rows, index.constant(cluster));
+  space.total = space.rows;
+  for (Value extent : extents.drop_front())
+    space.total = index.mul(space.total, extent);
+  space.columns = extents.size() > 1 ? Value(extents[1]) : Value();
+  return space;
+}
+
+/// Position of tile number `tile`: groups of rows, walked down before the next column.
+SmallVector<Value> tilePosition(PersistentOp op, const TileSpace &space, Value tile, IndexBuilder &index) {
+  if (!space.columns)
+    return {tile};
+  Value plane, inPlane = tile;
+  if (op.getExtents().size() == 3) {
+    Value planeTiles = index.mul(space.rows, space.columns);
+    plane = index.div(tile, planeTiles);
+    inPlane = index.rem(tile, planeTiles);
+  }
+  Value group = index.constant(op.getGroup());
+  Value groupTiles = index.mul(group, space.columns);
+  Value firstRow = index.mul(index.div(inPlane, groupTiles), group);
+  Value rowsInGroup = index.min(index.sub(space.rows, firstRow), group);
+  Value inGroup = index.rem(inPlane, groupTiles);
+  SmallVector<Value> position = {index.add(firstRow, index.rem(inGroup, rowsInGroup)),
+                                 index.div(inGroup, rowsInGroup)};
+  if (plane)
+    position.push_back(plane);
+  return position;
+}
+
+void expand(PersistentOp op, int64_t cluster) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  IndexBuilder index(builder, loc);
+
+  TileSpace space = tileSpace(op, cluster, index);
+  Value clusters = MultiprocessorsOp::create(builder, loc, builder.getIndexType());
+  if (cluster > 1)
+    clusters = index.div(clusters, index.constant(cluster));
+  Value blocks = index.min(space.total, clusters);
+  if (cluster > 1)
+    blocks = index.mul(blocks, index.constant(cluster));
+  auto grid = GridOp::create(builder, loc, TypeRange{builder.getIndexType()}, ValueRange{blocks});
+
+  Value first = grid.getResult(0);
+  Value step = BlocksOp::create(builder, loc, builder.getIndexType());
+  Value rank;
+  if (cluster > 1) {
+    Value size = index.constant(cluster);
+    first = index.div(first, size);
+    step = index.div(step, size);
+    rank = BlockRankOp::create(builder, loc, builder.getIndexType());
+  }
+  auto loop = scf::ForOp::create(builder, loc, first, space.total, step);
+
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> position = tilePosition(op, space, loop.getInductionVar(), index);
+  if (cluster > 1)
+    position[0] = index.add(index.mul(position[0], index.constant(cluster)), rank);
+  Block &body = op.getBody().front();
+  for (auto [argument, value] : llvm::zip_equal(body.getArguments(), position))
+    argument.replaceAllUsesWith(value);
+  loop.getBody()->getOperations().splice(Block::iterator(loop.getBody()->getTerminator()),
+                                         body.getOperations());
+  op.erase();
+}
+
+struct ExpandTileLoops : impl::ExpandTileLoopsBase<ExpandTileLoops> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    SmallVector<PersistentOp> loops;
+    kernel.walk([&](PersistentOp op) { loops.push_back(op); });
+    if (loops.empty())
+      return;
+    PersistentOp first = loops.front();
+    if (loops.size() > 1) {
+      InFlightDiagnostic diag = loops[1].emitError("a kernel has at most one persistent tile loop");
+      diag.attachNote(first.getLoc()) << "the first one is here";
+      return signalPassFailure();
+    }
+    if (first->getParentOp() != kernel) {
+      first.emitError("expected the persistent tile loop at the top level of the kernel, but it is inside '")
+          << first->getParentOp()->getName() << "'";
+      return signalPassFailure();
+    }
+    for (GridOp grid : kernel.getBody().getOps<GridOp>()) {
+      InFlightDiagnostic diag = first.emitError("a persistent tile loop sets the grid itself");
+      diag.attachNote(grid.getLoc()) << "remove this grid";
+      return signalPassFailure();
+    }
+    expand(first, kernel.getCluster());
+  }
+};
+
+} // namespace
+} // namespace tlc::tile

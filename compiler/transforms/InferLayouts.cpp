@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Afterwards every fragment and every shared buffer has its layout; where two layouts
+/// that must differ meet there is a conversion.
+
+#include "compiler/analysis/LayoutConstraints.h"
+#include "compiler/solvers/LayoutSolver.h"
+#include "compiler/transforms/Passes.h"
+#include "dialects/layout/SharedLayout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tlc::tile {
+#define GEN_PASS_DEF_INFERLAYOUTS
+#include "compiler/transforms/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+RankedTensorType withLayout(Type type, const FragmentLayout &layout) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
+                               LayoutAttr::get(tensor.getContext(), layout));
+}
+
+/// A broadcast along several axes becomes one per axis: each is one constraint.
+void splitBroadcasts(KernelOp kernel) {
+  SmallVector<BroadcastOp> broadcasts;
+  kernel.walk([&](BroadcastOp op) { broadcasts.push_back(op); });
+  for (BroadcastOp op : broadcasts) {
+    auto result = cast<RankedTensorType>(op.getResult().getType());
+    SmallVector<int64_t> shape(cast<RankedTensorType>(op.getSource().getType()).getShape());
+    SmallVector<int64_t> axes;
+    for (int64_t axis = 0; axis < result.getRank(); ++axis)
+      if (shape[axis] != result.getDimSize(axis))
+        axes.push_back(axis);
+    if (axes.size() < 2)
+      continue;
+    OpBuilder builder(op);
+    Value value = op.getSource();
+    for (int64_t axis : axes) {
+      shape[axis] = result.getDimSize(axis);
+      value = BroadcastOp::create(builder, op.getLoc(), RankedTensorType::get(shape, result.getElementType()),
+                                  value);
+    }
+    op.getResult().replaceAllUsesWith(value);
+    op.erase();
+  }
+}
+
+LogicalResult report(const LayoutConflict &conflict, const LayoutConstraints &constraints) {
+  auto anchorOp = [&](ConstraintId id) {
+    return constraints.anchors[constraints.problem.constraints()[id].anchor.operation];
+  };
+  InFlightDiagnostic diag = anchorOp(conflict.constraint)->emitError() << conflict.message;
+  for (ConstraintId origin : {conflict.fromOrigin, conflict.toOrigin})
+    if (origin >= 0 && origin != conflict.constraint)
+      diag.attachNote(anchorOp(origin)->getLoc()) << "one of the layouts comes from here";
+  return diag;
+}
+
+void setTypes(const LayoutConstraints &constraints, const LayoutSolution &solution) {
+  for (auto [value, id] : constraints.variables) {
+    RankedTensorType type = withLayout(value.getType(), solution.layouts[id]);
+    value.setType(type);
+    if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+      constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
+  }
+}
+
+void insertConversion(const LayoutConversion &conversion, const LayoutConstraints &constraints) {
+  const ConstraintSite &site = constraints.sites[conversion.constraint];
+  if (site.use) {
+    OpBuilder builder(site.use->getOwner());
+    Value value = site.use->get();
+    auto to = withLayout(value.getType(), conversion.to);
+    site.use->set(ConvertLayoutOp::create(builder, site.use->getOwner()->getLoc(), to, value, Value()));
+    return;
+  }
+  // The operation produces what its rule says; everybody else sees the variable's layout. For `fixed` the
+  // operation's side is the constraint's layout, for relations it is what the source makes of it.
+  Value result = site.result;
+  const LayoutConstraint &constraint = constraints.problem.constraints()[conversion.constraint];
+  const FragmentLayout &produced =
+      constraint.kind == ConstraintKind::fixed ? *constraint.layout : conversion.from;
+  OpBuilder builder(result.getContext());
+  builder.setInsertionPointAfterValue(result);
+  Type seen = result.getType();
+  result.setType(withLayout(seen, produced));
+  auto convert = ConvertLayoutOp::create(builder, result.getLoc(), seen, result, Value());
+  result.replaceAllUsesExcept(convert.getResult(), convert);
+}
+
+/// One slot's layout: the swizzle that TMA and the matrix units like best.
+void layOutBuffers(KernelOp kernel) {
+  kernel.walk([](AllocSharedOp buffer) {
+    auto type = cast<SharedType>(buffer.getBuffer().getType());
+    bool hasSlots = llvm::any_of(buffer->getUsers(), llvm::IsaPred<SlotOp>);
+    ArrayRef<int64_t> extents = type.getShape().drop_front(hasSlots ? 1 : 0);
+    Shape shape(extents.begin(), extents.end());
+    SharedLayout layout =
+        SharedLayout::preferred(shape, type.getElementType().getIntOrFloatBitWidth(), int(shape.size()) - 1);
+    SmallVector<Value> views = {buffer.getBuffer()};
+    auto attr = SharedLayoutAttr::get(buffer.getContext(), layout);
+    while (!views.empty()) {
+      Value view = views.pop_back_val();
+      auto old = cast<SharedType>(view.getType());
+      view.setType(
+          SharedType::get(old.getContext(), old.getShape(), old.getElementType(), attr, old.getTransposed()));
+      for (Operation *user : view.getUsers())
+        if (isa<SlotOp, TransposeOp>(user))
+          views.push_back(user->getResult(0));
+    }
+  });
+}
+
+struct InferLayouts : impl::InferLayoutsBase<InferLayouts> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    splitBroadcasts(kernel);
+    FailureOr<LayoutConstraints> constraints = LayoutConstraints::collect(kernel);
+    if (failed(constraints))
+      return signalPassFailure();
+    if (Result<void> valid = constraints->problem.check(); !valid) {
+      kernel.emitError("cannot lay out this kernel: ") << valid.error().message;
+      return signalPassFailure();
+    }
+    LayoutOutcome outcome = solveLayouts(constraints->problem);
+    if (auto *conflict = std::get_if<LayoutConflict>(&outcome)) {
+      (void)report(*conflict, *constraints);
+      return signalPassFailure();
+    }
+    const auto &solution = std::get<LayoutSolution>(outcome);
+    if (Result<void> valid = verify(constraints->problem, solution); !valid) {
+      kernel.emitError("wrong layouts: ") << valid.error().message;
+      return signalPassFailure();
+    }
+    setTypes(*constraints, solution);
+    for (const LayoutConversion &conversion : solution.conversions) {
+      if (conversion.kind == RelayoutKind::throughShared) {
+        const Anchor &anchor = constraints->problem.constraints()[conversion.constraint].anchor;
+        constraints->anchors[anchor.operation]->emitRemark() << "[layout-conversion] " << conversion.remark;
+      }
+      insertConversion(conversion, *constraints);
+    }
+    layOutBuffers(kernel);
+  }
+};
+
+} // namespace
+} // namespace tlc::tile

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Afterwards exactly the conversions and reductions that move data between warps have
+/// scratch memory.
+
+#include "compiler/transforms/Passes.h"
+#include "dialects/layout/Relayout.h"
+#include "dialects/layout/SharedLayout.h"
+
+namespace tlc::tile {
+#define GEN_PASS_DEF_MATERIALIZERELAYOUTS
+#include "compiler/transforms/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+FragmentLayout layoutOf(Value fragment) {
+  return cast<LayoutAttr>(cast<RankedTensorType>(fragment.getType()).getEncoding()).getLayout();
+}
+
+/// Memory holds no single bits and no `index`.
+Type memoryType(Type element) {
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  return element.isIndex() ? IntegerType::get(element.getContext(), 32) : element;
+}
+
+Value allocateScratch(KernelOp kernel, Location loc, const Shape &shape, Type element, const Twine &name) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  element = memoryType(element);
+  SharedLayout layout =
+      SharedLayout::preferred(shape, element.getIntOrFloatBitWidth(), int(shape.size()) - 1);
+  auto type =
+      SharedType::get(kernel.getContext(), shape, element, SharedLayoutAttr::get(kernel.getContext(), layout),
+                      /*transposed=*/false);
+  return AllocSharedOp::create(builder, loc, type, name.str(), IntegerAttr());
+}
+
+struct MaterializeRelayouts : impl::MaterializeRelayoutsBase<MaterializeRelayouts> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    int64_t conversions = 0, reductions = 0;
+    kernel.walk([&](Operation *op) {
+      if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {
+        auto type = cast<RankedTensorType>(convert.getSource().getType());
+        Shape shape(type.getShape().begin(), type.getShape().end());
+        RelayoutPlan plan = planRelayout(layoutOf(convert.getSource()), layoutOf(convert.getResult()), shape);
+        if (plan.kind == RelayoutKind::throughShared)
+          convert.getScratchMutable().assign(allocateScratch(
+              kernel, op->getLoc(), shape, type.getElementType(), "relayout." + Twine(conversions++)));
+      } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
+        auto type = cast<RankedTensorType>(reduce.getResult().getType());
+        int64_t warps = 1;
+        for (const PlacedMode &mode : layoutOf(reduce.getSource()).reduction(int(reduce.getAxis())).warps)
+          warps *= mode.mode.extent;
+        if (warps == 1)
+          return;
+        Shape shape(type.getShape().begin(), type.getShape().end());
+        shape[reduce.getAxis()] = warps;
+        reduce.getScratchMutable().assign(allocateScratch(kernel, op->getLoc(), shape, type.getElementType(),
+                                                          "reduce." + Twine(reductions++)));
+      }
+    });
+  }
+};
+
+} // namespace
+} // namespace tlc::tile

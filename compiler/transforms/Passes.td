@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes from tile to tile, alphabetical. The order they run in is compiler/pipeline's.
+#ifndef TLC_COMPILER_TRANSFORMS_PASSES_TD
+#define TLC_COMPILER_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandPipeline : Pass<"tile-expand-pipeline", "::tlc::tile::KernelOp"> {
+  let summary = "Rewrite scheduled loops so that their stages overlap";
+  let description = [{
+    Requires: phase `scheduled`: every operation of a loop that is to be rewritten has `tile.stage`.
+    Ensures:  no `tile.stage` is left. Round i of the rewritten loop executes stage s for the original iteration
+              i - s, in ascending order; the iterations before and after are peeled and run only if the trip count has them, so
+              that any trip count, 0 included, gives the sequential loop's result.
+    Leaves to others: choosing stages (`tile-schedule-loops`).
+
+        scf.for %j = %0 to %n iter_args(%acc, %c) {
+          tile.await %r[%c] {stage 0}
+          %f = tile.gemm_async %a, %b, %acc {stage 0}
+          %g = tile.gemm_wait %f pending(0) {stage 1}
+          tile.release %r[%c] {stage 1}
+        }
+        ==>
+        scf.if %n > 0 {
+          await, gemm_async                             // iteration 0
+          scf.for %j = 1 to %n { await, gemm_async, gemm_wait pending(1), release(j - 1) }
+          gemm_wait pending(0), release                 // last iteration
+        }
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def ExpandTileLoops : Pass<"tile-expand-tile-loops", "::tlc::tile::KernelOp"> {
+  let summary = "Turn persistent tile loops into a grid and a loop over this block's tiles";
+  let description = [{
+    Requires: phase `input`.
+    Ensures:  no `tile.persistent` is left; `tile.grid` launches min(tiles, multiprocessors) blocks.
+
+        tile.persistent (%i, %j) in (%rows, %columns) group(8) { ... }
+        ==>
+        %first = tile.grid min(%rows * %columns, %multiprocessors)
+        scf.for %t = %first to %rows * %columns step (tile.blocks) { %i, %j = position of tile %t ... }
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def InferLayouts : Pass<"tile-infer-layouts", "::tlc::tile::KernelOp"> {
+  let summary = "Give every fragment and shared buffer its layout";
+  let description = [{
+    Requires: phase `pipelined`.
+    Ensures:  every fragment type carries `#tile.layout`, every shared type `#tile.shared_layout`; where layouts that
+              must differ meet there is a `tile.convert_layout` without scratch.
+    Leaves to others: scratch memory (`tile-materialize-relayouts`), removing needless conversions
+              (`tile-fold-relayouts`).
+
+    Operations state constraints (compiler/analysis/LayoutConstraints), the solver (compiler/solvers) answers them.
+  }];
+}
+
+def FoldRelayouts : Pass<"tile-fold-relayouts", "::tlc::tile::KernelOp"> {
+  let summary = "Compute elementwise values in the layout they are wanted in";
+  let description = [{
+    Requires: phase `pipelined` with layouts.
+    Ensures:  a `tile.convert_layout` of a value that is cheap to compute again (splat, coordinates, broadcast) is
+              replaced by that computation in the wanted layout; conversions of conversions are one.
+  }];
+}
+
+def MaterializeRelayouts : Pass<"tile-materialize-relayouts", "::tlc::tile::KernelOp"> {
+  let summary = "Give scratch memory to the layout conversions and reductions that go through shared memory";
+  let description = [{
+    Requires: layouts.
+    Ensures:  a `tile.convert_layout` has `scratch` if and only if its two layouts need it (dialects/layout/Relayout.h),
+              a `tile.reduce` if and only if several warps share its axis.
+  }];
+}
+
+def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
+  let summary = "Insert the barriers and proxy fences that synchronous accesses to shared memory need";
+  let description = [{
+    Requires: layouts; asynchronous accesses are ordered by rings already.
+    Ensures:  between two accesses of one buffer of which one writes, by threads of one role, there is a `tile.sync`, also around the
+              back edge of loops; between an ordinary write and an asynchronous access of it (TMA, wgmma) there is a
+              `tile.proxy_fence` before that sync.
+    Ownership decides, not addresses: accesses of a ring's slot between await and release, or acquire and publish, need nothing.
+  }];
+}
+
+def PlanSharedMemory : Pass<"tile-plan-shared-memory", "::tlc::tile::KernelOp"> {
+  let summary = "Give every shared buffer, ring and barrier a byte offset and check the total against the target";
+  let description = [{
+    Requires: every shared type has a layout.
+    Ensures:  every `tile.alloc_shared`, `tile.alloc_ring` and `tile.alloc_barrier` has an offset, aligned as its layout asks;
+              nothing overlaps; the total fits the target.
+
+        %q = tile.alloc_shared "q"      : !tile.shared<128x64xf16, #L>
+        ==>
+        %q = tile.alloc_shared "q" at 0 : !tile.shared<128x64xf16, #L>
+  }];
+}
+
+def PromoteVariables : Pass<"tile-promote-variables", "::tlc::tile::KernelOp"> {
+  let summary = "Turn variables into values that loops and branches carry";
+  let description = [{
+    Requires: phase `input` without `tile.persistent`.
+    Ensures:  no `tile.variable`, `tile.read` or `tile.write` is left.
+
+        %v = tile.variable %zero          ==>    %r = scf.for ... iter_args(%x = %zero) {
+        scf.for ... {                              %y = addf %x, %z
+          %x = tile.read %v                        scf.yield %y
+          %y = addf %x, %z                       }
+          tile.write %y, %v
+        }
+        %r = tile.read %v
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
+def RemoveProvenGuards : Pass<"tile-remove-proven-guards", "::tlc::tile::KernelOp"> {
+  let summary = "Mark slices that are provably inside their tensor";
+  let description = [{
+    Ensures:  a `tile.slice` whose box lies inside the tensor for all values of the dimensions that the facts allow
+              (fixed extents, `multiple_of`) is marked `unchecked "proven"`.
+  }];
+}
+
+def ScheduleLoops : Pass<"tile-schedule-loops", "::tlc::tile::KernelOp"> {
+  let summary = "Decide which stage of the pipeline each operation of a loop belongs to";
+  let description = [{
+    Requires: phase `specialized`.
+    Ensures:  in every loop that carries asynchronous products, each operation has `tile.stage`: the products are issued in
+              stage 0; what waits for them and releases their operands is in stage 1. Nothing is rewritten.
+    Leaves to others: rewriting (`tile-expand-pipeline`).
+  }];
+  let options = [Option<"overlap", "overlap", "bool", /*default=*/"true",
+      "Let a product run under the next one's issue; `false` is the sequential reference">];
+}
+
+def SelectAtoms : Pass<"tile-select-atoms", "::tlc::tile::KernelOp"> {
+  let summary = "Choose the instruction of every product and copy from the target's table";
+  let description = [{
+    Requires: phase `promoted`.
+    Ensures:  every `tile.gemm`, `tile.copy` and `tile.store` has its atom, the kernel its number of warps, and a store
+              through the TMA its staging buffer.
+    A choice that is not the best of the target is a remark that says why; `tile.require` makes it an error.
+  }];
+  let options = [
+    Option<"tma", "tma", "bool", /*default=*/"true", "Use the TMA where it fits; `false` is the reference lowering">,
+    Option<"wgmma", "wgmma", "bool", /*default=*/"true", "Use wgmma where it fits; `false` is the reference lowering">];
+}
+
+def VerifyPhase : Pass<"tile-verify-phase", "::mlir::ModuleOp"> {
+  let summary = "Check that the kernels have what their phase promises and nothing that it forbids";
+  let description = [{
+    Changes nothing. The table of promises is in VerifyPhase.cpp; a violation is a bug of the compiler (or of a .mlir
+    file that claims to be further than it is) and is reported with the operation and the phase.
+  }];
+  let options = [Option<"phase", "phase", "std::string", /*default=*/"\"input\"",
+      "Name of the phase: input, promoted, atoms, specialized, scheduled, pipelined, laid-out, planned or simt">];
+}
+
+def WarpSpecialize : Pass<"tile-warp-specialize", "::tlc::tile::KernelOp"> {
+  let summary = "Split a kernel with pipelined loops into a role that loads and a role that computes";
+  let description = [{
+    Requires: phase `atoms`.
+    Ensures:  a kernel whose pipelined loops copy by TMA and multiply by wgmma consists of `tile.roles`: a "load" role of one
+              warpgroup that runs ahead, and a "math" role with the rest; the buffers of each pipelined loop have
+              `stages` slots (fewer where they do not fit, with a remark) and one ring. No `tile.pipeline` is left. A
+              kernel with roles already is left alone.
+    Leaves to others: the order inside the math role (`tile-schedule-loops`).
+  }];
+  let options = [Option<"enable", "enable", "bool", /*default=*/"true",
+      "`false` leaves all warps one program, with synchronous copies: the reference lowering">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+#endif

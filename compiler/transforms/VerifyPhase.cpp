@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One table: what each phase promises about its kernels. Changes nothing.
+
+#include "compiler/transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tlc::tile {
+#define GEN_PASS_DEF_VERIFYPHASE
+#include "compiler/transforms/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+/// A promise about single operations that holds from phase `from` on.
+struct Invariant {
+  StringRef from;
+  StringRef promise;
+  bool (*isBroken)(Operation *op);
+};
+
+constexpr StringRef phases[] = {"input",     "promoted", "atoms",   "specialized", "scheduled",
+                                "pipelined", "laid-out", "planned", "simt"};
+
+template <class Op> bool lacksAtom(Operation *op) {
+  auto typed = dyn_cast<Op>(op);
+  return typed && !typed.getAtom();
+}
+
+bool lacksLayout(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return !isa_and_nonnull<LayoutAttr>(tensor.getEncoding());
+  auto shared = dyn_cast<SharedType>(type);
+  return shared && !shared.getLayout();
+}
+
+const Invariant invariants[] = {
+    {"promoted", "no variables", [](Operation *op) { return isa<VariableOp, ReadOp, WriteOp>(op); }},
+    {"promoted", "no persistent tile loops", [](Operation *op) { return isa<PersistentOp>(op); }},
+    {"atoms", "an atom on every product", lacksAtom<GemmOp>},
+    {"atoms", "an atom on every copy", lacksAtom<CopyOp>},
+    {"atoms", "an atom on every store", lacksAtom<StoreOp>},
+    {"atoms", "a number of warps",
+     [](Operation *op) {
+       auto kernel = dyn_cast<KernelOp>(op);
+       return kernel && kernel.getWarps() == 0;
+     }},
+    {"specialized", "no loop left to be pipelined",
+     [](Operation *op) { return op->hasAttr(TileDialect::pipelineAttrName); }},
+    {"specialized", "no synchronous copy through the TMA",
+     [](Operation *op) {
+       auto copy = dyn_cast<CopyOp>(op);
+       return copy && copy.getAtom() == CopyAtom::tma;
+     }},
+    {"pipelined", "no scheduled loop", [](Operation *op) { return op->hasAttr(TileDialect::stageAttrName); }},
+    {"laid-out", "a layout of every fragment and buffer",
+     [](Operation *op) { return llvm::any_of(op->getResultTypes(), lacksLayout); }},
+    {"planned", "an offset of every buffer, ring and barrier",
+     [](Operation *op) {
+       return isa<AllocSharedOp, AllocRingOp, AllocBarrierOp>(op) && !op->hasAttr("offset");
+     }},
+    {"simt", "no operation of the tile dialect",
+     [](Operation *op) { return isa_and_nonnull<TileDialect>(op->getDialect()); }},
+};
+
+struct VerifyPhase : impl::VerifyPhaseBase<VerifyPhase> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    auto reached = llvm::find(phases, StringRef(phase));
+    if (reached == std::end(phases)) {
+      getOperation().emitError("unknown phase '")
+          << phase << "': expected one of " << llvm::join(ArrayRef<StringRef>(phases), ", ");
+      return signalPassFailure();
+    }
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      for (const Invariant &invariant : invariants)
+        if (llvm::find(phases, invariant.from) <= reached && invariant.isBroken(op)) {
+          op->emitError("phase '") << phase << "' promises " << invariant.promise << ", but here is '"
+                                   << op->getName() << "'";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace tlc::tile
