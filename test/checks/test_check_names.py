@@ -85,7 +85,7 @@ class CheckNames(unittest.TestCase):
 
     def test_lit_tests_live_in_known_folders(self):
         self.expect({"test/lit/misc/a.mlir": "", "test/lit/tile/ops.mlir": ""},
-                    "test/lit/misc/a.mlir: expected a folder of test/lit among tile, simt, pipeline, tlc, "
+                    "test/lit/misc/a.mlir: expected a folder of test/lit among program, tile, simt, pipeline, tlc, "
                     "transforms, lowering")
 
     def test_licence_line(self):

@@ -23,7 +23,7 @@ LONG, TOO_LONG = 500, 800
 # Folders of test/lit. Tests of the first kind are named after a pass that the
 # compiler's folder of the same name declares; the others are named freely.
 LIT_OF_PASSES = ["transforms", "lowering"]
-LIT_FREE = ["tile", "simt", "pipeline", "tlc"]
+LIT_FREE = ["program", "tile", "simt", "pipeline", "tlc"]
 
 PASS = re.compile(r'^\s*def\s+(\w+)\s*:\s*(?:Interface)?Pass<\s*"([^"]*)"', re.MULTILINE)
 ARGUMENT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
