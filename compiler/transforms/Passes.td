@@ -44,6 +44,15 @@ def ExpandTileLoops : Pass<"tile-expand-tile-loops", "::tlc::tile::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def FoldRelayouts : Pass<"tile-fold-relayouts", "::tlc::tile::KernelOp"> {
+  let summary = "Compute elementwise values in the layout they are wanted in";
+  let description = [{
+    Requires: phase `pipelined` with layouts.
+    Ensures:  a `tile.convert_layout` of a value that is cheap to compute again (splat, coordinates, broadcast) is
+              replaced by that computation in the wanted layout; conversions of conversions are one.
+  }];
+}
+
 def InferLayouts : Pass<"tile-infer-layouts", "::tlc::tile::KernelOp"> {
   let summary = "Give every fragment and shared buffer its layout";
   let description = [{
@@ -54,15 +63,6 @@ def InferLayouts : Pass<"tile-infer-layouts", "::tlc::tile::KernelOp"> {
               (`tile-fold-relayouts`).
 
     Operations state constraints (compiler/analysis/LayoutConstraints), the solver (compiler/solvers) answers them.
-  }];
-}
-
-def FoldRelayouts : Pass<"tile-fold-relayouts", "::tlc::tile::KernelOp"> {
-  let summary = "Compute elementwise values in the layout they are wanted in";
-  let description = [{
-    Requires: phase `pipelined` with layouts.
-    Ensures:  a `tile.convert_layout` of a value that is cheap to compute again (splat, coordinates, broadcast) is
-              replaced by that computation in the wanted layout; conversions of conversions are one.
   }];
 }
 

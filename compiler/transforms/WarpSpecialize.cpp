@@ -4,6 +4,7 @@
 /// that runs ahead through rings, and a "math" role. Both repeat the kernel's control
 /// flow; each keeps only what it needs, and counts its own cursors through it.
 
+#include "compiler/analysis/CopyGroups.h"
 #include "compiler/solvers/SlotModel.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
@@ -24,144 +25,17 @@ namespace {
 
 constexpr int64_t warpsPerLoadRole = 4; // setmaxnreg moves registers of whole warpgroups
 
-int64_t sizeInBytes(SharedType type) {
-  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-  for (int64_t extent : type.getShape())
-    bits *= extent;
-  return bits / 8;
-}
-
-/// Copies that arrive together: they share a ring, one slot for all of them.
-struct CopyGroup {
-  Block *block = nullptr;
-  Operation *firstReader = nullptr;
-  Operation *lastReader = nullptr; ///< in the same block as the copies
-  SmallVector<CopyOp> copies;
-  int64_t slots = 1;
-  int64_t bytes = 0;      ///< of one slot
-  bool multicast = false; ///< some copy goes to all blocks of the cluster
-  AllocRingOp ring;
-
-  AllocSharedOp buffer(CopyOp copy) const { return copy.getDestination().getDefiningOp<AllocSharedOp>(); }
-};
-
-/// The operations of `block` that use the buffer, directly or through views, or contain such a use.
-void collectReaders(Value view, Block *block, Operation *writer, llvm::SetVector<Operation *> &readers) {
-  for (Operation *user : view.getUsers()) {
-    if (user == writer)
-      continue;
-    if (auto transpose = dyn_cast<TransposeOp>(user))
-      collectReaders(transpose.getView(), block, writer, readers);
-    else if (Operation *inBlock = block->findAncestorOpInBlock(*user))
-      readers.insert(inBlock);
-    else
-      readers.insert(nullptr); // outlives the block that fills it
-  }
-}
-
-/// Whether the value is the same in all blocks of a cluster.
-bool isClusterUniform(Value value, int64_t cluster) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *owner = argument.getOwner()->getParentOp();
-    if (isa<KernelOp>(owner))
-      return true;
-    auto loop = dyn_cast<scf::ForOp>(owner);
-    return loop && argument == loop.getInductionVar() && isClusterUniform(loop.getLowerBound(), cluster) &&
-           isClusterUniform(loop.getStep(), cluster);
-  }
-  Operation *op = value.getDefiningOp();
-  if (auto divide = dyn_cast<arith::DivUIOp>(op))
-    if (auto size = divide.getRhs().getDefiningOp<arith::ConstantIndexOp>();
-        size && size.value() == cluster && divide.getLhs().getDefiningOp<GridOp>())
-      return true; // the cluster's number
-  if (isa<GridOp, BlockRankOp>(op) || op->getNumRegions() || !isMemoryEffectFree(op))
-    return false;
-  return llvm::all_of(op->getOperands(), [&](Value operand) { return isClusterUniform(operand, cluster); });
-}
-
-/// Finds the groups, or says why the kernel cannot be split.
-class GroupFinder {
-public:
-  GroupFinder(KernelOp kernel) : kernel(kernel) {}
-
-  /// The reason is empty on success.
-  std::string find() {
-    std::string problem;
-    kernel.walk([&](CopyOp copy) {
-      if (problem.empty() && copy.getAtom() == CopyAtom::tma)
-        problem = add(copy);
-    });
-    return problem;
-  }
-
-  SmallVector<std::unique_ptr<CopyGroup>> groups;
-
-private:
-  std::string add(CopyOp copy) {
-    auto buffer = copy.getDestination().getDefiningOp<AllocSharedOp>();
-    if (!buffer)
-      return "a copy fills a part of a buffer";
-    std::string name = ("'" + buffer.getName() + "'").str();
-    if (!filled.insert(buffer).second)
-      return name + " is filled by more than one copy";
-    llvm::SetVector<Operation *> readers;
-    collectReaders(buffer.getBuffer(), copy->getBlock(), copy, readers);
-    if (readers.contains(nullptr))
-      return name + " is used outside the loop that fills it";
-    if (readers.empty())
-      return name + " is never read";
-    auto before = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
-    Operation *first = *llvm::min_element(readers, before), *last = *llvm::max_element(readers, before);
-    if (first->isBeforeInBlock(copy))
-      return name + " is read before it is filled";
-
-    CopyGroup *group = nullptr;
-    for (auto &candidate : groups)
-      if (candidate->block == copy->getBlock() && candidate->firstReader == first)
-        group = candidate.get();
-    if (!group) {
-      groups.push_back(std::make_unique<CopyGroup>());
-      group = groups.back().get();
-      group->block = copy->getBlock();
-      group->firstReader = group->lastReader = first;
-    }
-    group->copies.push_back(copy);
-    group->bytes += sizeInBytes(cast<SharedType>(buffer.getType()));
-    if (group->lastReader->isBeforeInBlock(last))
-      group->lastReader = last;
-    auto loop = dyn_cast<scf::ForOp>(copy->getParentOp());
-    if (loop)
-      if (auto pipeline = loop->getAttrOfType<PipelineAttr>(TileDialect::pipelineAttrName))
-        group->slots = pipeline.getStages();
-    int64_t cluster = kernel.getCluster();
-    if (cluster > 1 && cast<SharedType>(buffer.getType()).getShape().front() % (8 * cluster) == 0)
-      group->multicast |= isShared(copy);
-    return "";
-  }
-
-public:
-  /// Whether all blocks of the cluster load this tile.
-  bool isShared(CopyOp copy) {
-    auto slice = copy.getSource().getDefiningOp<SliceOp>();
-    return llvm::all_of(slice.getOrigin(), [&](Value v) { return isClusterUniform(v, kernel.getCluster()); });
-  }
-
-private:
-  KernelOp kernel;
-  llvm::SmallPtrSet<Operation *, 8> filled;
-};
-
 enum class RoleKind { load, math };
 
 /// Writes one role's version of the kernel's operations.
 class RoleWriter {
 public:
-  RoleWriter(RoleKind kind, KernelOp kernel, GroupFinder &finder, OpBuilder builder)
-      : kind(kind), kernel(kernel), finder(finder), builder(builder) {}
+  RoleWriter(RoleKind kind, KernelOp kernel, CopyGroups &copies, OpBuilder builder)
+      : kind(kind), kernel(kernel), copies(copies), builder(builder) {}
 
   /// `stays` are the operations that remain outside the roles.
   LogicalResult write(ArrayRef<Operation *> ops) {
-    for (auto &group : finder.groups)
+    for (auto &group : copies.groups)
       cursors[group.get()] =
           CursorOp::create(builder, kernel.getLoc(), CursorType::get(kernel.getContext(), group->slots));
     inside.insert(ops.begin(), ops.end());
@@ -185,16 +59,9 @@ private:
     return true;
   }
 
-  CopyGroup *groupOf(CopyOp copy) {
-    for (auto &group : finder.groups)
-      if (llvm::is_contained(group->copies, copy))
-        return group.get();
-    return nullptr;
-  }
-
   SmallVector<CopyGroup *> groupsWithin(Operation *op) {
     SmallVector<CopyGroup *> within;
-    for (auto &group : finder.groups)
+    for (auto &group : copies.groups)
       if (op->isProperAncestor(group->copies.front()))
         within.push_back(group.get());
     return within;
@@ -202,16 +69,16 @@ private:
 
   LogicalResult write(Operation *op) {
     if (auto copy = dyn_cast<CopyOp>(op))
-      if (CopyGroup *group = groupOf(copy))
+      if (CopyGroup *group = copies.groupOf(copy))
         return kind == RoleKind::load ? writeLoad(copy, *group) : success();
     if (kind == RoleKind::math)
-      for (auto &group : finder.groups)
+      for (auto &group : copies.groups)
         if (group->firstReader == op)
           awaitGroup(*group);
     if (failed(writeOther(op)))
       return failure();
     if (kind == RoleKind::math)
-      for (auto &group : finder.groups)
+      for (auto &group : copies.groups)
         if (group->lastReader == op)
           releaseGroup(*group, op->getLoc());
     return success();
@@ -247,7 +114,7 @@ private:
   bool isRinged(Value view) {
     while (auto transpose = view.getDefiningOp<TransposeOp>())
       view = transpose.getSource();
-    return llvm::any_of(finder.groups, [&](auto &group) {
+    return llvm::any_of(copies.groups, [&](auto &group) {
       return llvm::any_of(group->copies, [&](CopyOp copy) { return copy.getDestination() == view; });
     });
   }
@@ -264,7 +131,7 @@ private:
           "the position of this copy depends on computed data, so no other role can issue it");
     Value tile = slot(group.buffer(copy), cursor, loc);
     CopyAsyncOp::create(builder, loc, mapping.lookupOrDefault(copy.getSource()), tile, group.ring, cursor,
-                        group.multicast && finder.isShared(copy));
+                        group.multicast && isForWholeCluster(copy, kernel));
     if (copy == group.copies.back())
       cursor = AdvanceOp::create(builder, loc, cursor);
     return success();
@@ -420,7 +287,7 @@ private:
 
   RoleKind kind;
   KernelOp kernel;
-  GroupFinder &finder;
+  CopyGroups &copies;
   OpBuilder builder;
   IRMapping mapping;
   llvm::DenseMap<CopyGroup *, Value> cursors;
@@ -452,16 +319,16 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
     if (hasRoles)
       return;
     hoistBuffers(kernel);
-    GroupFinder finder(kernel);
-    std::string problem = enable ? finder.find() : "switched off";
-    if (problem.empty() && finder.groups.empty())
+    CopyGroups copies = findCopyGroups(kernel);
+    std::string problem = enable ? copies.problem : "switched off";
+    if (problem.empty() && copies.groups.empty())
       problem = "no copy goes through the TMA";
     if (!problem.empty()) {
       if (failed(decline(kernel, problem)))
         signalPassFailure();
       return;
     }
-    if (failed(specialize(kernel, finder)))
+    if (failed(specialize(kernel, copies)))
       signalPassFailure();
   }
 
@@ -504,10 +371,10 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
     return success();
   }
 
-  static LogicalResult specialize(KernelOp kernel, GroupFinder &finder) {
+  static LogicalResult specialize(KernelOp kernel, CopyGroups &copies) {
     const Target &target = *program::findTarget(kernel);
     int64_t mathWarps = kernel.getWarps(), mathWarpgroups = mathWarps / 4;
-    if (failed(fitSlots(kernel, finder, target)))
+    if (failed(fitSlots(kernel, copies, target)))
       return failure();
 
     // What stays outside: buffers, and scalars computed from arguments alone.
@@ -526,7 +393,7 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
     }
 
     OpBuilder builder = OpBuilder::atBlockBegin(&top);
-    for (auto [i, group] : llvm::enumerate(finder.groups)) {
+    for (auto [i, group] : llvm::enumerate(copies.groups)) {
       std::string name;
       for (CopyOp copy : group->copies) {
         AllocSharedOp buffer = group->buffer(copy);
@@ -550,7 +417,7 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
       OpBuilder inRoleList = OpBuilder::atBlockEnd(rolesBody);
       auto role = RoleOp::create(inRoleList, kernel.getLoc(), name, warps,
                                  budget ? inRoleList.getI64IntegerAttr(registers) : IntegerAttr());
-      return RoleWriter(kind, kernel, finder, OpBuilder::atBlockEnd(&role.getBody().emplaceBlock()))
+      return RoleWriter(kind, kernel, copies, OpBuilder::atBlockEnd(&role.getBody().emplaceBlock()))
           .write(inRoles);
     };
     if (failed(addRole("load", RoleKind::load, warpsPerLoadRole, budget ? budget->load : 0)) ||
@@ -563,12 +430,12 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
   }
 
   /// Reduces the number of slots to what shared memory holds.
-  static LogicalResult fitSlots(KernelOp kernel, GroupFinder &finder, const Target &target) {
+  static LogicalResult fitSlots(KernelOp kernel, CopyGroups &copies, const Target &target) {
     StageBudget budget;
     budget.limitBytes = target.sharedBytesPerBlock;
     llvm::SmallPtrSet<Operation *, 8> ringed;
     int64_t wanted = 1;
-    for (auto &group : finder.groups)
+    for (auto &group : copies.groups)
       for (CopyOp copy : group->copies) {
         ringed.insert(group->buffer(copy));
         int64_t bytes = sizeInBytes(cast<SharedType>(copy.getDestination().getType()));
@@ -584,7 +451,7 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
     Result<int64_t> fitting = stagesThatFit(budget, wanted);
     if (!fitting)
       return kernel.emitError("kernel '") << kernel.getName() << "': " << fitting.error().message;
-    for (auto &group : finder.groups)
+    for (auto &group : copies.groups)
       if (group->slots > *fitting) {
         group->copies.front().emitRemark()
             << "[fewer-stages] " << *fitting << " stages instead of " << group->slots

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which copies of a kernel through the TMA arrive together, and so share one ring.
+#pragma once
+
+#include "dialects/tile/Tile.h"
+
+#include <memory>
+#include <string>
+
+namespace tlc::tile {
+
+/// Size of a shared buffer without padding.
+int64_t sizeInBytes(SharedType type);
+
+/// Copies that arrive together: they share a ring, one slot for all of them.
+struct CopyGroup {
+  mlir::Block *block = nullptr;
+  mlir::Operation *firstReader = nullptr;
+  mlir::Operation *lastReader = nullptr; ///< in the same block as the copies
+  llvm::SmallVector<CopyOp> copies;
+  int64_t slots = 1;
+  int64_t bytes = 0;      ///< of one slot
+  bool multicast = false; ///< some copy goes to all blocks of the cluster
+  AllocRingOp ring;
+
+  /// The buffer that a copy of the group fills.
+  AllocSharedOp buffer(CopyOp copy) const { return copy.getDestination().getDefiningOp<AllocSharedOp>(); }
+};
+
+struct CopyGroups {
+  llvm::SmallVector<std::unique_ptr<CopyGroup>> groups; ///< in program order
+  std::string problem;                                  ///< why a load role cannot issue the copies, or empty
+
+  CopyGroup *groupOf(CopyOp copy) const;
+};
+
+/// Copies of one block whose data the same operation reads first form a group.
+CopyGroups findCopyGroups(KernelOp kernel);
+
+/// Whether all blocks of a cluster load this tile: its position is the same in all of them.
+bool isForWholeCluster(CopyOp copy, KernelOp kernel);
+
+} // namespace tlc::tile
