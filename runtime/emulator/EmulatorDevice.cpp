@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/emulator/EmulatorDevice.h"
+
+#include "runtime/device/LaunchPlan.h"
+#include "runtime/emulator/exec/Grid.h"
+#include "runtime/emulator/exec/TensorMap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace tlc {
+
+namespace {
+
+constexpr std::string_view targetName = "sm_90a";
+constexpr size_t allocationAlignment = 256;
+
+class EmulatedProgram : public LoadedProgram {
+public:
+  EmulatedProgram(Artifact artifact, std::vector<std::shared_ptr<const emulator::Program>> programs)
+      : programs(std::move(programs)), source(std::move(artifact)) {}
+  const Artifact &artifact() const override { return source; }
+
+  const std::vector<std::shared_ptr<const emulator::Program>> programs; ///< one per variant
+
+private:
+  Artifact source;
+};
+
+Error invalid(std::string message) { return Error{ErrorKind::invalidArgument, std::move(message)}; }
+
+Result<void> placeTensorMap(const PlannedTensorMap &planned, std::vector<std::byte> &parameters) {
+  const TensorMapValues &values = planned.values;
+  emulator::EmulatedTensorMap map;
+  map.globalAddress = reinterpret_cast<uint64_t>(values.address);
+  map.element = emulator::tensorElement(values.element);
+  map.rank = values.rank;
+  map.swizzle = values.swizzle;
+  // The map counts dimensions from the innermost.
+  for (unsigned i = 0; i < values.rank; ++i) {
+    const unsigned axis = values.rank - 1 - i;
+    map.dims[i] = uint64_t(values.shape[axis]);
+    map.box[i] = uint32_t(values.box[axis]);
+    if (i > 0)
+      map.strides[i - 1] = uint64_t(values.strideBytes[axis]);
+  }
+  if (auto ok = emulator::checkTensorMap(map); !ok)
+    return ok;
+  const auto bytes = emulator::encodeTensorMap(map);
+  std::copy(bytes.begin(), bytes.end(), parameters.begin() + ptrdiff_t(planned.offset));
+  return {};
+}
+
+class EmulatorDevice : public Device {
+public:
+  explicit EmulatorDevice(EmulatorOptions options) {
+    machine.target = findTarget(targetName);
+    machine.multiprocessors = std::max(1, options.multiprocessors);
+    machine.hostThreads = options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
+    machine.maximumSteps = options.maximumSteps;
+    deviceProperties = {fmt::format("emulator ({})", targetName), std::string(targetName), machine.multiprocessors};
+  }
+
+  const DeviceProperties &properties() const override { return deviceProperties; }
+
+  Result<void *> allocate(size_t bytes) override {
+    if (bytes > SIZE_MAX / 2)
+      return invalid(fmt::format("cannot allocate {} bytes", bytes));
+    const size_t rounded = std::max(bytes, size_t(1)) + allocationAlignment - 1;
+    std::unique_ptr<void, decltype(&std::free)> memory(
+        std::aligned_alloc(allocationAlignment, rounded / allocationAlignment * allocationAlignment), std::free);
+    if (!memory)
+      return Error{ErrorKind::environment, fmt::format("the host has no {} bytes of memory left", bytes)};
+    void *address = memory.get();
+    const std::lock_guard lock(mutex);
+    allocations.emplace(reinterpret_cast<uint64_t>(address), Allocation{std::move(memory), bytes});
+    return address;
+  }
+
+  Result<void> free(void *address) override {
+    if (!address)
+      return {};
+    const std::lock_guard lock(mutex);
+    if (allocations.erase(reinterpret_cast<uint64_t>(address)) == 0)
+      return invalid(fmt::format("{} is not an allocation of this device", address));
+    return {};
+  }
+
+  Result<void> copyToDevice(void *device, const void *host, size_t bytes) override {
+    if (auto ok = checkRange(device, bytes); !ok)
+      return ok;
+    if (bytes != 0)
+      std::memcpy(device, host, bytes);
+    return {};
+  }
+
+  Result<void> copyToHost(void *host, const void *device, size_t bytes) override {
+    if (auto ok = checkRange(device, bytes); !ok)
+      return ok;
+    if (bytes != 0)
+      std::memcpy(host, device, bytes);
+    return {};
+  }
+
+  Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override {
+    const Target *target = findTarget(artifact.target);
+    if (!target || !target->runsOn(machine.target->computeMajor, machine.target->computeMinor))
+      return invalid(fmt::format("'{}' is compiled for {}, which the emulator of {} does not run", artifact.name,
+                                 artifact.target, targetName));
+    std::vector<std::shared_ptr<const emulator::Program>> programs;
+    for (const Variant &variant : artifact.variants) {
+      auto program = emulator::loadProgram(variant.ptx);
+      if (!program)
+        return program.error();
+      programs.push_back(std::move(*program));
+    }
+    return std::shared_ptr<const LoadedProgram>(
+        std::make_shared<EmulatedProgram>(std::move(artifact), std::move(programs)));
+  }
+
+  Result<void> launch(const LoadedProgram &loaded, const LaunchArguments &arguments, Stream) override {
+    const auto *program = dynamic_cast<const EmulatedProgram *>(&loaded);
+    if (!program)
+      return invalid("the program was loaded by another kind of device");
+    auto plan = planLaunch(program->artifact(), arguments, deviceProperties);
+    if (!plan)
+      return plan.error();
+    const emulator::Program &code = *program->programs[plan->variantIndex];
+    const emulator::MemoryMap memory = memoryFor(code);
+    for (const ZeroFill &fill : plan->zeroFills)
+      for (size_t row = 0; row < fill.rows; ++row) {
+        std::byte *at = static_cast<std::byte *>(fill.address) + row * fill.pitchBytes;
+        if (auto ok = checkRange(at, fill.rowBytes); !ok)
+          return ok;
+        if (fill.rowBytes != 0)
+          std::memset(at, 0, fill.rowBytes);
+      }
+    for (PlannedLaunch &planned : plan->launches) {
+      for (const PlannedTensorMap &map : planned.tensorMaps)
+        if (auto placed = placeTensorMap(map, planned.parameters); !placed)
+          return placed;
+      emulator::LaunchConfiguration configuration;
+      configuration.entry = planned.launch->entry;
+      configuration.grid = planned.grid;
+      configuration.block = {planned.launch->threads, 1, 1};
+      std::copy(planned.launch->cluster.begin(), planned.launch->cluster.end(), configuration.cluster.begin());
+      configuration.dynamicSharedBytes = planned.launch->sharedBytes;
+      configuration.parameters = planned.parameters;
+      if (auto done = emulator::runGrid(code, configuration, memory, machine); !done)
+        return done;
+    }
+    return {};
+  }
+
+  Result<void> synchronize(Stream) override { return {}; }
+
+private:
+  struct Allocation {
+    std::unique_ptr<void, decltype(&std::free)> memory;
+    size_t bytes = 0;
+  };
+
+  Result<void> checkRange(const void *address, size_t bytes) {
+    const uint64_t first = reinterpret_cast<uint64_t>(address);
+    const std::lock_guard lock(mutex);
+    auto after = allocations.upper_bound(first);
+    if (after == allocations.begin())
+      return bytes == 0 ? Result<void>() : invalid(fmt::format("{} is not memory of this device", address));
+    const auto &[base, allocation] = *--after;
+    if (first - base > allocation.bytes || allocation.bytes - (first - base) < bytes)
+      return bytes == 0 ? Result<void>()
+                        : invalid(fmt::format("{} bytes at {} are not inside one allocation of this device", bytes,
+                                              address));
+    return {};
+  }
+
+  emulator::MemoryMap memoryFor(const emulator::Program &program) {
+    std::vector<emulator::MemoryRange> ranges = program.ranges;
+    const std::lock_guard lock(mutex);
+    for (const auto &[base, allocation] : allocations)
+      ranges.push_back({base, allocation.bytes});
+    return emulator::MemoryMap(std::move(ranges));
+  }
+
+  emulator::Machine machine;
+  DeviceProperties deviceProperties;
+  std::mutex mutex;
+  std::map<uint64_t, Allocation> allocations;
+};
+
+} // namespace
+
+std::unique_ptr<Device> createEmulatorDevice(EmulatorOptions options) {
+  return std::make_unique<EmulatorDevice>(options);
+}
+
+} // namespace tlc

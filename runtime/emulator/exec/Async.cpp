@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/emulator/exec/Async.h"
+
+#include <algorithm>
+
+namespace tlc::emulator {
+
+size_t AsyncQueue::next() const {
+  for (size_t i = 0; i < operations.size(); ++i)
+    if (!operations[i]->ready || operations[i]->ready())
+      return i;
+  return operations.size();
+}
+
+AsyncQueue::Outcome AsyncQueue::completeOne() {
+  const size_t i = next();
+  if (i == operations.size())
+    return Outcome::none;
+  // Completing may push further operations, so take it out first.
+  const std::shared_ptr<AsyncOperation> operation = operations[i];
+  operations.erase(operations.begin() + i);
+  if (!operation->run())
+    return Outcome::fault;
+  operation->done = true;
+  return Outcome::completed;
+}
+
+void AsyncGroups::add(std::shared_ptr<AsyncOperation> operation, uint32_t lanes) {
+  std::erase_if(members, [](const Member &member) { return member.operation->done; });
+  members.push_back({std::move(operation), lanes, committed});
+}
+
+void AsyncGroups::commit(uint32_t lanes) {
+  for (unsigned l = 0; l < 32; ++l)
+    committed[l] += lanes >> l & 1;
+}
+
+bool AsyncGroups::atMost(uint32_t lanes, uint64_t pending) {
+  for (const Member &member : members) {
+    if (member.operation->done)
+      continue;
+    for (unsigned l = 0; l < 32; ++l)
+      if ((member.lanes & lanes) >> l & 1 && member.group[l] < committed[l] &&
+          committed[l] - member.group[l] > pending)
+        return false;
+  }
+  return true;
+}
+
+bool AsyncGroups::idle(uint32_t lanes) {
+  return std::none_of(members.begin(), members.end(), [&](const Member &member) {
+    return (member.lanes & lanes) != 0 && !member.operation->done;
+  });
+}
+
+} // namespace tlc::emulator

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Asynchronous operations. They wait in one queue per cluster and complete
+/// when no warp can run, oldest first, which is about as late as the program
+/// allows; another order is another `AsyncQueue::next`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tlc::emulator {
+
+struct Block;
+struct Cluster;
+struct Instruction;
+struct Warp;
+
+/// Each has groups of its own: cp.async and cp.async.bulk.
+enum class AsyncEngine : uint8_t { copy, bulk };
+inline constexpr unsigned asyncEngines = 2;
+
+/// An operation under way. Complete once `run` has returned true.
+struct AsyncOperation {
+  Warp *warp = nullptr;
+  const Instruction *instruction = nullptr;
+  std::function<bool()> run;   ///< false: the cluster's error is set
+  std::function<bool()> ready; ///< empty: always
+  bool done = false;
+};
+
+class AsyncQueue {
+public:
+  void push(std::shared_ptr<AsyncOperation> operation) { operations.push_back(std::move(operation)); }
+  bool empty() const { return operations.empty(); }
+  enum class Outcome : uint8_t { none, completed, fault };
+  /// Completes the next operation that is ready.
+  Outcome completeOne();
+
+private:
+  size_t next() const;
+  std::deque<std::shared_ptr<AsyncOperation>> operations;
+};
+
+/// The groups of one engine in a warp. Lanes commit and wait on their own.
+struct AsyncGroups {
+  struct Member {
+    std::shared_ptr<AsyncOperation> operation;
+    uint32_t lanes = 0;
+    std::array<uint32_t, 32> group = {}; ///< per lane
+  };
+  std::vector<Member> members;
+  std::array<uint32_t, 32> committed = {}; ///< groups that the lane has closed
+
+  void add(std::shared_ptr<AsyncOperation> operation, uint32_t lanes);
+  void commit(uint32_t lanes);
+  /// Each of the lanes has at most `pending` groups not complete.
+  bool atMost(uint32_t lanes, uint64_t pending);
+  /// All operations of the lanes, committed or not, are complete.
+  bool idle(uint32_t lanes);
+};
+
+/// wgmma of four warps: an operation starts when all four have issued it.
+struct WgmmaIssue {
+  const Instruction *instruction = nullptr;
+  uint32_t issued = 0; ///< bit per warp
+  uint64_t descriptorA = 0, descriptorB = 0;
+  bool accumulate = false;
+};
+struct Warpgroup {
+  std::deque<WgmmaIssue> pending;
+  uint64_t completed = 0; ///< operations; `pending.front()` is number `completed`
+  std::array<uint64_t, 4> issued = {};
+  std::array<std::vector<uint64_t>, 4> commits; ///< number of operations issued at each commit
+};
+
+} // namespace tlc::emulator

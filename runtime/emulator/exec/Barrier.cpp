@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The state of barriers: what an arrival and a completion do.
+#include "runtime/emulator/exec/Barrier.h"
+#include "runtime/emulator/exec/State.h"
+
+namespace tlc::emulator {
+
+namespace {
+
+constexpr unsigned countBits = 20, byteBits = 21;
+
+} // namespace
+
+Mbarrier Mbarrier::decode(uint64_t bits) {
+  Mbarrier result;
+  result.phase = bits >> 63;
+  result.expected = bits & maximumMbarrierCount;
+  result.pending = bits >> countBits & maximumMbarrierCount;
+  // Sign extended from 21 bits.
+  result.bytes = int32_t(uint32_t(bits >> (2 * countBits)) << (32 - byteBits)) >> (32 - byteBits);
+  return result;
+}
+
+uint64_t Mbarrier::encode() const {
+  return uint64_t(phase) << 63 | uint64_t(uint32_t(bytes) & ((1u << byteBits) - 1)) << (2 * countBits) |
+         uint64_t(pending) << countBits | expected;
+}
+
+Mbarrier loadMbarrier(Block &block, uint32_t address) {
+  uint64_t bits;
+  std::memcpy(&bits, block.shared().data() + address, sizeof(bits));
+  return Mbarrier::decode(bits);
+}
+
+void storeMbarrier(Block &block, uint32_t address, Mbarrier barrier) {
+  if (barrier.pending == 0 && barrier.bytes == 0) {
+    barrier.phase = !barrier.phase;
+    barrier.pending = barrier.expected;
+  }
+  const uint64_t bits = barrier.encode();
+  std::memcpy(block.shared().data() + address, &bits, sizeof(bits));
+  ++block.cluster->progress;
+}
+
+bool phasePassed(const MbarrierWait &wait) { return loadMbarrier(*wait.block, wait.address).phase != wait.phase; }
+
+void completeBytes(Block &block, uint32_t address, uint32_t bytes) {
+  Mbarrier barrier = loadMbarrier(block, address);
+  barrier.bytes -= int32_t(bytes);
+  storeMbarrier(block, address, barrier);
+}
+
+void completeNamedBarrier(Block &block, NamedBarrier &barrier) {
+  barrier.results[barrier.generation & 1] = {barrier.count, barrier.all, barrier.any};
+  ++barrier.generation;
+  barrier.arrived = 0;
+  barrier.expected = 0;
+  barrier.count = 0;
+  barrier.all = true;
+  barrier.any = false;
+  ++block.cluster->progress;
+}
+
+uint32_t liveThreads(const Block &block) {
+  uint32_t warps = 0;
+  for (const Warp &warp : block.warps)
+    warps += warp.live != 0;
+  return warps * warpSize;
+}
+
+uint32_t liveLanes(const Cluster &cluster) {
+  uint32_t lanes = 0;
+  for (const Block &block : cluster.blocks)
+    for (const Warp &warp : block.warps)
+      lanes += uint32_t(std::popcount(warp.live));
+  return lanes;
+}
+
+void completeClusterBarrier(Cluster &cluster) {
+  ++cluster.barrier.generation;
+  cluster.barrier.arrived = 0;
+  ++cluster.progress;
+}
+
+void leaveBarriers(Block &block) {
+  for (NamedBarrier &barrier : block.barriers)
+    if (barrier.arrived != 0 && barrier.expected == 0 && barrier.arrived >= liveThreads(block))
+      completeNamedBarrier(block, barrier);
+  Cluster &cluster = *block.cluster;
+  if (cluster.barrier.arrived != 0 && cluster.barrier.arrived >= liveLanes(cluster))
+    completeClusterBarrier(cluster);
+}
+
+} // namespace tlc::emulator

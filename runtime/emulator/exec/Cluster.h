@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The scheduler of one cluster: warps take turns on one host thread.
+#pragma once
+
+#include "runtime/emulator/exec/State.h"
+
+#include <memory>
+
+namespace tlc::emulator {
+
+/// The `index`-th cluster of the grid, at its first instruction.
+std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index);
+
+enum class ClusterOutcome : uint8_t {
+  done,
+  yielded, ///< ran for a while; it may be waiting for another cluster
+  failed,  ///< the cluster's error is set
+};
+ClusterOutcome runCluster(Cluster &cluster);
+
+/// Each waiting group: who, where, for what, and what that lacks.
+std::string deadlockReport(Cluster &cluster);
+
+} // namespace tlc::emulator

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// setp, set, selp, slct, testp, and mov.
+#include "runtime/emulator/exec/Float.h"
+#include "runtime/emulator/exec/Lanes.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+
+namespace tlc::emulator {
+
+namespace {
+
+enum class Comparison : uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
+enum class Combine : uint8_t { none, conjunction, disjunction, exclusive };
+
+struct Compare {
+  Comparison comparison = Comparison::eq;
+  Combine combine = Combine::none;
+  bool flush = false;
+  bool toFloat = false; ///< set with .f32 destination
+};
+
+/// 16-bit floats, compared as float.
+template <bool bf16>
+struct HalfLane {
+  uint16_t bits;
+  operator float() const { return bf16 ? bf16ToFloat(bits) : f16ToFloat(bits); }
+};
+
+template <class T, class F>
+uint32_t lanesWhere(In<T> a, In<T> b, F f) {
+  uint32_t bits = 0;
+  for (unsigned l = 0; l < warpSize; ++l)
+    bits |= uint32_t(f(a[l], b[l])) << l;
+  return bits;
+}
+
+template <class V>
+bool unordered(V a, V b) {
+  return a != a || b != b;
+}
+
+template <class T, class V>
+uint32_t compareLanes(Comparison comparison, In<T> a, In<T> b) {
+  switch (comparison) {
+  case Comparison::eq:
+    return lanesWhere(a, b, [](V x, V y) { return x == y; });
+  case Comparison::ne:
+    return lanesWhere(a, b, [](V x, V y) { return x != y && !unordered(x, y); });
+  case Comparison::lt:
+    return lanesWhere(a, b, [](V x, V y) { return x < y; });
+  case Comparison::le:
+    return lanesWhere(a, b, [](V x, V y) { return x <= y; });
+  case Comparison::gt:
+    return lanesWhere(a, b, [](V x, V y) { return x > y; });
+  case Comparison::ge:
+    return lanesWhere(a, b, [](V x, V y) { return x >= y; });
+  case Comparison::equ:
+    return lanesWhere(a, b, [](V x, V y) { return x == y || unordered(x, y); });
+  case Comparison::neu:
+    return lanesWhere(a, b, [](V x, V y) { return x != y; });
+  case Comparison::ltu:
+    return lanesWhere(a, b, [](V x, V y) { return !(x >= y); });
+  case Comparison::leu:
+    return lanesWhere(a, b, [](V x, V y) { return !(x > y); });
+  case Comparison::gtu:
+    return lanesWhere(a, b, [](V x, V y) { return !(x <= y); });
+  case Comparison::geu:
+    return lanesWhere(a, b, [](V x, V y) { return !(x < y); });
+  case Comparison::num:
+    return lanesWhere(a, b, [](V x, V y) { return !unordered(x, y); });
+  case Comparison::nan:
+    return lanesWhere(a, b, [](V x, V y) { return unordered(x, y); });
+  }
+  return 0;
+}
+
+template <class T>
+uint32_t compare(const Warp &warp, const Compare &how, Slot left, Slot right) {
+  // What the comparison is made in.
+  using V = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+  const In<T> a = lanesOf<T>(warp, left), b = lanesOf<T>(warp, right);
+  if constexpr (std::is_same_v<T, float>)
+    if (how.flush) {
+      alignas(64) float x[warpSize], y[warpSize];
+      auto flush = [](float v) { return std::fabs(v) < 0x1p-126f ? 0.0f : v; };
+      for (unsigned l = 0; l < warpSize; ++l)
+        x[l] = flush(a[l]), y[l] = flush(b[l]);
+      return compareLanes<float, float>(how.comparison, {reinterpret_cast<const std::byte *>(x)},
+                                        {reinterpret_cast<const std::byte *>(y)});
+    }
+  return compareLanes<T, V>(how.comparison, a, b);
+}
+
+uint32_t combine(Combine how, uint32_t bits, uint32_t with) {
+  switch (how) {
+  case Combine::none:
+    return bits;
+  case Combine::conjunction:
+    return bits & with;
+  case Combine::disjunction:
+    return bits | with;
+  case Combine::exclusive:
+    return bits ^ with;
+  }
+  return bits;
+}
+
+/// slots: p, q, a, b, c
+template <class T>
+Step setPredicates(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const Compare &how = instruction.payloadAs<Compare>();
+  const uint32_t bits = compare<T>(warp, how, instruction.slots[2], instruction.slots[3]);
+  const uint32_t with = warp.predicate(instruction.slots[4]);
+  warp.setPredicate(instruction.slots[1], active, combine(how.combine, ~bits, with));
+  warp.setPredicate(instruction.slots[0], active, combine(how.combine, bits, with));
+  return Step::next;
+}
+
+/// setp of packed halves: p for the low, q for the high ones.
+template <bool bf16>
+Step setPackedPredicates(Warp &warp, uint32_t active, const Instruction &instruction) {
+  using T = HalfLane<bf16>;
+  const Compare &how = instruction.payloadAs<Compare>();
+  uint32_t halves[2] = {};
+  for (unsigned half = 0; half < 2; ++half) {
+    uint16_t a[warpSize], b[warpSize];
+    for (unsigned l = 0; l < warpSize; ++l) {
+      a[l] = lanesOf<uint16_t>(warp, instruction.slots[2])[2 * l + half];
+      b[l] = lanesOf<uint16_t>(warp, instruction.slots[3])[2 * l + half];
+    }
+    halves[half] = compareLanes<T, float>(how.comparison, {reinterpret_cast<const std::byte *>(a)},
+                                          {reinterpret_cast<const std::byte *>(b)});
+  }
+  const uint32_t with = warp.predicate(instruction.slots[4]);
+  warp.setPredicate(instruction.slots[0], active, combine(how.combine, halves[0], with));
+  warp.setPredicate(instruction.slots[1], active, combine(how.combine, halves[1], with));
+  return Step::next;
+}
+
+/// slots: d, unused, a, b, c
+template <class T>
+Step setValues(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const Compare &how = instruction.payloadAs<Compare>();
+  const uint32_t bits = combine(how.combine, compare<T>(warp, how, instruction.slots[2], instruction.slots[3]),
+                                warp.predicate(instruction.slots[4]));
+  uint32_t results[warpSize];
+  for (unsigned l = 0; l < warpSize; ++l)
+    results[l] = bits >> l & 1 ? (how.toFloat ? 0x3F800000u : ~0u) : 0;
+  store(warp, instruction.slots[0], active, results);
+  return Step::next;
+}
+
+Compare takeCompare(Decoder &d) {
+  using enum Comparison;
+  Compare how;
+  auto comparison = d.takeOneOf<Comparison>({{"eq", eq},   {"ne", ne},   {"lt", lt},   {"le", le},   {"gt", gt},
+                                             {"ge", ge},   {"lo", lt},   {"ls", le},   {"hi", gt},   {"hs", ge},
+                                             {"equ", equ}, {"neu", neu}, {"ltu", ltu}, {"leu", leu}, {"gtu", gtu},
+                                             {"geu", geu}, {"num", num}, {"nan", nan}});
+  if (!comparison)
+    d.fail("'{}' lacks a comparison", d.at().fullName());
+  how.comparison = comparison.value_or(eq);
+  how.combine = d.takeOneOf<Combine>(
+                     {{"and", Combine::conjunction}, {"or", Combine::disjunction}, {"xor", Combine::exclusive}})
+                    .value_or(Combine::none);
+  how.flush = d.take("ftz");
+  return how;
+}
+
+template <template <class> class F>
+Eval forType(Type type) {
+  switch (type) {
+  case Type::b16:
+  case Type::u16:
+    return F<uint16_t>::eval;
+  case Type::s16:
+    return F<int16_t>::eval;
+  case Type::b32:
+  case Type::u32:
+    return F<uint32_t>::eval;
+  case Type::s32:
+    return F<int32_t>::eval;
+  case Type::b64:
+  case Type::u64:
+    return F<uint64_t>::eval;
+  case Type::s64:
+    return F<int64_t>::eval;
+  case Type::f32:
+    return F<float>::eval;
+  case Type::f64:
+    return F<double>::eval;
+  case Type::f16:
+    return F<HalfLane<false>>::eval;
+  case Type::bf16:
+    return F<HalfLane<true>>::eval;
+  default:
+    return nullptr;
+  }
+}
+template <class T>
+struct SetPredicates {
+  static constexpr Eval eval = setPredicates<T>;
+};
+template <class T>
+struct SetValues {
+  static constexpr Eval eval = setValues<T>;
+};
+
+void wrongType(Decoder &d, Type type) { d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(type)); }
+
+void decodeSetp(Decoder &d) {
+  const Compare how = takeCompare(d);
+  const Type type = d.type();
+  d.expectOperands(how.combine == Combine::none ? 3 : 4);
+  const Slot with = how.combine == Combine::none ? d.constant(0, 0) : d.in(3, Type::pred);
+  Eval eval = forType<SetPredicates>(type);
+  if (type == Type::f16x2)
+    eval = setPackedPredicates<false>;
+  else if (type == Type::bf16x2)
+    eval = setPackedPredicates<true>;
+  if (!eval)
+    return wrongType(d, type);
+  d.emitWith(eval,
+             {d.out(0, Type::pred), d.second(d.operand(0), Type::pred), d.in(1, type), d.in(2, type), with}, how);
+}
+
+void decodeSet(Decoder &d) {
+  Compare how = takeCompare(d);
+  const Type result = d.type(), type = d.type();
+  d.expectOperands(how.combine == Combine::none ? 3 : 4);
+  const Slot with = how.combine == Combine::none ? d.constant(0, 0) : d.in(3, Type::pred);
+  const Eval eval = forType<SetValues>(type);
+  if (!eval || sizeInBytes(result) != 4)
+    return wrongType(d, type);
+  how.toFloat = result == Type::f32;
+  d.emitWith(eval, {d.out(0, result), d.constant(0, 0), d.in(1, type), d.in(2, type), with}, how);
+}
+
+template <class T>
+Step select(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const In<T> a = lanesOf<T>(warp, instruction.slots[1]), b = lanesOf<T>(warp, instruction.slots[2]);
+  const uint32_t choice = warp.predicate(instruction.slots[3]);
+  alignas(64) T results[warpSize];
+  for (unsigned l = 0; l < warpSize; ++l)
+    results[l] = choice >> l & 1 ? a[l] : b[l];
+  store(warp, instruction.slots[0], active, results);
+  return Step::next;
+}
+
+template <class T>
+struct Move {
+  T operator()(T a) const { return a; }
+};
+
+template <class F>
+bool withBits(Type type, F f) {
+  switch (sizeInBytes(type)) {
+  case 1:
+    return f(uint8_t()), true;
+  case 2:
+    return f(uint16_t()), true;
+  case 4:
+    return f(uint32_t()), true;
+  case 8:
+    return f(uint64_t()), true;
+  default:
+    return false;
+  }
+}
+
+void decodeSelp(Decoder &d) {
+  const Type type = d.type();
+  d.expectOperands(4);
+  if (!withBits(type, [&](auto t) {
+        d.emit(select<decltype(t)>, {d.out(0, type), d.in(1, type), d.in(2, type), d.in(3, Type::pred)});
+      }))
+    wrongType(d, type);
+}
+
+/// slct: the third operand's sign chooses.
+template <class T>
+struct ChooseBySign {
+  T operator()(T a, T b, int32_t c) const { return c >= 0 ? a : b; }
+};
+template <class T>
+struct ChooseByFloat {
+  T operator()(T a, T b, float c) const { return c >= 0 ? a : b; }
+};
+
+void decodeSlct(Decoder &d) {
+  d.take("ftz");
+  const Type type = d.type(), by = d.type();
+  d.expectOperands(4);
+  if ((by != Type::s32 && by != Type::f32) || !withBits(type, [&](auto t) {
+        using T = decltype(t);
+        d.emit(by == Type::s32 ? mapLanes<ChooseBySign<T>, T, T, T, int32_t> : mapLanes<ChooseByFloat<T>, T, T, T, float>,
+               {d.out(0, type), d.in(1, type), d.in(2, type), d.in(3, by)});
+      }))
+    wrongType(d, type);
+}
+
+enum class FloatClass : uint8_t { finite, infinite, number, notanumber, normal, subnormal };
+
+template <class T>
+Step testClass(Warp &warp, uint32_t active, const Instruction &instruction) {
+  uint32_t bits = 0;
+  for (unsigned l = 0; l < warpSize; ++l) {
+    const T v = lanesOf<T>(warp, instruction.slots[1])[l];
+    bool is = false;
+    switch (FloatClass(instruction.immediate)) {
+    case FloatClass::finite:
+      is = std::isfinite(v);
+      break;
+    case FloatClass::infinite:
+      is = std::isinf(v);
+      break;
+    case FloatClass::number:
+      is = v == v;
+      break;
+    case FloatClass::notanumber:
+      is = v != v;
+      break;
+    case FloatClass::normal:
+      is = std::isnormal(v);
+      break;
+    case FloatClass::subnormal:
+      is = std::fpclassify(v) == FP_SUBNORMAL;
+      break;
+    }
+    bits |= uint32_t(is) << l;
+  }
+  warp.setPredicate(instruction.slots[0], active, bits);
+  return Step::next;
+}
+
+void decodeTestp(Decoder &d) {
+  using enum FloatClass;
+  const auto which = d.takeOneOf<FloatClass>({{"finite", finite},
+                                              {"infinite", infinite},
+                                              {"number", number},
+                                              {"notanumber", notanumber},
+                                              {"normal", normal},
+                                              {"subnormal", subnormal}});
+  const Type type = d.type();
+  d.expectOperands(2);
+  if (!which || (type != Type::f32 && type != Type::f64))
+    return wrongType(d, type);
+  d.emit(type == Type::f32 ? testClass<float> : testClass<double>, {d.out(0, Type::pred), d.in(1, type)},
+         int64_t(*which));
+}
+
+// --- mov --------------------------------------------------------------------------
+
+Step movePredicate(Warp &warp, uint32_t active, const Instruction &instruction) {
+  warp.setPredicate(instruction.slots[0], active, warp.predicate(instruction.slots[1]));
+  return Step::next;
+}
+
+Step moveWide(Warp &warp, uint32_t active, const Instruction &instruction) {
+  for (unsigned half = 0; half < 2; ++half) {
+    const Slot from = instruction.slots[1], to = instruction.slots[0];
+    uint64_t values[warpSize];
+    std::memcpy(values, warp.read(from) + half * sizeof(values), sizeof(values));
+    store(warp, {uint32_t(to.offset + half * sizeof(values)), 8, false}, active, values);
+  }
+  return Step::next;
+}
+
+struct Parts {
+  uint8_t count = 0;
+  uint8_t bytes = 0; ///< of each part
+};
+
+/// A lane of a 16-byte register is in two runs of 8 bytes.
+size_t laneOffset(unsigned registerBytes, unsigned lane, unsigned byte) {
+  return registerBytes == 16 ? (byte / 8) * 256 + lane * 8 + byte % 8 : lane * registerBytes + byte;
+}
+
+/// slots: whole, parts...
+Step pack(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const Parts parts = instruction.payloadAs<Parts>();
+  const Slot whole = instruction.slots[0];
+  // The destination may be a part's register as well.
+  std::byte copy[512];
+  const unsigned total = parts.count * parts.bytes;
+  for (unsigned i = 0; i < parts.count; ++i) {
+    const std::byte *from = warp.read(instruction.slots[1 + i]);
+    for (unsigned l = 0; l < warpSize; ++l)
+      std::memcpy(copy + laneOffset(total, l, i * parts.bytes), from + l * parts.bytes, parts.bytes);
+  }
+  std::byte *to = warp.at(whole);
+  for (unsigned l = 0; l < warpSize; ++l)
+    if (active >> l & 1)
+      for (unsigned byte = 0; byte < total; byte += parts.bytes)
+        std::memcpy(to + laneOffset(total, l, byte), copy + laneOffset(total, l, byte), parts.bytes);
+  return Step::next;
+}
+
+/// slots: whole, parts...
+Step unpack(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const Parts parts = instruction.payloadAs<Parts>();
+  const Slot whole = instruction.slots[0];
+  const unsigned total = parts.count * parts.bytes;
+  std::byte copy[512];
+  std::memcpy(copy, warp.read(whole), total * warpSize);
+  for (unsigned i = 0; i < parts.count; ++i) {
+    std::byte *to = warp.at(instruction.slots[1 + i]);
+    for (unsigned l = 0; l < warpSize; ++l)
+      if (active >> l & 1)
+        std::memcpy(to + l * parts.bytes, copy + laneOffset(total, l, i * parts.bytes), parts.bytes);
+  }
+  return Step::next;
+}
+
+void decodeParts(Decoder &d, Type type, const Operand &whole, const Operand &vector, bool packing) {
+  const size_t count = vector.elements.size();
+  const unsigned total = sizeInBytes(type);
+  if ((count != 2 && count != 4 && count != 8) || total % count != 0 || total / count > 8)
+    return d.fail("'{}' cannot take {} elements", d.at().fullName(), count);
+  const unsigned bytes = total / unsigned(count);
+  const Type part = bytes == 1 ? Type::b8 : bytes == 2 ? Type::b16 : bytes == 4 ? Type::b32 : Type::b64;
+  std::vector<Slot> slots{packing ? d.out(whole, type) : d.in(whole, type)};
+  for (const Operand &element : vector.elements)
+    slots.push_back(packing ? d.in(element, part) : d.out(element, part));
+  d.emitWith(packing ? pack : unpack, slots, Parts{uint8_t(count), uint8_t(bytes)});
+}
+
+void decodeMov(Decoder &d) {
+  const Type type = d.type();
+  d.expectOperands(2);
+  const Operand &to = d.operand(0), &from = d.operand(1);
+  if (from.kind == Operand::Kind::vector)
+    return decodeParts(d, type, to, from, true);
+  if (to.kind == Operand::Kind::vector)
+    return decodeParts(d, type, from, to, false);
+  if (from.kind == Operand::Kind::symbol && to.kind == Operand::Kind::reg)
+    if (auto special = findSpecialRegister(from.name); special && special->bytes == sizeInBytes(type)) {
+      d.emit(special->eval, {d.out(to, type)});
+      return;
+    }
+  const Slot slots[] = {d.out(to, type), d.in(from, type)};
+  if (type == Type::pred)
+    d.emit(movePredicate, slots);
+  else if (type == Type::b128)
+    d.emit(moveWide, slots);
+  else
+    withBits(type, [&](auto t) {
+      using T = decltype(t);
+      d.emit(mapLanes<Move<T>, T, T>, slots);
+    });
+}
+
+constexpr DecodeEntry entries[] = {
+    {"setp", decodeSetp}, {"set", decodeSet},     {"selp", decodeSelp},
+    {"slct", decodeSlct}, {"testp", decodeTestp}, {"mov", decodeMov},
+};
+
+} // namespace
+
+std::span<const DecodeEntry> compareInstructions() { return entries; }
+
+} // namespace tlc::emulator

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Statements and their operands; what lies where is in Link.cpp.
+#include "runtime/emulator/exec/Decoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace tlc::emulator {
+
+namespace {
+
+const Operand missingOperand;
+
+} // namespace
+
+void Decoder::failText(std::string message) {
+  if (!error)
+    error = Error{ErrorKind::invalidArgument,
+                  fmt::format("PTX line {}: {}", statement ? statement->line : 0, message)};
+}
+
+const Operand &Decoder::operand(size_t i) {
+  if (i < statement->operands.size())
+    return statement->operands[i];
+  fail("'{}' has only {} operands", fullName, statement->operands.size());
+  return missingOperand;
+}
+
+void Decoder::expectOperands(size_t least, size_t most) {
+  const size_t count = statement->operands.size();
+  if (count >= least && count <= most)
+    return;
+  if (least == most)
+    fail("'{}' takes {} operands, but got {}", fullName, least, count);
+  else
+    fail("'{}' takes {} to {} operands, but got {}", fullName, least, most, count);
+}
+
+bool Decoder::take(std::string_view modifier) {
+  auto found = std::find(left.begin(), left.end(), modifier);
+  if (found == left.end())
+    return false;
+  left.erase(found);
+  return true;
+}
+
+void Decoder::ignore(std::initializer_list<std::string_view> modifiers) {
+  for (std::string_view modifier : modifiers)
+    while (take(modifier)) {
+    }
+}
+
+std::optional<Type> Decoder::typeIfAny() {
+  for (size_t i = 0; i < left.size(); ++i)
+    if (auto type = parseType(left[i])) {
+      left.erase(left.begin() + i);
+      return type;
+    }
+  return std::nullopt;
+}
+
+Type Decoder::type() {
+  if (auto type = typeIfAny())
+    return *type;
+  fail("'{}' lacks a type", fullName);
+  return Type::b32;
+}
+
+Space Decoder::space() {
+  ignore({"param::entry", "param::func"});
+  return takeOneOf<Space>({{"global", Space::global},
+                           {"shared", Space::shared},
+                           {"shared::cta", Space::shared},
+                           {"shared::cluster", Space::sharedCluster},
+                           {"local", Space::local},
+                           {"const", Space::constant},
+                           {"param", Space::parameter}})
+      .value_or(Space::generic);
+}
+
+Slot Decoder::constant(uint64_t bits, unsigned bytes) {
+  if (auto found = constants.find({bits, bytes}); found != constants.end())
+    return found->second;
+  // As in the register file: one word for a predicate, else 32 lanes.
+  const size_t lane = bytes == 0 ? 4 : std::min(bytes, 8u), lanes = bytes == 0 ? 1 : 32;
+  const Slot slot{uint32_t(kernel.constants.size()), uint8_t(bytes), true};
+  kernel.constants.resize(slot.offset + std::max<size_t>(64, lanes * lane * (bytes == 16 ? 2 : 1)));
+  const uint64_t stored = bytes == 0 && bits != 0 ? ~uint64_t(0) : bits;
+  for (size_t l = 0; l < lanes; ++l)
+    std::memcpy(kernel.constants.data() + slot.offset + l * lane, &stored, lane);
+  constants[{bits, bytes}] = slot;
+  return slot;
+}
+
+Slot Decoder::temporary(unsigned bytes) { return {allocateRegister(bytes), uint8_t(bytes), false}; }
+
+Slot Decoder::carryFlag() {
+  if (!carrySlot)
+    carrySlot = temporary(0);
+  return *carrySlot;
+}
+
+Slot Decoder::sink(unsigned bytes) {
+  // Nobody reads it, so all sinks share the largest register.
+  if (!sinkSlot)
+    sinkSlot = temporary(16);
+  return {sinkSlot->offset, uint8_t(bytes), false};
+}
+
+std::optional<unsigned> Decoder::registerBytes(const Operand &operand) const {
+  if (operand.kind != Operand::Kind::reg)
+    return std::nullopt;
+  return registerSlot(operand.reg).bytes;
+}
+
+Slot Decoder::checkSize(Slot slot, unsigned bytes, const Operand &operand) {
+  if (slot.bytes != bytes) {
+    auto text = [](unsigned bytes) { return bytes == 0 ? std::string("a predicate") : fmt::format("{} bits", bytes * 8); };
+    const Register &reg = state->callee.function->registers[operand.reg];
+    fail("'{}' needs {}, but register '{}' has {}", fullName, text(bytes), reg.name, text(slot.bytes));
+  }
+  return slot;
+}
+
+uint64_t Decoder::constantBits(const Operand &operand, Type type) {
+  const unsigned bytes = sizeInBytes(type);
+  switch (operand.kind) {
+  case Operand::Kind::integer:
+    if (type == Type::f32)
+      return std::bit_cast<uint32_t>(float(int64_t(operand.bits)));
+    if (type == Type::f64)
+      return std::bit_cast<uint64_t>(double(int64_t(operand.bits)));
+    return bytes >= 8 ? operand.bits : operand.bits & ((uint64_t(1) << (bytes * 8)) - 1);
+  case Operand::Kind::floatBits:
+    if (bytes == 4)
+      return operand.name.empty() && operand.bits >> 32 ? std::bit_cast<uint32_t>(float(operand.value)) : operand.bits;
+    if (bytes == 8)
+      return std::bit_cast<uint64_t>(operand.value);
+    break;
+  case Operand::Kind::real:
+    if (bytes == 4)
+      return std::bit_cast<uint32_t>(float(operand.value));
+    if (bytes == 8)
+      return std::bit_cast<uint64_t>(operand.value);
+    break;
+  default:
+    break;
+  }
+  fail("'{}' cannot take this constant as {}", fullName, toString(type));
+  return 0;
+}
+
+Slot Decoder::in(const Operand &operand, Type type) {
+  const unsigned bytes = sizeInBytes(type);
+  switch (operand.kind) {
+  case Operand::Kind::reg: {
+    const Slot slot = checkSize(registerSlot(operand.reg), bytes, operand);
+    if (!operand.negated)
+      return slot;
+    if (bytes != 0) {
+      fail("'!' applies to predicates only");
+      return slot;
+    }
+    const Slot inverse = temporary(0);
+    emit(evalNotPredicate, {inverse, slot});
+    return inverse;
+  }
+  case Operand::Kind::integer:
+    if (bytes == 0)
+      return constant(operand.bits != 0, 0);
+    [[fallthrough]];
+  case Operand::Kind::real:
+  case Operand::Kind::floatBits:
+    return constant(constantBits(operand, type), bytes);
+  case Operand::Kind::symbol: {
+    if (auto special = findSpecialRegister(operand.name)) {
+      Slot value = temporary(special->bytes);
+      emit(special->eval, {value});
+      if (value.bytes != bytes)
+        fail("'{}' reads special register '{}', which has {} bits, as {}", fullName, operand.name,
+             special->bytes * 8, toString(type));
+      return value;
+    }
+    auto variable = findVariable(operand.name);
+    if (!variable) {
+      fail("unknown name '{}'", operand.name);
+      return constant(0, bytes);
+    }
+    if (bytes != 4 && bytes != 8)
+      fail("the address of '{}' does not fit {}", operand.name, toString(type));
+    uint64_t value = variable->value + operand.offset;
+    if (bytes == 4)
+      value = uint32_t(value);
+    return constant(value, bytes);
+  }
+  default:
+    fail("'{}' cannot take this operand as a source", fullName);
+    return constant(0, bytes);
+  }
+}
+
+Slot Decoder::out(const Operand &operand, Type type) {
+  if (operand.kind == Operand::Kind::sink)
+    return sink(sizeInBytes(type));
+  if (operand.kind != Operand::Kind::reg || operand.negated) {
+    fail("the destination of '{}' is not a register", fullName);
+    return sink(sizeInBytes(type));
+  }
+  return checkSize(registerSlot(operand.reg), sizeInBytes(type), operand);
+}
+
+Slot Decoder::inWide(const Operand &operand, Type type) {
+  if (operand.kind == Operand::Kind::reg && registerSlot(operand.reg).bytes > sizeInBytes(type) && !operand.negated)
+    return registerSlot(operand.reg);
+  return in(operand, type);
+}
+
+Slot Decoder::outWide(const Operand &operand, Type type) {
+  if (operand.kind == Operand::Kind::reg && registerSlot(operand.reg).bytes > sizeInBytes(type))
+    return registerSlot(operand.reg);
+  return out(operand, type);
+}
+
+Slot Decoder::second(const Operand &operand, Type type) {
+  if (!operand.second)
+    return sink(sizeInBytes(type));
+  Operand other;
+  other.kind = Operand::Kind::reg;
+  other.reg = *operand.second;
+  return out(other, type);
+}
+
+int64_t Decoder::immediate(const Operand &operand) {
+  if (operand.kind != Operand::Kind::integer)
+    fail("'{}' needs an integer constant here", fullName);
+  return int64_t(operand.bits);
+}
+
+AddressOperand Decoder::address(const Operand &operand) {
+  if (operand.kind != Operand::Kind::address) {
+    fail("'{}' needs an address in brackets", fullName);
+    return {constant(0, 8), 0};
+  }
+  const Operand &base = operand.elements[0];
+  if (base.kind == Operand::Kind::reg) {
+    const Slot slot = registerSlot(base.reg);
+    if (slot.bytes != 4 && slot.bytes != 8)
+      fail("an address needs a register of 32 or 64 bits");
+    return {slot, base.offset};
+  }
+  return {in(base, Type::u64), 0};
+}
+
+std::span<const Operand> Decoder::elements(const Operand &operand) const {
+  if (operand.kind == Operand::Kind::vector)
+    return operand.elements;
+  return {&operand, 1};
+}
+
+Instruction &Decoder::emit(Eval eval, std::span<const Slot> slots, int64_t immediate) {
+  auto pool = std::make_unique<Slot[]>(slots.size());
+  std::copy(slots.begin(), slots.end(), pool.get());
+  Instruction instruction;
+  instruction.eval = eval;
+  instruction.slots = pool.get();
+  instruction.immediate = immediate;
+  instruction.location = statement->location;
+  instruction.line = statement->line;
+  instruction.name = fullName;
+  kernel.slotPool.push_back(std::move(pool));
+  kernel.code.push_back(instruction);
+  return kernel.code.back();
+}
+
+void Decoder::decodeStatement() {
+  auto found = table.find(statement->name);
+  if (found == table.end()) {
+    fail("unknown instruction '{}'", statement->fullName());
+    return;
+  }
+  left.assign(statement->modifiers.begin(), statement->modifiers.end());
+  kernel.names.push_back(std::make_unique<std::string>(statement->fullName()));
+  fullName = *kernel.names.back();
+  const size_t first = kernel.code.size();
+  found->second(*this);
+  if (!left.empty())
+    fail("unknown modifier '.{}' in '{}'", left.front(), fullName);
+  if (!statement->guard)
+    return;
+  // All parts of a guarded statement: intermediate values too, which is harmless.
+  for (size_t i = first; i < kernel.code.size(); ++i) {
+    kernel.code[i].guard = registerSlot(*statement->guard).offset;
+    kernel.code[i].guardNegated = statement->guardNegated;
+  }
+}
+
+} // namespace tlc::emulator

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Checks a launch and spreads its clusters over host threads. As many clusters
+/// are under way as would fit on the machine, since kernels may make blocks
+/// wait for each other through global memory.
+#include "runtime/emulator/exec/Grid.h"
+#include "runtime/emulator/exec/Cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+namespace tlc::emulator {
+
+namespace {
+
+Error wrong(std::string message) { return Error{ErrorKind::invalidArgument, std::move(message)}; }
+
+std::string text(const std::array<uint32_t, 3> &v) { return fmt::format("({}, {}, {})", v[0], v[1], v[2]); }
+
+uint64_t product(const std::array<uint32_t, 3> &v) { return uint64_t(v[0]) * v[1] * v[2]; }
+
+Result<void> checkBlock(const Function &function, const std::array<uint32_t, 3> &block, const Target &target) {
+  const uint64_t threads = product(block);
+  if (threads == 0 || block[0] > 1024 || block[1] > 1024 || threads > target.maxThreadsPerBlock)
+    return wrong(fmt::format("'{}' is launched with blocks of {} threads, the limit is {}", function.name, text(block),
+                             target.maxThreadsPerBlock));
+  if (function.requiredThreads && block != *function.requiredThreads)
+    return wrong(fmt::format("'{}' requires blocks of {} threads, but got {}", function.name,
+                             text(*function.requiredThreads), text(block)));
+  if (function.maximumThreads && threads > product(*function.maximumThreads))
+    return wrong(fmt::format("'{}' allows blocks of {} threads, but got {}", function.name,
+                             product(*function.maximumThreads), threads));
+  return {};
+}
+
+Result<std::array<uint32_t, 3>> chooseCluster(const Function &function, const LaunchConfiguration &launch,
+                                              const Target &target) {
+  std::array<uint32_t, 3> cluster = launch.cluster;
+  if (function.requiredCluster) {
+    if (product(cluster) != 1 && cluster != *function.requiredCluster)
+      return wrong(fmt::format("'{}' requires clusters of {} blocks, but got {}", function.name,
+                               text(*function.requiredCluster), text(cluster)));
+    cluster = *function.requiredCluster;
+  }
+  if (product(cluster) == 0 || product(cluster) > std::max(16u, target.maxClusterSize))
+    return wrong(fmt::format("'{}' is launched with clusters of {} blocks, the limit is {}", function.name,
+                             text(cluster), std::max(16u, target.maxClusterSize)));
+  for (unsigned axis = 0; axis < 3; ++axis)
+    if (launch.grid[axis] % cluster[axis] != 0)
+      return wrong(fmt::format("the grid {} of '{}' is not a multiple of its clusters {}", text(launch.grid),
+                               function.name, text(cluster)));
+  return cluster;
+}
+
+/// Registers of a thread that ptxas gives an entry with setmaxnreg; 0 when it
+/// would ignore the instruction.
+uint32_t registersAtLaunch(const Function &function, const Target &target) {
+  const auto round = [&](uint32_t count) { return count / target.registerGranularity * target.registerGranularity; };
+  if (function.maximumRegisters)
+    return round(*function.maximumRegisters);
+  const auto &threads = function.requiredThreads ? function.requiredThreads : function.maximumThreads;
+  if (!threads || !function.minimumBlocks || product(*threads) == 0 || *function.minimumBlocks == 0)
+    return 0;
+  const uint64_t share = target.registersPerMultiprocessor / (product(*threads) * *function.minimumBlocks);
+  return round(uint32_t(std::min<uint64_t>(share, target.maxRegistersPerThread)));
+}
+
+uint64_t residentClusters(const Grid &grid, int multiprocessors) {
+  const Target &target = *grid.target;
+  const uint64_t shared = grid.kernel->dynamicSharedStart - sharedBase + grid.dynamicSharedBytes;
+  const uint64_t blocks =
+      std::min({uint64_t(target.maxBlocksPerMultiprocessor),
+                uint64_t(target.maxThreadsPerMultiprocessor) / product(grid.threads),
+                uint64_t(target.sharedBytesPerMultiprocessor) / (shared + target.sharedReservedPerBlock + 1)});
+  return std::max<uint64_t>(1, std::max<uint64_t>(1, blocks) * uint64_t(multiprocessors) / product(grid.cluster));
+}
+
+/// One host thread's share: its clusters take turns.
+void work(Grid &grid, uint32_t clusters, uint64_t resident, std::mutex &mutex, std::optional<Error> &error) {
+  std::vector<std::unique_ptr<Cluster>> running;
+  auto start = [&] {
+    const uint32_t next = grid.nextCluster.fetch_add(1);
+    if (next >= clusters)
+      return false;
+    running.push_back(createCluster(grid, next));
+    return true;
+  };
+  start();
+  for (size_t turn = 0; !running.empty() && !grid.stop;) {
+    turn = turn < running.size() ? turn : 0;
+    switch (runCluster(*running[turn])) {
+    case ClusterOutcome::failed: {
+      const std::lock_guard lock(mutex);
+      if (!error)
+        error = running[turn]->error;
+      grid.stop = true;
+      return;
+    }
+    case ClusterOutcome::done:
+      running.erase(running.begin() + ptrdiff_t(turn));
+      if (running.empty())
+        start();
+      break;
+    case ClusterOutcome::yielded:
+      if (running.size() < resident)
+        start();
+      ++turn;
+      break;
+    }
+  }
+}
+
+} // namespace
+
+Result<void> runGrid(const Program &program, const LaunchConfiguration &launch, const MemoryMap &memory,
+                     const Machine &machine) {
+  auto found = program.kernels.find(launch.entry);
+  if (found == program.kernels.end())
+    return wrong(fmt::format("the module has no entry '{}'", launch.entry));
+  const Kernel &kernel = *found->second;
+  const Target &target = *machine.target;
+  if (auto ok = checkBlock(*kernel.function, launch.block, target); !ok)
+    return ok;
+  if (launch.grid[0] > target.maxGridX || launch.grid[1] > target.maxGridYZ || launch.grid[2] > target.maxGridYZ ||
+      product(launch.grid) > 0xFFFFFFFFull || product(launch.grid) == 0)
+    return wrong(fmt::format("'{}' is launched with a grid of {} blocks, the limits are ({}, {}, {}) and at least 1",
+                             kernel.name, text(launch.grid), target.maxGridX, target.maxGridYZ, target.maxGridYZ));
+  auto cluster = chooseCluster(*kernel.function, launch, target);
+  if (!cluster)
+    return cluster.error();
+  const uint64_t shared = uint64_t(kernel.dynamicSharedStart) - sharedBase + launch.dynamicSharedBytes;
+  if (shared > target.sharedBytesPerBlock)
+    return wrong(fmt::format("'{}' needs {} bytes of shared memory, the limit is {}", kernel.name, shared,
+                             target.sharedBytesPerBlock));
+  if (launch.parameters.size() != kernel.parameterBytes)
+    return wrong(fmt::format("'{}' takes {} bytes of parameters, but got {}", kernel.name, kernel.parameterBytes,
+                             launch.parameters.size()));
+  Grid grid;
+  grid.program = &program;
+  grid.kernel = &kernel;
+  grid.target = &target;
+  grid.blocks = launch.grid;
+  grid.threads = launch.block;
+  grid.cluster = *cluster;
+  grid.dynamicSharedBytes = launch.dynamicSharedBytes;
+  grid.threadRegisters = kernel.usesSetmaxnreg ? registersAtLaunch(*kernel.function, target) : 0;
+  grid.parameters = launch.parameters;
+  grid.memory = &memory;
+  grid.maximumSteps = machine.maximumSteps;
+
+  const uint32_t clusters = uint32_t(product(launch.grid) / product(*cluster));
+  const unsigned threads = unsigned(std::clamp<uint64_t>(machine.hostThreads, 1, clusters));
+  const uint64_t resident = std::max<uint64_t>(1, residentClusters(grid, machine.multiprocessors) / threads);
+  std::mutex mutex;
+  std::optional<Error> error;
+  std::vector<std::thread> workers;
+  for (unsigned i = 1; i < threads; ++i)
+    workers.emplace_back([&] { work(grid, clusters, resident, mutex, error); });
+  work(grid, clusters, resident, mutex, error);
+  for (std::thread &worker : workers)
+    worker.join();
+  if (error)
+    return *error;
+  return {};
+}
+
+} // namespace tlc::emulator

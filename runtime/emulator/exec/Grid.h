@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs one kernel over a grid. The direct way in, without an artifact: load a
+/// program, say which memory it may touch, launch.
+#pragma once
+
+#include "runtime/emulator/exec/Memory.h"
+#include "runtime/emulator/exec/Program.h"
+#include "runtime/target/Target.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tlc::emulator {
+
+struct LaunchConfiguration {
+  std::string entry;
+  std::array<uint32_t, 3> grid = {1, 1, 1};    ///< blocks
+  std::array<uint32_t, 3> block = {1, 1, 1};   ///< threads
+  std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< blocks; {1, 1, 1} takes the entry's .reqnctapercluster
+  uint32_t dynamicSharedBytes = 0;
+  std::span<const std::byte> parameters; ///< the entry's parameter space
+};
+
+/// The machine to pretend to be.
+struct Machine {
+  const Target *target = nullptr;
+  int multiprocessors = 132; ///< bounds how many blocks run at the same time
+  unsigned hostThreads = 1;
+  uint64_t maximumSteps = uint64_t(1) << 34; ///< instructions of one warp
+};
+
+/// Runs to completion. A wrong configuration is an invalidArgument; what the
+/// kernel does wrong is an execution error with its place in the source.
+Result<void> runGrid(const Program &program, const LaunchConfiguration &launch, const MemoryMap &memory,
+                     const Machine &machine);
+
+} // namespace tlc::emulator

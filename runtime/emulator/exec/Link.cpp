@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From a module to kernels: which functions an entry calls, where registers
+/// and variables lie, where jumps go.
+#include "runtime/emulator/exec/Decoder.h"
+#include "runtime/emulator/ptx/Parser.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace tlc::emulator {
+
+namespace {
+
+constexpr uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
+
+/// PTX limits: 4 KB of parameters before sm_70, 32764 bytes since; 512 KB of
+/// local memory a thread; no shared memory is larger than a megabyte.
+constexpr uint64_t maximumParameterBytes = 32764;
+constexpr uint64_t maximumLocalBytes = 512 * 1024;
+constexpr uint64_t maximumSharedBytes = 1024 * 1024;
+constexpr uint64_t maximumRegisterBytes = uint64_t(1) << 30;
+
+void collectNames(const Operand &operand, std::set<std::string_view> &names) {
+  if (operand.kind == Operand::Kind::symbol)
+    names.insert(operand.name);
+  for (const Operand &element : operand.elements)
+    collectNames(element, names);
+}
+
+Error linkError(std::string message) { return Error{ErrorKind::invalidArgument, std::move(message)}; }
+
+} // namespace
+
+uint32_t Decoder::allocateRegister(unsigned bytes) {
+  const uint32_t size = bytes == 0 ? 4 : 32 * bytes;
+  const uint32_t offset = uint32_t(alignUp(kernel.registerBytes, bytes == 0 ? 4 : std::min(64u, size)));
+  kernel.registerBytes = offset + size;
+  return offset;
+}
+
+/// Callees come before their callers in `order`, the entry last.
+Result<void> Decoder::collect(const Function &function, std::vector<const Function *> &order,
+                              std::vector<const Function *> &open) {
+  if (std::find(order.begin(), order.end(), &function) != order.end())
+    return {};
+  if (std::find(open.begin(), open.end(), &function) != open.end())
+    return linkError(fmt::format("'{}' is recursive, which is not supported", function.name));
+  open.push_back(&function);
+  for (const Statement &call : function.body) {
+    if (call.name != "call")
+      continue;
+    const std::string &name = call.operands[0].name;
+    auto callee = std::find_if(program.module.functions.begin(), program.module.functions.end(),
+                               [&](const Function &candidate) { return candidate.name == name; });
+    if (call.operands[0].kind != Operand::Kind::symbol)
+      return linkError(fmt::format("PTX line {}: indirect calls are not supported", call.line));
+    if (callee == program.module.functions.end() || !callee->hasBody || callee->isEntry)
+      return linkError(fmt::format("PTX line {}: call of '{}', which this module does not define", call.line, name));
+    if (auto done = collect(*callee, order, open); !done)
+      return done;
+  }
+  open.pop_back();
+  order.push_back(&function);
+  return {};
+}
+
+/// Static shared memory holds the module's variables that these functions use
+/// and their own; then comes the dynamic part.
+Result<void> Decoder::layoutShared(std::span<const Function *const> order) {
+  std::set<std::string_view> names;
+  uint64_t end = sharedBase;
+  for (const Function *function : order) {
+    for (const Statement &item : function->body)
+      for (const Operand &operand : item.operands)
+        collectNames(operand, names);
+    for (const Variable &variable : function->locals) {
+      if (variable.space != StateSpace::shared)
+        continue;
+      end = alignUp(end, variable.alignment);
+      functions[function].variables[variable.name] = {StateSpace::shared, end, uint32_t(variable.bytes)};
+      end += variable.bytes;
+    }
+  }
+  uint64_t dynamicAlignment = 16;
+  for (const Variable &variable : program.module.variables) {
+    if (variable.space != StateSpace::shared || !names.contains(variable.name))
+      continue;
+    if (variable.isExtern) {
+      dynamicAlignment = std::max(dynamicAlignment, variable.alignment);
+      continue;
+    }
+    end = alignUp(end, variable.alignment);
+    sharedVariables[variable.name] = {StateSpace::shared, end, uint32_t(variable.bytes)};
+    end += variable.bytes;
+  }
+  if (end > maximumSharedBytes)
+    return linkError(fmt::format("'{}' has {} bytes of static shared memory, more than {}", kernel.name,
+                                 end - sharedBase, maximumSharedBytes));
+  kernel.staticSharedEnd = uint32_t(end);
+  kernel.dynamicSharedStart = uint32_t(alignUp(end, dynamicAlignment));
+  for (const Variable &variable : program.module.variables)
+    if (variable.space == StateSpace::shared && variable.isExtern)
+      sharedVariables[variable.name] = {StateSpace::shared, kernel.dynamicSharedStart, 0};
+  return {};
+}
+
+void Decoder::layoutFunction(const Function &function) {
+  FunctionState &layout = functions[&function];
+  layout.callee.function = &function;
+  layout.callee.returnAddress = temporary(4);
+  for (const Register &reg : function.registers)
+    layout.registers.push_back(temporary(sizeInBytes(reg.type)));
+  auto place = [&](const Variable &variable, bool isParameter) {
+    const uint64_t at = alignUp(kernel.localBytes, variable.alignment);
+    kernel.localBytes = uint32_t(std::min<uint64_t>(at + variable.bytes, maximumLocalBytes + 1));
+    layout.variables[variable.name] = {isParameter ? StateSpace::parameter : StateSpace::local,
+                                       isParameter ? at | functionParameterFlag : at, uint32_t(variable.bytes)};
+  };
+  uint64_t end = 0;
+  for (const Variable &parameter : function.parameters) {
+    if (!function.isEntry) {
+      place(parameter, true);
+      continue;
+    }
+    end = alignUp(end, parameter.alignment);
+    layout.variables[parameter.name] = {StateSpace::parameter, end, uint32_t(parameter.bytes)};
+    end = std::min(end + parameter.bytes, maximumParameterBytes + 1);
+    kernel.parameterBytes = uint32_t(end);
+  }
+  for (const Variable &result : function.results)
+    place(result, true);
+  for (const Variable &local : function.locals)
+    if (local.space == StateSpace::local || local.space == StateSpace::parameter)
+      place(local, local.space == StateSpace::parameter);
+}
+
+std::optional<Decoder::Address> Decoder::findVariable(std::string_view name) const {
+  if (auto found = state->variables.find(name); found != state->variables.end())
+    return found->second;
+  if (auto found = sharedVariables.find(name); found != sharedVariables.end())
+    return found->second;
+  if (auto found = program.storage.find(name); found != program.storage.end())
+    return Address{found->second.variable->space, found->second.address, uint32_t(found->second.variable->bytes)};
+  return std::nullopt;
+}
+
+std::optional<Decoder::LocalRange> Decoder::localVariable(std::string_view function, std::string_view name) const {
+  for (const auto &[key, layout] : functions) {
+    if (key->name != function)
+      continue;
+    if (auto found = layout.variables.find(name); found != layout.variables.end())
+      return LocalRange{uint32_t(found->second.value & ~functionParameterFlag), found->second.bytes};
+  }
+  return std::nullopt;
+}
+
+const Decoder::Callee *Decoder::callee(std::string_view name) const {
+  for (const auto &[key, layout] : functions)
+    if (key->name == name)
+      return &layout.callee;
+  return nullptr;
+}
+
+void Decoder::jumpTo(size_t target) { jumps.push_back({kernel.code.size() - 1, target}); }
+
+void Decoder::branchTargets(std::string_view name, std::vector<uint32_t> &into) {
+  for (const BranchTargets &targets : state->callee.function->branchTargets)
+    if (targets.name == name) {
+      targetLists.push_back({&into, &targets});
+      return;
+    }
+  fail("unknown list of branch targets '{}'", name);
+}
+
+Result<void> Decoder::decodeFunction(const Function &function) {
+  state = &functions[&function];
+  current = &state->callee;
+  state->callee.pc = nextPc();
+  jumps.clear();
+  targetLists.clear();
+  for (const Statement &next : function.body) {
+    statement = &next;
+    state->statementPcs.push_back(nextPc());
+    decodeStatement();
+    if (error)
+      return *error;
+  }
+  // A body may end without ret.
+  Statement end;
+  end.name = "ret";
+  end.line = function.body.empty() ? function.line : function.body.back().line;
+  statement = &end;
+  state->statementPcs.push_back(nextPc());
+  decodeStatement();
+  if (error)
+    return *error;
+  for (const Jump &jump : jumps)
+    kernel.code[jump.instruction].immediate = state->statementPcs[jump.statement];
+  for (const TargetList &list : targetLists)
+    for (const Operand &label : list.targets->labels)
+      list.into->push_back(state->statementPcs[label.bits]);
+  statement = nullptr;
+  return {};
+}
+
+Result<void> Decoder::run(const Function &entry) {
+  for (auto group : {integerInstructions(), floatInstructions(), compareInstructions(), convertInstructions(),
+                     memoryInstructions(), atomicInstructions(), controlInstructions(), warpInstructions(),
+                     barrierInstructions(), asyncInstructions(), matrixInstructions()})
+    for (const DecodeEntry &item : group)
+      table.emplace(item.name, item.decode);
+  kernel.name = entry.name;
+  kernel.function = &entry;
+  kernel.localBytes = localBase;
+  std::vector<const Function *> order, open;
+  if (auto done = collect(entry, order, open); !done)
+    return done;
+  if (auto done = layoutShared(order); !done)
+    return done;
+  for (const Function *function : order)
+    layoutFunction(*function);
+  if (kernel.parameterBytes > maximumParameterBytes)
+    return linkError(fmt::format("'{}' has more than {} bytes of parameters", kernel.name, maximumParameterBytes));
+  if (kernel.localBytes > maximumLocalBytes)
+    return linkError(fmt::format("'{}' needs more than {} bytes of local memory", kernel.name, maximumLocalBytes));
+  for (const Function *function : order)
+    if (auto done = decodeFunction(*function); !done)
+      return done;
+  if (kernel.registerBytes > maximumRegisterBytes)
+    return linkError(fmt::format("'{}' has too many registers", kernel.name));
+  kernel.start = functions[&entry].callee.pc;
+  return {};
+}
+
+Result<std::shared_ptr<const Program>> loadProgram(std::string_view ptx) {
+  auto module = parseModule(ptx);
+  if (!module)
+    return module.error();
+  auto program = std::make_shared<Program>();
+  program->module = std::move(*module);
+  auto allocate = [&](const Variable &variable) {
+    if (variable.space != StateSpace::global && variable.space != StateSpace::constant)
+      return;
+    Program::Storage storage;
+    storage.variable = &variable;
+    const uint64_t alignment = std::max<uint64_t>(256, variable.alignment);
+    storage.memory = std::make_unique<std::byte[]>(variable.bytes + alignment);
+    storage.address = alignUp(reinterpret_cast<uint64_t>(storage.memory.get()), alignment);
+    if (!variable.initial.empty())
+      std::memcpy(reinterpret_cast<void *>(storage.address), variable.initial.data(), variable.initial.size());
+    program->ranges.push_back({storage.address, variable.bytes});
+    program->storage[variable.name] = std::move(storage);
+  };
+  for (const Variable &variable : program->module.variables)
+    allocate(variable);
+  for (const Function &function : program->module.functions)
+    for (const Variable &variable : function.locals)
+      allocate(variable);
+  for (auto &[name, storage] : program->storage)
+    for (const InitialAddress &initial : storage.variable->initialAddresses) {
+      auto target = program->storage.find(initial.symbol);
+      if (target == program->storage.end())
+        return linkError(fmt::format("the initial value of '{}' names unknown '{}'", name, initial.symbol));
+      const uint64_t value = target->second.address + initial.addend;
+      std::memcpy(reinterpret_cast<void *>(storage.address + initial.offset), &value, sizeof(value));
+    }
+  for (const Function &function : program->module.functions) {
+    if (!function.isEntry || !function.hasBody)
+      continue;
+    auto kernel = std::make_unique<Kernel>();
+    if (auto done = Decoder(*program, *kernel).run(function); !done)
+      return done.error();
+    program->kernels[function.name] = std::move(kernel);
+  }
+  return std::shared_ptr<const Program>(std::move(program));
+}
+
+} // namespace tlc::emulator

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// ld and st of every space, cache hints, and the conversions of addresses.
+#include "runtime/emulator/exec/Lanes.h"
+#include "runtime/emulator/exec/MemoryModifiers.h"
+
+#include <atomic>
+
+namespace tlc::emulator {
+
+namespace {
+
+struct Access {
+  Space space = Space::generic;
+  uint8_t bytes = 4;         ///< of an element
+  uint8_t registerBytes = 4; ///< of its register, not smaller
+  uint8_t count = 1;
+  bool signExtend = false;
+  bool strong = false; ///< ordered with other threads
+};
+
+/// Copies with one host access for the usual sizes, so that blocks on other
+/// host threads never see half an element.
+void copyElement(std::byte *to, const std::byte *from, unsigned bytes) {
+  switch (bytes) {
+  case 1:
+    std::memcpy(to, from, 1);
+    break;
+  case 2:
+    std::memcpy(to, from, 2);
+    break;
+  case 4:
+    std::memcpy(to, from, 4);
+    break;
+  case 8:
+    std::memcpy(to, from, 8);
+    break;
+  default:
+    std::memcpy(to, from, bytes);
+  }
+}
+
+template <unsigned bytes>
+void gatherElements(std::byte *to, uint32_t active, std::byte *const *host, unsigned element) {
+  for (unsigned l = 0; l < warpSize; ++l)
+    if (active >> l & 1)
+      std::memcpy(to + l * bytes, host[l] + element * bytes, bytes);
+}
+
+/// slots: address, destinations...
+Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const Access &access = instruction.payloadAs<Access>();
+  const LaneAddresses64 addresses = laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
+  const uint64_t total = uint64_t(access.bytes) * access.count;
+  std::byte *host[warpSize];
+  for (unsigned l = 0; l < warpSize; ++l) {
+    if (!(active >> l & 1))
+      continue;
+    host[l] = touch(warp, instruction,
+                    {access.space, AccessKind::read, Proxy::generic, l, addresses.lane[l], total, total});
+    if (!host[l])
+      return Step::fault;
+  }
+  for (unsigned i = 0; i < access.count; ++i) {
+    std::byte *to = warp.at(instruction.slots[1 + i]);
+    if (access.bytes == access.registerBytes && access.bytes == 4) {
+      gatherElements<4>(to, active, host, i);
+    } else if (access.bytes == access.registerBytes && access.bytes == 8) {
+      gatherElements<8>(to, active, host, i);
+    } else if (access.bytes == 16) {
+      for (unsigned l = 0; l < warpSize; ++l)
+        if (active >> l & 1) {
+          std::memcpy(to + l * 8, host[l] + i * 16, 8);
+          std::memcpy(to + 256 + l * 8, host[l] + i * 16 + 8, 8);
+        }
+    } else {
+      for (unsigned l = 0; l < warpSize; ++l) {
+        if (!(active >> l & 1))
+          continue;
+        uint64_t bits = 0;
+        copyElement(reinterpret_cast<std::byte *>(&bits), host[l] + i * access.bytes, access.bytes);
+        if (access.signExtend && access.bytes < 8 && bits >> (access.bytes * 8 - 1) & 1)
+          bits |= ~uint64_t(0) << (access.bytes * 8);
+        copyElement(to + l * access.registerBytes, reinterpret_cast<const std::byte *>(&bits), access.registerBytes);
+      }
+    }
+  }
+  if (access.strong)
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  return Step::next;
+}
+
+/// slots: address, sources...
+Step storeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const Access &access = instruction.payloadAs<Access>();
+  const LaneAddresses64 addresses = laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
+  const uint64_t total = uint64_t(access.bytes) * access.count;
+  if (access.strong)
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (unsigned l = 0; l < warpSize; ++l) {
+    if (!(active >> l & 1))
+      continue;
+    std::byte *host = touch(warp, instruction,
+                            {access.space, AccessKind::write, Proxy::generic, l, addresses.lane[l], total, total});
+    if (!host)
+      return Step::fault;
+    for (unsigned i = 0; i < access.count; ++i) {
+      const std::byte *from = warp.read(instruction.slots[1 + i]);
+      if (access.bytes == 16) {
+        std::memcpy(host + i * 16, from + l * 8, 8);
+        std::memcpy(host + i * 16 + 8, from + 256 + l * 8, 8);
+      } else {
+        copyElement(host + i * access.bytes, from + l * access.registerBytes, access.bytes);
+      }
+    }
+  }
+  ++clusterOf(warp).progress;
+  return Step::next;
+}
+
+unsigned vectorLength(Decoder &d) {
+  return d.takeOneOf<unsigned>({{"v2", 2}, {"v4", 4}, {"v8", 8}}).value_or(1);
+}
+
+Access takeAccess(Decoder &d, Type &type) {
+  Access access;
+  access.strong = takeOrdering(d);
+  takeCacheHints(d);
+  access.space = d.space();
+  access.count = uint8_t(vectorLength(d));
+  type = d.type();
+  access.bytes = uint8_t(sizeInBytes(type));
+  access.signExtend = isSigned(type);
+  if (access.bytes == 0)
+    d.fail("'{}' cannot access predicates", d.at().fullName());
+  if (access.bytes * access.count > 32)
+    d.fail("'{}' accesses more than 32 bytes", d.at().fullName());
+  return access;
+}
+
+void access(Decoder &d, size_t addressIndex, size_t valueIndex, bool isLoad) {
+  Type type = Type::b32;
+  Access access = takeAccess(d, type);
+  d.expectOperands(2, 3); // the third is a cache policy
+  const AddressOperand address = d.address(addressIndex);
+  const auto values = d.elements(d.operand(valueIndex));
+  if (values.size() != access.count)
+    return d.fail("'{}' moves {} elements, but got {} registers", d.at().fullName(), access.count, values.size());
+  std::vector<Slot> slots{address.base};
+  unsigned widest = access.bytes;
+  for (const Operand &value : values) {
+    slots.push_back(isLoad ? d.outWide(value, type) : d.inWide(value, type));
+    widest = std::max<unsigned>(widest, slots.back().bytes);
+  }
+  access.registerBytes = uint8_t(widest);
+  for (size_t i = 1; i < slots.size(); ++i)
+    if (slots[i].bytes != widest && values[i - 1].kind != Operand::Kind::sink)
+      return d.fail("'{}' mixes registers of different sizes", d.at().fullName());
+  d.emitWith(isLoad ? load : storeMemory, slots, access).immediate = address.offset;
+}
+
+// --- addresses ----------------------------------------------------------------------
+
+/// slots: d, a; immediate: what to add, or to take away.
+template <class T>
+struct AddImmediate {
+  explicit AddImmediate(const Instruction &instruction) : value(T(instruction.immediate)) {}
+  T operator()(T a) const { return a + value; }
+  T value;
+};
+
+void decodeCvta(Decoder &d) {
+  const bool toSpace = d.take("to");
+  const Space space = d.space();
+  const Type type = d.type();
+  d.expectOperands(2);
+  Window window = Window::global;
+  switch (space) {
+  case Space::shared:
+  case Space::sharedCluster:
+    window = Window::shared;
+    break;
+  case Space::local:
+    window = Window::local;
+    break;
+  case Space::parameter:
+    window = Window::parameter;
+    break;
+  case Space::global:
+  case Space::constant:
+    break;
+  case Space::generic:
+    return d.fail("'{}' lacks a state space", d.at().fullName());
+  }
+  if (sizeInBytes(type) != 8)
+    return d.fail("'{}' needs 64-bit addresses", d.at().fullName());
+  const int64_t base = int64_t(windowBase(window));
+  d.emit(mapLanesWith<AddImmediate<uint64_t>, uint64_t, uint64_t>, {d.out(0, type), d.in(1, type)},
+         toSpace ? -base : base);
+}
+
+Step isInSpace(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const In<uint64_t> address = lanesOf<uint64_t>(warp, instruction.slots[1]);
+  uint32_t bits = 0;
+  for (unsigned l = 0; l < warpSize; ++l) {
+    const Window window = Window(address[l] >> windowShift);
+    const uint64_t rank = (address[l] & 0xFFFFFFFF) >> sharedRankShift;
+    bool inside = false;
+    switch (Space(instruction.immediate)) {
+    case Space::shared:
+      inside = window == Window::shared && (rank == 0 || rank - 1 == warp.block->rank);
+      break;
+    case Space::sharedCluster:
+      inside = window == Window::shared;
+      break;
+    case Space::local:
+      inside = window == Window::local;
+      break;
+    case Space::parameter:
+      inside = window == Window::parameter;
+      break;
+    default:
+      inside = window == Window::global;
+      break;
+    }
+    bits |= uint32_t(inside) << l;
+  }
+  warp.setPredicate(instruction.slots[0], active, bits);
+  return Step::next;
+}
+
+void decodeIsspacep(Decoder &d) {
+  const Space space = d.space();
+  d.expectOperands(2);
+  d.emit(isInSpace, {d.out(0, Type::pred), d.in(1, Type::u64)}, int64_t(space));
+}
+
+/// mapa: the same place in the block of another rank. The immediate is the
+/// base of the window that the result lies in.
+template <class T>
+Step mapToRank(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const In<T> address = lanesOf<T>(warp, instruction.slots[1]);
+  const In<uint32_t> rank = lanesOf<uint32_t>(warp, instruction.slots[2]);
+  T results[warpSize];
+  for (unsigned l = 0; l < warpSize; ++l) {
+    if (active >> l & 1 && rank[l] >= clusterOf(warp).blocks.size())
+      return fault(warp, instruction,
+                   fmt::format("rank {} in lane {} is not in the cluster of {} blocks", rank[l], l,
+                               clusterOf(warp).blocks.size()));
+    const T offset = address[l] & ((T(1) << sharedRankShift) - 1);
+    results[l] = T(instruction.immediate) | T(rank[l] + 1) << sharedRankShift | offset;
+  }
+  store(warp, instruction.slots[0], active, results);
+  return Step::next;
+}
+
+void decodeMapa(Decoder &d) {
+  const Space space = d.space();
+  const Type type = d.type();
+  d.expectOperands(3);
+  const int64_t base = space == Space::generic ? int64_t(windowBase(Window::shared)) : 0;
+  const Slot slots[] = {d.out(0, type), d.in(1, type), d.in(2, Type::u32)};
+  if (sizeInBytes(type) == 8)
+    d.emit(mapToRank<uint64_t>, slots, base);
+  else if (sizeInBytes(type) == 4 && base == 0)
+    d.emit(mapToRank<uint32_t>, slots, base);
+  else
+    d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(type));
+}
+
+template <class T>
+Step rankOf(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const In<T> address = lanesOf<T>(warp, instruction.slots[1]);
+  uint32_t results[warpSize];
+  for (unsigned l = 0; l < warpSize; ++l) {
+    const uint32_t rank = uint32_t(address[l]) >> sharedRankShift;
+    results[l] = rank == 0 ? warp.block->rank : rank - 1;
+  }
+  store(warp, instruction.slots[0], active, results);
+  return Step::next;
+}
+
+void decodeGetctarank(Decoder &d) {
+  d.space();
+  const Type type = d.type();
+  d.expectOperands(2);
+  d.emit(sizeInBytes(type) == 8 ? rankOf<uint64_t> : rankOf<uint32_t>, {d.out(0, Type::u32), d.in(1, type)});
+}
+
+// --- hints ----------------------------------------------------------------------------
+
+/// Checks the modifiers of a hint, which does nothing here.
+void decodeHint(Decoder &d) {
+  takeCacheHints(d);
+  d.ignore({"L1", "L2", "tensormap", "global", "local", "param", "const"});
+}
+
+/// createpolicy gives a value that only cache hints take.
+void decodeCreatePolicy(Decoder &d) {
+  takeCacheHints(d);
+  d.ignore({"fractional", "range", "cvt", "L2", "global"});
+  d.take("b64");
+  d.emit(mapLanesWith<AddImmediate<uint64_t>, uint64_t, uint64_t>, {d.out(0, Type::b64), d.constant(0, 8)});
+}
+
+constexpr DecodeEntry entries[] = {
+    {"ld", [](Decoder &d) { access(d, 1, 0, true); }},
+    {"ldu", [](Decoder &d) { access(d, 1, 0, true); }},
+    {"st",
+     [](Decoder &d) {
+       if (std::string_view(d.remaining().empty() ? "" : d.remaining()[0]) == "async")
+         return decodeStoreAsync(d);
+       access(d, 0, 1, false);
+     }},
+    {"cvta", decodeCvta},
+    {"isspacep", decodeIsspacep},
+    {"mapa", decodeMapa},
+    {"getctarank", decodeGetctarank},
+    {"prefetch", decodeHint},
+    {"prefetchu", decodeHint},
+    {"discard", decodeHint},
+    {"applypriority", decodeHint},
+    {"createpolicy", decodeCreatePolicy},
+};
+
+} // namespace
+
+bool takeOrdering(Decoder &d) {
+  bool strong = false;
+  for (std::string_view word : {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
+    strong |= d.take(word);
+  d.ignore({"weak", "cta", "cluster", "gpu", "sys"});
+  return strong;
+}
+
+void takeCacheHints(Decoder &d) {
+  std::vector<std::string_view> hints;
+  for (std::string_view word : d.remaining())
+    if (word.starts_with("L1::") || word.starts_with("L2::"))
+      hints.push_back(word);
+  for (std::string_view word : hints)
+    d.take(word);
+  d.ignore({"nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "unified"});
+}
+
+std::span<const DecodeEntry> memoryInstructions() { return entries; }
+
+} // namespace tlc::emulator

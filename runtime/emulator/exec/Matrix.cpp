@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// ldmatrix, stmatrix, movmatrix, mma.sync and wgmma: operands in, Mma.h, results out.
+#include "runtime/emulator/exec/Mma.h"
+#include "runtime/emulator/exec/Lanes.h"
+
+#include <algorithm>
+
+namespace tlc::emulator {
+
+namespace {
+
+/// Registers side by side, as Mma.h wants them.
+using RegisterBlock = std::vector<uint32_t>;
+
+void loadRegisters(const Warp &warp, std::span<const Slot> slots, uint32_t *to) {
+  for (const Slot &slot : slots) {
+    if (slot.bytes == 8) {
+      // An element of two registers, the low word first.
+      for (unsigned l = 0; l < warpSize; ++l) {
+        const uint64_t value = lanesOf<uint64_t>(warp, slot)[l];
+        to[l] = uint32_t(value), to[warpSize + l] = uint32_t(value >> 32);
+      }
+      to += 2 * warpSize;
+    } else {
+      std::memcpy(to, warp.read(slot), warpSize * 4);
+      to += warpSize;
+    }
+  }
+}
+
+void storeRegisters(Warp &warp, std::span<const Slot> slots, const uint32_t *from) {
+  for (const Slot &slot : slots) {
+    if (slot.bytes == 8) {
+      uint64_t values[warpSize];
+      for (unsigned l = 0; l < warpSize; ++l)
+        values[l] = uint64_t(from[warpSize + l]) << 32 | from[l];
+      std::memcpy(warp.at(slot), values, sizeof(values));
+      from += 2 * warpSize;
+    } else {
+      std::memcpy(warp.at(slot), from, warpSize * 4);
+      from += warpSize;
+    }
+  }
+}
+
+// --- ldmatrix, stmatrix, movmatrix ----------------------------------------------------
+
+struct MatrixMove {
+  unsigned matrices = 1;
+  Transpose transpose = Transpose::no;
+  Space space = Space::generic;
+  bool isStore = false;
+};
+
+/// slots: address, registers...
+Step moveMatrix(Warp &warp, uint32_t active, const Instruction &instruction) {
+  if (!gather(warp, active, allLanes))
+    return Step::wait;
+  const MatrixMove &move = instruction.payloadAs<MatrixMove>();
+  const LaneAddresses64 addresses = laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
+  std::array<uint32_t, 32> rows = {};
+  for (unsigned l = 0; l < 8 * move.matrices; ++l) {
+    if (!touch(warp, instruction, {move.space, move.isStore ? AccessKind::write : AccessKind::read, Proxy::generic, l,
+                                   addresses.lane[l], 16, 16}))
+      return Step::fault;
+    const SharedPlace place = sharedPlace(warp, addresses.lane[l]);
+    if (place.block != warp.block)
+      return fault(warp, instruction, fmt::format("the row of lane {} lies in another block", l));
+    rows[l] = place.address;
+  }
+  const std::span<const Slot> registers(instruction.slots + 1, move.matrices);
+  uint32_t values[4 * warpSize];
+  if (move.isStore) {
+    loadRegisters(warp, registers, values);
+    if (auto done = stmatrix(move.matrices, move.transpose, warp.block->shared(), rows, values); !done)
+      return fault(warp, instruction, done.error().message);
+    ++clusterOf(warp).progress;
+    return Step::next;
+  }
+  if (auto done = ldmatrix(move.matrices, move.transpose, warp.block->shared(), rows, values); !done)
+    return fault(warp, instruction, done.error().message);
+  storeRegisters(warp, registers, values);
+  return Step::next;
+}
+
+void decodeMatrixMove(Decoder &d) {
+  MatrixMove move;
+  move.isStore = d.at().name == "stmatrix";
+  d.ignore({"sync", "aligned"});
+  if (!d.take("m8n8"))
+    return d.fail("'{}' has a shape other than .m8n8", d.at().fullName());
+  move.matrices = d.takeOneOf<unsigned>({{"x1", 1}, {"x2", 2}, {"x4", 4}}).value_or(0);
+  move.transpose = d.take("trans") ? Transpose::yes : Transpose::no;
+  move.space = d.space();
+  if (move.matrices == 0 || !d.take("b16"))
+    return d.fail("'{}' is not a known form", d.at().fullName());
+  d.expectOperands(2);
+  const AddressOperand address = d.address(move.isStore ? 0 : 1);
+  const auto registers = d.elements(d.operand(move.isStore ? 1 : 0));
+  if (registers.size() != move.matrices)
+    return d.fail("'{}' moves {} registers, but got {}", d.at().fullName(), move.matrices, registers.size());
+  std::vector<Slot> slots{address.base};
+  for (const Operand &reg : registers)
+    slots.push_back(move.isStore ? d.in(reg, Type::b32) : d.out(reg, Type::b32));
+  d.emitWith(moveMatrix, slots, move).immediate = address.offset;
+}
+
+/// slots: d, a
+Step transposeMatrix(Warp &warp, uint32_t active, const Instruction &instruction) {
+  if (!gather(warp, active, allLanes))
+    return Step::wait;
+  uint32_t values[warpSize];
+  std::memcpy(values, warp.read(instruction.slots[1]), sizeof(values));
+  movmatrix(values, values);
+  store(warp, instruction.slots[0], active, values);
+  return Step::next;
+}
+
+void decodeMovmatrix(Decoder &d) {
+  d.ignore({"sync", "aligned", "m8n8", "trans", "b16"});
+  d.expectOperands(2);
+  d.emit(transposeMatrix, {d.out(0, Type::b32), d.in(1, Type::b32)});
+}
+
+// --- mma.sync ---------------------------------------------------------------------------
+
+std::optional<MatrixElement> matrixElement(Type type) {
+  switch (type) {
+  case Type::f16:
+    return MatrixElement::f16;
+  case Type::bf16:
+    return MatrixElement::bf16;
+  case Type::tf32:
+    return MatrixElement::tf32;
+  case Type::e4m3:
+    return MatrixElement::e4m3;
+  case Type::e5m2:
+    return MatrixElement::e5m2;
+  case Type::s8:
+    return MatrixElement::s8;
+  case Type::u8:
+    return MatrixElement::u8;
+  case Type::f32:
+    return MatrixElement::f32;
+  case Type::s32:
+    return MatrixElement::s32;
+  case Type::f64:
+    return MatrixElement::f64;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// "m16n8k16" to its three numbers.
+bool parseShape(std::string_view word, unsigned &m, unsigned &n, unsigned &k) {
+  unsigned *numbers[] = {&m, &n, &k};
+  constexpr char letters[] = {'m', 'n', 'k'};
+  for (unsigned i = 0; i < 3; ++i) {
+    if (word.empty() || word[0] != letters[i])
+      return false;
+    word.remove_prefix(1);
+    *numbers[i] = 0;
+    while (!word.empty() && word[0] >= '0' && word[0] <= '9' && *numbers[i] < 1000) {
+      *numbers[i] = *numbers[i] * 10 + unsigned(word[0] - '0');
+      word.remove_prefix(1);
+    }
+  }
+  return word.empty();
+}
+
+bool takeShape(Decoder &d, unsigned &m, unsigned &n, unsigned &k) {
+  for (std::string_view word : d.remaining())
+    if (parseShape(word, m, n, k))
+      return d.take(word);
+  d.fail("'{}' lacks its shape", d.at().fullName());
+  return false;
+}
+
+struct MmaUse {
+  MmaSync mma;
+  unsigned a = 0, b = 0, accumulator = 0; ///< slots of each
+  MmaRegisters registers;
+};
+
+/// slots: d..., a..., b..., c...
+Step multiplyWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
+  if (!gather(warp, active, allLanes))
+    return Step::wait;
+  const MmaUse &use = instruction.payloadAs<MmaUse>();
+  const Slot *slots = instruction.slots;
+  const std::span<const Slot> d(slots, use.accumulator), a(d.data() + use.accumulator, use.a),
+      b(a.data() + use.a, use.b), c(b.data() + use.b, use.accumulator);
+  uint32_t valuesA[16 * warpSize], valuesB[16 * warpSize], valuesC[16 * warpSize];
+  loadRegisters(warp, a, valuesA);
+  loadRegisters(warp, b, valuesB);
+  loadRegisters(warp, c, valuesC);
+  mmaSync(use.mma, std::span(valuesA, use.registers.a * warpSize), std::span(valuesB, use.registers.b * warpSize),
+          std::span(valuesC, use.registers.accumulator * warpSize),
+          std::span(valuesC, use.registers.accumulator * warpSize));
+  storeRegisters(warp, d, valuesC);
+  return Step::next;
+}
+
+void decodeMma(Decoder &d) {
+  MmaUse use;
+  d.ignore({"sync", "aligned"});
+  unsigned m, n, k;
+  if (!takeShape(d, m, n, k))
+    return;
+  use.mma.m = m, use.mma.n = n, use.mma.k = k;
+  if (!d.take("row") || !d.take("col"))
+    return d.fail("'{}' needs .row.col", d.at().fullName());
+  use.mma.overflow = d.take("satfinite") ? IntegerOverflow::saturate : IntegerOverflow::wrap;
+  const Type types[] = {d.type(), d.type(), d.type(), d.type()};
+  const auto accumulator = matrixElement(types[0]), a = matrixElement(types[1]), b = matrixElement(types[2]);
+  if (!accumulator || !a || !b || types[0] != types[3])
+    return d.fail("'{}' has types that no form takes", d.at().fullName());
+  use.mma.accumulator = *accumulator, use.mma.a = *a, use.mma.b = *b;
+  auto registers = mmaSyncRegisters(use.mma);
+  if (!registers)
+    return d.fail("{}", registers.error().message);
+  use.registers = *registers;
+  d.expectOperands(4);
+  // f64 elements stand in one 64-bit register each.
+  const bool wide = *accumulator == MatrixElement::f64;
+  const unsigned divide = wide ? 2 : 1;
+  use.a = registers->a / divide, use.b = registers->b / divide, use.accumulator = registers->accumulator / divide;
+  const Type inType = wide ? Type::f64 : Type::b32, outType = wide ? Type::f64 : Type::b32;
+  std::vector<Slot> slots;
+  const unsigned counts[] = {use.accumulator, use.a, use.b, use.accumulator};
+  for (size_t i = 0; i < 4; ++i) {
+    const auto elements = d.elements(d.operand(i));
+    if (elements.size() != counts[i])
+      return d.fail("operand {} of '{}' has {} registers, but got {}", i, d.at().fullName(), counts[i], elements.size());
+    for (const Operand &element : elements)
+      slots.push_back(i == 0 ? d.out(element, outType) : d.in(element, inType));
+  }
+  d.emitWith(multiplyWarp, slots, use);
+}
+
+// --- wgmma -------------------------------------------------------------------------------
+
+struct WgmmaUse {
+  Wgmma wgmma;
+  unsigned accumulators = 0;
+  bool contiguous = false;   ///< the accumulators follow each other in the register file
+  bool fromRegisters = false; ///< A in four registers
+};
+
+/// slots: a descriptor (or four registers), b descriptor, scale-d, accumulators...
+enum WgmmaSlot { slotA = 0, slotB = 4, slotScale = 5, slotAccumulators = 6 };
+
+/// The operands' bytes pass the hook before they are read.
+bool touchOperand(Warp &warp, const Instruction &instruction, const Wgmma &wgmma, WgmmaOperand operand,
+                  uint64_t descriptor) {
+  std::vector<ByteRange> ranges;
+  wgmmaRanges(wgmma, operand, descriptor, ranges);
+  return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange &range) {
+    return touch(warp, instruction,
+                 {Space::shared, AccessKind::read, Proxy::async, noLane, range.address, range.bytes, 16}) != nullptr;
+  });
+}
+
+/// Runs the oldest wgmma of a warpgroup, which all four warps have issued.
+bool completeWgmma(Block &block, unsigned index) {
+  Warpgroup &group = block.warpgroups[index];
+  const WgmmaIssue issue = group.pending.front();
+  const Instruction &instruction = *issue.instruction;
+  const WgmmaUse &use = instruction.payloadAs<WgmmaUse>();
+  Warp &first = block.warps[4 * index];
+  if (!use.fromRegisters && !touchOperand(first, instruction, use.wgmma, WgmmaOperand::a, issue.descriptorA))
+    return false;
+  if (!touchOperand(first, instruction, use.wgmma, WgmmaOperand::b, issue.descriptorB))
+    return false;
+  const size_t words = use.accumulators * warpSize;
+  const std::span<const Slot> accumulators(instruction.slots + slotAccumulators, use.accumulators);
+  std::array<RegisterBlock, 4> copies, copiesA;
+  std::array<std::span<uint32_t>, 4> d;
+  WarpgroupRegisters a;
+  for (unsigned w = 0; w < 4; ++w) {
+    Warp &warp = block.warps[4 * index + w];
+    if (use.contiguous) {
+      d[w] = {reinterpret_cast<uint32_t *>(warp.at(accumulators[0])), words};
+    } else {
+      copies[w].resize(words);
+      loadRegisters(warp, accumulators, copies[w].data());
+      d[w] = copies[w];
+    }
+    if (use.fromRegisters) {
+      copiesA[w].resize(4 * warpSize);
+      loadRegisters(warp, {instruction.slots + slotA, 4}, copiesA[w].data());
+      a[w] = copiesA[w];
+    }
+  }
+  const WgmmaOperandA operandA = use.fromRegisters ? WgmmaOperandA(a) : WgmmaOperandA(issue.descriptorA);
+  if (auto done = wgmma(use.wgmma, block.shared(), operandA, issue.descriptorB,
+                        issue.accumulate ? ScaleD::one : ScaleD::zero, d);
+      !done) {
+    fault(first, instruction, done.error().message);
+    return false;
+  }
+  if (!use.contiguous)
+    for (unsigned w = 0; w < 4; ++w)
+      storeRegisters(block.warps[4 * index + w], accumulators, copies[w].data());
+  group.pending.pop_front();
+  ++group.completed;
+  ++block.cluster->progress;
+  return true;
+}
+
+Step issueWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
+  if (!gather(warp, active, allLanes))
+    return Step::wait;
+  Block &block = *warp.block;
+  const unsigned index = warp.index / 4, place = warp.index % 4;
+  if (4 * index + 4 > block.warps.size())
+    return fault(warp, instruction, "wgmma needs a whole warpgroup of four warps");
+  const WgmmaUse &use = instruction.payloadAs<WgmmaUse>();
+  Warpgroup &group = block.warpgroups[index];
+  WgmmaIssue issue;
+  issue.instruction = &instruction;
+  const unsigned lane = unsigned(std::countr_zero(active));
+  if (!use.fromRegisters)
+    issue.descriptorA = lanesOf<uint64_t>(warp, instruction.slots[slotA])[lane];
+  issue.descriptorB = lanesOf<uint64_t>(warp, instruction.slots[slotB])[lane];
+  issue.accumulate = warp.predicate(instruction.slots[slotScale]) >> lane & 1;
+  const uint64_t number = group.issued[place]++;
+  const size_t at = size_t(number - group.completed);
+  if (at == group.pending.size()) {
+    group.pending.push_back(issue);
+    auto operation = std::make_shared<AsyncOperation>();
+    operation->warp = &warp;
+    operation->instruction = &instruction;
+    operation->ready = [&group, number] { return group.completed == number && group.pending.front().issued == 0xF; };
+    operation->run = [&block, index] { return completeWgmma(block, index); };
+    block.cluster->queue.push(std::move(operation));
+  }
+  WgmmaIssue &known = group.pending[at];
+  if (known.instruction != &instruction || known.descriptorA != issue.descriptorA ||
+      known.descriptorB != issue.descriptorB || known.accumulate != issue.accumulate)
+    return fault(warp, instruction, "the warps of the warpgroup issue different wgmma instructions or operands");
+  known.issued |= 1u << place;
+  ++block.cluster->progress;
+  return Step::next;
+}
+
+Step commitWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
+  if (!gather(warp, active, allLanes))
+    return Step::wait;
+  if (warp.index / 4 >= warp.block->warpgroups.size())
+    return fault(warp, instruction, "wgmma needs a whole warpgroup of four warps");
+  Warpgroup &group = warp.block->warpgroups[warp.index / 4];
+  group.commits[warp.index % 4].push_back(group.issued[warp.index % 4]);
+  return Step::next;
+}
+
+Step waitWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
+  if (!gather(warp, active, allLanes))
+    return Step::wait;
+  if (warp.index / 4 >= warp.block->warpgroups.size())
+    return fault(warp, instruction, "wgmma needs a whole warpgroup of four warps");
+  Warpgroup &group = warp.block->warpgroups[warp.index / 4];
+  auto &commits = group.commits[warp.index % 4];
+  const size_t pending = size_t(instruction.immediate);
+  if (commits.size() <= pending)
+    return Step::next;
+  const uint64_t needed = commits[commits.size() - 1 - pending];
+  if (group.completed < needed) {
+    Wait wait;
+    wait.kind = Wait::Kind::warpgroup;
+    wait.count = needed;
+    return suspend(warp, std::move(wait));
+  }
+  commits.erase(commits.begin(), commits.end() - ptrdiff_t(pending));
+  return Step::next;
+}
+
+Step fenceWgmma(Warp &warp, uint32_t active, const Instruction &) {
+  return gather(warp, active, allLanes) ? Step::next : Step::wait;
+}
+
+void decodeMmaAsync(Decoder &d) {
+  WgmmaUse use;
+  unsigned m, n, k;
+  if (!takeShape(d, m, n, k))
+    return;
+  const Type types[] = {d.type(), d.type(), d.type()};
+  const auto accumulator = matrixElement(types[0]), a = matrixElement(types[1]), b = matrixElement(types[2]);
+  if (!accumulator || !a || !b)
+    return d.fail("'{}' has types that no form takes", d.at().fullName());
+  use.wgmma.n = n, use.wgmma.accumulator = *accumulator, use.wgmma.a = *a, use.wgmma.b = *b;
+  use.wgmma.overflow = d.take("satfinite") ? IntegerOverflow::saturate : IntegerOverflow::wrap;
+  auto registers = wgmmaAccumulatorRegisters(use.wgmma);
+  if (!registers)
+    return d.fail("{}", registers.error().message);
+  if (m != 64 || k != wgmmaDepth(*a))
+    return d.fail("'{}' has shape m{}n{}k{}, but needs m64 and k{}", d.at().fullName(), m, n, k, wgmmaDepth(*a));
+  use.accumulators = *registers;
+  // d, a, b, scale-d {, scale-a, scale-b {, transpose-a}, transpose-b}
+  const bool integer = *accumulator == MatrixElement::s32, sixteen = *a == MatrixElement::f16 || *a == MatrixElement::bf16;
+  use.fromRegisters = d.operand(1).kind == Operand::Kind::vector;
+  d.expectOperands(4 + (integer ? 0 : 2) + (sixteen ? (use.fromRegisters ? 1 : 2) : 0));
+  if (d.failed())
+    return;
+  const auto results = d.elements(d.operand(0));
+  if (results.size() != use.accumulators)
+    return d.fail("'{}' has {} accumulator registers, but got {}", d.at().fullName(), use.accumulators, results.size());
+  if (!integer) {
+    use.wgmma.scaleA = int(d.immediate(4)), use.wgmma.scaleB = int(d.immediate(5));
+    if (std::abs(use.wgmma.scaleA) != 1 || std::abs(use.wgmma.scaleB) != 1)
+      return d.fail("the scales of '{}' are 1 or -1", d.at().fullName());
+  }
+  if (sixteen) {
+    const int64_t last = d.immediate(d.operandCount() - 1);
+    const int64_t transposeA = use.fromRegisters ? 0 : d.immediate(6);
+    if ((last | transposeA) & ~int64_t(1))
+      return d.fail("the transposes of '{}' are 0 or 1", d.at().fullName());
+    use.wgmma.majorA = transposeA ? Major::mn : Major::k;
+    use.wgmma.majorB = last ? Major::mn : Major::k;
+  }
+  std::vector<Slot> slots(slotAccumulators);
+  if (use.fromRegisters) {
+    const auto elements = d.elements(d.operand(1));
+    if (elements.size() != 4)
+      return d.fail("'{}' takes A in 4 registers, but got {}", d.at().fullName(), elements.size());
+    for (size_t i = 0; i < 4; ++i)
+      slots[slotA + i] = d.in(elements[i], Type::b32);
+  } else {
+    for (size_t i = 0; i < 4; ++i)
+      slots[slotA + i] = d.in(1, Type::b64);
+  }
+  slots[slotB] = d.in(2, Type::b64);
+  slots[slotScale] = d.in(3, Type::pred);
+  use.contiguous = true;
+  for (const Operand &result : results) {
+    slots.push_back(d.out(result, Type::b32));
+    use.contiguous &= slots.back().offset == slots[slotAccumulators].offset + (slots.size() - 1 - slotAccumulators) * 4 * warpSize;
+  }
+  d.emitWith(issueWgmma, slots, use);
+}
+
+void decodeWgmma(Decoder &d) {
+  d.ignore({"sync", "aligned"});
+  if (d.take("fence"))
+    d.emit(fenceWgmma, {});
+  else if (d.take("commit_group"))
+    d.emit(commitWgmma, {});
+  else if (d.take("wait_group"))
+    d.emit(waitWgmma, {}, d.immediate(0));
+  else if (d.take("mma_async"))
+    decodeMmaAsync(d);
+  else
+    d.fail("unknown instruction '{}'", d.at().fullName());
+}
+
+constexpr DecodeEntry entries[] = {
+    {"ldmatrix", decodeMatrixMove}, {"stmatrix", decodeMatrixMove}, {"movmatrix", decodeMovmatrix},
+    {"mma", decodeMma},             {"wgmma", decodeWgmma},
+};
+
+} // namespace
+
+std::span<const DecodeEntry> matrixInstructions() { return entries; }
+
+} // namespace tlc::emulator

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Addresses to host memory. Every access of every instruction, and of every
+/// asynchronous operation, passes `touch`: it checks bounds and alignment and
+/// is where a race checker listens.
+#pragma once
+
+#include "runtime/emulator/exec/Decoder.h"
+#include "runtime/emulator/exec/Program.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tlc::emulator {
+
+struct Block;
+struct Warp;
+
+/// The global memory that a launch may touch, sorted by address.
+class MemoryMap {
+public:
+  explicit MemoryMap(std::vector<MemoryRange> ranges);
+  /// The range that holds the address, or nothing.
+  const MemoryRange *find(uint64_t address) const;
+  /// The closest range below or above, for messages; null when there is none.
+  const MemoryRange *nearest(uint64_t address) const;
+
+private:
+  std::vector<MemoryRange> ranges;
+};
+
+enum class AccessKind : uint8_t { read, write, atomic };
+/// Which engine makes the access: the threads or the asynchronous units.
+enum class Proxy : uint8_t { generic, async };
+
+struct Touch {
+  Space space = Space::generic;
+  AccessKind kind = AccessKind::read;
+  Proxy proxy = Proxy::generic;
+  unsigned lane = 0; ///< for messages; `noLane` where the whole warp acts
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+  uint64_t alignment = 1;
+};
+inline constexpr unsigned noLane = ~0u;
+
+/// The host memory of an access by `warp`, or null with the cluster's error set.
+std::byte *touch(Warp &warp, const Instruction &instruction, const Touch &access);
+
+/// A shared address seen from `warp`: the block it lies in and the address
+/// there. Null when the rank is not in the cluster.
+struct SharedPlace {
+  Block *block = nullptr;
+  uint32_t address = 0;
+};
+SharedPlace sharedPlace(Warp &warp, uint64_t address);
+
+/// Addresses of 32 lanes.
+struct LaneAddresses64 {
+  uint64_t lane[32];
+};
+LaneAddresses64 laneAddresses(const Warp &warp, const Instruction &instruction, Slot base, int64_t offset);
+
+} // namespace tlc::emulator

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A decoded program. Every instruction of every entry is decoded once, when
+/// the module is loaded: its function to evaluate, and its operands as slots of
+/// the warp's register file or of the entry's constants.
+#pragma once
+
+#include "runtime/emulator/ptx/Module.h"
+#include "runtime/support/Result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tlc::emulator {
+
+struct Warp;
+struct Instruction;
+
+/// What an instruction did to the group of lanes that ran it.
+enum class Step : uint8_t {
+  next,  ///< done; the group goes on behind it
+  moved, ///< the warp's groups changed (branch, call, exit): pick one again
+  wait,  ///< the group has its `Wait` set
+  fault, ///< the cluster has its error set
+};
+
+/// Evaluates an instruction for the lanes in `active`, which is not empty.
+using Eval = Step (*)(Warp &warp, uint32_t active, const Instruction &instruction);
+
+/// An operand: 32 lanes, contiguous, of `bytes` each, in the register file or
+/// among the constants. A predicate is one 32-bit word, a bit per lane, and has
+/// `bytes` 0. 16 bytes are two runs of 32 8-byte lanes.
+struct Slot {
+  uint32_t offset = 0;
+  uint8_t bytes = 0;
+  bool constant = false;
+};
+
+inline constexpr uint32_t noGuard = ~0u;
+
+struct Instruction {
+  Eval eval = nullptr;
+  const Slot *slots = nullptr;   ///< as many as `eval` expects
+  const void *payload = nullptr; ///< what else `eval` needs, of a type that it knows
+  int64_t immediate = 0;
+  uint32_t guard = noGuard; ///< offset of the predicate
+  bool guardNegated = false;
+  uint32_t location = 0; ///< index into `Module::locations`
+  uint32_t line = 0;     ///< of the PTX text
+  std::string_view name; ///< "ld.global.b32"
+
+  template <class T>
+  const T &payloadAs() const {
+    return *static_cast<const T *>(payload);
+  }
+};
+
+/// Addresses of shared memory start here, as on hardware, where the system
+/// keeps what lies below. Also makes address 0 invalid.
+inline constexpr uint32_t sharedBase = 1024;
+/// A shared::cluster address of block rank r is (r + 1) << 24 | address in that
+/// block; without a rank it means the block itself.
+inline constexpr unsigned sharedRankShift = 24;
+inline constexpr uint32_t localBase = 16;
+/// Parameters of a .func live in local memory; their .param addresses say so.
+inline constexpr uint64_t functionParameterFlag = uint64_t(1) << 31;
+
+/// Windows of the generic address space, in the top byte; global memory has 0.
+enum class Window : uint8_t { global = 0, shared = 2, local = 3, parameter = 4 };
+inline constexpr unsigned windowShift = 56;
+inline constexpr uint64_t windowBase(Window window) { return uint64_t(window) << windowShift; }
+
+/// An entry with all functions that it calls, ready to run.
+struct Kernel {
+  std::string name;
+  const Function *function = nullptr;
+  std::vector<Instruction> code;
+  uint32_t start = 0; ///< pc of the entry's first instruction
+  std::vector<std::byte> constants;
+  uint32_t registerBytes = 0; ///< of a warp
+  uint32_t localBytes = 0;    ///< of a thread, `localBase` included
+  uint32_t parameterBytes = 0;
+  uint32_t staticSharedEnd = sharedBase; ///< dynamic shared memory follows, aligned
+  uint32_t dynamicSharedStart = sharedBase;
+  bool usesSetmaxnreg = false;
+  std::vector<std::unique_ptr<Slot[]>> slotPool;
+  std::vector<std::shared_ptr<const void>> payloads;
+  std::vector<std::unique_ptr<std::string>> names;
+};
+
+/// Memory that kernels may touch: [address, address + bytes).
+struct MemoryRange {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+
+/// A loaded module: its kernels and the storage of its .global and .const
+/// variables, which launches share.
+struct Program {
+  Module module;
+  std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels;
+  struct Storage {
+    const Variable *variable = nullptr;
+    std::unique_ptr<std::byte[]> memory;
+    uint64_t address = 0; ///< aligned, inside `memory`
+  };
+  std::map<std::string, Storage, std::less<>> storage;
+  std::vector<MemoryRange> ranges; ///< of `storage`
+};
+
+/// Parses and decodes. An unknown instruction, modifier, type or name is an
+/// Error that names it and its PTX line.
+Result<std::shared_ptr<const Program>> loadProgram(std::string_view ptx);
+
+} // namespace tlc::emulator

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The state of a running grid: clusters of blocks of warps. A cluster runs on
+/// one host thread, so nothing in it needs a lock; clusters share only global
+/// memory.
+#pragma once
+
+#include "runtime/emulator/exec/Async.h"
+#include "runtime/emulator/exec/Barrier.h"
+#include "runtime/emulator/exec/Memory.h"
+#include "runtime/emulator/exec/Program.h"
+#include "runtime/target/Target.h"
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tlc::emulator {
+
+inline constexpr unsigned warpSize = 32;
+inline constexpr uint32_t allLanes = ~0u;
+
+struct Block;
+struct Cluster;
+struct Warp;
+
+/// What a launch fixes for all its blocks.
+struct Grid {
+  const Program *program = nullptr;
+  const Kernel *kernel = nullptr;
+  const Target *target = nullptr;
+  std::array<uint32_t, 3> blocks = {1, 1, 1};  ///< nctaid
+  std::array<uint32_t, 3> threads = {1, 1, 1}; ///< ntid
+  std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< blocks of a cluster
+  uint32_t dynamicSharedBytes = 0;
+  uint32_t threadRegisters = 0; ///< registers of a thread at launch, where setmaxnreg needs them
+  std::span<const std::byte> parameters;
+  const MemoryMap *memory = nullptr;
+  uint64_t maximumSteps = 0; ///< warp instructions of one warp
+  std::atomic<uint32_t> nextCluster{0};
+  std::atomic<bool> stop{false}; ///< some cluster failed
+};
+
+/// Why a group of lanes does not run.
+struct Wait {
+  enum class Kind : uint8_t {
+    none,
+    yield,            ///< gives way to the other warps once
+    lanes,            ///< until the lanes `mask` of the warp are together
+    mbarrier,         ///< until one of `barriers` leaves its phase
+    barrier,          ///< bar.sync: `id`, until its generation is not `count`
+    cluster,          ///< barrier.cluster.wait
+    registers,        ///< setmaxnreg.inc: until `count` registers of a thread are free
+    asyncGroups,      ///< until at most `count` groups of `engine` are pending
+    warpgroup,        ///< until `count` wgmma operations are complete
+  };
+  Kind kind = Kind::none;
+  bool advance = false; ///< awake: go on behind the instruction, else run it again
+  uint8_t id = 0;
+  AsyncEngine engine = AsyncEngine::copy;
+  uint32_t mask = 0;
+  uint64_t count = 0;
+  std::vector<MbarrierWait> barriers;
+};
+
+/// Lanes of a warp at the same pc.
+struct Group {
+  uint32_t pc = 0;
+  uint32_t mask = 0;
+  uint32_t turn = 0;     ///< quanta used up while others waited for theirs
+  bool timedOut = false; ///< a try_wait gives up once, because nothing else can run
+  Wait wait;
+};
+
+struct alignas(64) CacheLine {
+  std::byte bytes[64];
+};
+
+struct Warp {
+  Block *block = nullptr;
+  const Instruction *code = nullptr;
+  std::byte *registers = nullptr;
+  const std::byte *constants = nullptr;
+  std::vector<CacheLine> registerFile;
+  std::vector<std::byte> local; ///< `localBytes` of lane 0, then of lane 1, ...
+  unsigned index = 0;           ///< in the block
+  uint32_t live = 0;            ///< lanes that have not exited
+  uint64_t steps = 0;
+  std::vector<Group> groups;
+  size_t current = 0; ///< the group that runs
+  uint32_t threadRegisters = 0;
+  AsyncGroups asyncGroups[asyncEngines];
+  ClusterArrivals clusterArrivals;
+
+  Group &group() { return groups[current]; }
+  std::byte *at(Slot slot) { return registers + slot.offset; }
+  const std::byte *read(Slot slot) const { return (slot.constant ? constants : registers) + slot.offset; }
+  uint32_t predicate(Slot slot) const {
+    uint32_t bits;
+    std::memcpy(&bits, read(slot), sizeof(bits));
+    return bits;
+  }
+  void setPredicate(Slot slot, uint32_t active, uint32_t bits) {
+    bits = (predicate(slot) & ~active) | (bits & active);
+    std::memcpy(at(slot), &bits, sizeof(bits));
+  }
+  bool done() const { return groups.empty(); }
+};
+
+struct Block {
+  Cluster *cluster = nullptr;
+  uint32_t rank = 0; ///< in the cluster
+  std::array<uint32_t, 3> id = {};
+  std::vector<CacheLine> sharedMemory; ///< indexed by shared address, `sharedBase` bytes unused
+  uint32_t sharedEnd = 0;              ///< first address beyond
+  std::array<NamedBarrier, namedBarriers> barriers;
+  uint32_t freeRegisters = 0; ///< of the block's pool, in registers of one warp's threads
+  std::vector<Warp> warps;
+  std::vector<Warpgroup> warpgroups;
+
+  std::span<std::byte> shared() { return {reinterpret_cast<std::byte *>(sharedMemory.data()), sharedEnd}; }
+};
+
+struct Cluster {
+  Grid *grid = nullptr;
+  std::vector<Block> blocks;
+  AsyncQueue queue;
+  ClusterBarrier barrier;
+  uint64_t progress = 0; ///< counts what other warps may be waiting for
+  std::optional<Error> error;
+  MemoryRange lastRange; ///< where the last global access was
+};
+
+inline Grid &gridOf(const Warp &warp) { return *warp.block->cluster->grid; }
+inline Cluster &clusterOf(const Warp &warp) { return *warp.block->cluster; }
+
+/// Records the cluster's error: the DSL location, what happened, where.
+Step fault(Warp &warp, const Instruction &instruction, std::string what);
+/// "file.cpp:3:5" or "PTX line 12".
+std::string locationText(const Grid &grid, const Instruction &instruction);
+/// "block (0, 0, 0), warp 2".
+std::string placeText(const Warp &warp);
+
+// --- groups (Warp.cpp) -----------------------------------------------------------
+/// `taken` lanes of the current group go to `pc`, the others to the next instruction.
+Step branch(Warp &warp, uint32_t taken, uint32_t pc);
+Step exitLanes(Warp &warp, uint32_t lanes);
+/// True when the live lanes of `needed` are all in `active`; otherwise the
+/// caller returns `Step::wait`, the group waits for them at this instruction.
+bool gather(Warp &warp, uint32_t active, uint32_t needed);
+/// Suspends the current group.
+Step suspend(Warp &warp, Wait wait);
+
+enum class RunState : uint8_t { idle, ran, fault };
+/// Runs the warp until all its groups wait or the quantum is used up.
+RunState runWarp(Warp &warp);
+/// True when a waiting group may run.
+bool isReady(Warp &warp, const Group &group);
+
+} // namespace tlc::emulator

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A warp as groups of convergent lanes. The group with the lowest pc runs, up
+/// to the pc of the next one, where they merge; a waiting group does not keep
+/// the others from running.
+#include "runtime/emulator/exec/State.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tlc::emulator {
+
+namespace {
+
+/// Warp instructions before other warps get their turn.
+constexpr unsigned quantum = 8192;
+
+/// A group that has arrived at a barrier may not run its instruction again.
+bool mayMerge(const Group &group) { return group.wait.kind == Wait::Kind::none || !group.wait.advance; }
+
+void mergeGroups(Warp &warp) {
+  for (size_t i = 0; i < warp.groups.size(); ++i)
+    for (size_t j = i + 1; j < warp.groups.size();) {
+      Group &a = warp.groups[i], &b = warp.groups[j];
+      if (a.pc != b.pc || !mayMerge(a) || !mayMerge(b)) {
+        ++j;
+        continue;
+      }
+      a.mask |= b.mask;
+      a.turn = std::min(a.turn, b.turn);
+      a.timedOut |= b.timedOut;
+      a.wait.kind = Wait::Kind::none;
+      warp.groups.erase(warp.groups.begin() + j);
+    }
+}
+
+/// Wakes groups that may run and picks one; false when all wait.
+bool pick(Warp &warp) {
+  bool found = false;
+  for (size_t i = 0; i < warp.groups.size(); ++i) {
+    Group &group = warp.groups[i];
+    if (group.wait.kind != Wait::Kind::none) {
+      if (!isReady(warp, group))
+        continue;
+      group.pc += group.wait.advance;
+      group.wait.kind = Wait::Kind::none;
+      group.wait.advance = false;
+    }
+    const Group &best = warp.groups[warp.current];
+    if (!found || std::pair(group.turn, group.pc) < std::pair(best.turn, best.pc))
+      warp.current = i;
+    found = true;
+  }
+  return found;
+}
+
+} // namespace
+
+bool isReady(Warp &warp, const Group &group) {
+  const Wait &wait = group.wait;
+  switch (wait.kind) {
+  case Wait::Kind::none:
+  case Wait::Kind::yield:
+    return true;
+  case Wait::Kind::lanes:
+    return (wait.mask & warp.live & ~group.mask) == 0;
+  case Wait::Kind::mbarrier:
+    return group.timedOut || std::any_of(wait.barriers.begin(), wait.barriers.end(), phasePassed);
+  case Wait::Kind::barrier:
+    return warp.block->barriers[wait.id].generation != wait.count;
+  case Wait::Kind::cluster:
+    return warp.block->cluster->barrier.generation != wait.count;
+  case Wait::Kind::registers:
+    return warp.block->freeRegisters >= wait.count;
+  case Wait::Kind::asyncGroups:
+    return warp.asyncGroups[size_t(wait.engine)].atMost(group.mask, wait.count);
+  case Wait::Kind::warpgroup:
+    return warp.block->warpgroups[warp.index / 4].completed >= wait.count;
+  }
+  return true;
+}
+
+Step suspend(Warp &warp, Wait wait) {
+  warp.group().wait = std::move(wait);
+  return Step::wait;
+}
+
+bool gather(Warp &warp, uint32_t active, uint32_t needed) {
+  if ((needed & warp.live & ~active) == 0)
+    return true;
+  Wait wait;
+  wait.kind = Wait::Kind::lanes;
+  wait.mask = needed;
+  warp.group().wait = std::move(wait);
+  return false;
+}
+
+Step branch(Warp &warp, uint32_t taken, uint32_t pc) {
+  Group &group = warp.group();
+  const uint32_t others = group.mask & ~taken;
+  if (others == 0) {
+    group.pc = pc;
+    return Step::moved;
+  }
+  Group split;
+  split.pc = pc;
+  split.mask = taken;
+  split.turn = group.turn;
+  group.mask = others;
+  ++group.pc;
+  warp.groups.push_back(std::move(split));
+  return Step::moved;
+}
+
+Step exitLanes(Warp &warp, uint32_t lanes) {
+  Group &group = warp.group();
+  group.mask &= ~lanes;
+  warp.live &= ~lanes;
+  ++group.pc;
+  if (group.mask == 0) {
+    warp.groups.erase(warp.groups.begin() + warp.current);
+    warp.current = 0;
+  }
+  ++clusterOf(warp).progress;
+  leaveBarriers(*warp.block);
+  return Step::moved;
+}
+
+RunState runWarp(Warp &warp) {
+  bool ran = false;
+  const uint64_t maximumSteps = gridOf(warp).maximumSteps;
+  unsigned budget = quantum;
+  while (!warp.groups.empty()) {
+    if (warp.groups.size() > 1)
+      mergeGroups(warp);
+    warp.current = 0;
+    if (!pick(warp))
+      break;
+    ran = true;
+    if (warp.groups.size() > 1) {
+      // What has just woken up may stand beside another group.
+      const uint32_t pc = warp.group().pc;
+      mergeGroups(warp);
+      for (size_t i = 0; i < warp.groups.size(); ++i)
+        if (warp.groups[i].pc == pc && warp.groups[i].wait.kind == Wait::Kind::none)
+          warp.current = i;
+    }
+    uint32_t limit = ~0u;
+    for (const Group &other : warp.groups)
+      if (other.pc > warp.group().pc)
+        limit = std::min(limit, other.pc);
+    Step step = Step::next;
+    while (step == Step::next) {
+      Group &group = warp.group();
+      const Instruction &instruction = warp.code[group.pc];
+      uint32_t active = group.mask;
+      if (instruction.guard != noGuard) {
+        uint32_t guard;
+        std::memcpy(&guard, warp.registers + instruction.guard, sizeof(guard));
+        active &= instruction.guardNegated ? ~guard : guard;
+      }
+      if (active != 0) {
+        if (warp.steps >= maximumSteps) {
+          fault(warp, instruction, fmt::format("the warp has run {} instructions, the limit", maximumSteps));
+          return RunState::fault;
+        }
+        step = instruction.eval(warp, active, instruction);
+        ++warp.steps;
+      }
+      if (step == Step::next) {
+        ++group.pc;
+        if (group.pc == limit)
+          break;
+      } else if (step == Step::wait) {
+        Group &waiting = warp.group();
+        if (waiting.mask != active) {
+          Group passed;
+          passed.pc = waiting.pc + 1;
+          passed.mask = waiting.mask & ~active;
+          passed.turn = waiting.turn;
+          waiting.mask = active;
+          warp.groups.push_back(std::move(passed));
+        }
+      } else if (step == Step::fault) {
+        return RunState::fault;
+      }
+      if (--budget == 0) {
+        if (step == Step::next)
+          ++warp.group().turn;
+        return RunState::ran;
+      }
+    }
+    if (step == Step::wait && warp.group().wait.kind == Wait::Kind::yield)
+      return RunState::ran;
+  }
+  return ran ? RunState::ran : RunState::idle;
+}
+
+std::string locationText(const Grid &grid, const Instruction &instruction) {
+  const SourceLocation &location = grid.program->module.locations[instruction.location];
+  if (location.line == 0)
+    return fmt::format("PTX line {}", instruction.line);
+  return fmt::format("{}:{}:{}", location.file.empty() ? "?" : location.file, location.line, location.column);
+}
+
+std::string placeText(const Warp &warp) {
+  const auto &id = warp.block->id;
+  return fmt::format("block ({}, {}, {}), warp {}", id[0], id[1], id[2], warp.index);
+}
+
+Step fault(Warp &warp, const Instruction &instruction, std::string what) {
+  Cluster &cluster = clusterOf(warp);
+  const Grid &grid = *cluster.grid;
+  if (!cluster.error)
+    cluster.error = Error{ErrorKind::execution,
+                          fmt::format("{}: {} ('{}' at PTX line {} of '{}', {})", locationText(grid, instruction), what,
+                                      instruction.name, instruction.line, grid.kernel->name, placeText(warp))};
+  return Step::fault;
+}
+
+} // namespace tlc::emulator

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Instructions among the lanes of a warp. They run once all lanes of their
+/// mask are together.
+#include "runtime/emulator/exec/Float.h"
+#include "runtime/emulator/exec/Lanes.h"
+
+#include <algorithm>
+
+namespace tlc::emulator {
+
+namespace {
+
+/// The mask operand as the first active lane has it, of which exited lanes do not count.
+uint32_t memberMask(const Warp &warp, uint32_t active, Slot slot) {
+  return lanesOf<uint32_t>(warp, slot)[std::countr_zero(active)];
+}
+
+/// True when the members are together; false when the group waits for them.
+bool together(Warp &warp, uint32_t active, Slot slot, uint32_t &members) {
+  members = memberMask(warp, active, slot);
+  return gather(warp, active, members);
+}
+
+enum class Shuffle : uint8_t { up, down, bfly, idx };
+
+/// slots: d, p, a, b, c, mask
+Step shuffle(Warp &warp, uint32_t active, const Instruction &instruction) {
+  uint32_t members;
+  if (!together(warp, active, instruction.slots[5], members))
+    return Step::wait;
+  const In<uint32_t> a = lanesOf<uint32_t>(warp, instruction.slots[2]), b = lanesOf<uint32_t>(warp, instruction.slots[3]),
+                     c = lanesOf<uint32_t>(warp, instruction.slots[4]);
+  uint32_t results[warpSize], inRange = 0;
+  for (uint32_t l = 0; l < warpSize; ++l) {
+    const uint32_t by = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31;
+    const uint32_t last = (l & segment) | (clamp & ~segment & 31), first = l & segment;
+    uint32_t from = l;
+    bool inside = false;
+    switch (Shuffle(instruction.immediate)) {
+    case Shuffle::up:
+      from = l - by;
+      inside = int32_t(from) >= int32_t(last);
+      break;
+    case Shuffle::down:
+      from = l + by;
+      inside = from <= last;
+      break;
+    case Shuffle::bfly:
+      from = l ^ by;
+      inside = from <= last;
+      break;
+    case Shuffle::idx:
+      from = first | (by & ~segment & 31);
+      inside = from <= last;
+      break;
+    }
+    if (!inside)
+      from = l;
+    results[l] = a[from & 31];
+    inRange |= uint32_t(inside) << l;
+  }
+  store(warp, instruction.slots[0], active, results);
+  warp.setPredicate(instruction.slots[1], active, inRange);
+  return Step::next;
+}
+
+void decodeShfl(Decoder &d) {
+  const bool sync = d.take("sync");
+  const auto mode = d.takeOneOf<Shuffle>(
+      {{"up", Shuffle::up}, {"down", Shuffle::down}, {"bfly", Shuffle::bfly}, {"idx", Shuffle::idx}});
+  if (!sync || !mode)
+    return d.fail("'{}' needs .sync and one of .up .down .bfly .idx", d.at().fullName());
+  d.take("b32");
+  d.expectOperands(5);
+  const Operand &to = d.operand(0);
+  Operand value = to;
+  value.second.reset();
+  d.emit(shuffle,
+         {d.out(value, Type::b32), d.second(to, Type::pred), d.in(1, Type::b32), d.in(2, Type::b32), d.in(3, Type::b32),
+          d.in(4, Type::b32)},
+         int64_t(*mode));
+}
+
+enum class Vote : uint8_t { all, any, uni, ballot };
+
+/// slots: d, p, mask
+Step vote(Warp &warp, uint32_t active, const Instruction &instruction) {
+  uint32_t members;
+  if (!together(warp, active, instruction.slots[2], members))
+    return Step::wait;
+  members &= active;
+  const uint32_t bits = warp.predicate(instruction.slots[1]) & members;
+  uint32_t result = 0;
+  switch (Vote(instruction.immediate)) {
+  case Vote::all:
+    result = bits == members ? ~0u : 0;
+    break;
+  case Vote::any:
+    result = bits != 0 ? ~0u : 0;
+    break;
+  case Vote::uni:
+    result = bits == members || bits == 0 ? ~0u : 0;
+    break;
+  case Vote::ballot: {
+    uint32_t results[warpSize];
+    std::fill(results, results + warpSize, bits);
+    store(warp, instruction.slots[0], active, results);
+    return Step::next;
+  }
+  }
+  warp.setPredicate(instruction.slots[0], active, result);
+  return Step::next;
+}
+
+void decodeVote(Decoder &d) {
+  const bool sync = d.take("sync");
+  const auto mode =
+      d.takeOneOf<Vote>({{"all", Vote::all}, {"any", Vote::any}, {"uni", Vote::uni}, {"ballot", Vote::ballot}});
+  if (!sync || !mode)
+    return d.fail("'{}' needs .sync and one of .all .any .uni .ballot", d.at().fullName());
+  const Type type = d.type();
+  d.expectOperands(3);
+  if (type != (*mode == Vote::ballot ? Type::b32 : Type::pred))
+    return d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(type));
+  d.emit(vote, {d.out(0, type), d.in(1, Type::pred), d.in(2, Type::b32)}, int64_t(*mode));
+}
+
+/// slots: d, p, a, mask
+template <class T, bool all>
+Step match(Warp &warp, uint32_t active, const Instruction &instruction) {
+  uint32_t members;
+  if (!together(warp, active, instruction.slots[3], members))
+    return Step::wait;
+  members &= active;
+  const In<T> a = lanesOf<T>(warp, instruction.slots[2]);
+  uint32_t results[warpSize] = {}, same = 0;
+  for (unsigned l = 0; l < warpSize; ++l) {
+    for (unsigned other = 0; other < warpSize; ++other)
+      if (members >> other & 1 && a[other] == a[l])
+        results[l] |= 1u << other;
+    if (all && results[l] != members)
+      results[l] = 0;
+    same |= uint32_t(results[l] == members) << l;
+  }
+  store(warp, instruction.slots[0], active, results);
+  warp.setPredicate(instruction.slots[1], active, same);
+  return Step::next;
+}
+
+void decodeMatch(Decoder &d) {
+  const bool all = d.take("all");
+  if (!all && !d.take("any"))
+    d.fail("'{}' needs .any or .all", d.at().fullName());
+  d.take("sync");
+  const Type type = d.type();
+  d.expectOperands(3);
+  Operand value = d.operand(0);
+  value.second.reset();
+  const Slot slots[] = {d.out(value, Type::b32), d.second(d.operand(0), Type::pred), d.in(1, type), d.in(2, Type::b32)};
+  if (type == Type::b32)
+    d.emit(all ? match<uint32_t, true> : match<uint32_t, false>, slots);
+  else if (type == Type::b64)
+    d.emit(all ? match<uint64_t, true> : match<uint64_t, false>, slots);
+  else
+    d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(type));
+}
+
+Step activeMask(Warp &warp, uint32_t active, const Instruction &instruction) {
+  uint32_t results[warpSize];
+  std::fill(results, results + warpSize, active);
+  store(warp, instruction.slots[0], active, results);
+  return Step::next;
+}
+
+void decodeActivemask(Decoder &d) {
+  d.take("b32");
+  d.expectOperands(1);
+  d.emit(activeMask, {d.out(0, Type::b32)});
+}
+
+enum class Reduce : uint8_t { add, minimum, maximum, bitAnd, bitOr, bitXor };
+
+template <class T>
+T reducePair(Reduce op, T a, T b) {
+  switch (op) {
+  case Reduce::add:
+    return T(uint32_t(a) + uint32_t(b));
+  case Reduce::minimum:
+    return std::min(a, b);
+  case Reduce::maximum:
+    return std::max(a, b);
+  case Reduce::bitAnd:
+    return a & b;
+  case Reduce::bitOr:
+    return a | b;
+  case Reduce::bitXor:
+    return a ^ b;
+  }
+  return a;
+}
+
+/// slots: d, a, mask
+template <class T>
+Step reduceLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
+  uint32_t members;
+  if (!together(warp, active, instruction.slots[2], members))
+    return Step::wait;
+  members &= active;
+  const In<T> a = lanesOf<T>(warp, instruction.slots[1]);
+  T result = a[std::countr_zero(members)];
+  for (uint32_t rest = members & (members - 1); rest != 0; rest &= rest - 1)
+    result = reducePair(Reduce(instruction.immediate), result, a[std::countr_zero(rest)]);
+  T results[warpSize];
+  std::fill(results, results + warpSize, result);
+  store(warp, instruction.slots[0], active, results);
+  return Step::next;
+}
+
+void decodeRedux(Decoder &d) {
+  d.take("sync");
+  const auto op = d.takeOneOf<Reduce>({{"add", Reduce::add},
+                                       {"min", Reduce::minimum},
+                                       {"max", Reduce::maximum},
+                                       {"and", Reduce::bitAnd},
+                                       {"or", Reduce::bitOr},
+                                       {"xor", Reduce::bitXor}});
+  const Type type = d.type();
+  d.expectOperands(3);
+  if (!op || sizeInBytes(type) != 4 || isFloat(type))
+    return d.fail("'{}' is not a known form", d.at().fullName());
+  d.emit(type == Type::s32 ? reduceLanes<int32_t> : reduceLanes<uint32_t>,
+         {d.out(0, type), d.in(1, type), d.in(2, Type::b32)}, int64_t(*op));
+}
+
+/// slots: d, p, mask. The lowest member is the leader.
+Step elect(Warp &warp, uint32_t active, const Instruction &instruction) {
+  uint32_t members;
+  if (!together(warp, active, instruction.slots[2], members))
+    return Step::wait;
+  const uint32_t leader = uint32_t(std::countr_zero(members & active));
+  uint32_t results[warpSize];
+  std::fill(results, results + warpSize, leader);
+  store(warp, instruction.slots[0], active, results);
+  warp.setPredicate(instruction.slots[1], active, 1u << (leader & 31));
+  return Step::next;
+}
+
+void decodeElect(Decoder &d) {
+  d.take("sync");
+  d.expectOperands(2);
+  Operand value = d.operand(0);
+  value.second.reset();
+  d.emit(elect, {d.out(value, Type::b32), d.second(d.operand(0), Type::pred), d.in(1, Type::b32)});
+}
+
+constexpr DecodeEntry entries[] = {
+    {"shfl", decodeShfl},           {"vote", decodeVote},   {"match", decodeMatch},
+    {"activemask", decodeActivemask}, {"redux", decodeRedux}, {"elect", decodeElect},
+};
+
+} // namespace
+
+std::span<const DecodeEntry> warpInstructions() { return entries; }
+
+} // namespace tlc::emulator

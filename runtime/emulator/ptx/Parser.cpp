@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Function bodies: registers, labels, instructions and their operands.
+#include "runtime/emulator/ptx/Parser.h"
+#include "runtime/emulator/ptx/ParserState.h"
+
+namespace tlc::emulator {
+
+namespace {
+
+constexpr uint32_t maximumRegisters = 1u << 20;
+/// Operand nesting beyond this is not PTX; it would exhaust the stack.
+constexpr int maximumDepth = 8;
+
+} // namespace
+
+std::string Statement::fullName() const {
+  std::string text = name;
+  for (const std::string &modifier : modifiers)
+    text += '.' + modifier;
+  return text;
+}
+
+Result<void> Parser::body(Function &function) {
+  scopes.assign(1, Scope{});
+  scope = 0;
+  statementScopes.clear();
+  targetScopes.clear();
+  location = 0;
+  if (auto open = expect("{"); !open)
+    return open;
+  for (int depth = 1; depth > 0;) {
+    if (accept("{")) {
+      scopes.emplace_back().parent = scope;
+      scope = int(scopes.size()) - 1;
+      ++depth;
+    } else if (accept("}")) {
+      scope = scopes[scope].parent;
+      --depth;
+    } else if (auto done = bodyItem(function); !done) {
+      return done;
+    }
+  }
+  scope = -1;
+  return resolveLabels(function);
+}
+
+Result<void> Parser::bodyItem(Function &function) {
+  const Token &token = peek();
+  if (token.kind == Token::Kind::end)
+    return failure(fmt::format("expected '}}' of '{}', but the text ends", function.name));
+  if (accept(";"))
+    return {};
+  if (token.is("@"))
+    return instruction(function);
+  if (token.kind != Token::Kind::word)
+    return failure(fmt::format("expected an instruction, but got '{}'", token.text));
+  if (peek(1).is(":")) {
+    const std::string_view name = take().text;
+    take();
+    if (accept(".branchtargets")) {
+      BranchTargets targets{std::string(name), {}};
+      do {
+        auto label = expectWord("a label");
+        if (!label)
+          return label.error();
+        Operand target;
+        target.kind = Operand::Kind::symbol;
+        target.name = *label;
+        targets.labels.push_back(std::move(target));
+      } while (accept(","));
+      function.branchTargets.push_back(std::move(targets));
+      targetScopes.push_back(scope);
+      return expect(";");
+    }
+    if (peek().is(".callprototype") || peek().is(".calltargets"))
+      return skipStatement();
+    if (!scopes[scope].labels.emplace(name, function.body.size()).second)
+      return failure(fmt::format("label '{}' is defined twice", name));
+    return {};
+  }
+  if (!token.text.starts_with('.'))
+    return instruction(function);
+  take();
+  if (token.text == ".reg")
+    return registers(function);
+  if (token.text == ".loc")
+    return locationDirective();
+  if (token.text == ".pragma")
+    return skipStatement();
+  if (token.text == ".local")
+    return variables(StateSpace::local, false, function.locals);
+  if (token.text == ".param")
+    return variables(StateSpace::parameter, false, function.locals);
+  if (token.text == ".shared")
+    return variables(StateSpace::shared, false, function.locals);
+  if (token.text == ".global")
+    return variables(StateSpace::global, false, function.locals);
+  return failure(fmt::format("unknown directive '{}'", token.text));
+}
+
+Result<void> Parser::registers(Function &function) {
+  auto word = expectWord("a register type");
+  if (!word)
+    return word.error();
+  auto type = parseType(word->substr(1));
+  if (!type)
+    return failure(fmt::format("expected a register type, but got '{}'", *word));
+  do {
+    auto name = expectWord("a register name");
+    if (!name)
+      return name.error();
+    uint64_t count = 0;
+    const bool range = accept("<");
+    if (range) {
+      auto extent = expectInteger("the number of registers");
+      if (!extent)
+        return extent.error();
+      count = *extent;
+      if (auto close = expect(">"); !close)
+        return close;
+    }
+    if (function.registers.size() + count > maximumRegisters)
+      return failure("too many registers");
+    const uint32_t first = uint32_t(function.registers.size());
+    if (range) {
+      scopes[scope].ranges[*name] = {first, uint32_t(count)};
+      for (uint64_t i = 0; i < count; ++i)
+        function.registers.push_back({fmt::format("{}{}", *name, i), *type});
+    } else {
+      scopes[scope].registers[*name] = first;
+      function.registers.push_back({std::string(*name), *type});
+    }
+  } while (accept(","));
+  return expect(";");
+}
+
+Result<void> Parser::locationDirective() {
+  uint64_t numbers[3];
+  for (uint64_t &number : numbers) {
+    auto value = expectInteger("a number after .loc");
+    if (!value)
+      return value.error();
+    number = *value;
+  }
+  // `, function_name $L + 0, inlined_at 1 2 3`: the outermost place is where
+  // the code was inlined, the first one is what the user wrote.
+  while (accept(",")) {
+    if (accept("function_name")) {
+      take();
+      if (accept("+"))
+        take();
+    } else if (accept("inlined_at")) {
+      take(), take(), take();
+    } else {
+      return failure(fmt::format("unknown word '{}' in .loc", peek().text));
+    }
+  }
+  location = uint32_t(module.locations.size());
+  module.locations.push_back({"", unsigned(numbers[1]), unsigned(numbers[2])});
+  locationFiles.push_back(numbers[0]);
+  return {};
+}
+
+std::optional<uint32_t> Parser::findRegister(std::string_view name) const {
+  size_t digits = name.size();
+  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9')
+    --digits;
+  uint64_t number = 0;
+  for (char digit : name.substr(digits))
+    number = std::min<uint64_t>(number * 10 + (digit - '0'), maximumRegisters);
+  for (int i = scope; i >= 0; i = scopes[i].parent) {
+    if (auto found = scopes[i].registers.find(name); found != scopes[i].registers.end())
+      return found->second;
+    if (digits == name.size())
+      continue;
+    auto range = scopes[i].ranges.find(name.substr(0, digits));
+    if (range != scopes[i].ranges.end() && number < range->second.count)
+      return range->second.first + uint32_t(number);
+  }
+  return std::nullopt;
+}
+
+std::string Parser::findVariable(std::string_view name) const {
+  for (int i = scope; i >= 0; i = scopes[i].parent)
+    if (auto found = scopes[i].variables.find(name); found != scopes[i].variables.end())
+      return found->second;
+  return std::string(name);
+}
+
+Result<void> Parser::instruction(Function &function) {
+  Statement statement;
+  statement.line = peek().line;
+  statement.location = location;
+  if (accept("@")) {
+    statement.guardNegated = accept("!");
+    auto name = expectWord("a predicate");
+    if (!name)
+      return name.error();
+    statement.guard = findRegister(*name);
+    if (!statement.guard || function.registers[*statement.guard].type != Type::pred)
+      return failure(fmt::format("'{}' is not a predicate register", *name));
+  }
+  auto words = expectWord("an instruction");
+  if (!words)
+    return words.error();
+  for (std::string_view rest = *words;;) {
+    const size_t dot = rest.find('.');
+    const std::string part(rest.substr(0, dot));
+    if (part.empty())
+      return failure(fmt::format("expected an instruction, but got '{}'", *words));
+    if (statement.name.empty())
+      statement.name = part;
+    else
+      statement.modifiers.push_back(part);
+    if (dot == std::string_view::npos)
+      break;
+    rest = rest.substr(dot + 1);
+  }
+  if (statement.name == "call") {
+    if (auto done = callOperands(function, statement); !done)
+      return done;
+  } else if (!peek().is(";")) {
+    do {
+      auto next = operand(function);
+      if (!next)
+        return next.error();
+      statement.operands.push_back(std::move(*next));
+    } while (accept(","));
+  }
+  function.body.push_back(std::move(statement));
+  statementScopes.push_back(scope);
+  return expect(";");
+}
+
+Result<void> Parser::callOperands(Function &function, Statement &statement) {
+  if (peek().is("(")) {
+    if (auto done = callNames(statement.callResults); !done)
+      return done;
+    if (auto comma = expect(","); !comma)
+      return comma;
+  }
+  auto callee = operand(function);
+  if (!callee)
+    return callee.error();
+  statement.operands.push_back(std::move(*callee));
+  if (!accept(","))
+    return {};
+  if (auto done = callNames(statement.callArguments); !done)
+    return done;
+  if (accept(",")) // the prototype of an indirect call
+    take();
+  return {};
+}
+
+Result<void> Parser::callNames(std::vector<std::string> &names) {
+  if (auto open = expect("("); !open)
+    return open;
+  while (!accept(")")) {
+    auto name = expectWord("a parameter");
+    if (!name)
+      return name.error();
+    names.push_back(findVariable(*name));
+    if (!accept(",") && !peek().is(")"))
+      return failure(fmt::format("expected ',' or ')', but got '{}'", peek().text));
+  }
+  return {};
+}
+
+/// An integer or floating-point constant with its sign.
+Result<Operand> Parser::number() {
+  Operand result;
+  const bool negative = accept("-");
+  if (!negative)
+    accept("+");
+  const Token token = peek();
+  switch (token.kind) {
+  case Token::Kind::integer:
+    result.kind = Operand::Kind::integer;
+    result.bits = negative ? 0 - token.bits : token.bits;
+    break;
+  case Token::Kind::real:
+    result.kind = Operand::Kind::real;
+    result.value = negative ? -token.value : token.value;
+    break;
+  case Token::Kind::floatBits:
+    if (negative)
+      return failure("a constant in bits takes no sign");
+    result.kind = Operand::Kind::floatBits;
+    result.bits = token.bits;
+    result.value = token.value;
+    break;
+  default:
+    return failure(fmt::format("expected a constant, but got '{}'", token.text));
+  }
+  take();
+  return result;
+}
+
+/// Zero or more `+ n` and `- n`.
+Result<int64_t> Parser::offset() {
+  uint64_t total = 0;
+  while (peek().is("+") || peek().is("-")) {
+    const bool subtract = take().text == "-";
+    const bool flipped = accept("-");
+    auto value = expectInteger("an offset");
+    if (!value)
+      return value.error();
+    total += subtract != flipped ? 0 - *value : *value;
+  }
+  return int64_t(total);
+}
+
+Result<Operand> Parser::word(Function &function) {
+  const std::string_view name = take().text;
+  Operand result;
+  if (name == "_") {
+    result.kind = Operand::Kind::sink;
+  } else if (auto reg = findRegister(name)) {
+    result.kind = Operand::Kind::reg;
+    result.reg = *reg;
+  } else {
+    result.kind = Operand::Kind::symbol;
+    result.name = findVariable(name);
+  }
+  if (accept("|")) {
+    auto other = expectWord("a register after '|'");
+    if (!other)
+      return other.error();
+    if (*other != "_") {
+      result.second = findRegister(*other);
+      if (!result.second)
+        return failure(fmt::format("unknown register '{}' in '{}'", *other, function.name));
+    }
+  }
+  return result;
+}
+
+Result<Operand> Parser::list(Function &function, Operand::Kind kind, std::string_view close) {
+  Operand result;
+  result.kind = kind;
+  take();
+  if (accept(close))
+    return result;
+  do {
+    auto element = operand(function);
+    if (!element)
+      return element.error();
+    result.elements.push_back(std::move(*element));
+  } while (accept(","));
+  if (auto closed = expect(close); !closed)
+    return closed.error();
+  return result;
+}
+
+Result<Operand> Parser::operand(Function &function) {
+  if (++operandDepth > maximumDepth)
+    return failure("operands are nested too deeply");
+  struct Leave {
+    int &depth;
+    ~Leave() { --depth; }
+  } leave{operandDepth};
+  const Token token = peek();
+  if (token.is("{"))
+    return list(function, Operand::Kind::vector, "}");
+  if (token.is("[")) {
+    auto address = list(function, Operand::Kind::address, "]");
+    if (address && address->elements.empty())
+      return failure("an address is empty");
+    return address;
+  }
+  if (accept("!")) {
+    auto inner = operand(function);
+    if (inner)
+      inner->negated = !inner->negated;
+    return inner;
+  }
+  auto result = token.kind == Token::Kind::word ? word(function) : number();
+  if (!result)
+    return result;
+  auto plus = offset();
+  if (!plus)
+    return plus.error();
+  if (result->kind == Operand::Kind::integer)
+    result->bits += uint64_t(*plus);
+  else
+    result->offset = *plus;
+  return result;
+}
+
+Result<void> Parser::resolveLabel(Operand &operand, int from, unsigned line) const {
+  for (int i = from; i >= 0; i = scopes[i].parent)
+    if (auto found = scopes[i].labels.find(operand.name); found != scopes[i].labels.end()) {
+      operand.kind = Operand::Kind::label;
+      operand.bits = found->second;
+      return {};
+    }
+  return Error{ErrorKind::invalidArgument, fmt::format("PTX line {}: unknown label '{}'", line, operand.name)};
+}
+
+Result<void> Parser::resolveLabels(Function &function) {
+  for (size_t i = 0; i < function.body.size(); ++i) {
+    Statement &statement = function.body[i];
+    if (statement.name != "bra" || statement.operands.empty())
+      continue;
+    if (auto done = resolveLabel(statement.operands[0], statementScopes[i], statement.line); !done)
+      return done;
+  }
+  for (size_t i = 0; i < function.branchTargets.size(); ++i)
+    for (Operand &label : function.branchTargets[i].labels)
+      if (auto done = resolveLabel(label, targetScopes[i], function.line); !done)
+        return done;
+  return {};
+}
+
+Result<Module> parseModule(std::string_view text) {
+  auto tokens = tokenize(text);
+  if (!tokens)
+    return tokens.error();
+  return Parser(std::move(*tokens)).run();
+}
+
+} // namespace tlc::emulator
