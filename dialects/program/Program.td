@@ -137,10 +137,10 @@ def Program_LaunchAttr : Program_Attr<"Launch", "launch"> {
   let summary = "How a kernel of the LLVM dialect is launched: what `simt.kernel` says in attributes of its own";
   let description = [{
         #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
-            tensor_maps = [], threads = 128, cluster = 1, shared_bytes = 0>
+            tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0>
   }];
   let parameters = (ins "::mlir::ArrayAttr":$schema, "::mlir::ArrayAttr":$schema_types, "::mlir::ArrayAttr":$grid,
-    "::mlir::ArrayAttr":$tensor_maps, "int64_t":$threads, "int64_t":$cluster, "int64_t":$shared_bytes);
+    "::mlir::ArrayAttr":$tensor_maps, "::mlir::ArrayAttr":$parameters, "int64_t":$threads, "int64_t":$cluster, "int64_t":$shared_bytes);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

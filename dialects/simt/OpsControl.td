@@ -9,7 +9,8 @@ def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, H
   let summary = "The program of one thread, and how to launch it";
   let description = [{
     Every argument carries `program.parameter`; a tensor map is a `!llvm.ptr` to the parameter itself. `schema` is
-    the program's argument list, `schema_types` the types that go with it (`index`, `tensor<?x64xbf16>`, `f32`), `grid` the number of blocks (missing axes are 1).
+    the program's argument list, `schema_types` the types that go with it (`index`, `tensor<?x64xbf16>`, `f32`),
+    `grid` the number of blocks (missing axes are 1).
 
     Constraints
     - kernel_c1: every argument has a `program.parameter` of the kind its type asks for: pointers `!llvm.ptr<1>`,
@@ -42,7 +43,7 @@ def Simt_ReturnOp : Simt_Op<"return", [Terminator, ParentOneOf<["KernelOp"]>, Pu
 def Simt_SharedBaseOp : Simt_Op<"shared_base", [Pure]> {
   let summary = "Start of the block's dynamic shared memory, aligned to 1024 bytes";
   let results = (outs Simt_SharedPtr:$base);
-  let assemblyFormat = "attr-dict `:` type($base)";
+  let assemblyFormat = "attr-dict";
 }
 
 def Simt_WarpIndexOp : Simt_Op<"warp_index", [Pure]> {

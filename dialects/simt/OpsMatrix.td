@@ -14,7 +14,7 @@ def Simt_MatrixDescriptorOp : Simt_Op<"matrix_descriptor", [Pure]> {
   }];
   let arguments = (ins Simt_SharedPtr:$address, I64Attr:$leading, I64Attr:$stride, Program_SwizzleAttr:$swizzle);
   let results = (outs I64:$descriptor);
-  let assemblyFormat = "$address `leading` `(` $leading `)` `stride` `(` $stride `)` `swizzle` `(` `` $swizzle `)` attr-dict";
+  let assemblyFormat = "$address `leading` `(` $leading `)` `stride` `(` $stride `)` `swizzle` `` $swizzle attr-dict";
 }
 
 def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [AllTypesMatch<["acc", "result"]>]> {
@@ -49,7 +49,7 @@ def Simt_WgmmaWaitOp : Simt_EffectOp<"wgmma_wait", [AllTypesMatch<["values", "re
   let description = "Passing the accumulators through keeps their readers behind the wait.";
   let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$values, I64Attr:$pending);
   let results = (outs Variadic<AnyVectorOfNonZeroRank>:$results);
-  let assemblyFormat = "$pending ($values^ `:` type($values))? attr-dict";
+  let assemblyFormat = "$pending (`for` $values^ `:` type($values))? attr-dict";
 }
 
 def Simt_MmaSyncOp : Simt_Op<"mma_sync", [Pure, AllTypesMatch<["acc", "result"]>]> {

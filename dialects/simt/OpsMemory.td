@@ -12,14 +12,14 @@ def Simt_LoadOp : Simt_EffectOp<"load"> {
   let description = "The address must be aligned to the whole value's size. Nothing is read where the predicate is false.";
   let arguments = (ins Simt_AnyMemoryPtr:$address, Optional<I1>:$predicate);
   let results = (outs Simt_Value:$value);
-  let assemblyFormat = "$address (`if` $predicate^)? attr-dict `:` type($address) `->` type($value)";
+  let assemblyFormat = "$address (`if` $predicate^)? attr-dict `:` qualified(type($address)) `->` type($value)";
 }
 
 def Simt_StoreOp : Simt_EffectOp<"store"> {
   let summary = "Stores a number or a vector of consecutive ones where the predicate is true";
   let description = "The address must be aligned to the whole value's size.";
   let arguments = (ins Simt_Value:$value, Simt_AnyMemoryPtr:$address, Optional<I1>:$predicate);
-  let assemblyFormat = "$value `,` $address (`if` $predicate^)? attr-dict `:` type($value) `,` type($address)";
+  let assemblyFormat = "$value `,` $address (`if` $predicate^)? attr-dict `:` type($value) `,` qualified(type($address))";
 }
 
 def Simt_AtomicAddOp : Simt_EffectOp<"atomic_add"> {

@@ -67,7 +67,7 @@ template <typename Gemm> LogicalResult verifyProductTypes(Gemm op) {
 bool mayBeInFlight(OpOperand &use) {
   Operation *user = use.getOwner();
   if (auto gemm = dyn_cast<GemmAsyncOp>(user))
-    return use.get() == gemm.getAcc() && use.get() != gemm.getA();
+    return &use == &gemm.getAccMutable();
   return isa<GemmWaitOp, WriteOp, scf::YieldOp, scf::ForOp>(user);
 }
 } // namespace

@@ -122,13 +122,8 @@ LogicalResult verifyArgument(KernelOp kernel, unsigned index) {
 LogicalResult verifySameArguments(KernelOp kernel) {
   auto module = kernel->getParentOfType<ModuleOp>();
   KernelOp first = *module.getOps<KernelOp>().begin();
-  auto argumentsOf = [](KernelOp op) {
-    SmallVector<std::pair<Type, Attribute>> arguments;
-    for (unsigned i = 0, e = op.getNumArguments(); i != e; ++i)
-      arguments.emplace_back(op.getArgumentTypes()[i], op.getArgument(i));
-    return arguments;
-  };
-  if (first == kernel || argumentsOf(first) == argumentsOf(kernel))
+  if (first.getFunctionType() == kernel.getFunctionType() &&
+      first.getArgAttrsAttr() == kernel.getArgAttrsAttr())
     return success();
   InFlightDiagnostic diagnostic = kernel.emitOpError()
                                   << "expected the arguments of '" << first.getName()

@@ -2,6 +2,7 @@
 // RUN: %simt-opt %s | %simt-opt | FileCheck %s
 
 // CHECK: module attributes {
+// CHECK-SAME: program.target = #program.target<"sm_90a">
 // CHECK-SAME: t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">
 // CHECK-SAME: t.b = #program.host_expr<"d2 -1 add 3 floordiv d0 rem d1 max 4 sub">
 // CHECK-SAME: t.c = #program.dimension<"m">
@@ -14,7 +15,7 @@
 // CHECK-SAME: t.j = #program.parameter<tensor_pointer, 3>
 // CHECK-SAME: t.k = #program.parameter<tensor_stride, 3, axis = 1>
 // CHECK-SAME: t.l = #program<swizzle bytes64>
-// CHECK-SAME: program.target = #program.target<"sm_90a">
+// CHECK-SAME: t.m = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">], tensor_maps = [], threads = 128, cluster = 1, shared_bytes = 0>
 module attributes {
   t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">,
   t.b = #program.host_expr<"d2 -1 add 3 floordiv d0 rem d1 max 4 sub">,
@@ -28,5 +29,7 @@ module attributes {
   t.j = #program.parameter<tensor_pointer, 3>,
   t.k = #program.parameter<tensor_stride, 3, axis = 1>,
   t.l = #program<swizzle bytes64>,
+  t.m = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
+    tensor_maps = [], threads = 128, cluster = 1, shared_bytes = 0>,
   program.target = #program.target<"sm_90a">
 } {}

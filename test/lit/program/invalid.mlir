@@ -102,3 +102,8 @@ module attributes {a = #program.parameter<scalar, -1>} {}
 
 // expected-error @below {{expected no axis because a dimension has none, but got 1}}
 module attributes {a = #program.parameter<dimension, 0, axis = 1>} {}
+
+// -----
+
+// expected-error @below {{expected 'program.launch' to be a #program.launch of a function, but got 1 : i64 of 'builtin.module'}}
+module attributes {program.launch = 1} {}

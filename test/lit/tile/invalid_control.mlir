@@ -351,3 +351,16 @@ tile.kernel @variable_type(%m: index {program.argument = #program.dimension<"m">
   %r = tile.read %v : !tile.variable<i32>
   tile.return
 }
+
+// -----
+
+// kernel_c5: another number of arguments.
+// expected-note @below {{the first kernel is here}}
+tile.kernel @one(%x: f32 {program.argument = #program.scalar<"x">}) {
+  tile.return
+}
+
+// expected-error @below {{expected the arguments of 'one'}}
+tile.kernel @two(%x: f32 {program.argument = #program.scalar<"x">}, %y: f32 {program.argument = #program.scalar<"y">}) {
+  tile.return
+}

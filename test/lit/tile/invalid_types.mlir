@@ -119,3 +119,12 @@ tile.kernel @unknown() {
   tile.sync {tile.unroll = 2}
   tile.return
 }
+
+// -----
+
+// The driver of this dialect knows nothing below it.
+// expected-error @below {{Dialect `simt' not found for custom op 'simt.kernel'}}
+// expected-note @below {{Available dialects:}}
+simt.kernel @simt() {
+  simt.return
+}

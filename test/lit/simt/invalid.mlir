@@ -1,0 +1,277 @@
+// RUN: %simt-opt %s -split-input-file -verify-diagnostics
+
+// kernel_c1
+// expected-error @below {{expected 'program.parameter' on every argument because the launcher fills them, but argument 0 has none}}
+simt.kernel @no_parameter(%m: i32) attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"m">],
+    schema_types = [index], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c1
+// expected-error @below {{expected argument 0 to be of type 'i32' because it is a dimension, but got 'i64'}}
+simt.kernel @parameter_type(%m: i64 {program.parameter = #program.parameter<dimension, 0>})
+    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"m">],
+      schema_types = [index], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c1
+// expected-error @below {{expected argument 0 to be of type 'f16' because it is a scalar, but got 'f32'}}
+simt.kernel @scalar_type(%x: f32 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"x">],
+      schema_types = [f16], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c1
+// expected-error @below {{expected argument 0 to be of type '!llvm.ptr<1>' because it is a tensor_pointer, but got '!llvm.ptr'}}
+simt.kernel @pointer_type(%x: !llvm.ptr {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.tensor<"X", input, dims[-1]>],
+      schema_types = [tensor<8xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c1
+// expected-error @below {{expected the index of argument 0, a tensor_map, to be below 0 because there are that many, but got 0}}
+simt.kernel @parameter_index(%map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>})
+    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c1
+// expected-error @below {{expected the axis of argument 0 to be below 1 because the tensor has that many, but got 1}}
+simt.kernel @parameter_axis(%s: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 1>})
+    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.tensor<"X", input, dims[-1]>],
+      schema_types = [tensor<8xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c2
+// expected-error @below {{expected 'threads' to be a multiple of 32 up to 1024 because a block has at most that many, but got 48}}
+simt.kernel @threads() attributes {threads = 48 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c2
+// expected-error @below {{expected 'shared_bytes' to be at least 0, but got -1}}
+simt.kernel @negative_bytes() attributes {threads = 32 : i64, shared_bytes = -1 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+// kernel_c2
+// expected-error @below {{expected 'shared_bytes' to be at least 0 and at most 232448 because sm_90a has that many per block, but got 232449}}
+simt.kernel @bytes() attributes {threads = 32 : i64, shared_bytes = 232449 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+}
+
+// -----
+
+// kernel_c3
+// expected-error @below {{expected one type per entry of 'schema', but got 0 types for 1 entries}}
+simt.kernel @schema_size() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"m">],
+    schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c3
+// expected-error @below {{expected entry 0 of 'schema' to be a #program.dimension because its type is 'index', but got #program.scalar<"m">}}
+simt.kernel @schema_dimension() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"m">],
+    schema_types = [index], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c3
+// expected-error @below {{expected entry 0 of 'schema' to be a #program.tensor because its type is 'tensor<8xf32>', but got #program.scalar<"m">}}
+simt.kernel @schema_tensor() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"m">],
+    schema_types = [tensor<8xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c3
+// expected-error @below {{expected 'dims' of 'X' to have 2 entries because its type is 'tensor<8x8xf32>', but got 1}}
+simt.kernel @schema_dims() attributes {threads = 32 : i64, shared_bytes = 0 : i64,
+    schema = [#program.tensor<"X", input, dims[-1]>], schema_types = [tensor<8x8xf32>],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c3
+// expected-error @below {{expected entry 0 of 'schema' to be a #program.scalar because its type is 'f32', but got #program.dimension<"m">}}
+simt.kernel @schema_scalar() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"m">],
+    schema_types = [f32], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c3
+// expected-error @below {{expected 'schema_types' to be index, tensors and numbers, but got '!llvm.ptr'}}
+simt.kernel @schema_type() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"m">],
+    schema_types = [!llvm.ptr], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c4
+// expected-error @below {{expected 'grid' to have one to three axes because a launch has that many, but got 0}}
+simt.kernel @grid_axes() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    grid = [], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c4
+// expected-error @below {{expected 'grid' to be made of #program.host_expr because the host computes it, but got 4 : i64}}
+simt.kernel @grid() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    grid = [4], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// kernel_c4
+// expected-error @below {{expected 'tensor_maps' to be made of #program.tensor_map, but got 4 : i64}}
+simt.kernel @maps() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = [4]} {
+  simt.return
+}
+
+// -----
+
+// kernel_c5
+// expected-error @below {{expected 'cluster' to be at least 1, but got 0}}
+simt.kernel @no_cluster() attributes {threads = 32 : i64, cluster = 0 : i64, shared_bytes = 0 : i64, schema = [],
+    schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_80">} {
+// kernel_c5
+// expected-error @below {{expected 'cluster' to be at least 1 and at most 1 because that is the limit of sm_80, but got 2}}
+simt.kernel @cluster() attributes {threads = 32 : i64, cluster = 2 : i64, shared_bytes = 0 : i64, schema = [],
+    schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+}
+
+// -----
+
+// expected-error @below {{expected no results because a kernel writes to its tensors, but got 1}}
+simt.kernel @result() -> i32 attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+// set_registers_c1
+simt.kernel @registers() attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  // expected-error @below {{expected a multiple of 8 registers from 24 to 256, but got 20}}
+  simt.set_registers 20
+  simt.return
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_80">} {
+// set_registers_c1
+simt.kernel @no_reallocation() attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  // expected-error @below {{expected a target with setmaxnreg, but got sm_80}}
+  simt.set_registers 24
+  simt.return
+}
+}
+
+// -----
+
+// wgmma_c1
+simt.kernel @wgmma_n(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0.0> : vector<2xf32>
+  // expected-error @below {{expected 'n' to be a multiple of 8 from 8 to 256, but got 4}}
+  %r = simt.wgmma %acc, %a, %a {n = 4 : i64, element = bf16} : vector<2xf32>, i64
+  simt.return
+}
+
+// -----
+
+// wgmma_c1
+simt.kernel @wgmma_acc(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0.0> : vector<128xf32>
+  // expected-error @below {{expected an accumulator of vector<64xf32> because each of the warpgroup's threads holds n / 2 numbers of 64x128, but got 'vector<128xf32>'}}
+  %r = simt.wgmma %acc, %a, %a {n = 128 : i64, element = bf16} : vector<128xf32>, i64
+  simt.return
+}
+
+// -----
+
+// wgmma_c2
+simt.kernel @wgmma_element(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0.0> : vector<4xf32>
+  // expected-error @below {{expected 'element' to be f16 or bf16, but got 'f32'}}
+  %r = simt.wgmma %acc, %a, %a {n = 8 : i64, element = f32} : vector<4xf32>, i64
+  simt.return
+}
+
+// -----
+
+// wgmma_c2
+simt.kernel @wgmma_transpose(%b: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"b">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0.0> : vector<4xf32>
+  %a = arith.constant dense<0> : vector<4xi32>
+  // expected-error @below {{expected 'a' to be a descriptor because only shared memory can be read transposed, but got 'vector<4xi32>'}}
+  %r = simt.wgmma %acc, %a, %b {n = 8 : i64, element = f16, transpose_a} : vector<4xf32>, vector<4xi32>
+  simt.return
+}
+
+// -----
+
+// The driver of this dialect knows no other kernels.
+// expected-error @below {{Dialect `tile' not found for custom op 'tile.kernel'}}
+// expected-note @below {{Available dialects: arith, builtin, cf, llvm, math, nvvm, program, scf, simt, vector}}
+tile.kernel @tile() {
+  tile.return
+}
