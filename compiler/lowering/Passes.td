@@ -5,12 +5,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PruneAlignment : Pass<"simt-prune-alignment", "::tlc::simt::KernelOp"> {
+  let summary = "Keep of the tensors' alignment only what the kernel relies on";
+  let description = [{
+    Requires: phase `simt`.
+    Ensures:  in the kernel's schema a tensor has an alignment above 1 only if a tensor map or an access of several elements at once
+              is made of it. The launcher checks what is left.
+  }];
+}
+
 def SimtToNvvm : Pass<"simt-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "Turn the program of one thread into LLVM and NVVM operations";
   let description = [{
     Requires: phase `simt`; a target on the module.
-    Ensures:  every `simt.kernel` is an `llvm.func` that is an entry point (`nvvm.kernel`), with its launch facts as `program.*`
-              attributes; nothing is left but the LLVM dialect, NVVM operations, calls of NVVM intrinsics and inline assembly.
+    Ensures:  every `simt.kernel` is an `llvm.func` that is an entry point (`nvvm.kernel`), with its launch facts in
+              `program.launch`; nothing is left but the LLVM dialect, NVVM operations, calls of NVVM intrinsics and inline assembly.
     Leaves to others: splitting fragments, which are still vectors, into registers (compiler/codegen).
 
     In this order: the products of matrices, whose registers are tied to fences and waits by what surrounds them
@@ -18,6 +27,18 @@ def SimtToNvvm : Pass<"simt-to-nvvm", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::vector::VectorDialect", "::mlir::ub::UBDialect"];
+}
+
+def TileToSimt : Pass<"tile-to-simt", "::mlir::ModuleOp"> {
+  let summary = "Turn the program of a block into that of each of its threads";
+  let description = [{
+    Requires: phase `planned`; a target on the module.
+    Ensures:  every `tile.kernel` is a `simt.kernel`: an index is i32, a fragment a vector of the thread's registers in the order of its
+              layout, shared memory `!llvm.ptr<3>`, a cursor the pair (slot, phase). Roles are branches on the warp's number;
+              barriers are initialised at entry; the launch facts (parameters, tensor maps, grid, shared memory) are the kernel's attributes.
+    Leaves to others: what instructions look like (`simt-to-nvvm`), common subexpressions.
+  }];
+  let dependentDialects = ["::tlc::simt::SimtDialect"];
 }
 
 #endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Loops, branches, roles.
+#include "compiler/lowering/TileToSimt/Lowering.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+namespace {
+LogicalResult checkCarried(Operation *op, TypeRange types) {
+  for (Type type : types)
+    if (!KernelLowering::isCarried(type))
+      return op->emitOpError() << "expected numbers, fragments or cursors as carried values because only those are "
+                                  "registers, but got "
+                               << type;
+  return success();
+}
+
+/// The copies inside that wait on a barrier of their own: their parities are carried, too.
+SmallVector<Operation *> waitingCopies(KernelLowering &k, Operation *region) {
+  SmallVector<Operation *> copies;
+  for (auto &[copy, parity] : k.parities)
+    if (region->isProperAncestor(copy))
+      copies.push_back(copy);
+  return copies;
+}
+
+void takeParities(KernelLowering &k, ArrayRef<Operation *> copies, ValueRange flat) {
+  for (auto [copy, parity] : llvm::zip(copies, flat.take_back(copies.size())))
+    k.parities[copy] = parity;
+}
+
+/// The operands of a region's terminator, then the parities.
+void yield(KernelLowering &k, Block &block, ArrayRef<Operation *> copies) {
+  SmallVector<Value> flat;
+  k.flatten(block.getTerminator()->getOperands(), flat);
+  for (Operation *copy : copies)
+    flat.push_back(k.parities[copy]);
+  scf::YieldOp::create(k.b, flat);
+}
+} // namespace
+
+LogicalResult lowering::lowerOp(KernelLowering &k, scf::ForOp op) {
+  if (failed(checkCarried(op, op.getResultTypes())))
+    return failure();
+  SmallVector<Operation *> copies = waitingCopies(k, op);
+  SmallVector<Value> inits;
+  k.flatten(op.getInitArgs(), inits);
+  for (Operation *copy : copies)
+    inits.push_back(k.parities[copy]);
+  LogicalResult body = success();
+  auto loop = scf::ForOp::create(k.b, k.value(op.getLowerBound()), k.value(op.getUpperBound()),
+                                 k.value(op.getStep()), inits,
+                                 [&](OpBuilder &, Location, Value induction, ValueRange carried) {
+                                   k.set(op.getInductionVar(), induction);
+                                   k.unflatten(op.getRegionIterArgs(), carried);
+                                   takeParities(k, copies, carried);
+                                   body = k.lowerBlock(*op.getBody());
+                                   if (succeeded(body))
+                                     yield(k, *op.getBody(), copies);
+                                 });
+  loop.setUnsignedCmp(op.getUnsignedCmp());
+  k.unflatten(op.getResults(), loop.getResults());
+  takeParities(k, copies, loop.getResults());
+  return body;
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, scf::IfOp op) {
+  if (failed(checkCarried(op, op.getResultTypes())))
+    return failure();
+  SmallVector<Operation *> copies = waitingCopies(k, op);
+  SmallVector<Value> before;
+  for (Operation *copy : copies)
+    before.push_back(k.parities[copy]);
+  LogicalResult result = success();
+  auto branch = [&](Region &region) {
+    return [&](OpBuilder &, Location) {
+      for (auto [copy, parity] : llvm::zip(copies, before))
+        k.parities[copy] = parity;
+      if (!region.empty() && succeeded(result))
+        result = k.lowerBlock(region.front());
+      if (failed(result))
+        return;
+      if (region.empty())
+        scf::YieldOp::create(k.b, before);
+      else
+        yield(k, region.front(), copies);
+    };
+  };
+  SmallVector<Type> types;
+  for (Value value : op.getResults()) {
+    if (isa<tile::CursorType>(value.getType()))
+      types.append(2, k.b.getI32Type());
+    else
+      types.push_back(k.typeOf(value.getType()));
+  }
+  types.append(copies.size(), k.b.getI32Type());
+  bool hasElse = !types.empty() || !op.getElseRegion().empty();
+  auto lowered = scf::IfOp::create(k.b, types, k.value(op.getCondition()), /*addThenBlock=*/true,
+                                   /*addElseBlock=*/hasElse);
+  OpBuilder::InsertionGuard guard(k.b);
+  auto fill = [&](Region &from, Region &to) {
+    // Without results the builder has put a terminator there.
+    if (!to.front().empty())
+      to.front().back().erase();
+    k.b.setInsertionPointToStart(&to.front());
+    branch(from)(k.b, op.getLoc());
+  };
+  fill(op.getThenRegion(), lowered.getThenRegion());
+  if (hasElse && succeeded(result))
+    fill(op.getElseRegion(), lowered.getElseRegion());
+  k.unflatten(op.getResults(), lowered.getResults());
+  takeParities(k, copies, lowered.getResults());
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Whether one thread can do all that the role does: it issues asynchronous copies and
+/// waits for barriers. Without its fellows it needs no election around each operation.
+bool isForOneThread(tile::RoleOp role) {
+  bool issues = false;
+  WalkResult result = role.getBody().walk([&](Operation *op) {
+    if (isa<tile::CopyAsyncOp, tile::ExpectOp>(op)) {
+      issues = true;
+      return WalkResult::advance();
+    }
+    auto isFragment = [](Type type) { return isa<RankedTensorType>(type); };
+    if (llvm::any_of(op->getOperandTypes(), isFragment) || llvm::any_of(op->getResultTypes(), isFragment))
+      return WalkResult::interrupt();
+    // Several warpgroups release several times.
+    if (isa<tile::ReleaseOp>(op) && role.getWarps() > 4)
+      return WalkResult::interrupt();
+    bool alone = isa<tile::AcquireOp, tile::AwaitOp, tile::ReleaseOp, tile::WaitOp, scf::ForOp, scf::IfOp,
+                     scf::YieldOp>(op) ||
+                 isMemoryEffectFree(op);
+    return alone ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return issues && !result.wasInterrupted();
+}
+
+bool readsSlotsOrdinarily(tile::RoleOp role) {
+  auto isSlot = [](Value tile) {
+    while (auto transpose = tile.getDefiningOp<tile::TransposeOp>())
+      tile = transpose.getSource();
+    return bool(tile.getDefiningOp<tile::SlotOp>());
+  };
+  return role
+      .walk([&](Operation *op) {
+        bool wgmma = isa<tile::GemmAsyncOp>(op);
+        if (auto gemm = dyn_cast<tile::GemmOp>(op))
+          wgmma = gemm.getAtom() == tile::MatrixAtom::wgmma;
+        bool reads = !wgmma && isa<tile::LoadOp, tile::CopyOp, tile::GemmOp>(op) &&
+                     llvm::any_of(op->getOperands(), isSlot);
+        return reads ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+LogicalResult setRegisters(KernelLowering &k, tile::RoleOp role) {
+  if (!role.getRegisters())
+    return success();
+  int64_t count = *role.getRegisters();
+  if (!k.target.setmaxnreg.available)
+    return role.emitOpError() << "expected no register budget because " << k.target.name
+                              << " cannot move registers between warpgroups, but got " << count;
+  int64_t atLaunch = k.target.maxRegistersForBlock(unsigned(k.source.getWarps() * lanesPerWarp));
+  if (count != atLaunch)
+    simt::SetRegistersOp::create(k.b, count, /*increase=*/count > atLaunch);
+  return success();
+}
+
+LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp) {
+  k.b.setLoc(role.getLoc());
+  Team block = k.team;
+  llvm::scope_exit restore([&] { k.team = block; });
+  k.team.firstWarp = firstWarp;
+  k.team.warps = role.getWarps();
+  k.team.isBlock = k.team.warps == block.warps;
+  k.team.thread = k.b.add(block.thread, -firstWarp * lanesPerWarp);
+  k.team.warp = k.b.add(block.warp, -firstWarp);
+  k.team.name = ("role '" + role.getName() + "'").str();
+  k.readsSlots = readsSlotsOrdinarily(role);
+  if (failed(setRegisters(k, role)))
+    return failure();
+  if (!isForOneThread(role)) {
+    if (failed(k.lowerBlock(role.getBody().front())))
+      return failure();
+    k.b.setLoc(role.getLoc());
+    k.awaitStores();
+    return success();
+  }
+  LogicalResult result = success();
+  k.byOneThread([&] {
+    k.team.threads = Team::Threads::one;
+    result = k.lowerBlock(role.getBody().front());
+  });
+  return result;
+}
+} // namespace
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::RolesOp op) {
+  if (!k.team.isBlock || op->getParentOp() != k.source)
+    return op.emitOpError() << "expected roles at the top level of a kernel, but got them inside another operation";
+  k.awaitStores();
+  SmallVector<tile::RoleOp> roles(op.getBody().getOps<tile::RoleOp>());
+  LogicalResult result = success();
+  int64_t firstWarp = 0;
+  OpBuilder::InsertionGuard guard(k.b);
+  Operation *outermost = nullptr;
+  for (tile::RoleOp role : roles) {
+    int64_t end = firstWarp + int64_t(role.getWarps());
+    if (role == roles.back()) {
+      result = lowerRole(k, role, firstWarp);
+      break;
+    }
+    Value mine = k.b.isBelow(k.warpIndex, k.b.i32(end));
+    auto branch = scf::IfOp::create(k.b, mine, /*withElseRegion=*/role != roles.back());
+    if (!outermost)
+      outermost = branch;
+    k.b.setInsertionPointToStart(branch.thenBlock());
+    if (failed(lowerRole(k, role, firstWarp)))
+      return failure();
+    k.b.setInsertionPointToStart(branch.elseBlock());
+    firstWarp = end;
+  }
+  if (failed(result) || isa<tile::ReturnOp>(op->getNextNode()))
+    return result;
+  if (outermost)
+    k.b.setInsertionPointAfter(outermost);
+  if (failed(k.syncTeam()))
+    return failure();
+  return success();
+}

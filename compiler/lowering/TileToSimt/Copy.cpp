@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Buffers, views, and transfers by ordinary loads and stores.
+#include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/Tma.h"
+
+#include "dialects/layout/LayoutText.h"
+#include "dialects/layout/StockLayouts.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+//===----------------------------------------------------------------------===//
+// Buffers and views
+//===----------------------------------------------------------------------===//
+
+namespace {
+Shape shapeOf(ArrayRef<int64_t> shape) { return Shape(shape.begin(), shape.end()); }
+} // namespace
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocSharedOp op) {
+  if (!op.getOffset())
+    return op.emitOpError() << "expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' "
+                               "before 'tile-to-simt'";
+  tile::SharedType type = op.getBuffer().getType();
+  SharedTile buffer;
+  buffer.base = k.sharedAt(*op.getOffset());
+  buffer.shape = shapeOf(type.getShape());
+  buffer.layout = k.sharedLayoutOf(type);
+  buffer.element = type.getElementType();
+  k.set(op.getBuffer(), std::move(buffer));
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::SlotOp op) {
+  SharedTile tile = k.shared(op.getBuffer());
+  tile.base = k.b.offset(tile.base, k.b.mul(k.cursor(op.getCursor()).slot, slotPitch(tile.layout)));
+  tile.shape = shapeOf(op.getTile().getType().getShape());
+  k.set(op.getTile(), std::move(tile));
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::TransposeOp op) {
+  SharedTile tile = k.shared(op.getSource());
+  tile.shape = shapeOf(op.getView().getType().getShape());
+  tile.transposed = !tile.transposed;
+  k.set(op.getView(), std::move(tile));
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::SliceOp op) {
+  Slice slice;
+  slice.tensor = &k.tensor(op.getTensor());
+  for (Value origin : op.getOrigin())
+    slice.origin.push_back(k.value(origin));
+  slice.shape = shapeOf(op.getSlice().getType().getShape());
+  slice.fill = op.getFill() ? k.value(op.getFill()) : Value();
+  slice.op = op;
+  k.set(op.getSlice(), std::move(slice));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Vectors in flight per thread before the first one is stored.
+constexpr size_t vectorsInFlight = 8;
+
+/// The layout in which the team's threads share a copy of this shape.
+FragmentLayout copyLayout(KernelLowering &k, ArrayRef<int64_t> shape, int64_t elementBytes, int axis,
+                          int64_t width) {
+  return blockedLayout(shapeOf(shape), int(elementBytes * 8), k.team.warps, axis, width * elementBytes);
+}
+
+/// Copies between a slice and a tile, in the widest vectors that both take. `width` 1: with
+/// guards for each element.
+class SliceCopy {
+public:
+  SliceCopy(KernelLowering &k, const Slice &slice, const SharedTile &tile) : k(k), slice(slice), tile(tile) {
+    axis = slice.tileAxes(tile.shape).back();
+    if (axis < 0)
+      axis = tile.contiguousAxis();
+  }
+
+  void run(bool toShared) {
+    Emitter &b = k.b;
+    int64_t bytes = tile.elementBytes();
+    FragmentLayout layout = copyLayout(k, tile.shape, bytes, axis, k.target.maxVectorBytes / bytes);
+    GlobalAccess probe(k, slice, layout, tile.shape);
+    int64_t widest = std::max<int64_t>(1, probe.vectorWidth());
+    if (!probe.mayStraddle())
+      return move(toShared, widest, /*guarded=*/true);
+    auto path = [&](int64_t width, bool guarded) {
+      return [&, width, guarded](OpBuilder &, Location) {
+        move(toShared, width, guarded);
+        scf::YieldOp::create(b);
+      };
+    };
+    scf::IfOp::create(b, probe.isInterior(), path(widest, false), path(1, true));
+  }
+
+private:
+  void move(bool toShared, int64_t width, bool guarded) {
+    Emitter &b = k.b;
+    FragmentLayout layout = copyLayout(k, tile.shape, tile.elementBytes(), axis, width);
+    GlobalAccess global(k, slice, layout, tile.shape);
+    SharedAddresses addresses(b, tile, layout, k.team);
+    Value owner = isOwner(b, layout, k.team);
+    bool contiguous = axis == tile.contiguousAxis();
+    int64_t sharedWidth = contiguous ? std::min(width, sharedVectorWidth(k, tile, layout, tile.shape)) : 1;
+    std::vector<RegisterGroup> groups = groupRegisters(layout, axis, width).groups;
+    for (size_t first = 0; first < groups.size(); first += vectorsInFlight) {
+      ArrayRef<RegisterGroup> chunk = ArrayRef(groups).slice(first, std::min(vectorsInFlight, groups.size() - first));
+      SmallVector<SmallVector<Value>> pieces;
+      for (const RegisterGroup &group : chunk) {
+        Value inTile = b.both(owner, global.insideTile(group.start));
+        Value inTensor = guarded ? b.both(owner, global.predicate(group.start)) : inTile;
+        pieces.push_back(toShared ? fromGlobal(global, group.start, width, sharedWidth, inTensor)
+                                  : fromShared(addresses, group.start, width, sharedWidth, inTile));
+      }
+      for (auto [group, loaded] : llvm::zip(chunk, pieces)) {
+        Value inTile = b.both(owner, global.insideTile(group.start));
+        if (!toShared) {
+          Value inTensor = guarded ? b.both(owner, global.predicate(group.start)) : inTile;
+          simt::StoreOp::create(b, width == 1 ? loaded[0] : joined(loaded), global.address(group.start), inTensor);
+          continue;
+        }
+        Coordinates at = group.start;
+        for (Value piece : loaded) {
+          simt::StoreOp::create(b, piece, addresses.at(at), inTile);
+          at[size_t(axis)] += sharedWidth;
+        }
+      }
+    }
+  }
+
+  Value joined(ArrayRef<Value> pieces) {
+    return isa<VectorType>(pieces[0].getType()) ? k.b.join(pieces) : k.b.pack(pieces);
+  }
+
+  /// One global vector, cut to the width of shared accesses.
+  SmallVector<Value> fromGlobal(GlobalAccess &global, ArrayRef<int64_t> at, int64_t width, int64_t sharedWidth,
+                                Value predicate) {
+    Emitter &b = k.b;
+    Type type = width == 1 ? tile.element : Type(b.vectorOf(width, tile.element));
+    Value loaded = simt::LoadOp::create(b, type, global.address(at), predicate);
+    if (predicate && slice.fill)
+      loaded = b.select(predicate, loaded, width == 1 ? slice.fill : b.splat(slice.fill, width));
+    if (sharedWidth == width)
+      return {loaded};
+    SmallVector<Value> pieces;
+    for (int64_t first = 0; first < width; first += sharedWidth)
+      pieces.push_back(sharedWidth == 1 ? b.extract(loaded, first) : b.piece(loaded, first, sharedWidth));
+    return pieces;
+  }
+
+  SmallVector<Value> fromShared(SharedAddresses &addresses, ArrayRef<int64_t> start, int64_t width,
+                                int64_t sharedWidth, Value predicate) {
+    Emitter &b = k.b;
+    Type type = sharedWidth == 1 ? tile.element : Type(b.vectorOf(sharedWidth, tile.element));
+    Coordinates at(start.begin(), start.end());
+    SmallVector<Value> pieces;
+    for (int64_t first = 0; first < width; first += sharedWidth) {
+      pieces.push_back(simt::LoadOp::create(b, type, addresses.at(at), predicate));
+      at[size_t(axis)] += sharedWidth;
+    }
+    return pieces;
+  }
+
+  KernelLowering &k;
+  const Slice &slice;
+  const SharedTile &tile;
+  int axis = 0;
+};
+
+void copyShared(KernelLowering &k, const SharedTile &source, const SharedTile &destination) {
+  Emitter &b = k.b;
+  int axis = destination.contiguousAxis();
+  int64_t widest = std::max<int64_t>(1, k.target.maxVectorBytes / source.elementBytes());
+  FragmentLayout layout = copyLayout(k, source.shape, source.elementBytes(), axis, widest);
+  int64_t width = sharedVectorWidth(k, destination, layout, source.shape);
+  width = source.contiguousAxis() == axis ? std::min(width, sharedVectorWidth(k, source, layout, source.shape)) : 1;
+  SharedAddresses from(b, source, layout, k.team), to(b, destination, layout, k.team);
+  InsidePredicates inside(b, layout, source.shape, threadCoordinates(b, layout, k.team));
+  Value owner = isOwner(b, layout, k.team);
+  Type type = width == 1 ? source.element : Type(b.vectorOf(width, source.element));
+  std::vector<RegisterGroup> groups = groupRegisters(layout, axis, width).groups;
+  for (size_t first = 0; first < groups.size(); first += vectorsInFlight) {
+    ArrayRef<RegisterGroup> chunk = ArrayRef(groups).slice(first, std::min(vectorsInFlight, groups.size() - first));
+    SmallVector<Value> loaded;
+    for (const RegisterGroup &group : chunk)
+      loaded.push_back(simt::LoadOp::create(b, type, from.at(group.start), b.both(owner, inside.at(group.start))));
+    for (auto [group, value] : llvm::zip(chunk, loaded))
+      simt::StoreOp::create(b, value, to.at(group.start), b.both(owner, inside.at(group.start)));
+  }
+}
+} // namespace
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyOp op) {
+  if (op.getAtom() == tile::CopyAtom::tma)
+    return copyByTma(k, op);
+  bool fromGlobal = isa<tile::SliceType>(op.getSource().getType());
+  bool toGlobal = isa<tile::SliceType>(op.getDestination().getType());
+  if (fromGlobal || toGlobal) {
+    const Slice &slice = k.slice(fromGlobal ? op.getSource() : op.getDestination());
+    SliceCopy(k, slice, k.shared(fromGlobal ? op.getDestination() : op.getSource())).run(fromGlobal);
+    return success();
+  }
+  const SharedTile &source = k.shared(op.getSource()), &destination = k.shared(op.getDestination());
+  if (source.shape != destination.shape)
+    return op.emitOpError() << "expected two shared tiles of one shape, extents of 1 included, but got "
+                            << printShape(source.shape) << " and " << printShape(destination.shape);
+  copyShared(k, source, destination);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The fragment's layout on the axes of the tile that it is loaded from or stored to.
+std::optional<FragmentLayout> layoutFor(KernelLowering &k, Operation *op, Type fragment, ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(fragment);
+  std::optional<FragmentLayout> layout = onAxesOf(k.layoutOf(type), type.getShape(), shape);
+  if (!layout)
+    op->emitOpError() << "expected no registers along axes of extent 1 because they are dropped to match the tile of "
+                      << printShape(shapeOf(shape)) << ", but got " << type;
+  return layout;
+}
+} // namespace
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::LoadOp op) {
+  RankedTensorType type = op.getValue().getType();
+  if (isa<tile::SliceType>(op.getSource().getType())) {
+    k.set(op.getValue(), loadGlobal(k, k.slice(op.getSource()), k.layoutOf(type), type.getShape()));
+    return success();
+  }
+  const SharedTile &tile = k.shared(op.getSource());
+  std::optional<FragmentLayout> layout = layoutFor(k, op, type, tile.shape);
+  if (!layout)
+    return failure();
+  k.set(op.getValue(), loadShared(k, tile, *layout, tile.shape));
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::StoreOp op) {
+  RankedTensorType type = op.getValue().getType();
+  if (op.getAtom() == tile::CopyAtom::tma)
+    return storeByTma(k, op);
+  if (isa<tile::SliceType>(op.getDestination().getType())) {
+    storeGlobal(k, k.slice(op.getDestination()), k.layoutOf(type), type.getShape(), k.value(op.getValue()));
+    return success();
+  }
+  const SharedTile &tile = k.shared(op.getDestination());
+  std::optional<FragmentLayout> layout = layoutFor(k, op, type, tile.shape);
+  if (!layout)
+    return failure();
+  storeShared(k, tile, *layout, tile.shape, k.value(op.getValue()));
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
+  Emitter &b = k.b;
+  const Slice &slice = k.slice(op.getDestination());
+  auto type = dyn_cast<RankedTensorType>(op.getValue().getType());
+  FragmentLayout layout = type ? k.layoutOf(type) : FragmentLayout::replicated({}, k.team.warps);
+  GlobalAccess access(k, slice, layout, type ? type.getShape() : ArrayRef<int64_t>());
+  Value value = type ? k.value(op.getValue()) : b.splat(k.value(op.getValue()), 1);
+  Value owner = isOwner(b, layout, k.team);
+  for (const RegisterGroup &group : groupRegisters(layout, 0, 1).groups)
+    simt::AtomicAddOp::create(b, b.extract(value, group.registers[0]), access.address(group.start),
+                              b.both(owner, access.predicate(group.start)));
+  return success();
+}

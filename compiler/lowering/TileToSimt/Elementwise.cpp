@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Operations that work on each element by itself: on vectors what they were on tensors.
+#include "compiler/lowering/TileToSimt/FragmentAccess.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+namespace {
+LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
+  Type type = k.typeOf(op.getType());
+  if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue())) {
+    if (!dense.isSplat())
+      return op.emitOpError() << "expected one number for all elements because which element a thread has is decided by "
+                                 "the layout, but got several; load them from a tensor";
+    auto vector = cast<VectorType>(type);
+    if (vector.getElementType().isInteger()) {
+      APInt value = dense.getSplatValue<APInt>().sextOrTrunc(vector.getElementTypeBitWidth());
+      k.set(op, k.b.constant(DenseElementsAttr::get(vector, value)));
+    } else {
+      k.set(op, k.b.constant(DenseElementsAttr::get(vector, dense.getSplatValue<APFloat>())));
+    }
+    return success();
+  }
+  if (op.getType().isIndex()) {
+    int64_t value = cast<IntegerAttr>(op.getValue()).getInt();
+    if (value < INT32_MIN || value > INT32_MAX)
+      return op.emitOpError() << "expected an index of 32 bits because positions are on the device, but got " << value;
+    k.set(op, k.b.i32(value));
+    return success();
+  }
+  k.set(op, k.b.constant(cast<TypedAttr>(op.getValue())));
+  return success();
+}
+
+/// Casts between index, which is 32 bits, and integers.
+Value castIndex(KernelLowering &k, Operation &op, bool isSigned) {
+  Value value = k.value(op.getOperand(0));
+  Type to = k.typeOf(op.getResult(0).getType());
+  unsigned from = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+  unsigned width = getElementTypeOrSelf(to).getIntOrFloatBitWidth();
+  if (width == from)
+    return value;
+  if (width < from)
+    return arith::TruncIOp::create(k.b, to, value);
+  return isSigned ? arith::ExtSIOp::create(k.b, to, value).getResult()
+                  : arith::ExtUIOp::create(k.b, to, value).getResult();
+}
+
+/// Divisions that the machine rounds towards zero, rounded down (or, of the negated
+/// dividend and negated again, up).
+Value floorDivide(Emitter &b, Value lhs, Value rhs) {
+  Value quotient = arith::DivSIOp::create(b, lhs, rhs), rest = arith::RemSIOp::create(b, lhs, rhs);
+  Value zero = b.integer(lhs.getType(), 0);
+  auto compare = [&](arith::CmpIPredicate predicate, Value value) {
+    return arith::CmpIOp::create(b, predicate, value, zero).getResult();
+  };
+  Value opposite = compare(arith::CmpIPredicate::slt, arith::XOrIOp::create(b, lhs, rhs));
+  Value down = b.both(compare(arith::CmpIPredicate::ne, rest), opposite);
+  return b.select(down, arith::SubIOp::create(b, quotient, b.integer(lhs.getType(), 1)), quotient);
+}
+
+Value expandDivision(KernelLowering &k, Operation &op) {
+  Emitter &b = k.b;
+  Value lhs = k.value(op.getOperand(0)), rhs = k.value(op.getOperand(1));
+  Type type = lhs.getType();
+  if (isa<arith::FloorDivSIOp>(op))
+    return floorDivide(b, lhs, rhs);
+  Value zero = b.integer(type, 0);
+  if (isa<arith::CeilDivSIOp>(op))
+    return arith::SubIOp::create(b, zero, floorDivide(b, arith::SubIOp::create(b, zero, lhs), rhs));
+  // An index and its divisor are below 2^31, so that their sum fits unsigned.
+  Value one = b.integer(type, 1);
+  if (getElementTypeOrSelf(op.getOperand(0).getType()).isIndex()) {
+    if (std::optional<int64_t> divisor = Emitter::known(rhs); divisor && *divisor > 0)
+      return b.divide(b.add(lhs, *divisor - 1), *divisor);
+    Value sum = arith::AddIOp::create(b, lhs, arith::SubIOp::create(b, rhs, one));
+    return arith::DivUIOp::create(b, sum, rhs);
+  }
+  Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lhs, zero);
+  Value rounded = arith::DivUIOp::create(b, arith::SubIOp::create(b, lhs, one), rhs);
+  return b.select(isZero, zero, arith::AddIOp::create(b, rounded, one));
+}
+} // namespace
+
+LogicalResult lowering::lowerElementwise(KernelLowering &k, Operation &op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return lowerConstant(k, constant);
+  bool elementwise = isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) && op.getNumResults() == 1 &&
+                     op.getNumRegions() == 0;
+  auto isNumber = [](Type type) { return type.isIntOrIndexOrFloat() || isa<RankedTensorType>(type); };
+  if (!elementwise || !llvm::all_of(op.getOperandTypes(), isNumber) || !isNumber(op.getResult(0).getType()))
+    return op.emitOpError() << "expected an operation of the phase 'planned': tile, scf, or arith and math on numbers "
+                               "and fragments, but got another";
+  auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  for (Type type : op.getOperandTypes())
+    if (auto operand = dyn_cast<RankedTensorType>(type); operand && result)
+      if (operand.getEncoding() != result.getEncoding())
+        return op.emitOpError() << "expected operands in the result's layout " << result.getEncoding()
+                                << ", but got " << operand.getEncoding() << "; insert 'tile.convert_layout'";
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+    k.set(op.getResult(0), castIndex(k, op, isa<arith::IndexCastOp>(op)));
+    return success();
+  }
+  if (isa<arith::CeilDivUIOp, arith::CeilDivSIOp, arith::FloorDivSIOp>(op)) {
+    k.set(op.getResult(0), expandDivision(k, op));
+    return success();
+  }
+  IRMapping mapping;
+  for (Value operand : op.getOperands())
+    mapping.map(operand, k.value(operand));
+  Operation *copy = k.b.insert(op.clone(mapping));
+  copy->getResult(0).setType(k.typeOf(op.getResult(0).getType()));
+  k.set(op.getResult(0), copy->getResult(0));
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::SplatOp op) {
+  int64_t registers = k.layoutOf(op.getResult().getType()).registersPerThread();
+  Value value = k.value(op.getValue());
+  // A constant vector, so that what is known of it stays known.
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    value = k.b.constant(DenseElementsAttr::get(k.b.vectorOf(registers, value.getType()),
+                                                ArrayRef<Attribute>(constant.getValue())));
+  else
+    value = k.b.splat(value, registers);
+  k.set(op.getResult(), value);
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::CoordinatesOp op) {
+  const FragmentLayout &layout = k.layoutOf(op.getResult().getType());
+  size_t axis = size_t(op.getAxis());
+  SmallVector<int32_t> constants;
+  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
+    constants.push_back(int32_t(layout.coordinatesOf({reg, 0, 0})[axis]));
+  Value thread = threadCoordinates(k.b, layout, k.team)[axis];
+  VectorType type = k.b.vectorOf(int64_t(constants.size()), k.b.getI32Type());
+  Value offsets = k.b.constant(DenseElementsAttr::get(type, ArrayRef<int32_t>(constants)));
+  k.set(op.getResult(), arith::AddIOp::create(k.b, k.b.splat(thread, type.getNumElements()), offsets));
+  return success();
+}

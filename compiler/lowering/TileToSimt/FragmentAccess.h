@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// How the threads of a team reach the elements of their fragments in memory.
+///
+/// A register's coordinates are a part that depends on the thread, the same for all its
+/// registers, plus a constant that depends on the register. Every address is formed
+/// that way: the thread's part once per access, the constants into the instructions.
+#pragma once
+
+#include "compiler/lowering/TileToSimt/Lowering.h"
+
+#include <map>
+
+namespace tlc::lowering {
+
+/// The thread's part of a coordinate: i32, one per axis.
+llvm::SmallVector<Value> threadCoordinates(Emitter &b, const FragmentLayout &layout, const Team &team);
+
+/// The digit of a lane or warp mode in this thread.
+Value digitOf(Emitter &b, const PlacedMode &mode, const Team &team);
+
+/// Whether this thread is the one of several holding the same elements that stores
+/// them; null where there is only one.
+Value isOwner(Emitter &b, const FragmentLayout &layout, const Team &team);
+
+/// Registers of consecutive elements along an axis that one instruction moves.
+struct RegisterGroup {
+  Coordinates start; ///< constant part of the first element's coordinates
+  llvm::SmallVector<int64_t> registers;
+};
+
+/// The registers in groups of `width` along `axis`; those that hold an element another
+/// register of the thread holds, too, are apart: (replica, original).
+struct RegisterGroups {
+  std::vector<RegisterGroup> groups;
+  std::vector<std::pair<int64_t, int64_t>> replicas;
+};
+RegisterGroups groupRegisters(const FragmentLayout &layout, int axis, int64_t width);
+
+/// For each register of `layout` the register of `reduced`, a layout of the same tile with
+/// extent 1 along `axes`, that holds what belongs to it.
+llvm::SmallVector<int64_t> reducedRegisters(const FragmentLayout &layout, const FragmentLayout &reduced,
+                                            llvm::ArrayRef<int> axes);
+
+/// The layout with axes of extent 1 dropped and inserted so that it is one of a tile of
+/// shape `to`. Nothing if registers lie along such an axis, where they are all padding but one.
+std::optional<FragmentLayout> onAxesOf(const FragmentLayout &layout, llvm::ArrayRef<int64_t> from,
+                                       llvm::ArrayRef<int64_t> to);
+
+/// Whether coordinates that the layout covers are inside the tile; null where all are.
+class InsidePredicates {
+public:
+  InsidePredicates(Emitter &b, const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape,
+                   llvm::ArrayRef<Value> thread);
+  Value at(llvm::ArrayRef<int64_t> constant);
+  bool any() const { return !padded.empty(); }
+
+private:
+  Emitter &b;
+  llvm::SmallVector<int> padded; ///< axes
+  Shape shape;
+  llvm::SmallVector<Value> thread;
+  std::map<std::pair<int, int64_t>, Value> cache;
+};
+
+/// Addresses of a shared tile's elements. Like the other accesses it keeps what it
+/// emitted, so it serves one region.
+class SharedAddresses {
+public:
+  /// `moving`: coordinates to add, where they are not constant.
+  SharedAddresses(Emitter &b, const SharedTile &tile, const FragmentLayout &layout, const Team &team,
+                  llvm::ArrayRef<Value> moving = {});
+  /// The element at the thread's coordinates plus these.
+  Value at(llvm::ArrayRef<int64_t> constant);
+
+private:
+  bool addMode(const PlacedMode &mode);
+  Value fullOffset(llvm::ArrayRef<int64_t> constant);
+  Value swizzled(Value offset);
+
+  Emitter &b;
+  const SharedTile &tile;
+  const FragmentLayout &fragment;
+  Team team;
+  llvm::SmallVector<Value> moving;
+  llvm::SmallVector<Value> thread; ///< coordinates, for layouts whose offset is not a sum
+  Value threadOffset;              ///< before the swizzle; null if it is not a sum of parts
+  Value threadSwizzled;            ///< and after it
+  int64_t threadBits = 0;          ///< that the thread's offset can have
+  bool disjoint = true;            ///< the modes' offsets share no bits
+  int64_t mostInPanel = 0;         ///< of the thread's part along the contiguous axis
+  std::map<int64_t, Value> bases;  ///< by what the swizzle makes of the constant's low bits
+};
+
+/// The widest vector, in elements, between these registers and this tile.
+int64_t sharedVectorWidth(const KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
+                          llvm::ArrayRef<int64_t> shape);
+
+/// Reads the part of a shared tile that begins at `origin`, constant or not, and has the extents `shape`.
+Value loadShared(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
+                 llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> origin = {},
+                 llvm::ArrayRef<Value> moving = {});
+/// Writes a fragment; of replicas only the owner writes.
+void storeShared(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
+                 llvm::ArrayRef<int64_t> shape, Value value);
+
+/// One side of a guarded transfer between registers and global memory.
+class GlobalAccess {
+public:
+  /// `tileShape` is the fragment's or shared tile's shape, whose axes the slice's follow.
+  GlobalAccess(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+               llvm::ArrayRef<int64_t> tileShape);
+
+  /// The tile's axis along the tensor's innermost one; -1 if the slice stands still there.
+  int innerAxis() const { return inner; }
+  /// Widest vector along it that alignment and divisibility permit.
+  int64_t vectorWidth() const { return width; }
+  /// Whether a vector may be partly outside the tensor.
+  bool mayStraddle() const { return straddles; }
+  /// True if the whole slice is inside; null if it is guarded nowhere.
+  Value isInterior();
+  Value address(llvm::ArrayRef<int64_t> constant);
+  /// Whether the element (and its vector) is inside the tensor and the tile; null: always.
+  Value predicate(llvm::ArrayRef<int64_t> constant);
+  /// The same for a slice known to be interior: padding of the layout alone.
+  Value insideTile(llvm::ArrayRef<int64_t> constant) { return inside.at(constant); }
+
+private:
+  Emitter &b;
+  const Slice &slice;
+  llvm::SmallVector<int> axes; ///< the tile's axis of each of the slice's
+  llvm::SmallVector<Value> thread, position;
+  InsidePredicates inside;
+  int inner = -1;
+  int64_t width = 1;
+  bool straddles = false;
+  Value base;
+  std::map<std::vector<int64_t>, Value> rows;
+  std::map<std::pair<int, int64_t>, Value> guards;
+};
+
+Value loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape);
+void storeGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape,
+                 Value value);
+
+/// ldmatrix and stmatrix, where the fragment and the tile allow them: 8x8 matrices of
+/// 16-bit elements, whose 16-byte rows are contiguous in shared memory.
+bool fitsMatrixMoves(const SharedTile &tile, const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape);
+Value loadMatrices(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
+                   llvm::ArrayRef<int64_t> origin);
+void storeMatrices(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout, Value value);
+
+} // namespace tlc::lowering

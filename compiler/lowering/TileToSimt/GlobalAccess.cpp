@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Fragments to and from global memory: guarded, in vectors where alignment is known.
+#include "compiler/lowering/TileToSimt/FragmentAccess.h"
+
+#include "dialects/support/Math.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+namespace {
+/// A number that divides the index value in every execution; 0 for a value that is 0.
+int64_t knownDivisor(Value value, int depth = 0) {
+  constexpr int maxDepth = 16;
+  if (IntegerAttr constant; matchPattern(value, m_Constant(&constant)))
+    return std::abs(constant.getInt());
+  if (depth == maxDepth)
+    return 1;
+  auto of = [&](Value operand) { return knownDivisor(operand, depth + 1); };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (auto loop = dyn_cast<scf::ForOp>(parent))
+      return argument == loop.getInductionVar() ? std::gcd(of(loop.getLowerBound()), of(loop.getStep())) : 1;
+    if (auto kernel = dyn_cast<tile::KernelOp>(parent))
+      if (auto dimension =
+              dyn_cast_if_present<program::DimensionAttr>(kernel.getArgument(argument.getArgNumber())))
+        return dimension.getFixed() >= 0 ? dimension.getFixed() : dimension.getMultipleOf();
+    return 1;
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MinUIOp, arith::MinSIOp, arith::MaxUIOp, arith::MaxSIOp>(op))
+    return std::gcd(of(op->getOperand(0)), of(op->getOperand(1)));
+  if (isa<arith::RemUIOp, arith::RemSIOp>(op))
+    return std::gcd(of(op->getOperand(0)), of(op->getOperand(1)));
+  if (isa<arith::SelectOp>(op))
+    return std::gcd(of(op->getOperand(1)), of(op->getOperand(2)));
+  if (isa<arith::MulIOp>(op)) {
+    // Powers of two survive a wrap-around and are what vectors need.
+    int64_t lhs = of(op->getOperand(0)), rhs = of(op->getOperand(1));
+    constexpr int64_t enough = 1 << 20;
+    return lhs == 0 || rhs == 0 ? 0 : std::gcd(lhs, enough) * std::gcd(rhs, enough);
+  }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+    return of(op->getOperand(0));
+  return 1;
+}
+} // namespace
+
+GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+                           ArrayRef<int64_t> tileShape)
+    : b(k.b), slice(slice), axes(slice.tileAxes(tileShape)), thread(threadCoordinates(b, layout, k.team)),
+      inside(b, layout, tileShape, thread) {
+  const GlobalTensor &tensor = *slice.tensor;
+  for (auto [origin, axis] : llvm::zip(slice.origin, axes))
+    position.push_back(axis < 0 ? origin : b.add(origin, thread[size_t(axis)]));
+  inner = axes.back();
+  if (inner < 0)
+    return;
+  int64_t bytes = tensor.element.getIntOrFloatBitWidth() / 8;
+  int64_t widest = std::min<int64_t>(k.target.maxVectorBytes, tensor.argument.getAlignment()) / bytes;
+  int64_t fits = std::gcd(layout.contiguousAlong(inner), tileShape[size_t(inner)]);
+  fits = std::gcd(fits, knownDivisor(tile::SliceOp(slice.op).getOrigin().back()));
+  while (width * 2 <= widest && fits % (width * 2) == 0)
+    width *= 2;
+  straddles = slice.isGuarded() && tensor.multiples.back() % width != 0;
+}
+
+Value GlobalAccess::isInterior() {
+  Value all;
+  for (auto [origin, extent, size] : llvm::zip(slice.origin, slice.tensor->extents, slice.shape)) {
+    using arith::CmpIPredicate;
+    Value last = b.add(origin, size);
+    all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sge, origin, b.i32(0)));
+    all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sle, last, extent));
+  }
+  return all;
+}
+
+Value GlobalAccess::address(ArrayRef<int64_t> constant) {
+  const GlobalTensor &tensor = *slice.tensor;
+  size_t last = position.size() - 1;
+  if (!base) {
+    base = b.i64(0);
+    for (auto [at, stride] : llvm::zip(position, tensor.strides))
+      base = b.add(base, b.mul(b.extend(at), stride));
+  }
+  std::vector<int64_t> outer;
+  for (size_t axis = 0; axis < last; ++axis)
+    outer.push_back(axes[axis] < 0 ? 0 : constant[size_t(axes[axis])]);
+  Value &row = rows[outer];
+  if (!row) {
+    Value index = base;
+    for (auto [step, stride] : llvm::zip(outer, tensor.strides))
+      index = b.add(index, b.mul(stride, step));
+    row = b.element(tensor.pointer, tensor.element, index);
+  }
+  return b.element(row, tensor.element, inner < 0 ? 0 : constant[size_t(inner)]);
+}
+
+Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {
+  Value all = inside.at(constant);
+  if (!slice.isGuarded())
+    return all;
+  for (auto [axis, tileAxis] : llvm::enumerate(axes)) {
+    Value extent = slice.tensor->extents[axis];
+    std::optional<int64_t> origin = Emitter::known(slice.origin[axis]), limit = Emitter::known(extent);
+    if (origin && limit && *origin >= 0 && *origin + slice.shape[axis] <= *limit)
+      continue;
+    int64_t step = tileAxis < 0 ? 0 : constant[size_t(tileAxis)];
+    // Unsigned, so that positions before the tensor are outside, too.
+    Value &guard = guards[{int(axis), step}];
+    if (!guard)
+      guard = b.isBelow(b.add(position[axis], step), extent);
+    all = b.both(all, guard);
+  }
+  return all;
+}
+
+namespace {
+enum class Guarding { everyElement, interior };
+
+Value loadElements(KernelLowering &k, const Slice &slice, const FragmentLayout &layout, ArrayRef<int64_t> shape,
+                   Guarding guarding) {
+  Emitter &b = k.b;
+  GlobalAccess access(k, slice, layout, shape);
+  bool vectors = guarding == Guarding::interior || !access.mayStraddle();
+  int64_t width = vectors ? access.vectorWidth() : 1;
+  Type element = slice.tensor->element;
+  RegisterGroups groups = groupRegisters(layout, access.innerAxis(), width);
+  SmallVector<Value> registers(size_t(layout.registersPerThread()));
+  for (const RegisterGroup &group : groups.groups) {
+    Value predicate =
+        guarding == Guarding::interior ? access.insideTile(group.start) : access.predicate(group.start);
+    Type type = width == 1 ? element : Type(b.vectorOf(width, element));
+    Value loaded = simt::LoadOp::create(b, type, access.address(group.start), predicate);
+    if (predicate && slice.fill)
+      loaded = b.select(predicate, loaded, width == 1 ? slice.fill : b.splat(slice.fill, width));
+    for (auto [i, reg] : llvm::enumerate(group.registers))
+      registers[size_t(reg)] = width == 1 ? loaded : b.extract(loaded, int64_t(i));
+  }
+  for (auto [replica, original] : groups.replicas)
+    registers[size_t(replica)] = registers[size_t(original)];
+  return b.pack(registers);
+}
+
+void storeElements(KernelLowering &k, const Slice &slice, const FragmentLayout &layout, ArrayRef<int64_t> shape,
+                   Value value, Guarding guarding) {
+  Emitter &b = k.b;
+  GlobalAccess access(k, slice, layout, shape);
+  bool vectors = guarding == Guarding::interior || !access.mayStraddle();
+  int64_t width = vectors ? access.vectorWidth() : 1;
+  Value owner = isOwner(b, layout, k.team);
+  for (const RegisterGroup &group : groupRegisters(layout, access.innerAxis(), width).groups) {
+    Value predicate =
+        guarding == Guarding::interior ? access.insideTile(group.start) : access.predicate(group.start);
+    Value piece = width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers);
+    simt::StoreOp::create(b, piece, access.address(group.start), b.both(owner, predicate));
+  }
+}
+} // namespace
+
+// Where a vector may lie across the tensor's edge, tiles inside the tensor (all but the
+// last ones) take a path with vectors and without guards, the others go element by element.
+
+Value lowering::loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+                           ArrayRef<int64_t> shape) {
+  Emitter &b = k.b;
+  GlobalAccess access(k, slice, layout, shape);
+  if (!access.mayStraddle())
+    return loadElements(k, slice, layout, shape, Guarding::everyElement);
+  auto path = [&](Guarding guarding) {
+    return [&, guarding](OpBuilder &, Location) {
+      scf::YieldOp::create(b, loadElements(k, slice, layout, shape, guarding));
+    };
+  };
+  return scf::IfOp::create(b, access.isInterior(), path(Guarding::interior), path(Guarding::everyElement))
+      .getResult(0);
+}
+
+void lowering::storeGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+                           ArrayRef<int64_t> shape, Value value) {
+  Emitter &b = k.b;
+  GlobalAccess access(k, slice, layout, shape);
+  if (!access.mayStraddle())
+    return storeElements(k, slice, layout, shape, value, Guarding::everyElement);
+  auto path = [&](Guarding guarding) {
+    return [&, guarding](OpBuilder &, Location) {
+      storeElements(k, slice, layout, shape, value, guarding);
+      scf::YieldOp::create(b);
+    };
+  };
+  scf::IfOp::create(b, access.isInterior(), path(Guarding::interior), path(Guarding::everyElement));
+}

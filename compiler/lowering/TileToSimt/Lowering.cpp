@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The frame of a lowered kernel: parameters, entry, exit, launch facts; the walk over
+/// the operations.
+#include "compiler/lowering/TileToSimt/Lowering.h"
+
+#include "dialects/support/Math.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+namespace {
+constexpr int64_t barrierBytes = 8;
+
+/// The kernel with its entry block; what is known only at the end is filled in then.
+simt::KernelOp createKernel(tile::KernelOp source) {
+  OpBuilder b(source);
+  auto kernel = simt::KernelOp::create(
+      b, source.getLoc(), source.getSymName(), b.getFunctionType({}, {}), source.getWarps() * lanesPerWarp,
+      source.getCluster(), /*shared_bytes=*/0, b.getArrayAttr({}), b.getTypeArrayAttr({}), b.getArrayAttr({}),
+      b.getArrayAttr({}), ArrayAttr(), ArrayAttr());
+  kernel.getBody().emplaceBlock();
+  return kernel;
+}
+
+/// End of what the plan placed in shared memory.
+int64_t plannedBytes(tile::KernelOp source) {
+  int64_t end = 0;
+  source.walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<tile::AllocSharedOp>(op)) {
+      auto type = alloc.getBuffer().getType();
+      if (!alloc.getOffset() || !type.getLayout())
+        return;
+      SharedLayout layout = type.getLayout().getLayout();
+      int64_t slots = int64_t(type.getShape().size()) > layout.rank() ? type.getShape()[0] : 1;
+      end = std::max(end, int64_t(*alloc.getOffset()) + (slots - 1) * slotPitch(layout) + layout.totalBytes());
+    } else if (auto ring = dyn_cast<tile::AllocRingOp>(op)) {
+      if (ring.getOffset())
+        end = std::max(end, int64_t(*ring.getOffset()) + 2 * barrierBytes * ring.getRing().getType().getSlots());
+    } else if (auto barrier = dyn_cast<tile::AllocBarrierOp>(op)) {
+      if (barrier.getOffset())
+        end = std::max(end, int64_t(*barrier.getOffset()) + barrierBytes);
+    }
+  });
+  return end;
+}
+} // namespace
+
+int64_t lowering::slotPitch(const SharedLayout &layout) {
+  return alignTo(layout.totalBytes(), layout.alignment());
+}
+
+KernelLowering::KernelLowering(tile::KernelOp source)
+    : source(source), kernel(createKernel(source)), b(source.getLoc(), &kernel.getBody().front()),
+      target(*program::findTarget(source)) {
+  sharedBytes = plannedBytes(source);
+  source.walk([&](tile::NamedBarrierOp op) { usedBarriers |= uint32_t(1) << op.getId(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+Value KernelLowering::addParameter(Type type, program::ParameterKind kind, int64_t index, int64_t axis) {
+  parameters.push_back(program::ParameterAttr::get(b.getContext(), kind, index, axis));
+  return kernel.getBody().addArgument(type, source.getLoc());
+}
+
+void KernelLowering::addArguments() {
+  int64_t dimensions = 0, scalars = 0;
+  SmallVector<int64_t> multiples; // by argument
+  SmallVector<Type> types;
+  for (BlockArgument argument : source.getBody().getArguments()) {
+    Attribute attribute = source.getArgument(argument.getArgNumber());
+    schema.push_back(attribute);
+    multiples.push_back(1);
+    if (auto dimension = dyn_cast<program::DimensionAttr>(attribute)) {
+      bool fixed = dimension.getFixed() >= 0;
+      multiples.back() = fixed ? dimension.getFixed() : dimension.getMultipleOf();
+      set(argument, fixed ? b.i32(dimension.getFixed())
+                          : addParameter(b.getI32Type(), program::ParameterKind::dimension, dimensions));
+      ++dimensions;
+    } else if (isa<program::ScalarAttr>(attribute)) {
+      set(argument, addParameter(argument.getType(), program::ParameterKind::scalar, scalars++));
+    } else {
+      GlobalTensor tensor;
+      tensor.argument = cast<program::TensorAttr>(attribute);
+      tensor.number = int64_t(tensors.size());
+      tensor.element = cast<tile::GlobalType>(argument.getType()).getElementType();
+      tensorNumbers[argument] = unsigned(tensors.size());
+      tensors.push_back(std::move(tensor));
+    }
+  }
+  for (BlockArgument argument : source.getBody().getArguments()) {
+    auto type = dyn_cast<tile::GlobalType>(argument.getType());
+    if (!type) {
+      types.push_back(argument.getType());
+      continue;
+    }
+    types.push_back(RankedTensorType::get(type.getShape(), type.getElementType()));
+    GlobalTensor &tensor = tensors[tensorNumbers.lookup(argument)];
+    tensor.pointer = addParameter(LLVM::LLVMPointerType::get(b.getContext(), 1),
+                                  program::ParameterKind::tensor_pointer, tensor.number);
+    int64_t rank = int64_t(type.getShape().size());
+    for (auto [axis, extent] : llvm::enumerate(type.getShape())) {
+      tensor.strides.push_back(int64_t(axis) + 1 == rank
+                                   ? b.i64(1)
+                                   : addParameter(b.getI64Type(), program::ParameterKind::tensor_stride,
+                                                  tensor.number, int64_t(axis)));
+      int64_t dimension = tensor.argument.getDims()[axis];
+      bool runtime = ShapedType::isDynamic(extent);
+      tensor.extents.push_back(runtime ? value(source.getBody().getArgument(unsigned(dimension))) : b.i32(extent));
+      tensor.multiples.push_back(runtime ? multiples[size_t(dimension)] : extent);
+    }
+  }
+  kernel.setSchemaTypesAttr(b.getTypeArrayAttr(types));
+}
+
+Value KernelLowering::tensorMap(const GlobalTensor &tensor, ArrayRef<int64_t> box, Swizzle swizzle) {
+  auto recipe = program::TensorMapAttr::get(b.getContext(), tensor.number, box, program::Swizzle(swizzle));
+  auto known = llvm::find(maps, recipe);
+  int64_t index = known - maps.begin();
+  if (known == maps.end()) {
+    maps.push_back(recipe);
+    return addParameter(LLVM::LLVMPointerType::get(b.getContext()), program::ParameterKind::tensor_map, index);
+  }
+  auto parameter = program::ParameterAttr::get(b.getContext(), program::ParameterKind::tensor_map, index, 0);
+  return kernel.getBody().getArgument(unsigned(llvm::find(parameters, parameter) - parameters.begin()));
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory, barriers
+//===----------------------------------------------------------------------===//
+
+int64_t KernelLowering::reserveShared(int64_t bytes, int64_t alignment) {
+  int64_t offset = alignTo(sharedBytes, alignment);
+  sharedBytes = offset + bytes;
+  return offset;
+}
+
+void KernelLowering::initBarrier(int64_t offset, int64_t count) { barrierInits.push_back({offset, count}); }
+
+std::optional<int64_t> KernelLowering::takeBarriers(int64_t count) {
+  int64_t limit = target.namedBarriers;
+  uint32_t wanted = (uint32_t(1) << count) - 1;
+  for (int64_t first = 1; first + count <= limit; ++first)
+    if (!(usedBarriers & wanted << first)) {
+      usedBarriers |= wanted << first;
+      return first;
+    }
+  emitError(b.getLoc()) << "expected at most " << limit << " barriers per block because " << target.name
+                        << " has no more, but " << team.name << " needs " << count
+                        << " beside those in use; use fewer warpgroups or named barriers";
+  return std::nullopt;
+}
+
+LogicalResult KernelLowering::syncTeam() {
+  if (team.isBlock) {
+    simt::SyncOp::create(b, b.i32(0), IntegerAttr(), UnitAttr());
+    return success();
+  }
+  int64_t &id = teamBarriers[{team.firstWarp, team.warps}];
+  if (id == 0) {
+    std::optional<int64_t> taken = takeBarriers(1);
+    if (!taken)
+      return failure();
+    id = *taken;
+  }
+  simt::SyncOp::create(b, b.i32(id), b.getI64IntegerAttr(team.warps * lanesPerWarp), UnitAttr());
+  return success();
+}
+
+LogicalResult KernelLowering::syncWarpgroup() {
+  if (team.warps <= 4)
+    return syncTeam();
+  int64_t &first = warpgroupBarriers[team.firstWarp];
+  if (first == 0) {
+    std::optional<int64_t> taken = takeBarriers(team.warps / 4);
+    if (!taken)
+      return failure();
+    first = *taken;
+  }
+  Value id = b.add(b.shiftRight(team.warp, 2), first);
+  simt::SyncOp::create(b, id, b.getI64IntegerAttr(4 * lanesPerWarp), UnitAttr());
+  return success();
+}
+
+Value KernelLowering::threadOfGroup() {
+  return team.hasWarpgroups() && team.warps > 4 ? b.bitAnd(team.thread, 4 * lanesPerWarp - 1) : team.thread;
+}
+
+void KernelLowering::byOneThread(function_ref<void()> body) {
+  if (team.threads == Team::Threads::one)
+    return body();
+  b.when(b.isEqual(team.warp, 0), [&] { b.when(simt::ElectOp::create(b).getElected(), body); });
+}
+
+void KernelLowering::awaitStores() {
+  if (!hasStores)
+    return;
+  hasStores = false;
+  b.when(b.isEqual(threadOfGroup(), 0), [&] { simt::BulkWaitOp::create(b, 0, false); });
+}
+
+//===----------------------------------------------------------------------===//
+// Entry and exit
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::run() {
+  b.setInsertionPointToEnd(&kernel.getBody().front());
+  addArguments();
+  thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  warpIndex = simt::WarpIndexOp::create(b);
+  sharedBase = simt::SharedBaseOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 3));
+  prologue = sharedBase.getDefiningOp();
+  team.warps = source.getWarps();
+  team.thread = thread;
+  team.warp = warpIndex;
+  team.lane = b.bitAnd(thread, lanesPerWarp - 1);
+  team.name = ("kernel '" + source.getSymName() + "'").str();
+  source.walk([&](tile::CopyOp copy) {
+    if (copy.getAtom() == tile::CopyAtom::tma && isa<tile::SliceType>(copy.getSource().getType()))
+      parities[copy] = b.i32(0);
+  });
+  if (failed(lowerBlock(source.getBody().front())))
+    return failure();
+  b.setLoc(source.getLoc());
+  awaitStores();
+  return finish();
+}
+
+LogicalResult KernelLowering::finish() {
+  bool cluster = source.getCluster() > 1;
+  if (cluster && (!barrierInits.empty() || !maps.empty()))
+    simt::ClusterSyncOp::create(b); // no block may leave while others still write to it
+  simt::ReturnOp::create(b);
+  emitPrologue();
+  if (sharedBytes > int64_t(target.sharedBytesPerBlock))
+    return emitError(source.getLoc()) << "expected at most " << target.sharedBytesPerBlock
+                                      << " bytes of shared memory because " << target.name << " has no more, but '"
+                                      << source.getSymName() << "' needs " << sharedBytes
+                                      << " with what its reductions, conversions and copies take";
+
+  // What only the host needs was lowered like the rest.
+  kernel->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    if (op != kernel && isOpTriviallyDead(op))
+      op->erase();
+  });
+  Block &entry = kernel.getBody().front();
+  llvm::BitVector unused(entry.getNumArguments());
+  SmallVector<Attribute> attributes;
+  for (BlockArgument argument : entry.getArguments()) {
+    if (argument.use_empty())
+      unused.set(argument.getArgNumber());
+    else
+      attributes.push_back(b.getDictionaryAttr(b.getNamedAttr(program::ProgramDialect::parameterAttrName,
+                                                              parameters[argument.getArgNumber()])));
+  }
+  entry.eraseArguments(unused);
+  kernel.setFunctionType(b.getFunctionType(entry.getArgumentTypes(), {}));
+  kernel.setArgAttrsAttr(b.getArrayAttr(attributes));
+  kernel.setSchemaAttr(b.getArrayAttr(schema));
+  kernel.setTensorMapsAttr(b.getArrayAttr(maps));
+  kernel.setSharedBytes(sharedBytes);
+  if (grid.empty())
+    grid.push_back(program::HostExprAttr::get(b.getContext(), "1"));
+  kernel.setGridAttr(b.getArrayAttr(grid));
+  return success();
+}
+
+void KernelLowering::emitPrologue() {
+  if (barrierInits.empty() && maps.empty())
+    return;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfter(prologue);
+  b.when(b.isEqual(thread, 0), [&] {
+    for (auto [argument, attribute] : llvm::zip(kernel.getBody().getArguments(), parameters))
+      if (cast<program::ParameterAttr>(attribute).getKind() == program::ParameterKind::tensor_map)
+        simt::TmaPrefetchOp::create(b, argument);
+    for (BarrierInit init : barrierInits)
+      simt::BarrierInitOp::create(b, sharedAt(init.offset), init.count);
+    if (!barrierInits.empty())
+      simt::BarrierInitFenceOp::create(b);
+  });
+  if (barrierInits.empty())
+    return;
+  if (source.getCluster() > 1)
+    simt::ClusterSyncOp::create(b);
+  else
+    simt::SyncOp::create(b, b.i32(0), IntegerAttr(), UnitAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerBlock(Block &block) {
+  for (Operation &op : block)
+    if (!op.hasTrait<OpTrait::IsTerminator>() && failed(lower(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult KernelLowering::lower(Operation &op) {
+  b.setLoc(op.getLoc());
+  if (!hostOnly.empty() && !isa<tile::GridOp>(op) &&
+      llvm::any_of(op.getOperands(), [&](Value operand) { return hostOnly.contains(operand); })) {
+    if (!isMemoryEffectFree(&op) || op.getNumRegions() != 0)
+      return op.emitOpError() << "expected a value that the device knows, but got one that depends on "
+                                 "'tile.multiprocessors', which only the host knows; use 'tile.blocks'";
+    for (Value result : op.getResults())
+      setHostOnly(result);
+    return success();
+  }
+  if (failed(checkTypes(op)))
+    return failure();
+  return TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<scf::ForOp, scf::IfOp, tile::RolesOp, tile::GridOp, tile::MultiprocessorsOp, tile::BlocksOp,
+            tile::BlockRankOp>([&](auto op) { return lowerOp(*this, op); })
+      .Case<tile::SplatOp, tile::CoordinatesOp, tile::BroadcastOp, tile::ReduceOp, tile::ConvertLayoutOp>(
+          [&](auto op) { return lowerOp(*this, op); })
+      .Case<tile::AllocSharedOp, tile::SlotOp, tile::TransposeOp, tile::SliceOp, tile::CopyOp, tile::CopyAsyncOp,
+            tile::LoadOp, tile::StoreOp, tile::AtomicAddOp>([&](auto op) { return lowerOp(*this, op); })
+      .Case<tile::GemmOp, tile::GemmAsyncOp, tile::GemmWaitOp>([&](auto op) { return lowerOp(*this, op); })
+      .Case<tile::AllocRingOp, tile::CursorOp, tile::AdvanceOp, tile::AcquireOp, tile::ExpectOp, tile::PublishOp,
+            tile::AwaitOp, tile::ReleaseOp, tile::AllocBarrierOp, tile::ArriveOp, tile::WaitOp,
+            tile::NamedBarrierOp, tile::SyncOp, tile::ProxyFenceOp>([&](auto op) { return lowerOp(*this, op); })
+      .Case<tile::RequireOp>([](auto) { return success(); })
+      .Default([&](Operation *op) { return lowerElementwise(*this, *op); });
+}
+
+/// What every operation relies on: fragments are spread over this team's warps, shared
+/// tiles have a layout, and buffers with slots are used one slot at a time.
+LogicalResult KernelLowering::checkTypes(Operation &op) {
+  auto check = [&](Type type) -> LogicalResult {
+    if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+      if (!isa_and_present<tile::LayoutAttr>(tensor.getEncoding()))
+        return op.emitOpError() << "expected fragments with a layout, but got " << type
+                                << "; run 'tile-infer-layouts' before 'tile-to-simt'";
+      int64_t warps = layoutOf(tensor).numWarps();
+      if (warps != team.warps)
+        return op.emitOpError() << "expected a layout of " << team.warps << " warps because " << team.name
+                                << " has as many, but got one of " << warps << " in " << type;
+    } else if (auto shared = dyn_cast<tile::SharedType>(type)) {
+      if (!shared.getLayout())
+        return op.emitOpError() << "expected shared tiles with a layout, but got " << type
+                                << "; run 'tile-infer-layouts' before 'tile-to-simt'";
+      bool slots = int64_t(shared.getShape().size()) != sharedLayoutOf(shared).rank();
+      if (slots && isa<tile::CopyOp, tile::CopyAsyncOp, tile::LoadOp, tile::GemmOp, tile::GemmAsyncOp>(op))
+        return op.emitOpError() << "expected a tile because the buffer has slots, but got all of them; take one "
+                                   "with 'tile.slot'";
+    }
+    return success();
+  };
+  for (Type type : op.getOperandTypes())
+    if (failed(check(type)))
+      return failure();
+  for (Type type : op.getResultTypes())
+    if (failed(check(type)))
+      return failure();
+  return success();
+}

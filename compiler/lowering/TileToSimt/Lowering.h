@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The lowering of one tile kernel: who executes, what the tile values have become,
+/// what the kernel needs at launch. The operations are lowered by the functions at
+/// the end, one file per group.
+///
+/// A tile kernel is structured (`scf.for`, `scf.if`, roles), so that one walk emits
+/// the per-thread program beside it; nothing is rewritten in place.
+#pragma once
+
+#include "compiler/lowering/TileToSimt/Emitter.h"
+#include "dialects/layout/Layout.h"
+#include "dialects/layout/SharedLayout.h"
+#include "dialects/program/Program.h"
+#include "dialects/tile/Tile.h"
+#include "runtime/target/Target.h"
+
+#include <memory>
+
+namespace tlc::lowering {
+
+using mlir::Attribute;
+using mlir::LogicalResult;
+using mlir::Operation;
+using mlir::Type;
+using mlir::Value;
+
+/// Who executes the code at hand: the warps of a role, or of the block.
+struct Team {
+  enum class Threads {
+    all,
+    one, ///< a role that only issues asynchronous operations: a thread of its first warp
+  };
+  Threads threads = Threads::all;
+  int64_t firstWarp = 0, warps = 0;
+  bool isBlock = true;
+  Value thread, lane, warp; ///< i32; thread and warp count from the team's first
+  std::string name;         ///< for messages: role "math", kernel "gemm"
+
+  bool hasWarpgroups() const { return firstWarp % 4 == 0 && warps % 4 == 0; }
+  /// Who arrives once on a ring's barrier: a warpgroup, or the team if it is smaller.
+  int64_t arrivals() const { return hasWarpgroups() ? warps / 4 : 1; }
+};
+
+/// A tile in shared memory, or a buffer with slots.
+struct SharedTile {
+  Value base;
+  Shape shape;         ///< as the tile operation sees it, so of a transposed view with the last two axes exchanged
+  SharedLayout layout; ///< of one slot, where the buffer has slots
+  Type element;
+  bool transposed = false;
+
+  int rank() const { return int(shape.size()); }
+  int64_t elementBytes() const { return layout.elementBits / 8; }
+  /// The layout's axis of an axis of the tile.
+  int layoutAxis(int axis) const;
+  Coordinates layoutCoordinates(llvm::ArrayRef<int64_t> coordinates) const;
+  /// The tile's axis that runs along consecutive bytes.
+  int contiguousAxis() const { return layoutAxis(layout.contiguousAxis); }
+};
+
+/// Bytes from one slot of a buffer to the next.
+int64_t slotPitch(const SharedLayout &layout);
+
+struct GlobalTensor {
+  program::TensorAttr argument;
+  int64_t number = 0; ///< among the schema's tensors
+  Type element;
+  Value pointer;
+  llvm::SmallVector<Value> strides; ///< i64, elements; that of the last axis is 1
+  llvm::SmallVector<Value> extents; ///< i32
+  llvm::SmallVector<int64_t> multiples; ///< known divisor of each extent
+};
+
+struct Slice {
+  const GlobalTensor *tensor = nullptr;
+  llvm::SmallVector<Value> origin; ///< i32
+  Shape shape;
+  Value fill; ///< or null: 0
+  tile::SliceOp op;
+
+  bool isGuarded() const;
+  /// The axis of a tile of this shape that each axis runs along; -1 for axes of extent 1.
+  llvm::SmallVector<int> tileAxes(llvm::ArrayRef<int64_t> tileShape) const;
+};
+
+struct Cursor {
+  Value slot, phase; ///< i32
+};
+
+struct Ring {
+  Value base;
+  int64_t slots = 1;
+  bool multicast = false; ///< all blocks of the cluster fill and empty it together
+};
+
+class KernelLowering {
+public:
+  explicit KernelLowering(tile::KernelOp source);
+  /// Emits the kernel; after a failure, with a diagnostic, it is incomplete.
+  LogicalResult run();
+  simt::KernelOp result() const { return kernel; }
+
+  tile::KernelOp source;
+
+private:
+  simt::KernelOp kernel;
+
+public:
+  Emitter b;
+  Team team;
+  const Target &target;
+  Value sharedBase, thread, warpIndex; ///< of the block
+
+  // What tile values have become.
+  Type typeOf(Type type);
+  mlir::VectorType registersOf(mlir::RankedTensorType type);
+  const FragmentLayout &layoutOf(Type fragment);
+  const SharedLayout &sharedLayoutOf(tile::SharedType type);
+  Value value(Value tile) const { return values.lookup(tile); }
+  Cursor cursor(Value tile) const { return cursors.lookup(tile); }
+  const SharedTile &shared(Value tile) const { return tiles.find(tile)->second; }
+  const Slice &slice(Value tile) const { return slices.find(tile)->second; }
+  Ring ring(Value tile) const { return rings.lookup(tile); }
+  const GlobalTensor &tensor(Value tile) const { return tensors[tensorNumbers.lookup(tile)]; }
+  void set(Value tile, Value lowered) { values[tile] = lowered; }
+  void set(Value tile, Cursor lowered) { cursors[tile] = lowered; }
+  void set(Value tile, SharedTile lowered) { tiles[tile] = std::move(lowered); }
+  void set(Value tile, Slice lowered) { slices[tile] = std::move(lowered); }
+  void set(Value tile, Ring lowered) { rings[tile] = lowered; }
+  /// A value that only the host has: fine as long as only the grid's extents depend on it.
+  void setHostOnly(Value tile) { hostOnly.insert(tile); }
+
+  /// Values in the form that loops and branches carry: a cursor is two.
+  static bool isCarried(Type type);
+  void flatten(mlir::ValueRange tiles, llvm::SmallVectorImpl<Value> &flat) const;
+  void unflatten(mlir::ValueRange tiles, mlir::ValueRange flat);
+
+  /// Lowers the operations of a block, its terminator excluded.
+  LogicalResult lowerBlock(mlir::Block &block);
+  LogicalResult lower(Operation &op);
+
+  // Resources of the kernel.
+  void setGrid(llvm::ArrayRef<Attribute> extents) { grid.assign(extents.begin(), extents.end()); }
+  /// A parameter that is a tensor map; equal recipes share one.
+  Value tensorMap(const GlobalTensor &tensor, llvm::ArrayRef<int64_t> box, Swizzle swizzle);
+  /// An mbarrier that is initialised at entry.
+  void initBarrier(int64_t offset, int64_t count);
+  /// Shared memory behind the plan.
+  int64_t reserveShared(int64_t bytes, int64_t alignment);
+  Value sharedAt(int64_t offset) { return b.offset(sharedBase, offset); }
+  /// Named barriers nobody else uses; nothing, with a diagnostic, when they are used up.
+  std::optional<int64_t> takeBarriers(int64_t count);
+
+  // Who does it.
+  /// Emits `body` for one thread of the team, always the same one.
+  void byOneThread(mlir::function_ref<void()> body);
+  /// The number in its warpgroup (in the team, if that is smaller) of a thread.
+  Value threadOfGroup();
+  /// All threads of the team, or of each of its warpgroups, meet.
+  LogicalResult syncTeam();
+  LogicalResult syncWarpgroup();
+  /// For the thread that issued stores by TMA: waits until they are in memory.
+  void awaitStores();
+
+  /// The copies that wait on an mbarrier of their own, and the parity of the next wait.
+  llvm::MapVector<Operation *, Value> parities;
+  bool hasStores = false; ///< the team stored by TMA
+  bool readsSlots = false; ///< the team reads slots of rings with ordinary loads
+
+private:
+  LogicalResult checkTypes(Operation &op);
+  void addArguments();
+  Value addParameter(Type type, program::ParameterKind kind, int64_t index, int64_t axis = 0);
+  void emitPrologue();
+  LogicalResult finish();
+
+  Operation *prologue = nullptr; ///< barriers are initialised behind it
+  llvm::DenseMap<Value, Value> values;
+  llvm::DenseMap<Value, Cursor> cursors;
+  llvm::DenseMap<Value, SharedTile> tiles;
+  llvm::DenseMap<Value, Slice> slices;
+  llvm::DenseMap<Value, Ring> rings;
+  llvm::DenseMap<Value, unsigned> tensorNumbers;
+  llvm::DenseSet<Value> hostOnly;
+  std::vector<GlobalTensor> tensors;
+  llvm::DenseMap<Attribute, std::unique_ptr<FragmentLayout>> layouts;
+  llvm::DenseMap<Attribute, std::unique_ptr<SharedLayout>> sharedLayouts;
+  llvm::SmallVector<Attribute> grid, schema, maps;
+  llvm::SmallVector<Attribute> parameters; ///< of the kernel's arguments
+  struct BarrierInit {
+    int64_t offset, count;
+  };
+  llvm::SmallVector<BarrierInit> barrierInits;
+  uint32_t usedBarriers = 1; ///< a bit each; 0 is the block's
+  llvm::DenseMap<std::pair<int64_t, int64_t>, int64_t> teamBarriers; ///< by first warp and warps
+  llvm::DenseMap<int64_t, int64_t> warpgroupBarriers;                ///< by first warp
+  int64_t sharedBytes = 0;
+};
+
+// Control.cpp, Grid.cpp
+LogicalResult lowerOp(KernelLowering &k, mlir::scf::ForOp op);
+LogicalResult lowerOp(KernelLowering &k, mlir::scf::IfOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::RolesOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::GridOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::MultiprocessorsOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::BlocksOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::BlockRankOp op);
+// Elementwise.cpp
+LogicalResult lowerElementwise(KernelLowering &k, Operation &op);
+LogicalResult lowerOp(KernelLowering &k, tile::SplatOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::CoordinatesOp op);
+// Copy.cpp, Tma.cpp
+LogicalResult lowerOp(KernelLowering &k, tile::AllocSharedOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::SlotOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::TransposeOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::CopyOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::CopyAsyncOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::AtomicAddOp op);
+// Gemm.cpp
+LogicalResult lowerOp(KernelLowering &k, tile::GemmOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::GemmAsyncOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::GemmWaitOp op);
+// Reduce.cpp
+LogicalResult lowerOp(KernelLowering &k, tile::ReduceOp op);
+// Relayout.cpp
+LogicalResult lowerOp(KernelLowering &k, tile::BroadcastOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::ConvertLayoutOp op);
+// Sync.cpp
+LogicalResult lowerOp(KernelLowering &k, tile::AllocRingOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::CursorOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::AdvanceOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::AcquireOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::ExpectOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::PublishOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::AwaitOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::AllocBarrierOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::ArriveOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::WaitOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::NamedBarrierOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::SyncOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::ProxyFenceOp op);
+
+} // namespace tlc::lowering

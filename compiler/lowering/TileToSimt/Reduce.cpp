@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Reductions: the thread's registers, then the lanes by shuffles, then the warps
+/// through shared memory.
+#include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/Relayout.h"
+
+#include "dialects/layout/LayoutText.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+namespace {
+Value combine(Emitter &b, tile::ReduceKind kind, Value lhs, Value rhs) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(lhs.getType()));
+  switch (kind) {
+  case tile::ReduceKind::sum:
+    return isFloat ? arith::AddFOp::create(b, lhs, rhs).getResult() : arith::AddIOp::create(b, lhs, rhs).getResult();
+  case tile::ReduceKind::max:
+    return isFloat ? arith::MaxNumFOp::create(b, lhs, rhs).getResult()
+                   : arith::MaxSIOp::create(b, lhs, rhs).getResult();
+  case tile::ReduceKind::min:
+    return isFloat ? arith::MinNumFOp::create(b, lhs, rhs).getResult()
+                   : arith::MinSIOp::create(b, lhs, rhs).getResult();
+  }
+  llvm_unreachable("unknown kind");
+}
+
+/// What changes nothing, for the places that a layout covers and the tile has not.
+Value neutral(Emitter &b, tile::ReduceKind kind, Type element) {
+  if (auto type = dyn_cast<FloatType>(element)) {
+    const llvm::fltSemantics &semantics = type.getFloatSemantics();
+    if (kind == tile::ReduceKind::sum)
+      return b.constant(b.getFloatAttr(type, APFloat::getZero(semantics)));
+    return b.constant(b.getFloatAttr(type, APFloat::getInf(semantics, kind == tile::ReduceKind::max)));
+  }
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (kind == tile::ReduceKind::sum)
+    return b.zero(element);
+  bool max = kind == tile::ReduceKind::max;
+  return b.constant(b.getIntegerAttr(element, max ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits)));
+}
+
+class Reduction {
+public:
+  Reduction(KernelLowering &k, tile::ReduceOp op)
+      : k(k), b(k.b), op(op), layout(k.layoutOf(op.getSource().getType())), axis(int(op.getAxis())),
+        result(layout.reduced(axis)), steps(layout.reduction(axis)) {}
+
+  const FragmentLayout &resultLayout() const { return result; }
+
+  LogicalResult run(Value source, Value &reduced) {
+    reduced = withinThread(withoutPadding(source));
+    for (int64_t mask : steps.laneMasks())
+      reduced = combine(b, op.getKind(), reduced, simt::ShuffleXorOp::create(b, reduced.getType(), reduced, mask));
+    return steps.warps.empty() ? success() : acrossWarps(reduced);
+  }
+
+private:
+  Value withoutPadding(Value source) {
+    ArrayRef<int64_t> shape = op.getSource().getType().getShape();
+    if (layout.coveredExtent(axis) <= shape[size_t(axis)])
+      return source;
+    Value thread = threadCoordinates(b, layout, k.team)[size_t(axis)];
+    Value fill = neutral(b, op.getKind(), cast<VectorType>(source.getType()).getElementType());
+    std::map<int64_t, Value> inside;
+    SmallVector<Value> registers;
+    for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
+      int64_t step = layout.coordinatesOf({reg, 0, 0})[size_t(axis)];
+      Value &isInside = inside[step];
+      if (!isInside)
+        isInside = b.isBelow(b.add(thread, step), b.i32(shape[size_t(axis)]));
+      registers.push_back(b.select(isInside, b.extract(source, reg), fill));
+    }
+    return b.pack(registers);
+  }
+
+  /// Pairwise, so that dependent operations are few and rounding errors small.
+  Value withinThread(Value source) {
+    std::map<int64_t, SmallVector<int64_t>> members; // of each register of the result
+    for (auto [reg, target] : llvm::enumerate(reducedRegisters(layout, result, {axis})))
+      members[target].push_back(int64_t(reg));
+    SmallVector<Value> layers;
+    for (size_t i = 0; i < members.begin()->second.size(); ++i) {
+      SmallVector<int64_t> registers;
+      for (auto &[target, own] : members)
+        registers.push_back(own[i]);
+      layers.push_back(b.pick(source, registers));
+    }
+    while (layers.size() > 1) {
+      SmallVector<Value> next;
+      for (size_t i = 0; i + 1 < layers.size(); i += 2)
+        next.push_back(combine(b, op.getKind(), layers[i], layers[i + 1]));
+      if (layers.size() % 2 != 0)
+        next.push_back(layers.back());
+      layers = std::move(next);
+    }
+    return layers[0];
+  }
+
+  /// Each warp along the axis leaves its part in a row of its own; all read all rows.
+  LogicalResult acrossWarps(Value &reduced) {
+    auto type = op.getResult().getType();
+    Type element = cast<VectorType>(reduced.getType()).getElementType();
+    if (element.getIntOrFloatBitWidth() < 8)
+      return op.emitOpError() << "expected elements of at least 8 bits because warps exchange them through shared "
+                                 "memory, but got "
+                              << type;
+    int64_t parts = 1;
+    Value part = b.i32(0);
+    for (const PlacedMode &mode : steps.warps) {
+      part = b.add(part, b.mul(digitOf(b, mode, k.team), parts));
+      parts *= mode.mode.extent;
+    }
+    SharedTile row;
+    row.shape = result.coveredShape();
+    row.element = element;
+    row.layout = SharedLayout::plain(row.shape, int(element.getIntOrFloatBitWidth()), int(row.shape.size()) - 1);
+    int64_t pitch = row.layout.totalBytes();
+    Value base = k.sharedAt(k.reserveShared(pitch * parts, row.layout.alignment()));
+    // Previous readers of this memory must be done.
+    if (failed(k.syncTeam()))
+      return failure();
+    row.base = b.offset(base, b.mul(part, pitch));
+    storeParts(row, reduced);
+    if (failed(k.syncTeam()))
+      return failure();
+    for (int64_t i = 0; i < parts; ++i) {
+      row.base = b.offset(base, i * pitch);
+      Value loaded = loadShared(k, row, result, row.shape);
+      reduced = i == 0 ? loaded : combine(b, op.getKind(), reduced, loaded);
+    }
+    return success();
+  }
+
+  /// The warps that differ along the axis are replicas in the result's layout: each of
+  /// them stores, but of other replicas only the first.
+  void storeParts(const SharedTile &row, Value reduced) {
+    SharedAddresses addresses(b, row, result, k.team);
+    Value owner;
+    for (HardwareAxis hardware : {HardwareAxis::lane, HardwareAxis::warp}) {
+      int64_t stride = 1;
+      for (const LayoutMode &mode : layout.modes(hardware)) {
+        bool lanesAlongAxis = hardware == HardwareAxis::lane && mode.axis == axis;
+        if (mode.isReplicated() || lanesAlongAxis)
+          owner = b.both(owner, b.isEqual(digitOf(b, {hardware, mode, stride}, k.team), 0));
+        stride *= mode.extent;
+      }
+    }
+    for (const RegisterGroup &group : groupRegisters(result, 0, 1).groups)
+      simt::StoreOp::create(b, b.extract(reduced, group.registers[0]), addresses.at(group.start), owner);
+  }
+
+  KernelLowering &k;
+  Emitter &b;
+  tile::ReduceOp op;
+  const FragmentLayout &layout;
+  int axis;
+  FragmentLayout result;
+  AxisReduction steps;
+};
+} // namespace
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReduceOp op) {
+  Reduction reduction(k, op);
+  Value reduced;
+  if (failed(reduction.run(k.value(op.getSource()), reduced)))
+    return failure();
+  const FragmentLayout &wanted = k.layoutOf(op.getResult().getType());
+  Value result = relayout(k, reduced, reduction.resultLayout(), wanted, op.getResult().getType().getShape());
+  if (!result)
+    return op.emitOpError() << "expected the result in the layout " << printLayout(reduction.resultLayout())
+                            << " because that is where the reduction leaves it, but got " << printLayout(wanted)
+                            << " and elements move between warps; insert 'tile.convert_layout'";
+  k.set(op.getResult(), result);
+  return success();
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Fragments to and from shared memory, by ordinary loads and stores.
+#include "compiler/lowering/TileToSimt/FragmentAccess.h"
+
+#include "dialects/support/Math.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+namespace {
+/// The swizzles permute within this many bytes.
+constexpr int64_t swizzlePeriod = 1024;
+/// They add these bits of the offset, shifted by 3, to it.
+int64_t swizzledBits(Swizzle swizzle) { return swizzleSpan(swizzle) - 16; }
+} // namespace
+
+SharedAddresses::SharedAddresses(Emitter &b, const SharedTile &tile, const FragmentLayout &layout, const Team &team,
+                                 ArrayRef<Value> moving)
+    : b(b), tile(tile), fragment(layout), team(team), moving(moving) {
+  if (!moving.empty())
+    return;
+  threadOffset = b.i32(0);
+  for (int axis = 0; axis < layout.rank(); ++axis)
+    for (const PlacedMode &mode : layout.modesAlong(axis))
+      if (mode.hardware != HardwareAxis::reg && threadOffset && !addMode(mode))
+        threadOffset = {};
+}
+
+/// Adds a mode's part of the offset; false if it is not a multiple of its digit.
+bool SharedAddresses::addMode(const PlacedMode &placed) {
+  LayoutMode mode = placed.mode;
+  int axis = tile.layoutAxis(mode.axis);
+  auto add = [&](Value digit, int64_t extent, int64_t pitch) {
+    int64_t bits = 0;
+    for (int64_t value = 0; value < extent; ++value)
+      bits |= value * pitch;
+    disjoint &= (bits & threadBits) == 0;
+    threadBits |= bits;
+    threadOffset = b.add(threadOffset, b.mul(digit, pitch));
+  };
+  Value digit = digitOf(b, placed, team);
+  const SharedLayout &layout = tile.layout;
+  if (axis != layout.contiguousAxis) {
+    Coordinates step(layout.shape.size(), 0);
+    step[size_t(axis)] = mode.step;
+    add(digit, mode.extent, layout.linearOffset(step));
+    return true;
+  }
+  int64_t panel = layout.panelExtent, bytes = tile.elementBytes();
+  if (layout.panels() == 1 || mode.step * mode.extent <= panel) {
+    mostInPanel += (mode.extent - 1) * mode.step;
+    add(digit, mode.extent, mode.step * bytes);
+    return true;
+  }
+  if (mode.step >= panel) {
+    if (mode.step % panel != 0)
+      return false;
+    add(digit, mode.extent, mode.step / panel * layout.panelPitch());
+    return true;
+  }
+  // The digit's lower part moves within a panel, the upper part from panel to panel.
+  if (panel % mode.step != 0 || mode.extent % (panel / mode.step) != 0)
+    return false;
+  int64_t within = panel / mode.step;
+  mostInPanel += (within - 1) * mode.step;
+  add(b.remainder(digit, within), within, mode.step * bytes);
+  add(b.divide(digit, within), mode.extent / within, layout.panelPitch());
+  return true;
+}
+
+Value SharedAddresses::swizzled(Value offset) {
+  if (tile.layout.swizzle == Swizzle::none)
+    return offset;
+  return b.bitXor(offset, b.bitAnd(b.shiftRight(offset, 3), swizzledBits(tile.layout.swizzle)));
+}
+
+/// Where steps and panels do not divide one another.
+Value SharedAddresses::fullOffset(ArrayRef<int64_t> constant) {
+  if (thread.empty()) {
+    thread = threadCoordinates(b, fragment, team);
+    for (auto [coordinate, first] : llvm::zip(thread, moving))
+      coordinate = b.add(coordinate, first);
+  }
+  const SharedLayout &layout = tile.layout;
+  Value offset = b.i32(0);
+  for (int axis = 0; axis < tile.rank(); ++axis) {
+    int at = tile.layoutAxis(axis);
+    Value coordinate = b.add(thread[size_t(axis)], constant[size_t(axis)]);
+    if (at == layout.contiguousAxis) {
+      offset = b.add(offset, b.mul(b.divide(coordinate, layout.panelExtent), layout.panelPitch()));
+      offset = b.add(offset, b.mul(b.remainder(coordinate, layout.panelExtent), tile.elementBytes()));
+      continue;
+    }
+    Coordinates unit(layout.shape.size(), 0);
+    unit[size_t(at)] = 1;
+    offset = b.add(offset, b.mul(coordinate, layout.linearOffset(unit)));
+  }
+  return offset;
+}
+
+Value SharedAddresses::at(ArrayRef<int64_t> constant) {
+  const SharedLayout &layout = tile.layout;
+  Coordinates coordinates = tile.layoutCoordinates(constant);
+  int64_t column = coordinates[size_t(layout.contiguousAxis)];
+  bool crosses = layout.panels() > 1 && mostInPanel + column % layout.panelExtent >= layout.panelExtent;
+  if (!threadOffset || crosses)
+    return b.offset(tile.base, swizzled(fullOffset(constant)));
+  int64_t offset = layout.linearOffset(coordinates);
+  if (layout.swizzle != Swizzle::none && (!disjoint || (threadBits & offset)))
+    return b.offset(tile.base, swizzled(b.add(threadOffset, offset)));
+  // Parts without common bits can be swizzled one by one: what the constant's low bits
+  // become is xored to the thread's part, the rest goes into the instruction.
+  int64_t low = layout.swizzle == Swizzle::none ? 0 : offset % swizzlePeriod;
+  int64_t permuted = applySwizzle(layout.swizzle, low);
+  Value &base = bases[permuted];
+  if (!base) {
+    if (!threadSwizzled)
+      threadSwizzled = swizzled(threadOffset);
+    base = b.offset(tile.base, b.bitXor(threadSwizzled, b.i32(permuted)));
+  }
+  return b.offset(base, offset - low);
+}
+
+int64_t lowering::sharedVectorWidth(const KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
+                                    ArrayRef<int64_t> shape) {
+  int axis = tile.contiguousAxis();
+  int64_t widest = std::max<int64_t>(1, k.target.maxVectorBytes / tile.elementBytes());
+  int64_t common = std::gcd(std::gcd(layout.contiguousAlong(axis), tile.layout.contiguousElements()),
+                            std::gcd(shape[size_t(axis)], widest));
+  return powerOf2Factor(common);
+}
+
+Value lowering::loadShared(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
+                           ArrayRef<int64_t> shape, ArrayRef<int64_t> origin, ArrayRef<Value> moving) {
+  if (moving.empty() && fitsMatrixMoves(tile, layout, shape))
+    return loadMatrices(k, tile, layout, origin);
+  Emitter &b = k.b;
+  int axis = tile.contiguousAxis();
+  int64_t width = sharedVectorWidth(k, tile, layout, shape);
+  if (!origin.empty())
+    width = std::gcd(width, origin[size_t(axis)]);
+  if (!moving.empty() && Emitter::known(moving[size_t(axis)]) != 0)
+    width = 1;
+  Type type = width == 1 ? tile.element : Type(b.vectorOf(width, tile.element));
+  SharedAddresses addresses(b, tile, layout, k.team, moving);
+  InsidePredicates inside(b, layout, shape, threadCoordinates(b, layout, k.team));
+  RegisterGroups groups = groupRegisters(layout, axis, width);
+  SmallVector<Value> registers(size_t(layout.registersPerThread()));
+  for (const RegisterGroup &group : groups.groups) {
+    Coordinates at = group.start;
+    for (auto [coordinate, first] : llvm::zip(at, origin))
+      coordinate += first;
+    Value loaded = simt::LoadOp::create(b, type, addresses.at(at), inside.at(group.start));
+    for (auto [i, reg] : llvm::enumerate(group.registers))
+      registers[size_t(reg)] = width == 1 ? loaded : b.extract(loaded, int64_t(i));
+  }
+  for (auto [replica, original] : groups.replicas)
+    registers[size_t(replica)] = registers[size_t(original)];
+  return b.pack(registers);
+}
+
+void lowering::storeShared(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
+                           ArrayRef<int64_t> shape, Value value) {
+  Emitter &b = k.b;
+  Value owner = isOwner(b, layout, k.team);
+  if (k.target.stmatrix && fitsMatrixMoves(tile, layout, shape))
+    return b.when(owner, [&] { storeMatrices(k, tile, layout, value); });
+  int axis = tile.contiguousAxis();
+  int64_t width = sharedVectorWidth(k, tile, layout, shape);
+  SharedAddresses addresses(b, tile, layout, k.team);
+  InsidePredicates inside(b, layout, shape, threadCoordinates(b, layout, k.team));
+  for (const RegisterGroup &group : groupRegisters(layout, axis, width).groups) {
+    Value piece = width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers);
+    simt::StoreOp::create(b, piece, addresses.at(group.start), b.both(owner, inside.at(group.start)));
+  }
+}

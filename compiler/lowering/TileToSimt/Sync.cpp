@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Rings and cursors, barriers, fences.
+///
+/// A ring is its barriers, 8 bytes each: `full` of all slots, then `empty` of all slots.
+#include "compiler/lowering/TileToSimt/Lowering.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+namespace {
+constexpr int64_t barrierBytes = 8;
+
+/// The tile-to-shared-memory plan's offset; a diagnostic where there is none.
+template <typename Op> std::optional<int64_t> plannedOffset(Op op) {
+  if (op.getOffset())
+    return int64_t(*op.getOffset());
+  op.emitOpError() << "expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' before "
+                      "'tile-to-simt'";
+  return std::nullopt;
+}
+
+Value fullBarrier(KernelLowering &k, Value ring, Value cursor) {
+  return k.b.offset(k.ring(ring).base, k.b.mul(k.cursor(cursor).slot, barrierBytes));
+}
+
+Value emptyBarrier(KernelLowering &k, Value ring, Value cursor) {
+  return k.b.offset(fullBarrier(k, ring, cursor), k.ring(ring).slots * barrierBytes);
+}
+
+/// One thread of each warpgroup (of the team, if it is smaller) arrives.
+LogicalResult arriveOncePerGroup(KernelLowering &k, Operation *op, Value barrier) {
+  if (k.team.warps > 4 && !k.team.hasWarpgroups())
+    return op->emitOpError() << "expected whole warpgroups, or at most 4 warps, because one thread of each arrives, but "
+                             << k.team.name << " has warps " << k.team.firstWarp << " to "
+                             << k.team.firstWarp + k.team.warps - 1;
+  auto arrive = [&] { simt::BarrierArriveOp::create(k.b, barrier, Value()); };
+  if (k.team.threads == Team::Threads::one)
+    arrive();
+  else
+    k.b.when(k.b.isEqual(k.threadOfGroup(), 0), arrive);
+  return success();
+}
+} // namespace
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocRingOp op) {
+  std::optional<int64_t> offset = plannedOffset(op);
+  if (!offset)
+    return failure();
+  Ring ring;
+  ring.base = k.sharedAt(*offset);
+  ring.slots = op.getRing().getType().getSlots();
+  for (Operation *user : op.getRing().getUsers()) {
+    auto copy = dyn_cast<tile::CopyAsyncOp>(user);
+    ring.multicast |= copy && copy.getMulticast();
+  }
+  for (int64_t slot = 0; slot < ring.slots; ++slot) {
+    k.initBarrier(*offset + slot * barrierBytes, op.getProducers());
+    k.initBarrier(*offset + (ring.slots + slot) * barrierBytes, op.getConsumers());
+  }
+  k.set(op.getRing(), ring);
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::CursorOp op) {
+  k.set(op.getCursor(), Cursor{k.b.i32(0), k.b.i32(0)});
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::AdvanceOp op) {
+  Cursor at = k.cursor(op.getCursor());
+  int64_t slots = op.getCursor().getType().getSlots();
+  if (slots == 1) {
+    k.set(op.getNext(), Cursor{at.slot, k.b.bitXor(at.phase, k.b.i32(1))});
+    return success();
+  }
+  Value next = k.b.add(at.slot, 1);
+  Value wraps = k.b.isEqual(next, slots);
+  Value flip = arith::ExtUIOp::create(k.b, k.b.getI32Type(), wraps);
+  k.set(op.getNext(), Cursor{k.b.select(wraps, k.b.i32(0), next), k.b.bitXor(at.phase, flip)});
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::AcquireOp op) {
+  // A new barrier counts as having completed the phase before its first.
+  Value parity = k.b.bitXor(k.cursor(op.getCursor()).phase, k.b.i32(1));
+  simt::BarrierWaitOp::create(k.b, emptyBarrier(k, op.getRing(), op.getCursor()), parity);
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::ExpectOp op) {
+  k.byOneThread([&] {
+    simt::BarrierExpectOp::create(k.b, fullBarrier(k, op.getRing(), op.getCursor()), op.getBytes());
+  });
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::PublishOp op) {
+  if (k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
+    return failure();
+  return arriveOncePerGroup(k, op, fullBarrier(k, op.getRing(), op.getCursor()));
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::AwaitOp op) {
+  simt::BarrierWaitOp::create(k.b, fullBarrier(k, op.getRing(), op.getCursor()), k.cursor(op.getCursor()).phase);
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReleaseOp op) {
+  // The wait for a wgmma covers its whole warpgroup, ordinary loads are each thread's own.
+  if (k.readsSlots && k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
+    return failure();
+  Value barrier = emptyBarrier(k, op.getRing(), op.getCursor());
+  if (!k.ring(op.getRing()).multicast)
+    return arriveOncePerGroup(k, op, barrier);
+  // Every block of the cluster writes to this slot, so each must know: a thread for each.
+  if (k.team.threads == Team::Threads::one)
+    return op.emitOpError() << "expected a role with other than asynchronous operations because the ring is filled by "
+                               "multicast and its slots are released to every block, but got "
+                            << k.team.name;
+  Value thread = k.threadOfGroup();
+  k.b.when(k.b.isBelow(thread, k.b.i32(k.source.getCluster())),
+           [&] { simt::BarrierArriveOp::create(k.b, barrier, thread); });
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocBarrierOp op) {
+  std::optional<int64_t> offset = plannedOffset(op);
+  if (!offset)
+    return failure();
+  k.initBarrier(*offset, op.getCount());
+  k.set(op.getBarrier(), k.sharedAt(*offset));
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::ArriveOp op) {
+  simt::BarrierArriveOp::create(k.b, k.value(op.getBarrier()), Value());
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::WaitOp op) {
+  simt::BarrierWaitOp::create(k.b, k.value(op.getBarrier()), k.b.bitAnd(k.value(op.getPhase()), 1));
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::NamedBarrierOp op) {
+  simt::SyncOp::create(k.b, k.b.i32(op.getId()), k.b.getI64IntegerAttr(op.getWarps() * lanesPerWarp),
+                       op.getArrive() ? k.b.getUnitAttr() : UnitAttr());
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::SyncOp) { return k.syncTeam(); }
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::ProxyFenceOp) {
+  simt::ProxyFenceOp::create(k.b);
+  return success();
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Loads and stores by the tensor memory accelerator.
+#include "compiler/lowering/TileToSimt/Tma.h"
+
+#include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/Wgmma.h"
+#include "dialects/layout/LayoutText.h"
+#include "dialects/layout/SharedOperands.h"
+#include "dialects/layout/StockLayouts.h"
+#include "dialects/support/Math.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A tile's boxes in terms of the slice: its tensor map and, per tensor axis, the axis of
+/// the tile's layout that it runs along, or -1.
+struct SliceBoxes {
+  TmaBoxes boxes;
+  Shape box; ///< per tensor axis
+  SmallVector<int> layoutAxes;
+};
+
+/// Says why the TMA cannot move the slice to or from a tile of this layout.
+std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice &slice, const SharedTile &tile) {
+  auto reject = [&](const Twine &why) {
+    op->emitOpError() << "expected a copy that the TMA can make because the atom is tma: " << why;
+    return std::nullopt;
+  };
+  if (!k.target.tma.available)
+    return reject(Twine(StringRef(k.target.name.data(), k.target.name.size())) + " has no TMA");
+  if (slice.tensor->argument.getAlignment() < int64_t(k.target.tma.globalAlignment))
+    return reject("expected '" + slice.tensor->argument.getName() + "' to be aligned to " +
+                  Twine(k.target.tma.globalAlignment) + " bytes, but it is known to be to " +
+                  Twine(slice.tensor->argument.getAlignment()));
+  if (slice.shape.size() > k.target.tma.maxRank)
+    return reject("expected a tensor of at most " + Twine(k.target.tma.maxRank) + " axes, but '" +
+                  slice.tensor->argument.getName() + "' has " + Twine(slice.shape.size()));
+  Result<TmaBoxes> boxes = tmaBoxes(tile.layout);
+  if (!boxes)
+    return reject(boxes.error().message);
+  SliceBoxes result;
+  result.boxes = std::move(*boxes);
+  result.box.assign(slice.shape.size(), 1);
+  for (auto [axis, tileAxis] : llvm::enumerate(slice.tileAxes(tile.shape))) {
+    result.layoutAxes.push_back(tileAxis < 0 ? -1 : tile.layoutAxis(tileAxis));
+    if (tileAxis >= 0)
+      result.box[axis] = result.boxes.box[size_t(result.layoutAxes.back())];
+  }
+  if (result.layoutAxes.back() != result.boxes.contiguousAxis)
+    return reject("expected the last axis of '" + slice.tensor->argument.getName() +
+                  "' along the tile's contiguous axis, but the tile of " + printSharedLayout(tile.layout) +
+                  " has another");
+  return result;
+}
+
+/// Innermost first: where a box begins in the tensor.
+SmallVector<Value> boxCoordinates(KernelLowering &k, const Slice &slice, const SliceBoxes &boxes,
+                                  const Coordinates &origin) {
+  SmallVector<Value> coordinates;
+  for (auto [first, axis] : llvm::reverse(llvm::zip(slice.origin, boxes.layoutAxes)))
+    coordinates.push_back(axis < 0 ? first : k.b.add(first, origin[size_t(axis)]));
+  return coordinates;
+}
+
+bool isZero(Value fill) {
+  return !fill || matchPattern(fill, m_Zero()) || matchPattern(fill, m_AnyZeroFloat());
+}
+} // namespace
+
+LogicalResult lowering::emitTmaLoad(KernelLowering &k, Operation *op, const Slice &slice, const SharedTile &tile,
+                                    Value barrier, bool multicast) {
+  Emitter &b = k.b;
+  if (!isZero(tile::SliceOp(slice.op).getFill()))
+    return op->emitOpError() << "expected a fill value of 0 because the TMA fills with nothing else, but the slice has "
+                                "another; use the atom simt";
+  std::optional<SliceBoxes> boxes = boxesFor(k, op, slice, tile);
+  if (!boxes)
+    return failure();
+  Value mask, share, sharePitch;
+  int64_t cluster = k.source.getCluster();
+  int rowAxis = tile.layout.rowAxis().value_or(-1);
+  int64_t rows = 0;
+  if (multicast) {
+    // Each block loads its share of every box's rows, at the same place for all.
+    rows = rowAxis < 0 ? 0 : boxes->boxes.box[size_t(rowAxis)] / cluster;
+    constexpr int64_t swizzledRows = 8;
+    if (rows == 0 || boxes->boxes.box[size_t(rowAxis)] % (cluster * swizzledRows) != 0)
+      return op->emitOpError() << "expected boxes whose rows are a multiple of " << cluster * swizzledRows
+                               << " because the " << cluster << " blocks of the cluster share them, but got "
+                               << (rowAxis < 0 ? 1 : boxes->boxes.box[size_t(rowAxis)]);
+    mask = b.constant(b.getI16IntegerAttr(int16_t((1 << cluster) - 1)));
+    share = b.mul(simt::ClusterRankOp::create(b), rows);
+    sharePitch = b.mul(share, tile.layout.rowPitch());
+    for (auto [extent, axis] : llvm::zip(boxes->box, boxes->layoutAxes))
+      if (axis == rowAxis)
+        extent = rows;
+  }
+  Value map = k.tensorMap(*slice.tensor, boxes->box, boxes->boxes.swizzle);
+  for (const TmaPiece &piece : boxes->boxes.pieces) {
+    SmallVector<Value> coordinates = boxCoordinates(k, slice, *boxes, piece.origin);
+    Value destination = b.offset(tile.base, piece.byteOffset);
+    if (multicast) {
+      for (auto [coordinate, axis] : llvm::zip(coordinates, llvm::reverse(boxes->layoutAxes)))
+        if (axis == rowAxis)
+          coordinate = b.add(coordinate, share);
+      destination = b.offset(destination, sharePitch);
+    }
+    simt::TmaLoadOp::create(b, map, coordinates, destination, barrier, mask);
+  }
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyAsyncOp op) {
+  Value barrier = k.b.offset(k.ring(op.getRing()).base, k.b.mul(k.cursor(op.getCursor()).slot, 8));
+  LogicalResult result = success();
+  k.byOneThread([&] {
+    result = emitTmaLoad(k, op, k.slice(op.getSource()), k.shared(op.getDestination()), barrier, op.getMulticast());
+  });
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Synchronous copies
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Loads and waits, on a barrier of this copy's own.
+LogicalResult loadByTma(KernelLowering &k, tile::CopyOp op) {
+  Emitter &b = k.b;
+  const SharedTile &tile = k.shared(op.getDestination());
+  constexpr int64_t barrierBytes = 8;
+  int64_t offset = k.reserveShared(barrierBytes, barrierBytes);
+  k.initBarrier(offset, 1);
+  Value barrier = k.sharedAt(offset);
+  // Where the layout does not fit, emitTmaLoad says so.
+  Result<TmaBoxes> boxes = tmaBoxes(tile.layout);
+  int64_t bytes = boxes ? boxes->bytesPerPiece * int64_t(boxes->pieces.size()) : 0;
+  LogicalResult result = success();
+  k.byOneThread([&] {
+    simt::BarrierExpectOp::create(b, barrier, bytes);
+    result = emitTmaLoad(k, op, k.slice(op.getSource()), tile, barrier, /*multicast=*/false);
+  });
+  Value &parity = k.parities[op];
+  simt::BarrierWaitOp::create(b, barrier, parity);
+  parity = b.bitXor(parity, b.i32(1));
+  return result;
+}
+} // namespace
+
+LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
+  if (isa<tile::SliceType>(op.getSource().getType()))
+    return loadByTma(k, op);
+  Emitter &b = k.b;
+  const SharedTile &tile = k.shared(op.getSource());
+  const Slice &slice = k.slice(op.getDestination());
+  std::optional<SliceBoxes> boxes = boxesFor(k, op, slice, tile);
+  if (!boxes)
+    return failure();
+  k.byOneThread([&] {
+    Value map = k.tensorMap(*slice.tensor, boxes->box, boxes->boxes.swizzle);
+    for (const TmaPiece &piece : boxes->boxes.pieces)
+      simt::TmaStoreOp::create(b, b.offset(tile.base, piece.byteOffset), map,
+                               boxCoordinates(k, slice, *boxes, piece.origin));
+    simt::BulkCommitOp::create(b);
+    simt::BulkWaitOp::create(b, 0, false);
+  });
+  return k.syncTeam();
+}
+
+//===----------------------------------------------------------------------===//
+// Stores of fragments
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr int64_t panelRows = 64, panelColumns = 64, panelBuffers = 2;
+
+LogicalResult rejectStore(tile::StoreOp op, const Twine &why) {
+  return op.emitOpError() << "expected a store that goes through panels of 64x64 because the atom is tma: " << why
+                          << "; use the atom simt";
+}
+
+/// Offset of a panel in the staging buffer, [warpgroups, 2, 64, 64].
+int64_t panelOffset(const SharedLayout &staging, int64_t warpgroup, int64_t buffer) {
+  if (staging.rank() == 3)
+    return warpgroup * slotPitch(staging) + staging.linearOffset({buffer, 0, 0});
+  return staging.linearOffset({warpgroup, buffer, 0, 0});
+}
+} // namespace
+
+LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
+  Emitter &b = k.b;
+  RankedTensorType type = op.getValue().getType();
+  const Slice &slice = k.slice(op.getDestination());
+  const SharedTile &staging = k.shared(op.getStaging());
+  const FragmentLayout &layout = k.layoutOf(type);
+  if (type.getRank() != 2 || type.getElementTypeBitWidth() != 16)
+    return rejectStore(op, "expected two axes and elements of 16 bits");
+  if (!k.team.hasWarpgroups())
+    return rejectStore(op, "expected whole warpgroups");
+  std::optional<WgmmaShare> share = wgmmaShare(layout, type.getShape(), k.team.warps);
+  if (!share || share->columns < panelColumns)
+    return rejectStore(op, "expected the layout of a wgmma accumulator with at least 64 columns per warpgroup");
+  Shape expected = {k.team.warps / 4, panelBuffers, panelRows, panelColumns};
+  if (staging.shape != expected || staging.layout.swizzle != Swizzle::bytes128 ||
+      staging.layout.contiguousAxis != staging.layout.rank() - 1)
+    return rejectStore(op, Twine("expected staging of ") + printShape(expected) +
+                               " with rows along the last axis and a swizzle of 128 bytes");
+
+  // One panel as a tile, and this warpgroup as the team that fills it.
+  SharedTile panel;
+  panel.shape = {panelRows, panelColumns};
+  panel.layout = SharedLayout::swizzled(panel.shape, 16, 1, Swizzle::bytes128);
+  panel.element = type.getElementType();
+  Value warpgroup = b.shiftRight(k.team.warp, 2);
+  int64_t groupPitch = panelOffset(staging.layout, 1, 0) - panelOffset(staging.layout, 0, 0);
+  int64_t bufferPitch = panelOffset(staging.layout, 0, 1) - panelOffset(staging.layout, 0, 0);
+  Value groupBase = b.offset(staging.base, b.mul(warpgroup, groupPitch));
+  FragmentLayout panelLayout = wgmmaAccumulator(panelRows, panelColumns, {1, 1});
+
+  // The tile's rows and columns run along the slice's two axes that are not 1.
+  Shape box(slice.shape.size(), 1);
+  SmallVector<int> axes = slice.tileAxes(type.getShape());
+  for (auto [extent, axis] : llvm::zip(box, axes))
+    extent = axis < 0 ? 1 : 64;
+  if (axes.back() != 1)
+    return rejectStore(op, "expected columns along the tensor's last axis");
+  Value map = k.tensorMap(*slice.tensor, box, Swizzle::bytes128);
+  Team team = k.team;
+  Team group = team;
+  group.warp = b.bitAnd(team.warp, 3);
+  group.warps = 4;
+  // The warpgroup's first row and column are those of its first thread.
+  Team firstThread = team;
+  firstThread.lane = b.i32(0);
+  firstThread.warp = b.mul(warpgroup, 4);
+  SmallVector<Value> start = threadCoordinates(b, layout, firstThread);
+
+  Value isLeader = b.isEqual(k.threadOfGroup(), 0);
+  int64_t panels = ceilDiv(share->columns, panelColumns), total = share->blocks * panels;
+  for (int64_t number = 0; number < total; ++number) {
+    int64_t block = number / panels, buffer = number % panelBuffers;
+    // The last panel of a row overlaps the one before if the columns are no multiple of 64.
+    int64_t column = std::min(number % panels * panelColumns, share->columns - panelColumns);
+    panel.base = b.offset(groupBase, buffer * bufferPitch);
+    // The buffer's previous panel must have been read; with an odd number of panels that
+    // is the latest one at the start of the next store.
+    bool latest = number == 0 && total % panelBuffers != 0;
+    b.when(isLeader, [&] { simt::BulkWaitOp::create(b, latest ? 0 : panelBuffers - 1, true); });
+    if (failed(k.syncWarpgroup()))
+      return failure();
+    int64_t firstRegister = (block * share->columns + column) / 2;
+    Value part = b.piece(k.value(op.getValue()), firstRegister, panelLayout.registersPerThread());
+    k.team = group;
+    storeShared(k, panel, panelLayout, panel.shape, part);
+    k.team = team;
+    simt::ProxyFenceOp::create(b);
+    if (failed(k.syncWarpgroup()))
+      return failure();
+    b.when(isLeader, [&] {
+      SmallVector<Value> coordinates;
+      for (auto [at, axis] : llvm::reverse(llvm::zip(slice.origin, axes))) {
+        int64_t step = axis == 0 ? block * panelRows : column;
+        coordinates.push_back(axis < 0 ? at : b.add(b.add(at, start[size_t(axis)]), step));
+      }
+      simt::TmaStoreOp::create(b, panel.base, map, coordinates);
+      simt::BulkCommitOp::create(b);
+    });
+  }
+  k.hasStores = true;
+  return success();
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What tile types become: index is i32, a fragment is the vector of a thread's
+/// registers, a cursor is two numbers.
+#include "compiler/lowering/TileToSimt/Lowering.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+Type KernelLowering::typeOf(Type type) {
+  if (type.isIndex())
+    return b.getI32Type();
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return registersOf(tensor);
+  return type;
+}
+
+VectorType KernelLowering::registersOf(RankedTensorType type) {
+  return b.vectorOf(layoutOf(type).registersPerThread(), typeOf(type.getElementType()));
+}
+
+const FragmentLayout &KernelLowering::layoutOf(Type fragment) {
+  auto attribute = cast<tile::LayoutAttr>(cast<RankedTensorType>(fragment).getEncoding());
+  std::unique_ptr<FragmentLayout> &layout = layouts[attribute];
+  if (!layout)
+    layout = std::make_unique<FragmentLayout>(attribute.getLayout());
+  return *layout;
+}
+
+const SharedLayout &KernelLowering::sharedLayoutOf(tile::SharedType type) {
+  std::unique_ptr<SharedLayout> &layout = sharedLayouts[type.getLayout()];
+  if (!layout)
+    layout = std::make_unique<SharedLayout>(type.getLayout().getLayout());
+  return *layout;
+}
+
+int SharedTile::layoutAxis(int axis) const {
+  int last = rank() - 1;
+  if (!transposed || axis < last - 1)
+    return axis;
+  return axis == last ? last - 1 : last;
+}
+
+Coordinates SharedTile::layoutCoordinates(ArrayRef<int64_t> coordinates) const {
+  Coordinates result(coordinates.begin(), coordinates.end());
+  if (transposed)
+    std::swap(result[result.size() - 1], result[result.size() - 2]);
+  return result;
+}
+
+bool Slice::isGuarded() const { return !tile::SliceOp(op).getUnchecked(); }
+
+SmallVector<int> Slice::tileAxes(ArrayRef<int64_t> tileShape) const {
+  SmallVector<int> axes;
+  int next = 0;
+  for (int64_t extent : shape) {
+    if (extent == 1) {
+      axes.push_back(-1);
+      continue;
+    }
+    while (tileShape[size_t(next)] == 1)
+      ++next;
+    axes.push_back(next++);
+  }
+  return axes;
+}
+
+bool KernelLowering::isCarried(Type type) {
+  return type.isIntOrIndexOrFloat() || isa<RankedTensorType, tile::CursorType>(type);
+}
+
+void KernelLowering::flatten(ValueRange tiles, SmallVectorImpl<Value> &flat) const {
+  for (Value tile : tiles) {
+    if (!isa<tile::CursorType>(tile.getType())) {
+      flat.push_back(value(tile));
+      continue;
+    }
+    Cursor at = cursor(tile);
+    flat.append({at.slot, at.phase});
+  }
+}
+
+void KernelLowering::unflatten(ValueRange tiles, ValueRange flat) {
+  size_t next = 0;
+  for (Value tile : tiles) {
+    if (isa<tile::CursorType>(tile.getType())) {
+      set(tile, Cursor{flat[next], flat[next + 1]});
+      next += 2;
+    } else {
+      set(tile, flat[next++]);
+    }
+  }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Products by wgmma.
+#include "compiler/lowering/TileToSimt/Wgmma.h"
+
+#include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "dialects/layout/LayoutText.h"
+#include "dialects/layout/SharedOperands.h"
+#include "dialects/layout/StockLayouts.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+namespace {
+constexpr int64_t rowsPerBlock = 64, columnGranule = 8, maxColumns = 256;
+constexpr int64_t kPerStep = 16;
+constexpr int64_t descriptorUnit = 16; ///< bytes
+
+bool isZeroFragment(Value acc) {
+  if (auto splat = acc.getDefiningOp<tile::SplatOp>())
+    return matchPattern(splat.getValue(), m_AnyZeroFloat());
+  return matchPattern(acc, m_AnyZeroFloat());
+}
+
+/// A factor in shared memory: the descriptor of the warpgroup's part, and how to step.
+class SharedFactor {
+public:
+  /// `kAxis` of the tile is reduced; along the other one the warpgroups part as the
+  /// accumulator does along `accAxis`.
+  static std::optional<SharedFactor> create(KernelLowering &k, Operation *op, StringRef name, const SharedTile &tile,
+                                            int kAxis, const FragmentLayout &acc, int accAxis) {
+    if (tile.rank() != 2) {
+      op->emitOpError() << "expected factors of two axes because wgmma takes matrices, but " << name << " has "
+                        << tile.rank();
+      return std::nullopt;
+    }
+    Result<WgmmaOperand> operand = wgmmaOperand(tile.layout, tile.layoutAxis(kAxis));
+    if (!operand) {
+      op->emitOpError() << "expected " << name << " in a layout that wgmma reads because the atom is wgmma: "
+                        << operand.error().message;
+      return std::nullopt;
+    }
+    SharedFactor factor(std::move(*operand));
+    Emitter &b = k.b;
+    Value start = b.i32(0);
+    for (const PlacedMode &mode : acc.modesAlong(accAxis)) {
+      if (mode.hardware != HardwareAxis::warp)
+        continue;
+      // The four warps of a warpgroup, at the bottom, work on one block.
+      PlacedMode groups = mode;
+      if (mode.stride == 1) {
+        groups = {HardwareAxis::warp, {mode.mode.extent / 4, mode.mode.axis, rowsPerBlock}, 4};
+        if (mode.mode.extent % 4 != 0 || mode.mode.extent == 4)
+          continue;
+      }
+      int64_t pitch = factor.operand.startOffset(groups.mode.step, 0);
+      for (int64_t digit = 0; digit < groups.mode.extent; ++digit)
+        if (factor.operand.startOffset(digit * groups.mode.step, 0) != digit * pitch) {
+          op->emitOpError() << "expected the warpgroups' parts of " << name << " at even distances because one "
+                            << "descriptor serves them all, but " << printSharedLayout(tile.layout)
+                            << " has panels that end within a part";
+          return std::nullopt;
+        }
+      start = b.add(start, b.mul(digitOf(b, groups, k.team), pitch));
+    }
+    factor.descriptor = simt::MatrixDescriptorOp::create(
+        b, b.offset(tile.base, start), factor.operand.leadingByteOffset, factor.operand.strideByteOffset,
+        program::Swizzle(factor.operand.swizzle));
+    return factor;
+  }
+
+  Value at(Emitter &b, int64_t mn, int64_t step) const {
+    return b.add(descriptor, operand.startOffset(mn, step) / descriptorUnit);
+  }
+  bool isTransposed() const { return operand.majorness == Majorness::mn; }
+
+private:
+  explicit SharedFactor(WgmmaOperand operand) : operand(std::move(operand)) {}
+
+  WgmmaOperand operand;
+  Value descriptor;
+};
+} // namespace
+
+std::optional<WgmmaShare> lowering::wgmmaShare(const FragmentLayout &layout, ArrayRef<int64_t> shape, int64_t warps) {
+  if (shape.size() != 2 || warps % warpsPerWarpgroup != 0)
+    return std::nullopt;
+  int64_t warpgroups = warps / warpsPerWarpgroup;
+  for (int64_t alongM = 1; alongM <= warpgroups; ++alongM) {
+    int64_t alongN = warpgroups / alongM;
+    if (alongM * alongN != warpgroups || shape[0] % (rowsPerBlock * alongM) != 0 ||
+        shape[1] % (columnGranule * alongN) != 0)
+      continue;
+    if (wgmmaAccumulator(shape[0], shape[1], {alongM, alongN}) == layout)
+      return WgmmaShare{alongM, alongN, shape[0] / rowsPerBlock / alongM, shape[1] / alongN};
+  }
+  return std::nullopt;
+}
+
+Value lowering::startWgmma(KernelLowering &k, const Product &product) {
+  Emitter &b = k.b;
+  Operation *op = product.op;
+  auto reject = [&](const Twine &why) {
+    op->emitOpError() << "expected a product that wgmma can compute because the atom is wgmma: " << why;
+    return Value();
+  };
+  if (!k.target.wgmma)
+    return reject(Twine(StringRef(k.target.name.data(), k.target.name.size())) + " has no wgmma");
+  if (!k.team.hasWarpgroups())
+    return reject("expected whole warpgroups that begin at a multiple of 4 warps, but " + k.team.name + " has " +
+                  Twine(k.team.warps) + " warps from warp " + Twine(k.team.firstWarp));
+  auto accType = cast<RankedTensorType>(product.acc.getType());
+  const FragmentLayout &acc = k.layoutOf(accType);
+  std::optional<WgmmaShare> share = wgmmaShare(acc, accType.getShape(), k.team.warps);
+  if (!share)
+    return reject("expected the accumulator in wgmma's layout for " + Twine(k.team.warps / 4) +
+                  " warpgroups, but got " + printLayout(acc));
+  if (share->columns > maxColumns)
+    return reject("expected at most " + Twine(maxColumns) + " columns per warpgroup, but got " +
+                  Twine(share->columns));
+
+  const SharedTile &right = k.shared(product.b);
+  std::optional<SharedFactor> bFactor = SharedFactor::create(k, op, "the right factor", right, /*kAxis=*/0, acc, 1);
+  if (!bFactor)
+    return {};
+  int64_t steps = right.shape[0] / kPerStep;
+  auto aType = dyn_cast<RankedTensorType>(product.a.getType());
+  std::optional<SharedFactor> aFactor;
+  Value aWords;
+  if (aType) {
+    FragmentLayout expected = wgmmaOperandA(aType.getShape()[0], aType.getShape()[1], 16, {share->alongM, share->alongN});
+    if (k.layoutOf(aType) != expected)
+      return reject("expected the left factor's registers in the layout " + printLayout(expected) + ", but got " +
+                    printLayout(k.layoutOf(aType)));
+    aWords = b.recast(k.value(product.a), b.getI32Type());
+  } else {
+    aFactor = SharedFactor::create(k, op, "the left factor", k.shared(product.a), /*kAxis=*/1, acc, 0);
+    if (!aFactor)
+      return {};
+  }
+
+  int64_t registers = share->columns / 2;
+  SmallVector<Value> blocks;
+  for (int64_t block = 0; block < share->blocks; ++block)
+    blocks.push_back(b.piece(k.value(product.acc), block * registers, registers));
+  bool fromZero = isZeroFragment(product.acc);
+  Type element = right.element;
+  simt::WgmmaFenceOp::create(b);
+  for (int64_t step = 0; step < steps; ++step) {
+    Value bDescriptor = bFactor->at(b, 0, step);
+    for (auto [block, value] : llvm::enumerate(blocks)) {
+      int64_t row = int64_t(block);
+      constexpr int64_t wordsPerStep = 4;
+      Value left = aFactor ? aFactor->at(b, row * rowsPerBlock, step)
+                           : b.piece(aWords, (row * steps + step) * wordsPerStep, wordsPerStep);
+      value = simt::WgmmaOp::create(b, value.getType(), value, left, bDescriptor,
+                                    fromZero && step == 0 ? b.i1(true) : Value(), uint64_t(share->columns),
+                                    element, aFactor && aFactor->isTransposed(), bFactor->isTransposed());
+    }
+  }
+  simt::WgmmaCommitOp::create(b);
+  return b.join(blocks);
+}

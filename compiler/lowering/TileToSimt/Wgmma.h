@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Products by wgmma: descriptors of shared factors, one instruction per 64 rows and 16
+/// of the reduction axis.
+#pragma once
+
+#include "compiler/lowering/TileToSimt/Lowering.h"
+
+namespace tlc::lowering {
+
+/// What one warpgroup has of an accumulator in wgmma's layout.
+struct WgmmaShare {
+  int64_t alongM = 1, alongN = 1; ///< grid of warpgroups
+  int64_t blocks = 1;             ///< of 64 rows
+  int64_t columns = 8;
+};
+
+/// Nothing if the layout is not that of wgmma without padding.
+std::optional<WgmmaShare> wgmmaShare(const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape, int64_t warps);
+
+/// A gemm, synchronous or not.
+struct Product {
+  Operation *op;
+  Value a, b, acc; ///< tile values
+};
+
+/// Starts the product as one group; the result is in flight. Null, with a diagnostic, if it cannot be done.
+Value startWgmma(KernelLowering &k, const Product &product);
+
+} // namespace tlc::lowering
