@@ -25,7 +25,7 @@ def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, H
     I64Attr:$threads, DefaultValuedAttr<I64Attr, "1">:$cluster, I64Attr:$shared_bytes,
     ArrayAttr:$schema, TypeArrayAttr:$schema_types, ArrayAttr:$grid, ArrayAttr:$tensor_maps,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
-  let regions = (region AnyRegion:$body);
+  let regions = (region MinSizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -24,6 +24,8 @@ Target targetOf(Operation *op) {
   return target ? *target : Target();
 }
 
+int64_t maxWarps(const Target &target) { return target.maxThreadsPerBlock / target.warpSize; }
+
 StringRef displayName(const Target &target) {
   return target.name.empty() ? StringRef("a block") : StringRef(target.name.data(), target.name.size());
 }
@@ -142,12 +144,12 @@ LogicalResult KernelOp::verify() {
     if (failed(verifyArgument(*this, i)))
       return failure();
   Target target = targetOf(*this);
-  int64_t maxWarps = target.maxThreadsPerBlock / target.warpSize;
   int64_t warps = getWarps(), cluster = getCluster();
-  if (warps < 0 || warps > maxWarps) // kernel_c3
-    return emitOpError() << "expected from 1 to " << maxWarps << " warps, or 0 to have them chosen, because "
-                         << displayName(target) << " has at most " << target.maxThreadsPerBlock
-                         << " threads per block, but '" << getName() << "' has " << warps;
+  if (warps < 0 || warps > maxWarps(target)) // kernel_c3
+    return emitOpError() << "expected from 1 to " << maxWarps(target)
+                         << " warps, or 0 to have them chosen, because " << displayName(target)
+                         << " has at most " << target.maxThreadsPerBlock << " threads per block, but '"
+                         << getName() << "' has " << warps;
   bool known = !target.name.empty();
   if (cluster < 1 || (known && cluster > int64_t(target.maxClusterSize))) { // kernel_c4
     InFlightDiagnostic diagnostic = emitOpError() << "expected a cluster of at least 1 block";
@@ -306,7 +308,7 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
 }
 } // namespace
 
-LogicalResult RolesOp::verify() {
+LogicalResult RolesOp::verifyRegions() {
   SmallVector<RoleOp> roles;
   llvm::StringMap<RoleOp> byName;
   int64_t warps = 0;
@@ -328,30 +330,38 @@ LogicalResult RolesOp::verify() {
   }
   if (roles.empty())
     return emitOpError() << "expected at least one role, but got none";
-  auto kernel = (*this)->getParentOfType<KernelOp>();
-  if (kernel && kernel.getWarps() != 0 && int64_t(kernel.getWarps()) != warps) { // roles_c2
-    InFlightDiagnostic diagnostic = emitOpError() << "expected the roles' warps to add up to "
-                                                  << kernel.getWarps() << " because '" << kernel.getName()
-                                                  << "' has that many, but got " << warps;
+  // roles_c2
+  auto noteRoles = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
     for (RoleOp role : roles)
       diagnostic.attachNote(role.getLoc()) << "role '" << role.getName() << "' has " << role.getWarps();
     return diagnostic;
-  }
+  };
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (kernel && kernel.getWarps() != 0 && int64_t(kernel.getWarps()) != warps)
+    return noteRoles(emitOpError() << "expected the roles' warps to add up to " << kernel.getWarps()
+                                   << " because '" << kernel.getName() << "' has that many, but got "
+                                   << warps);
+  Target target = targetOf(*this);
+  if (warps > maxWarps(target))
+    return noteRoles(emitOpError() << "expected the roles' warps to add up to at most " << maxWarps(target)
+                                   << " because " << displayName(target) << " has at most "
+                                   << target.maxThreadsPerBlock << " threads, but got " << warps);
   return verifyRegisters(*this, roles, warps);
 }
 
 LogicalResult RoleOp::verify() {
+  Target target = targetOf(*this);
   int64_t warps = getWarps();
-  if (warps < 1) // role_c1
-    return emitOpError() << "expected role '" << getName() << "' to have at least 1 warp, but got " << warps;
+  if (warps < 1 || warps > maxWarps(target)) // role_c1
+    return emitOpError() << "expected role '" << getName() << "' to have from 1 to " << maxWarps(target)
+                         << " warps, but got " << warps;
   if (!getRegisters())
     return success();
   int64_t registers = *getRegisters();
-  RegisterReallocationFacts limits = targetOf(*this).setmaxnreg; // role_c2
-  const Target *target = program::findTarget(*this);
-  if (target && !limits.available)
+  RegisterReallocationFacts limits = target.setmaxnreg; // role_c2
+  if (program::findTarget(*this) && !limits.available)
     return emitOpError() << "expected no 'registers' for role '" << getName() << "' because "
-                         << displayName(*target) << " cannot move registers between warpgroups, but got "
+                         << displayName(target) << " cannot move registers between warpgroups, but got "
                          << registers;
   if (registers < limits.min || registers > limits.max || registers % limits.step != 0)
     return emitOpError() << "expected 'registers' of role '" << getName() << "' to be a multiple of "

@@ -119,13 +119,13 @@ def Tile_RolesOp : Tile_Op<"roles", [SingleBlock, NoTerminator]> {
 
     Constraints
     - roles_c1: at least one role, with different names, and nothing else inside.
-    - roles_c2: the sum of the roles' warps is the kernel's `warps`.
+    - roles_c2: the sum of the roles' warps is the kernel's `warps`, and within the target's threads per block.
     - roles_c3: where one role sets `registers` all do, each role is whole warpgroups, and the sum of
       128 * registers over the warpgroups fits the registers the launch gets (or setmaxnreg hangs).
   }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Tile_RoleOp : Tile_Op<"role", [SingleBlock, NoTerminator, HasParent<"RolesOp">]> {
@@ -134,7 +134,7 @@ def Tile_RoleOp : Tile_Op<"role", [SingleBlock, NoTerminator, HasParent<"RolesOp
     `registers` is the budget per thread, set by `setmaxnreg` on entry.
 
     Constraints
-    - role_c1: `warps` is at least 1.
+    - role_c1: `warps` is at least 1 and within the target's threads per block.
     - role_c2: `registers` is a multiple of 8 within the target's limits.
 
         tile.role "load" warps(4) registers(40) { ... }

@@ -16,4 +16,10 @@ namespace tlc::tile {
 std::optional<ElementType> toElementType(mlir::Type type);
 bool isElementType(mlir::Type type);
 
+/// Positions are 32 bits on the device: no extent and no tile of memory has more elements.
+inline constexpr int64_t maxElements = (int64_t(1) << 31) - 1;
+
+/// A tensor of static shape, of at most maxElements elements.
+bool isFragment(mlir::Type type);
+
 } // namespace tlc::tile

@@ -3,6 +3,7 @@
 /// Types of the tile dialect: text form and checks.
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/SharedLayout.h"
+#include "dialects/tile/Shapes.h"
 #include "dialects/tile/TileTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -47,6 +48,19 @@ template <typename T> Type parseShaped(AsmParser &parser) {
   return parser.getChecked<T>(loc, parser.getContext(), shape, elementType);
 }
 
+/// Product of fixed extents, or nothing if there are more than `maxElements`.
+std::optional<int64_t> countElements(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape) {
+    if (extent < 0 || extent > maxElements)
+      return std::nullopt;
+    count *= extent;
+    if (count > maxElements)
+      return std::nullopt;
+  }
+  return count;
+}
+
 enum class Extents { fixed, fixedOrRuntime };
 
 LogicalResult verifyShaped(function_ref<InFlightDiagnostic()> emitError, StringRef what, Extents extents,
@@ -58,11 +72,14 @@ LogicalResult verifyShaped(function_ref<InFlightDiagnostic()> emitError, StringR
       if (extents == Extents::fixed)
         return emitError() << "expected " << what << " of fixed extents, but axis " << axis
                            << " has a runtime extent";
-    } else if (extent < 1) {
-      return emitError() << "expected extents of at least 1, but axis " << axis << " of " << what << " has "
-                         << extent;
+    } else if (extent < 1 || extent > maxElements) {
+      return emitError() << "expected extents from 1 to " << maxElements << ", but axis " << axis << " of "
+                         << what << " has " << extent;
     }
   }
+  if (extents == Extents::fixed && !countElements(shape))
+    return emitError() << "expected " << what << " of at most " << maxElements
+                       << " elements because positions are 32 bits, but got " << toText(shape);
   if (!isElementType(elementType))
     return emitError()
            << "expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64), "
@@ -90,6 +107,11 @@ std::optional<ElementType> tile::toElementType(Type type) {
 }
 
 bool tile::isElementType(Type type) { return toElementType(type).has_value(); }
+
+bool tile::isFragment(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && countElements(tensor.getShape());
+}
 
 //===----------------------------------------------------------------------===//
 // Global, slice
@@ -203,8 +225,18 @@ SharedType SharedType::slot() const {
 // Ring, cursor
 //===----------------------------------------------------------------------===//
 
+namespace {
+LogicalResult verifySlots(function_ref<InFlightDiagnostic()> emitError, StringRef what, int64_t slots) {
+  if (slots >= 1 && slots <= maxElements)
+    return success();
+  return emitError() << "expected " << what << " of 1 to " << maxElements << " slots, but got " << slots;
+}
+} // namespace
+
 LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t slots) {
-  if (slots < 1)
-    return emitError() << "expected a ring to have at least 1 slot, but got " << slots;
-  return success();
+  return verifySlots(emitError, "a ring", slots);
+}
+
+LogicalResult CursorType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t slots) {
+  return verifySlots(emitError, "a cursor", slots);
 }

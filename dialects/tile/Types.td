@@ -66,6 +66,7 @@ def Tile_RingType : Tile_Type<"Ring", "ring"> {
 
 def Tile_CursorType : Tile_Type<"Cursor", "cursor"> {
   let summary = "A role's position in a ring, counted over the whole kernel";
+  let genVerifyDecl = 1;
   let description = "Slot and phase follow from it: slot = count mod slots, phase = (count / slots) mod 2.";
   let parameters = (ins "int64_t":$slots);
   let assemblyFormat = "`<` $slots `>`";
@@ -76,8 +77,7 @@ def Tile_BarrierType : Tile_Type<"Barrier", "barrier"> {
   let assemblyFormat = "";
 }
 
-def Tile_AnyFragment : Type<CPred<"::llvm::isa<::mlir::RankedTensorType>($_self) && "
-    "::llvm::cast<::mlir::RankedTensorType>($_self).hasStaticShape()">, "fragment (tensor of static shape)",
+def Tile_AnyFragment : Type<CPred<"::tlc::tile::isFragment($_self)">, "fragment (tensor of static shape, fewer than 2^31 elements)",
     "::mlir::RankedTensorType">;
 def Tile_FragmentOrScalar : AnyTypeOf<[Tile_AnyFragment, AnyFloat, AnySignlessInteger, Index]>;
 def Tile_SharedOrSlice : AnyTypeOf<[Tile_SharedType, Tile_SliceType]>;

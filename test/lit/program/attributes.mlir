@@ -15,7 +15,7 @@
 // CHECK-SAME: t.j = #program.parameter<tensor_pointer, 3>
 // CHECK-SAME: t.k = #program.parameter<tensor_stride, 3, axis = 1>
 // CHECK-SAME: t.l = #program<swizzle bytes64>
-// CHECK-SAME: t.m = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">], tensor_maps = [], threads = 128, cluster = 1, shared_bytes = 0>
+// CHECK-SAME: t.m = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">], tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0>
 module attributes {
   t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">,
   t.b = #program.host_expr<"d2 -1 add 3 floordiv d0 rem d1 max 4 sub">,
@@ -30,6 +30,6 @@ module attributes {
   t.k = #program.parameter<tensor_stride, 3, axis = 1>,
   t.l = #program<swizzle bytes64>,
   t.m = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
-    tensor_maps = [], threads = 128, cluster = 1, shared_bytes = 0>,
+    tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0>,
   program.target = #program.target<"sm_90a">
 } {}

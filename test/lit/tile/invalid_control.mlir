@@ -259,6 +259,22 @@ tile.kernel @sum() attributes {warps = 12 : i64} {
 
 // -----
 
+// roles_c2: also where the kernel's warps are not chosen yet.
+tile.kernel @sum_of_block() {
+  // expected-error @below {{expected the roles' warps to add up to at most 32 because a block has at most 1024 threads, but got 48}}
+  tile.roles {
+    // expected-note @below {{role 'load' has 16}}
+    tile.role "load" warps(16) {
+    }
+    // expected-note @below {{role 'math' has 32}}
+    tile.role "math" warps(32) {
+    }
+  }
+  tile.return
+}
+
+// -----
+
 // roles_c3
 tile.kernel @one_sets() {
   tile.roles {
@@ -309,7 +325,7 @@ tile.kernel @too_many() attributes {warps = 12 : i64} {
 // role_c1
 tile.kernel @no_warps() {
   tile.roles {
-    // expected-error @below {{expected role 'load' to have at least 1 warp, but got 0}}
+    // expected-error @below {{expected role 'load' to have from 1 to 32 warps, but got 0}}
     tile.role "load" warps(0) {
     }
   }

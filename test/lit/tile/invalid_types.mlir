@@ -11,7 +11,7 @@ tile.kernel @runtime_extent() attributes {t = !tile.slice<?x8xf32>} { tile.retur
 
 // -----
 
-// expected-error @below {{expected extents of at least 1, but axis 1 of a global tensor has 0}}
+// expected-error @below {{expected extents from 1 to 2147483647, but axis 1 of a global tensor has 0}}
 tile.kernel @no_extent() attributes {t = !tile.global<?x0xf32>} { tile.return }
 
 // -----
@@ -47,8 +47,34 @@ tile.kernel @layout_bits() attributes {t = !tile.shared<64x64xf32, #tile.shared_
 
 // -----
 
-// expected-error @below {{expected a ring to have at least 1 slot, but got 0}}
+// expected-error @below {{expected a ring of 1 to 2147483647 slots, but got 0}}
 tile.kernel @ring() attributes {t = !tile.ring<0>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected a cursor of 1 to 2147483647 slots, but got -1}}
+tile.kernel @cursor() attributes {t = !tile.cursor<-1>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected a slice of at most 2147483647 elements because positions are 32 bits, but got 65536x65536}}
+tile.kernel @too_large() attributes {t = !tile.slice<65536x65536xf32>} { tile.return }
+
+// -----
+
+tile.kernel @fragment(%x: f32 {program.argument = #program.scalar<"x">}) {
+  // expected-error @below {{'tile.splat' op result #0 must be fragment (tensor of static shape, fewer than 2^31 elements), but got 'tensor<65536x65536xf32>'}}
+  %f = tile.splat %x : f32 -> tensor<65536x65536xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @runtime_fragment(%x: f32 {program.argument = #program.scalar<"x">}) {
+  // expected-error @below {{'tile.splat' op result #0 must be fragment (tensor of static shape, fewer than 2^31 elements), but got 'tensor<?xf32>'}}
+  %f = tile.splat %x : f32 -> tensor<?xf32>
+  tile.return
+}
 
 // -----
 
