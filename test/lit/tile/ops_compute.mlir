@@ -37,6 +37,9 @@ tile.kernel @shapes() {
   %sum = tile.reduce sum %s axis(0) : tensor<16x24xf32> -> tensor<1x24xf32>
   // CHECK: tile.reduce min %{{.*}} axis(0) : tensor<1x24xf32> -> tensor<1x24xf32>
   %min = tile.reduce min %sum axis(0) : tensor<1x24xf32> -> tensor<1x24xf32>
+  %scratch = tile.alloc_shared "scratch" : !tile.shared<2x24xf32>
+  // CHECK: tile.reduce sum %{{.*}} axis(0) scratch %scratch : !tile.shared<2x24xf32> : tensor<16x24xf32> -> tensor<1x24xf32>
+  %across = tile.reduce sum %s axis(0) scratch %scratch : !tile.shared<2x24xf32> : tensor<16x24xf32> -> tensor<1x24xf32>
   // CHECK: tile.broadcast %{{.*}} : tensor<16x1xf32> -> tensor<16x24xf32>
   %wide = tile.broadcast %max : tensor<16x1xf32> -> tensor<16x24xf32>
   // CHECK: tile.coordinates 1 : tensor<16x24xindex>
