@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The subcommand `compile`.
+#include "tools/tlc/Compile.h"
+
+#include "compiler/codegen/Ptxas.h"
+#include "compiler/pipeline/Compiler.h"
+#include "dialects/program/Program.h"
+#include "runtime/target/Target.h"
+#include "tools/tlc/Messages.h"
+#include "tools/tlc/Output.h"
+#include "tools/tlc/Time.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+namespace {
+
+constexpr StringRef cubin = "cubin";
+
+bool isFile(StringRef source) { return source == "-" || source.ends_with(".mlir"); }
+
+/// A module and the context that it lives in.
+struct Input {
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+/// Machine code by the toolkit's assembler.
+ExitCode assembleTo(StringRef output, StringRef ptx, const Target &target, Remarks remarks) {
+  std::optional<std::string> ptxas = findPtxas();
+  if (!ptxas)
+    return fail("expected ptxas of the CUDA toolkit on PATH because --emit cubin needs it, but found none; "
+                "--emit ptx does without");
+  Expected<MachineCode> code = assemble(*ptxas, ptx, target);
+  if (!code)
+    return fail(toString(code.takeError()));
+  for (const std::string &message : code->messages)
+    errs() << message << '\n';
+  if (remarks == Remarks::show)
+    for (const KernelResources &kernel : code->kernels)
+      errs() << kernel.entry << ": " << kernel.registers << " registers, " << kernel.stackBytes
+             << " bytes of stack, " << kernel.spillStoreBytes << " bytes of spill stores, "
+             << kernel.spillLoadBytes << " bytes of spill loads\n";
+  if (Result<void> written = writeOutput(output, code->cubin); !written)
+    return fail(written.error().message);
+  return ExitCode::success;
+}
+
+} // namespace
+
+CompileCommand::CompileCommand()
+    : command("compile", "Compile a kernel or an .mlir file"),
+      source(cl::sub(command), cl::Positional, cl::Required, cl::value_desc("kernel"),
+             cl::desc("<kernel | file.mlir | ->")),
+      emit("emit", cl::sub(command), cl::value_desc("phase"), cl::init("ptx"),
+           cl::desc("Phase to stop at (input ... nvvm, llvm, ptx), or cubin")),
+      output("o", cl::sub(command), cl::value_desc("file"), cl::init("-"), cl::desc("Output file")),
+      flags(command) {}
+
+ExitCode CompileCommand::execute() const {
+  Result<CompileOptions> options = flags.options();
+  if (!options)
+    return failUsage(options.error().message);
+  Result<std::optional<Alignment>> alignment = flags.alignment();
+  if (!alignment)
+    return failUsage(alignment.error().message);
+  auto definitions = flags.definitions();
+  if (!definitions)
+    return failUsage(definitions.error().message);
+  std::optional<Phase> phase = emit == cubin ? Phase::ptx : parsePhase(emit.getValue());
+  if (!phase) {
+    SmallVector<StringRef> allowed(phaseNames.begin(), phaseNames.end());
+    allowed.push_back(cubin);
+    return failUsage(("expected --emit to be one of " + joinNames(allowed) + ", but got '" + emit + "'"));
+  }
+  if (*phase < options->startFrom)
+    return failUsage("expected --emit " + emit + " to come after --start-from " +
+                     std::string(toString(options->startFrom)) + ", but it comes before");
+
+  Remarks remarks = flags.wantsRemarks() ? Remarks::show : Remarks::hide;
+  Compiler compiler(*options);
+  Input input;
+  if (isFile(source)) {
+    if (!definitions->empty() || !flags.fixedDimensions().empty())
+      return failUsage("expected no parameters because '" + source + "' is a file, but got -D or --static");
+    ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(source, /*IsText=*/true);
+    if (!buffer)
+      return failUsage("cannot read '" + source + "': " + buffer.getError().message());
+    input.context = createContext();
+    input.module = compiler.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), input.context.get());
+  } else {
+    return failUsage("unknown kernel '" + source + "'");
+  }
+
+  mlir::FailureOr<std::string> text = mlir::failure();
+  if (input.module)
+    text = compiler.emit(*input.module, *phase, alignment->value_or(Alignment::aligned));
+  print(compiler.diagnostics(), remarks);
+  if (flags.wantsTime())
+    printTimes(compiler.times());
+  if (mlir::failed(text))
+    return ExitCode::failure;
+  if (emit == cubin) {
+    const Target *named = program::findTarget(*input.module);
+    return assembleTo(output, *text, named ? *named : *findTarget(options->target), remarks);
+  }
+  if (Result<void> written = writeOutput(output, *text); !written)
+    return fail(written.error().message);
+  return ExitCode::success;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Flags to options.
+#include "tools/tlc/CompileFlags.h"
+
+#include "runtime/target/Target.h"
+#include "tools/tlc/Messages.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+namespace {
+
+struct Switch {
+  StringRef name;
+  bool Optimizations::*member;
+};
+constexpr Switch switches[] = {
+    {"tma", &Optimizations::tma},
+    {"wgmma", &Optimizations::wgmma},
+    {"warp-specialization", &Optimizations::warpSpecialization},
+    {"overlap", &Optimizations::overlap},
+};
+
+tlc::Error unknownValue(StringRef flag, StringRef value, ArrayRef<StringRef> allowed) {
+  return {ErrorKind::invalidArgument,
+          ("expected " + flag + " to be one of " + joinNames(allowed) + ", but got '" + value + "'").str()};
+}
+
+SmallVector<StringRef> targetNames() {
+  return map_to_vector(allTargets(), [](const Target &target) { return StringRef(target.name); });
+}
+
+} // namespace
+
+CompileFlags::CompileFlags(cl::SubCommand &command)
+    : defines("D", cl::sub(command), cl::Prefix, cl::value_desc("name=value"),
+              cl::desc("Parameter of the kernel; 'tlc list' shows them")),
+      fixed("static", cl::sub(command), cl::CommaSeparated, cl::value_desc("dimension"),
+            cl::desc("Specialise the program for the value that -D gives this dimension")),
+      target("target", cl::sub(command), cl::value_desc("name"), cl::init(CompileOptions().target),
+             cl::desc("Architecture to compile for")),
+      variant("variant", cl::sub(command), cl::value_desc("aligned|general"),
+              cl::desc("Variant for tensors aligned to 16 bytes, or the one for any")),
+      disabled("disable", cl::sub(command), cl::CommaSeparated, cl::value_desc("optimisation"),
+               cl::desc("Do without tma, wgmma, warp-specialization, overlap")),
+      startFrom("start-from", cl::sub(command), cl::value_desc("phase"), cl::init("input"),
+                cl::desc("Phase that the given .mlir file is in")),
+      dumpDirectory("dump-dir", cl::sub(command), cl::value_desc("folder"),
+                    cl::desc("Write the program of every phase into this folder")),
+      remarks("remarks", cl::sub(command), cl::desc("Say what the compiler chose, and why not better")),
+      time("time", cl::sub(command), cl::desc("Say how long each phase took")) {}
+
+Result<CompileOptions> CompileFlags::options() const {
+  CompileOptions options;
+  if (!findTarget(target.getValue()))
+    return unknownValue("--target", target, targetNames());
+  options.target = target;
+  for (const std::string &name : disabled) {
+    const Switch *found = find_if(switches, [&](const Switch &entry) { return entry.name == name; });
+    if (found == std::end(switches))
+      return unknownValue("--disable", name, map_to_vector(switches, [](const Switch &entry) { return entry.name; }));
+    options.optimizations.*found->member = false;
+  }
+  std::optional<Phase> phase = parsePhase(startFrom.getValue());
+  if (!phase || *phase > Phase::nvvm)
+    return unknownValue("--start-from", startFrom,
+                        map_to_vector(ArrayRef(phaseNames).take_front(size_t(Phase::nvvm) + 1),
+                                      [](std::string_view name) { return StringRef(name); }));
+  options.startFrom = *phase;
+  options.dumpDirectory = dumpDirectory;
+  return options;
+}
+
+Result<std::optional<Alignment>> CompileFlags::alignment() const {
+  if (variant.getNumOccurrences() == 0)
+    return std::optional<Alignment>();
+  if (variant == "aligned")
+    return std::optional(Alignment::aligned);
+  if (variant == "general")
+    return std::optional(Alignment::general);
+  return unknownValue("--variant", variant, {"aligned", "general"});
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> CompileFlags::definitions() const {
+  std::vector<std::pair<std::string, std::string>> parsed;
+  for (StringRef text : defines) {
+    auto [name, value] = text.split('=');
+    if (name.empty() || name.size() == text.size())
+      return tlc::Error{ErrorKind::invalidArgument, ("expected -D name=value, but got '-D " + text + "'").str()};
+    if (find_if(parsed, [&](const auto &earlier) { return earlier.first == name; }) != parsed.end())
+      return tlc::Error{ErrorKind::invalidArgument, ("expected each parameter once, but '" + name + "' is given twice").str()};
+    parsed.emplace_back(name, value);
+  }
+  return parsed;
+}

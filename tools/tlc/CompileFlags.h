@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The flags that all subcommands have in common that compile something.
+#pragma once
+
+#include "compiler/pipeline/Options.h"
+#include "runtime/support/Result.h"
+
+#include "llvm/Support/CommandLine.h"
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tlc::driver {
+
+class CompileFlags {
+public:
+  /// Registers the flags with `command`.
+  explicit CompileFlags(llvm::cl::SubCommand &command);
+
+  /// What the flags say; an error names the flag and what it allows.
+  Result<CompileOptions> options() const;
+  /// The variant that was asked for.
+  Result<std::optional<Alignment>> alignment() const;
+  /// The `-D name=value`s, in order.
+  Result<std::vector<std::pair<std::string, std::string>>> definitions() const;
+
+  bool wantsTime() const { return time; }
+  bool wantsRemarks() const { return remarks; }
+  bool namesPhase() const { return startFrom.getNumOccurrences() != 0; }
+  llvm::ArrayRef<std::string> fixedDimensions() const { return fixed; }
+
+private:
+  llvm::cl::list<std::string> defines;
+  llvm::cl::list<std::string> fixed;
+  llvm::cl::opt<std::string> target;
+  llvm::cl::opt<std::string> variant;
+  llvm::cl::list<std::string> disabled;
+  llvm::cl::opt<std::string> startFrom;
+  llvm::cl::opt<std::string> dumpDirectory;
+  llvm::cl::opt<bool> remarks;
+  llvm::cl::opt<bool> time;
+};
+
+} // namespace tlc::driver

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Text on standard error.
+#include "tools/tlc/Messages.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+namespace {
+
+struct Place {
+  StringRef file;
+  unsigned line = 0;
+  unsigned column = 0;
+};
+
+/// Takes "file:12:3" apart.
+std::optional<Place> parsePlace(StringRef location) {
+  Place place;
+  auto [rest, column] = location.rsplit(':');
+  auto [file, line] = rest.rsplit(':');
+  place.file = file;
+  if (file.empty() || line.getAsInteger(10, place.line) || column.getAsInteger(10, place.column))
+    return std::nullopt;
+  return place;
+}
+
+/// The line and, below it, a caret. Nothing if the file cannot be read or is shorter.
+void printSource(StringRef location) {
+  std::optional<Place> place = parsePlace(location);
+  if (!place || place->line == 0)
+    return;
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(place->file, /*IsText=*/true);
+  if (!buffer)
+    return;
+  StringRef rest = (*buffer)->getBuffer();
+  for (unsigned line = 1; line != place->line; ++line)
+    rest = rest.split('\n').second;
+  StringRef text = rest.split('\n').first.rtrim("\r");
+  if (text.empty())
+    return;
+  errs() << "  " << text << '\n';
+  if (place->column == 0 || place->column > text.size() + 1)
+    return;
+  // Tabs stay tabs, so that the caret stands right whatever their width.
+  errs() << "  ";
+  for (char c : text.take_front(place->column - 1))
+    errs() << (c == '\t' ? '\t' : ' ');
+  errs() << "^\n";
+}
+
+} // namespace
+
+void tlc::driver::print(ArrayRef<Diagnostic> diagnostics, Remarks remarks) {
+  for (const Diagnostic &diagnostic : diagnostics) {
+    if (diagnostic.severity == Diagnostic::Severity::remark && remarks == Remarks::hide)
+      continue;
+    Diagnostic head = diagnostic;
+    head.notes.clear();
+    errs() << toString(head) << '\n';
+    printSource(head.location);
+    print(diagnostic.notes, remarks);
+  }
+}
+
+ExitCode tlc::driver::fail(StringRef message) {
+  errs() << "tlc: error: " << message << '\n';
+  return ExitCode::failure;
+}
+
+ExitCode tlc::driver::failUsage(StringRef message) {
+  fail(message);
+  return ExitCode::usage;
+}
+
+std::string tlc::driver::joinNames(ArrayRef<StringRef> names) { return join(names, ", "); }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What `tlc` says on standard error: the compiler's diagnostics with their
+/// source lines, and errors of its own.
+#pragma once
+
+#include "compiler/pipeline/Diagnostics.h"
+#include "runtime/support/Result.h"
+#include "tools/tlc/ExitCode.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tlc::driver {
+
+enum class Remarks { hide, show };
+
+/// Prints each diagnostic with its source line and a caret, where the file can be read.
+void print(llvm::ArrayRef<Diagnostic> diagnostics, Remarks remarks);
+
+/// Prints `tlc: error: message`, and gives back how to end because of it.
+ExitCode fail(llvm::StringRef message);
+ExitCode failUsage(llvm::StringRef message);
+
+/// "a, b, c"
+std::string joinNames(llvm::ArrayRef<llvm::StringRef> names);
+
+} // namespace tlc::driver

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Results in a file or on standard output.
+#pragma once
+
+#include "runtime/support/Result.h"
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tlc::driver {
+
+/// Writes a file whole; "-" is standard output.
+Result<void> writeOutput(llvm::StringRef path, llvm::StringRef content);
+
+} // namespace tlc::driver
