@@ -41,15 +41,14 @@ struct TileSpace {
 };
 
 TileSpace tileSpace(PersistentOp op, int64_t cluster, IndexBuilder &index) {
-  OperandRange extents = op.getExtents();
-  TileSpace space;
-  space.rows = extents[0];
+  SmallVector<Value> extents(op.getExtents());
   if (cluster > 1)
-    space.rows = index.ceilDiv(space.rows, index.constant(cluster));
-  space.total = space.rows;
-  for (Value extent : extents.drop_front())
+    extents[op.getClusterAxis()] = index.ceilDiv(extents[op.getClusterAxis()], index.constant(cluster));
+  TileSpace space;
+  space.rows = space.total = extents[0];
+  for (Value extent : ArrayRef(extents).drop_front())
     space.total = index.mul(space.total, extent);
-  space.columns = extents.size() > 1 ? Value(extents[1]) : Value();
+  space.columns = extents.size() > 1 ? extents[1] : Value();
   return space;
 }
 
@@ -102,8 +101,10 @@ void expand(PersistentOp op, int64_t cluster) {
 
   builder.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> position = tilePosition(op, space, loop.getInductionVar(), index);
-  if (cluster > 1)
-    position[0] = index.add(index.mul(position[0], index.constant(cluster)), rank);
+  if (cluster > 1) {
+    Value &shared = position[op.getClusterAxis()];
+    shared = index.add(index.mul(shared, index.constant(cluster)), rank);
+  }
   Block &body = op.getBody().front();
   for (auto [argument, value] : llvm::zip_equal(body.getArguments(), position))
     argument.replaceAllUsesWith(value);

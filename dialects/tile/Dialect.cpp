@@ -9,7 +9,25 @@ using namespace tlc::tile;
 
 #include "dialects/tile/Dialect.cpp.inc"
 
+namespace {
+/// Prints layouts, which are long and repeat, once at the top: `#layout`, `#shared`.
+struct LayoutAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attribute, raw_ostream &os) const override {
+    if (isa<LayoutAttr>(attribute))
+      os << "layout";
+    else if (isa<SharedLayoutAttr>(attribute))
+      os << "shared";
+    else
+      return AliasResult::NoAlias;
+    return AliasResult::FinalAlias;
+  }
+};
+} // namespace
+
 void TileDialect::initialize() {
+  addInterfaces<LayoutAliases>();
   registerAttributes();
   registerTypes();
   addOperations<

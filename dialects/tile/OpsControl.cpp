@@ -236,7 +236,10 @@ void PersistentOp::print(OpAsmPrinter &printer) {
     printer.printRegionArgument(position, {}, /*omitType=*/true);
   });
   printer << ") in (" << getExtents() << ") group(" << int64_t(getGroup()) << ")";
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getGroupAttrName()});
+  SmallVector<StringRef> elided = {getGroupAttrName()};
+  if (getClusterAxis() == 0)
+    elided.push_back(getClusterAxisAttrName());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), elided);
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -252,6 +255,10 @@ LogicalResult PersistentOp::verify() {
   int64_t group = getGroup();
   if (group < 1) // persistent_c2
     return emitOpError() << "expected a group of at least 1 row, but got " << group;
+  int64_t clusterAxis = getClusterAxis();
+  if (clusterAxis < 0 || clusterAxis > 1 || clusterAxis >= int64_t(axes)) // persistent_c4
+    return emitOpError() << "expected cluster_axis 0 or 1 and among the " << axes << " axes, but got "
+                         << clusterAxis;
   return verifyOnlyGrid(*this);
 }
 

@@ -95,17 +95,20 @@ def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator, HasPar
   let description = [{
     Blocks take tiles in turn. Consecutive tiles walk down `group` rows (first axis) before they move to the next
     column (second axis), so that concurrent blocks share rows and columns in L2; a third axis is outermost.
-    The blocks of a cluster take neighbouring rows of one column together.
+    The blocks of a cluster take neighbouring tiles along `cluster_axis` together: rows of one column (0), or columns
+    of one row (1).
     One per kernel, at its top level. `tile-expand-tile-loops` rewrites it into `tile.grid` and `scf.for`.
 
     Constraints
     - persistent_c1: one to three axes, one block argument of type `index` each.
     - persistent_c2: `group` is at least 1.
     - persistent_c3: as grid_c2.
+    - persistent_c4: `cluster_axis` is 0 or 1 and one of the axes.
 
         tile.persistent (%i, %j) in (%rows, %columns) group(16) { ... }
   }];
-  let arguments = (ins Variadic<Index>:$extents, DefaultValuedAttr<I64Attr, "8">:$group);
+  let arguments = (ins Variadic<Index>:$extents, DefaultValuedAttr<I64Attr, "8">:$group,
+    DefaultValuedAttr<I64Attr, "0">:$cluster_axis);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

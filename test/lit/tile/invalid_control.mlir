@@ -183,6 +183,16 @@ tile.kernel @group(%m: index {program.argument = #program.dimension<"m">}) {
 
 // -----
 
+// persistent_c4
+tile.kernel @cluster_axis(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-error @below {{expected cluster_axis 0 or 1 and among the 1 axes, but got 1}}
+  tile.persistent (%i) in (%m) group(4) attributes {cluster_axis = 1 : i64} {
+  }
+  tile.return
+}
+
+// -----
+
 // persistent_c3
 tile.kernel @grid_and_persistent(%m: index {program.argument = #program.dimension<"m">}) {
   // expected-note @below {{the first is here}}
