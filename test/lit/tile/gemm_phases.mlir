@@ -2,6 +2,8 @@
 // RUN: %tile-opt %s --mlir-print-op-generic | %tile-opt | FileCheck %s
 // RUN: %tile-opt %s -canonicalize -cse -loop-invariant-code-motion | FileCheck %s --check-prefix=OPTIMIZED
 
+// CHECK-DAG: #[[A:.*]] = #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">
+
 // One GEMM, first as the user writes it, then with its roles and rings explicit.
 module attributes {program.target = #program.target<"sm_90a">} {
 
@@ -89,7 +91,7 @@ tile.kernel @specialized(
   // CHECK: tile.grid %{{.*}} : index
   %block = tile.grid %blocks : index
   %stride = tile.blocks
-  // CHECK: tile.alloc_shared "a" at 1024 : !tile.shared<4x128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
+  // CHECK: tile.alloc_shared "a" at 1024 : !tile.shared<4x128x64xbf16, #[[A]]>
   %a = tile.alloc_shared "a" at 1024 : !tile.shared<4x128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
   %b = tile.alloc_shared "b" at 66560 : !tile.shared<4x64x256xbf16, #tile.shared_layout<"64x256 16b axis 1 panel 64 swizzle 128 pad 0">>
   %c = tile.alloc_shared "c" at 197632 : !tile.shared<256x64xbf16>

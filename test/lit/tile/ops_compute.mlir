@@ -1,6 +1,9 @@
 // RUN: %tile-opt %s | %tile-opt | FileCheck %s
 // RUN: %tile-opt %s --mlir-print-op-generic | %tile-opt | FileCheck %s
 
+// CHECK-DAG: #[[ACC:.*]] = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+// CHECK-DAG: #[[ROWS:.*]] = #tile.layout<"reg(8@1:1) lane(2@1:8, 16@0:1) warp(4@0:16)">
+
 // CHECK-LABEL: tile.kernel @products()
 tile.kernel @products() {
   %zero = arith.constant 0.0 : f32
@@ -55,9 +58,9 @@ tile.kernel @shapes() {
 // CHECK-LABEL: tile.kernel @layouts()
 tile.kernel @layouts() {
   %x = arith.constant 1.5 : f32
-  // CHECK: tile.splat %{{.*}} : f32 -> tensor<64x16xf32, #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">>
+  // CHECK: tile.splat %{{.*}} : f32 -> tensor<64x16xf32, #[[ACC]]>
   %s = tile.splat %x : f32 -> tensor<64x16xf32, #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">>
-  // CHECK: tile.convert_layout %{{.*}} : tensor<64x16xf32, #tile.layout<"{{.*}}">> -> tensor<64x16xf32, #tile.layout<"reg(8@1:1) lane(2@1:8, 16@0:1) warp(4@0:16)">>
+  // CHECK: tile.convert_layout %{{.*}} : tensor<64x16xf32, #[[ACC]]> -> tensor<64x16xf32, #[[ROWS]]>
   %c = tile.convert_layout %s : tensor<64x16xf32, #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">> -> tensor<64x16xf32, #tile.layout<"reg(8@1:1) lane(2@1:8, 16@0:1) warp(4@0:16)">>
   %scratch = tile.alloc_shared "scratch" : !tile.shared<64x16xf32>
   // CHECK: tile.convert_layout %{{.*}} scratch %scratch : !tile.shared<64x16xf32> : tensor<64x16xf32,

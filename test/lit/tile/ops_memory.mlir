@@ -1,16 +1,19 @@
 // RUN: %tile-opt %s | %tile-opt | FileCheck %s
 // RUN: %tile-opt %s --mlir-print-op-generic | %tile-opt | FileCheck %s
 
+// Layouts are printed once, under a short name.
+// CHECK: #[[K:.*]] = #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">
+
 // CHECK-LABEL: tile.kernel @buffers()
 tile.kernel @buffers() {
   // CHECK: %q = tile.alloc_shared "q" : !tile.shared<128x64xbf16>
   %q = tile.alloc_shared "q" : !tile.shared<128x64xbf16>
-  // CHECK: %k = tile.alloc_shared "k" at 16384 : !tile.shared<4x128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
+  // CHECK: %k = tile.alloc_shared "k" at 16384 : !tile.shared<4x128x64xbf16, #[[K]]>
   %k = tile.alloc_shared "k" at 16384 : !tile.shared<4x128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
   %c = tile.cursor : !tile.cursor<4>
-  // CHECK: %[[SLOT:.*]] = tile.slot %k[%{{.*}}] : !tile.shared<4x128x64xbf16, #{{.*}}>, !tile.cursor<4> -> !tile.shared<128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
+  // CHECK: %[[SLOT:.*]] = tile.slot %k[%{{.*}}] : !tile.shared<4x128x64xbf16, #{{.*}}>, !tile.cursor<4> -> !tile.shared<128x64xbf16, #[[K]]>
   %slot = tile.slot %k[%c] : !tile.shared<4x128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>, !tile.cursor<4> -> !tile.shared<128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
-  // CHECK: tile.transpose %[[SLOT]] : !tile.shared<128x64xbf16, #{{.*}}> -> !tile.shared<64x128xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">, transposed>
+  // CHECK: tile.transpose %[[SLOT]] : !tile.shared<128x64xbf16, #{{.*}}> -> !tile.shared<64x128xbf16, #[[K]], transposed>
   %kt = tile.transpose %slot : !tile.shared<128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">> -> !tile.shared<64x128xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">, transposed>
   // CHECK: %[[QT:.*]] = tile.transpose %q : !tile.shared<128x64xbf16> -> !tile.shared<64x128xbf16, transposed>
   %qt = tile.transpose %q : !tile.shared<128x64xbf16> -> !tile.shared<64x128xbf16, transposed>
