@@ -290,8 +290,10 @@ Result<Operand> Parser::number() {
     result.bits = token.bits;
     result.value = token.value;
     break;
+  case Token::Kind::end:
+    return failure("expected an operand, but the text ends");
   default:
-    return failure(fmt::format("expected a constant, but got '{}'", token.text));
+    return failure(fmt::format("expected an operand, but got '{}'", token.text));
   }
   take();
   return result;

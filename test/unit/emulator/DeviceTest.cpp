@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The emulator as a device: memory, loading, launching artifacts.
+#include "runtime/emulator/EmulatorDevice.h"
+
+#include <catch2/catch.hpp>
+
+#include <cstring>
+#include <numeric>
+
+using namespace tlc;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// y = 2 x, over any number of elements.
+Artifact doubler(std::string body = "add.rn.f32 %f1, %f1, %f1;") {
+  Artifact artifact;
+  artifact.name = "double";
+  artifact.target = "sm_90a";
+  artifact.dimensions.push_back({.name = "n"});
+  TensorArgument x;
+  x.name = "x";
+  x.shape = {{.dimension = 0}};
+  TensorArgument y = x;
+  y.name = "y";
+  y.access = Access::output;
+  artifact.tensors = {x, y};
+  Launch launch;
+  launch.entry = "twice";
+  launch.grid = {HostExpr::apply(HostExpr::Op::ceilDiv, HostExpr::dimension(0), HostExpr::constant(64)),
+                 HostExpr::constant(1), HostExpr::constant(1)};
+  launch.threads = 64;
+  launch.parameters = {{KernelParameter::Kind::tensorPointer, 0, 0},
+                       {KernelParameter::Kind::tensorPointer, 1, 0},
+                       {KernelParameter::Kind::dimension, 0, 0}};
+  Variant variant;
+  variant.name = "general";
+  variant.launches = {launch};
+  variant.ptx = R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry twice(.param .u64 x, .param .u64 y, .param .u32 n) {
+  .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .f32 %f<4>; .reg .pred %p<2>;
+  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, %r2, %r3;
+  ld.param.u32 %r5, [n]; setp.ge.u32 %p1, %r4, %r5; @%p1 bra $end;
+  ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y];
+  mad.wide.u32 %d3, %r4, 4, %d1; mad.wide.u32 %d4, %r4, 4, %d2;
+  ld.global.f32 %f1, [%d3];
+  )" + body + R"(
+  st.global.f32 [%d4], %f1;
+  $end: ret;
+})";
+  artifact.variants = {variant};
+  return artifact;
+}
+
+LaunchArguments arguments(void *x, void *y, int64_t n) {
+  LaunchArguments result;
+  result.tensors = {{x, ElementType::f32, {n}, {1}}, {y, ElementType::f32, {n}, {1}}};
+  return result;
+}
+
+} // namespace
+
+TEST_CASE("the device looks like an H200 unless told otherwise") {
+  CHECK(createEmulatorDevice()->properties().multiprocessors == 132);
+  auto device = createEmulatorDevice({.multiprocessors = 4});
+  CHECK(device->properties().multiprocessors == 4);
+  CHECK(device->properties().target == "sm_90a");
+  CHECK(device->properties().name == "emulator (sm_90a)");
+}
+
+TEST_CASE("an artifact runs from arguments to results, on several host threads") {
+  for (unsigned hostThreads : {1u, 4u}) {
+    auto device = createEmulatorDevice({.hostThreads = hostThreads});
+    const int64_t n = 1000;
+    std::vector<float> x(n), y(n, -1);
+    std::iota(x.begin(), x.end(), 0.5f);
+    auto dx = device->allocate(n * 4), dy = device->allocate(n * 4);
+    REQUIRE(dx);
+    REQUIRE(dy);
+    CHECK(reinterpret_cast<uintptr_t>(*dx) % 256 == 0);
+    REQUIRE(device->copyToDevice(*dx, x.data(), n * 4));
+    auto program = device->load(doubler());
+    REQUIRE(program);
+    CHECK((*program)->artifact().name == "double");
+    auto launched = device->launch(**program, arguments(*dx, *dy, n));
+    INFO((launched ? "" : launched.error().message));
+    REQUIRE(launched);
+    REQUIRE(device->synchronize());
+    REQUIRE(device->copyToHost(y.data(), *dy, n * 4));
+    for (int64_t i = 0; i < n; ++i)
+      CHECK(y[i] == 2 * x[i]);
+    CHECK(device->free(*dx));
+    CHECK(device->free(*dy));
+  }
+}
+
+TEST_CASE("memory of others is refused") {
+  auto device = createEmulatorDevice();
+  std::vector<float> host(16);
+  auto dx = device->allocate(64), empty = device->allocate(0);
+  REQUIRE(dx);
+  REQUIRE(empty);
+  CHECK(*empty != nullptr);
+  CHECK_THAT(device->free(host.data()).error().message, Contains("is not an allocation of this device"));
+  CHECK_THAT(device->copyToDevice(*dx, host.data(), 65).error().message,
+             Contains("65 bytes at").operator&&(Contains("not inside one allocation of this device")));
+  CHECK(device->copyToHost(host.data(), *dx, 64));
+  auto program = device->load(doubler());
+  REQUIRE(program);
+  const auto launched = device->launch(**program, arguments(*dx, host.data(), 16));
+  REQUIRE_FALSE(launched);
+  CHECK(launched.error().kind == ErrorKind::execution);
+  CHECK_THAT(launched.error().message, Contains("out-of-bounds write of 4 bytes"));
+}
+
+TEST_CASE("what a kernel or an artifact does wrong is an error of the right kind") {
+  auto device = createEmulatorDevice();
+  auto dx = device->allocate(64);
+  REQUIRE(dx);
+  auto trapping = device->load(doubler("trap;"));
+  REQUIRE(trapping);
+  const auto launched = device->launch(**trapping, arguments(*dx, *dx, 16));
+  REQUIRE_FALSE(launched);
+  CHECK(launched.error().kind == ErrorKind::execution);
+  CHECK_THAT(launched.error().message, Contains("trap in lanes 0x0000ffff"));
+  const auto unknown = device->load(doubler("warp.drive;"));
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().kind == ErrorKind::invalidArgument);
+  CHECK_THAT(unknown.error().message, Contains("unknown instruction 'warp.drive'"));
+  Artifact other = doubler();
+  other.target = "sm_100a";
+  CHECK_THAT(device->load(other).error().message, Contains("'double' is compiled for sm_100a, which the emulator of sm_90a does not run"));
+}

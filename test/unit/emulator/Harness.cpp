@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "test/unit/emulator/Harness.h"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+namespace tlc::emulator::test {
+
+uint32_t bits(float value) { return std::bit_cast<uint32_t>(value); }
+uint64_t bits(double value) { return std::bit_cast<uint64_t>(value); }
+Value f32(float value) { return {32, bits(value)}; }
+Value f64(double value) { return {64, bits(value)}; }
+
+std::string moduleText(const Kernel32 &kernel) {
+  return fmt::format(R"(.version 8.7
+.target sm_90a
+.address_size 64
+{}
+.visible .entry k(.param .u64 out, .param .u64 in) {}
+{{
+  .reg .b32 %r<100>; .reg .b64 %d<50>; .reg .b16 %h<30>; .reg .pred %p<20>;
+  .reg .b64 %out, %in, %mine; .reg .b32 %t;
+  ld.param.u64 %out, [out];
+  ld.param.u64 %in, [in];
+  mov.u32 %t, %tid.x;
+  mad.wide.u32 %mine, %t, 4, %out;
+{}
+  ret;
+}}
+)",
+                     kernel.header, kernel.directives, kernel.body);
+}
+
+Outcome run(const Kernel32 &kernel) {
+  std::vector<uint32_t> out(kernel.outWords, 0xDDDDDDDD), in = kernel.in;
+  in.resize(std::max<size_t>(in.size(), 1));
+  auto program = loadProgram(moduleText(kernel));
+  if (!program)
+    return {program.error(), std::move(out)};
+  std::vector<MemoryRange> ranges = (*program)->ranges;
+  // Vectors of words are aligned to 16 bytes, which vector accesses rely on.
+  ranges.push_back({reinterpret_cast<uint64_t>(out.data()), out.size() * 4});
+  ranges.push_back({reinterpret_cast<uint64_t>(in.data()), in.size() * 4});
+  const MemoryMap memory(std::move(ranges));
+  const std::array<uint64_t, 2> parameters = {reinterpret_cast<uint64_t>(out.data()),
+                                              reinterpret_cast<uint64_t>(in.data())};
+  LaunchConfiguration launch;
+  launch.entry = "k";
+  launch.grid = {kernel.blocks, 1, 1};
+  launch.block = {kernel.threads, 1, 1};
+  launch.cluster = {kernel.cluster, 1, 1};
+  launch.dynamicSharedBytes = kernel.sharedBytes;
+  launch.parameters = std::as_bytes(std::span(parameters));
+  Machine machine;
+  machine.target = findTarget("sm_90a");
+  machine.maximumSteps = kernel.maximumSteps;
+  auto status = runGrid(**program, launch, memory, machine);
+  return {std::move(status), std::move(out)};
+}
+
+std::vector<uint32_t> output(const Kernel32 &kernel) {
+  Outcome outcome = run(kernel);
+  INFO((outcome.status ? std::string() : outcome.status.error().message));
+  CHECK(outcome.status);
+  return outcome.out;
+}
+
+std::string failure(const Kernel32 &kernel) {
+  const Outcome outcome = run(kernel);
+  return outcome.status ? std::string() : outcome.status.error().message;
+}
+
+uint64_t compute(std::string_view text, unsigned resultBits, std::initializer_list<Value> sources) {
+  Kernel32 kernel;
+  kernel.threads = 1;
+  kernel.outWords = 4;
+  kernel.body = fmt::format("  .reg .{} %d;\n", resultBits == 1 ? "pred" : fmt::format("b{}", resultBits));
+  constexpr std::string_view names[] = {"%a", "%b", "%c", "%e"};
+  size_t i = 0;
+  for (const Value &source : sources) {
+    kernel.body += fmt::format("  .reg .b{0} {1};\n  ld.global.b{0} {1}, [%in+{2}];\n", source.bits, names[i], i * 8);
+    kernel.in.push_back(uint32_t(source.value));
+    kernel.in.push_back(uint32_t(source.value >> 32));
+    ++i;
+  }
+  kernel.body += fmt::format("  {}\n", text);
+  if (resultBits == 1)
+    kernel.body += "  selp.b32 %r0, 1, 0, %d;\n  st.global.b32 [%out], %r0;\n";
+  else
+    kernel.body += fmt::format("  st.global.b{} [%out], %d;\n", resultBits);
+  const std::vector<uint32_t> out = output(kernel);
+  const uint64_t value = uint64_t(out[1]) << 32 | out[0];
+  return resultBits >= 64 ? value : resultBits == 1 ? out[0] : value & ((uint64_t(1) << resultBits) - 1);
+}
+
+} // namespace tlc::emulator::test

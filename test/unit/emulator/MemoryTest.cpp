@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Loads, stores, atomics and addresses; what goes wrong with them.
+#include "test/unit/emulator/Harness.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc::emulator::test;
+using Catch::Matchers::Contains;
+
+TEST_CASE("loads extend to wider registers, stores truncate") {
+  CHECK(compute("ld.global.s8 %r1, [%in]; mov.b32 %d, %r1;", 32, {b32(0x80)}) == 0xFFFFFF80);
+  CHECK(compute("ld.global.u16 %d, [%in];", 64, {b32(0xFFFF8001)}) == 0x8001);
+  CHECK(compute("st.global.b8 [%out+8], %a; ld.global.nc.b32 %d, [%out+8];", 32, {b32(0x1234)}) == 0xDDDDDD34);
+}
+
+TEST_CASE("vector accesses in every space and with every qualifier") {
+  const auto out = output({.body = R"(
+    .shared .align 16 .b8 buffer[64];
+    .local .align 16 .b8 stack[32];
+    .reg .b64 %sp;
+    ld.global.nc.L1::no_allocate.L2::128B.v4.b32 {%r1, %r2, %r3, %r4}, [%in];
+    mov.b64 %d1, buffer;
+    st.shared.v2.b32 [%d1+8], {%r3, %r4};
+    st.volatile.shared.b32 [buffer], %r1;
+    ld.relaxed.cta.shared::cta.b32 %r5, [buffer+12];
+    cvta.shared.u64 %d2, %d1;
+    ld.b32 %r6, [%d2];
+    mov.b64 %sp, stack;
+    st.local.v2.b64 [%sp], {%d1, %d2};
+    cvta.local.u64 %d3, %sp;
+    ld.b64 %d4, [%d3+8];
+    ld.acquire.gpu.b32 %r7, [%d4];
+    createpolicy.fractional.L2::evict_first.b64 %d5, 1.0;
+    st.global.L2::cache_hint.v4.b32 [%out], {%r5, %r6, %r7, %r2}, %d5;
+  )",
+                           .threads = 1,
+                           .in = {11, 22, 33, 44}});
+  CHECK(out[0] == 44);
+  CHECK(out[1] == 11);
+  CHECK(out[2] == 11);
+  CHECK(out[3] == 22);
+}
+
+TEST_CASE("module variables with initialisers") {
+  const auto out = output({.body = R"(
+    ld.const.f32 %r1, [table+4];
+    ld.global.b64 %d1, [pointer];
+    ld.global.u16 %r2, [%d1+2];
+    st.global.b32 [%out], %r1;
+    st.global.b32 [%out+4], %r2;
+  )",
+                           .header = R"(.const .align 4 .f32 table[2] = {1.5, 0f40200000};
+.global .align 2 .u16 words[3] = {1, 0x22, 3};
+.visible .global .align 8 .u64 pointer = generic(words);)",
+                           .threads = 1});
+  CHECK(out[0] == bits(2.5f));
+  CHECK(out[1] == 0x22);
+}
+
+TEST_CASE("atomics return the old value") {
+  const auto out = output({.body = R"(
+    mov.b32 %r1, 0;
+    st.global.b32 [%out+512], %r1;
+    bar.sync 0;
+    atom.global.add.u32 %r2, [%out+512], 1;
+    atom.global.or.b32 %r2, [%out+516], 1;
+    red.relaxed.gpu.global.max.s32 [%out+520], %t;
+    st.global.b32 [%mine], %r2;
+  )",
+                           .threads = 64});
+  CHECK(out[128] == 64);
+  CHECK(out[129] == 0xDDDDDDDD);
+  CHECK(out[130] == 63);
+}
+
+TEST_CASE("atomics of every operation") {
+  const auto atomic = [](std::string_view text, Value old, Value operand) {
+    return compute("st.global.b32 [%out], %a; " + std::string(text) + " ld.global.b32 %d, [%out];", 32, {old, operand});
+  };
+  CHECK(atomic("red.global.inc.u32 [%out], %b;", b32(5), b32(5)) == 0);
+  CHECK(atomic("red.global.dec.u32 [%out], %b;", b32(0), b32(5)) == 5);
+  CHECK(atomic("red.global.min.s32 [%out], %b;", b32(3), b32(uint32_t(-2))) == uint32_t(-2));
+  CHECK(atomic("red.global.and.b32 [%out], %b;", b32(6), b32(3)) == 2);
+  CHECK(atomic("red.global.xor.b32 [%out], %b;", b32(6), b32(3)) == 5);
+  CHECK(atomic("atom.global.exch.b32 %r1, [%out], %b;", b32(6), b32(3)) == 3);
+  CHECK(atomic("atom.global.cas.b32 %r1, [%out], 6, %b;", b32(6), b32(3)) == 3);
+  CHECK(atomic("atom.acq_rel.gpu.global.cas.b32 %r1, [%out], 7, %b;", b32(6), b32(3)) == 6);
+  CHECK(atomic("red.global.add.f32 [%out], %b;", f32(1.5f), f32(2)) == bits(3.5f));
+  CHECK(atomic("red.global.add.noftz.f16x2 [%out], %b;", b32(0x3C003C00), b32(0x3C004000)) == 0x40004200);
+  CHECK(atomic("red.global.add.noftz.bf16x2 [%out], %b;", b32(0x3F803F80), b32(0x3F804000)) == 0x40004040);
+  CHECK(compute("st.global.b64 [%out], %a; red.global.add.f64 [%out], %b; ld.global.b64 %d, [%out];", 64,
+                {f64(1), f64(2)}) == bits(3.0));
+  CHECK(compute("st.global.b64 [%out], %a; red.global.add.v2.f32 [%out], {%b, %b}; ld.global.b64 %d, [%out];", 64,
+                {b64(0x3F80000040000000), f32(1)}) == 0x4000000040400000);
+}
+
+TEST_CASE("generic addresses tell their space") {
+  const auto out = output({.body = R"(
+    .shared .b32 s;
+    mov.b64 %d1, s; cvta.shared.u64 %d2, %d1;
+    isspacep.shared %p1, %d2; isspacep.global %p2, %d2; isspacep.global %p3, %out;
+    selp.b32 %r1, 1, 0, %p1; selp.b32 %r2, 1, 0, %p2; selp.b32 %r3, 1, 0, %p3;
+    cvta.to.shared.u64 %d3, %d2; sub.s64 %d3, %d3, %d1; cvt.u32.u64 %r4, %d3;
+    st.global.b32 [%out], %r1; st.global.b32 [%out+4], %r2; st.global.b32 [%out+8], %r3; st.global.b32 [%out+12], %r4;
+  )",
+                           .threads = 1});
+  CHECK(out[0] == 1);
+  CHECK(out[1] == 0);
+  CHECK(out[2] == 1);
+  CHECK(out[3] == 0);
+}
+
+TEST_CASE("shared memory of another block of the cluster") {
+  // Each block writes its rank into the other's memory, and reads what it got.
+  const auto out = output({.body = R"(
+    .shared .b32 s;
+    mov.u32 %r1, %cluster_ctarank; xor.b32 %r2, %r1, 1;
+    mov.b64 %d1, s; mapa.shared::cluster.u64 %d2, %d1, %r2;
+    getctarank.shared::cluster.u64 %r5, %d2;
+    st.shared::cluster.b32 [%d2], %r1;
+    barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;
+    ld.shared.b32 %r3, [s];
+    mov.u32 %r4, %ctaid.x; mad.wide.u32 %d3, %r4, 8, %out;
+    st.global.b32 [%d3], %r3; st.global.b32 [%d3+4], %r5;
+  )",
+                           .threads = 32,
+                           .blocks = 4,
+                           .cluster = 2});
+  for (unsigned block = 0; block < 4; ++block) {
+    CHECK(out[2 * block] == (block ^ 1) % 2);
+    CHECK(out[2 * block + 1] == (block ^ 1) % 2);
+  }
+}
+
+TEST_CASE("an access out of bounds is reported with its place in the source") {
+  const std::string message = failure({.body = R"(
+    .loc 1 42 7
+    st.global.b32 [%out+1024], %t;
+  )",
+                                       .header = ".file 1 \"kernel.cpp\"",
+                                       .threads = 1});
+  CHECK_THAT(message, Contains("kernel.cpp:42:7: out-of-bounds write of 4 bytes by lane 0 at global address"));
+  CHECK_THAT(message, Contains("offset 1024 of the allocation of 1024 bytes"));
+  CHECK_THAT(message, Contains("'st.global.b32' at PTX line"));
+  CHECK_THAT(message, Contains("of 'k', block (0, 0, 0), warp 0"));
+}
+
+TEST_CASE("out of bounds in the other spaces") {
+  CHECK_THAT(failure({.body = "mov.b64 %d1, dyn; ld.shared.b32 %r1, [%d1+253];",
+                      .header = ".extern .shared .align 16 .b8 dyn[];",
+                      .sharedBytes = 256}),
+             Contains("out-of-bounds read of 4 bytes by lane 0 at shared offset 253, the block has 256 bytes"));
+  CHECK_THAT(failure({.body = ".local .b32 x; mov.b64 %d1, x; st.local.b64 [%d1+16], %d1;"}),
+             Contains("out-of-bounds write of 8 bytes by lane 0 at local offset 16, the thread has 4 bytes"));
+  CHECK_THAT(failure({.body = "ld.param.b32 %r1, [out+16];"}),
+             Contains("out-of-bounds read of 4 bytes by lane 0 at parameter offset 16, the entry has 16 bytes"));
+  CHECK_THAT(failure({.body = "mov.b64 %d1, 64; ld.global.b32 %r1, [%d1];"}),
+             Contains("out-of-bounds read of 4 bytes by lane 0 at global address 0x40"));
+}
+
+TEST_CASE("a misaligned access is reported") {
+  CHECK_THAT(failure({.body = "ld.global.b32 %r1, [%in+2];", .in = {1, 2}}), Contains("misaligned read of 4 bytes by lane 0"));
+  CHECK_THAT(failure({.body = ".shared .align 16 .b8 s[64]; st.shared.v4.b32 [s+8], {%t, %t, %t, %t};"}),
+             Contains("misaligned write of 16 bytes by lane 0 at shared offset 8, which must be a multiple of 16"));
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The parser and the decoder: what they take, and what they say about the rest.
+#include "runtime/emulator/ptx/Parser.h"
+#include "test/unit/emulator/Harness.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc::emulator;
+using namespace tlc::emulator::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string loadError(std::string text) {
+  auto program = loadProgram(text);
+  return program ? std::string() : program.error().message;
+}
+
+const std::string head = ".version 8.7\n.target sm_90a\n.address_size 64\n";
+
+} // namespace
+
+TEST_CASE("a module with everything around the code") {
+  auto module = parseModule(head + R"(
+/* a comment
+   of two lines */
+.file 1 "dir/kernel.cpp"
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry two(
+	.param .align 64 .b8 two_param_0[128],
+	.param .u64 .ptr .global .align 1 two_param_1,
+	.param .u32 two_param_2
+)
+.maxntid 384, 1, 1
+.minnctapersm 1
+.explicitcluster
+.reqnctapercluster 2, 1, 1
+{
+	.pragma "nounroll";
+	.reg .pred 	%p<3>;
+	.reg .b32 	%r<4>;
+	.loc	1 12 3
+	// begin inline asm
+	{ .reg .pred q; setp.ne.b32 q, %r1, 0; @q bra $L; $L: }
+	// end inline asm
+	.loc	1 20 5, function_name $L__info_string0 + 0, inlined_at 1 30 7
+	@!%p1 ld.global.b32 %r1, [smem+16];
+}
+.section .debug_abbrev { .b8 1 .b8 2 { } }
+)");
+  REQUIRE(module);
+  CHECK(module->target == "sm_90a");
+  CHECK(module->versionMinor == 7);
+  REQUIRE(module->functions.size() == 1);
+  const Function &function = module->functions[0];
+  CHECK(function.isEntry);
+  CHECK(function.parameters[0].bytes == 128);
+  CHECK(function.parameters[0].alignment == 64);
+  CHECK(function.parameters[1].alignment == 8);
+  CHECK(function.maximumThreads->at(0) == 384);
+  CHECK(function.requiredCluster->at(0) == 2);
+  CHECK(function.minimumBlocks == 1u);
+  REQUIRE(function.body.size() == 3);
+  CHECK(function.body[1].name == "bra");
+  CHECK(function.body[1].operands[0].bits == 2);
+  CHECK(function.body[2].guardNegated);
+  CHECK(function.body[2].fullName() == "ld.global.b32");
+  const SourceLocation &location = module->locations[function.body[2].location];
+  CHECK(location.file == "dir/kernel.cpp");
+  CHECK(location.line == 20);
+  CHECK(location.column == 5);
+}
+
+TEST_CASE("names are local to their braces") {
+  const auto out = output({.body = R"(
+    mov.b32 %r1, 0;
+    { .reg .b32 x; mov.b32 x, 5; setp.eq.u32 %p1, %t, 99; @%p1 bra again; add.u32 %r1, %r1, x; again: }
+    { .reg .b32 x; mov.b32 x, 6; setp.eq.u32 %p1, %t, 99; @%p1 bra again; add.u32 %r1, %r1, x; again: }
+    st.global.b32 [%mine], %r1;
+  )"});
+  CHECK(out[0] == 11);
+}
+
+TEST_CASE("unknown instructions and modifiers are named when the module is loaded") {
+  CHECK(failure({.body = "frobnicate.b32 %r1, %r2;"}) == "PTX line 13: unknown instruction 'frobnicate.b32'");
+  CHECK(failure({.body = "add.fast.s32 %r1, %r2, %r3;"}) == "PTX line 13: unknown modifier '.fast' in 'add.fast.s32'");
+  CHECK(failure({.body = "ld.global.nowhere.b32 %r1, [%out];"}) ==
+        "PTX line 13: unknown modifier '.nowhere' in 'ld.global.nowhere.b32'");
+  CHECK(failure({.body = "cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%d1], [%d2, {%r1, "
+                         "%r2}], [%d3];"}) ==
+        "PTX line 13: unknown modifier '.im2col' in "
+        "'cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes'");
+}
+
+TEST_CASE("operands that do not fit are named when the module is loaded") {
+  CHECK(failure({.body = "add.s32 %r1, %d2, %r3;"}) ==
+        "PTX line 13: 'add.s32' needs 32 bits, but register '%d2' has 64 bits");
+  CHECK(failure({.body = "add.s32 %r1, %r2;"}) == "PTX line 13: 'add.s32' takes 3 operands, but got 2");
+  CHECK(failure({.body = "mov.b32 %r1, nothing;"}) == "PTX line 13: unknown name 'nothing'");
+  CHECK(failure({.body = "mov.b32 %r1, %nothing;"}) == "PTX line 13: unknown name '%nothing'");
+  CHECK(failure({.body = "bra nowhere;"}) == "PTX line 13: unknown label 'nowhere'");
+  CHECK(failure({.body = "@%r1 ret;"}) == "PTX line 13: '%r1' is not a predicate register");
+  CHECK(failure({.body = "add.pred %p1, %p2, %p3;"}) == "PTX line 13: 'add.pred' has no form for type .pred");
+  CHECK(failure({.body = "ld.global.v2.b32 %r1, [%out];"}) ==
+        "PTX line 13: 'ld.global.v2.b32' moves 2 elements, but got 1 registers");
+  CHECK(failure({.body = "call.uni missing;"}) == "PTX line 13: call of 'missing', which this module does not define");
+}
+
+TEST_CASE("broken text is an error, not a crash") {
+  CHECK_THAT(loadError(""), Contains("the module has no .target"));
+  CHECK_THAT(loadError(head + ".visible .entry k() { add.s32"), Contains("PTX line 4: expected"));
+  CHECK_THAT(loadError(head + ".visible .entry k() { ret"), Contains("expected an operand, but the text ends"));
+  CHECK_THAT(loadError(head + ".visible .entry k() { ret;"), Contains("expected '}' of 'k', but the text ends"));
+  CHECK_THAT(loadError(head + ".visible .entry k(.param .u32"), Contains("expected a variable's name"));
+  CHECK_THAT(loadError(head + "/* never closed"), Contains("unterminated comment"));
+  CHECK_THAT(loadError(head + ".nonsense"), Contains("unknown directive '.nonsense'"));
+  CHECK_THAT(loadError(head + ".visible .entry k() { mov.b32 %r1, 0f12; }"),
+             Contains("a floating-point constant in bits needs 8 hexadecimal digits"));
+  CHECK_THAT(loadError(head + ".visible .entry k() { .reg .b32 %r<4000000000>; }"), Contains("too many registers"));
+  CHECK_THAT(loadError(head + ".visible .entry k() { .reg .b32 %r<4>; x: x: ret; }"),
+             Contains("label 'x' is defined twice"));
+  CHECK_THAT(loadError(head + ".visible .entry k() { mov.b32 " + std::string(5000, '{') + "; }"),
+             Contains("operands are nested too deeply"));
+  CHECK_THAT(loadError(head + ".func f() { call.uni f; ret; } .visible .entry k() { call.uni f; ret; }"),
+             Contains("'f' is recursive, which is not supported"));
+  CHECK_THAT(loadError(".version 8.7\n.target sm_90a\n.address_size 32\n"), Contains("expected .address_size 64, but got 32"));
+}
+
+TEST_CASE("every prefix of a module is read without a crash") {
+  const std::string text = moduleText({.body = R"(
+    .shared .align 16 .b8 s[64];
+    ld.global.v2.b32 {%r1, %r2}, [%in+4]; @!%p1 bra $x; { .reg .pred q; setp.eq.f32 q|%p2, 0f3F800000, 1.5; }
+  $x: call.uni (q), f, (a);)",
+                                       .header = ".const .b32 c[2] = {1, -2};"});
+  for (size_t length = 0; length < text.size(); ++length)
+    static_cast<void>(loadProgram(text.substr(0, length)));
+}
