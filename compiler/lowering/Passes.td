@@ -20,10 +20,9 @@ def SimtToNvvm : Pass<"simt-to-nvvm", "::mlir::ModuleOp"> {
     Requires: phase `simt`; a target on the module.
     Ensures:  every `simt.kernel` is an `llvm.func` that is an entry point (`nvvm.kernel`), with its launch facts in
               `program.launch`; nothing is left but the LLVM dialect, NVVM operations, calls of NVVM intrinsics and inline assembly.
-    Leaves to others: splitting fragments, which are still vectors, into registers (compiler/codegen).
 
     In this order: the products of matrices, whose registers are tied to fences and waits by what surrounds them
-    (Wgmma.cpp); then everything else, operation by operation.
+    (Wgmma.cpp); fragments, which become single registers (Fragments.cpp); then operation by operation.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::vector::VectorDialect", "::mlir::ub::UBDialect"];

@@ -4,6 +4,7 @@
 #include "compiler/pipeline/Register.h"
 
 #include "compiler/lowering/Passes.h"
+#include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "dialects/simt/Simt.h"
 #include "dialects/tile/Tile.h"
@@ -28,4 +29,5 @@ void tlc::registerDialects(DialectRegistry &registry) {
 void tlc::registerPasses() {
   registerTransformsPasses(); // canonicalize, cse and the like
   registerLoweringPasses();
+  tile::registerTileTransformsPasses();
 }

@@ -11,11 +11,9 @@ namespace {
 
 constexpr int64_t tensorMapBytes = 128, tensorMapAlignment = 64;
 
-/// The attributes of a parameter; a tensor map is the parameter's own memory, not a pointer to it.
-DictionaryAttr lowerParameter(Builder &builder, Type type, Attribute parameter) {
+/// What LLVM must know of a parameter: a tensor map is the parameter's own memory, not a pointer to it.
+DictionaryAttr attributesOfParameter(Builder &builder, Type type) {
   SmallVector<NamedAttribute> attributes;
-  if (parameter)
-    attributes.emplace_back(builder.getStringAttr(program::ProgramDialect::parameterAttrName), parameter);
   auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
   if (pointer && pointer.getAddressSpace() == 0) {
     Type storage = LLVM::LLVMArrayType::get(builder.getI8Type(), tensorMapBytes);
@@ -43,14 +41,16 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
     if (op.getCluster() > 1)
       function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                         rewriter.getDenseI32ArrayAttr({int32_t(op.getCluster()), 1, 1}));
+    SmallVector<Attribute> parameters;
+    for (auto [index, argument] : llvm::enumerate(op.getArgumentTypes())) {
+      function.setArgAttrs(index, attributesOfParameter(rewriter, argument));
+      parameters.push_back(op.getArgAttr(index, program::ProgramDialect::parameterAttrName));
+    }
     function->setAttr(program::ProgramDialect::launchAttrName,
                       program::LaunchAttr::get(getContext(), op.getSchema(), op.getSchemaTypes(),
-                                               op.getGrid(), op.getTensorMaps(), op.getThreads(),
+                                               op.getGrid(), op.getTensorMaps(),
+                                               rewriter.getArrayAttr(parameters), op.getThreads(),
                                                op.getCluster(), op.getSharedBytes()));
-    for (auto [index, argument] : llvm::enumerate(op.getArgumentTypes()))
-      function.setArgAttrs(index,
-                           lowerParameter(rewriter, argument,
-                                          op.getArgAttr(index, program::ProgramDialect::parameterAttrName)));
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     rewriter.eraseOp(op);
     return success();

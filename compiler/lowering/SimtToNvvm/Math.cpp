@@ -16,25 +16,16 @@ using namespace tlc::simt;
 
 namespace {
 
-/// An f32 function of one number.
-using Function = llvm::function_ref<Value(OpBuilder &, Location, Value)>;
+bool isNarrowFloat(Type type) { return type.isF16() || type.isBF16(); }
 
-bool isNarrowFloat(Type element) { return element.isF16() || element.isBF16(); }
+/// 16-bit numbers are computed with in f32.
+Value widen(OpBuilder &builder, Location loc, Value value) {
+  return isNarrowFloat(value.getType()) ? LLVM::FPExtOp::create(builder, loc, builder.getF32Type(), value)
+                                        : value;
+}
 
-/// Applies an f32 function to every element; 16-bit ones are computed in f32.
-void replaceElementwise(Operation *op, Value operand, ConversionPatternRewriter &rewriter,
-                        Function function) {
-  Location loc = op->getLoc();
-  Type type = operand.getType(), element = getElementTypeOrSelf(type), f32 = rewriter.getF32Type();
-  SmallVector<Value> values = unpack(rewriter, loc, operand);
-  for (Value &value : values) {
-    if (isNarrowFloat(element))
-      value = LLVM::FPExtOp::create(rewriter, loc, f32, value);
-    value = function(rewriter, loc, value);
-    if (isNarrowFloat(element))
-      value = LLVM::FPTruncOp::create(rewriter, loc, element, value);
-  }
-  rewriter.replaceOp(op, pack(rewriter, loc, type, values));
+Value narrowTo(OpBuilder &builder, Location loc, Type type, Value value) {
+  return isNarrowFloat(type) ? LLVM::FPTruncOp::create(builder, loc, type, value) : value;
 }
 
 Value callF32(OpBuilder &builder, Location loc, StringRef intrinsic, ValueRange operands) {
@@ -74,12 +65,11 @@ template <typename MathOp> struct LowerFunction : OpConversionPattern<MathOp> {
   using OpConversionPattern<MathOp>::OpConversionPattern;
   LogicalResult matchAndRewrite(MathOp op, typename MathOp::Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
     FunctionParts parts = partsOf<MathOp>();
-    replaceElementwise(
-        op, adaptor.getOperand(), rewriter, [&](OpBuilder &builder, Location loc, Value value) {
-          Value result = callF32(builder, loc, parts.intrinsic, scale(builder, loc, value, parts.before));
-          return scale(builder, loc, result, parts.after);
-        });
+    Value value = scale(rewriter, loc, widen(rewriter, loc, adaptor.getOperand()), parts.before);
+    value = scale(rewriter, loc, callF32(rewriter, loc, parts.intrinsic, value), parts.after);
+    rewriter.replaceOp(op, narrowTo(rewriter, loc, op.getType(), value));
     return success();
   }
 };
@@ -92,14 +82,13 @@ struct LowerSqrt : OpConversionPattern<math::SqrtOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(math::SqrtOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (getElementTypeOrSelf(op.getType()).isF64())
+    if (op.getType().isF64())
       return failure(); // the correctly rounded instruction, through llvm.sqrt
+    Location loc = op.getLoc();
     StringRef intrinsic =
         allowsApproximation(op.getFastmath()) ? "llvm.nvvm.sqrt.approx.ftz.f" : "llvm.nvvm.sqrt.rn.f";
-    replaceElementwise(op, adaptor.getOperand(), rewriter,
-                       [&](OpBuilder &builder, Location loc, Value value) {
-                         return callF32(builder, loc, intrinsic, value);
-                       });
+    Value root = callF32(rewriter, loc, intrinsic, widen(rewriter, loc, adaptor.getOperand()));
+    rewriter.replaceOp(op, narrowTo(rewriter, loc, op.getType(), root));
     return success();
   }
 };
@@ -110,46 +99,15 @@ struct LowerDivision : OpConversionPattern<arith::DivFOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(arith::DivFOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Type element = getElementTypeOrSelf(op.getType());
-    if (element.isF64())
+    if (op.getType().isF64())
       return failure();
     Location loc = op.getLoc();
     StringRef intrinsic =
         allowsApproximation(op.getFastmath()) ? "llvm.nvvm.div.approx.ftz.f" : "llvm.nvvm.div.full";
-    SmallVector<Value> divisors = unpack(rewriter, loc, adaptor.getRhs());
-    auto divisor = divisors.begin();
-    replaceElementwise(op, adaptor.getLhs(), rewriter, [&](OpBuilder &builder, Location loc, Value value) {
-      Value by = *divisor++;
-      if (isNarrowFloat(element))
-        by = LLVM::FPExtOp::create(builder, loc, value.getType(), by);
-      return callF32(builder, loc, intrinsic, {value, by});
-    });
-    return success();
-  }
-};
-
-/// Two numbers become one register in one instruction.
-struct LowerNarrowing : OpConversionPattern<arith::TruncFOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    auto type = dyn_cast<VectorType>(op.getType());
-    if (!type || !isNarrowFloat(type.getElementType()) || type.getNumElements() % 2 != 0 ||
-        !getElementTypeOrSelf(op.getIn().getType()).isF32())
-      return failure();
-    Location loc = op.getLoc();
-    Type i32 = rewriter.getI32Type(), pair = VectorType::get(2, type.getElementType());
-    StringAttr intrinsic = rewriter.getStringAttr(type.getElementType().isF16() ? "llvm.nvvm.ff2f16x2.rn"
-                                                                                : "llvm.nvvm.ff2bf16x2.rn");
-    SmallVector<Value> values = unpack(rewriter, loc, adaptor.getIn()), words;
-    for (size_t i = 0; i != values.size(); i += 2) {
-      // The instruction's first operand is the upper half.
-      Value packed =
-          LLVM::CallIntrinsicOp::create(rewriter, loc, pair, intrinsic, ValueRange{values[i + 1], values[i]})
-              .getResults();
-      words.push_back(LLVM::BitcastOp::create(rewriter, loc, i32, packed));
-    }
-    rewriter.replaceOp(op, fromWords(rewriter, loc, type, words));
+    Value quotient =
+        callF32(rewriter, loc, intrinsic,
+                {widen(rewriter, loc, adaptor.getLhs()), widen(rewriter, loc, adaptor.getRhs())});
+    rewriter.replaceOp(op, narrowTo(rewriter, loc, op.getType(), quotient));
     return success();
   }
 };
@@ -178,7 +136,7 @@ void tlc::simt::populateMathPatterns(const TypeConverter &converter, RewritePatt
   PatternBenefit preferred = 2; // over those of the polynomials and of LLVM's generic functions
   patterns.add<LowerFunction<math::Exp2Op>, LowerFunction<math::ExpOp>, LowerFunction<math::Log2Op>,
                LowerFunction<math::LogOp>, LowerFunction<math::Log10Op>, LowerFunction<math::RsqrtOp>,
-               LowerSqrt, LowerDivision, LowerNarrowing>(converter, context, preferred);
+               LowerSqrt, LowerDivision>(converter, context, preferred);
   auto isFormula = [](StringRef name) { return !isInstruction(name); };
   populateMathF32ExpansionPatterns(patterns, isFormula, preferred);
   populateMathPolynomialApproximationPatterns(patterns, isFormula, preferred);

@@ -20,6 +20,9 @@ void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewriteP
 /// says which registers are in flight.
 void lowerWgmma(KernelOp kernel);
 
+/// Takes the vectors of a kernel apart. Runs before the patterns, which see single registers.
+void splitFragments(KernelOp kernel);
+
 /// Whether an operation of `math` has a lowering for its element type; says so if not.
 mlir::LogicalResult verifyMath(mlir::Operation *op);
 

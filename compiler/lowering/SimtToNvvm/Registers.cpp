@@ -21,6 +21,10 @@ SmallVector<Value> simt::unpack(OpBuilder &builder, Location loc, Value value) {
 Value simt::pack(OpBuilder &builder, Location loc, Type type, ValueRange elements) {
   if (!isa<VectorType>(type))
     return elements.front();
+  // What was one vector before it was taken apart is that vector.
+  auto parts = elements.front().getDefiningOp<vector::ToElementsOp>();
+  if (parts && parts.getSource().getType() == type && llvm::equal(parts.getElements(), elements))
+    return parts.getSource();
   return vector::FromElementsOp::create(builder, loc, cast<VectorType>(type), elements);
 }
 

@@ -15,7 +15,6 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 
 namespace tlc {
 #define GEN_PASS_DEF_SIMTTONVVM
@@ -51,8 +50,10 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
     });
     if (valid.wasInterrupted())
       return signalPassFailure();
-    for (KernelOp kernel : module.getOps<KernelOp>())
+    for (KernelOp kernel : module.getOps<KernelOp>()) {
       lowerWgmma(kernel);
+      splitFragments(kernel);
+    }
 
     LowerToLLVMOptions options(context);
     options.overrideIndexBitwidth(32);
@@ -69,7 +70,6 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
     populateMathToLLVMConversionPatterns(converter, patterns);
     populateSCFToControlFlowConversionPatterns(patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
-    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
 
     ConversionTarget target(*context);

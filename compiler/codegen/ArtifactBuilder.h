@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The artifact of a compiled program: what the launcher must know, taken from the functions of phase `nvvm`.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/LLVM.h"
+#include "runtime/artifact/Artifact.h"
+
+namespace tlc {
+
+/// An artifact without variants: name, target and arguments. All kernels of the module have the same
+/// arguments. An error if the module has no kernel.
+mlir::FailureOr<Artifact> describeProgram(mlir::ModuleOp module, llvm::StringRef name);
+
+/// The launches of the module's kernels, in order.
+std::vector<Launch> describeLaunches(mlir::ModuleOp module);
+
+/// The alignment that the kernels rely on, tensor by tensor.
+std::vector<AlignmentCondition> describeConditions(mlir::ModuleOp module);
+
+} // namespace tlc

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// MLIR's locations become LLVM's scopes and lines.
+#include "compiler/codegen/DebugLocations.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+#include "llvm/BinaryFormat/Dwarf.h"
+
+using namespace mlir;
+
+FileLineColLoc tlc::findSourceLocation(Location location) {
+  FileLineColLoc found;
+  location->walk([&](Location part) {
+    found = dyn_cast<FileLineColLoc>(part);
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+namespace {
+
+/// The scope of one function, and one for each further file whose lines were traced into it.
+class FunctionScopes {
+public:
+  FunctionScopes(LLVM::LLVMFuncOp function, FileLineColLoc location) : context(function.getContext()) {
+    LLVM::DIFileAttr file = fileOf(location);
+    // Directives alone: more debug information would ask for a debug target, which the optimiser of the
+    // machine compiler refuses.
+    auto unit = LLVM::DICompileUnitAttr::get(
+        DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_C_plus_plus_14, file,
+        StringAttr::get(context, "tlc"), /*isOptimized=*/true, LLVM::DIEmissionKind::DebugDirectivesOnly);
+    auto type = LLVM::DISubroutineTypeAttr::get(context, llvm::dwarf::DW_CC_normal, {});
+    StringAttr name = function.getSymNameAttr();
+    subprogram = LLVM::DISubprogramAttr::get(
+        context, DistinctAttr::create(UnitAttr::get(context)), unit, file, name, name, file,
+        location.getLine(), location.getLine(),
+        LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized, type,
+        /*retainedNodes=*/{}, /*annotations=*/{});
+    function->setLoc(FusedLoc::get(context, {Location(location)}, subprogram));
+  }
+
+  /// `location` where it is in the function's own file, else with the scope of its file.
+  Location scoped(FileLineColLoc location) {
+    LLVM::DIFileAttr file = fileOf(location);
+    if (file == subprogram.getFile())
+      return location;
+    return FusedLoc::get(context, {Location(location)},
+                         LLVM::DILexicalBlockFileAttr::get(context, subprogram, file, /*discriminator=*/0));
+  }
+
+private:
+  LLVM::DIFileAttr fileOf(FileLineColLoc location) {
+    return LLVM::DIFileAttr::get(context, location.getFilename().getValue(), /*directory=*/"");
+  }
+
+  MLIRContext *context;
+  LLVM::DISubprogramAttr subprogram;
+};
+
+} // namespace
+
+void tlc::attachDebugScopes(ModuleOp module) {
+  for (LLVM::LLVMFuncOp function : module.getOps<LLVM::LLVMFuncOp>()) {
+    FileLineColLoc location = findSourceLocation(function.getLoc());
+    if (!location || function.isExternal())
+      continue;
+    FunctionScopes scopes(function, location);
+    function.getBody().walk([&](Operation *op) {
+      if (FileLineColLoc inner = findSourceLocation(op->getLoc()))
+        op->setLoc(scopes.scoped(inner));
+    });
+  }
+}

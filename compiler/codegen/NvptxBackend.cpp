@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Translation, a short pass pipeline, code generation.
+#include "compiler/codegen/NvptxBackend.h"
+
+#include "compiler/codegen/DebugLocations.h"
+#include "mlir/Target/LLVMIR/Export.h"
+
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace tlc;
+
+extern "C" {
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+NvptxBackend::NvptxBackend(std::unique_ptr<llvm::TargetMachine> machine) : machine(std::move(machine)) {}
+NvptxBackend::NvptxBackend(NvptxBackend &&) = default;
+NvptxBackend::~NvptxBackend() = default;
+
+/// Registers the backend, once in the life of the process.
+static void initializeNvptx() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    // Addresses in shared memory have 32 bits. The backend knows no other way to be asked for that.
+    auto shortPointers = llvm::cl::getRegisteredOptions().find("nvptx-short-ptr");
+    assert(shortPointers != llvm::cl::getRegisteredOptions().end() && "LLVM 22 has this option");
+    shortPointers->second->addOccurrence(/*pos=*/0, shortPointers->first, "true");
+  });
+}
+
+FailureOr<NvptxBackend> NvptxBackend::create(const Target &target, Location location) {
+  initializeNvptx();
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *nvptx = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!nvptx)
+    return emitError(location) << "expected an LLVM with the NVPTX backend, but got: " << error;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast; // a * b + c is one instruction, as in CUDA
+  std::string features = "+ptx" + std::to_string(target.ptxVersion);
+  std::unique_ptr<llvm::TargetMachine> machine(
+      nvptx->createTargetMachine(triple, target.llvmCpu, features, options, llvm::Reloc::PIC_, std::nullopt,
+                                 llvm::CodeGenOptLevel::Default));
+  return NvptxBackend(std::move(machine));
+}
+
+std::unique_ptr<llvm::Module> NvptxBackend::translate(ModuleOp module, llvm::LLVMContext &context) const {
+  attachDebugScopes(module);
+  std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context);
+  if (!llvmModule)
+    return nullptr;
+  llvmModule->setTargetTriple(machine->getTargetTriple());
+  llvmModule->setDataLayout(machine->createDataLayout());
+  // The LLVM dialect cannot say that the threads of a warp must execute a piece of assembly together. Ours
+  // do: some of it is an instruction of the whole warp, none of it may be duplicated into branches.
+  for (llvm::Function &function : *llvmModule)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm())
+        call->setConvergent();
+  return llvmModule;
+}
+
+void NvptxBackend::optimize(llvm::Module &module) const {
+  llvm::PassBuilder builder(machine.get());
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::ADCEPass());
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      passes.run(function, functions);
+}
+
+std::string NvptxBackend::emitPtx(llvm::Module &module) const {
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream os(text);
+  llvm::legacy::PassManager passes;
+  bool unsupported =
+      machine->addPassesToEmitFile(passes, os, /*DwoOut=*/nullptr, llvm::CodeGenFileType::AssemblyFile,
+                                   /*DisableVerify=*/true);
+  assert(!unsupported && "the NVPTX backend emits text");
+  (void)unsupported;
+  passes.run(module);
+  return std::string(text);
+}
+
+std::string tlc::printLlvm(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, /*AAW=*/nullptr);
+  return text;
+}

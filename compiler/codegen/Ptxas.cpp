@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs ptxas on files in the temporary folder and reads what it prints.
+#include "compiler/codegen/Ptxas.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tlc;
+
+namespace {
+
+/// A file of the temporary folder that is gone with the object.
+class TemporaryFile {
+public:
+  static Expected<TemporaryFile> create(StringRef suffix) {
+    SmallString<128> path;
+    if (std::error_code error = sys::fs::createTemporaryFile("tlc", suffix, path))
+      return createStringError(error, "cannot make a temporary file: " + error.message());
+    return TemporaryFile(path);
+  }
+  TemporaryFile(TemporaryFile &&other) : path(std::exchange(other.path, {})) {}
+  ~TemporaryFile() {
+    if (!path.empty())
+      sys::fs::remove(path);
+  }
+
+  StringRef name() const { return path; }
+
+  Expected<std::string> read() const {
+    ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
+    if (!buffer)
+      return createStringError(buffer.getError(),
+                               "cannot read '" + path + "': " + buffer.getError().message());
+    return (*buffer)->getBuffer().str();
+  }
+
+  Error write(StringRef text) const {
+    std::error_code error;
+    raw_fd_ostream os(path, error);
+    if (!error) {
+      os << text;
+      os.close();
+      error = os.error();
+      os.clear_error();
+    }
+    if (error)
+      return createStringError(error, "cannot write '" + path + "': " + error.message());
+    return Error::success();
+  }
+
+private:
+  explicit TemporaryFile(StringRef path) : path(path) {}
+  std::string path;
+};
+
+unsigned number(StringRef text) {
+  unsigned value = 0;
+  text.getAsInteger(10, value);
+  return value;
+}
+
+void readReport(StringRef report, MachineCode &code) {
+  Regex entry("Compiling entry function '([^']*)'"), registers("Used ([0-9]+) registers");
+  Regex stack("([0-9]+) bytes stack frame, ([0-9]+) bytes spill stores, ([0-9]+) bytes spill loads");
+  Regex remark("warning|\\(C7[0-9]+\\)|Potential Performance Loss", Regex::IgnoreCase);
+  SmallVector<StringRef> lines, match;
+  report.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines) {
+    if (entry.match(line, &match)) {
+      code.kernels.emplace_back();
+      code.kernels.back().entry = match[1].str();
+    } else if (stack.match(line, &match) && !code.kernels.empty()) {
+      code.kernels.back().stackBytes = number(match[1]);
+      code.kernels.back().spillStoreBytes = number(match[2]);
+      code.kernels.back().spillLoadBytes = number(match[3]);
+    } else if (registers.match(line, &match) && !code.kernels.empty()) {
+      code.kernels.back().registers = number(match[1]);
+    } else if (remark.match(line)) {
+      code.messages.push_back(line.trim().str());
+    }
+  }
+}
+
+} // namespace
+
+std::optional<std::string> tlc::findPtxas() {
+  if (ErrorOr<std::string> found = sys::findProgramByName("ptxas"))
+    return *found;
+  if (ErrorOr<std::string> found = sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"}))
+    return *found;
+  return std::nullopt;
+}
+
+Expected<MachineCode> tlc::assemble(StringRef ptxas, StringRef ptx, const Target &target) {
+  Expected<TemporaryFile> source = TemporaryFile::create("ptx");
+  if (!source)
+    return source.takeError();
+  Expected<TemporaryFile> cubin = TemporaryFile::create("cubin");
+  if (!cubin)
+    return cubin.takeError();
+  Expected<TemporaryFile> report = TemporaryFile::create("log");
+  if (!report)
+    return report.takeError();
+  if (Error error = source->write(ptx))
+    return std::move(error);
+
+  std::string arch = "-arch=" + std::string(target.name);
+  StringRef arguments[] = {ptxas, arch, "-v", "-lineinfo", source->name(), "-o", cubin->name()};
+  std::optional<StringRef> redirects[] = {StringRef(""), report->name(), report->name()};
+  std::string message;
+  int status = sys::ExecuteAndWait(ptxas, arguments, /*Env=*/std::nullopt, redirects, /*SecondsToWait=*/0,
+                                   /*MemoryLimit=*/0, &message);
+  Expected<std::string> output = report->read();
+  if (!output)
+    return output.takeError();
+  if (status != 0)
+    return createStringError("ptxas refuses the code (exit status " + Twine(status) + "): " + message +
+                             *output);
+
+  MachineCode code;
+  readReport(*output, code);
+  Expected<std::string> bytes = cubin->read();
+  if (!bytes)
+    return bytes.takeError();
+  code.cubin = std::move(*bytes);
+  return code;
+}

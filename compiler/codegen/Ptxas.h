@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The machine compiler as a subprocess, where the CUDA toolkit is installed: what it thinks of our PTX, and
+/// machine code for the disk cache. Never on the launch path; the driver's own compiler is used there.
+#pragma once
+
+#include "runtime/target/Target.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tlc {
+
+/// What one kernel needs of the machine.
+struct KernelResources {
+  std::string entry;
+  unsigned registers = 0; ///< per thread
+  unsigned stackBytes = 0;
+  unsigned spillStoreBytes = 0;
+  unsigned spillLoadBytes = 0;
+};
+
+struct MachineCode {
+  std::string cubin;
+  std::vector<KernelResources> kernels;
+  /// Warnings and advice, one line each: "... Potential Performance Loss: wgmma.mma_async instructions are
+  /// serialized ...".
+  std::vector<std::string> messages;
+};
+
+/// Path of ptxas: on PATH, or in the toolkit's usual place.
+std::optional<std::string> findPtxas();
+
+/// Compiles a PTX module; an error with ptxas's own text if it refuses.
+llvm::Expected<MachineCode> assemble(llvm::StringRef ptxas, llvm::StringRef ptx, const Target &target);
+
+} // namespace tlc

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Fragments become single registers: every vector is taken apart into its elements, in loops and branches
+/// too. Vectors are left only where an operation wants one whole, and are put together right before it.
+#include "compiler/lowering/SimtToNvvm/Patterns.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+using namespace mlir;
+using namespace tlc::simt;
+
+namespace {
+
+bool isFragment(Value value) { return isa<VectorType>(value.getType()); }
+
+class FragmentSplitter {
+public:
+  explicit FragmentSplitter(MLIRContext *context) : builder(context) {}
+
+  void split(Region &region) {
+    for (Block &block : region)
+      for (Operation &op : llvm::make_early_inc_range(block))
+        split(&op);
+  }
+
+  /// Everything that was replaced, users before definitions.
+  void eraseReplaced() {
+    for (Operation *op : llvm::reverse(replaced))
+      op->erase();
+    for (BlockArgument argument : llvm::reverse(replacedArguments))
+      argument.getOwner()->eraseArgument(argument.getArgNumber());
+  }
+
+private:
+  using Elements = SmallVector<Value>;
+
+  /// The elements of a value; those of a scalar are itself.
+  Elements &elementsOf(Value value) {
+    auto [entry, isNew] = elements.try_emplace(value);
+    if (isNew) {
+      assert(!isFragment(value) && "definitions come before uses");
+      entry->second.push_back(value);
+    }
+    return entry->second;
+  }
+
+  Elements flatten(ValueRange values) {
+    Elements flat;
+    for (Value value : values)
+      llvm::append_range(flat, elementsOf(value));
+    return flat;
+  }
+
+  SmallVector<Type> flatten(TypeRange types) {
+    SmallVector<Type> flat;
+    for (Type type : types) {
+      auto vector = dyn_cast<VectorType>(type);
+      flat.append(vector ? vector.getNumElements() : 1, vector ? vector.getElementType() : type);
+    }
+    return flat;
+  }
+
+  void replace(Operation *op, Elements result) {
+    elements[op->getResult(0)] = std::move(result);
+    replaced.push_back(op);
+  }
+
+  void split(Operation *op) {
+    builder.setInsertionPoint(op);
+    if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
+      return splitControl(op);
+    if (llvm::none_of(op->getOperands(), isFragment) && llvm::none_of(op->getResults(), isFragment))
+      return;
+    if (std::optional<Elements> regrouped = regroup(op)) {
+      if (auto toElements = dyn_cast<vector::ToElementsOp>(op)) {
+        toElements->replaceAllUsesWith(*regrouped);
+        replaced.push_back(op);
+      } else if (!isFragment(op->getResult(0))) {
+        op->getResult(0).replaceAllUsesWith(regrouped->front());
+        replaced.push_back(op);
+      } else {
+        replace(op, std::move(*regrouped));
+      }
+      return;
+    }
+    if (auto narrowing = dyn_cast<arith::TruncFOp>(op); narrowing && narrowInPairs(narrowing))
+      return;
+    if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
+      return splitElementwise(op);
+    keepWhole(op);
+  }
+
+  /// The elements of a result that is made of elements which exist already.
+  std::optional<Elements> regroup(Operation *op) {
+    Location loc = op->getLoc();
+    return TypeSwitch<Operation *, std::optional<Elements>>(op)
+        .Case([&](arith::ConstantOp constant) -> std::optional<Elements> {
+          auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
+          if (!value)
+            return std::nullopt;
+          auto scalar = [&](Attribute element) -> Value {
+            return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(element));
+          };
+          if (value.isSplat())
+            return Elements(value.getNumElements(), scalar(value.getSplatValue<Attribute>()));
+          return llvm::map_to_vector(value.getValues<Attribute>(), scalar);
+        })
+        .Case([&](ub::PoisonOp poison) {
+          auto type = cast<VectorType>(poison.getType());
+          return Elements(type.getNumElements(), ub::PoisonOp::create(builder, loc, type.getElementType()));
+        })
+        .Case([&](vector::BitCastOp cast) { return bitcast(cast); })
+        .Case([&](vector::BroadcastOp broadcast) -> std::optional<Elements> {
+          Elements source = elementsOf(broadcast.getSource());
+          if (source.size() != 1)
+            return std::nullopt;
+          return Elements(broadcast.getType().getNumElements(), source.front());
+        })
+        .Case([&](vector::ExtractOp extract) -> std::optional<Elements> {
+          if (extract.getStaticPosition().size() != 1 || extract.hasDynamicPosition())
+            return std::nullopt;
+          return Elements{elementsOf(extract.getSource())[extract.getStaticPosition()[0]]};
+        })
+        .Case([&](vector::ExtractStridedSliceOp slice) -> std::optional<Elements> {
+          if (slice.getSourceVectorType().getRank() != 1)
+            return std::nullopt;
+          SmallVector<int64_t> offset;
+          slice.getOffsets(offset);
+          return Elements(
+              ArrayRef(elementsOf(slice.getSource())).slice(offset[0], slice.getType().getNumElements()));
+        })
+        .Case([&](vector::FromElementsOp from) { return flatten(from.getElements()); })
+        .Case([&](vector::InsertOp insert) -> std::optional<Elements> {
+          if (insert.getStaticPosition().size() != 1 || insert.hasDynamicPosition())
+            return std::nullopt;
+          Elements result = elementsOf(insert.getDest());
+          result[insert.getStaticPosition()[0]] = insert.getValueToStore();
+          return result;
+        })
+        .Case([&](vector::InsertStridedSliceOp insert) -> std::optional<Elements> {
+          if (insert.getDestVectorType().getRank() != 1)
+            return std::nullopt;
+          Elements result = elementsOf(insert.getDest());
+          int64_t offset = cast<IntegerAttr>(insert.getOffsets()[0]).getInt();
+          llvm::copy(elementsOf(insert.getValueToStore()), result.begin() + offset);
+          return result;
+        })
+        .Case([&](vector::ShapeCastOp cast) { return Elements(elementsOf(cast.getSource())); })
+        .Case([&](vector::ShuffleOp shuffle) {
+          Elements sources = flatten({shuffle.getV1(), shuffle.getV2()});
+          return llvm::map_to_vector(shuffle.getMask(),
+                                     [&](int64_t index) { return sources[std::max<int64_t>(index, 0)]; });
+        })
+        .Case([&](vector::ToElementsOp to) { return Elements(elementsOf(to.getSource())); })
+        .Default([](Operation *) { return std::nullopt; });
+  }
+
+  /// Element by element, if one of the types is made of whole elements of the other.
+  std::optional<Elements> bitcast(vector::BitCastOp cast) {
+    Location loc = cast.getLoc();
+    Type from = cast.getSourceVectorType().getElementType(), to = cast.getResultVectorType().getElementType();
+    unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
+    ArrayRef<Value> source = elementsOf(cast.getSource());
+    Elements result;
+    if (fromBits == toBits) {
+      for (Value element : source)
+        result.push_back(LLVM::BitcastOp::create(builder, loc, to, element));
+    } else if (toBits % fromBits == 0) {
+      size_t count = toBits / fromBits;
+      for (size_t i = 0; i != source.size(); i += count)
+        result.push_back(LLVM::BitcastOp::create(
+            builder, loc, to, pack(builder, loc, VectorType::get(count, from), source.slice(i, count))));
+    } else {
+      Type part = VectorType::get(fromBits / toBits, to);
+      for (Value element : source)
+        llvm::append_range(result,
+                           unpack(builder, loc, LLVM::BitcastOp::create(builder, loc, part, element)));
+    }
+    return result;
+  }
+
+  /// Two numbers become one register in one instruction.
+  bool narrowInPairs(arith::TruncFOp op) {
+    Location loc = op.getLoc();
+    auto type = cast<VectorType>(op.getType());
+    Type element = type.getElementType();
+    if (!(element.isF16() || element.isBF16()) || type.getNumElements() % 2 != 0 ||
+        !getElementTypeOrSelf(op.getIn().getType()).isF32())
+      return false;
+    Type pair = VectorType::get(2, element);
+    StringAttr intrinsic =
+        builder.getStringAttr(element.isF16() ? "llvm.nvvm.ff2f16x2.rn" : "llvm.nvvm.ff2bf16x2.rn");
+    ArrayRef<Value> source = elementsOf(op.getIn());
+    Elements result;
+    for (size_t i = 0; i != source.size(); i += 2) {
+      // The instruction's first operand is the upper half.
+      Value packed = LLVM::CallIntrinsicOp::create(builder, loc, pair, intrinsic, {source[i + 1], source[i]})
+                         .getResults();
+      llvm::append_range(result, unpack(builder, loc, packed));
+    }
+    replace(op, std::move(result));
+    return true;
+  }
+
+  void splitElementwise(Operation *op) {
+    auto type = cast<VectorType>(op->getResult(0).getType());
+    Elements result;
+    for (int64_t i = 0, e = type.getNumElements(); i != e; ++i) {
+      OperationState state(op->getLoc(), op->getName());
+      for (Value operand : op->getOperands())
+        state.operands.push_back(isFragment(operand) ? elementsOf(operand)[i] : operand);
+      state.addTypes(type.getElementType());
+      state.addAttributes(op->getAttrs());
+      result.push_back(builder.create(state)->getResult(0));
+    }
+    replace(op, std::move(result));
+  }
+
+  /// An operation that wants whole vectors, and gives them.
+  void keepWhole(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (isFragment(operand.get()))
+        operand.set(pack(builder, op->getLoc(), operand.get().getType(), elementsOf(operand.get())));
+    builder.setInsertionPointAfter(op);
+    for (OpResult result : op->getResults())
+      if (isFragment(result))
+        elements[result] = unpack(builder, op->getLoc(), result);
+  }
+
+  /// Loops and branches pass elements on where they passed vectors.
+  void splitControl(Operation *op) {
+    bool carriesFragments =
+        llvm::any_of(op->getOperands(), isFragment) || llvm::any_of(op->getResults(), isFragment);
+    if (!carriesFragments) {
+      for (Region &region : op->getRegions())
+        split(region);
+      return;
+    }
+    OperationState state(op->getLoc(), op->getName());
+    state.addOperands(flatten(op->getOperands()));
+    state.addTypes(flatten(op->getResultTypes()));
+    state.addAttributes(op->getAttrs());
+    for (Region &region : op->getRegions())
+      state.addRegion()->takeBody(region);
+    Operation *flat = builder.create(state);
+    for (Region &region : flat->getRegions()) {
+      for (Block &block : region)
+        splitArguments(block);
+      split(region);
+    }
+    ValueRange rest = flat->getResults();
+    for (OpResult result : op->getResults()) {
+      if (!isFragment(result)) {
+        result.replaceAllUsesWith(rest.front());
+        rest = rest.drop_front();
+        continue;
+      }
+      size_t count = cast<VectorType>(result.getType()).getNumElements();
+      elements[result] = llvm::to_vector(rest.take_front(count));
+      rest = rest.drop_front(count);
+    }
+    replaced.push_back(op);
+  }
+
+  void splitArguments(Block &block) {
+    for (unsigned i = 0; i < block.getNumArguments();) {
+      BlockArgument argument = block.getArgument(i);
+      auto type = dyn_cast<VectorType>(argument.getType());
+      if (!type) {
+        ++i;
+        continue;
+      }
+      Elements parts;
+      for (int64_t k = 0, e = type.getNumElements(); k != e; ++k)
+        parts.push_back(block.insertArgument(i + k, type.getElementType(), argument.getLoc()));
+      i += parts.size();
+      elements[argument] = std::move(parts);
+      replacedArguments.push_back(argument);
+      ++i;
+    }
+  }
+
+  OpBuilder builder;
+  DenseMap<Value, Elements> elements;
+  SmallVector<Operation *> replaced;
+  SmallVector<BlockArgument> replacedArguments;
+};
+
+} // namespace
+
+void tlc::simt::splitFragments(KernelOp kernel) {
+  FragmentSplitter splitter(kernel.getContext());
+  splitter.split(kernel.getBody());
+  splitter.eraseReplaced();
+}

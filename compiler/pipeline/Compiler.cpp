@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Drives one module through the phases.
+#include "compiler/pipeline/Compiler.h"
+
+#include "compiler/codegen/ArtifactBuilder.h"
+#include "compiler/codegen/NvptxBackend.h"
+#include "compiler/pipeline/Dump.h"
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/pipeline/Register.h"
+#include "dialects/tile/Tile.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "runtime/artifact/Verify.h"
+#include "runtime/target/Target.h"
+
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace tlc;
+
+namespace {
+
+/// Adds the time of its own life to a phase.
+class Stopwatch {
+public:
+  Stopwatch(std::vector<PhaseTime> &times, Phase phase) : times(times), phase(phase) {}
+  ~Stopwatch() {
+    std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+    auto entry = llvm::find_if(times, [&](const PhaseTime &time) { return time.phase == phase; });
+    if (entry == times.end())
+      entry = times.insert(times.end(), {phase, 0});
+    entry->milliseconds += spent.count();
+  }
+
+private:
+  std::vector<PhaseTime> &times;
+  Phase phase;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
+std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  os << '\n';
+  return text;
+}
+
+/// States what may be relied on about every tensor of the module's kernels.
+void setAlignment(ModuleOp module, Alignment alignment) {
+  const Target *target = program::findTarget(module);
+  int64_t bytes = alignment == Alignment::aligned && target ? target->tma.globalAlignment : 1;
+  for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
+    for (unsigned i = 0, e = kernel.getNumArguments(); i != e; ++i)
+      if (auto tensor = dyn_cast<program::TensorAttr>(kernel.getArgument(i)))
+        kernel.setArgAttr(i, program::ProgramDialect::argumentAttrName,
+                          program::TensorAttr::get(tensor.getContext(), tensor.getName(), tensor.getAccess(),
+                                                   tensor.getDims(), bytes, tensor.getZeroFill()));
+  // What the author requires is about the best variant; the general one is there for tensors that rule it
+  // out.
+  if (alignment == Alignment::general)
+    module.walk([](tile::RequireOp require) { require.erase(); });
+}
+
+/// One variant of a program on its way down.
+class Lowering {
+public:
+  Lowering(ModuleOp module, const CompileOptions &options, std::string dumpDirectory,
+           std::vector<PhaseTime> &times)
+      : module(module.clone()), options(options), dumpDirectory(std::move(dumpDirectory)), times(times),
+        reached(options.startFrom) {}
+
+  ModuleOp getModule() { return *module; }
+
+  /// Goes on to phase `phase`, `nvvm` at most.
+  LogicalResult lowerTo(Phase phase) {
+    if (phase < options.startFrom)
+      return emitError(module->getLoc())
+             << "expected to stop at phase '" << toString(options.startFrom)
+             << "' or later because compilation starts there, but got '" << toString(phase) << "'";
+    if (!started && failed(start()))
+      return failure();
+    while (reached < phase)
+      if (failed(step(Phase(size_t(reached) + 1))))
+        return failure();
+    return success();
+  }
+
+  /// Goes on to LLVM IR.
+  LogicalResult lowerToLlvm() {
+    if (failed(lowerTo(Phase::nvvm)))
+      return failure();
+    const Target *target = program::findTarget(*module);
+    Stopwatch stopwatch(times, Phase::llvm);
+    FailureOr<NvptxBackend> created = NvptxBackend::create(*target, module->getLoc());
+    if (failed(created))
+      return failure();
+    backend = std::make_unique<NvptxBackend>(std::move(*created));
+    llvmModule = backend->translate(*module, llvmContext);
+    if (!llvmModule)
+      return failure();
+    backend->optimize(*llvmModule);
+    return dumpDirectory.empty() ? success() : dump(Phase::llvm, printLlvm(*llvmModule));
+  }
+
+  std::string llvmText() const { return printLlvm(*llvmModule); }
+
+  /// The last step of all.
+  FailureOr<std::string> emitPtx() {
+    if (failed(lowerToLlvm()))
+      return failure();
+    Stopwatch stopwatch(times, Phase::ptx);
+    std::string ptx = backend->emitPtx(*llvmModule);
+    if (!dumpDirectory.empty() && failed(dump(Phase::ptx, ptx)))
+      return failure();
+    return ptx;
+  }
+
+private:
+  LogicalResult start() {
+    started = true;
+    if (!program::findTarget(*module)) {
+      const Target *target = tlc::findTarget(options.target);
+      if (!target)
+        return emitError(module->getLoc()) << unknownTarget();
+      (*module)->setAttr(program::ProgramDialect::targetAttrName,
+                         program::TargetAttr::get(module->getContext(), options.target));
+    }
+    // The first phase has passes of its own; a module that starts later is taken as it is.
+    if (options.startFrom == Phase::input)
+      return step(Phase::input);
+    return dumpDirectory.empty() ? success() : dump(options.startFrom, print(*module));
+  }
+
+  std::string unknownTarget() const {
+    std::string text = "expected a target that code can be generated for (";
+    for (const Target &target : allTargets())
+      text += (text.back() == '(' ? "" : ", ") + std::string(target.name);
+    return text + "), but got '" + options.target + "'";
+  }
+
+  LogicalResult step(Phase phase) {
+    Stopwatch stopwatch(times, phase);
+    PassManager passes(module->getContext());
+    passes.enableVerifier(false); // once per phase is enough
+    addPasses(passes, phase, options);
+    if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
+      return failure();
+    reached = phase;
+    return dumpDirectory.empty() ? success() : dump(phase, print(*module));
+  }
+
+  LogicalResult dump(Phase phase, StringRef text) {
+    if (llvm::Error error = dumpPhase(dumpDirectory, phase, text))
+      return emitError(module->getLoc()) << llvm::toString(std::move(error));
+    return success();
+  }
+
+  OwningOpRef<ModuleOp> module;
+  const CompileOptions &options;
+  std::string dumpDirectory;
+  std::vector<PhaseTime> &times;
+  Phase reached;
+  bool started = false;
+  std::unique_ptr<NvptxBackend> backend;
+  llvm::LLVMContext llvmContext; // outlives the module
+  std::unique_ptr<llvm::Module> llvmModule;
+};
+
+/// Whether the module can be compiled once for each alignment: nothing has been decided by it yet.
+bool hasVariants(const CompileOptions &options) { return options.startFrom <= Phase::promoted; }
+
+FailureOr<Variant> finishVariant(Lowering &lowering, StringRef name) {
+  FailureOr<std::string> ptx = lowering.emitPtx();
+  if (failed(ptx))
+    return failure();
+  return Variant{name.str(), {}, describeLaunches(lowering.getModule()), std::move(*ptx)};
+}
+
+} // namespace
+
+std::unique_ptr<MLIRContext> tlc::createContext() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->printOpOnDiagnostic(false); // a user's mistake is about the program, not about our operations
+  return context;
+}
+
+OwningOpRef<ModuleOp> Compiler::parse(StringRef text, StringRef name, MLIRContext *context) {
+  DiagnosticCollector collector(context, collected);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, name), llvm::SMLoc());
+  return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
+}
+
+FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
+  DiagnosticCollector collector(module.getContext(), collected);
+  size_t firstOwn = collected.size();
+  Lowering best(module, options, options.dumpDirectory, measured);
+  if (hasVariants(options))
+    setAlignment(best.getModule(), Alignment::aligned);
+  FailureOr<Variant> variant = finishVariant(best, hasVariants(options) ? "aligned" : "general");
+  if (failed(variant))
+    return failure();
+  FailureOr<Artifact> artifact = describeProgram(best.getModule(), name);
+  if (failed(artifact))
+    return failure();
+  for (const Diagnostic &diagnostic : llvm::drop_begin(collected, firstOwn))
+    if (std::optional<Remark> remark = toRemark(diagnostic))
+      artifact->remarks.push_back(std::move(*remark));
+
+  if (hasVariants(options))
+    variant->conditions = describeConditions(best.getModule());
+  if (variant->conditions.empty()) {
+    variant->name = "general";
+    artifact->variants.push_back(std::move(*variant));
+  } else {
+    artifact->variants.push_back(std::move(*variant));
+    std::string directory = options.dumpDirectory.empty() ? "" : options.dumpDirectory + "/general";
+    Lowering rest(module, options, directory, measured);
+    setAlignment(rest.getModule(), Alignment::general);
+    size_t firstOfRest = collected.size();
+    FailureOr<Variant> general = finishVariant(rest, "general");
+    if (failed(general))
+      return failure();
+    collected.resize(firstOfRest); // what this variant misses follows from its alignment
+    artifact->variants.push_back(std::move(*general));
+  }
+  Result<void> valid = verify(*artifact);
+  if (!valid)
+    return emitError(module.getLoc()) << valid.error().message;
+  return artifact;
+}
+
+FailureOr<std::string> Compiler::emit(ModuleOp module, Phase phase, Alignment alignment) {
+  DiagnosticCollector collector(module.getContext(), collected);
+  Lowering lowering(module, options, options.dumpDirectory, measured);
+  if (hasVariants(options))
+    setAlignment(lowering.getModule(), alignment);
+  if (phase == Phase::ptx)
+    return lowering.emitPtx();
+  if (phase == Phase::llvm) {
+    if (failed(lowering.lowerToLlvm()))
+      return failure();
+    return lowering.llvmText();
+  }
+  if (failed(lowering.lowerTo(phase)))
+    return failure();
+  return print(lowering.getModule());
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The compiler: a module of any phase goes in, the text of a later phase or an artifact comes out.
+#pragma once
+
+#include "compiler/pipeline/Diagnostics.h"
+#include "compiler/pipeline/Options.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Support/LLVM.h"
+#include "runtime/artifact/Artifact.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tlc {
+
+/// A context that knows every dialect of the compiler and works in the thread that calls it.
+std::unique_ptr<mlir::MLIRContext> createContext();
+
+/// Time spent on the way to a phase, in all variants.
+struct PhaseTime {
+  Phase phase;
+  double milliseconds = 0;
+};
+
+/// Compiles modules with one set of options. What it says about them is collected, not printed.
+class Compiler {
+public:
+  explicit Compiler(CompileOptions options) : options(std::move(options)) {}
+
+  /// Reads a module from text; `name` is for locations.
+  mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text, llvm::StringRef name,
+                                          mlir::MLIRContext *context);
+
+  /// The whole way. The artifact has a variant for aligned tensors and a general one, or only the latter if
+  /// alignment makes no difference. A module that starts after `promoted` is compiled once, as it is.
+  mlir::FailureOr<Artifact> compile(mlir::ModuleOp module, llvm::StringRef name);
+
+  /// The text of the module in phase `phase`.
+  mlir::FailureOr<std::string> emit(mlir::ModuleOp module, Phase phase, Alignment alignment);
+
+  const std::vector<Diagnostic> &diagnostics() const { return collected; }
+  /// In order; phases that were not passed are missing.
+  const std::vector<PhaseTime> &times() const { return measured; }
+
+private:
+  CompileOptions options;
+  std::vector<Diagnostic> collected;
+  std::vector<PhaseTime> measured;
+};
+
+} // namespace tlc

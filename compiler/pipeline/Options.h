@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a caller may ask of the compiler.
+#pragma once
+
+#include "compiler/pipeline/Phases.h"
+
+#include <string>
+
+namespace tlc {
+
+/// Off-switches: with one off, the compiler takes the reference way that the optimisation is tested against.
+struct Optimizations {
+  bool tma = true;                ///< copies by the tensor memory accelerator
+  bool wgmma = true;              ///< products by warpgroups
+  bool warpSpecialization = true; ///< a role that loads ahead of those that compute
+  bool overlap = true;            ///< a product runs under the issue of the next
+  bool operator==(const Optimizations &) const = default;
+};
+
+/// What the program may rely on about the addresses and strides of its tensors.
+enum class Alignment {
+  aligned, ///< multiples of 16 bytes, as the tensor memory accelerator and wide accesses demand
+  general, ///< nothing
+};
+
+struct CompileOptions {
+  // What decides the result, besides the program.
+  std::string target = "sm_90a"; ///< a row of runtime/target; a target that the module names itself wins
+  Optimizations optimizations;
+
+  // What does not.
+  Phase startFrom = Phase::input; ///< the phase that the given module is in, `nvvm` at most
+  std::string dumpDirectory;      ///< where every phase is written to a file of its own; empty: nowhere
+};
+
+/// The deciding options as text, for cache keys: equal text, equal results.
+std::string fingerprint(const CompileOptions &options);
+
+} // namespace tlc

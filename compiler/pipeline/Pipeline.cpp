@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One function per phase, in order.
+#include "compiler/pipeline/Pipeline.h"
+
+#include "compiler/lowering/Passes.h"
+#include "compiler/transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace tlc;
+
+namespace {
+
+void simplify(OpPassManager &passes) {
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+/// The DSL leaves the order of pure operations to the C++ compiler; afterwards equal programs are equal.
+void toInput(PassManager &passes, const Optimizations &) { simplify(passes); }
+
+void toPromoted(PassManager &passes, const Optimizations &) {
+  OpPassManager &kernels = passes.nest<tile::KernelOp>();
+  kernels.addPass(tile::createExpandTileLoops()); // first: the loop it makes carries variables like any other
+  kernels.addPass(tile::createPromoteVariables());
+  simplify(kernels);
+}
+
+void toAtoms(PassManager &passes, const Optimizations &on) {
+  OpPassManager &kernels = passes.nest<tile::KernelOp>();
+  kernels.addPass(tile::createSelectAtoms({/*tma=*/on.tma, /*wgmma=*/on.wgmma}));
+}
+
+void toSpecialized(PassManager &passes, const Optimizations &on) {
+  OpPassManager &kernels = passes.nest<tile::KernelOp>();
+  kernels.addPass(tile::createWarpSpecialize({/*enable=*/on.warpSpecialization}));
+  simplify(kernels); // each role keeps only the arithmetic it needs
+}
+
+void toScheduled(PassManager &passes, const Optimizations &on) {
+  passes.addNestedPass<tile::KernelOp>(tile::createScheduleLoops({/*overlap=*/on.overlap}));
+}
+
+void toPipelined(PassManager &passes, const Optimizations &) {
+  OpPassManager &kernels = passes.nest<tile::KernelOp>();
+  kernels.addPass(tile::createExpandPipeline());
+  simplify(kernels);
+}
+
+/// After pipelining, so that inference sees the loops as they will run.
+void toLaidOut(PassManager &passes, const Optimizations &) {
+  OpPassManager &kernels = passes.nest<tile::KernelOp>();
+  kernels.addPass(tile::createInferLayouts());
+  kernels.addPass(tile::createFoldRelayouts());
+  kernels.addPass(tile::createMaterializeRelayouts()); // after folding: scratch memory only for what is left
+}
+
+void toPlanned(PassManager &passes, const Optimizations &) {
+  OpPassManager &kernels = passes.nest<tile::KernelOp>();
+  kernels.addPass(tile::createRemoveProvenGuards());
+  kernels.addPass(tile::createPlanSharedMemory());
+  kernels.addPass(tile::createPlaceFences()); // last: it orders the accesses of what the others left
+}
+
+void toSimt(PassManager &passes, const Optimizations &) {
+  passes.addPass(createTileToSimt());
+  simplify(passes);
+  passes.addNestedPass<simt::KernelOp>(createPruneAlignment());
+}
+
+void toNvvm(PassManager &passes, const Optimizations &) { passes.addPass(createSimtToNvvm()); }
+
+using AddPasses = void (*)(PassManager &, const Optimizations &);
+constexpr AddPasses phases[] = {toInput,     toPromoted, toAtoms,   toSpecialized, toScheduled,
+                                toPipelined, toLaidOut,  toPlanned, toSimt,        toNvvm};
+
+} // namespace
+
+void tlc::addPasses(PassManager &passes, Phase phase, const CompileOptions &options) {
+  phases[size_t(phase)](passes, options.optimizations);
+  if (phase <= Phase::simt)
+    passes.addPass(tile::createVerifyPhase({std::string(toString(phase))}));
+}
