@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Arguments of a program: dimensions, tensors, numbers, workspaces.
+#include "compiler/dsl/Trace.h"
+#include "dialects/tile/Names.h"
+#include "runtime/artifact/Artifact.h"
+
+using namespace mlir;
+
+namespace tlc::dsl {
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+bool Trace::checkName(StringRef what, StringRef name, Loc loc) {
+  auto isLetter = [](char c) { return llvm::isAlpha(c) || c == '_'; };
+  if (name.empty() || !isLetter(name.front()) ||
+      !llvm::all_of(name, [&](char c) { return isLetter(c) || llvm::isDigit(c); })) {
+    error(loc, "expected the name of " + what +
+                   " to be letters, digits and underscores, a letter first, but got '" + name + "'");
+    return false;
+  }
+  auto [known, isNew] = names.try_emplace(name, loc);
+  if (isNew)
+    return true;
+  Diagnostic &diagnostic =
+      error(loc, "expected different names for arguments and launches, but got '" + name + "' twice");
+  diagnostic.notes.push_back({positionOf(at(known->second)), "the first is here"});
+  return false;
+}
+
+BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, Loc loc) {
+  if (finished || !argument || !checkName("an argument", name, loc))
+    return {};
+  if (!launches.empty()) {
+    error(loc, "expected argument '" + name +
+                   "' before the first launch because all launches have the same arguments");
+    return {};
+  }
+  arguments.push_back(argument);
+  BlockArgument added = outer.getBody().front().addArgument(type, at(loc));
+  setSignature(outer);
+  return added;
+}
+
+program::DimensionAttr Trace::dimensionOf(Value value) {
+  auto argument = dyn_cast_if_present<BlockArgument>(value);
+  if (!argument || argument.getOwner() != &outer.getBody().front())
+    return {};
+  return dyn_cast<program::DimensionAttr>(arguments[argument.getArgNumber()]);
+}
+
+std::optional<int64_t> Trace::fixedValue(StringRef dimension) {
+  auto found = options.fixedDimensions.find(std::string_view(dimension));
+  return found == options.fixedDimensions.end() ? std::nullopt : std::optional(found->second);
+}
+
+//===----------------------------------------------------------------------===//
+// Dimensions and numbers
+//===----------------------------------------------------------------------===//
+
+Index Scope::dim(std::string_view name, DimensionFacts facts, Loc loc) {
+  StringRef text = name;
+  if (facts.multipleOf < 1) {
+    trace->error(loc, "expected dimension '" + text + "' to be a multiple of at least 1, but got " +
+                          Twine(facts.multipleOf));
+    return trace->poison<Index>();
+  }
+  std::optional<int64_t> fixed = trace->fixedValue(text);
+  if (fixed && (*fixed < 1 || *fixed > maxExtent)) {
+    trace->error(loc, "expected the fixed value of dimension '" + text + "' to be from 1 to " +
+                          Twine(maxExtent) + ", but got " + Twine(*fixed));
+    return trace->poison<Index>();
+  }
+  if (fixed && *fixed % facts.multipleOf != 0) {
+    trace->error(loc, "expected the fixed value of dimension '" + text + "' to be a multiple of " +
+                          Twine(facts.multipleOf) + " because the program relies on it, but got " +
+                          Twine(*fixed));
+    return trace->poison<Index>();
+  }
+  Builder &builder = trace->builder;
+  auto attr = program::DimensionAttr::get(builder.getContext(), text, facts.multipleOf, fixed.value_or(-1));
+  BlockArgument argument = trace->addArgument(text, builder.getIndexType(), attr, loc);
+  if (argument && fixed)
+    return *fixed;
+  return trace->make<Index>(argument);
+}
+
+Scalar Scope::scalar(std::string_view name, ElementType element, Loc loc) {
+  auto attr = program::ScalarAttr::get(trace->builder.getContext(), name);
+  return trace->make<Scalar>(trace->addArgument(name, trace->typeOf(element), attr, loc));
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct TensorDeclaration {
+  StringRef name;
+  ElementType element;
+  const std::vector<Index> &shape;
+  program::Access access;
+  int64_t alignment = 1;
+  bool zeroFill = false;
+};
+
+Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
+  std::string what = ("tensor '" + tensor.name + "'").str();
+  if (tensor.shape.empty()) {
+    trace.error(loc, "expected " + what + " to have at least one extent, but got none");
+    return trace.poison<Global>();
+  }
+  if (tensor.alignment < 1 || !llvm::isPowerOf2_64(tensor.alignment)) {
+    trace.error(loc, "expected the alignment of " + what + " to be a power of two, but got " +
+                         Twine(tensor.alignment));
+    return trace.poison<Global>();
+  }
+  SmallVector<int64_t> extents, dimensions;
+  for (auto [axis, extent] : llvm::enumerate(tensor.shape)) {
+    if (std::optional<int64_t> constant = extent.constant()) {
+      if (*constant < 1 || *constant > maxExtent) {
+        trace.error(loc, "expected the extents of " + what + " to be from 1 to " + Twine(maxExtent) +
+                             ", but axis " + Twine(axis) + " has " + Twine(*constant));
+        return trace.poison<Global>();
+      }
+      extents.push_back(*constant);
+      dimensions.push_back(-1);
+      continue;
+    }
+    Value value = trace.use(extent.ref(), ("the extent of axis " + Twine(axis) + " of " + what).str(), loc);
+    if (!value)
+      return trace.poison<Global>();
+    if (!trace.dimensionOf(value)) {
+      Diagnostic &diagnostic = trace.error(
+          loc, "expected the extents of " + what +
+                   " to be dimensions or constants because the launcher compares them with the actual "
+                   "shape, but axis " +
+                   Twine(axis) + " is computed");
+      diagnostic.notes.push_back({positionOf(value.getLoc()), "computed here"});
+      return trace.poison<Global>();
+    }
+    extents.push_back(ShapedType::kDynamic);
+    dimensions.push_back(cast<BlockArgument>(value).getArgNumber());
+  }
+  MLIRContext *context = trace.builder.getContext();
+  auto attr = program::TensorAttr::get(context, tensor.name, tensor.access, dimensions, tensor.alignment,
+                                       tensor.zeroFill);
+  auto type = tile::GlobalType::get(context, extents, trace.typeOf(tensor.element));
+  return trace.make<Global>(trace.addArgument(tensor.name, type, attr, loc));
+}
+} // namespace
+
+Global Scope::input(std::string_view name, ElementType element, const std::vector<Index> &shape,
+                    TensorFacts facts, Loc loc) {
+  return declareTensor(*trace, {name, element, shape, program::Access::input, facts.alignment}, loc);
+}
+
+Global Scope::output(std::string_view name, ElementType element, const std::vector<Index> &shape,
+                     TensorFacts facts, Loc loc) {
+  return declareTensor(*trace, {name, element, shape, program::Access::output, facts.alignment}, loc);
+}
+
+Global Scope::inout(std::string_view name, ElementType element, const std::vector<Index> &shape,
+                    TensorFacts facts, Loc loc) {
+  return declareTensor(*trace, {name, element, shape, program::Access::inout, facts.alignment}, loc);
+}
+
+Global Scope::workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
+                        WorkspaceOptions options, Loc loc) {
+  bool zeroFill = options.initial == Initial::zero;
+  return declareTensor(*trace, {name, element, shape, program::Access::workspace, /*alignment=*/1, zeroFill},
+                       loc);
+}
+
+} // namespace tlc::dsl

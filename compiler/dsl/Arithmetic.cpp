@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Arithmetic on positions and numbers, and the choice of its operation.
+#include "compiler/dsl/Arithmetic.h"
+
+using namespace mlir;
+
+namespace tlc::dsl {
+
+StringRef nameOf(Arithmetic kind) {
+  switch (kind) {
+  case Arithmetic::add:
+    return "+";
+  case Arithmetic::subtract:
+    return "-";
+  case Arithmetic::multiply:
+    return "*";
+  case Arithmetic::divide:
+    return "/";
+  case Arithmetic::remainder:
+    return "%";
+  case Arithmetic::ceilDiv:
+    return "ceilDiv";
+  case Arithmetic::min:
+    return "min";
+  case Arithmetic::max:
+    return "max";
+  }
+  return "";
+}
+
+StringRef nameOf(Comparison kind) {
+  switch (kind) {
+  case Comparison::less:
+    return "<";
+  case Comparison::lessOrEqual:
+    return "<=";
+  case Comparison::equal:
+    return "==";
+  case Comparison::different:
+    return "!=";
+  }
+  return "";
+}
+
+Value arithmetic(Trace &trace, Arithmetic kind, Value a, Value b, Loc loc) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(a));
+  switch (kind) {
+  case Arithmetic::add:
+    return isFloat ? Value(trace.create<arith::AddFOp>(loc, a, b)) : trace.create<arith::AddIOp>(loc, a, b);
+  case Arithmetic::subtract:
+    return isFloat ? Value(trace.create<arith::SubFOp>(loc, a, b)) : trace.create<arith::SubIOp>(loc, a, b);
+  case Arithmetic::multiply:
+    return isFloat ? Value(trace.create<arith::MulFOp>(loc, a, b)) : trace.create<arith::MulIOp>(loc, a, b);
+  case Arithmetic::divide:
+    return isFloat ? Value(trace.create<arith::DivFOp>(loc, a, b)) : trace.create<arith::DivSIOp>(loc, a, b);
+  case Arithmetic::remainder:
+    return trace.create<arith::RemSIOp>(loc, a, b);
+  case Arithmetic::ceilDiv:
+    return trace.create<arith::CeilDivUIOp>(loc, a, b);
+  case Arithmetic::min:
+    return isFloat ? Value(trace.create<arith::MinNumFOp>(loc, a, b))
+                   : trace.create<arith::MinSIOp>(loc, a, b);
+  case Arithmetic::max:
+    return isFloat ? Value(trace.create<arith::MaxNumFOp>(loc, a, b))
+                   : trace.create<arith::MaxSIOp>(loc, a, b);
+  }
+  return {};
+}
+
+Value compare(Trace &trace, Comparison kind, Value a, Value b, Loc loc) {
+  using Float = arith::CmpFPredicate;
+  using Integer = arith::CmpIPredicate;
+  std::pair<Float, Integer> predicates[] = {{Float::OLT, Integer::slt},
+                                            {Float::OLE, Integer::sle},
+                                            {Float::OEQ, Integer::eq},
+                                            {Float::UNE, Integer::ne}};
+  auto [ofFloats, ofIntegers] = predicates[size_t(kind)];
+  if (isa<FloatType>(getElementTypeOrSelf(a)))
+    return trace.create<arith::CmpFOp>(loc, ofFloats, a, b);
+  return trace.create<arith::CmpIOp>(loc, ofIntegers, a, b);
+}
+
+Value convert(Trace &trace, Value value, Type element, Loc loc) {
+  Type from = getElementTypeOrSelf(value);
+  auto withElement = [&](Type element) {
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    return tensor ? Type(tensor.clone(element)) : element;
+  };
+  Type to = withElement(element);
+  if (from == element)
+    return value;
+  unsigned fromBits = from.isIndex() ? 0 : from.getIntOrFloatBitWidth(),
+           toBits = element.getIntOrFloatBitWidth();
+  if (from.isIndex()) { // positions have 32 bits on the device
+    Value number = trace.create<arith::IndexCastOp>(loc, withElement(trace.builder.getI32Type()), value);
+    return convert(trace, number, element, loc);
+  }
+  if (isa<FloatType>(from) && isa<FloatType>(element)) {
+    if (fromBits == toBits) // f16 and bf16 hold different numbers: by way of one that holds both
+      return convert(trace, convert(trace, value, trace.builder.getF32Type(), loc), element, loc);
+    return fromBits < toBits ? Value(trace.create<arith::ExtFOp>(loc, to, value))
+                             : trace.create<arith::TruncFOp>(loc, to, value);
+  }
+  if (isa<FloatType>(from))
+    return trace.create<arith::FPToSIOp>(loc, to, value);
+  if (isa<FloatType>(element))
+    return trace.create<arith::SIToFPOp>(loc, to, value);
+  return fromBits < toBits ? Value(trace.create<arith::ExtSIOp>(loc, to, value))
+                           : trace.create<arith::TruncIOp>(loc, to, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The result where both are known while tracing; nothing where it is not defined.
+std::optional<int64_t> evaluate(Arithmetic kind, int64_t a, int64_t b) {
+  int64_t result = 0;
+  switch (kind) {
+  case Arithmetic::add:
+    return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+  case Arithmetic::subtract:
+    return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+  case Arithmetic::multiply:
+    return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+  case Arithmetic::divide:
+    return b == 0 || b == -1 ? (b == 0 ? std::nullopt : evaluate(Arithmetic::subtract, 0, a))
+                             : std::optional(a / b);
+  case Arithmetic::remainder:
+    return b == 0 ? std::nullopt : std::optional(b == -1 ? 0 : a % b);
+  case Arithmetic::ceilDiv:
+    return a < 0 || b <= 0 ? std::nullopt : std::optional(a / b + (a % b != 0));
+  case Arithmetic::min:
+    return std::min(a, b);
+  case Arithmetic::max:
+    return std::max(a, b);
+  }
+  return std::nullopt;
+}
+
+bool evaluate(Comparison kind, int64_t a, int64_t b) {
+  switch (kind) {
+  case Comparison::less:
+    return a < b;
+  case Comparison::lessOrEqual:
+    return a <= b;
+  case Comparison::equal:
+    return a == b;
+  case Comparison::different:
+    return a != b;
+  }
+  return false;
+}
+
+/// One per element where either is.
+bool unify(Trace &trace, Value &a, Value &b, StringRef operation, Loc loc) {
+  auto ofA = dyn_cast<RankedTensorType>(a.getType()), ofB = dyn_cast<RankedTensorType>(b.getType());
+  if (ofA && ofB && ofA.getShape() != ofB.getShape()) {
+    trace.error(loc, "expected operands of " + operation + " of one fragment, but got " + trace.describe(a) +
+                         " and " + trace.describe(b));
+    return false;
+  }
+  if (ofA && !ofB)
+    b = trace.splat(b, ofA.getShape(), loc);
+  if (ofB && !ofA)
+    a = trace.splat(a, ofB.getShape(), loc);
+  return true;
+}
+
+Index binary(Arithmetic kind, const Index &a, const Index &b, Loc loc) {
+  Trace *trace = traceOf(a.ref(), b.ref());
+  if (a.constant() && b.constant()) {
+    std::optional<int64_t> result = evaluate(kind, *a.constant(), *b.constant());
+    return result ? Index(*result) : Index(); // reported where it is used: nothing here knows the program
+  }
+  if (!trace)
+    return {};
+  if ((kind == Arithmetic::divide || kind == Arithmetic::remainder || kind == Arithmetic::ceilDiv) &&
+      b.constant() == 0) {
+    trace->error(loc, "expected a divisor other than 0 for " + nameOf(kind));
+    return trace->poison<Index>();
+  }
+  std::string what = ("an operand of " + nameOf(kind)).str();
+  Value x = trace->use(a, what, loc), y = trace->use(b, what, loc);
+  if (!x || !y || !unify(*trace, x, y, nameOf(kind), loc))
+    return trace->poison<Index>();
+  return trace->make<Index>(arithmetic(*trace, kind, x, y, loc));
+}
+
+Predicate comparison(Comparison kind, const Index &a, const Index &b, Loc loc) {
+  Trace *trace = traceOf(a.ref(), b.ref());
+  if (a.constant() && b.constant())
+    return evaluate(kind, *a.constant(), *b.constant());
+  if (!trace)
+    return {};
+  std::string what = ("an operand of " + nameOf(kind)).str();
+  Value x = trace->use(a, what, loc), y = trace->use(b, what, loc);
+  if (!x || !y || !unify(*trace, x, y, nameOf(kind), loc))
+    return trace->poison<Predicate>();
+  return trace->make<Predicate>(compare(*trace, kind, x, y, loc));
+}
+
+} // namespace
+
+Index operator+(At<Index> a, At<Index> b) { return binary(Arithmetic::add, a.value, b.value, a.loc); }
+Index operator-(At<Index> a, At<Index> b) { return binary(Arithmetic::subtract, a.value, b.value, a.loc); }
+Index operator*(At<Index> a, At<Index> b) { return binary(Arithmetic::multiply, a.value, b.value, a.loc); }
+Index operator/(At<Index> a, At<Index> b) { return binary(Arithmetic::divide, a.value, b.value, a.loc); }
+Index operator%(At<Index> a, At<Index> b) { return binary(Arithmetic::remainder, a.value, b.value, a.loc); }
+Predicate operator<(At<Index> a, At<Index> b) {
+  return comparison(Comparison::less, a.value, b.value, a.loc);
+}
+Predicate operator<=(At<Index> a, At<Index> b) {
+  return comparison(Comparison::lessOrEqual, a.value, b.value, a.loc);
+}
+Predicate operator>(At<Index> a, At<Index> b) {
+  return comparison(Comparison::less, b.value, a.value, a.loc);
+}
+Predicate operator>=(At<Index> a, At<Index> b) {
+  return comparison(Comparison::lessOrEqual, b.value, a.value, a.loc);
+}
+Predicate operator==(At<Index> a, At<Index> b) {
+  return comparison(Comparison::equal, a.value, b.value, a.loc);
+}
+Predicate operator!=(At<Index> a, At<Index> b) {
+  return comparison(Comparison::different, a.value, b.value, a.loc);
+}
+
+Index ceilDiv(const Index &a, const Index &b, Loc loc) { return binary(Arithmetic::ceilDiv, a, b, loc); }
+Index min(const Index &a, const Index &b, Loc loc) { return binary(Arithmetic::min, a, b, loc); }
+Index max(const Index &a, const Index &b, Loc loc) { return binary(Arithmetic::max, a, b, loc); }
+
+Scalar Index::to(ElementType element, Loc loc) const {
+  if (known)
+    return Scalar(*known);
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  Value value = trace->useUniform(*this, "a position to convert", loc);
+  return trace->make<Scalar>(value ? convert(*trace, value, trace->typeOf(element), loc) : Value());
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Both operands with one type, a C++ number with the other's.
+std::optional<std::pair<Value, Value>> unify(Trace &trace, const Scalar &a, const Scalar &b,
+                                             StringRef operation, Loc loc) {
+  std::string what = ("an operand of " + operation).str();
+  Value x = a.constant() ? Value() : trace.use(a.ref(), what, loc);
+  Value y = b.constant() ? Value() : trace.use(b.ref(), what, loc);
+  if ((!x && !a.constant()) || (!y && !b.constant()))
+    return std::nullopt;
+  Type element = x ? x.getType() : y ? y.getType() : Type(trace.builder.getF32Type());
+  if (!x)
+    x = trace.number(*a.constant(), element, loc);
+  if (!y)
+    y = trace.number(*b.constant(), element, loc);
+  if (!x || !y)
+    return std::nullopt;
+  if (x.getType() == y.getType())
+    return std::pair(x, y);
+  trace.error(loc, "expected operands of " + operation +
+                       " of one type because nothing is converted unasked, but got " + trace.describe(x) +
+                       " and " + trace.describe(y) + "; convert one with .to(...)");
+  return std::nullopt;
+}
+
+double evaluate(Arithmetic kind, double a, double b) {
+  switch (kind) {
+  case Arithmetic::add:
+    return a + b;
+  case Arithmetic::subtract:
+    return a - b;
+  case Arithmetic::multiply:
+    return a * b;
+  case Arithmetic::divide:
+    return a / b;
+  case Arithmetic::min:
+    return std::min(a, b);
+  case Arithmetic::max:
+    return std::max(a, b);
+  case Arithmetic::remainder:
+  case Arithmetic::ceilDiv:
+    break;
+  }
+  return 0;
+}
+
+Scalar binary(Arithmetic kind, const Scalar &a, const Scalar &b, Loc loc) {
+  if (a.constant() && b.constant())
+    return evaluate(kind, *a.constant(), *b.constant());
+  Trace *trace = traceOf(a.ref(), b.ref());
+  if (!trace)
+    return {};
+  auto operands = unify(*trace, a, b, nameOf(kind), loc);
+  if (!operands)
+    return trace->poison<Scalar>();
+  return trace->make<Scalar>(arithmetic(*trace, kind, operands->first, operands->second, loc));
+}
+
+Predicate comparison(Comparison kind, const Scalar &a, const Scalar &b, Loc loc) {
+  Trace *trace = traceOf(a.ref(), b.ref());
+  if (!trace)
+    return {};
+  auto operands = unify(*trace, a, b, nameOf(kind), loc);
+  if (!operands)
+    return trace->poison<Predicate>();
+  return trace->make<Predicate>(compare(*trace, kind, operands->first, operands->second, loc));
+}
+
+} // namespace
+
+Scalar operator+(At<Scalar> a, At<Scalar> b) { return binary(Arithmetic::add, a.value, b.value, a.loc); }
+Scalar operator-(At<Scalar> a, At<Scalar> b) { return binary(Arithmetic::subtract, a.value, b.value, a.loc); }
+Scalar operator*(At<Scalar> a, At<Scalar> b) { return binary(Arithmetic::multiply, a.value, b.value, a.loc); }
+Scalar operator/(At<Scalar> a, At<Scalar> b) { return binary(Arithmetic::divide, a.value, b.value, a.loc); }
+Scalar operator-(At<Scalar> a) { return binary(Arithmetic::subtract, 0, a.value, a.loc); }
+Predicate operator<(At<Scalar> a, At<Scalar> b) {
+  return comparison(Comparison::less, a.value, b.value, a.loc);
+}
+Predicate operator<=(At<Scalar> a, At<Scalar> b) {
+  return comparison(Comparison::lessOrEqual, a.value, b.value, a.loc);
+}
+Predicate operator>(At<Scalar> a, At<Scalar> b) {
+  return comparison(Comparison::less, b.value, a.value, a.loc);
+}
+Predicate operator>=(At<Scalar> a, At<Scalar> b) {
+  return comparison(Comparison::lessOrEqual, b.value, a.value, a.loc);
+}
+Predicate operator==(At<Scalar> a, At<Scalar> b) {
+  return comparison(Comparison::equal, a.value, b.value, a.loc);
+}
+Predicate operator!=(At<Scalar> a, At<Scalar> b) {
+  return comparison(Comparison::different, a.value, b.value, a.loc);
+}
+
+Scalar min(const Scalar &a, const Scalar &b, Loc loc) { return binary(Arithmetic::min, a, b, loc); }
+Scalar max(const Scalar &a, const Scalar &b, Loc loc) { return binary(Arithmetic::max, a, b, loc); }
+
+Scalar Scalar::to(ElementType element, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (known || !trace)
+    return *this;
+  Value value = trace->use(reference, "a number to convert", loc);
+  return trace->make<Scalar>(value ? convert(*trace, value, trace->typeOf(element), loc) : Value());
+}
+
+//===----------------------------------------------------------------------===//
+// Truth values
+//===----------------------------------------------------------------------===//
+
+Value truth(Trace &trace, const Predicate &predicate, StringRef what, Loc loc) {
+  if (std::optional<bool> known = predicate.constant())
+    return trace.create<arith::ConstantOp>(loc, trace.builder.getBoolAttr(*known));
+  return trace.use(predicate.ref(), what, loc);
+}
+
+Value uniformTruth(Trace &trace, const Predicate &predicate, StringRef what, Loc loc) {
+  Value value = truth(trace, predicate, what, loc);
+  if (!value || !isa<RankedTensorType>(value.getType()))
+    return value;
+  trace.error(loc, "expected " + what + " to be one truth value, but got one per element (" +
+                       trace.describe(value) + "); choose between elements with where()");
+  return {};
+}
+
+namespace {
+template <class Op> Predicate combine(StringRef name, const Predicate &a, const Predicate &b, Loc loc) {
+  Trace *trace = traceOf(a.ref(), b.ref());
+  if (!trace)
+    return {};
+  std::string what = ("an operand of " + name).str();
+  Value x = truth(*trace, a, what, loc), y = truth(*trace, b, what, loc);
+  if (!x || !y || !unify(*trace, x, y, name, loc))
+    return trace->poison<Predicate>();
+  return trace->make<Predicate>(trace->create<Op>(loc, x, y));
+}
+} // namespace
+
+Predicate operator&&(const Predicate &a, At<Predicate> b) {
+  if (a.constant())
+    return *a.constant() ? b.value : a;
+  if (b.value.constant())
+    return *b.value.constant() ? a : b.value;
+  return combine<arith::AndIOp>("&&", a, b.value, b.loc);
+}
+
+Predicate operator||(const Predicate &a, At<Predicate> b) {
+  if (a.constant())
+    return *a.constant() ? a : b.value;
+  if (b.value.constant())
+    return *b.value.constant() ? b.value : a;
+  return combine<arith::OrIOp>("||", a, b.value, b.loc);
+}
+
+// Has no place of its own: it stands where the last operation does, most often its operand.
+Predicate operator!(const Predicate &a) {
+  if (a.constant())
+    return !*a.constant();
+  Trace *trace = traceOf(a.ref());
+  return trace ? combine<arith::XOrIOp>("!", a, true, trace->latestPlace()) : Predicate();
+}
+
+Index where(const Predicate &condition, const Index &x, const Index &y, Loc loc) {
+  if (std::optional<bool> known = condition.constant())
+    return *known ? x : y;
+  Trace *trace = traceOf(condition.ref(), x.ref(), y.ref());
+  if (!trace)
+    return {};
+  Value chosen = truth(*trace, condition, "the condition of where", loc);
+  Value a = trace->use(x, "an operand of where", loc), b = trace->use(y, "an operand of where", loc);
+  // A condition per element gives a position per element.
+  if (!chosen || !a || !b || !unify(*trace, a, b, "where", loc) || !unify(*trace, chosen, a, "where", loc) ||
+      !unify(*trace, chosen, b, "where", loc))
+    return trace->poison<Index>();
+  return trace->make<Index>(trace->create<arith::SelectOp>(loc, chosen, a, b));
+}
+
+Scalar where(const Predicate &condition, const Scalar &x, const Scalar &y, Loc loc) {
+  if (std::optional<bool> known = condition.constant())
+    return *known ? x : y;
+  Trace *trace = traceOf(condition.ref(), x.ref(), y.ref());
+  if (!trace)
+    return {};
+  Value chosen = uniformTruth(*trace, condition, "the condition of where", loc);
+  auto operands = unify(*trace, x, y, "where", loc);
+  if (!chosen || !operands)
+    return trace->poison<Scalar>();
+  return trace->make<Scalar>(trace->create<arith::SelectOp>(loc, chosen, operands->first, operands->second));
+}
+
+} // namespace tlc::dsl

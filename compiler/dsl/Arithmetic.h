@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Arithmetic on traced values, numbers and fragments alike: which operation of
+/// `arith` it is follows from the element type.
+#pragma once
+
+#include "compiler/dsl/Trace.h"
+
+namespace tlc::dsl {
+
+enum class Arithmetic : uint8_t { add, subtract, multiply, divide, remainder, ceilDiv, min, max };
+enum class Comparison : uint8_t { less, lessOrEqual, equal, different };
+
+/// As the user wrote it, for messages.
+llvm::StringRef nameOf(Arithmetic kind);
+llvm::StringRef nameOf(Comparison kind);
+
+/// Both of one type; null if the operation does not exist for it, with an error.
+mlir::Value arithmetic(Trace &trace, Arithmetic kind, mlir::Value a, mlir::Value b, Loc loc);
+mlir::Value compare(Trace &trace, Comparison kind, mlir::Value a, mlir::Value b, Loc loc);
+/// The value of a predicate, or null.
+mlir::Value truth(Trace &trace, const Predicate &predicate, llvm::StringRef what, Loc loc);
+/// As above, for one truth value and not one per element.
+mlir::Value uniformTruth(Trace &trace, const Predicate &predicate, llvm::StringRef what, Loc loc);
+/// The value, a number or a fragment, with another element type.
+mlir::Value convert(Trace &trace, mlir::Value value, mlir::Type element, Loc loc);
+
+} // namespace tlc::dsl

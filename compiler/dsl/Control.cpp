@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Launches, grids, tiles, loops, branches, roles.
+#include "compiler/dsl/Arithmetic.h"
+#include "compiler/dsl/Trace.h"
+#include "dialects/tile/Shapes.h"
+#include "runtime/target/Target.h"
+
+using namespace mlir;
+
+namespace tlc::dsl {
+
+//===----------------------------------------------------------------------===//
+// The launch
+//===----------------------------------------------------------------------===//
+
+void Scope::launch(std::string_view name, const Body &body, Loc loc) { trace->launch(name, body, loc); }
+
+namespace {
+/// The extents of a grid as values; nothing after a mistake.
+std::optional<SmallVector<Value>> gridExtents(Trace &trace, std::span<const Index> extents, Loc loc) {
+  SmallVector<Value> values;
+  for (const Index &extent : extents) {
+    if (extent.constant() && *extent.constant() < 0) {
+      trace.error(loc,
+                  "expected the extents of a grid to be at least 0, but got " + Twine(*extent.constant()));
+      return std::nullopt;
+    }
+    values.push_back(trace.useUniform(extent, "an extent of the grid", loc));
+    if (!values.back())
+      return std::nullopt;
+  }
+  return values;
+}
+
+template <size_t N>
+std::array<Index, N> makeGrid(Trace &trace, const std::array<Index, N> &extents, Loc loc) {
+  std::array<Index, N> position;
+  std::optional<SmallVector<Value>> values = gridExtents(trace, extents, loc);
+  tile::GridOp op;
+  if (values)
+    op = trace.create<tile::GridOp>(loc, SmallVector<Type>(N, trace.builder.getIndexType()), *values);
+  for (size_t axis = 0; axis < N; ++axis)
+    position[axis] = trace.make<Index>(op ? op.getResult(axis) : Value());
+  return position;
+}
+} // namespace
+
+std::array<Index, 1> Scope::grid(const Index &x, Loc loc) { return makeGrid<1>(*trace, {x}, loc); }
+std::array<Index, 2> Scope::grid(const Index &x, const Index &y, Loc loc) {
+  return makeGrid<2>(*trace, {x, y}, loc);
+}
+std::array<Index, 3> Scope::grid(const Index &x, const Index &y, const Index &z, Loc loc) {
+  return makeGrid<3>(*trace, {x, y, z}, loc);
+}
+
+void Scope::persistentTiles(std::span<const Index> extents, PersistentOptions options,
+                            const std::function<void(std::span<const Index>)> &body, Loc loc) {
+  std::optional<SmallVector<Value>> values = gridExtents(*trace, extents, loc);
+  tile::PersistentOp op;
+  if (options.group < 1)
+    trace->error(loc, "expected a group of at least 1 row of tiles, but got " + Twine(options.group));
+  else if (values)
+    op = trace->create<tile::PersistentOp>(loc, *values, options.group);
+  std::vector<Index> position(extents.size(), trace->poison<Index>());
+  if (!op) { // what else is wrong?
+    body(position);
+    return;
+  }
+  Block &block = op.getBody().emplaceBlock();
+  for (Index &index : position)
+    index = trace->make<Index>(block.addArgument(trace->builder.getIndexType(), op.getLoc()));
+  trace->inside(&block, [&] { body(position); });
+}
+
+void Scope::warps(int64_t count, Loc loc) {
+  unsigned most = 0;
+  for (const Target &target : allTargets())
+    most = std::max(most, target.maxThreadsPerBlock / target.warpSize);
+  if (count < 1 || count > int64_t(most)) {
+    trace->error(loc, "expected from 1 to " + Twine(most) + " warps, but got " + Twine(count));
+    return;
+  }
+  trace->kernel().setWarps(count);
+}
+
+void Scope::cluster(int64_t blocks, Loc loc) {
+  unsigned most = 0;
+  for (const Target &target : allTargets())
+    most = std::max(most, target.maxClusterSize);
+  if (blocks < 1 || blocks > int64_t(most)) {
+    trace->error(loc, "expected from 1 to " + Twine(most) + " blocks per cluster, but got " + Twine(blocks));
+    return;
+  }
+  trace->kernel().setCluster(blocks);
+}
+
+Index Scope::blockRank(Loc loc) {
+  return trace->make<Index>(trace->create<tile::BlockRankOp>(loc, trace->builder.getIndexType()));
+}
+
+Index Scope::multiprocessors(Loc loc) {
+  return trace->make<Index>(trace->create<tile::MultiprocessorsOp>(loc, trace->builder.getIndexType()));
+}
+
+void Scope::require(Requirement requirement, Loc loc) {
+  auto kind = [&] {
+    switch (requirement) {
+    case Requirement::tma:
+      return tile::Requirement::tma;
+    case Requirement::wgmma:
+      return tile::Requirement::wgmma;
+    case Requirement::warpSpecialized:
+      return tile::Requirement::warp_specialized;
+    }
+    return tile::Requirement();
+  };
+  trace->create<tile::RequireOp>(loc, kind());
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+Shared Scope::shared(std::string_view name, ElementType element, const Shape &shape, SharedOptions options,
+                     Loc loc) {
+  std::string what = "shared tile '" + std::string(name) + "'";
+  if (options.slots < 0) {
+    trace->error(loc, "expected " + what + " to have at least 0 slots, but got " + Twine(options.slots));
+    return trace->poison<Shared>();
+  }
+  SmallVector<int64_t> extents(shape.begin(), shape.end());
+  if (options.slots > 0)
+    extents.insert(extents.begin(), options.slots);
+  if (!trace->checkExtents(what, extents, loc))
+    return trace->poison<Shared>();
+  int64_t bytes = tile::numElements(extents) * sizeInBytes(element), available = 0;
+  for (const Target &target : allTargets())
+    available = std::max(available, int64_t(target.sharedBytesPerBlock));
+  if (bytes > available) {
+    trace->error(loc, "expected " + what + " to take at most " + Twine(available) +
+                          " bytes because no target has more shared memory per block, but " +
+                          tile::toText(extents) + " of " + toString(element) + " takes " + Twine(bytes));
+    return trace->poison<Shared>();
+  }
+  auto type = tile::SharedType::get(trace->builder.getContext(), extents, trace->typeOf(element));
+  auto buffer = trace->make<Shared>(
+      trace->create<tile::AllocSharedOp>(loc, type, trace->builder.getStringAttr(name), IntegerAttr()));
+  buffer.slots = options.slots > 0;
+  return buffer;
+}
+
+Fragment Scope::fragment(ElementType element, const Shape &shape, const Scalar &initial, Loc loc) {
+  auto poison = [&] { return Fragment(trace->poison<Handle>().ref(), loc); };
+  if (!trace->checkExtents("a fragment", shape, loc))
+    return poison();
+  Value value = trace->filled(initial, RankedTensorType::get(shape, trace->typeOf(element)), loc);
+  return value ? Fragment(trace->make<FragmentValue>(value), loc) : poison();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The loop, or null after a mistake; its body is traced either way.
+scf::ForOp traceLoop(Trace &trace, const Range &range, const LoopBody &body, Loc loc) {
+  Value from = trace.useUniform(range.from, "the start of a loop", loc);
+  Value to = trace.useUniform(range.to, "the end of a loop", loc);
+  Value step = trace.useUniform(range.step, "the step of a loop", loc);
+  if (range.step.constant() && *range.step.constant() < 1) {
+    trace.error(loc, "expected a step of at least 1, but got " + Twine(*range.step.constant()));
+    step = {};
+  }
+  scf::ForOp loop;
+  if (from && to && step)
+    loop = trace.create<scf::ForOp>(loc, from, to, step);
+  if (!loop) { // what else is wrong?
+    body(trace.poison<Index>());
+    return {};
+  }
+  trace.inside(loop.getBody(), [&] { body(trace.make<Index>(loop.getInductionVar())); });
+  return loop;
+}
+} // namespace
+
+void Scope::loop(const Range &range, const LoopBody &body, Loc loc) { traceLoop(*trace, range, body, loc); }
+
+void Scope::pipelined(const Range &range, PipelineOptions options, const LoopBody &body, Loc loc) {
+  if (options.stages < 1)
+    trace->error(loc, "expected at least 1 stage, but got " + Twine(options.stages));
+  if (scf::ForOp loop = traceLoop(*trace, range, body, loc); loop && options.stages >= 1)
+    loop->setAttr(tile::TileDialect::pipelineAttrName,
+                  tile::PipelineAttr::get(trace->builder.getContext(), options.stages));
+}
+
+void Scope::when(const Predicate &condition, const Body &then, const Body &otherwise, Loc loc) {
+  if (std::optional<bool> known = condition.constant()) {
+    if (*known)
+      then();
+    else if (otherwise)
+      otherwise();
+    return;
+  }
+  Value value = uniformTruth(*trace, condition, "the condition of k.when", loc);
+  scf::IfOp branch;
+  if (value)
+    branch = trace->create<scf::IfOp>(loc, value, /*withElseRegion=*/bool(otherwise));
+  if (!branch) { // what else is wrong?
+    then();
+    if (otherwise)
+      otherwise();
+    return;
+  }
+  trace->inside(branch.thenBlock(), then);
+  if (otherwise)
+    trace->inside(branch.elseBlock(), otherwise);
+}
+
+} // namespace tlc::dsl

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Variables: declaring, reading, assigning.
+#include "compiler/dsl/Trace.h"
+#include "dialects/tile/Shapes.h"
+
+using namespace mlir;
+
+namespace tlc::dsl {
+
+namespace {
+/// A new variable with that value; poisoned if the value is.
+detail::Ref declare(const detail::Ref &value, Loc loc) {
+  Trace *trace = traceOf(value);
+  if (!trace)
+    return {};
+  Value init = trace->read(value, "a fragment", loc);
+  if (!init)
+    return trace->poison<Handle>().ref();
+  auto type = tile::VariableType::get(trace->builder.getContext(), init.getType());
+  return trace->make<Handle>(trace->create<tile::VariableOp>(loc, type, init, StringAttr())).ref();
+}
+
+Shape shapeOf(const detail::Ref &ref) {
+  if (!ref.value)
+    return {};
+  Type type = Value::getFromOpaquePointer(ref.value).getType();
+  if (auto variable = dyn_cast<tile::VariableType>(type))
+    type = variable.getValueType();
+  return tile::extentsOf(type).vec();
+}
+} // namespace
+
+FragmentValue::FragmentValue(const Fragment &variable, Loc loc) {
+  if (Trace *trace = traceOf(variable.ref()))
+    reference = trace->make<Handle>(trace->read(variable.ref(), "a fragment", loc)).ref();
+}
+
+Fragment::Fragment(const FragmentValue &value, Loc loc) : Handle(declare(value.ref(), loc)), declared(loc) {}
+Fragment::Fragment(const Fragment &other, Loc loc) : Handle(declare(other.ref(), loc)), declared(loc) {}
+
+Shape FragmentValue::shape() const { return shapeOf(reference); }
+Shape Fragment::shape() const { return shapeOf(reference); }
+Shape Shared::shape() const { return shapeOf(reference); }
+
+FragmentValue Fragment::to(ElementType element, Loc loc) const {
+  return FragmentValue(*this, loc).to(element, loc);
+}
+
+void Fragment::store(const FragmentValue &value, Loc loc) {
+  Trace *trace = traceOf(reference, value.ref());
+  if (!trace)
+    return;
+  Value variable = trace->use(reference, "a fragment to assign to", loc);
+  Value stored = trace->use(value.ref(), "a fragment to assign", loc);
+  if (!variable || !stored)
+    return;
+  auto type = cast<RankedTensorType>(cast<tile::VariableType>(variable.getType()).getValueType());
+  auto storedType = cast<RankedTensorType>(stored.getType());
+  if (type == storedType) {
+    trace->create<tile::WriteOp>(loc, stored, variable);
+    return;
+  }
+  bool sameExtents = type.getShape() == storedType.getShape();
+  Diagnostic &diagnostic = trace->error(loc, "expected a fragment of " + tile::toText(type.getShape()) +
+                                                 " to assign, but got " + trace->describe(stored));
+  if (sameExtents) {
+    std::string element;
+    llvm::raw_string_ostream(element) << type.getElementType();
+    diagnostic.message = "expected elements of " + element +
+                         " to assign because the fragment has them, but got " + trace->describe(stored) +
+                         "; convert it with .to(" + element + ")";
+  }
+  diagnostic.notes.push_back({positionOf(variable.getLoc()), "the fragment is declared here"});
+}
+
+Fragment &Fragment::operator=(Fragment value) {
+  if (!reference.trace) { // the handle had no variable yet
+    reference = std::move(value.reference);
+    declared = value.declared;
+    return *this;
+  }
+  Trace *trace = traceOf(value.reference);
+  if (!trace || !value.reference.value)
+    return *this;
+  // The copy was made for this call: nobody else knows its variable.
+  Value variable = trace->use(value.reference, "a fragment to assign", value.declared);
+  auto made = variable ? variable.getDefiningOp<tile::VariableOp>() : tile::VariableOp();
+  if (made && made->use_empty()) {
+    Value init = made.getInit();
+    made.erase();
+    store(trace->make<FragmentValue>(init), value.declared);
+  } else {
+    store(FragmentValue(value, value.declared), value.declared);
+  }
+  return *this;
+}
+
+Fragment &Fragment::operator=(At<Scalar> number) {
+  fill(*this, number.value, number.loc);
+  return *this;
+}
+
+void fill(Fragment &to, const Scalar &value, Loc loc) {
+  Trace *trace = traceOf(to.ref(), value.ref());
+  if (!trace)
+    return;
+  Value variable = trace->use(to.ref(), "a fragment to fill", loc);
+  if (!variable)
+    return;
+  auto type = cast<RankedTensorType>(cast<tile::VariableType>(variable.getType()).getValueType());
+  if (Value fragment = trace->filled(value, type, loc))
+    trace->create<tile::WriteOp>(loc, fragment, variable);
+}
+
+Fragment &&Fragment::named(std::string_view name) && {
+  Value variable = reference.value ? Value::getFromOpaquePointer(reference.value) : Value();
+  if (auto made = variable ? variable.getDefiningOp<tile::VariableOp>() : tile::VariableOp())
+    made.setName(StringRef(name));
+  return std::move(*this);
+}
+
+} // namespace tlc::dsl

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The things a program speaks of. The kind is the C++ type; element type and
+/// extents are known to the traced value. Handles are made by `Scope` and by
+/// operations on other handles; each knows its trace. A handle whose making
+/// was a mistake is poisoned: what is done with it is silent.
+///
+/// A `Fragment` is a variable: assigning stores, reading takes the value of
+/// that moment, and so does initialising another `Fragment` from it. What an
+/// expression gives is a `FragmentValue`, which never changes.
+#pragma once
+
+#include "compiler/dsl/At.h"
+#include "runtime/support/ElementType.h"
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tlc::dsl {
+
+class Cursor;
+class Fragment;
+class FragmentValue;
+class Operand;
+class Predicate;
+class Ring;
+class Scalar;
+class Trace;
+
+/// Extents of a tile, outermost first.
+using Shape = std::vector<int64_t>;
+
+template <class T>
+concept Integer = std::integral<T> && !std::same_as<T, bool>;
+template <class T>
+concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
+
+namespace detail {
+/// A value of a trace. Without a value: poisoned; without a trace: never set.
+struct Ref {
+  std::shared_ptr<Trace> trace = {};
+  const void *value = nullptr;
+};
+
+template <class> inline constexpr bool never = false;
+
+/// Operators of fragments, found by argument-dependent lookup for both kinds.
+struct FragmentOperators {
+  friend FragmentValue operator+(At<Operand> a, At<Operand> b);
+  friend FragmentValue operator-(At<Operand> a, At<Operand> b);
+  friend FragmentValue operator*(At<Operand> a, At<Operand> b);
+  friend FragmentValue operator/(At<Operand> a, At<Operand> b);
+  friend FragmentValue operator-(At<Operand> a);
+  friend Predicate operator<(At<Operand> a, At<Operand> b);
+  friend Predicate operator<=(At<Operand> a, At<Operand> b);
+  friend Predicate operator>(At<Operand> a, At<Operand> b);
+  friend Predicate operator>=(At<Operand> a, At<Operand> b);
+  friend Predicate operator==(At<Operand> a, At<Operand> b);
+  friend Predicate operator!=(At<Operand> a, At<Operand> b);
+};
+} // namespace detail
+
+/// What all handles have.
+class Handle {
+public:
+  Handle() = default;
+  explicit Handle(detail::Ref ref) : reference(std::move(ref)) {}
+  const detail::Ref &ref() const { return reference; }
+
+protected:
+  detail::Ref reference;
+};
+
+/// A truth value of the device, or one per element of a fragment.
+class Predicate : public Handle {
+public:
+  Predicate() = default;
+  template <std::same_as<bool> B> Predicate(B value) : known(value) {}
+  explicit Predicate(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// The value, where it is known while tracing.
+  std::optional<bool> constant() const { return known; }
+
+  template <std::same_as<bool> B> operator B() const {
+    static_assert(detail::never<B>,
+                  "a traced predicate has no C++ truth value: use k.when(cond, body) or where()");
+  }
+
+  // Exact in the first operand, or C++'s own operators on bool would fit as well.
+  friend Predicate operator&&(const Predicate &a, At<Predicate> b);
+  friend Predicate operator||(const Predicate &a, At<Predicate> b);
+  friend Predicate operator!(const Predicate &a);
+  template <std::same_as<bool> B> friend Predicate operator&&(const Predicate &a, B b) {
+    return b ? a : Predicate(false);
+  }
+  template <std::same_as<bool> B> friend Predicate operator&&(B a, const Predicate &b) {
+    return a ? b : Predicate(false);
+  }
+  template <std::same_as<bool> B> friend Predicate operator||(const Predicate &a, B b) {
+    return b ? Predicate(true) : a;
+  }
+  template <std::same_as<bool> B> friend Predicate operator||(B a, const Predicate &b) {
+    return a ? Predicate(true) : b;
+  }
+
+  template <class T> friend void operator<(const Predicate &, const T &) { rejectOrder<T>(); }
+  template <class T> friend void operator<=(const Predicate &, const T &) { rejectOrder<T>(); }
+  template <class T> friend void operator>(const Predicate &, const T &) { rejectOrder<T>(); }
+  template <class T> friend void operator>=(const Predicate &, const T &) { rejectOrder<T>(); }
+
+private:
+  template <class T> static void rejectOrder() {
+    static_assert(detail::never<T>, "a comparison cannot be compared again: write a < b && b < c");
+  }
+  std::optional<bool> known;
+};
+
+/// A position, an extent or a count, known while tracing or on the device only.
+/// `/` and `%` truncate towards zero, as in C++; `ceilDiv` is for counts >= 0.
+class Index : public Handle {
+public:
+  Index() = default;
+  template <Integer T> Index(T value) : known(int64_t(value)) {}
+  explicit Index(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// The value, where it is known while tracing.
+  std::optional<int64_t> constant() const { return known; }
+  /// As a number for arithmetic with fragments.
+  Scalar to(ElementType element, Loc loc = Loc::current()) const;
+
+  template <std::same_as<bool> B> operator B() const {
+    static_assert(detail::never<B>,
+                  "a traced index has no C++ truth value: compare it and use k.when(cond, body)");
+  }
+
+  friend Index operator+(At<Index> a, At<Index> b);
+  friend Index operator-(At<Index> a, At<Index> b);
+  friend Index operator*(At<Index> a, At<Index> b);
+  friend Index operator/(At<Index> a, At<Index> b);
+  friend Index operator%(At<Index> a, At<Index> b);
+  friend Predicate operator<(At<Index> a, At<Index> b);
+  friend Predicate operator<=(At<Index> a, At<Index> b);
+  friend Predicate operator>(At<Index> a, At<Index> b);
+  friend Predicate operator>=(At<Index> a, At<Index> b);
+  friend Predicate operator==(At<Index> a, At<Index> b);
+  friend Predicate operator!=(At<Index> a, At<Index> b);
+
+private:
+  std::optional<int64_t> known;
+};
+
+/// One number: an argument of the program, or a C++ number, which takes the
+/// element type of what it meets.
+class Scalar : public Handle {
+public:
+  Scalar() = default;
+  template <Number T> Scalar(T value) : known(double(value)) {}
+  explicit Scalar(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// The value, where it is a C++ number.
+  std::optional<double> constant() const { return known; }
+  Scalar to(ElementType element, Loc loc = Loc::current()) const;
+
+  template <std::same_as<bool> B> operator B() const {
+    static_assert(detail::never<B>,
+                  "a traced number has no C++ truth value: compare it and use k.when(cond, body)");
+  }
+
+  friend Scalar operator+(At<Scalar> a, At<Scalar> b);
+  friend Scalar operator-(At<Scalar> a, At<Scalar> b);
+  friend Scalar operator*(At<Scalar> a, At<Scalar> b);
+  friend Scalar operator/(At<Scalar> a, At<Scalar> b);
+  friend Scalar operator-(At<Scalar> a);
+  friend Predicate operator<(At<Scalar> a, At<Scalar> b);
+  friend Predicate operator<=(At<Scalar> a, At<Scalar> b);
+  friend Predicate operator>(At<Scalar> a, At<Scalar> b);
+  friend Predicate operator>=(At<Scalar> a, At<Scalar> b);
+  friend Predicate operator==(At<Scalar> a, At<Scalar> b);
+  friend Predicate operator!=(At<Scalar> a, At<Scalar> b);
+
+private:
+  std::optional<double> known;
+};
+
+/// A tile spread over the registers of the executing threads; never changes.
+class FragmentValue : public Handle, detail::FragmentOperators {
+public:
+  FragmentValue() = default;
+  explicit FragmentValue(detail::Ref ref) : Handle(std::move(ref)) {}
+  /// The value the variable has now.
+  FragmentValue(const Fragment &variable, Loc loc = Loc::current());
+
+  /// Empty for a poisoned handle.
+  Shape shape() const;
+  /// Converted element by element.
+  FragmentValue to(ElementType element, Loc loc = Loc::current()) const;
+
+  template <std::same_as<bool> B> operator B() const {
+    static_assert(detail::never<B>, "a fragment has no C++ truth value: compare its elements in where()");
+  }
+};
+
+/// A variable that holds a tile.
+class Fragment : public Handle, detail::FragmentOperators {
+public:
+  Fragment() = default;
+  explicit Fragment(detail::Ref ref, Loc loc) : Handle(std::move(ref)), declared(loc) {}
+  /// New variables, with the value of this moment.
+  Fragment(const FragmentValue &value, Loc loc = Loc::current());
+  Fragment(const Fragment &other, Loc loc = Loc::current());
+  Fragment(Fragment &&other) noexcept = default;
+  ~Fragment() = default;
+
+  /// Assignment stores. By value, so that the copy captures where it stands.
+  Fragment &operator=(Fragment value);
+  Fragment &operator=(At<Scalar> number);
+  Fragment &operator+=(At<Operand> other);
+  Fragment &operator-=(At<Operand> other);
+  Fragment &operator*=(At<Operand> other);
+  Fragment &operator/=(At<Operand> other);
+
+  /// Gives the variable a name for dumps and messages.
+  Fragment &&named(std::string_view name) &&;
+
+  Shape shape() const;
+  FragmentValue to(ElementType element, Loc loc = Loc::current()) const;
+
+  template <std::same_as<bool> B> operator B() const {
+    static_assert(detail::never<B>, "a fragment has no C++ truth value: compare its elements in where()");
+  }
+
+private:
+  void store(const FragmentValue &value, Loc loc);
+  Loc declared;
+};
+
+/// What an elementwise operation takes: a fragment, or a number for all elements.
+class Operand {
+public:
+  Operand(const FragmentValue &value) : reference(value.ref()) {}
+  Operand(const Fragment &variable) : reference(variable.ref()) {}
+  Operand(const Scalar &number) : reference(number.ref()), known(number.constant()) {}
+  template <Number T> Operand(T value) : known(double(value)) {}
+
+  const detail::Ref &ref() const { return reference; }
+  std::optional<double> constant() const { return known; }
+
+private:
+  detail::Ref reference;
+  std::optional<double> known;
+};
+
+/// A guarded box of a global tensor: reads outside give the fill value (0
+/// without one), writes outside are dropped.
+class Slice : public Handle {
+public:
+  Slice() = default;
+  explicit Slice(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// The same box, whose elements outside the tensor read as `value`.
+  Slice fill(const Scalar &value, Loc loc = Loc::current()) const;
+  /// The same box without guards, because of `reason`.
+  Slice unchecked(std::string_view reason, Loc loc = Loc::current()) const;
+};
+
+/// A tensor argument.
+class Global : public Handle {
+public:
+  Global() = default;
+  explicit Global(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// The box at `origin`, one position and one extent per axis of the tensor.
+  Slice tile(const std::vector<Index> &origin, const Shape &extents, Loc loc = Loc::current()) const;
+};
+
+/// A tile in the block's shared memory, with slots or without.
+class Shared : public Handle {
+public:
+  Shared() = default;
+  explicit Shared(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// The view with the last two axes exchanged.
+  Shared t(Loc loc = Loc::current()) const;
+  /// The slot a cursor stands at.
+  Shared slot(const Cursor &cursor, Loc loc = Loc::current()) const;
+  /// Bytes of one slot (of the tile, without slots): what `Ring::expect` counts.
+  int64_t slotBytes() const;
+  Shape shape() const;
+
+private:
+  friend class Scope;
+  bool slots = false;
+};
+
+/// A role's position in a ring, counted over the whole kernel; a variable.
+class Cursor : public Handle {
+public:
+  Cursor() = default;
+  explicit Cursor(detail::Ref ref) : Handle(std::move(ref)) {}
+  Cursor(const Cursor &) = delete;
+  Cursor(Cursor &&) noexcept = default;
+  Cursor &operator=(const Cursor &) = delete;
+
+  void advance(Loc loc = Loc::current());
+};
+
+/// The `full` barrier of the slot a cursor stands at; an asynchronous copy reports there.
+struct FullBarrier {
+  detail::Ref ring;
+  detail::Ref cursor;
+};
+
+/// A queue of slots between a producing role and consuming roles.
+class Ring : public Handle {
+public:
+  Ring() = default;
+  explicit Ring(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// A cursor at the first position; each role has its own.
+  Cursor cursor(Loc loc = Loc::current()) const;
+
+  /// Producer: waits until the slot is empty.
+  void acquire(const Cursor &cursor, Loc loc = Loc::current()) const;
+  /// Producer: announces what asynchronous copies will bring to the slot.
+  void expect(const Cursor &cursor, int64_t bytes, Loc loc = Loc::current()) const;
+  /// Producer: where the copies into this slot report.
+  FullBarrier full(const Cursor &cursor) const;
+  /// Producer: what was written with ordinary stores is there.
+  void publish(const Cursor &cursor, Loc loc = Loc::current()) const;
+  /// Consumer: waits until the slot is full.
+  void wait(const Cursor &cursor, Loc loc = Loc::current()) const;
+  /// Consumer: the slot may be refilled.
+  void release(const Cursor &cursor, Loc loc = Loc::current()) const;
+};
+
+/// An mbarrier; phases are counted from 0 over the whole kernel.
+class Barrier : public Handle {
+public:
+  Barrier() = default;
+  explicit Barrier(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  void arrive(Loc loc = Loc::current()) const;
+  void wait(const Index &phase, Loc loc = Loc::current()) const;
+};
+
+/// A hardware barrier that `warps` warps meet at.
+class NamedBarrier {
+public:
+  void sync(Loc loc = Loc::current()) const { meet(false, loc); }
+  /// Arrives without waiting.
+  void arrive(Loc loc = Loc::current()) const { meet(true, loc); }
+
+private:
+  friend class Scope;
+  void meet(bool arriveOnly, Loc loc) const;
+  std::shared_ptr<Trace> trace;
+  int64_t id = 0;
+  int64_t warps = 0;
+};
+
+} // namespace tlc::dsl

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Slices, shared tiles, copies, products. Extents and types are checked by the
+/// operations' own verifiers.
+#include "compiler/dsl/Trace.h"
+#include "dialects/tile/Names.h"
+#include "dialects/tile/Shapes.h"
+
+using namespace mlir;
+
+namespace tlc::dsl {
+
+//===----------------------------------------------------------------------===//
+// Slices and views
+//===----------------------------------------------------------------------===//
+
+Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  Value tensor = trace->use(reference, "a tensor", loc);
+  if (!tensor)
+    return trace->poison<Slice>();
+  StringRef name = tile::nameOf(tensor);
+  if (!trace->checkExtents(("the slice of '" + name + "'").str(), extents, loc))
+    return trace->poison<Slice>();
+  SmallVector<Value> positions;
+  for (const Index &position : origin) {
+    positions.push_back(trace->useUniform(position, ("a position in '" + name + "'").str(), loc));
+    if (!positions.back())
+      return trace->poison<Slice>();
+  }
+  auto type =
+      tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tensor.getType()));
+  return trace->make<Slice>(
+      trace->create<tile::SliceOp>(loc, type, tensor, positions, Value(), StringAttr()));
+}
+
+Slice Slice::fill(const Scalar &value, Loc loc) const {
+  Trace *trace = traceOf(reference, value.ref());
+  if (!trace)
+    return {};
+  Value slice = trace->use(reference, "a slice", loc);
+  auto made = slice ? slice.getDefiningOp<tile::SliceOp>() : tile::SliceOp();
+  if (!made)
+    return trace->poison<Slice>();
+  Value number = value.constant() ? trace->number(*value.constant(), made.getType().getElementType(), loc)
+                                  : trace->use(value.ref(), "a fill value", loc);
+  if (!number)
+    return trace->poison<Slice>();
+  return trace->make<Slice>(trace->create<tile::SliceOp>(loc, made.getType(), made.getTensor(),
+                                                         made.getOrigin(), number, made.getUncheckedAttr()));
+}
+
+Slice Slice::unchecked(std::string_view reason, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  Value slice = trace->use(reference, "a slice", loc);
+  auto made = slice ? slice.getDefiningOp<tile::SliceOp>() : tile::SliceOp();
+  if (!made)
+    return trace->poison<Slice>();
+  return trace->make<Slice>(trace->create<tile::SliceOp>(loc, made.getType(), made.getTensor(),
+                                                         made.getOrigin(), made.getFill(),
+                                                         trace->builder.getStringAttr(reason)));
+}
+
+Shared Shared::t(Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  Value source = trace->use(reference, "a shared tile", loc);
+  if (!source)
+    return trace->poison<Shared>();
+  auto type = cast<tile::SharedType>(source.getType());
+  if (type.getShape().size() < 2) {
+    Diagnostic &diagnostic =
+        trace->error(loc, "expected a shared tile of at least two axes to exchange the last two, "
+                          "but got " +
+                              trace->describe(source));
+    trace->noteDeclaration(diagnostic, source);
+    return trace->poison<Shared>();
+  }
+  return trace->make<Shared>(trace->create<tile::TransposeOp>(loc, type.transpose(), source));
+}
+
+Shared Shared::slot(const Cursor &cursor, Loc loc) const {
+  Trace *trace = traceOf(reference, cursor.ref());
+  if (!trace)
+    return {};
+  Value buffer = trace->use(reference, "a shared tile", loc), at = trace->read(cursor.ref(), "a cursor", loc);
+  if (!buffer || !at)
+    return trace->poison<Shared>();
+  auto type = cast<tile::SharedType>(buffer.getType());
+  if (!slots) {
+    Diagnostic &diagnostic = trace->error(loc, "expected a shared tile with slots for a cursor, but got " +
+                                                   trace->describe(buffer));
+    trace->noteDeclaration(diagnostic, buffer);
+    return trace->poison<Shared>();
+  }
+  return trace->make<Shared>(trace->create<tile::SlotOp>(loc, type.slot(), buffer, at));
+}
+
+int64_t Shared::slotBytes() const {
+  if (!reference.value)
+    return 0;
+  auto type = cast<tile::SharedType>(Value::getFromOpaquePointer(reference.value).getType());
+  ArrayRef<int64_t> extents = type.getShape();
+  return tile::numElements(slots ? extents.drop_front() : extents) *
+         sizeInBytes(*tile::toElementType(type.getElementType()));
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+void transfer(const Handle &from, const Handle &to, Loc loc) {
+  Trace *trace = traceOf(from.ref(), to.ref());
+  if (!trace)
+    return;
+  Value source = trace->use(from.ref(), "the source of copy", loc);
+  Value destination = trace->use(to.ref(), "the destination of copy", loc);
+  if (source && destination)
+    trace->create<tile::CopyOp>(loc, source, destination, tile::CopyAtomAttr());
+}
+
+void load(const Handle &from, Fragment &to, Loc loc) {
+  Trace *trace = traceOf(from.ref(), to.ref());
+  if (!trace)
+    return;
+  Value source = trace->use(from.ref(), "the source of copy", loc);
+  Value variable = trace->use(to.ref(), "the destination of copy", loc);
+  if (!source || !variable)
+    return;
+  Type type = cast<tile::VariableType>(variable.getType()).getValueType();
+  if (Value value = trace->create<tile::LoadOp>(loc, type, source))
+    trace->create<tile::WriteOp>(loc, value, variable);
+}
+
+void store(const FragmentValue &from, const Handle &to, Loc loc) {
+  Trace *trace = traceOf(from.ref(), to.ref());
+  if (!trace)
+    return;
+  Value value = trace->use(from.ref(), "the source of copy", loc);
+  Value destination = trace->use(to.ref(), "the destination of copy", loc);
+  if (value && destination)
+    trace->create<tile::StoreOp>(loc, value, destination, Value(), tile::CopyAtomAttr());
+}
+
+void fillMemory(const Handle &to, const Scalar &number, Loc loc) {
+  Trace *trace = traceOf(to.ref(), number.ref());
+  if (!trace)
+    return;
+  Value destination = trace->use(to.ref(), "what is to be filled", loc);
+  if (!destination)
+    return;
+  auto type = RankedTensorType::get(tile::extentsOf(destination.getType()),
+                                    tile::elementTypeOf(destination.getType()));
+  if (Value value = trace->filled(number, type, loc))
+    trace->create<tile::StoreOp>(loc, value, destination, Value(), tile::CopyAtomAttr());
+}
+
+} // namespace
+
+void copy(const Slice &from, const Shared &to, Loc loc) { transfer(from, to, loc); }
+void copy(const Shared &from, const Shared &to, Loc loc) { transfer(from, to, loc); }
+void copy(const Shared &from, const Slice &to, Loc loc) { transfer(from, to, loc); }
+void copy(const Slice &from, Fragment &to, Loc loc) { load(from, to, loc); }
+void copy(const Shared &from, Fragment &to, Loc loc) { load(from, to, loc); }
+void copy(const FragmentValue &from, const Shared &to, Loc loc) { store(from, to, loc); }
+void copy(const FragmentValue &from, const Slice &to, Loc loc) { store(from, to, loc); }
+void copy(const FragmentValue &from, Fragment &to, Loc loc) { to = Fragment(from, loc); }
+
+void copy(const Slice &from, const Slice &to, Loc loc) {
+  Trace *trace = traceOf(from.ref(), to.ref());
+  if (!trace)
+    return;
+  Value source = trace->use(from.ref(), "the source of copy", loc);
+  if (!source)
+    return;
+  auto type = RankedTensorType::get(tile::extentsOf(source.getType()), tile::elementTypeOf(source.getType()));
+  if (trace->checkFragment(type.getShape(), type.getElementType(), loc))
+    store(trace->make<FragmentValue>(trace->create<tile::LoadOp>(loc, type, source)), to, loc);
+}
+
+void copy(const Slice &from, const Shared &to, const FullBarrier &barrier, Multicast multicast, Loc loc) {
+  Trace *trace = traceOf(from.ref(), to.ref(), barrier.ring);
+  if (!trace)
+    return;
+  Value source = trace->use(from.ref(), "the source of copy", loc);
+  Value destination = trace->use(to.ref(), "the destination of copy", loc);
+  Value ring = trace->use(barrier.ring, "a ring", loc), cursor = trace->read(barrier.cursor, "a cursor", loc);
+  if (source && destination && ring && cursor)
+    trace->create<tile::CopyAsyncOp>(loc, source, destination, ring, cursor, multicast == Multicast::cluster);
+}
+
+void fill(const Shared &to, const Scalar &value, Loc loc) { fillMemory(to, value, loc); }
+void fill(const Slice &to, const Scalar &value, Loc loc) { fillMemory(to, value, loc); }
+
+void atomicAdd(const FragmentValue &value, const Slice &to, Loc loc) {
+  Trace *trace = traceOf(value.ref(), to.ref());
+  if (!trace)
+    return;
+  Value added = trace->use(value.ref(), "what atomicAdd adds", loc);
+  Value destination = trace->use(to.ref(), "the destination of atomicAdd", loc);
+  if (added && destination)
+    trace->create<tile::AtomicAddOp>(loc, added, destination);
+}
+
+void atomicAdd(const Scalar &value, const Slice &to, Loc loc) {
+  Trace *trace = traceOf(value.ref(), to.ref());
+  if (!trace)
+    return;
+  Value destination = trace->use(to.ref(), "the destination of atomicAdd", loc);
+  if (!destination)
+    return;
+  Value added = value.constant()
+                    ? trace->number(*value.constant(), tile::elementTypeOf(destination.getType()), loc)
+                    : trace->use(value.ref(), "what atomicAdd adds", loc);
+  if (added)
+    trace->create<tile::AtomicAddOp>(loc, added, destination);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+namespace {
+tile::WarpPolicy policyOf(WarpPolicy policy) {
+  switch (policy) {
+  case WarpPolicy::square:
+    return tile::WarpPolicy::square;
+  case WarpPolicy::fullRow:
+    return tile::WarpPolicy::full_row;
+  case WarpPolicy::fullColumn:
+    return tile::WarpPolicy::full_col;
+  }
+  return {};
+}
+
+template <class Op>
+void product(StringRef name, const Handle &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
+  Trace *trace = traceOf(a.ref(), b.ref(), acc.ref());
+  if (!trace)
+    return;
+  Value left = trace->use(a.ref(), ("the left factor of " + name).str(), loc);
+  Value right = trace->use(b.ref(), ("the right factor of " + name).str(), loc);
+  Value variable = trace->use(acc.ref(), ("the accumulator of " + name).str(), loc);
+  if (!left || !right || !variable)
+    return;
+  Value before = trace->read(acc.ref(), "the accumulator", loc);
+  if (auto op = trace->create<Op>(loc, before.getType(), left, right, before, policyOf(policy),
+                                  tile::MatrixAtomAttr()))
+    trace->create<tile::WriteOp>(loc, op.getResult(), variable);
+}
+} // namespace
+
+void gemm(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
+  product<tile::GemmOp>("gemm", a, b, acc, policy, loc);
+}
+void gemm(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
+  product<tile::GemmOp>("gemm", a, b, acc, policy, loc);
+}
+void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, Loc loc) {
+  product<tile::GemmAsyncOp>("gemmAsync", a, b, acc, WarpPolicy::fullRow, loc);
+}
+void gemmAsync(const FragmentValue &a, const Shared &b, Fragment &acc, Loc loc) {
+  product<tile::GemmAsyncOp>("gemmAsync", a, b, acc, WarpPolicy::fullRow, loc);
+}
+
+void gemmWait(Fragment &acc, int64_t pending, Loc loc) {
+  Trace *trace = traceOf(acc.ref());
+  if (!trace)
+    return;
+  Value variable = trace->use(acc.ref(), "the accumulator of gemmWait", loc);
+  if (!variable)
+    return;
+  Value before = trace->read(acc.ref(), "the accumulator", loc);
+  if (auto op = trace->create<tile::GemmWaitOp>(loc, before.getType(), before, pending))
+    trace->create<tile::WriteOp>(loc, op.getResult(), variable);
+}
+
+} // namespace tlc::dsl

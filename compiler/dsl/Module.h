@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A traced program for those who speak MLIR.
+#pragma once
+
+#include "compiler/dsl/Program.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tlc::dsl {
+
+struct ProgramModule {
+  std::shared_ptr<mlir::MLIRContext> context; ///< without threads
+  mlir::OwningOpRef<mlir::ModuleOp> module;   ///< verified, canonical; no target yet
+
+  /// The module of a program without errors, which is left without it.
+  static ProgramModule take(Program &&program) { return std::move(*program.module); }
+};
+
+} // namespace tlc::dsl

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Operations on handles. Effects are statements (`copy`, `gemm`, `atomicAdd`);
+/// expressions are pure. Fragments meet element by element: their extents are
+/// equal, or 1 where one is repeated.
+#pragma once
+
+#include "compiler/dsl/Handles.h"
+
+#include <functional>
+#include <limits>
+
+namespace tlc::dsl {
+
+inline constexpr ElementType i8 = ElementType::i8, i32 = ElementType::i32, i64 = ElementType::i64,
+                             f16 = ElementType::f16, bf16 = ElementType::bf16, f32 = ElementType::f32,
+                             f64 = ElementType::f64;
+inline constexpr float inf = std::numeric_limits<float>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Positions and numbers
+//===----------------------------------------------------------------------===//
+
+/// a / b rounded up, for a >= 0 and b > 0.
+Index ceilDiv(const Index &a, const Index &b, Loc loc = Loc::current());
+Index min(const Index &a, const Index &b, Loc loc = Loc::current());
+Index max(const Index &a, const Index &b, Loc loc = Loc::current());
+Scalar min(const Scalar &a, const Scalar &b, Loc loc = Loc::current());
+Scalar max(const Scalar &a, const Scalar &b, Loc loc = Loc::current());
+Index where(const Predicate &condition, const Index &x, const Index &y, Loc loc = Loc::current());
+Scalar where(const Predicate &condition, const Scalar &x, const Scalar &y, Loc loc = Loc::current());
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+/// A NaN loses against a number, as in IEEE maximumNumber.
+FragmentValue max(const Operand &a, const Operand &b, Loc loc = Loc::current());
+FragmentValue min(const Operand &a, const Operand &b, Loc loc = Loc::current());
+
+FragmentValue abs(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue exp(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue exp2(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue log(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue log2(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue sqrt(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue rsqrt(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue tanh(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue floor(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue ceil(const FragmentValue &x, Loc loc = Loc::current());
+
+/// x where the condition holds, else y.
+FragmentValue where(const Predicate &condition, const Operand &x, const Operand &y, Loc loc = Loc::current());
+
+namespace detail {
+/// From an element's position to whether the condition holds there.
+using PositionCondition = std::function<Predicate(const std::vector<Index> &)>;
+FragmentValue whereAt(const PositionCondition &condition, size_t positions, const Operand &x,
+                      const Operand &y, Loc loc);
+
+/// Number of positions a callable takes, 0 if none fits.
+template <class F> constexpr size_t positionsOf() {
+  if constexpr (std::is_invocable_r_v<Predicate, F &, Index>) {
+    return 1;
+  } else if constexpr (std::is_invocable_r_v<Predicate, F &, Index, Index>) {
+    return 2;
+  } else if constexpr (std::is_invocable_r_v<Predicate, F &, Index, Index, Index>) {
+    return 3;
+  } else {
+    return 0;
+  }
+}
+} // namespace detail
+
+/// x where `condition(row, column)` holds for the element's position in the tile, else y.
+template <class F>
+  requires(detail::positionsOf<F>() != 0)
+FragmentValue where(F &&condition, const Operand &x, const Operand &y, Loc loc = Loc::current()) {
+  constexpr size_t positions = detail::positionsOf<F>();
+  auto call = [&](const std::vector<Index> &at) -> Predicate {
+    if constexpr (positions == 1) {
+      return condition(at[0]);
+    } else if constexpr (positions == 2) {
+      return condition(at[0], at[1]);
+    } else {
+      return condition(at[0], at[1], at[2]);
+    }
+  };
+  return detail::whereAt(call, positions, x, y, loc);
+}
+
+/// 0 instead of -inf and +inf: the base of an exponential that may see nothing.
+FragmentValue finiteOrZero(const FragmentValue &x, Loc loc = Loc::current());
+/// a / b, and 0 where b is 0.
+FragmentValue divideOrZero(const FragmentValue &a, const FragmentValue &b, Loc loc = Loc::current());
+
+//===----------------------------------------------------------------------===//
+// Reductions: the reduced axis stays, with extent 1
+//===----------------------------------------------------------------------===//
+
+enum class Reduction : uint8_t { sum, max, min };
+
+/// Negative axes count from the last: -1 is the last.
+FragmentValue reduce(Reduction kind, const FragmentValue &x, int64_t axis, Loc loc = Loc::current());
+FragmentValue rowSum(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue rowMax(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue rowMin(const FragmentValue &x, Loc loc = Loc::current());
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Copies a tile; complete for all threads when it is done. Both sides have the
+/// same extents, those of 1 aside, and the same element type.
+void copy(const Slice &from, const Shared &to, Loc loc = Loc::current());
+void copy(const Slice &from, Fragment &to, Loc loc = Loc::current());
+void copy(const Slice &from, const Slice &to, Loc loc = Loc::current());
+void copy(const Shared &from, Fragment &to, Loc loc = Loc::current());
+void copy(const Shared &from, const Shared &to, Loc loc = Loc::current());
+void copy(const Shared &from, const Slice &to, Loc loc = Loc::current());
+void copy(const FragmentValue &from, const Shared &to, Loc loc = Loc::current());
+void copy(const FragmentValue &from, const Slice &to, Loc loc = Loc::current());
+void copy(const FragmentValue &from, Fragment &to, Loc loc = Loc::current());
+
+/// Which blocks of a cluster receive an asynchronous copy.
+enum class Multicast : uint8_t { off, cluster };
+
+/// Starts a copy that reports to a ring's barrier; see `Ring::expect`.
+void copy(const Slice &from, const Shared &to, const FullBarrier &barrier,
+          Multicast multicast = Multicast::off, Loc loc = Loc::current());
+
+/// The same number everywhere.
+void fill(const Shared &to, const Scalar &value, Loc loc = Loc::current());
+void fill(const Slice &to, const Scalar &value, Loc loc = Loc::current());
+void fill(Fragment &to, const Scalar &value, Loc loc = Loc::current());
+
+/// Adds element by element, atomically; the order is not fixed.
+void atomicAdd(const FragmentValue &value, const Slice &to, Loc loc = Loc::current());
+void atomicAdd(const Scalar &value, const Slice &to, Loc loc = Loc::current());
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// How the warps share the tile of a product: along rows (a row belongs to one
+/// warp, as row-wise reductions want), along columns, or as square as possible.
+enum class WarpPolicy : uint8_t { square, fullRow, fullColumn };
+
+/// acc += a b; a is M x K (shared or fragment), b is K x N (shared), acc is M x N in f32.
+void gemm(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
+          Loc loc = Loc::current());
+void gemm(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
+          Loc loc = Loc::current());
+
+/// Starts acc += a b. Until `gemmWait`, a and b must not change and acc must not be read.
+void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, Loc loc = Loc::current());
+void gemmAsync(const FragmentValue &a, const Shared &b, Fragment &acc, Loc loc = Loc::current());
+/// Waits until at most `pending` started products of this role are in flight.
+void gemmWait(Fragment &acc, int64_t pending = 0, Loc loc = Loc::current());
+
+} // namespace tlc::dsl

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From the body of a program to its module.
+#include "compiler/dsl/Canonicalize.h"
+#include "compiler/dsl/Trace.h"
+#include "mlir/IR/Verifier.h"
+#include "runtime/artifact/Artifact.h"
+
+using namespace mlir;
+
+namespace tlc::dsl {
+
+Program::Program() = default;
+Program::Program(Program &&) noexcept = default;
+Program &Program::operator=(Program &&) noexcept = default;
+Program::~Program() = default;
+
+Program Program::trace(std::string_view name, const TraceOptions &options,
+                       const std::function<void(Scope &)> &body, Loc loc) {
+  auto trace = std::make_shared<Trace>(name, options, loc);
+  Scope scope(trace);
+  body(scope);
+  Program program;
+  program.programName = name;
+  program.module = trace->finish();
+  program.diagnostics = trace->takeDiagnostics();
+  return program;
+}
+
+std::string Program::errorText() const {
+  std::string text;
+  for (const Diagnostic &diagnostic : diagnostics)
+    text += toString(diagnostic) + "\n";
+  return text;
+}
+
+std::string Program::text() const {
+  std::string text;
+  if (module) {
+    llvm::raw_string_ostream os(text);
+    module->module->print(os);
+  }
+  return text;
+}
+
+void Trace::checkFixedDimensions() {
+  for (const auto &[dimension, value] : options.fixedDimensions) {
+    bool declared = llvm::any_of(arguments, [&](Attribute argument) {
+      auto attr = dyn_cast<program::DimensionAttr>(argument);
+      return attr && attr.getName() == dimension;
+    });
+    if (declared)
+      continue;
+    std::string known;
+    for (Attribute argument : arguments)
+      if (auto attr = dyn_cast<program::DimensionAttr>(argument))
+        known += (known.empty() ? "" : ", ") + attr.getName().str();
+    error(began, "expected a dimension of '" + name + "' to fix (" + (known.empty() ? "it has none" : known) +
+                     "), but got '" + dimension + "'");
+  }
+}
+
+std::unique_ptr<ProgramModule> Trace::finish() {
+  checkFixedDimensions();
+  std::unique_ptr<ProgramModule> program;
+  if (diagnostics.empty()) {
+    if (!launches.empty())
+      outer.erase();
+    if (succeeded(verify(*module)) && succeeded(canonicalize(*module)) && diagnostics.empty())
+      program = std::make_unique<ProgramModule>(ProgramModule{context, std::move(module)});
+  }
+  // Handles may outlive the program: what is done with them goes to a module that nobody reads.
+  finished = true;
+  handler.reset();
+  launches.clear();
+  startModule();
+  return program;
+}
+
+} // namespace tlc::dsl

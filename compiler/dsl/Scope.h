@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Everything that is declared: arguments, grids, buffers, control flow, roles.
+/// C++ `if` and `for` run while tracing; what is here runs on the device.
+#pragma once
+
+#include "compiler/dsl/Ops.h"
+
+#include <array>
+#include <span>
+
+namespace tlc::dsl {
+
+/// What is promised about a dimension; checked at launch.
+struct DimensionFacts {
+  int64_t multipleOf = 1;
+};
+
+/// What is promised about a tensor's base address and outer strides, in bytes; checked at launch.
+struct TensorFacts {
+  int64_t alignment = 1;
+};
+
+enum class Initial : uint8_t { undefined, zero };
+
+struct WorkspaceOptions {
+  Initial initial = Initial::undefined; ///< what it holds before the first launch
+};
+
+struct PersistentOptions {
+  int64_t group = 8; ///< rows of tiles that are walked together, for the L2 cache
+};
+
+struct PipelineOptions {
+  int64_t stages = 2; ///< iterations whose copies are in flight at once
+};
+
+struct SharedOptions {
+  int64_t slots = 0; ///< 0: one tile, without slots
+};
+
+struct RingOptions {
+  int64_t slots = 2;
+  int64_t producers = 1; ///< arrivals that make a slot full, besides the expected bytes
+  int64_t consumers = 1; ///< arrivals that make a slot empty: one per consuming warpgroup
+};
+
+struct RoleOptions {
+  int64_t warps = 4;
+  std::optional<int64_t> registers = {}; ///< per thread
+};
+
+/// What must not be missed silently: a remark about it becomes an error.
+enum class Requirement : uint8_t { tma, wgmma, warpSpecialized };
+
+/// from, from + step, ... below to.
+struct Range {
+  Index from = 0, to = 0, step = 1;
+
+  Range(Index count) : to(std::move(count)) {}
+  template <Integer T> Range(T count) : to(count) {}
+  Range(Index from, Index to, Index step = 1)
+      : from(std::move(from)), to(std::move(to)), step(std::move(step)) {}
+};
+
+using Body = std::function<void()>;
+using LoopBody = std::function<void(Index)>;
+
+class Scope {
+public:
+  explicit Scope(std::shared_ptr<Trace> trace) : trace(std::move(trace)) {}
+
+  // Arguments, in this order in the schema. Extents are dimensions or constants.
+  Index dim(std::string_view name, DimensionFacts facts = {}, Loc loc = Loc::current());
+  Global input(std::string_view name, ElementType element, const std::vector<Index> &shape,
+               TensorFacts facts = {}, Loc loc = Loc::current());
+  Global output(std::string_view name, ElementType element, const std::vector<Index> &shape,
+                TensorFacts facts = {}, Loc loc = Loc::current());
+  Global inout(std::string_view name, ElementType element, const std::vector<Index> &shape,
+               TensorFacts facts = {}, Loc loc = Loc::current());
+  /// Contiguous memory that the caller provides and nobody reads afterwards.
+  Global workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
+                   WorkspaceOptions options = {}, Loc loc = Loc::current());
+  Scalar scalar(std::string_view name, ElementType element, Loc loc = Loc::current());
+
+  // The launch.
+  /// A program of several launches consists of these alone, in stream order.
+  void launch(std::string_view name, const Body &body, Loc loc = Loc::current());
+  /// The number of blocks; gives this block's position.
+  std::array<Index, 1> grid(const Index &x, Loc loc = Loc::current());
+  std::array<Index, 2> grid(const Index &x, const Index &y, Loc loc = Loc::current());
+  std::array<Index, 3> grid(const Index &x, const Index &y, const Index &z, Loc loc = Loc::current());
+  /// Runs the body for every tile of a space of `extents`, as many blocks as the
+  /// device holds at once. The body takes one position per extent.
+  template <size_t N, class F>
+  void persistent(const Index (&extents)[N], PersistentOptions options, F &&body, Loc loc = Loc::current()) {
+    static_assert(N >= 1 && N <= 3, "a persistent loop has one to three extents");
+    auto call = [&](std::span<const Index> at) {
+      if constexpr (N == 1) {
+        body(at[0]);
+      } else if constexpr (N == 2) {
+        body(at[0], at[1]);
+      } else {
+        body(at[0], at[1], at[2]);
+      }
+    };
+    persistentTiles(extents, options, call, loc);
+  }
+  /// Warps of the block. Left out, the compiler chooses.
+  void warps(int64_t count, Loc loc = Loc::current());
+  /// Blocks per cluster.
+  void cluster(int64_t blocks, Loc loc = Loc::current());
+  /// This block's number in its cluster.
+  Index blockRank(Loc loc = Loc::current());
+  /// Multiprocessors of the device, for the extents of a grid only.
+  Index multiprocessors(Loc loc = Loc::current());
+  void require(Requirement requirement, Loc loc = Loc::current());
+
+  // Tiles.
+  Shared shared(std::string_view name, ElementType element, const Shape &shape, SharedOptions options = {},
+                Loc loc = Loc::current());
+  Fragment fragment(ElementType element, const Shape &shape, const Scalar &initial = 0,
+                    Loc loc = Loc::current());
+
+  // Control flow.
+  void loop(const Range &range, const LoopBody &body, Loc loc = Loc::current());
+  /// A loop whose copies run ahead of its computation.
+  void pipelined(const Range &range, PipelineOptions options, const LoopBody &body, Loc loc = Loc::current());
+  void when(const Predicate &condition, const Body &then, const Body &otherwise = {},
+            Loc loc = Loc::current());
+
+  // Roles: the warps part, each group runs its own program.
+  /// The body holds nothing but calls of `role`.
+  void roles(const Body &body, Loc loc = Loc::current());
+  void role(std::string_view name, RoleOptions options, const Body &body, Loc loc = Loc::current());
+  Ring ring(std::string_view name, RingOptions options, Loc loc = Loc::current());
+  /// `count` threads arrive per phase.
+  Barrier barrier(std::string_view name, int64_t count, Loc loc = Loc::current());
+  NamedBarrier namedBarrier(int64_t warps, Loc loc = Loc::current());
+
+private:
+  void persistentTiles(std::span<const Index> extents, PersistentOptions options,
+                       const std::function<void(std::span<const Index>)> &body, Loc loc);
+  std::shared_ptr<Trace> trace;
+};
+
+} // namespace tlc::dsl

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Values behind handles, operations and their verification, kernels.
+#include "compiler/dsl/Trace.h"
+
+#include "dialects/tile/Names.h"
+#include "dialects/tile/Shapes.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/artifact/Artifact.h"
+#include "runtime/target/Target.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace tlc::dsl {
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+std::shared_ptr<MLIRContext> makeContext() {
+  auto context = std::make_shared<MLIRContext>(MLIRContext::Threading::DISABLED);
+  context->loadDialect<tile::TileDialect, program::ProgramDialect>();
+  return context;
+}
+} // namespace
+
+Trace::Trace(std::string_view name, TraceOptions options, Loc loc)
+    : context(makeContext()), builder(context.get()), name(name), options(std::move(options)), began(loc) {
+  handler.emplace(context.get(), [this](mlir::Diagnostic &diagnostic) { record(diagnostic); });
+  checkName("a program", this->name, loc);
+  startModule();
+}
+
+void Trace::startModule() {
+  module = ModuleOp::create(at(began));
+  outer = currentKernel = createKernel(name, at(began));
+  builder.setInsertionPoint(outer.getBody().front().getTerminator());
+}
+
+tile::KernelOp Trace::createKernel(StringRef name, Location loc) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto kernel = tile::KernelOp::create(builder, loc, name, builder.getFunctionType({}, {}), /*warps=*/0,
+                                       /*cluster=*/1, /*arg_attrs=*/ArrayAttr(), /*res_attrs=*/ArrayAttr());
+  Block &block = kernel.getBody().emplaceBlock();
+  builder.setInsertionPointToEnd(&block);
+  tile::ReturnOp::create(builder, loc);
+  return kernel;
+}
+
+void Trace::setSignature(tile::KernelOp kernel) {
+  SmallVector<Attribute> attributes;
+  StringAttr key = builder.getStringAttr(program::ProgramDialect::argumentAttrName);
+  for (Attribute argument : arguments)
+    attributes.push_back(builder.getDictionaryAttr(NamedAttribute(key, argument)));
+  kernel.setFunctionType(builder.getFunctionType(kernel.getBody().getArgumentTypes(), {}));
+  kernel.setArgAttrsAttr(builder.getArrayAttr(attributes));
+}
+
+void Trace::launch(StringRef launchName, const Body &body, Loc loc) {
+  if (finished)
+    return;
+  if (currentKernel != outer) {
+    error(loc, "expected k.launch outside other launches because launches run one after the other");
+    return;
+  }
+  if (!checkName("a launch", launchName, loc))
+    return;
+  for (Operation &op : outer.getBody().front().without_terminator()) {
+    if (isMemoryEffectFree(&op))
+      continue;
+    Diagnostic &diagnostic =
+        error(loc, "expected a program of several launches to do everything inside k.launch, but got '" +
+                       op.getName().getStringRef() + "' before the first");
+    diagnostic.notes.push_back({positionOf(op.getLoc()), "here"});
+    return;
+  }
+  currentKernel = createKernel(launchName, at(loc));
+  launches.push_back(currentKernel);
+  namedBarriers = 0;
+  ofLaunch.clear();
+  Block &from = outer.getBody().front(), &to = currentKernel.getBody().front();
+  for (BlockArgument argument : from.getArguments())
+    ofLaunch.map(argument, to.addArgument(argument.getType(), argument.getLoc()));
+  setSignature(currentKernel);
+  inside(&to, [&] {
+    for (Operation &op : from.without_terminator())
+      builder.clone(op, ofLaunch);
+    body();
+  });
+  currentKernel = outer;
+}
+
+//===----------------------------------------------------------------------===//
+// Handles and values
+//===----------------------------------------------------------------------===//
+
+namespace {
+bool isVisible(Value value, Block *here) {
+  for (Block *block = here; block; block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr)
+    if (block == value.getParentBlock())
+      return true;
+  return false;
+}
+} // namespace
+
+Value Trace::use(const detail::Ref &ref, StringRef what, Loc loc) {
+  if (finished)
+    return {};
+  if (!ref.trace) {
+    error(loc, "expected " + what + ", but got a handle that was never given a value");
+    return {};
+  }
+  if (!ref.value)
+    return {};
+  if (ref.trace.get() != this) {
+    error(loc, "expected " + what + " of program '" + name + "', but got one of program '" + ref.trace->name +
+                   "'");
+    return {};
+  }
+  Value value = Value::getFromOpaquePointer(ref.value);
+  if (currentKernel != outer)
+    value = ofLaunch.lookupOrDefault(value);
+  if (isVisible(value, builder.getInsertionBlock()))
+    return value;
+  Diagnostic &diagnostic = error(loc, "expected " + what +
+                                          " that was made in an enclosing body, but got one of a "
+                                          "body that has ended");
+  diagnostic.notes.push_back({positionOf(value.getLoc()), "made here"});
+  return {};
+}
+
+Value Trace::use(const Index &index, StringRef what, Loc loc) {
+  if (std::optional<int64_t> constant = index.constant())
+    return finished ? Value() : this->index(*constant, loc);
+  return use(index.ref(), what, loc);
+}
+
+Value Trace::useUniform(const Index &index, StringRef what, Loc loc) {
+  Value value = use(index, what, loc);
+  if (!value || value.getType().isIndex())
+    return value;
+  error(loc, "expected " + what + " to be one position, but got one per element of a fragment");
+  return {};
+}
+
+Value Trace::read(const detail::Ref &variable, StringRef what, Loc loc) {
+  Value value = use(variable, what, loc);
+  if (value && isa<tile::VariableType>(value.getType())) {
+    auto type = cast<tile::VariableType>(value.getType());
+    return create<tile::ReadOp>(loc, type.getValueType(), value);
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Making operations
+//===----------------------------------------------------------------------===//
+
+bool Trace::mayStandHere(Operation *op, Loc loc) {
+  if (finished)
+    return false;
+  if (currentKernel == outer && !launches.empty() && !isMemoryEffectFree(op)) {
+    error(loc, "expected everything inside k.launch because the program has launches, but got '" +
+                   op->getName().getStringRef() + "' outside");
+    return false;
+  }
+  if (isa<tile::RolesOp>(op->getParentOp()) && !isa<tile::RoleOp>(op) && !isMemoryEffectFree(op)) {
+    error(loc, "expected nothing but k.role in the body of k.roles because every warp belongs to one role, "
+               "but got '" +
+                   op->getName().getStringRef() + "'");
+    return false;
+  }
+  return true;
+}
+
+bool Trace::accept(Operation *op, Loc loc) {
+  if (mayStandHere(op, loc) &&
+      (op->getNumRegions() != 0 || succeeded(verify(op, /*verifyRecursively=*/false))))
+    return true;
+  op->erase();
+  return false;
+}
+
+void Trace::inside(Block *block, llvm::function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (block->mightHaveTerminator())
+    builder.setInsertionPoint(block->getTerminator());
+  else
+    builder.setInsertionPointToEnd(block);
+  body();
+}
+
+Type Trace::typeOf(ElementType element) {
+  switch (element) {
+  case ElementType::i8:
+    return builder.getI8Type();
+  case ElementType::i32:
+    return builder.getI32Type();
+  case ElementType::i64:
+    return builder.getI64Type();
+  case ElementType::f16:
+    return builder.getF16Type();
+  case ElementType::bf16:
+    return builder.getBF16Type();
+  case ElementType::f32:
+    return builder.getF32Type();
+  case ElementType::f64:
+    return builder.getF64Type();
+  }
+  return {};
+}
+
+TypedAttr Trace::numberAttr(double number, Type element, Loc loc) {
+  if (isa<FloatType>(element))
+    return builder.getFloatAttr(element, number);
+  if (element.isIndex() || element.isInteger(1)) {
+    error(loc, "expected no number here because positions and truth values take none of their own");
+    return {};
+  }
+  unsigned bits = element.getIntOrFloatBitWidth();
+  double limit = std::ldexp(1.0, int(bits) - 1);
+  if (number == std::floor(number) && number >= -limit && number < limit)
+    return builder.getIntegerAttr(element, int64_t(number));
+  std::string text;
+  llvm::raw_string_ostream(text) << "expected a whole number of " << bits
+                                 << " bits because the element type is " << element << ", but got " << number;
+  error(loc, text);
+  return {};
+}
+
+Value Trace::number(double number, Type element, Loc loc) {
+  TypedAttr attr = numberAttr(number, element, loc);
+  return attr ? Value(create<arith::ConstantOp>(loc, attr)) : Value();
+}
+
+Value Trace::index(int64_t value, Loc loc) { return arith::ConstantIndexOp::create(builder, at(loc), value); }
+
+Value Trace::filled(const Scalar &number, RankedTensorType type, Loc loc) {
+  if (!checkFragment(type.getShape(), type.getElementType(), loc))
+    return {};
+  Value value = number.constant() ? this->number(*number.constant(), type.getElementType(), loc)
+                                  : use(number.ref(), "a number", loc);
+  return value ? Value(create<tile::SplatOp>(loc, type, value)) : Value();
+}
+
+Value Trace::splat(Value number, ArrayRef<int64_t> shape, Loc loc) {
+  auto type = RankedTensorType::get(shape, number.getType());
+  return create<tile::SplatOp>(loc, type, number);
+}
+
+Value Trace::broadcast(Value fragment, ArrayRef<int64_t> shape, Loc loc) {
+  auto type = cast<RankedTensorType>(fragment.getType());
+  if (type.getShape() == shape)
+    return fragment;
+  return create<tile::BroadcastOp>(loc, type.clone(shape), fragment);
+}
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
+
+bool Trace::checkExtents(StringRef what, ArrayRef<int64_t> extents, Loc loc) {
+  if (extents.empty()) {
+    error(loc, "expected " + what + " to have at least one extent, but got none");
+    return false;
+  }
+  int64_t elements = 1;
+  for (auto [axis, extent] : llvm::enumerate(extents)) {
+    if (extent < 1 || extent > maxExtent) {
+      error(loc, "expected the extents of " + what + " to be from 1 to " + Twine(maxExtent) + ", but axis " +
+                     Twine(axis) + " has " + Twine(extent));
+      return false;
+    }
+    if (elements > maxExtent / extent) {
+      error(loc, "expected " + what + " to have at most " + Twine(maxExtent) + " elements, but got " +
+                     tile::toText(extents));
+      return false;
+    }
+    elements *= extent;
+  }
+  return true;
+}
+
+bool Trace::checkFragment(ArrayRef<int64_t> extents, Type element, Loc loc) {
+  constexpr int64_t registerBytes = 4;
+  int64_t available = 0;
+  for (const Target &target : allTargets())
+    available = std::max(available, int64_t(target.registersPerBlock) * registerBytes);
+  int64_t bits = element.isIndex() ? 32 : element.getIntOrFloatBitWidth();
+  int64_t needed = llvm::divideCeil(tile::numElements(extents) * bits, 8);
+  if (needed <= available)
+    return true;
+  std::string type;
+  llvm::raw_string_ostream(type) << element;
+  error(loc, "expected a fragment of at most " + Twine(available) +
+                 " bytes because that is all the registers of a block, but " + tile::toText(extents) +
+                 " of " + type + " takes " + Twine(needed));
+  return false;
+}
+
+} // namespace tlc::dsl

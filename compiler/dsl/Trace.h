@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The recording behind the handles: where operations go, what was declared,
+/// what was wrong. One per program being traced; nothing is global.
+///
+/// Operations are verified as they are made, so that a mistake is reported
+/// where the user made it; then the operation is dropped and its result poisoned.
+#pragma once
+
+#include "compiler/dsl/Module.h"
+#include "compiler/dsl/Program.h"
+#include "dialects/tile/Tile.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/IRMapping.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace tlc::dsl {
+
+Position positionOf(mlir::Location location);
+
+class Trace : public std::enable_shared_from_this<Trace> {
+public:
+  Trace(std::string_view name, TraceOptions options, Loc loc);
+
+  /// Completes the module; what is done with handles afterwards goes nowhere. Null if there were errors.
+  std::unique_ptr<ProgramModule> finish();
+  std::vector<Diagnostic> takeDiagnostics() { return std::move(diagnostics); }
+
+  //===--------------------------------------------------------------------===//
+  // Places and mistakes
+  //===--------------------------------------------------------------------===//
+
+  mlir::Location at(Loc loc);
+  /// Of the last operation.
+  Loc latestPlace() const { return latest; }
+  /// Records an error; later notes may be attached to what is returned.
+  Diagnostic &error(Loc loc, const llvm::Twine &message);
+  /// Notes where a value was declared, if it has a name.
+  void noteDeclaration(Diagnostic &diagnostic, mlir::Value value);
+  /// `'acc' (128x64 f32)`, or without the name.
+  std::string describe(mlir::Value value);
+
+  //===--------------------------------------------------------------------===//
+  // Handles and values
+  //===--------------------------------------------------------------------===//
+
+  /// The value behind a handle, or null: silently if it is poisoned, with an
+  /// error if it was never set, is of another program, or cannot be seen here.
+  mlir::Value use(const detail::Ref &ref, llvm::StringRef what, Loc loc);
+  /// The value of an index, a constant if need be.
+  mlir::Value use(const Index &index, llvm::StringRef what, Loc loc);
+  /// As above, for one position and not one per element.
+  mlir::Value useUniform(const Index &index, llvm::StringRef what, Loc loc);
+  mlir::Value read(const detail::Ref &variable, llvm::StringRef what, Loc loc);
+
+  template <class H> H make(mlir::Value value) {
+    return H(detail::Ref{shared_from_this(), value ? value.getAsOpaquePointer() : nullptr});
+  }
+  template <class H> H poison() { return H(detail::Ref{shared_from_this(), nullptr}); }
+
+  //===--------------------------------------------------------------------===//
+  // Making operations
+  //===--------------------------------------------------------------------===//
+
+  /// Null if it does not verify, or may not stand here.
+  template <class Op, class... Args> Op create(Loc loc, Args &&...args) {
+    auto op = Op::create(builder, at(loc), std::forward<Args>(args)...);
+    return accept(op, loc) ? op : Op();
+  }
+  /// Runs `body` with operations going to the end of `block`, before its terminator.
+  void inside(mlir::Block *block, llvm::function_ref<void()> body);
+
+  mlir::Type typeOf(ElementType element);
+  /// A number as an attribute of that element type, or null with an error.
+  mlir::TypedAttr numberAttr(double number, mlir::Type element, Loc loc);
+  mlir::Value number(double number, mlir::Type element, Loc loc);
+  mlir::Value index(int64_t value, Loc loc);
+  /// A fragment of that type with the number everywhere, or null.
+  mlir::Value filled(const Scalar &number, mlir::RankedTensorType type, Loc loc);
+  mlir::Value splat(mlir::Value number, llvm::ArrayRef<int64_t> shape, Loc loc);
+  mlir::Value broadcast(mlir::Value fragment, llvm::ArrayRef<int64_t> shape, Loc loc);
+
+  /// Whether extents make a tile; says what is wrong otherwise.
+  bool checkExtents(llvm::StringRef what, llvm::ArrayRef<int64_t> extents, Loc loc);
+  /// Whether a fragment of that type fits the registers of a block.
+  bool checkFragment(llvm::ArrayRef<int64_t> extents, mlir::Type element, Loc loc);
+
+  //===--------------------------------------------------------------------===//
+  // Arguments and kernels
+  //===--------------------------------------------------------------------===//
+
+  /// Null if the name is taken or no name, or it is too late.
+  mlir::BlockArgument addArgument(llvm::StringRef name, mlir::Type type, mlir::Attribute argument, Loc loc);
+  /// The dimension attribute of an argument, or null.
+  program::DimensionAttr dimensionOf(mlir::Value value);
+  std::optional<int64_t> fixedValue(llvm::StringRef dimension);
+  void launch(llvm::StringRef name, const Body &body, Loc loc);
+  /// The kernel that operations go to now.
+  tile::KernelOp kernel() { return currentKernel; }
+  /// A number for one more hardware barrier of this kernel.
+  int64_t nextNamedBarrier() { return ++namedBarriers; }
+
+private:
+  std::shared_ptr<mlir::MLIRContext> context;
+
+public:
+  mlir::OpBuilder builder;
+
+private:
+  tile::KernelOp createKernel(llvm::StringRef name, mlir::Location loc);
+  bool accept(mlir::Operation *op, Loc loc);
+  bool mayStandHere(mlir::Operation *op, Loc loc);
+  void record(mlir::Diagnostic &diagnostic);
+  bool checkName(llvm::StringRef what, llvm::StringRef name, Loc loc);
+  void startModule();
+  void setSignature(tile::KernelOp kernel);
+  void checkFixedDimensions();
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string name;
+  TraceOptions options;
+  Loc began, latest;
+  bool finished = false;
+  std::vector<Diagnostic> diagnostics;
+  std::optional<mlir::ScopedDiagnosticHandler> handler;
+
+  /// What is declared outside launches; the only kernel if there are none.
+  tile::KernelOp outer, currentKernel;
+  std::vector<tile::KernelOp> launches;
+  mlir::IRMapping ofLaunch; ///< from values of `outer` to those of the current launch
+  llvm::SmallVector<mlir::Attribute> arguments;
+  llvm::StringMap<Loc> names; ///< of arguments and launches
+  int64_t namedBarriers = 0;
+};
+
+/// The first trace among handles, or null: C++ numbers have none.
+template <class... Refs> Trace *traceOf(const Refs &...refs) {
+  Trace *trace = nullptr;
+  ((trace = trace ? trace : refs.trace.get()), ...);
+  return trace;
+}
+
+} // namespace tlc::dsl
