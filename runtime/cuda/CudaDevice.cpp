@@ -315,6 +315,20 @@ Result<std::unique_ptr<Device>> tlc::createCudaDevice(int ordinal) {
   return std::unique_ptr<Device>(std::move(device));
 }
 
+Result<int> tlc::currentCudaOrdinal() {
+  Result<Driver> driver = Driver::open();
+  if (!driver)
+    return driver.error();
+  CUcontext current = nullptr;
+  CUdevice device = 0;
+  if (driver->cuCtxGetCurrent(&current) != CUDA_SUCCESS || !current)
+    return 0;
+  if (CUresult status = driver->cuCtxGetDevice(&device); status != CUDA_SUCCESS)
+    return Error{ErrorKind::environment,
+                 fmt::format("cannot tell the GPU of the current context: {}", driver->describe(status))};
+  return static_cast<int>(device); // a device's handle is its ordinal
+}
+
 const CudaCompilation *tlc::cudaCompilationOf(const LoadedProgram &program) {
   auto *cuda = dynamic_cast<const CudaProgram *>(&program);
   return cuda ? &cuda->compilation() : nullptr;

@@ -13,6 +13,9 @@ namespace tlc {
 /// driver's library, a recent driver, a device, or CUDA's headers at build time.
 Result<std::unique_ptr<Device>> createCudaDevice(int ordinal);
 
+/// The ordinal of the GPU whose context is current on the calling thread, 0 where none is.
+Result<int> currentCudaOrdinal();
+
 /// What the driver made of a kernel.
 struct CudaKernel {
   std::string entry = {};
