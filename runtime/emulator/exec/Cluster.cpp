@@ -10,7 +10,7 @@ namespace tlc::emulator {
 namespace {
 
 /// Rounds over the warps before other clusters get their turn.
-constexpr unsigned roundsPerTurn = 64;
+constexpr unsigned roundsPerTurn = 16;
 
 void initialiseBlock(Block &block, uint32_t threads) {
   const Grid &grid = *block.cluster->grid;

@@ -367,7 +367,6 @@ constexpr SpecialEntry specialRegisters[] = {
     {"%dynamic_smem_size", {special<dynamicShared>, 4}},
     {"%total_smem_size", {special<totalShared>, 4}},
     {"%aggr_smem_size", {special<totalShared>, 4}},
-    {"%reserved_smem_offset_begin", {special<zero>, 4}},
     {"%current_graph_exec", {special<zero64>, 8}},
 };
 
@@ -379,7 +378,8 @@ std::optional<SpecialRegister> findSpecialRegister(std::string_view name) {
   for (const SpecialEntry &entry : specialRegisters)
     if (entry.name == name)
       return entry.reg;
-  if (name.starts_with("%envreg"))
+  // Zero: nothing of the system lies in shared memory here.
+  if (name.starts_with("%envreg") || name.starts_with("%reserved_smem_offset_"))
     return SpecialRegister{special<zero>, 4};
   return std::nullopt;
 }

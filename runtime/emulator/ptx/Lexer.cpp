@@ -77,9 +77,10 @@ private:
     }
     if (isWordStart(c)) {
       // `::` belongs to words such as shared::cluster, a single colon does not.
-      while (isWordPart(at(position)) || (at(position) == ':' && at(position + 1) == ':'))
+      // Directives may follow each other without blanks: `.reg.b16`.
+      while ((isWordPart(at(position)) && (c != '.' || at(position) != '.' || position == start)) ||
+             (at(position) == ':' && at(position + 1) == ':'))
         position += at(position) == ':' ? 2 : 1;
-      // `a.b` with a trailing dot only appears in broken text; keep it a word.
       tokens.push_back({Token::Kind::word, text.substr(start, position - start), line});
       return {};
     }
