@@ -53,8 +53,7 @@ std::string print(ModuleOp module) {
 
 /// States what may be relied on about every tensor of the module's kernels.
 void setAlignment(ModuleOp module, Alignment alignment) {
-  const Target *target = program::findTarget(module);
-  int64_t bytes = alignment == Alignment::aligned && target ? target->tma.globalAlignment : 1;
+  int64_t bytes = alignment == Alignment::aligned ? program::findTarget(module)->tma.globalAlignment : 1;
   for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
     for (unsigned i = 0, e = kernel.getNumArguments(); i != e; ++i)
       if (auto tensor = dyn_cast<program::TensorAttr>(kernel.getArgument(i)))
@@ -67,13 +66,16 @@ void setAlignment(ModuleOp module, Alignment alignment) {
     module.walk([](tile::RequireOp require) { require.erase(); });
 }
 
+/// Whether the module can be compiled once for each alignment: nothing has been decided by it yet.
+bool hasVariants(const CompileOptions &options) { return options.startFrom <= Phase::promoted; }
+
 /// One variant of a program on its way down.
 class Lowering {
 public:
-  Lowering(ModuleOp module, const CompileOptions &options, std::string dumpDirectory,
+  Lowering(ModuleOp module, const CompileOptions &options, Alignment alignment, std::string dumpDirectory,
            std::vector<PhaseTime> &times)
-      : module(module.clone()), options(options), dumpDirectory(std::move(dumpDirectory)), times(times),
-        reached(options.startFrom) {}
+      : module(module.clone()), options(options), alignment(alignment),
+        dumpDirectory(std::move(dumpDirectory)), times(times), reached(options.startFrom) {}
 
   ModuleOp getModule() { return *module; }
 
@@ -131,6 +133,8 @@ private:
       (*module)->setAttr(program::ProgramDialect::targetAttrName,
                          program::TargetAttr::get(module->getContext(), options.target));
     }
+    if (hasVariants(options))
+      setAlignment(*module, alignment);
     // The first phase has passes of its own; a module that starts later is taken as it is.
     if (options.startFrom == Phase::input)
       return step(Phase::input);
@@ -163,6 +167,7 @@ private:
 
   OwningOpRef<ModuleOp> module;
   const CompileOptions &options;
+  Alignment alignment;
   std::string dumpDirectory;
   std::vector<PhaseTime> &times;
   Phase reached;
@@ -171,9 +176,6 @@ private:
   llvm::LLVMContext llvmContext; // outlives the module
   std::unique_ptr<llvm::Module> llvmModule;
 };
-
-/// Whether the module can be compiled once for each alignment: nothing has been decided by it yet.
-bool hasVariants(const CompileOptions &options) { return options.startFrom <= Phase::promoted; }
 
 FailureOr<Variant> finishVariant(Lowering &lowering, StringRef name) {
   FailureOr<std::string> ptx = lowering.emitPtx();
@@ -202,9 +204,7 @@ OwningOpRef<ModuleOp> Compiler::parse(StringRef text, StringRef name, MLIRContex
 FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
   DiagnosticCollector collector(module.getContext(), collected);
   size_t firstOwn = collected.size();
-  Lowering best(module, options, options.dumpDirectory, measured);
-  if (hasVariants(options))
-    setAlignment(best.getModule(), Alignment::aligned);
+  Lowering best(module, options, Alignment::aligned, options.dumpDirectory, measured);
   FailureOr<Variant> variant = finishVariant(best, hasVariants(options) ? "aligned" : "general");
   if (failed(variant))
     return failure();
@@ -223,8 +223,7 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
   } else {
     artifact->variants.push_back(std::move(*variant));
     std::string directory = options.dumpDirectory.empty() ? "" : options.dumpDirectory + "/general";
-    Lowering rest(module, options, directory, measured);
-    setAlignment(rest.getModule(), Alignment::general);
+    Lowering rest(module, options, Alignment::general, directory, measured);
     size_t firstOfRest = collected.size();
     FailureOr<Variant> general = finishVariant(rest, "general");
     if (failed(general))
@@ -240,9 +239,7 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
 
 FailureOr<std::string> Compiler::emit(ModuleOp module, Phase phase, Alignment alignment) {
   DiagnosticCollector collector(module.getContext(), collected);
-  Lowering lowering(module, options, options.dumpDirectory, measured);
-  if (hasVariants(options))
-    setAlignment(lowering.getModule(), alignment);
+  Lowering lowering(module, options, alignment, options.dumpDirectory, measured);
   if (phase == Phase::ptx)
     return lowering.emitPtx();
   if (phase == Phase::llvm) {
