@@ -116,27 +116,10 @@ void expand(PersistentOp op, int64_t cluster) {
 struct ExpandTileLoops : impl::ExpandTileLoopsBase<ExpandTileLoops> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
-    SmallVector<PersistentOp> loops;
-    kernel.walk([&](PersistentOp op) { loops.push_back(op); });
-    if (loops.empty())
-      return;
-    PersistentOp first = loops.front();
-    if (loops.size() > 1) {
-      InFlightDiagnostic diag = loops[1].emitError("a kernel has at most one persistent tile loop");
-      diag.attachNote(first.getLoc()) << "the first one is here";
-      return signalPassFailure();
-    }
-    if (first->getParentOp() != kernel) {
-      first.emitError("expected the persistent tile loop at the top level of the kernel, but it is inside '")
-          << first->getParentOp()->getName() << "'";
-      return signalPassFailure();
-    }
-    for (GridOp grid : kernel.getBody().getOps<GridOp>()) {
-      InFlightDiagnostic diag = first.emitError("a persistent tile loop sets the grid itself");
-      diag.attachNote(grid.getLoc()) << "remove this grid";
-      return signalPassFailure();
-    }
-    expand(first, kernel.getCluster());
+    // There is at most one, at the top level: the verifier of `tile.persistent` sees to it.
+    auto loops = kernel.getBody().getOps<PersistentOp>();
+    if (!loops.empty())
+      expand(*loops.begin(), kernel.getCluster());
   }
 };
 

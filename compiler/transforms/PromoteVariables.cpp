@@ -5,6 +5,7 @@
 /// and yields those it may have changed.
 
 #include "compiler/transforms/Passes.h"
+#include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -139,11 +140,11 @@ private:
   /// Roles run side by side: a write in one would reach no other.
   LogicalResult promoteRegions(Operation *op, ArrayRef<Value> written, Values &values) {
     if (!written.empty()) {
-      auto declaration = written.front().getDefiningOp<VariableOp>();
-      StringRef name = declaration.getName().value_or("a variable");
-      InFlightDiagnostic diag = op->emitError("'") << name << "' is assigned inside '" << op->getName()
-                                                   << "' but declared outside: roles share no variables";
-      diag.attachNote(declaration.getLoc()) << "declare it inside the role that assigns it";
+      Value variable = written.front();
+      InFlightDiagnostic diag = op->emitError() << describe(variable, "a variable") << " is assigned inside '"
+                                                << op->getName()
+                                                << "' but declared outside: roles share no variables";
+      diag.attachNote(variable.getLoc()) << "declare it inside the role that assigns it";
       return diag;
     }
     for (Region &region : op->getRegions())

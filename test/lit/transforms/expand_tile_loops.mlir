@@ -1,0 +1,148 @@
+// RUN: %tile-opt %s --tile-expand-tile-loops -split-input-file | FileCheck %s
+
+// One axis: blocks take every `tile.blocks`-th tile, and no more blocks start than there are tiles.
+// CHECK-LABEL: tile.kernel @one_axis(
+// CHECK-SAME:    %[[ROWS:[^:]*]]: index
+// CHECK:       %[[SMS:.*]] = tile.multiprocessors
+// CHECK:       %[[BLOCKS:.*]] = arith.minui %[[ROWS]], %[[SMS]]
+// CHECK:       %[[FIRST:.*]] = tile.grid %[[BLOCKS]] : index
+// CHECK:       %[[STEP:.*]] = tile.blocks
+// CHECK:       scf.for %[[TILE:.*]] = %[[FIRST]] to %[[ROWS]] step %[[STEP]] {
+// CHECK-NEXT:    tile.slice %X[%[[TILE]]]
+// CHECK-NOT:   tile.persistent
+tile.kernel @one_axis(%rows: index {program.argument = #program.dimension<"rows">},
+    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[0]>}) {
+  tile.persistent (%i) in (%rows) {
+    %x = tile.slice %X[%i] : !tile.global<?xf32> -> !tile.slice<1xf32>
+    %f = tile.load %x : !tile.slice<1xf32> -> tensor<1xf32>
+    tile.store %f, %x : tensor<1xf32>, !tile.slice<1xf32>
+  }
+  tile.return
+}
+
+// -----
+
+// Two axes: down a group of rows, then to the next column; the last group may have fewer rows.
+// CHECK-LABEL: tile.kernel @two_axes(
+// CHECK-SAME:    %[[ROWS:[^:]*]]: index {{.*}}%[[COLUMNS:[^:]*]]: index
+// CHECK:       %[[TOTAL:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]]
+// CHECK:       scf.for %[[TILE:.*]] = %{{.*}} to %[[TOTAL]]
+// CHECK:         %[[GROUP:.*]] = arith.constant 4
+// CHECK:         %[[GROUP_TILES:.*]] = arith.muli %[[GROUP]], %[[COLUMNS]]
+// CHECK:         %[[NUMBER:.*]] = arith.divui %[[TILE]], %[[GROUP_TILES]]
+// CHECK:         %[[FIRST_ROW:.*]] = arith.muli %[[NUMBER]], %[[GROUP]]
+// CHECK:         %[[LEFT:.*]] = arith.subi %[[ROWS]], %[[FIRST_ROW]]
+// CHECK:         %[[HEIGHT:.*]] = arith.minui %[[LEFT]], %[[GROUP]]
+// CHECK:         %[[IN_GROUP:.*]] = arith.remui %[[TILE]], %[[GROUP_TILES]]
+// CHECK:         %[[DOWN:.*]] = arith.remui %[[IN_GROUP]], %[[HEIGHT]]
+// CHECK:         %[[ROW:.*]] = arith.addi %[[FIRST_ROW]], %[[DOWN]]
+// CHECK:         %[[COLUMN:.*]] = arith.divui %[[IN_GROUP]], %[[HEIGHT]]
+// CHECK:         tile.slice %X[%[[ROW]], %[[COLUMN]]]
+tile.kernel @two_axes(%rows: index {program.argument = #program.dimension<"rows">},
+    %columns: index {program.argument = #program.dimension<"columns">},
+    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) {
+  tile.persistent (%i, %j) in (%rows, %columns) group(4) {
+    %x = tile.slice %X[%i, %j] : !tile.global<?x?xf32> -> !tile.slice<1x1xf32>
+    %f = tile.load %x : !tile.slice<1x1xf32> -> tensor<1x1xf32>
+    tile.store %f, %x : tensor<1x1xf32>, !tile.slice<1x1xf32>
+  }
+  tile.return
+}
+
+// -----
+
+// The third axis is outermost: planes follow one another.
+// CHECK-LABEL: tile.kernel @three_axes(
+// CHECK-SAME:    %[[ROWS:[^:]*]]: index {{.*}}%[[COLUMNS:[^:]*]]: index {{.*}}%[[PLANES:[^:]*]]: index
+// CHECK:       %[[PLANE_TILES:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]]
+// CHECK:       %[[TOTAL:.*]] = arith.muli %[[PLANE_TILES]], %[[PLANES]]
+// CHECK:       scf.for %[[TILE:.*]] = %{{.*}} to %[[TOTAL]]
+// CHECK:         %[[IN_PLANE:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]]
+// CHECK:         %[[PLANE:.*]] = arith.divui %[[TILE]], %[[IN_PLANE]]
+// CHECK:         tile.slice %X[%{{.*}}, %{{.*}}, %[[PLANE]]]
+tile.kernel @three_axes(%rows: index {program.argument = #program.dimension<"rows">},
+    %columns: index {program.argument = #program.dimension<"columns">},
+    %planes: index {program.argument = #program.dimension<"planes">},
+    %X: !tile.global<?x?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1, 2]>}) {
+  tile.persistent (%i, %j, %k) in (%rows, %columns, %planes) {
+    %x = tile.slice %X[%i, %j, %k] : !tile.global<?x?x?xf32> -> !tile.slice<1x1x1xf32>
+    %f = tile.load %x : !tile.slice<1x1x1xf32> -> tensor<1x1x1xf32>
+    tile.store %f, %x : tensor<1x1x1xf32>, !tile.slice<1x1x1xf32>
+  }
+  tile.return
+}
+
+// -----
+
+// A cluster takes one unit of two rows: whole clusters are launched, all blocks of one run the same
+// rounds, and the block's rank picks its row.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @cluster(
+// CHECK-SAME:    %[[ROWS:[^:]*]]: index
+// CHECK:       %[[TWO:.*]] = arith.constant 2
+// CHECK:       %[[UNITS:.*]] = arith.ceildivui %[[ROWS]], %[[TWO]]
+// CHECK:       %[[SMS:.*]] = tile.multiprocessors
+// CHECK:       %[[CLUSTERS:.*]] = arith.divui %[[SMS]]
+// CHECK:       %[[LAUNCHED:.*]] = arith.minui %[[UNITS]], %[[CLUSTERS]]
+// CHECK:       %[[BLOCKS:.*]] = arith.muli %[[LAUNCHED]]
+// CHECK:       %[[BLOCK:.*]] = tile.grid %[[BLOCKS]] : index
+// CHECK:       %[[NUMBER:.*]] = tile.blocks
+// CHECK:       %[[FIRST:.*]] = arith.divui %[[BLOCK]]
+// CHECK:       %[[STEP:.*]] = arith.divui %[[NUMBER]]
+// CHECK:       %[[RANK:.*]] = tile.block_rank
+// CHECK:       scf.for %[[UNIT:.*]] = %[[FIRST]] to %[[UNITS]] step %[[STEP]] {
+// CHECK:         %[[FIRST_ROW:.*]] = arith.muli %[[UNIT]]
+// CHECK:         %[[ROW:.*]] = arith.addi %[[FIRST_ROW]], %[[RANK]]
+// CHECK:         tile.slice %X[%[[ROW]]]
+tile.kernel @cluster(%rows: index {program.argument = #program.dimension<"rows">},
+    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[0]>}) attributes {cluster = 2 : i64} {
+  tile.persistent (%i) in (%rows) {
+    %x = tile.slice %X[%i] : !tile.global<?xf32> -> !tile.slice<1xf32>
+    %f = tile.load %x : !tile.slice<1xf32> -> tensor<1xf32>
+    tile.store %f, %x : tensor<1xf32>, !tile.slice<1xf32>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// With `cluster_axis` 1 the blocks of a cluster share a row and take neighbouring columns.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @cluster_columns(
+// CHECK-SAME:    %[[ROWS:[^:]*]]: index {{.*}}%[[COLUMNS:[^:]*]]: index
+// CHECK:       %[[UNITS:.*]] = arith.ceildivui %[[COLUMNS]]
+// CHECK:       arith.muli %[[ROWS]], %[[UNITS]]
+// CHECK:       %[[RANK:.*]] = tile.block_rank
+// CHECK:       scf.for
+// CHECK:         %[[ROW:.*]] = arith.addi
+// CHECK:         %[[UNIT:.*]] = arith.divui
+// CHECK:         %[[FIRST_COLUMN:.*]] = arith.muli %[[UNIT]]
+// CHECK:         %[[COLUMN:.*]] = arith.addi %[[FIRST_COLUMN]], %[[RANK]]
+// CHECK:         tile.slice %X[%[[ROW]], %[[COLUMN]]]
+tile.kernel @cluster_columns(%rows: index {program.argument = #program.dimension<"rows">},
+    %columns: index {program.argument = #program.dimension<"columns">},
+    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {cluster = 2 : i64} {
+  tile.persistent (%i, %j) in (%rows, %columns) group(4) attributes {cluster_axis = 1 : i64} {
+    %x = tile.slice %X[%i, %j] : !tile.global<?x?xf32> -> !tile.slice<1x1xf32>
+    %f = tile.load %x : !tile.slice<1x1xf32> -> tensor<1x1xf32>
+    tile.store %f, %x : tensor<1x1xf32>, !tile.slice<1x1xf32>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// Kernels with a grid of their own stay as they are.
+// CHECK-LABEL: tile.kernel @plain_grid(
+// CHECK-NEXT:    %[[I:.*]] = tile.grid %rows : index
+// CHECK-NEXT:    tile.slice %X[%[[I]]]
+tile.kernel @plain_grid(%rows: index {program.argument = #program.dimension<"rows">},
+    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[0]>}) {
+  %i = tile.grid %rows : index
+  %x = tile.slice %X[%i] : !tile.global<?xf32> -> !tile.slice<1xf32>
+  %f = tile.load %x : !tile.slice<1xf32> -> tensor<1xf32>
+  tile.store %f, %x : tensor<1xf32>, !tile.slice<1xf32>
+  tile.return
+}
