@@ -243,7 +243,7 @@ LogicalResult KernelLowering::finish() {
     return emitError(source.getLoc()) << "expected at most " << target.sharedBytesPerBlock
                                       << " bytes of shared memory because " << target.name << " has no more, but '"
                                       << source.getSymName() << "' needs " << sharedBytes
-                                      << " with what its reductions, conversions and copies take";
+                                      << " with the barriers of its copies";
 
   // What only the host needs was lowered like the rest.
   kernel->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {

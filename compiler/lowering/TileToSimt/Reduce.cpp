@@ -99,57 +99,49 @@ private:
     return layers[0];
   }
 
-  /// Each warp along the axis leaves its part in a row of its own; all read all rows.
+  /// Each warp along the axis leaves its part in the scratch memory, where they lie along
+  /// that axis; all read all parts.
   LogicalResult acrossWarps(Value &reduced) {
-    auto type = op.getResult().getType();
-    Type element = cast<VectorType>(reduced.getType()).getElementType();
-    if (element.getIntOrFloatBitWidth() < 8)
-      return op.emitOpError() << "expected elements of at least 8 bits because warps exchange them through shared "
-                                 "memory, but got "
-                              << type;
+    RankedTensorType type = op.getResult().getType();
     int64_t parts = 1;
-    Value part = b.i32(0);
-    for (const PlacedMode &mode : steps.warps) {
-      part = b.add(part, b.mul(digitOf(b, mode, k.team), parts));
+    for (const PlacedMode &mode : steps.warps)
       parts *= mode.mode.extent;
-    }
-    SharedTile row;
-    row.shape = result.coveredShape();
-    row.element = element;
-    row.layout = SharedLayout::plain(row.shape, int(element.getIntOrFloatBitWidth()), int(row.shape.size()) - 1);
-    int64_t pitch = row.layout.totalBytes();
-    Value base = k.sharedAt(k.reserveShared(pitch * parts, row.layout.alignment()));
+    Shape shape(type.getShape().begin(), type.getShape().end());
+    Shape partShape = shape;
+    partShape[size_t(axis)] = parts;
+    if (!op.getScratch())
+      return op.emitOpError() << "expected scratch memory because " << parts << " warps share axis " << axis
+                              << ", but got none; run 'tile-materialize-relayouts' before 'tile-to-simt'";
+    const SharedTile &scratch = k.shared(op.getScratch());
+    if (scratch.shape != partShape || scratch.element != k.typeOf(type.getElementType()))
+      return op.emitOpError() << "expected scratch memory of " << printShape(partShape) << " elements of "
+                              << type.getElementType() << " because " << parts << " warps share axis " << axis
+                              << ", but got " << op.getScratch().getType();
     // Previous readers of this memory must be done.
     if (failed(k.syncTeam()))
       return failure();
-    row.base = b.offset(base, b.mul(part, pitch));
-    storeParts(row, reduced);
+    storeShared(k, scratch, partLayout(), partShape, reduced);
     if (failed(k.syncTeam()))
       return failure();
-    for (int64_t i = 0; i < parts; ++i) {
-      row.base = b.offset(base, i * pitch);
-      Value loaded = loadShared(k, row, result, row.shape);
-      reduced = i == 0 ? loaded : combine(b, op.getKind(), reduced, loaded);
+    Coordinates origin(partShape.size(), 0);
+    for (int64_t part = 0; part < parts; ++part) {
+      origin[size_t(axis)] = part;
+      Value loaded = loadShared(k, scratch, result, shape, origin);
+      reduced = part == 0 ? loaded : combine(b, op.getKind(), reduced, loaded);
     }
     return success();
   }
 
-  /// The warps that differ along the axis are replicas in the result's layout: each of
-  /// them stores, but of other replicas only the first.
-  void storeParts(const SharedTile &row, Value reduced) {
-    SharedAddresses addresses(b, row, result, k.team);
-    Value owner;
-    for (HardwareAxis hardware : {HardwareAxis::lane, HardwareAxis::warp}) {
-      int64_t stride = 1;
-      for (const LayoutMode &mode : layout.modes(hardware)) {
-        bool lanesAlongAxis = hardware == HardwareAxis::lane && mode.axis == axis;
-        if (mode.isReplicated() || lanesAlongAxis)
-          owner = b.both(owner, b.isEqual(digitOf(b, {hardware, mode, stride}, k.team), 0));
-        stride *= mode.extent;
+  /// The result with the warps' parts next to each other.
+  FragmentLayout partLayout() const {
+    int64_t step = 1;
+    FragmentLayout::Modes warps = layout.modes(HardwareAxis::warp);
+    for (LayoutMode &mode : warps)
+      if (mode.axis == axis) {
+        mode.step = step;
+        step *= mode.extent;
       }
-    }
-    for (const RegisterGroup &group : groupRegisters(result, 0, 1).groups)
-      simt::StoreOp::create(b, b.extract(reduced, group.registers[0]), addresses.at(group.start), owner);
+    return FragmentLayout::get(layout.rank(), result.modes(HardwareAxis::reg), result.modes(HardwareAxis::lane), warps);
   }
 
   KernelLowering &k;

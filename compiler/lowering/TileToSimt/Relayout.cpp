@@ -110,17 +110,28 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::ConvertLayoutOp op) {
     k.set(op.getResult(), result);
     return success();
   }
-  SharedTile scratch = k.shared(op.getScratch());
-  if (ArrayRef<int64_t>(scratch.shape) != shape || scratch.element != from.getElementType())
+  const SharedTile &scratch = k.shared(op.getScratch());
+  Value value = k.value(op.getSource());
+  Type element = cast<VectorType>(value.getType()).getElementType();
+  // Memory holds no single bits.
+  bool bits = element.isInteger(1);
+  if (bits) {
+    element = k.b.getI8Type();
+    value = arith::ExtUIOp::create(k.b, k.b.vectorOf(k.layoutOf(from).registersPerThread(), element), value);
+  }
+  if (ArrayRef<int64_t>(scratch.shape) != shape || scratch.element != element)
     return op.emitOpError() << "expected scratch memory for a tile of " << from << ", but got "
                             << op.getScratch().getType();
   // The previous use of the scratch memory must be over.
   if (failed(k.syncTeam()))
     return failure();
-  storeShared(k, scratch, k.layoutOf(from), shape, k.value(op.getSource()));
+  storeShared(k, scratch, k.layoutOf(from), shape, value);
   if (failed(k.syncTeam()))
     return failure();
-  k.set(op.getResult(), loadShared(k, scratch, k.layoutOf(to), shape));
+  Value result = loadShared(k, scratch, k.layoutOf(to), shape);
+  if (bits)
+    result = arith::TruncIOp::create(k.b, k.registersOf(to), result);
+  k.set(op.getResult(), result);
   return success();
 }
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Roles, rings, barriers, clusters, run on the emulator.
+#include "test/unit/lowering/KernelRun.h"
+
+#include "dialects/layout/StockLayouts.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+
+using namespace tlc;
+using namespace tlc::test;
+
+namespace {
+std::string read(const std::string &path) {
+  std::ifstream file(std::string(TLC_SOURCE_DIR) + "/" + path);
+  REQUIRE(file.good());
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// C = A * Bᵀ of integers, rounded to bf16.
+void checkProduct(HostTensor &a, HostTensor &b, HostTensor &c) {
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < c.shape[0]; ++i)
+    for (int64_t j = 0; j < c.shape[1]; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < a.shape[1]; ++k)
+        sum += a.at(i, k) * b.at(j, k);
+      // Integers up to 256 are exact in bf16; above, half a unit of 8 bits may be lost.
+      wrong += std::abs(c.at(i, j) - sum) > std::abs(sum) / 256;
+    }
+  CHECK(wrong == 0);
+}
+} // namespace
+
+// Trip counts of 1, few and many; more tiles than blocks; rows, columns and k cut off by the tensor's edge.
+TEST_CASE("a specialised persistent GEMM computes every tile") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  std::string module = read("test/lit/lowering/tile_to_simt_gemm.mlir");
+  for (Shape mnk : {Shape{128, 256, 64}, Shape{200, 264, 136}, Shape{640, 512, 72}, Shape{128, 256, 640}}) {
+    INFO(mnk[0] << " x " << mnk[1] << " x " << mnk[2]);
+    HostTensor a = randomTensor(ElementType::bf16, {mnk[0], mnk[2]}, random);
+    HostTensor b = randomTensor(ElementType::bf16, {mnk[1], mnk[2]}, random);
+    HostTensor c = poisoned(ElementType::bf16, {mnk[0], mnk[1]});
+    runKernels(module, {&a, &b, &c});
+    checkProduct(a, b, c);
+  }
+}
+
+// A role fills a ring with ordinary stores, another one empties it with ordinary loads.
+TEST_CASE("slots written by threads are published whole and released when all have read") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  int warps = GENERATE(1, 4, 8);
+  SharedLayout layout = SharedLayout::plain({16, 32}, 32, 1);
+  int groups = warps == 8 ? 2 : 1;
+  HostTensor x = randomTensor(ElementType::f32, {160, 32}, random), y = poisoned(ElementType::f32, {160, 32});
+  std::string text = substitute(
+      R"(module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test(%m: index {program.argument = #program.dimension<"m">},
+    %X: !tile.global<?x32xf32> {program.argument = #program.tensor<"X", input, dims[0, -1]>},
+    %Y: !tile.global<?x32xf32> {program.argument = #program.tensor<"Y", inout, dims[0, -1]>}) attributes {warps = $all : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %ring = tile.alloc_ring "r" producers($groups) consumers($groups) at 0 : !tile.ring<3>
+  %p = tile.alloc_shared "p" at 1024 : $slots
+  %tiles = arith.ceildivui %m, %c16 : index
+  tile.roles {
+    tile.role "fill" warps($warps) {
+      %start = tile.cursor : !tile.cursor<3>
+      %end = scf.for %i = %c0 to %tiles step %c1 iter_args(%at = %start) -> (!tile.cursor<3>) {
+        %row = arith.muli %i, %c16 : index
+        %sx = tile.slice %X[%row, %c0] : !tile.global<?x32xf32> -> !tile.slice<16x32xf32>
+        %v = tile.load %sx : !tile.slice<16x32xf32> -> $type
+        tile.acquire %ring[%at] : !tile.ring<3>
+        %slot = tile.slot %p[%at] : $slots, !tile.cursor<3> -> $slot
+        tile.store %v, %slot : $type, $slot
+        tile.publish %ring[%at] : !tile.ring<3>
+        %next = tile.advance %at : !tile.cursor<3>
+        scf.yield %next : !tile.cursor<3>
+      }
+    }
+    tile.role "empty" warps($warps) {
+      %start = tile.cursor : !tile.cursor<3>
+      %end = scf.for %i = %c0 to %tiles step %c1 iter_args(%at = %start) -> (!tile.cursor<3>) {
+        %row = arith.muli %i, %c16 : index
+        tile.await %ring[%at] : !tile.ring<3>
+        %slot = tile.slot %p[%at] : $slots, !tile.cursor<3> -> $slot
+        %v = tile.load %slot : $slot -> $other
+        tile.release %ring[%at] : !tile.ring<3>
+        %sy = tile.slice %Y[%row, %c0] : !tile.global<?x32xf32> -> !tile.slice<16x32xf32>
+        tile.store %v, %sy : $other, !tile.slice<16x32xf32>
+        %next = tile.advance %at : !tile.cursor<3>
+        scf.yield %next : !tile.cursor<3>
+      }
+    }
+  }
+  tile.return
+}
+})",
+      {{"$all", std::to_string(2 * warps)},
+       {"$groups", std::to_string(groups)},
+       {"$warps", std::to_string(warps)},
+       {"$slots", shared(layout, "f32", 3)},
+       {"$slot", shared(layout, "f32")},
+       {"$type", fragment({16, 32}, "f32", blockedLayout({16, 32}, 32, warps, 1))},
+       {"$other", fragment({16, 32}, "f32", blockedLayout({16, 32}, 32, warps, 0))}});
+  runKernels(text, {&x, &y});
+  CHECK(y.values == x.values);
+}
+
+TEST_CASE("roles take turns through barriers and named barriers, and meet before what follows") {
+  HostTensor y = poisoned(ElementType::f32, {2, 32});
+  SharedLayout layout = SharedLayout::plain({1, 32}, 32, 1);
+  std::string text = substitute(
+      R"(module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test(%Y: !tile.global<2x32xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {warps = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %two = arith.constant 2.0 : f32
+  %barrier = tile.alloc_barrier "turn" count(32) at 0
+  %p = tile.alloc_shared "p" at 128 : $shared
+  %q = tile.alloc_shared "q" at 256 : $shared
+  tile.roles {
+    tile.role "first" warps(1) {
+      %v = tile.splat %one : f32 -> $type
+      tile.store %v, %p : $type, $shared
+      tile.arrive %barrier
+      tile.named_barrier 3 warps(2)
+      %w = tile.load %q : $shared -> $type
+      tile.store %w, %p : $type, $shared
+    }
+    tile.role "second" warps(1) {
+      tile.wait %barrier phase(%c0)
+      %v = tile.load %p : $shared -> $type
+      %t = tile.splat %two : f32 -> $type
+      %s = arith.addf %v, %t : $type
+      tile.store %s, %q : $type, $shared
+      tile.named_barrier 3 warps(2)
+    }
+  }
+  %r = tile.load %p : $shared -> $both
+  %sy = tile.slice %Y[%c1, %c0] : !tile.global<2x32xf32> -> !tile.slice<1x32xf32>
+  tile.store %r, %sy : $both, !tile.slice<1x32xf32>
+  tile.return
+}
+})",
+      {{"$shared", shared(layout, "f32")},
+       {"$type", fragment({1, 32}, "f32", blockedLayout({1, 32}, 32, 1, 1))},
+       {"$both", fragment({1, 32}, "f32", blockedLayout({1, 32}, 32, 2, 1))}});
+  runKernels(text, {&y});
+  for (int64_t column = 0; column < 32; ++column) {
+    CHECK(y.at(0, column) == poison);
+    CHECK(y.at(1, column) == 3);
+  }
+}
