@@ -5,11 +5,10 @@
 #include "runtime/emulator/exec/Grid.h"
 #include "runtime/emulator/exec/TensorMap.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fmt/format.h>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -62,9 +61,11 @@ public:
   explicit EmulatorDevice(EmulatorOptions options) {
     machine.target = findTarget(targetName);
     machine.multiprocessors = std::max(1, options.multiprocessors);
-    machine.hostThreads = options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
+    machine.hostThreads =
+        options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     machine.maximumSteps = options.maximumSteps;
-    deviceProperties = {fmt::format("emulator ({})", targetName), std::string(targetName), machine.multiprocessors};
+    deviceProperties = {fmt::format("emulator ({})", targetName), std::string(targetName),
+                        machine.multiprocessors};
   }
 
   const DeviceProperties &properties() const override { return deviceProperties; }
@@ -74,7 +75,8 @@ public:
       return invalid(fmt::format("cannot allocate {} bytes", bytes));
     const size_t rounded = std::max(bytes, size_t(1)) + allocationAlignment - 1;
     std::unique_ptr<void, decltype(&std::free)> memory(
-        std::aligned_alloc(allocationAlignment, rounded / allocationAlignment * allocationAlignment), std::free);
+        std::aligned_alloc(allocationAlignment, rounded / allocationAlignment * allocationAlignment),
+        std::free);
     if (!memory)
       return Error{ErrorKind::environment, fmt::format("the host has no {} bytes of memory left", bytes)};
     void *address = memory.get();
@@ -111,8 +113,8 @@ public:
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override {
     const Target *target = findTarget(artifact.target);
     if (!target || !target->runsOn(machine.target->computeMajor, machine.target->computeMinor))
-      return invalid(fmt::format("'{}' is compiled for {}, which the emulator of {} does not run", artifact.name,
-                                 artifact.target, targetName));
+      return invalid(fmt::format("'{}' is compiled for {}, which the emulator of {} does not run",
+                                 artifact.name, artifact.target, targetName));
     std::vector<std::shared_ptr<const emulator::Program>> programs;
     for (const Variant &variant : artifact.variants) {
       auto program = emulator::loadProgram(variant.ptx);
@@ -149,7 +151,8 @@ public:
       configuration.entry = planned.launch->entry;
       configuration.grid = planned.grid;
       configuration.block = {planned.launch->threads, 1, 1};
-      std::copy(planned.launch->cluster.begin(), planned.launch->cluster.end(), configuration.cluster.begin());
+      std::copy(planned.launch->cluster.begin(), planned.launch->cluster.end(),
+                configuration.cluster.begin());
       configuration.dynamicSharedBytes = planned.launch->sharedBytes;
       configuration.parameters = planned.parameters;
       if (auto done = emulator::runGrid(code, configuration, memory, machine); !done)
@@ -175,8 +178,8 @@ private:
     const auto &[base, allocation] = *--after;
     if (first - base > allocation.bytes || allocation.bytes - (first - base) < bytes)
       return bytes == 0 ? Result<void>()
-                        : invalid(fmt::format("{} bytes at {} are not inside one allocation of this device", bytes,
-                                              address));
+                        : invalid(fmt::format("{} bytes at {} are not inside one allocation of this device",
+                                              bytes, address));
     return {};
   }
 

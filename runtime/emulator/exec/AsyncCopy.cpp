@@ -3,6 +3,7 @@
 /// cp.async, bulk and tensor copies: decoded here, queued when issued, done
 /// when the queue completes them.
 #include "runtime/emulator/exec/AsyncCopy.h"
+
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/MemoryModifiers.h"
 
@@ -49,13 +50,15 @@ Step copyLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
       const uint32_t bytes = request->sourceBytes[l];
       const std::byte *from = nullptr;
       if (bytes != 0) {
-        from = touch(warp, instruction,
-                     {copy.from, AccessKind::read, Proxy::generic, l, request->from.lane[l], bytes, copy.bytes});
+        from =
+            touch(warp, instruction,
+                  {copy.from, AccessKind::read, Proxy::generic, l, request->from.lane[l], bytes, copy.bytes});
         if (!from)
           return false;
       }
-      std::byte *to = touch(warp, instruction,
-                            {copy.to, AccessKind::write, Proxy::generic, l, request->to.lane[l], copy.bytes, copy.bytes});
+      std::byte *to =
+          touch(warp, instruction,
+                {copy.to, AccessKind::write, Proxy::generic, l, request->to.lane[l], copy.bytes, copy.bytes});
       if (!to)
         return false;
       std::memset(to, 0, copy.bytes);
@@ -69,15 +72,13 @@ Step copyLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
   return Step::next;
 }
 
-template <AsyncEngine engine>
-Step commitGroup(Warp &warp, uint32_t active, const Instruction &) {
+template <AsyncEngine engine> Step commitGroup(Warp &warp, uint32_t active, const Instruction &) {
   warp.asyncGroups[size_t(engine)].commit(active);
   return Step::next;
 }
 
 /// The immediate is how many groups may stay pending.
-template <AsyncEngine engine>
-Step waitGroups(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <AsyncEngine engine> Step waitGroups(Warp &warp, uint32_t active, const Instruction &instruction) {
   AsyncGroups &groups = warp.asyncGroups[size_t(engine)];
   const uint64_t pending = uint64_t(instruction.immediate);
   if (groups.atMost(active, pending))
@@ -98,11 +99,13 @@ struct ArriveAfterCopies {
 
 Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instruction) {
   const ArriveAfterCopies &how = instruction.payloadAs<ArriveAfterCopies>();
-  const LaneAddresses64 addresses = laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
+  const LaneAddresses64 addresses =
+      laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
   for (unsigned l = 0; l < warpSize; ++l) {
     if (!(active >> l & 1))
       continue;
-    if (!touch(warp, instruction, {how.space, AccessKind::atomic, Proxy::generic, l, addresses.lane[l], 8, 8}))
+    if (!touch(warp, instruction,
+               {how.space, AccessKind::atomic, Proxy::generic, l, addresses.lane[l], 8, 8}))
       return Step::fault;
     if (how.counted)
       continue;
@@ -128,8 +131,9 @@ Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instructi
       const SharedPlace place = sharedPlace(warp, addresses.lane[l]);
       Mbarrier barrier = loadMbarrier(*place.block, place.address);
       if (barrier.pending == 0) {
-        fault(warp, instruction, fmt::format("the mbarrier at shared offset {} expects no more arrivals",
-                                             place.address - sharedBase));
+        fault(warp, instruction,
+              fmt::format("the mbarrier at shared offset {} expects no more arrivals",
+                          place.address - sharedBase));
         return false;
       }
       --barrier.pending;

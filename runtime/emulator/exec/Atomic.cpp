@@ -51,8 +51,7 @@ uint64_t applyFloat(AtomicOp op, Type type, uint64_t old, uint64_t operand) {
   }
 }
 
-template <class U, class S>
-uint64_t applyInteger(AtomicOp op, Type type, U old, U operand, U swap) {
+template <class U, class S> uint64_t applyInteger(AtomicOp op, Type type, U old, U operand, U swap) {
   switch (op) {
   case AtomicOp::add:
     return U(old + operand);
@@ -78,8 +77,7 @@ uint64_t applyInteger(AtomicOp op, Type type, U old, U operand, U swap) {
   return old;
 }
 
-template <class U>
-uint64_t update(std::byte *at, AtomicOp op, Type type, uint64_t operand, uint64_t swap) {
+template <class U> uint64_t update(std::byte *at, AtomicOp op, Type type, uint64_t operand, uint64_t swap) {
   U *word = reinterpret_cast<U *>(at);
   U old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
   while (!__atomic_compare_exchange_n(word, &old, U(applyAtomic(op, type, old, operand, swap)), false,
@@ -100,15 +98,17 @@ struct Atomic {
 Step atomic(Warp &warp, uint32_t active, const Instruction &instruction) {
   const Atomic &how = instruction.payloadAs<Atomic>();
   const unsigned bytes = sizeInBytes(how.type);
-  const LaneAddresses64 addresses = laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
+  const LaneAddresses64 addresses =
+      laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
   const Slot *operands = instruction.slots + 1, *results = operands + how.count + 1;
   const std::byte *swaps = warp.read(operands[how.count]);
   for (unsigned l = 0; l < warpSize; ++l) {
     if (!(active >> l & 1))
       continue;
     const uint64_t total = uint64_t(bytes) * how.count;
-    std::byte *host = touch(warp, instruction,
-                            {how.space, AccessKind::atomic, Proxy::generic, l, addresses.lane[l], total, total});
+    std::byte *host =
+        touch(warp, instruction,
+              {how.space, AccessKind::atomic, Proxy::generic, l, addresses.lane[l], total, total});
     if (!host)
       return Step::fault;
     for (unsigned i = 0; i < how.count; ++i) {
@@ -160,7 +160,8 @@ void decodeAtomic(Decoder &d, bool returns) {
   if (returns) {
     const auto results = d.elements(d.operand(0));
     if (results.size() != how.count)
-      return d.fail("'{}' gives {} elements, but got {} registers", d.at().fullName(), how.count, results.size());
+      return d.fail("'{}' gives {} elements, but got {} registers", d.at().fullName(), how.count,
+                    results.size());
     for (const Operand &result : results)
       slots.push_back(d.out(result, how.type));
   }
@@ -190,8 +191,8 @@ bool hasAtomic(AtomicOp op, Type type) {
            (isFloat(type) && type <= Type::bf16x2);
   case AtomicOp::minimum:
   case AtomicOp::maximum:
-    return type == Type::u32 || type == Type::s32 || type == Type::u64 || type == Type::s64 || type == Type::f16 ||
-           type == Type::bf16 || type == Type::f16x2 || type == Type::bf16x2;
+    return type == Type::u32 || type == Type::s32 || type == Type::u64 || type == Type::s64 ||
+           type == Type::f16 || type == Type::bf16 || type == Type::f16x2 || type == Type::bf16x2;
   case AtomicOp::inc:
   case AtomicOp::dec:
     return type == Type::u32;

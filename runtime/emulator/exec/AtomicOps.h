@@ -12,7 +12,18 @@
 
 namespace tlc::emulator {
 
-enum class AtomicOp : uint8_t { add, minimum, maximum, inc, dec, bitAnd, bitOr, bitXor, exchange, compareSwap };
+enum class AtomicOp : uint8_t {
+  add,
+  minimum,
+  maximum,
+  inc,
+  dec,
+  bitAnd,
+  bitOr,
+  bitXor,
+  exchange,
+  compareSwap
+};
 
 std::optional<AtomicOp> parseAtomicOp(std::string_view word);
 /// Whether PTX has the operation for the type.

@@ -2,6 +2,7 @@
 /// \file
 /// The state of barriers: what an arrival and a completion do.
 #include "runtime/emulator/exec/Barrier.h"
+
 #include "runtime/emulator/exec/State.h"
 
 namespace tlc::emulator {
@@ -43,7 +44,9 @@ void storeMbarrier(Block &block, uint32_t address, Mbarrier barrier) {
   ++block.cluster->progress;
 }
 
-bool phasePassed(const MbarrierWait &wait) { return loadMbarrier(*wait.block, wait.address).phase != wait.phase; }
+bool phasePassed(const MbarrierWait &wait) {
+  return loadMbarrier(*wait.block, wait.address).phase != wait.phase;
+}
 
 void completeBytes(Block &block, uint32_t address, uint32_t bytes) {
   Mbarrier barrier = loadMbarrier(block, address);

@@ -31,9 +31,11 @@ Step arriveNamed(Warp &warp, uint32_t active, const Instruction &instruction) {
   const uint32_t id = lanesOf<uint32_t>(warp, instruction.slots[0])[lane];
   const uint32_t count = use.counted ? lanesOf<uint32_t>(warp, instruction.slots[1])[lane] : 0;
   if (id >= namedBarriers)
-    return fault(warp, instruction, fmt::format("barrier {} does not exist, there are {}", id, namedBarriers));
+    return fault(warp, instruction,
+                 fmt::format("barrier {} does not exist, there are {}", id, namedBarriers));
   if (use.counted && (count == 0 || count % warpSize != 0))
-    return fault(warp, instruction, fmt::format("barrier {} needs a count that is a multiple of 32, but got {}", id, count));
+    return fault(warp, instruction,
+                 fmt::format("barrier {} needs a count that is a multiple of 32, but got {}", id, count));
   Block &block = *warp.block;
   NamedBarrier &barrier = block.barriers[id];
   if (barrier.arrived != 0 && barrier.expected != count)
@@ -56,8 +58,9 @@ Step arriveNamed(Warp &warp, uint32_t active, const Instruction &instruction) {
   ++block.cluster->progress;
   const uint32_t expected = count == 0 ? liveThreads(block) : count;
   if (barrier.arrived > expected)
-    return fault(warp, instruction,
-                 fmt::format("{} threads arrive at barrier {}, which expects {}", barrier.arrived, id, expected));
+    return fault(
+        warp, instruction,
+        fmt::format("{} threads arrive at barrier {}, which expects {}", barrier.arrived, id, expected));
   if (barrier.arrived == expected) {
     completeNamedBarrier(block, barrier);
     return Step::next;
@@ -178,7 +181,8 @@ void decodeBarrier(Decoder &d) {
   use.counted = d.operandCount() == 4;
   const Slot id = d.in(1, Type::u32), generation = d.temporary(4);
   d.emitWith(arriveNamed,
-             {id, use.counted ? d.in(2, Type::u32) : d.constant(0, 4), d.in(use.counted ? 3 : 2, Type::pred), generation},
+             {id, use.counted ? d.in(2, Type::u32) : d.constant(0, 4), d.in(use.counted ? 3 : 2, Type::pred),
+              generation},
              use);
   d.emit(takeReduction, {d.out(0, type), id, generation}, int64_t(use.action));
 }
@@ -208,11 +212,12 @@ struct MbarrierUse {
 };
 
 /// The place of a barrier, or null with the error set.
-SharedPlace barrierPlace(Warp &warp, const Instruction &instruction, Space space, unsigned lane, uint64_t address,
-                         bool initialised) {
+SharedPlace barrierPlace(Warp &warp, const Instruction &instruction, Space space, unsigned lane,
+                         uint64_t address, bool initialised) {
   // A barrier is in shared memory whatever the address says it is.
   if (space == Space::generic && address >> windowShift != uint64_t(Window::shared)) {
-    fault(warp, instruction, fmt::format("the mbarrier's address {:#x} in lane {} is not in shared memory", address, lane));
+    fault(warp, instruction,
+          fmt::format("the mbarrier's address {:#x} in lane {} is not in shared memory", address, lane));
     return {};
   }
   if (!touch(warp, instruction, {space, AccessKind::atomic, Proxy::generic, lane, address, 8, 8}))
@@ -231,7 +236,8 @@ bool fitsByteCount(int64_t bytes) { return bytes > -(1 << 20) && bytes < (1 << 2
 /// slots: address, count, bytes, state (out)
 Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction) {
   const MbarrierUse &use = instruction.payloadAs<MbarrierUse>();
-  const LaneAddresses64 addresses = laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
+  const LaneAddresses64 addresses =
+      laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
   const In<uint32_t> counts = lanesOf<uint32_t>(warp, instruction.slots[1]),
                      bytes = lanesOf<uint32_t>(warp, instruction.slots[2]);
   uint64_t states[warpSize] = {};
@@ -242,7 +248,9 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
     const SharedPlace place = barrierPlace(warp, instruction, use.space, l, addresses.lane[l], !fresh);
     if (!place.block)
       return Step::fault;
-    const auto name = [&] { return fmt::format("the mbarrier at shared offset {}", place.address - sharedBase); };
+    const auto name = [&] {
+      return fmt::format("the mbarrier at shared offset {}", place.address - sharedBase);
+    };
     Mbarrier barrier = loadMbarrier(*place.block, place.address);
     states[l] = barrier.encode();
     uint32_t arrivals = 0;
@@ -250,8 +258,9 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
     switch (use.action) {
     case MbarrierAction::init:
       if (counts[l] == 0 || counts[l] > maximumMbarrierCount)
-        return fault(warp, instruction, fmt::format("{} is initialised with count {}, the limits are 1 and {}", name(),
-                                                    counts[l], maximumMbarrierCount));
+        return fault(warp, instruction,
+                     fmt::format("{} is initialised with count {}, the limits are 1 and {}", name(),
+                                 counts[l], maximumMbarrierCount));
       barrier = {false, counts[l], counts[l], 0};
       break;
     case MbarrierAction::inval: {
@@ -283,13 +292,15 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
     }
     if (expect) {
       if (!fitsByteCount(int64_t(barrier.bytes) + bytes[l]))
-        return fault(warp, instruction, fmt::format("{} expects {} more bytes on top of {}, the limit is {}", name(),
-                                                    bytes[l], barrier.bytes, (1 << 20) - 1));
+        return fault(warp, instruction,
+                     fmt::format("{} expects {} more bytes on top of {}, the limit is {}", name(), bytes[l],
+                                 barrier.bytes, (1 << 20) - 1));
       barrier.bytes += int32_t(bytes[l]);
     }
     if (arrivals > barrier.pending)
-      return fault(warp, instruction, fmt::format("{} arrivals at {}, but only {} of {} are pending", arrivals, name(),
-                                                  barrier.pending, barrier.expected));
+      return fault(warp, instruction,
+                   fmt::format("{} arrivals at {}, but only {} of {} are pending", arrivals, name(),
+                               barrier.pending, barrier.expected));
     barrier.pending -= arrivals;
     if (drop)
       barrier.expected -= std::min(barrier.expected, arrivals);
@@ -308,7 +319,8 @@ Step testMbarrier(Warp &warp, uint32_t active, const Instruction &instruction) {
   const MbarrierUse &use = instruction.payloadAs<MbarrierUse>();
   const bool parity = use.action == MbarrierAction::testParity || use.action == MbarrierAction::tryParity;
   const bool mayWait = use.action == MbarrierAction::tryState || use.action == MbarrierAction::tryParity;
-  const LaneAddresses64 addresses = laneAddresses(warp, instruction, instruction.slots[1], instruction.immediate);
+  const LaneAddresses64 addresses =
+      laneAddresses(warp, instruction, instruction.slots[1], instruction.immediate);
   uint32_t passed = 0;
   Wait wait;
   for (unsigned l = 0; l < warpSize; ++l) {
@@ -321,7 +333,8 @@ Step testMbarrier(Warp &warp, uint32_t active, const Instruction &instruction) {
     if (parity) {
       const uint32_t value = lanesOf<uint32_t>(warp, instruction.slots[2])[l];
       if (value > 1)
-        return fault(warp, instruction, fmt::format("the phase parity in lane {} is {}, not 0 or 1", l, value));
+        return fault(warp, instruction,
+                     fmt::format("the phase parity in lane {} is {}, not 0 or 1", l, value));
       phase = value;
     } else {
       phase = Mbarrier::decode(lanesOf<uint64_t>(warp, instruction.slots[2])[l]).phase;
@@ -362,13 +375,15 @@ MbarrierAction takeArrival(Decoder &d, bool drop) {
 }
 
 void decodeArrival(Decoder &d, MbarrierUse use) {
-  const bool expects = use.action == MbarrierAction::arriveExpectBytes || use.action == MbarrierAction::arriveDropExpectBytes;
+  const bool expects =
+      use.action == MbarrierAction::arriveExpectBytes || use.action == MbarrierAction::arriveDropExpectBytes;
   const size_t first = d.operand(0).kind == Operand::Kind::address ? 0 : 1;
   d.expectOperands(first + 1 + expects, first + 2);
   const AddressOperand address = d.address(first);
   const Slot state = first == 0 ? d.temporary(8) : d.out(0, Type::b64);
   const Slot value = d.operandCount() > first + 1 ? d.in(first + 1, Type::b32) : d.constant(1, 4);
-  d.emitWith(changeMbarrier, {address.base, expects ? d.constant(1, 4) : value, expects ? value : d.constant(0, 4), state},
+  d.emitWith(changeMbarrier,
+             {address.base, expects ? d.constant(1, 4) : value, expects ? value : d.constant(0, 4), state},
              use)
       .immediate = address.offset;
 }
@@ -433,9 +448,26 @@ Step fence(Warp &, uint32_t, const Instruction &) {
 }
 
 void decodeFence(Decoder &d) {
-  d.ignore({"sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "sys", "gl", "proxy", "alias", "async",
-            "async::generic", "global", "shared::cta", "shared::cluster", "mbarrier_init", "tensormap::generic",
-            "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+  d.ignore({"sc",
+            "acq_rel",
+            "acquire",
+            "release",
+            "cta",
+            "cluster",
+            "gpu",
+            "sys",
+            "gl",
+            "proxy",
+            "alias",
+            "async",
+            "async::generic",
+            "global",
+            "shared::cta",
+            "shared::cluster",
+            "mbarrier_init",
+            "tensormap::generic",
+            "sync_restrict::shared::cta",
+            "sync_restrict::shared::cluster"});
   d.emit(fence, {});
 }
 

@@ -34,17 +34,19 @@ struct Request {
 /// slots: dst or map, src or map, bytes, barrier, mask, coordinates...
 enum BulkSlot { slotTo, slotFrom, slotBytes, slotBarrier, slotMask, slotCoordinates };
 
-bool touchRanges(Warp &warp, const Instruction &instruction, const std::vector<ByteRange> &ranges, AccessKind kind) {
+bool touchRanges(Warp &warp, const Instruction &instruction, const std::vector<ByteRange> &ranges,
+                 AccessKind kind) {
   return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange &range) {
-    return touch(warp, instruction, {Space::global, kind, Proxy::async, noLane, range.address, range.bytes, 1}) != nullptr;
+    return touch(warp, instruction,
+                 {Space::global, kind, Proxy::async, noLane, range.address, range.bytes, 1}) != nullptr;
   });
 }
 
 /// The box in shared memory: one access, as its rows follow each other.
 bool touchBox(Warp &warp, const Instruction &instruction, const EmulatedTensorMap &map, uint64_t address,
               AccessKind kind) {
-  return touch(warp, instruction, {Space::sharedCluster, kind, Proxy::async, noLane, address, boxBytes(map), 16}) !=
-         nullptr;
+  return touch(warp, instruction,
+               {Space::sharedCluster, kind, Proxy::async, noLane, address, boxBytes(map), 16}) != nullptr;
 }
 
 /// The blocks that a copy writes to and the address there.
@@ -86,8 +88,9 @@ bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, con
     if (!touchBox(warp, instruction, request.map, request.from, AccessKind::read) ||
         !touchRanges(warp, instruction, ranges, bulk.reduction ? AccessKind::atomic : AccessKind::write))
       return false;
-    constexpr Reduction reductions[] = {Reduction::add,    Reduction::min,   Reduction::max,   Reduction::inc,
-                                        Reduction::dec,    Reduction::bitAnd, Reduction::bitOr, Reduction::bitXor};
+    constexpr Reduction reductions[] = {Reduction::add,   Reduction::min,   Reduction::max,
+                                        Reduction::inc,   Reduction::dec,   Reduction::bitAnd,
+                                        Reduction::bitOr, Reduction::bitXor};
     if (bulk.reduction)
       if (auto known = checkReduction(reductions[size_t(*bulk.reduction)], request.map.element); !known)
         return failWith(warp, instruction, known.error());
@@ -110,7 +113,8 @@ bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, con
 
 bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
   const std::byte *from =
-      touch(warp, instruction, {bulk.from, AccessKind::read, Proxy::async, noLane, request.from, request.bytes, 16});
+      touch(warp, instruction,
+            {bulk.from, AccessKind::read, Proxy::async, noLane, request.from, request.bytes, 16});
   if (!from)
     return false;
   std::vector<uint64_t> targets;
@@ -125,8 +129,8 @@ bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, cons
   for (size_t i = 0; i < targets.size(); ++i) {
     const AccessKind kind = bulk.reduction ? AccessKind::atomic : AccessKind::write;
     std::byte *to = touch(warp, instruction,
-                          {bulk.to == Space::global ? Space::global : Space::sharedCluster, kind, Proxy::async, noLane,
-                           targets[i], request.bytes, 16});
+                          {bulk.to == Space::global ? Space::global : Space::sharedCluster, kind,
+                           Proxy::async, noLane, targets[i], request.bytes, 16});
     if (!to)
       return false;
     if (bulk.reduction) {
@@ -160,34 +164,38 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
     request->bytes = lanesOf<uint32_t>(warp, slots[slotBytes])[l];
     request->mask = lanesOf<uint16_t>(warp, slots[slotMask])[l];
     if (bulk.multicast && (request->mask == 0 || request->mask >> clusterOf(warp).blocks.size() != 0))
-      return fault(warp, instruction, fmt::format("the multicast mask {:#x} does not fit the cluster of {} blocks",
-                                                  request->mask, clusterOf(warp).blocks.size()));
+      return fault(warp, instruction,
+                   fmt::format("the multicast mask {:#x} does not fit the cluster of {} blocks",
+                               request->mask, clusterOf(warp).blocks.size()));
     if (bulk.rank == 0 && request->bytes % 16 != 0)
       return fault(warp, instruction, fmt::format("{} bytes are not a multiple of 16", request->bytes));
-    if (bulk.barrier &&
-        !touch(warp, instruction, {Space::sharedCluster, AccessKind::atomic, Proxy::generic, l,
-                                   request->barrier & 0xFFFFFFFF, 8, 8}))
+    if (bulk.barrier && !touch(warp, instruction,
+                               {Space::sharedCluster, AccessKind::atomic, Proxy::generic, l,
+                                request->barrier & 0xFFFFFFFF, 8, 8}))
       return Step::fault;
     if (bulk.rank != 0) {
       for (unsigned i = 0; i < bulk.rank; ++i)
         request->coordinates[i] = lanesOf<int32_t>(warp, slots[slotCoordinates + i])[l];
       const uint64_t address = bulk.to == Space::global ? request->to : request->from;
-      const std::byte *bytes = touch(warp, instruction, {Space::generic, AccessKind::read, Proxy::async, l, address, 128, 64});
+      const std::byte *bytes =
+          touch(warp, instruction, {Space::generic, AccessKind::read, Proxy::async, l, address, 128, 64});
       if (!bytes)
         return Step::fault;
       auto map = decodeTensorMap(std::span<const std::byte, 128>(bytes, 128));
       if (!map)
         return fault(warp, instruction, map.error().message);
       if (map->rank != bulk.rank)
-        return fault(warp, instruction,
-                     fmt::format("the tensor map has {} dimensions, the instruction {}", map->rank, bulk.rank));
+        return fault(
+            warp, instruction,
+            fmt::format("the tensor map has {} dimensions, the instruction {}", map->rank, bulk.rank));
       request->map = *map;
     }
     auto operation = std::make_shared<AsyncOperation>();
     operation->warp = &warp;
     operation->instruction = &instruction;
     operation->run = [&warp, &instruction, &bulk, request] {
-      return bulk.rank != 0 ? runTensor(warp, instruction, bulk, *request) : runBytes(warp, instruction, bulk, *request);
+      return bulk.rank != 0 ? runTensor(warp, instruction, bulk, *request)
+                            : runBytes(warp, instruction, bulk, *request);
     };
     clusterOf(warp).queue.push(operation);
     if (!bulk.barrier)
@@ -215,7 +223,8 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
   for (unsigned l = 0; l < warpSize; ++l) {
     if (!(active >> l & 1))
       continue;
-    if (!touch(warp, instruction, {Space::sharedCluster, AccessKind::atomic, Proxy::generic, l, barriers.lane[l], 8, 8}))
+    if (!touch(warp, instruction,
+               {Space::sharedCluster, AccessKind::atomic, Proxy::generic, l, barriers.lane[l], 8, 8}))
       return Step::fault;
     std::array<uint64_t, 4> values = {};
     for (unsigned i = 0; i < how.count; ++i)
@@ -223,7 +232,8 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
     auto operation = std::make_shared<AsyncOperation>();
     operation->warp = &warp;
     operation->instruction = &instruction;
-    operation->run = [&warp, &instruction, &how, l, bytes, values, address = to.lane[l], barrier = barriers.lane[l]] {
+    operation->run = [&warp, &instruction, &how, l, bytes, values, address = to.lane[l],
+                      barrier = barriers.lane[l]] {
       const uint64_t total = uint64_t(bytes) * how.count;
       std::byte *host = touch(warp, instruction,
                               {Space::sharedCluster, how.reduction ? AccessKind::atomic : AccessKind::write,
@@ -262,7 +272,8 @@ void storeAsync(Decoder &d, bool reduces) {
       return d.fail("'{}' lacks an operation", d.at().fullName());
   }
   how.type = d.type();
-  if (sizeInBytes(how.type) < 4 || sizeInBytes(how.type) > 8 || (how.reduction && !hasAtomic(*how.reduction, how.type)))
+  if (sizeInBytes(how.type) < 4 || sizeInBytes(how.type) > 8 ||
+      (how.reduction && !hasAtomic(*how.reduction, how.type)))
     return d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(how.type));
   d.expectOperands(3);
   const AddressOperand to = d.address(0), barrier = d.address(2);
@@ -280,8 +291,9 @@ void storeAsync(Decoder &d, bool reduces) {
 /// The two spaces after the name, destination first.
 bool takeSpaces(Decoder &d, Bulk &bulk) {
   auto next = [&]() -> std::optional<Space> {
-    return d.takeOneOf<Space>(
-        {{"global", Space::global}, {"shared::cta", Space::shared}, {"shared::cluster", Space::sharedCluster}});
+    return d.takeOneOf<Space>({{"global", Space::global},
+                               {"shared::cta", Space::shared},
+                               {"shared::cluster", Space::sharedCluster}});
   };
   const auto to = next(), from = next();
   if (!to || !from)

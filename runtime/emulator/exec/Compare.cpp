@@ -3,6 +3,7 @@
 /// setp, set, selp, slct, testp, and mov.
 #include "runtime/emulator/exec/Float.h"
 #include "runtime/emulator/exec/Lanes.h"
+#include "runtime/emulator/exec/TypeDispatch.h"
 
 #include <array>
 #include <bit>
@@ -23,27 +24,21 @@ struct Compare {
 };
 
 /// 16-bit floats, compared as float.
-template <bool bf16>
-struct HalfLane {
+template <bool bf16> struct HalfLane {
   uint16_t bits;
   operator float() const { return bf16 ? bf16ToFloat(bits) : f16ToFloat(bits); }
 };
 
-template <class T, class F>
-uint32_t lanesWhere(In<T> a, In<T> b, F f) {
+template <class T, class F> uint32_t lanesWhere(In<T> a, In<T> b, F f) {
   uint32_t bits = 0;
   for (unsigned l = 0; l < warpSize; ++l)
     bits |= uint32_t(f(a[l], b[l])) << l;
   return bits;
 }
 
-template <class V>
-bool unordered(V a, V b) {
-  return a != a || b != b;
-}
+template <class V> bool unordered(V a, V b) { return a != a || b != b; }
 
-template <class T, class V>
-uint32_t compareLanes(Comparison comparison, In<T> a, In<T> b) {
+template <class T, class V> uint32_t compareLanes(Comparison comparison, In<T> a, In<T> b) {
   switch (comparison) {
   case Comparison::eq:
     return lanesWhere(a, b, [](V x, V y) { return x == y; });
@@ -77,8 +72,7 @@ uint32_t compareLanes(Comparison comparison, In<T> a, In<T> b) {
   return 0;
 }
 
-template <class T>
-uint32_t compare(const Warp &warp, const Compare &how, Slot left, Slot right) {
+template <class T> uint32_t compare(const Warp &warp, const Compare &how, Slot left, Slot right) {
   // What the comparison is made in.
   using V = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
   const In<T> a = lanesOf<T>(warp, left), b = lanesOf<T>(warp, right);
@@ -109,8 +103,7 @@ uint32_t combine(Combine how, uint32_t bits, uint32_t with) {
 }
 
 /// slots: p, q, a, b, c
-template <class T>
-Step setPredicates(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <class T> Step setPredicates(Warp &warp, uint32_t active, const Instruction &instruction) {
   const Compare &how = instruction.payloadAs<Compare>();
   const uint32_t bits = compare<T>(warp, how, instruction.slots[2], instruction.slots[3]);
   const uint32_t with = warp.predicate(instruction.slots[4]);
@@ -120,8 +113,7 @@ Step setPredicates(Warp &warp, uint32_t active, const Instruction &instruction) 
 }
 
 /// setp of packed halves: p for the low, q for the high ones.
-template <bool bf16>
-Step setPackedPredicates(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <bool bf16> Step setPackedPredicates(Warp &warp, uint32_t active, const Instruction &instruction) {
   using T = HalfLane<bf16>;
   const Compare &how = instruction.payloadAs<Compare>();
   uint32_t halves[2] = {};
@@ -141,11 +133,11 @@ Step setPackedPredicates(Warp &warp, uint32_t active, const Instruction &instruc
 }
 
 /// slots: d, unused, a, b, c
-template <class T>
-Step setValues(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <class T> Step setValues(Warp &warp, uint32_t active, const Instruction &instruction) {
   const Compare &how = instruction.payloadAs<Compare>();
-  const uint32_t bits = combine(how.combine, compare<T>(warp, how, instruction.slots[2], instruction.slots[3]),
-                                warp.predicate(instruction.slots[4]));
+  const uint32_t bits =
+      combine(how.combine, compare<T>(warp, how, instruction.slots[2], instruction.slots[3]),
+              warp.predicate(instruction.slots[4]));
   uint32_t results[warpSize];
   for (unsigned l = 0; l < warpSize; ++l)
     results[l] = bits >> l & 1 ? (how.toFloat ? 0x3F800000u : ~0u) : 0;
@@ -156,22 +148,36 @@ Step setValues(Warp &warp, uint32_t active, const Instruction &instruction) {
 Compare takeCompare(Decoder &d) {
   using enum Comparison;
   Compare how;
-  auto comparison = d.takeOneOf<Comparison>({{"eq", eq},   {"ne", ne},   {"lt", lt},   {"le", le},   {"gt", gt},
-                                             {"ge", ge},   {"lo", lt},   {"ls", le},   {"hi", gt},   {"hs", ge},
-                                             {"equ", equ}, {"neu", neu}, {"ltu", ltu}, {"leu", leu}, {"gtu", gtu},
-                                             {"geu", geu}, {"num", num}, {"nan", nan}});
+  auto comparison = d.takeOneOf<Comparison>({{"eq", eq},
+                                             {"ne", ne},
+                                             {"lt", lt},
+                                             {"le", le},
+                                             {"gt", gt},
+                                             {"ge", ge},
+                                             {"lo", lt},
+                                             {"ls", le},
+                                             {"hi", gt},
+                                             {"hs", ge},
+                                             {"equ", equ},
+                                             {"neu", neu},
+                                             {"ltu", ltu},
+                                             {"leu", leu},
+                                             {"gtu", gtu},
+                                             {"geu", geu},
+                                             {"num", num},
+                                             {"nan", nan}});
   if (!comparison)
     d.fail("'{}' lacks a comparison", d.at().fullName());
   how.comparison = comparison.value_or(eq);
-  how.combine = d.takeOneOf<Combine>(
-                     {{"and", Combine::conjunction}, {"or", Combine::disjunction}, {"xor", Combine::exclusive}})
-                    .value_or(Combine::none);
+  how.combine =
+      d.takeOneOf<Combine>(
+           {{"and", Combine::conjunction}, {"or", Combine::disjunction}, {"xor", Combine::exclusive}})
+          .value_or(Combine::none);
   how.flush = d.take("ftz");
   return how;
 }
 
-template <template <class> class F>
-Eval forType(Type type) {
+template <template <class> class F> Eval forType(Type type) {
   switch (type) {
   case Type::b16:
   case Type::u16:
@@ -200,16 +206,12 @@ Eval forType(Type type) {
     return nullptr;
   }
 }
-template <class T>
-struct SetPredicates {
+template <class T> struct SetPredicates {
   static constexpr Eval eval = setPredicates<T>;
 };
-template <class T>
-struct SetValues {
+template <class T> struct SetValues {
   static constexpr Eval eval = setValues<T>;
 };
-
-void wrongType(Decoder &d, Type type) { d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(type)); }
 
 void decodeSetp(Decoder &d) {
   const Compare how = takeCompare(d);
@@ -222,9 +224,10 @@ void decodeSetp(Decoder &d) {
   else if (type == Type::bf16x2)
     eval = setPackedPredicates<true>;
   if (!eval)
-    return wrongType(d, type);
+    return failForType(d, type);
   d.emitWith(eval,
-             {d.out(0, Type::pred), d.second(d.operand(0), Type::pred), d.in(1, type), d.in(2, type), with}, how);
+             {d.out(0, Type::pred), d.second(d.operand(0), Type::pred), d.in(1, type), d.in(2, type), with},
+             how);
 }
 
 void decodeSet(Decoder &d) {
@@ -234,13 +237,12 @@ void decodeSet(Decoder &d) {
   const Slot with = how.combine == Combine::none ? d.constant(0, 0) : d.in(3, Type::pred);
   const Eval eval = forType<SetValues>(type);
   if (!eval || sizeInBytes(result) != 4)
-    return wrongType(d, type);
+    return failForType(d, type);
   how.toFloat = result == Type::f32;
   d.emitWith(eval, {d.out(0, result), d.constant(0, 0), d.in(1, type), d.in(2, type), with}, how);
 }
 
-template <class T>
-Step select(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <class T> Step select(Warp &warp, uint32_t active, const Instruction &instruction) {
   const In<T> a = lanesOf<T>(warp, instruction.slots[1]), b = lanesOf<T>(warp, instruction.slots[2]);
   const uint32_t choice = warp.predicate(instruction.slots[3]);
   alignas(64) T results[warpSize];
@@ -250,26 +252,9 @@ Step select(Warp &warp, uint32_t active, const Instruction &instruction) {
   return Step::next;
 }
 
-template <class T>
-struct Move {
+template <class T> struct Move {
   T operator()(T a) const { return a; }
 };
-
-template <class F>
-bool withBits(Type type, F f) {
-  switch (sizeInBytes(type)) {
-  case 1:
-    return f(uint8_t()), true;
-  case 2:
-    return f(uint16_t()), true;
-  case 4:
-    return f(uint32_t()), true;
-  case 8:
-    return f(uint64_t()), true;
-  default:
-    return false;
-  }
-}
 
 void decodeSelp(Decoder &d) {
   const Type type = d.type();
@@ -277,16 +262,14 @@ void decodeSelp(Decoder &d) {
   if (!withBits(type, [&](auto t) {
         d.emit(select<decltype(t)>, {d.out(0, type), d.in(1, type), d.in(2, type), d.in(3, Type::pred)});
       }))
-    wrongType(d, type);
+    failForType(d, type);
 }
 
 /// slct: the third operand's sign chooses.
-template <class T>
-struct ChooseBySign {
+template <class T> struct ChooseBySign {
   T operator()(T a, T b, int32_t c) const { return c >= 0 ? a : b; }
 };
-template <class T>
-struct ChooseByFloat {
+template <class T> struct ChooseByFloat {
   T operator()(T a, T b, float c) const { return c >= 0 ? a : b; }
 };
 
@@ -296,16 +279,16 @@ void decodeSlct(Decoder &d) {
   d.expectOperands(4);
   if ((by != Type::s32 && by != Type::f32) || !withBits(type, [&](auto t) {
         using T = decltype(t);
-        d.emit(by == Type::s32 ? mapLanes<ChooseBySign<T>, T, T, T, int32_t> : mapLanes<ChooseByFloat<T>, T, T, T, float>,
+        d.emit(by == Type::s32 ? mapLanes<ChooseBySign<T>, T, T, T, int32_t>
+                               : mapLanes<ChooseByFloat<T>, T, T, T, float>,
                {d.out(0, type), d.in(1, type), d.in(2, type), d.in(3, by)});
       }))
-    wrongType(d, type);
+    failForType(d, type);
 }
 
 enum class FloatClass : uint8_t { finite, infinite, number, notanumber, normal, subnormal };
 
-template <class T>
-Step testClass(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <class T> Step testClass(Warp &warp, uint32_t active, const Instruction &instruction) {
   uint32_t bits = 0;
   for (unsigned l = 0; l < warpSize; ++l) {
     const T v = lanesOf<T>(warp, instruction.slots[1])[l];
@@ -347,7 +330,7 @@ void decodeTestp(Decoder &d) {
   const Type type = d.type();
   d.expectOperands(2);
   if (!which || (type != Type::f32 && type != Type::f64))
-    return wrongType(d, type);
+    return failForType(d, type);
   d.emit(type == Type::f32 ? testClass<float> : testClass<double>, {d.out(0, Type::pred), d.in(1, type)},
          int64_t(*which));
 }

@@ -55,8 +55,9 @@ Step jumpIndexed(Warp &warp, uint32_t active, const Instruction &instruction) {
     if (!(active >> l & 1))
       continue;
     if (index[l] >= targets.size())
-      return fault(warp, instruction,
-                   fmt::format("index {} in lane {} is beyond the {} branch targets", index[l], l, targets.size()));
+      return fault(
+          warp, instruction,
+          fmt::format("index {} in lane {} is beyond the {} branch targets", index[l], l, targets.size()));
     pcs[l] = targets[index[l]];
   }
   return jumpLanes(warp, active, pcs);
@@ -81,7 +82,8 @@ void copyLocals(Warp &warp, uint32_t active, const std::vector<LocalCopy> &copie
   for (unsigned l = 0; l < warpSize; ++l)
     if (active >> l & 1)
       for (const LocalCopy &copy : copies)
-        std::memcpy(warp.local.data() + l * size + copy.to, warp.local.data() + l * size + copy.from, copy.bytes);
+        std::memcpy(warp.local.data() + l * size + copy.to, warp.local.data() + l * size + copy.from,
+                    copy.bytes);
 }
 
 /// slots: the callee's return address.
@@ -99,8 +101,8 @@ Step takeResults(Warp &warp, uint32_t active, const Instruction &instruction) {
 }
 
 std::optional<std::vector<LocalCopy>> matchParameters(Decoder &d, const std::vector<std::string> &actual,
-                                                      const std::vector<Variable> &formal, const Function &callee,
-                                                      bool toCallee) {
+                                                      const std::vector<Variable> &formal,
+                                                      const Function &callee, bool toCallee) {
   if (actual.size() != formal.size()) {
     d.fail("call of '{}' has {} parameters, it takes {}", callee.name, actual.size(), formal.size());
     return std::nullopt;
@@ -128,8 +130,10 @@ void decodeCall(Decoder &d) {
   const Decoder::Callee *callee = d.callee(d.operand(0).name);
   if (!callee)
     return d.fail("call of unknown function '{}'", d.operand(0).name);
-  const auto in = matchParameters(d, d.at().callArguments, callee->function->parameters, *callee->function, true);
-  const auto out = matchParameters(d, d.at().callResults, callee->function->results, *callee->function, false);
+  const auto in =
+      matchParameters(d, d.at().callArguments, callee->function->parameters, *callee->function, true);
+  const auto out =
+      matchParameters(d, d.at().callResults, callee->function->results, *callee->function, false);
   if (!in || !out)
     return;
   d.emitWith(callFunction, {callee->returnAddress}, *in).immediate = callee->pc;
@@ -180,17 +184,18 @@ void decodeGriddepcontrol(Decoder &d) {
 // --- setmaxnreg -------------------------------------------------------------------------
 
 /// Registers of a thread that the warp gets; the block has a pool.
-template <bool increase>
-Step setRegisters(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <bool increase> Step setRegisters(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
   const uint32_t wanted = uint32_t(instruction.immediate), have = warp.threadRegisters;
   if (have == 0)
-    return fault(warp, instruction, "setmaxnreg needs an entry with .maxnreg, or with .maxntid or .reqntid and "
-                                    ".minnctapersm; ptxas ignores it otherwise");
+    return fault(warp, instruction,
+                 "setmaxnreg needs an entry with .maxnreg, or with .maxntid or .reqntid and "
+                 ".minnctapersm; ptxas ignores it otherwise");
   if (increase ? wanted < have : wanted > have)
     return fault(warp, instruction,
-                 fmt::format("setmaxnreg.{} to {} registers, but the warp has {}", increase ? "inc" : "dec", wanted, have));
+                 fmt::format("setmaxnreg.{} to {} registers, but the warp has {}", increase ? "inc" : "dec",
+                             wanted, have));
   Block &block = *warp.block;
   if (increase && block.freeRegisters < wanted - have) {
     Wait wait;
@@ -237,8 +242,7 @@ constexpr DecodeEntry entries[] = {
 
 // --- special registers --------------------------------------------------------------------
 
-template <auto f>
-Step special(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <auto f> Step special(Warp &warp, uint32_t active, const Instruction &instruction) {
   using T = decltype(f(warp, 0u));
   T values[warpSize];
   for (unsigned l = 0; l < warpSize; ++l)
@@ -247,38 +251,24 @@ Step special(Warp &warp, uint32_t active, const Instruction &instruction) {
   return Step::next;
 }
 
-template <unsigned axis>
-uint32_t threadId(const Warp &warp, unsigned lane) {
+template <unsigned axis> uint32_t threadId(const Warp &warp, unsigned lane) {
   const auto &size = gridOf(warp).threads;
   const uint32_t linear = warp.index * warpSize + lane;
   return axis == 0 ? linear % size[0] : axis == 1 ? linear / size[0] % size[1] : linear / size[0] / size[1];
 }
-template <unsigned axis>
-uint32_t blockSize(const Warp &warp, unsigned) {
-  return gridOf(warp).threads[axis];
-}
-template <unsigned axis>
-uint32_t blockId(const Warp &warp, unsigned) {
-  return warp.block->id[axis];
-}
-template <unsigned axis>
-uint32_t gridSize(const Warp &warp, unsigned) {
-  return gridOf(warp).blocks[axis];
-}
-template <unsigned axis>
-uint32_t clusterId(const Warp &warp, unsigned) {
+template <unsigned axis> uint32_t blockSize(const Warp &warp, unsigned) { return gridOf(warp).threads[axis]; }
+template <unsigned axis> uint32_t blockId(const Warp &warp, unsigned) { return warp.block->id[axis]; }
+template <unsigned axis> uint32_t gridSize(const Warp &warp, unsigned) { return gridOf(warp).blocks[axis]; }
+template <unsigned axis> uint32_t clusterId(const Warp &warp, unsigned) {
   return warp.block->id[axis] / gridOf(warp).cluster[axis];
 }
-template <unsigned axis>
-uint32_t clusterCount(const Warp &warp, unsigned) {
+template <unsigned axis> uint32_t clusterCount(const Warp &warp, unsigned) {
   return gridOf(warp).blocks[axis] / gridOf(warp).cluster[axis];
 }
-template <unsigned axis>
-uint32_t blockInCluster(const Warp &warp, unsigned) {
+template <unsigned axis> uint32_t blockInCluster(const Warp &warp, unsigned) {
   return warp.block->id[axis] % gridOf(warp).cluster[axis];
 }
-template <unsigned axis>
-uint32_t clusterSize(const Warp &warp, unsigned) {
+template <unsigned axis> uint32_t clusterSize(const Warp &warp, unsigned) {
   return gridOf(warp).cluster[axis];
 }
 uint32_t rank(const Warp &warp, unsigned) { return warp.block->rank; }
@@ -294,10 +284,13 @@ uint32_t lanesAbove(const Warp &, unsigned lane) { return ~((2u << lane) - 1); }
 uint32_t multiprocessor(const Warp &warp, unsigned) {
   const auto &grid = gridOf(warp);
   const uint64_t linear =
-      warp.block->id[0] + uint64_t(grid.blocks[0]) * (warp.block->id[1] + uint64_t(grid.blocks[1]) * warp.block->id[2]);
+      warp.block->id[0] +
+      uint64_t(grid.blocks[0]) * (warp.block->id[1] + uint64_t(grid.blocks[1]) * warp.block->id[2]);
   return uint32_t(linear % uint64_t(grid.target->multiprocessors));
 }
-uint32_t multiprocessorCount(const Warp &warp, unsigned) { return uint32_t(gridOf(warp).target->multiprocessors); }
+uint32_t multiprocessorCount(const Warp &warp, unsigned) {
+  return uint32_t(gridOf(warp).target->multiprocessors);
+}
 uint32_t dynamicShared(const Warp &warp, unsigned) { return gridOf(warp).dynamicSharedBytes; }
 uint32_t totalShared(const Warp &warp, unsigned) { return warp.block->sharedEnd; }
 uint64_t clock64(const Warp &warp, unsigned) { return warp.steps; }

@@ -138,7 +138,8 @@ uint64_t finishFloat(double value, const Conversion &c) {
 uint64_t convertOne(uint64_t bits, const Conversion &c) {
   const unsigned fromBits = sizeInBytes(c.from) * 8;
   if (isFloat(c.from)) {
-    double value = c.from == Type::f64 ? std::bit_cast<double>(bits) : toDouble(*formatOf(c.from), uint32_t(bits));
+    double value =
+        c.from == Type::f64 ? std::bit_cast<double>(bits) : toDouble(*formatOf(c.from), uint32_t(bits));
     if (c.flush)
       value = flushed(value, c.from);
     if (isFloat(c.to))
@@ -190,8 +191,7 @@ Step convert(Warp &warp, uint32_t active, const Instruction &instruction) {
   return Step::next;
 }
 
-template <class D, class S>
-struct Cast {
+template <class D, class S> struct Cast {
   D operator()(S v) const { return D(v); }
 };
 
@@ -200,7 +200,8 @@ Step convertToPair(Warp &warp, uint32_t active, const Instruction &instruction) 
   const Conversion &c = instruction.payloadAs<Conversion>();
   const FloatFormat format = *formatOf(c.to);
   const unsigned bits = sizeInBytes(c.to) * 4;
-  const In<float> high = lanesOf<float>(warp, instruction.slots[1]), low = lanesOf<float>(warp, instruction.slots[2]);
+  const In<float> high = lanesOf<float>(warp, instruction.slots[1]),
+                  low = lanesOf<float>(warp, instruction.slots[2]);
   const FloatConversion how{c.rounding, c.saturateFinite, c.relu};
   uint32_t results[warpSize];
   const bool plain = c.rounding == Rounding::nearestEven && !c.saturateFinite && !c.relu;
@@ -236,7 +237,8 @@ Step convertPair(Warp &warp, uint32_t active, const Instruction &instruction) {
     uint32_t result = 0;
     for (unsigned half = 0; half < 2; ++half) {
       const uint32_t one = source >> (half * fromBits) & ((1u << fromBits) - 1);
-      result |= fromDouble(*formatOf(c.to), toDouble(*formatOf(c.from), one), {c.rounding, c.saturateFinite, c.relu})
+      result |= fromDouble(*formatOf(c.to), toDouble(*formatOf(c.from), one),
+                           {c.rounding, c.saturateFinite, c.relu})
                 << (half * toBits);
     }
     std::memcpy(to + l * c.toBytes, &result, c.toBytes);

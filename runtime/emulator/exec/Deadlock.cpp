@@ -15,7 +15,8 @@ std::string describeBarrier(const Warp &warp, const MbarrierWait &wait) {
   std::string text = fmt::format("the mbarrier at shared offset {}", wait.address - sharedBase);
   if (wait.block != warp.block)
     text += fmt::format(" of block rank {}", wait.block->rank);
-  text += fmt::format(" to end phase {}; {} of {} arrivals", unsigned(wait.phase), state.pending, state.expected);
+  text +=
+      fmt::format(" to end phase {}; {} of {} arrivals", unsigned(wait.phase), state.pending, state.expected);
   if (state.bytes != 0)
     text += fmt::format(" and {} bytes", state.bytes);
   return text + " are pending";
@@ -28,7 +29,8 @@ std::string describe(Warp &warp, const Group &group) {
   case Wait::Kind::yield:
     return "runs";
   case Wait::Kind::lanes:
-    return fmt::format("waits for lanes {:#010x} to come to the same instruction", wait.mask & warp.live & ~group.mask);
+    return fmt::format("waits for lanes {:#010x} to come to the same instruction",
+                       wait.mask & warp.live & ~group.mask);
   case Wait::Kind::mbarrier: {
     std::vector<std::string> parts;
     for (const MbarrierWait &barrier : wait.barriers)
@@ -42,12 +44,13 @@ std::string describe(Warp &warp, const Group &group) {
   }
   case Wait::Kind::cluster: {
     const Cluster &cluster = clusterOf(warp);
-    return fmt::format("waits at the cluster's barrier; {} of {} threads have arrived", cluster.barrier.arrived,
-                       liveLanes(cluster));
+    return fmt::format("waits at the cluster's barrier; {} of {} threads have arrived",
+                       cluster.barrier.arrived, liveLanes(cluster));
   }
   case Wait::Kind::registers:
-    return fmt::format("waits for {} registers a thread more, the block's pool has {} of a warp's threads free",
-                       wait.count, warp.block->freeRegisters);
+    return fmt::format(
+        "waits for {} registers a thread more, the block's pool has {} of a warp's threads free", wait.count,
+        warp.block->freeRegisters);
   case Wait::Kind::asyncGroups:
     return fmt::format("waits until at most {} groups of copies are pending", wait.count);
   case Wait::Kind::warpgroup:

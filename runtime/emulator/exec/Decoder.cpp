@@ -117,7 +117,9 @@ std::optional<unsigned> Decoder::registerBytes(const Operand &operand) const {
 
 Slot Decoder::checkSize(Slot slot, unsigned bytes, const Operand &operand) {
   if (slot.bytes != bytes) {
-    auto text = [](unsigned bytes) { return bytes == 0 ? std::string("a predicate") : fmt::format("{} bits", bytes * 8); };
+    auto text = [](unsigned bytes) {
+      return bytes == 0 ? std::string("a predicate") : fmt::format("{} bits", bytes * 8);
+    };
     const Register &reg = state->callee.function->registers[operand.reg];
     fail("'{}' needs {}, but register '{}' has {}", fullName, text(bytes), reg.name, text(slot.bytes));
   }
@@ -135,7 +137,8 @@ uint64_t Decoder::constantBits(const Operand &operand, Type type) {
     return bytes >= 8 ? operand.bits : operand.bits & ((uint64_t(1) << (bytes * 8)) - 1);
   case Operand::Kind::floatBits:
     if (bytes == 4)
-      return operand.name.empty() && operand.bits >> 32 ? std::bit_cast<uint32_t>(float(operand.value)) : operand.bits;
+      return operand.name.empty() && operand.bits >> 32 ? std::bit_cast<uint32_t>(float(operand.value))
+                                                        : operand.bits;
     if (bytes == 8)
       return std::bit_cast<uint64_t>(operand.value);
     break;
@@ -212,7 +215,8 @@ Slot Decoder::out(const Operand &operand, Type type) {
 }
 
 Slot Decoder::inWide(const Operand &operand, Type type) {
-  if (operand.kind == Operand::Kind::reg && registerSlot(operand.reg).bytes > sizeInBytes(type) && !operand.negated)
+  if (operand.kind == Operand::Kind::reg && registerSlot(operand.reg).bytes > sizeInBytes(type) &&
+      !operand.negated)
     return registerSlot(operand.reg);
   return in(operand, type);
 }

@@ -9,7 +9,6 @@
 #include "runtime/emulator/exec/Program.h"
 
 #include <fmt/format.h>
-
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -52,8 +51,7 @@ public:
   /// Takes whichever of these are there.
   void ignore(std::initializer_list<std::string_view> modifiers);
   /// Takes the first modifier left that the table names.
-  template <class T>
-  std::optional<T> takeOneOf(std::initializer_list<std::pair<std::string_view, T>> table) {
+  template <class T> std::optional<T> takeOneOf(std::initializer_list<std::pair<std::string_view, T>> table) {
     for (size_t i = 0; i < left.size(); ++i)
       for (const auto &[name, value] : table)
         if (left[i] == name) {
@@ -70,8 +68,7 @@ public:
   /// The modifiers not taken yet.
   const std::vector<std::string_view> &remaining() const { return left; }
 
-  template <class... A>
-  void fail(fmt::format_string<A...> format, A &&...arguments) {
+  template <class... A> void fail(fmt::format_string<A...> format, A &&...arguments) {
     failText(fmt::format(format, std::forward<A>(arguments)...));
   }
   bool failed() const { return bool(error); }
@@ -111,16 +108,14 @@ public:
     return emit(eval, std::span(slots.begin(), slots.size()), immediate);
   }
   Instruction &emit(Eval eval, std::span<const Slot> slots, int64_t immediate = 0);
-  template <class P>
-  Instruction &emitWith(Eval eval, std::span<const Slot> slots, P payload) {
+  template <class P> Instruction &emitWith(Eval eval, std::span<const Slot> slots, P payload) {
     auto owned = std::make_shared<const P>(std::move(payload));
     Instruction &instruction = emit(eval, slots);
     instruction.payload = owned.get();
     kernel.payloads.push_back(std::move(owned));
     return instruction;
   }
-  template <class P>
-  Instruction &emitWith(Eval eval, std::initializer_list<Slot> slots, P payload) {
+  template <class P> Instruction &emitWith(Eval eval, std::initializer_list<Slot> slots, P payload) {
     return emitWith(eval, std::span(slots.begin(), slots.size()), std::move(payload));
   }
 
@@ -202,6 +197,7 @@ Step evalNotPredicate(Warp &warp, uint32_t active, const Instruction &instructio
 
 // The instruction groups.
 std::span<const DecodeEntry> integerInstructions();
+std::span<const DecodeEntry> bitInstructions();
 std::span<const DecodeEntry> floatInstructions();
 std::span<const DecodeEntry> compareInstructions();
 std::span<const DecodeEntry> convertInstructions();

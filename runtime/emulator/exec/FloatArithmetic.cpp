@@ -6,6 +6,7 @@
 #include "runtime/emulator/exec/Float.h"
 #include "runtime/emulator/exec/FloatOps.h"
 #include "runtime/emulator/exec/Lanes.h"
+#include "runtime/emulator/exec/TypeDispatch.h"
 
 #include <bit>
 #include <cfenv>
@@ -36,24 +37,20 @@ struct Flags {
 const float canonicalFloat = std::bit_cast<float>(0x7FFFFFFFu);
 
 /// The type to compute in, and the way there and back.
-template <class T>
-struct Format;
-template <>
-struct Format<float> {
+template <class T> struct Format;
+template <> struct Format<float> {
   using Compute = float;
   static float load(float v, const Flags &flags) {
     return flags.flush && std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v;
   }
   static float finish(float v, const Flags &flags) { return v != v ? canonicalFloat : load(v, flags); }
 };
-template <>
-struct Format<double> {
+template <> struct Format<double> {
   using Compute = double;
   static double load(double v, const Flags &) { return v; }
   static double finish(double v, const Flags &) { return v; }
 };
-template <FloatFormat format, class T>
-struct HalfFormat {
+template <FloatFormat format, class T> struct HalfFormat {
   using Compute = double;
   static double flushed(double v, const Flags &flags) {
     // Only f16 has subnormals that .ftz flushes in practice; both end at 2^-14 and 2^-126.
@@ -63,13 +60,12 @@ struct HalfFormat {
   static double load(T v, const Flags &flags) { return flushed(toDouble(format, v.bits), flags); }
   static T finish(double v, const Flags &flags) {
     const T rounded{uint16_t(fromDouble(format, v, {flags.rounding, false, false}))};
-    return flags.flush ? T{uint16_t(fromDouble(format, flushed(toDouble(format, rounded.bits), flags)))} : rounded;
+    return flags.flush ? T{uint16_t(fromDouble(format, flushed(toDouble(format, rounded.bits), flags)))}
+                       : rounded;
   }
 };
-template <>
-struct Format<F16> : HalfFormat<FloatFormat::f16, F16> {};
-template <>
-struct Format<BF16> : HalfFormat<FloatFormat::bf16, BF16> {};
+template <> struct Format<F16> : HalfFormat<FloatFormat::f16, F16> {};
+template <> struct Format<BF16> : HalfFormat<FloatFormat::bf16, BF16> {};
 
 /// The exact a * b + c to odd, for halves: rounding it again is rounding once.
 double fusedToOdd(double a, double b, double c) {
@@ -87,28 +83,16 @@ double fusedToOdd(double a, double b, double c) {
 }
 
 struct Add {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a + b;
-  }
+  template <class T> T operator()(T a, T b) const { return a + b; }
 };
 struct Subtract {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a - b;
-  }
+  template <class T> T operator()(T a, T b) const { return a - b; }
 };
 struct Multiply {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a * b;
-  }
+  template <class T> T operator()(T a, T b) const { return a * b; }
 };
 struct Divide {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a / b;
-  }
+  template <class T> T operator()(T a, T b) const { return a / b; }
 };
 struct Fused {
   float operator()(float a, float b, float c) const { return __builtin_fmaf(a, b, c); }
@@ -118,52 +102,28 @@ struct FusedHalf {
   double operator()(double a, double b, double c) const { return fusedToOdd(a, b, c); }
 };
 struct Reciprocal {
-  template <class T>
-  T operator()(T a) const {
-    return T(1) / a;
-  }
+  template <class T> T operator()(T a) const { return T(1) / a; }
 };
 struct SquareRoot {
-  template <class T>
-  T operator()(T a) const {
-    return std::sqrt(a);
-  }
+  template <class T> T operator()(T a) const { return std::sqrt(a); }
 };
 struct ReciprocalSquareRoot {
-  template <class T>
-  T operator()(T a) const {
-    return T(1) / std::sqrt(a);
-  }
+  template <class T> T operator()(T a) const { return T(1) / std::sqrt(a); }
 };
 struct Sine {
-  template <class T>
-  T operator()(T a) const {
-    return std::sin(a);
-  }
+  template <class T> T operator()(T a) const { return std::sin(a); }
 };
 struct Cosine {
-  template <class T>
-  T operator()(T a) const {
-    return std::cos(a);
-  }
+  template <class T> T operator()(T a) const { return std::cos(a); }
 };
 struct Exponential2 {
-  template <class T>
-  T operator()(T a) const {
-    return std::exp2(a);
-  }
+  template <class T> T operator()(T a) const { return std::exp2(a); }
 };
 struct Logarithm2 {
-  template <class T>
-  T operator()(T a) const {
-    return std::log2(a);
-  }
+  template <class T> T operator()(T a) const { return std::log2(a); }
 };
 struct HyperbolicTangent {
-  template <class T>
-  T operator()(T a) const {
-    return std::tanh(a);
-  }
+  template <class T> T operator()(T a) const { return std::tanh(a); }
 };
 
 /// The host's rounding direction for one instruction. The loop below reads its
@@ -228,21 +188,36 @@ Step general(Warp &warp, uint32_t active, const Instruction &instruction) {
 }
 
 /// f32 with nothing but .rn, the bulk of all kernels.
-template <class Op>
-struct Plain {
-  template <class... T>
-  float operator()(T... v) const {
+template <class Op> struct Plain {
+  template <class... T> float operator()(T... v) const {
     const float result = Op()(v...);
     return result != result ? canonicalFloat : result;
   }
 };
 
+/// The same under .ftz.
+template <class Op> struct Flushing {
+  static float flush(float v) { return std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v) : v; }
+  template <class... T> float operator()(T... v) const {
+    const float result = Op()(flush(v)...);
+    return result != result ? canonicalFloat : flush(result);
+  }
+};
+
+/// One source or several, all f32.
+template <template <class> class Form, class Op, unsigned sources> constexpr Eval floatLanes() {
+  if constexpr (sources == 1)
+    return mapLanes<Form<Op>, float, float>;
+  else if constexpr (sources == 2)
+    return mapLanes<Form<Op>, float, float, float>;
+  else
+    return mapLanes<Form<Op>, float, float, float, float>;
+}
+
 // min and max on bits: the sign of zero counts, a NaN loses or wins.
-template <bool maximum>
-struct Extreme {
+template <bool maximum> struct Extreme {
   explicit Extreme(const Instruction &instruction) : flags(instruction.payloadAs<Flags>()) {}
-  template <class T>
-  T operator()(T a, T b) const {
+  template <class T> T operator()(T a, T b) const {
     using C = typename Format<T>::Compute;
     C x = Format<T>::load(a, flags), y = Format<T>::load(b, flags);
     C result;
@@ -264,16 +239,14 @@ struct Extreme {
       result = 0;
     return Format<T>::finish(result, flags);
   }
-  template <class T>
-  Pair<T> operator()(Pair<T> a, Pair<T> b) const {
+  template <class T> Pair<T> operator()(Pair<T> a, Pair<T> b) const {
     return {(*this)(a.low, b.low), (*this)(a.high, b.high)};
   }
   const Flags &flags;
 };
 
 /// The common forms, which vectorise.
-template <bool maximum>
-struct PlainExtreme {
+template <bool maximum> struct PlainExtreme {
   float operator()(float a, float b) const {
     // Equal values differ at most in the sign of zero.
     const float zeros = maximum ? a + b : -(-a - b);
@@ -284,8 +257,7 @@ struct PlainExtreme {
 };
 
 /// abs and neg act on the sign bits; flushing is the only arithmetic.
-template <bool negate, class Bits, Bits signs>
-struct Sign {
+template <bool negate, class Bits, Bits signs> struct Sign {
   explicit Sign(const Instruction &instruction) : flush(instruction.immediate != 0) {}
   Bits operator()(Bits a) const {
     if constexpr (sizeof(Bits) == 4)
@@ -296,8 +268,7 @@ struct Sign {
   bool flush;
 };
 
-template <class T>
-struct CopySign {
+template <class T> struct CopySign {
   T operator()(T a, T b) const {
     const T sign = T(1) << (sizeof(T) * 8 - 1);
     return (a & sign) | (b & ~sign);
@@ -320,10 +291,7 @@ Flags takeFlags(Decoder &d) {
   return flags;
 }
 
-void wrongType(Decoder &d, Type type) { d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(type)); }
-
-template <class Op, class HalfOp, unsigned sources>
-Eval generalFor(Type type) {
+template <class Op, class HalfOp, unsigned sources> Eval generalFor(Type type) {
   switch (type) {
   case Type::f32:
     return general<Op, float, sources, 32>;
@@ -344,8 +312,7 @@ Eval generalFor(Type type) {
   }
 }
 
-template <class Op, class HalfOp, unsigned sources>
-void arithmetic(Decoder &d, Eval plain) {
+template <class Op, class HalfOp, unsigned sources> void arithmetic(Decoder &d) {
   const Type type = d.type();
   const Flags flags = takeFlags(d);
   d.expectOperands(sources + 1);
@@ -353,19 +320,17 @@ void arithmetic(Decoder &d, Eval plain) {
   slots[0] = d.out(0, type);
   for (unsigned i = 1; i <= sources; ++i)
     slots[i] = d.in(i, type);
-  if (plain && type == Type::f32 && flags.rounding == Rounding::nearestEven && !flags.flush && !flags.saturate &&
-      !flags.relu) {
-    d.emit(plain, slots);
+  if (type == Type::f32 && flags.rounding == Rounding::nearestEven && !flags.saturate && !flags.relu) {
+    d.emit(flags.flush ? floatLanes<Flushing, Op, sources>() : floatLanes<Plain, Op, sources>(), slots);
     return;
   }
   if (const Eval eval = generalFor<Op, HalfOp, sources>(type))
     d.emitWith(eval, slots, flags);
   else
-    wrongType(d, type);
+    failForType(d, type);
 }
 
-template <bool maximum>
-void extreme(Decoder &d) {
+template <bool maximum> void extreme(Decoder &d) {
   const Type type = d.type();
   Flags flags = takeFlags(d);
   if (d.take("xorsign")) {
@@ -398,13 +363,12 @@ void extreme(Decoder &d) {
     eval = mapLanesWith<Extreme<maximum>, Pair<BF16>, Pair<BF16>, Pair<BF16>>;
     break;
   default:
-    return wrongType(d, type);
+    return failForType(d, type);
   }
   d.emitWith(eval, slots, flags);
 }
 
-template <bool negate>
-void sign(Decoder &d) {
+template <bool negate> void sign(Decoder &d) {
   const Type type = d.type();
   const bool flush = d.take("ftz");
   d.expectOperands(2);
@@ -425,14 +389,13 @@ void sign(Decoder &d) {
     d.emit(mapLanesWith<Sign<negate, uint32_t, 0x80008000u>, uint32_t, uint32_t>, slots);
     break;
   default:
-    wrongType(d, type);
+    failForType(d, type);
   }
 }
 
-template <class Op>
-void function(Decoder &d) {
+template <class Op> void function(Decoder &d) {
   d.ignore({"approx", "full"});
-  arithmetic<Op, Op, 1>(d, mapLanes<Plain<Op>, float, float>);
+  arithmetic<Op, Op, 1>(d);
 }
 
 void decodeFma(Decoder &d) { decodeFloatOp(d, FloatOp::fusedMultiplyAdd); }
@@ -446,7 +409,7 @@ void decodeCopysign(Decoder &d) {
   else if (type == Type::f64)
     d.emit(mapLanes<CopySign<uint64_t>, uint64_t, uint64_t, uint64_t>, slots);
   else
-    wrongType(d, type);
+    failForType(d, type);
 }
 
 constexpr DecodeEntry entries[] = {
@@ -467,16 +430,16 @@ constexpr DecodeEntry entries[] = {
 void decodeFloatOp(Decoder &d, FloatOp op) {
   switch (op) {
   case FloatOp::add:
-    return arithmetic<Add, Add, 2>(d, mapLanes<Plain<Add>, float, float, float>);
+    return arithmetic<Add, Add, 2>(d);
   case FloatOp::subtract:
-    return arithmetic<Subtract, Subtract, 2>(d, mapLanes<Plain<Subtract>, float, float, float>);
+    return arithmetic<Subtract, Subtract, 2>(d);
   case FloatOp::multiply:
-    return arithmetic<Multiply, Multiply, 2>(d, mapLanes<Plain<Multiply>, float, float, float>);
+    return arithmetic<Multiply, Multiply, 2>(d);
   case FloatOp::fusedMultiplyAdd:
-    return arithmetic<Fused, FusedHalf, 3>(d, mapLanes<Plain<Fused>, float, float, float, float>);
+    return arithmetic<Fused, FusedHalf, 3>(d);
   case FloatOp::divide:
     d.ignore({"approx", "full"});
-    return arithmetic<Divide, Divide, 2>(d, mapLanes<Plain<Divide>, float, float, float>);
+    return arithmetic<Divide, Divide, 2>(d);
   case FloatOp::minimum:
     return extreme<false>(d);
   case FloatOp::maximum:

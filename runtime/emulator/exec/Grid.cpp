@@ -4,11 +4,11 @@
 /// are under way as would fit on the machine, since kernels may make blocks
 /// wait for each other through global memory.
 #include "runtime/emulator/exec/Grid.h"
+
 #include "runtime/emulator/exec/Cluster.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <mutex>
 #include <thread>
 
@@ -22,11 +22,12 @@ std::string text(const std::array<uint32_t, 3> &v) { return fmt::format("({}, {}
 
 uint64_t product(const std::array<uint32_t, 3> &v) { return uint64_t(v[0]) * v[1] * v[2]; }
 
-Result<void> checkBlock(const Function &function, const std::array<uint32_t, 3> &block, const Target &target) {
+Result<void> checkBlock(const Function &function, const std::array<uint32_t, 3> &block,
+                        const Target &target) {
   const uint64_t threads = product(block);
   if (threads == 0 || block[0] > 1024 || block[1] > 1024 || threads > target.maxThreadsPerBlock)
-    return wrong(fmt::format("'{}' is launched with blocks of {} threads, the limit is {}", function.name, text(block),
-                             target.maxThreadsPerBlock));
+    return wrong(fmt::format("'{}' is launched with blocks of {} threads, the limit is {}", function.name,
+                             text(block), target.maxThreadsPerBlock));
   if (function.requiredThreads && block != *function.requiredThreads)
     return wrong(fmt::format("'{}' requires blocks of {} threads, but got {}", function.name,
                              text(*function.requiredThreads), text(block)));
@@ -58,7 +59,9 @@ Result<std::array<uint32_t, 3>> chooseCluster(const Function &function, const La
 /// Registers of a thread that ptxas gives an entry with setmaxnreg; 0 when it
 /// would ignore the instruction.
 uint32_t registersAtLaunch(const Function &function, const Target &target) {
-  const auto round = [&](uint32_t count) { return count / target.registerGranularity * target.registerGranularity; };
+  const auto round = [&](uint32_t count) {
+    return count / target.registerGranularity * target.registerGranularity;
+  };
   if (function.maximumRegisters)
     return round(*function.maximumRegisters);
   const auto &threads = function.requiredThreads ? function.requiredThreads : function.maximumThreads;
@@ -71,11 +74,12 @@ uint32_t registersAtLaunch(const Function &function, const Target &target) {
 uint64_t residentClusters(const Grid &grid, int multiprocessors) {
   const Target &target = *grid.target;
   const uint64_t shared = grid.kernel->dynamicSharedStart - sharedBase + grid.dynamicSharedBytes;
-  const uint64_t blocks =
-      std::min({uint64_t(target.maxBlocksPerMultiprocessor),
-                uint64_t(target.maxThreadsPerMultiprocessor) / product(grid.threads),
-                uint64_t(target.sharedBytesPerMultiprocessor) / (shared + target.sharedReservedPerBlock + 1)});
-  return std::max<uint64_t>(1, std::max<uint64_t>(1, blocks) * uint64_t(multiprocessors) / product(grid.cluster));
+  const uint64_t blocks = std::min(
+      {uint64_t(target.maxBlocksPerMultiprocessor),
+       uint64_t(target.maxThreadsPerMultiprocessor) / product(grid.threads),
+       uint64_t(target.sharedBytesPerMultiprocessor) / (shared + target.sharedReservedPerBlock + 1)});
+  return std::max<uint64_t>(1, std::max<uint64_t>(1, blocks) * uint64_t(multiprocessors) /
+                                   product(grid.cluster));
 }
 
 /// One host thread's share: its clusters take turns.
@@ -124,10 +128,11 @@ Result<void> runGrid(const Program &program, const LaunchConfiguration &launch, 
   const Target &target = *machine.target;
   if (auto ok = checkBlock(*kernel.function, launch.block, target); !ok)
     return ok;
-  if (launch.grid[0] > target.maxGridX || launch.grid[1] > target.maxGridYZ || launch.grid[2] > target.maxGridYZ ||
-      product(launch.grid) > 0xFFFFFFFFull || product(launch.grid) == 0)
-    return wrong(fmt::format("'{}' is launched with a grid of {} blocks, the limits are ({}, {}, {}) and at least 1",
-                             kernel.name, text(launch.grid), target.maxGridX, target.maxGridYZ, target.maxGridYZ));
+  if (launch.grid[0] > target.maxGridX || launch.grid[1] > target.maxGridYZ ||
+      launch.grid[2] > target.maxGridYZ || product(launch.grid) > 0xFFFFFFFFull || product(launch.grid) == 0)
+    return wrong(
+        fmt::format("'{}' is launched with a grid of {} blocks, the limits are ({}, {}, {}) and at least 1",
+                    kernel.name, text(launch.grid), target.maxGridX, target.maxGridYZ, target.maxGridYZ));
   auto cluster = chooseCluster(*kernel.function, launch, target);
   if (!cluster)
     return cluster.error();
@@ -136,8 +141,8 @@ Result<void> runGrid(const Program &program, const LaunchConfiguration &launch, 
     return wrong(fmt::format("'{}' needs {} bytes of shared memory, the limit is {}", kernel.name, shared,
                              target.sharedBytesPerBlock));
   if (launch.parameters.size() != kernel.parameterBytes)
-    return wrong(fmt::format("'{}' takes {} bytes of parameters, but got {}", kernel.name, kernel.parameterBytes,
-                             launch.parameters.size()));
+    return wrong(fmt::format("'{}' takes {} bytes of parameters, but got {}", kernel.name,
+                             kernel.parameterBytes, launch.parameters.size()));
   Grid grid;
   grid.program = &program;
   grid.kernel = &kernel;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Integer and bit instructions. add, sub, mul, fma, min, max, abs, neg and mad
+/// Integer arithmetic. add, sub, mul, fma, min, max, abs, neg and mad
 /// of floating-point types are decoded here too and handed to Float.
 #include "runtime/emulator/exec/FloatOps.h"
 #include "runtime/emulator/exec/Lanes.h"
+#include "runtime/emulator/exec/TypeDispatch.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <type_traits>
 
@@ -14,30 +14,37 @@ namespace tlc::emulator {
 
 namespace {
 
-template <class T>
-using Unsigned = std::make_unsigned_t<T>;
+template <class T> using Unsigned = std::make_unsigned_t<T>;
 /// The type of twice the width.
-template <class T>
-struct WideOf;
-template <> struct WideOf<uint16_t> { using type = uint32_t; };
-template <> struct WideOf<int16_t> { using type = int32_t; };
-template <> struct WideOf<uint32_t> { using type = uint64_t; };
-template <> struct WideOf<int32_t> { using type = int64_t; };
-template <> struct WideOf<uint64_t> { using type = unsigned __int128; };
-template <> struct WideOf<int64_t> { using type = __int128; };
-template <class T>
-using Wide = typename WideOf<T>::type;
+template <class T> struct WideOf;
+template <> struct WideOf<uint16_t> {
+  using type = uint32_t;
+};
+template <> struct WideOf<int16_t> {
+  using type = int32_t;
+};
+template <> struct WideOf<uint32_t> {
+  using type = uint64_t;
+};
+template <> struct WideOf<int32_t> {
+  using type = int64_t;
+};
+template <> struct WideOf<uint64_t> {
+  using type = unsigned __int128;
+};
+template <> struct WideOf<int64_t> {
+  using type = __int128;
+};
+template <class T> using Wide = typename WideOf<T>::type;
 
 /// Sums and products wrap: computed unsigned, and wide enough not to promote.
-template <class T, class F>
-T wrap(T a, T b, F f) {
+template <class T, class F> T wrap(T a, T b, F f) {
   using U = std::conditional_t<sizeof(T) < 4, uint32_t, Unsigned<T>>;
   return T(f(U(a), U(b)));
 }
 
 struct Add {
-  template <class T>
-  T operator()(T a, T b) const {
+  template <class T> T operator()(T a, T b) const {
     return wrap(a, b, [](auto x, auto y) { return x + y; });
   }
 };
@@ -47,8 +54,7 @@ struct AddSaturating {
   }
 };
 struct Subtract {
-  template <class T>
-  T operator()(T a, T b) const {
+  template <class T> T operator()(T a, T b) const {
     return wrap(a, b, [](auto x, auto y) { return x - y; });
   }
 };
@@ -58,29 +64,18 @@ struct SubtractSaturating {
   }
 };
 struct MultiplyLow {
-  template <class T>
-  T operator()(T a, T b) const {
+  template <class T> T operator()(T a, T b) const {
     return wrap(a, b, [](auto x, auto y) { return x * y; });
   }
 };
 struct MultiplyHigh {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T((Wide<T>(a) * Wide<T>(b)) >> (sizeof(T) * 8));
-  }
+  template <class T> T operator()(T a, T b) const { return T((Wide<T>(a) * Wide<T>(b)) >> (sizeof(T) * 8)); }
 };
 struct MultiplyWide {
-  template <class T>
-  Wide<T> operator()(T a, T b) const {
-    return Wide<T>(a) * Wide<T>(b);
-  }
+  template <class T> Wide<T> operator()(T a, T b) const { return Wide<T>(a) * Wide<T>(b); }
 };
-template <class Product>
-struct MultiplyAdd {
-  template <class T, class C>
-  C operator()(T a, T b, C c) const {
-    return Add()(C(Product()(a, b)), c);
-  }
+template <class Product> struct MultiplyAdd {
+  template <class T, class C> C operator()(T a, T b, C c) const { return Add()(C(Product()(a, b)), c); }
 };
 struct MultiplyAddHighSaturating {
   int32_t operator()(int32_t a, int32_t b, int32_t c) const {
@@ -88,26 +83,18 @@ struct MultiplyAddHighSaturating {
   }
 };
 /// mul24.lo: the low 32 bits of the product of the low 24 bits.
-template <class T>
-T low24(T a) {
+template <class T> T low24(T a) {
   return std::is_signed_v<T> ? T(T(uint32_t(a) << 8) >> 8) : T(uint32_t(a) & 0xFFFFFF);
 }
 struct Multiply24Low {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T(Wide<T>(low24(a)) * low24(b));
-  }
+  template <class T> T operator()(T a, T b) const { return T(Wide<T>(low24(a)) * low24(b)); }
 };
 struct Multiply24High {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T((Wide<T>(low24(a)) * low24(b)) >> 16);
-  }
+  template <class T> T operator()(T a, T b) const { return T((Wide<T>(low24(a)) * low24(b)) >> 16); }
 };
 /// Hardware gives all ones for a division by zero, and no trap on overflow.
 struct Divide {
-  template <class T>
-  T operator()(T a, T b) const {
+  template <class T> T operator()(T a, T b) const {
     if (b == 0)
       return T(-1);
     if (std::is_signed_v<T> && b == T(-1))
@@ -116,8 +103,7 @@ struct Divide {
   }
 };
 struct Remainder {
-  template <class T>
-  T operator()(T a, T b) const {
+  template <class T> T operator()(T a, T b) const {
     if (b == 0)
       return a;
     if (std::is_signed_v<T> && b == T(-1))
@@ -126,242 +112,27 @@ struct Remainder {
   }
 };
 struct Minimum {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::min(a, b);
-  }
+  template <class T> T operator()(T a, T b) const { return std::min(a, b); }
 };
 struct Maximum {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::max(a, b);
-  }
+  template <class T> T operator()(T a, T b) const { return std::max(a, b); }
 };
-template <class Op>
-struct Relu {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::max<T>(Op()(a, b), 0);
-  }
+template <class Op> struct Relu {
+  template <class T> T operator()(T a, T b) const { return std::max<T>(Op()(a, b), 0); }
 };
 struct AbsoluteDifference {
-  template <class T>
-  T operator()(T a, T b, T c) const {
+  template <class T> T operator()(T a, T b, T c) const {
     return Add()(c, a < b ? Subtract()(b, a) : Subtract()(a, b));
   }
 };
 struct Negate {
-  template <class T>
-  T operator()(T a) const {
-    return Subtract()(T(0), a);
-  }
+  template <class T> T operator()(T a) const { return Subtract()(T(0), a); }
 };
 struct Absolute {
-  template <class T>
-  T operator()(T a) const {
-    return a < 0 ? Negate()(a) : a;
-  }
-};
-struct And {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a & b;
-  }
-};
-struct Or {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a | b;
-  }
-};
-struct Xor {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a ^ b;
-  }
-};
-struct Not {
-  template <class T>
-  T operator()(T a) const {
-    return T(~a);
-  }
-};
-struct LogicalNot {
-  template <class T>
-  T operator()(T a) const {
-    return a == 0;
-  }
-};
-/// Shift amounts beyond the width count as the width.
-struct ShiftLeft {
-  template <class T>
-  T operator()(T a, uint32_t n) const {
-    return n >= sizeof(T) * 8 ? T(0) : T(Unsigned<T>(a) << n);
-  }
-};
-struct ShiftRight {
-  template <class T>
-  T operator()(T a, uint32_t n) const {
-    const uint32_t most = sizeof(T) * 8 - 1;
-    if (n > most)
-      return std::is_signed_v<T> ? T(a >> most) : T(0);
-    return T(a >> n);
-  }
-};
-struct CountOnes {
-  template <class T>
-  uint32_t operator()(T a) const {
-    return uint32_t(std::popcount(a));
-  }
-};
-struct LeadingZeros {
-  template <class T>
-  uint32_t operator()(T a) const {
-    return uint32_t(std::countl_zero(a));
-  }
-};
-struct ReverseBits {
-  template <class T>
-  T operator()(T a) const {
-    T result = 0;
-    for (unsigned i = 0; i < sizeof(T) * 8; ++i)
-      result |= ((a >> i) & 1) << (sizeof(T) * 8 - 1 - i);
-    return result;
-  }
-};
-struct FindLeading {
-  template <class T>
-  uint32_t operator()(T a) const {
-    const Unsigned<T> bits = a < 0 ? Unsigned<T>(~a) : Unsigned<T>(a);
-    return bits == 0 ? ~0u : uint32_t(sizeof(T) * 8 - 1 - std::countl_zero(bits));
-  }
-};
-struct FindLeadingShift {
-  template <class T>
-  uint32_t operator()(T a) const {
-    const uint32_t position = FindLeading()(a);
-    return position == ~0u ? ~0u : uint32_t(sizeof(T) * 8 - 1) - position;
-  }
-};
-struct ExtractBits {
-  template <class T>
-  T operator()(T a, uint32_t from, uint32_t length) const {
-    const uint32_t most = sizeof(T) * 8 - 1;
-    from &= 0xFF, length &= 0xFF;
-    const bool sign = std::is_signed_v<T> && length != 0 && (Unsigned<T>(a) >> std::min(from + length - 1, most) & 1);
-    Unsigned<T> result = 0;
-    for (uint32_t i = 0; i <= most; ++i) {
-      const bool bit = i < length && from + i <= most ? bool(Unsigned<T>(a) >> (from + i) & 1) : sign;
-      result |= Unsigned<T>(bit) << i;
-    }
-    return T(result);
-  }
-};
-struct InsertBits {
-  template <class T>
-  T operator()(T a, T b, uint32_t from, uint32_t length) const {
-    from &= 0xFF, length &= 0xFF;
-    for (uint32_t i = 0; i < length && from + i < sizeof(T) * 8; ++i) {
-      const T bit = T(1) << (from + i);
-      b = (b & ~bit) | ((a >> i & 1) << (from + i));
-    }
-    return b;
-  }
-};
-/// bmsk: ones from bit `a`, `b` of them.
-template <bool clamp>
-struct BitMask {
-  uint32_t operator()(uint32_t a, uint32_t b) const {
-    a = clamp ? std::min(a, 32u) : a & 31;
-    b = clamp ? std::min(b, 32u) : b & 31;
-    const uint64_t ones = (uint64_t(1) << b) - 1;
-    return uint32_t(ones << a);
-  }
-};
-template <bool clamp>
-struct FunnelLeft {
-  uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
-    const uint32_t n = clamp ? std::min(c, 32u) : c & 31;
-    return uint32_t(((uint64_t(b) << 32 | a) << n) >> 32);
-  }
-};
-template <bool clamp>
-struct FunnelRight {
-  uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
-    const uint32_t n = clamp ? std::min(c, 32u) : c & 31;
-    return uint32_t((uint64_t(b) << 32 | a) >> n);
-  }
-};
-struct Logic3 {
-  explicit Logic3(const Instruction &instruction) : table(uint32_t(instruction.immediate)) {}
-  uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
-    uint32_t result = 0;
-    for (unsigned i = 0; i < 8; ++i)
-      if (table >> i & 1)
-        result |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-    return result;
-  }
-  uint32_t table;
-};
-
-enum class Permutation : uint8_t { plain, f4e, b4e, rc8, ecl, ecr, rc16 };
-struct Permute {
-  explicit Permute(const Instruction &instruction) : mode(Permutation(instruction.immediate)) {}
-  uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
-    const uint64_t bytes = uint64_t(b) << 32 | a;
-    uint32_t result = 0;
-    for (unsigned i = 0; i < 4; ++i) {
-      unsigned from = 0;
-      bool sign = false;
-      const unsigned n = c & 3;
-      switch (mode) {
-      case Permutation::plain:
-        from = c >> (4 * i) & 7, sign = c >> (4 * i + 3) & 1;
-        break;
-      case Permutation::f4e:
-        from = n + i;
-        break;
-      case Permutation::b4e:
-        from = (n - i) & 7;
-        break;
-      case Permutation::rc8:
-        from = n;
-        break;
-      case Permutation::ecl:
-        from = std::max(i, n);
-        break;
-      case Permutation::ecr:
-        from = std::min(i, n);
-        break;
-      case Permutation::rc16:
-        from = (n & 1) * 2 + (i & 1);
-        break;
-      }
-      uint32_t byte = uint32_t(bytes >> (8 * from)) & 0xFF;
-      if (sign)
-        byte = byte & 0x80 ? 0xFF : 0;
-      result |= byte << (8 * i);
-    }
-    return result;
-  }
-  Permutation mode;
-};
-/// fns: the n-th set bit at or above the base, or below for negative n.
-struct FindNthSet {
-  uint32_t operator()(uint32_t mask, uint32_t base, int32_t n) const {
-    if (n == 0)
-      return base < 32 && (mask >> base & 1) ? base : ~0u;
-    const int step = n > 0 ? 1 : -1;
-    int left = n > 0 ? n : -n;
-    for (int64_t i = int32_t(base); i >= 0 && i < 32; i += step)
-      if (mask >> i & 1 && --left == 0)
-        return uint32_t(i);
-    return ~0u;
-  }
+  template <class T> T operator()(T a) const { return a < 0 ? Negate()(a) : a; }
 };
 /// dp4a: both operands' bytes, signed or not.
-template <class A, class B>
-struct DotProduct4 {
+template <class A, class B> struct DotProduct4 {
   uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
     for (unsigned i = 0; i < 4; ++i)
       c += uint32_t(int32_t(A(a >> (8 * i))) * int32_t(B(b >> (8 * i))));
@@ -371,48 +142,12 @@ struct DotProduct4 {
 
 // --- decoding -------------------------------------------------------------------
 
-/// Calls `f` with a value of the host type; false for other types.
-template <class F>
-bool withInteger(Type type, F f) {
-  switch (type) {
-  case Type::u16:
-    return f(uint16_t()), true;
-  case Type::s16:
-    return f(int16_t()), true;
-  case Type::u32:
-    return f(uint32_t()), true;
-  case Type::s32:
-    return f(int32_t()), true;
-  case Type::u64:
-    return f(uint64_t()), true;
-  case Type::s64:
-    return f(int64_t()), true;
-  default:
-    return false;
-  }
-}
-template <class F>
-bool withBits(Type type, F f) {
-  switch (sizeInBytes(type)) {
-  case 2:
-    return f(uint16_t()), true;
-  case 4:
-    return f(uint32_t()), true;
-  case 8:
-    return f(uint64_t()), true;
-  default:
-    return false;
-  }
-}
-
-void wrongType(Decoder &d, Type type) { d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(type)); }
-
-template <class Op>
-void binary(Decoder &d, Type type) {
+template <class Op> void binary(Decoder &d, Type type) {
   d.expectOperands(3);
   if (type == Type::u16x2 || type == Type::s16x2) {
-    const Eval eval = type == Type::u16x2 ? mapLanes<Packed<Op>, Pair<uint16_t>, Pair<uint16_t>, Pair<uint16_t>>
-                                          : mapLanes<Packed<Op>, Pair<int16_t>, Pair<int16_t>, Pair<int16_t>>;
+    const Eval eval = type == Type::u16x2
+                          ? mapLanes<Packed<Op>, Pair<uint16_t>, Pair<uint16_t>, Pair<uint16_t>>
+                          : mapLanes<Packed<Op>, Pair<int16_t>, Pair<int16_t>, Pair<int16_t>>;
     d.emit(eval, {d.out(0, type), d.in(1, type), d.in(2, type)});
     return;
   }
@@ -421,22 +156,18 @@ void binary(Decoder &d, Type type) {
     d.emit(mapLanes<Op, T, T, T>, {d.out(0, type), d.in(1, type), d.in(2, type)});
   });
   if (!known)
-    wrongType(d, type);
+    failForType(d, type);
 }
 
-template <class Op>
-void binaryEntry(Decoder &d) {
-  binary<Op>(d, d.type());
-}
+template <class Op> void binaryEntry(Decoder &d) { binary<Op>(d, d.type()); }
 
-template <class Op>
-void unary(Decoder &d, Type type) {
+template <class Op> void unary(Decoder &d, Type type) {
   d.expectOperands(2);
   if (!withInteger(type, [&](auto t) {
         using T = decltype(t);
         d.emit(mapLanes<Op, T, T>, {d.out(0, type), d.in(1, type)});
       }))
-    wrongType(d, type);
+    failForType(d, type);
 }
 
 /// The type of an arithmetic instruction; true when it was a floating-point one, decoded elsewhere.
@@ -465,7 +196,8 @@ Step addWithCarry(Warp &warp, uint32_t active, const Instruction &instruction) {
   for (unsigned l = 0; l < warpSize; ++l) {
     const T a = lanesOf<T>(warp, instruction.slots[1])[l], b = lanesOf<T>(warp, instruction.slots[2])[l];
     const unsigned __int128 carry = carries >> l & 1;
-    const unsigned __int128 sum = subtract ? (unsigned __int128)a - b - carry : (unsigned __int128)a + b + carry;
+    const unsigned __int128 sum =
+        subtract ? (unsigned __int128)a - b - carry : (unsigned __int128)a + b + carry;
     results[l] = T(sum);
     next |= uint32_t(sum >> (sizeof(T) * 8) & 1) << l;
   }
@@ -475,18 +207,18 @@ Step addWithCarry(Warp &warp, uint32_t active, const Instruction &instruction) {
   return Step::next;
 }
 
-template <bool subtract>
-void extended(Decoder &d, bool carryIn, bool carryOut) {
+template <bool subtract> void extended(Decoder &d, bool carryIn, bool carryOut) {
   const Type type = d.type();
   d.expectOperands(3);
   const bool known = type != Type::u16 && type != Type::s16 && withBits(type, [&](auto t) {
-    using T = decltype(t);
-    const Eval eval = carryIn ? (carryOut ? addWithCarry<T, subtract, true, true> : addWithCarry<T, subtract, true, false>)
-                              : addWithCarry<T, subtract, false, true>;
-    d.emit(eval, {d.out(0, type), d.in(1, type), d.in(2, type), d.carryFlag()});
-  });
+                       using T = decltype(t);
+                       const Eval eval = carryIn ? (carryOut ? addWithCarry<T, subtract, true, true>
+                                                             : addWithCarry<T, subtract, true, false>)
+                                                 : addWithCarry<T, subtract, false, true>;
+                       d.emit(eval, {d.out(0, type), d.in(1, type), d.in(2, type), d.carryFlag()});
+                     });
   if (!known)
-    wrongType(d, type);
+    failForType(d, type);
 }
 
 void decodeAdd(Decoder &d) {
@@ -497,7 +229,8 @@ void decodeAdd(Decoder &d) {
     return;
   if (d.take("sat") && type == Type::s32) {
     d.expectOperands(3);
-    d.emit(mapLanes<AddSaturating, int32_t, int32_t, int32_t>, {d.out(0, type), d.in(1, type), d.in(2, type)});
+    d.emit(mapLanes<AddSaturating, int32_t, int32_t, int32_t>,
+           {d.out(0, type), d.in(1, type), d.in(2, type)});
     return;
   }
   binary<Add>(d, type);
@@ -511,7 +244,8 @@ void decodeSub(Decoder &d) {
     return;
   if (d.take("sat") && type == Type::s32) {
     d.expectOperands(3);
-    d.emit(mapLanes<SubtractSaturating, int32_t, int32_t, int32_t>, {d.out(0, type), d.in(1, type), d.in(2, type)});
+    d.emit(mapLanes<SubtractSaturating, int32_t, int32_t, int32_t>,
+           {d.out(0, type), d.in(1, type), d.in(2, type)});
     return;
   }
   binary<Subtract>(d, type);
@@ -553,7 +287,7 @@ void decodeMul(Decoder &d) {
   d.expectOperands(3);
   const Type wide = widened(type);
   if (wide == Type::b128)
-    return wrongType(d, type);
+    return failForType(d, type);
   withInteger(type, [&](auto t) {
     using T = decltype(t);
     if constexpr (sizeof(T) < 8)
@@ -572,19 +306,21 @@ void decodeMad(Decoder &d) {
   d.expectOperands(4);
   if (carryOut || d.at().name == "madc") {
     // The product goes to a register of its own, then the addition carries.
-    const bool known = sizeInBytes(type) >= 4 && part != Half::wide && withInteger(type, [&](auto t) {
-      using T = decltype(t);
-      const Slot product = d.temporary(sizeof(T)), to = d.out(0, type), c = d.in(3, type);
-      d.emit(part == Half::low ? mapLanes<MultiplyLow, T, T, T> : mapLanes<MultiplyHigh, T, T, T>,
-             {product, d.in(1, type), d.in(2, type)});
-      using U = Unsigned<T>;
-      const bool carryIn = d.at().name == "madc";
-      const Eval eval = carryIn ? (carryOut ? addWithCarry<U, false, true, true> : addWithCarry<U, false, true, false>)
-                                : addWithCarry<U, false, false, true>;
-      d.emit(eval, {to, product, c, d.carryFlag()});
-    });
+    const bool known =
+        sizeInBytes(type) >= 4 && part != Half::wide && withInteger(type, [&](auto t) {
+          using T = decltype(t);
+          const Slot product = d.temporary(sizeof(T)), to = d.out(0, type), c = d.in(3, type);
+          d.emit(part == Half::low ? mapLanes<MultiplyLow, T, T, T> : mapLanes<MultiplyHigh, T, T, T>,
+                 {product, d.in(1, type), d.in(2, type)});
+          using U = Unsigned<T>;
+          const bool carryIn = d.at().name == "madc";
+          const Eval eval =
+              carryIn ? (carryOut ? addWithCarry<U, false, true, true> : addWithCarry<U, false, true, false>)
+                      : addWithCarry<U, false, false, true>;
+          d.emit(eval, {to, product, c, d.carryFlag()});
+        });
     if (!known)
-      wrongType(d, type);
+      failForType(d, type);
     return;
   }
   if (d.take("sat") && part == Half::high && type == Type::s32) {
@@ -594,17 +330,17 @@ void decodeMad(Decoder &d) {
   }
   const Type sum = part == Half::wide ? widened(type) : type;
   const bool known = sum != Type::b128 && withInteger(type, [&](auto t) {
-    using T = decltype(t);
-    const Slot slots[] = {d.out(0, sum), d.in(1, type), d.in(2, type), d.in(3, sum)};
-    if (part == Half::low)
-      d.emit(mapLanes<MultiplyAdd<MultiplyLow>, T, T, T, T>, slots);
-    else if (part == Half::high)
-      d.emit(mapLanes<MultiplyAdd<MultiplyHigh>, T, T, T, T>, slots);
-    else if constexpr (sizeof(T) < 8)
-      d.emit(mapLanes<MultiplyAdd<MultiplyWide>, Wide<T>, T, T, Wide<T>>, slots);
-  });
+                       using T = decltype(t);
+                       const Slot slots[] = {d.out(0, sum), d.in(1, type), d.in(2, type), d.in(3, sum)};
+                       if (part == Half::low)
+                         d.emit(mapLanes<MultiplyAdd<MultiplyLow>, T, T, T, T>, slots);
+                       else if (part == Half::high)
+                         d.emit(mapLanes<MultiplyAdd<MultiplyHigh>, T, T, T, T>, slots);
+                       else if constexpr (sizeof(T) < 8)
+                         d.emit(mapLanes<MultiplyAdd<MultiplyWide>, Wide<T>, T, T, Wide<T>>, slots);
+                     });
   if (!known)
-    wrongType(d, type);
+    failForType(d, type);
 }
 
 void decodeMul24(Decoder &d) {
@@ -613,7 +349,7 @@ void decodeMul24(Decoder &d) {
   const bool add = d.at().name == "mad24";
   d.expectOperands(add ? 4 : 3);
   if ((type != Type::u32 && type != Type::s32) || part == Half::wide)
-    return wrongType(d, type);
+    return failForType(d, type);
   const Slot to = d.out(0, type), product = add ? d.temporary(4) : to;
   if (type == Type::u32)
     d.emit(part == Half::low ? mapLanes<Multiply24Low, uint32_t, uint32_t, uint32_t>
@@ -633,8 +369,7 @@ void decodeDiv(Decoder &d) {
     binary<Divide>(d, type);
 }
 
-template <class Op, FloatOp op>
-void decodeMinMax(Decoder &d) {
+template <class Op, FloatOp op> void decodeMinMax(Decoder &d) {
   Type type;
   if (arithmetic(d, op, type))
     return;
@@ -644,8 +379,7 @@ void decodeMinMax(Decoder &d) {
     binary<Op>(d, type);
 }
 
-template <class Op, FloatOp op>
-void decodeSign(Decoder &d) {
+template <class Op, FloatOp op> void decodeSign(Decoder &d) {
   Type type;
   if (!arithmetic(d, op, type))
     unary<Op>(d, type);
@@ -659,192 +393,7 @@ void decodeSad(Decoder &d) {
         d.emit(mapLanes<AbsoluteDifference, T, T, T, T>,
                {d.out(0, type), d.in(1, type), d.in(2, type), d.in(3, type)});
       }))
-    wrongType(d, type);
-}
-
-template <class Op>
-Step mapPredicate(Warp &warp, uint32_t active, const Instruction &instruction) {
-  warp.setPredicate(instruction.slots[0], active,
-                    Op()(warp.predicate(instruction.slots[1]), warp.predicate(instruction.slots[2])));
-  return Step::next;
-}
-
-template <class Op>
-void logic(Decoder &d) {
-  const Type type = d.type();
-  d.expectOperands(3);
-  const Slot slots[] = {d.out(0, type), d.in(1, type), d.in(2, type)};
-  if (type == Type::pred)
-    d.emit(mapPredicate<Op>, slots);
-  else if (!withBits(type, [&](auto t) {
-             using T = decltype(t);
-             d.emit(mapLanes<Op, T, T, T>, slots);
-           }))
-    wrongType(d, type);
-}
-
-void decodeNot(Decoder &d) {
-  const Type type = d.type();
-  d.expectOperands(2);
-  const Slot slots[] = {d.out(0, type), d.in(1, type)};
-  if (type == Type::pred)
-    d.emit(evalNotPredicate, slots);
-  else if (!withBits(type, [&](auto t) {
-             using T = decltype(t);
-             d.emit(mapLanes<Not, T, T>, slots);
-           }))
-    wrongType(d, type);
-}
-
-void decodeCnot(Decoder &d) {
-  const Type type = d.type();
-  d.expectOperands(2);
-  if (!withBits(type, [&](auto t) {
-        using T = decltype(t);
-        d.emit(mapLanes<LogicalNot, T, T>, {d.out(0, type), d.in(1, type)});
-      }))
-    wrongType(d, type);
-}
-
-void decodeShl(Decoder &d) {
-  const Type type = d.type();
-  d.expectOperands(3);
-  if (!withBits(type, [&](auto t) {
-        using T = decltype(t);
-        d.emit(mapLanes<ShiftLeft, T, T, uint32_t>, {d.out(0, type), d.in(1, type), d.in(2, Type::u32)});
-      }))
-    wrongType(d, type);
-}
-
-void decodeShr(Decoder &d) {
-  const Type type = d.type();
-  d.expectOperands(3);
-  const Slot slots[] = {d.out(0, type), d.in(1, type), d.in(2, Type::u32)};
-  auto emit = [&](auto t) {
-    using T = decltype(t);
-    d.emit(mapLanes<ShiftRight, T, T, uint32_t>, slots);
-  };
-  if (!(isSigned(type) ? withInteger(type, emit) : withBits(type, emit)))
-    wrongType(d, type);
-}
-
-template <class Op>
-void count(Decoder &d) {
-  const Type type = d.type();
-  d.expectOperands(2);
-  if (type == Type::b32)
-    d.emit(mapLanes<Op, uint32_t, uint32_t>, {d.out(0, Type::u32), d.in(1, type)});
-  else if (type == Type::b64)
-    d.emit(mapLanes<Op, uint32_t, uint64_t>, {d.out(0, Type::u32), d.in(1, type)});
-  else
-    wrongType(d, type);
-}
-
-void decodeBrev(Decoder &d) {
-  const Type type = d.type();
-  d.expectOperands(2);
-  if (type == Type::b32)
-    d.emit(mapLanes<ReverseBits, uint32_t, uint32_t>, {d.out(0, type), d.in(1, type)});
-  else if (type == Type::b64)
-    d.emit(mapLanes<ReverseBits, uint64_t, uint64_t>, {d.out(0, type), d.in(1, type)});
-  else
-    wrongType(d, type);
-}
-
-void decodeBfind(Decoder &d) {
-  const bool shift = d.take("shiftamt");
-  const Type type = d.type();
-  d.expectOperands(2);
-  if (sizeInBytes(type) < 4 || !withInteger(type, [&](auto t) {
-        using T = decltype(t);
-        d.emit(shift ? mapLanes<FindLeadingShift, uint32_t, T> : mapLanes<FindLeading, uint32_t, T>,
-               {d.out(0, Type::u32), d.in(1, type)});
-      }))
-    wrongType(d, type);
-}
-
-void decodeBfe(Decoder &d) {
-  const Type type = d.type();
-  d.expectOperands(4);
-  if (sizeInBytes(type) < 4 || !withInteger(type, [&](auto t) {
-        using T = decltype(t);
-        d.emit(mapLanes<ExtractBits, T, T, uint32_t, uint32_t>,
-               {d.out(0, type), d.in(1, type), d.in(2, Type::u32), d.in(3, Type::u32)});
-      }))
-    wrongType(d, type);
-}
-
-void decodeBfi(Decoder &d) {
-  const Type type = d.type();
-  d.expectOperands(5);
-  const Slot slots[] = {d.out(0, type), d.in(1, type), d.in(2, type), d.in(3, Type::u32), d.in(4, Type::u32)};
-  if (type == Type::b32)
-    d.emit(mapLanes<InsertBits, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>, slots);
-  else if (type == Type::b64)
-    d.emit(mapLanes<InsertBits, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t>, slots);
-  else
-    wrongType(d, type);
-}
-
-bool takeClamp(Decoder &d) {
-  const bool clamp = d.take("clamp");
-  if (!clamp && !d.take("wrap"))
-    d.fail("'{}' needs .clamp or .wrap", d.at().fullName());
-  return clamp;
-}
-
-void decodeBmsk(Decoder &d) {
-  const bool clamp = takeClamp(d);
-  d.take("b32");
-  d.expectOperands(3);
-  d.emit(clamp ? mapLanes<BitMask<true>, uint32_t, uint32_t, uint32_t>
-               : mapLanes<BitMask<false>, uint32_t, uint32_t, uint32_t>,
-         {d.out(0, Type::u32), d.in(1, Type::u32), d.in(2, Type::u32)});
-}
-
-template <template <bool> class Op>
-Eval funnel(bool clamp) {
-  return clamp ? mapLanes<Op<true>, uint32_t, uint32_t, uint32_t, uint32_t>
-               : mapLanes<Op<false>, uint32_t, uint32_t, uint32_t, uint32_t>;
-}
-
-void decodeShf(Decoder &d) {
-  const bool leftward = d.take("l");
-  if (!leftward && !d.take("r"))
-    d.fail("'{}' needs .l or .r", d.at().fullName());
-  const bool clamp = takeClamp(d);
-  d.take("b32");
-  d.expectOperands(4);
-  d.emit(leftward ? funnel<FunnelLeft>(clamp) : funnel<FunnelRight>(clamp),
-         {d.out(0, Type::u32), d.in(1, Type::u32), d.in(2, Type::u32), d.in(3, Type::u32)});
-}
-
-void decodeLop3(Decoder &d) {
-  d.take("b32");
-  d.expectOperands(5);
-  d.emit(mapLanesWith<Logic3, uint32_t, uint32_t, uint32_t, uint32_t>,
-         {d.out(0, Type::u32), d.in(1, Type::u32), d.in(2, Type::u32), d.in(3, Type::u32)}, d.immediate(4));
-}
-
-void decodePrmt(Decoder &d) {
-  d.take("b32");
-  const auto mode = d.takeOneOf<Permutation>({{"f4e", Permutation::f4e},
-                                              {"b4e", Permutation::b4e},
-                                              {"rc8", Permutation::rc8},
-                                              {"ecl", Permutation::ecl},
-                                              {"ecr", Permutation::ecr},
-                                              {"rc16", Permutation::rc16}});
-  d.expectOperands(4);
-  d.emit(mapLanesWith<Permute, uint32_t, uint32_t, uint32_t, uint32_t>,
-         {d.out(0, Type::u32), d.in(1, Type::u32), d.in(2, Type::u32), d.in(3, Type::u32)},
-         int64_t(mode.value_or(Permutation::plain)));
-}
-
-void decodeFns(Decoder &d) {
-  d.take("b32");
-  d.expectOperands(4);
-  d.emit(mapLanes<FindNthSet, uint32_t, uint32_t, uint32_t, int32_t>,
-         {d.out(0, Type::u32), d.in(1, Type::u32), d.in(2, Type::u32), d.in(3, Type::u32)});
+    failForType(d, type);
 }
 
 void decodeDp4a(Decoder &d) {
@@ -852,7 +401,7 @@ void decodeDp4a(Decoder &d) {
   d.expectOperands(4);
   const bool signedA = a == Type::s32, signedB = b == Type::s32;
   if (sizeInBytes(a) != 4 || sizeInBytes(b) != 4)
-    return wrongType(d, a);
+    return failForType(d, a);
   const Eval eval =
       signedA ? (signedB ? mapLanes<DotProduct4<int8_t, int8_t>, uint32_t, uint32_t, uint32_t, uint32_t>
                          : mapLanes<DotProduct4<int8_t, uint8_t>, uint32_t, uint32_t, uint32_t, uint32_t>)
@@ -878,33 +427,10 @@ constexpr DecodeEntry entries[] = {
     {"abs", decodeSign<Absolute, FloatOp::absolute>},
     {"neg", decodeSign<Negate, FloatOp::negate>},
     {"sad", decodeSad},
-    {"and", logic<And>},
-    {"or", logic<Or>},
-    {"xor", logic<Xor>},
-    {"not", decodeNot},
-    {"cnot", decodeCnot},
-    {"shl", decodeShl},
-    {"shr", decodeShr},
-    {"popc", count<CountOnes>},
-    {"clz", count<LeadingZeros>},
-    {"brev", decodeBrev},
-    {"bfind", decodeBfind},
-    {"bfe", decodeBfe},
-    {"bfi", decodeBfi},
-    {"bmsk", decodeBmsk},
-    {"shf", decodeShf},
-    {"lop3", decodeLop3},
-    {"prmt", decodePrmt},
-    {"fns", decodeFns},
     {"dp4a", decodeDp4a},
 };
 
 } // namespace
-
-Step evalNotPredicate(Warp &warp, uint32_t active, const Instruction &instruction) {
-  warp.setPredicate(instruction.slots[0], active, ~warp.predicate(instruction.slots[1]));
-  return Step::next;
-}
 
 std::span<const DecodeEntry> integerInstructions() { return entries; }
 

@@ -11,8 +11,7 @@
 namespace tlc::emulator {
 
 /// 32 lanes (64 for packed halves) of a slot.
-template <class T>
-struct In {
+template <class T> struct In {
   const std::byte *bytes;
   T operator[](unsigned lane) const {
     T value;
@@ -21,14 +20,10 @@ struct In {
   }
 };
 
-template <class T>
-In<T> lanesOf(const Warp &warp, Slot slot) {
-  return {warp.read(slot)};
-}
+template <class T> In<T> lanesOf(const Warp &warp, Slot slot) { return {warp.read(slot)}; }
 
 /// Stores the active lanes.
-template <class T>
-void store(Warp &warp, Slot slot, uint32_t active, const T *values) {
+template <class T> void store(Warp &warp, Slot slot, uint32_t active, const T *values) {
   std::byte *to = warp.at(slot);
   if (active == allLanes) {
     std::memcpy(to, values, sizeof(T) * warpSize);
@@ -67,15 +62,12 @@ Step mapLanesWith(Warp &warp, uint32_t active, const Instruction &instruction) {
 }
 
 /// Packed halves: 64 elements of 16 bits in 32 lanes.
-template <class T>
-struct Pair {
+template <class T> struct Pair {
   T low, high;
 };
 /// Op on both halves of 32-bit lanes.
-template <class Op>
-struct Packed {
-  template <class... T>
-  auto operator()(Pair<T>... v) const {
+template <class Op> struct Packed {
+  template <class... T> auto operator()(Pair<T>... v) const {
     using R = decltype(Op()(v.low...));
     return Pair<R>{Op()(v.low...), Op()(v.high...)};
   }

@@ -13,7 +13,9 @@ namespace tlc::emulator {
 
 namespace {
 
-constexpr uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
+constexpr uint64_t alignUp(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
 
 /// PTX limits: 4 KB of parameters before sm_70, 32764 bytes since; 512 KB of
 /// local memory a thread; no shared memory is larger than a megabyte.
@@ -57,7 +59,8 @@ Result<void> Decoder::collect(const Function &function, std::vector<const Functi
     if (call.operands[0].kind != Operand::Kind::symbol)
       return linkError(fmt::format("PTX line {}: indirect calls are not supported", call.line));
     if (callee == program.module.functions.end() || !callee->hasBody || callee->isEntry)
-      return linkError(fmt::format("PTX line {}: call of '{}', which this module does not define", call.line, name));
+      return linkError(
+          fmt::format("PTX line {}: call of '{}', which this module does not define", call.line, name));
     if (auto done = collect(*callee, order, open); !done)
       return done;
   }
@@ -116,7 +119,8 @@ void Decoder::layoutFunction(const Function &function) {
     const uint64_t at = alignUp(kernel.localBytes, variable.alignment);
     kernel.localBytes = uint32_t(std::min<uint64_t>(at + variable.bytes, maximumLocalBytes + 1));
     layout.variables[variable.name] = {isParameter ? StateSpace::parameter : StateSpace::local,
-                                       isParameter ? at | functionParameterFlag : at, uint32_t(variable.bytes)};
+                                       isParameter ? at | functionParameterFlag : at,
+                                       uint32_t(variable.bytes)};
   };
   uint64_t end = 0;
   for (const Variable &parameter : function.parameters) {
@@ -142,11 +146,13 @@ std::optional<Decoder::Address> Decoder::findVariable(std::string_view name) con
   if (auto found = sharedVariables.find(name); found != sharedVariables.end())
     return found->second;
   if (auto found = program.storage.find(name); found != program.storage.end())
-    return Address{found->second.variable->space, found->second.address, uint32_t(found->second.variable->bytes)};
+    return Address{found->second.variable->space, found->second.address,
+                   uint32_t(found->second.variable->bytes)};
   return std::nullopt;
 }
 
-std::optional<Decoder::LocalRange> Decoder::localVariable(std::string_view function, std::string_view name) const {
+std::optional<Decoder::LocalRange> Decoder::localVariable(std::string_view function,
+                                                          std::string_view name) const {
   for (const auto &[key, layout] : functions) {
     if (key->name != function)
       continue;
@@ -206,9 +212,9 @@ Result<void> Decoder::decodeFunction(const Function &function) {
 }
 
 Result<void> Decoder::run(const Function &entry) {
-  for (auto group : {integerInstructions(), floatInstructions(), compareInstructions(), convertInstructions(),
-                     memoryInstructions(), atomicInstructions(), controlInstructions(), warpInstructions(),
-                     barrierInstructions(), asyncInstructions(), matrixInstructions()})
+  for (auto group : {integerInstructions(), bitInstructions(), floatInstructions(), compareInstructions(),
+                     convertInstructions(), memoryInstructions(), atomicInstructions(), controlInstructions(),
+                     warpInstructions(), barrierInstructions(), asyncInstructions(), matrixInstructions()})
     for (const DecodeEntry &item : group)
       table.emplace(item.name, item.decode);
   kernel.name = entry.name;
@@ -222,9 +228,11 @@ Result<void> Decoder::run(const Function &entry) {
   for (const Function *function : order)
     layoutFunction(*function);
   if (kernel.parameterBytes > maximumParameterBytes)
-    return linkError(fmt::format("'{}' has more than {} bytes of parameters", kernel.name, maximumParameterBytes));
+    return linkError(
+        fmt::format("'{}' has more than {} bytes of parameters", kernel.name, maximumParameterBytes));
   if (kernel.localBytes > maximumLocalBytes)
-    return linkError(fmt::format("'{}' needs more than {} bytes of local memory", kernel.name, maximumLocalBytes));
+    return linkError(
+        fmt::format("'{}' needs more than {} bytes of local memory", kernel.name, maximumLocalBytes));
   for (const Function *function : order)
     if (auto done = decodeFunction(*function); !done)
       return done;
@@ -249,7 +257,8 @@ Result<std::shared_ptr<const Program>> loadProgram(std::string_view ptx) {
     storage.memory = std::make_unique<std::byte[]>(variable.bytes + alignment);
     storage.address = alignUp(reinterpret_cast<uint64_t>(storage.memory.get()), alignment);
     if (!variable.initial.empty())
-      std::memcpy(reinterpret_cast<void *>(storage.address), variable.initial.data(), variable.initial.size());
+      std::memcpy(reinterpret_cast<void *>(storage.address), variable.initial.data(),
+                  variable.initial.size());
     program->ranges.push_back({storage.address, variable.bytes});
     program->storage[variable.name] = std::move(storage);
   };

@@ -50,7 +50,8 @@ void gatherElements(std::byte *to, uint32_t active, std::byte *const *host, unsi
 /// slots: address, destinations...
 Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
   const Access &access = instruction.payloadAs<Access>();
-  const LaneAddresses64 addresses = laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
+  const LaneAddresses64 addresses =
+      laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
   const uint64_t total = uint64_t(access.bytes) * access.count;
   std::byte *host[warpSize];
   for (unsigned l = 0; l < warpSize; ++l) {
@@ -81,7 +82,8 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
         copyElement(reinterpret_cast<std::byte *>(&bits), host[l] + i * access.bytes, access.bytes);
         if (access.signExtend && access.bytes < 8 && bits >> (access.bytes * 8 - 1) & 1)
           bits |= ~uint64_t(0) << (access.bytes * 8);
-        copyElement(to + l * access.registerBytes, reinterpret_cast<const std::byte *>(&bits), access.registerBytes);
+        copyElement(to + l * access.registerBytes, reinterpret_cast<const std::byte *>(&bits),
+                    access.registerBytes);
       }
     }
   }
@@ -93,15 +95,17 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
 /// slots: address, sources...
 Step storeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
   const Access &access = instruction.payloadAs<Access>();
-  const LaneAddresses64 addresses = laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
+  const LaneAddresses64 addresses =
+      laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
   const uint64_t total = uint64_t(access.bytes) * access.count;
   if (access.strong)
     std::atomic_thread_fence(std::memory_order_seq_cst);
   for (unsigned l = 0; l < warpSize; ++l) {
     if (!(active >> l & 1))
       continue;
-    std::byte *host = touch(warp, instruction,
-                            {access.space, AccessKind::write, Proxy::generic, l, addresses.lane[l], total, total});
+    std::byte *host =
+        touch(warp, instruction,
+              {access.space, AccessKind::write, Proxy::generic, l, addresses.lane[l], total, total});
     if (!host)
       return Step::fault;
     for (unsigned i = 0; i < access.count; ++i) {
@@ -145,7 +149,8 @@ void access(Decoder &d, size_t addressIndex, size_t valueIndex, bool isLoad) {
   const AddressOperand address = d.address(addressIndex);
   const auto values = d.elements(d.operand(valueIndex));
   if (values.size() != access.count)
-    return d.fail("'{}' moves {} elements, but got {} registers", d.at().fullName(), access.count, values.size());
+    return d.fail("'{}' moves {} elements, but got {} registers", d.at().fullName(), access.count,
+                  values.size());
   std::vector<Slot> slots{address.base};
   unsigned widest = access.bytes;
   for (const Operand &value : values) {
@@ -162,8 +167,7 @@ void access(Decoder &d, size_t addressIndex, size_t valueIndex, bool isLoad) {
 // --- addresses ----------------------------------------------------------------------
 
 /// slots: d, a; immediate: what to add, or to take away.
-template <class T>
-struct AddImmediate {
+template <class T> struct AddImmediate {
   explicit AddImmediate(const Instruction &instruction) : value(T(instruction.immediate)) {}
   T operator()(T a) const { return a + value; }
   T value;
@@ -237,8 +241,7 @@ void decodeIsspacep(Decoder &d) {
 
 /// mapa: the same place in the block of another rank. The immediate is the
 /// base of the window that the result lies in.
-template <class T>
-Step mapToRank(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <class T> Step mapToRank(Warp &warp, uint32_t active, const Instruction &instruction) {
   const In<T> address = lanesOf<T>(warp, instruction.slots[1]);
   const In<uint32_t> rank = lanesOf<uint32_t>(warp, instruction.slots[2]);
   T results[warpSize];
@@ -268,8 +271,7 @@ void decodeMapa(Decoder &d) {
     d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(type));
 }
 
-template <class T>
-Step rankOf(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <class T> Step rankOf(Warp &warp, uint32_t active, const Instruction &instruction) {
   const In<T> address = lanesOf<T>(warp, instruction.slots[1]);
   uint32_t results[warpSize];
   for (unsigned l = 0; l < warpSize; ++l) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// ldmatrix, stmatrix, movmatrix, mma.sync and wgmma: operands in, Mma.h, results out.
-#include "runtime/emulator/exec/Mma.h"
 #include "runtime/emulator/exec/Lanes.h"
+#include "runtime/emulator/exec/Mma.h"
 
 #include <algorithm>
 
@@ -58,11 +58,13 @@ Step moveMatrix(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
   const MatrixMove &move = instruction.payloadAs<MatrixMove>();
-  const LaneAddresses64 addresses = laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
+  const LaneAddresses64 addresses =
+      laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
   std::array<uint32_t, 32> rows = {};
   for (unsigned l = 0; l < 8 * move.matrices; ++l) {
-    if (!touch(warp, instruction, {move.space, move.isStore ? AccessKind::write : AccessKind::read, Proxy::generic, l,
-                                   addresses.lane[l], 16, 16}))
+    if (!touch(warp, instruction,
+               {move.space, move.isStore ? AccessKind::write : AccessKind::read, Proxy::generic, l,
+                addresses.lane[l], 16, 16}))
       return Step::fault;
     const SharedPlace place = sharedPlace(warp, addresses.lane[l]);
     if (place.block != warp.block)
@@ -195,7 +197,8 @@ Step multiplyWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
   loadRegisters(warp, a, valuesA);
   loadRegisters(warp, b, valuesB);
   loadRegisters(warp, c, valuesC);
-  mmaSync(use.mma, std::span(valuesA, use.registers.a * warpSize), std::span(valuesB, use.registers.b * warpSize),
+  mmaSync(use.mma, std::span(valuesA, use.registers.a * warpSize),
+          std::span(valuesB, use.registers.b * warpSize),
           std::span(valuesC, use.registers.accumulator * warpSize),
           std::span(valuesC, use.registers.accumulator * warpSize));
   storeRegisters(warp, d, valuesC);
@@ -225,14 +228,16 @@ void decodeMma(Decoder &d) {
   // f64 elements stand in one 64-bit register each.
   const bool wide = *accumulator == MatrixElement::f64;
   const unsigned divide = wide ? 2 : 1;
-  use.a = registers->a / divide, use.b = registers->b / divide, use.accumulator = registers->accumulator / divide;
+  use.a = registers->a / divide, use.b = registers->b / divide,
+  use.accumulator = registers->accumulator / divide;
   const Type inType = wide ? Type::f64 : Type::b32, outType = wide ? Type::f64 : Type::b32;
   std::vector<Slot> slots;
   const unsigned counts[] = {use.accumulator, use.a, use.b, use.accumulator};
   for (size_t i = 0; i < 4; ++i) {
     const auto elements = d.elements(d.operand(i));
     if (elements.size() != counts[i])
-      return d.fail("operand {} of '{}' has {} registers, but got {}", i, d.at().fullName(), counts[i], elements.size());
+      return d.fail("operand {} of '{}' has {} registers, but got {}", i, d.at().fullName(), counts[i],
+                    elements.size());
     for (const Operand &element : elements)
       slots.push_back(i == 0 ? d.out(element, outType) : d.in(element, inType));
   }
@@ -244,7 +249,7 @@ void decodeMma(Decoder &d) {
 struct WgmmaUse {
   Wgmma wgmma;
   unsigned accumulators = 0;
-  bool contiguous = false;   ///< the accumulators follow each other in the register file
+  bool contiguous = false;    ///< the accumulators follow each other in the register file
   bool fromRegisters = false; ///< A in four registers
 };
 
@@ -258,7 +263,8 @@ bool touchOperand(Warp &warp, const Instruction &instruction, const Wgmma &wgmma
   wgmmaRanges(wgmma, operand, descriptor, ranges);
   return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange &range) {
     return touch(warp, instruction,
-                 {Space::shared, AccessKind::read, Proxy::async, noLane, range.address, range.bytes, 16}) != nullptr;
+                 {Space::shared, AccessKind::read, Proxy::async, noLane, range.address, range.bytes, 16}) !=
+           nullptr;
   });
 }
 
@@ -332,14 +338,17 @@ Step issueWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
     auto operation = std::make_shared<AsyncOperation>();
     operation->warp = &warp;
     operation->instruction = &instruction;
-    operation->ready = [&group, number] { return group.completed == number && group.pending.front().issued == 0xF; };
+    operation->ready = [&group, number] {
+      return group.completed == number && group.pending.front().issued == 0xF;
+    };
     operation->run = [&block, index] { return completeWgmma(block, index); };
     block.cluster->queue.push(std::move(operation));
   }
   WgmmaIssue &known = group.pending[at];
   if (known.instruction != &instruction || known.descriptorA != issue.descriptorA ||
       known.descriptorB != issue.descriptorB || known.accumulate != issue.accumulate)
-    return fault(warp, instruction, "the warps of the warpgroup issue different wgmma instructions or operands");
+    return fault(warp, instruction,
+                 "the warps of the warpgroup issue different wgmma instructions or operands");
   known.issued |= 1u << place;
   ++block.cluster->progress;
   return Step::next;
@@ -395,17 +404,20 @@ void decodeMmaAsync(Decoder &d) {
   if (!registers)
     return d.fail("{}", registers.error().message);
   if (m != 64 || k != wgmmaDepth(*a))
-    return d.fail("'{}' has shape m{}n{}k{}, but needs m64 and k{}", d.at().fullName(), m, n, k, wgmmaDepth(*a));
+    return d.fail("'{}' has shape m{}n{}k{}, but needs m64 and k{}", d.at().fullName(), m, n, k,
+                  wgmmaDepth(*a));
   use.accumulators = *registers;
   // d, a, b, scale-d {, scale-a, scale-b {, transpose-a}, transpose-b}
-  const bool integer = *accumulator == MatrixElement::s32, sixteen = *a == MatrixElement::f16 || *a == MatrixElement::bf16;
+  const bool integer = *accumulator == MatrixElement::s32,
+             sixteen = *a == MatrixElement::f16 || *a == MatrixElement::bf16;
   use.fromRegisters = d.operand(1).kind == Operand::Kind::vector;
   d.expectOperands(4 + (integer ? 0 : 2) + (sixteen ? (use.fromRegisters ? 1 : 2) : 0));
   if (d.failed())
     return;
   const auto results = d.elements(d.operand(0));
   if (results.size() != use.accumulators)
-    return d.fail("'{}' has {} accumulator registers, but got {}", d.at().fullName(), use.accumulators, results.size());
+    return d.fail("'{}' has {} accumulator registers, but got {}", d.at().fullName(), use.accumulators,
+                  results.size());
   if (!integer) {
     use.wgmma.scaleA = int(d.immediate(4)), use.wgmma.scaleB = int(d.immediate(5));
     if (std::abs(use.wgmma.scaleA) != 1 || std::abs(use.wgmma.scaleB) != 1)
@@ -435,7 +447,8 @@ void decodeMmaAsync(Decoder &d) {
   use.contiguous = true;
   for (const Operand &result : results) {
     slots.push_back(d.out(result, Type::b32));
-    use.contiguous &= slots.back().offset == slots[slotAccumulators].offset + (slots.size() - 1 - slotAccumulators) * 4 * warpSize;
+    use.contiguous &= slots.back().offset ==
+                      slots[slotAccumulators].offset + (slots.size() - 1 - slotAccumulators) * 4 * warpSize;
   }
   d.emitWith(issueWgmma, slots, use);
 }
@@ -455,8 +468,9 @@ void decodeWgmma(Decoder &d) {
 }
 
 constexpr DecodeEntry entries[] = {
-    {"ldmatrix", decodeMatrixMove}, {"stmatrix", decodeMatrixMove}, {"movmatrix", decodeMovmatrix},
-    {"mma", decodeMma},             {"wgmma", decodeWgmma},
+    {"ldmatrix", decodeMatrixMove}, {"stmatrix", decodeMatrixMove},
+    {"movmatrix", decodeMovmatrix}, {"mma", decodeMma},
+    {"wgmma", decodeWgmma},
 };
 
 } // namespace

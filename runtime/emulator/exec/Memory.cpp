@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/Memory.h"
+
 #include "runtime/emulator/exec/State.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tlc::emulator {
 
@@ -47,7 +47,8 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
   }
   if (access.address % access.alignment != 0)
     return refuse(warp, instruction, access, "misaligned",
-                  fmt::format("global address {:#x}, which must be a multiple of {}", access.address, access.alignment));
+                  fmt::format("global address {:#x}, which must be a multiple of {}", access.address,
+                              access.alignment));
   return reinterpret_cast<std::byte *>(access.address);
 }
 
@@ -104,8 +105,9 @@ std::byte *touchParameter(Warp &warp, const Instruction &instruction, Touch acce
                   fmt::format("parameter offset {}, the entry has {} bytes of parameters", access.address,
                               parameters.size()));
   if (access.address % access.alignment != 0)
-    return refuse(warp, instruction, access, "misaligned",
-                  fmt::format("parameter offset {}, which must be a multiple of {}", access.address, access.alignment));
+    return refuse(
+        warp, instruction, access, "misaligned",
+        fmt::format("parameter offset {}, which must be a multiple of {}", access.address, access.alignment));
   // Only read, as checked above; the hook has one pointer type.
   return const_cast<std::byte *>(parameters.data() + access.address);
 }
@@ -118,8 +120,9 @@ MemoryMap::MemoryMap(std::vector<MemoryRange> all) : ranges(std::move(all)) {
 }
 
 const MemoryRange *MemoryMap::find(uint64_t address) const {
-  auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
-                                [](uint64_t value, const MemoryRange &range) { return value < range.address; });
+  auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), address,
+                       [](uint64_t value, const MemoryRange &range) { return value < range.address; });
   if (after == ranges.begin())
     return nullptr;
   const MemoryRange &range = *--after;
@@ -128,8 +131,9 @@ const MemoryRange *MemoryMap::find(uint64_t address) const {
 
 const MemoryRange *MemoryMap::nearest(uint64_t address) const {
   auto distance = [&](const MemoryRange &range) {
-    return address < range.address ? range.address - address
-                                   : address - range.address < range.bytes ? 0 : address - range.address - range.bytes;
+    return address < range.address                 ? range.address - address
+           : address - range.address < range.bytes ? 0
+                                                   : address - range.address - range.bytes;
   };
   const MemoryRange *best = nullptr;
   for (const MemoryRange &range : ranges)

@@ -54,10 +54,7 @@ struct Instruction {
   uint32_t line = 0;     ///< of the PTX text
   std::string_view name; ///< "ld.global.b32"
 
-  template <class T>
-  const T &payloadAs() const {
-    return *static_cast<const T *>(payload);
-  }
+  template <class T> const T &payloadAs() const { return *static_cast<const T *>(payload); }
 };
 
 /// Addresses of shared memory start here, as on hardware, where the system

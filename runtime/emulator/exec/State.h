@@ -50,14 +50,14 @@ struct Grid {
 struct Wait {
   enum class Kind : uint8_t {
     none,
-    yield,            ///< gives way to the other warps once
-    lanes,            ///< until the lanes `mask` of the warp are together
-    mbarrier,         ///< until one of `barriers` leaves its phase
-    barrier,          ///< bar.sync: `id`, until its generation is not `count`
-    cluster,          ///< barrier.cluster.wait
-    registers,        ///< setmaxnreg.inc: until `count` registers of a thread are free
-    asyncGroups,      ///< until at most `count` groups of `engine` are pending
-    warpgroup,        ///< until `count` wgmma operations are complete
+    yield,       ///< gives way to the other warps once
+    lanes,       ///< until the lanes `mask` of the warp are together
+    mbarrier,    ///< until one of `barriers` leaves its phase
+    barrier,     ///< bar.sync: `id`, until its generation is not `count`
+    cluster,     ///< barrier.cluster.wait
+    registers,   ///< setmaxnreg.inc: until `count` registers of a thread are free
+    asyncGroups, ///< until at most `count` groups of `engine` are pending
+    warpgroup,   ///< until `count` wgmma operations are complete
   };
   Kind kind = Kind::none;
   bool advance = false; ///< awake: go on behind the instruction, else run it again

@@ -5,9 +5,8 @@
 /// the others from running.
 #include "runtime/emulator/exec/State.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tlc::emulator {
 
@@ -213,9 +212,10 @@ Step fault(Warp &warp, const Instruction &instruction, std::string what) {
   Cluster &cluster = clusterOf(warp);
   const Grid &grid = *cluster.grid;
   if (!cluster.error)
-    cluster.error = Error{ErrorKind::execution,
-                          fmt::format("{}: {} ('{}' at PTX line {} of '{}', {})", locationText(grid, instruction), what,
-                                      instruction.name, instruction.line, grid.kernel->name, placeText(warp))};
+    cluster.error =
+        Error{ErrorKind::execution,
+              fmt::format("{}: {} ('{}' at PTX line {} of '{}', {})", locationText(grid, instruction), what,
+                          instruction.name, instruction.line, grid.kernel->name, placeText(warp))};
   return Step::fault;
 }
 

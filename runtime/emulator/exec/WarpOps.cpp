@@ -29,7 +29,8 @@ Step shuffle(Warp &warp, uint32_t active, const Instruction &instruction) {
   uint32_t members;
   if (!together(warp, active, instruction.slots[5], members))
     return Step::wait;
-  const In<uint32_t> a = lanesOf<uint32_t>(warp, instruction.slots[2]), b = lanesOf<uint32_t>(warp, instruction.slots[3]),
+  const In<uint32_t> a = lanesOf<uint32_t>(warp, instruction.slots[2]),
+                     b = lanesOf<uint32_t>(warp, instruction.slots[3]),
                      c = lanesOf<uint32_t>(warp, instruction.slots[4]);
   uint32_t results[warpSize], inRange = 0;
   for (uint32_t l = 0; l < warpSize; ++l) {
@@ -77,8 +78,8 @@ void decodeShfl(Decoder &d) {
   Operand value = to;
   value.second.reset();
   d.emit(shuffle,
-         {d.out(value, Type::b32), d.second(to, Type::pred), d.in(1, Type::b32), d.in(2, Type::b32), d.in(3, Type::b32),
-          d.in(4, Type::b32)},
+         {d.out(value, Type::b32), d.second(to, Type::pred), d.in(1, Type::b32), d.in(2, Type::b32),
+          d.in(3, Type::b32), d.in(4, Type::b32)},
          int64_t(*mode));
 }
 
@@ -115,8 +116,8 @@ Step vote(Warp &warp, uint32_t active, const Instruction &instruction) {
 
 void decodeVote(Decoder &d) {
   const bool sync = d.take("sync");
-  const auto mode =
-      d.takeOneOf<Vote>({{"all", Vote::all}, {"any", Vote::any}, {"uni", Vote::uni}, {"ballot", Vote::ballot}});
+  const auto mode = d.takeOneOf<Vote>(
+      {{"all", Vote::all}, {"any", Vote::any}, {"uni", Vote::uni}, {"ballot", Vote::ballot}});
   if (!sync || !mode)
     return d.fail("'{}' needs .sync and one of .all .any .uni .ballot", d.at().fullName());
   const Type type = d.type();
@@ -127,8 +128,7 @@ void decodeVote(Decoder &d) {
 }
 
 /// slots: d, p, a, mask
-template <class T, bool all>
-Step match(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <class T, bool all> Step match(Warp &warp, uint32_t active, const Instruction &instruction) {
   uint32_t members;
   if (!together(warp, active, instruction.slots[3], members))
     return Step::wait;
@@ -157,7 +157,8 @@ void decodeMatch(Decoder &d) {
   d.expectOperands(3);
   Operand value = d.operand(0);
   value.second.reset();
-  const Slot slots[] = {d.out(value, Type::b32), d.second(d.operand(0), Type::pred), d.in(1, type), d.in(2, Type::b32)};
+  const Slot slots[] = {d.out(value, Type::b32), d.second(d.operand(0), Type::pred), d.in(1, type),
+                        d.in(2, Type::b32)};
   if (type == Type::b32)
     d.emit(all ? match<uint32_t, true> : match<uint32_t, false>, slots);
   else if (type == Type::b64)
@@ -181,8 +182,7 @@ void decodeActivemask(Decoder &d) {
 
 enum class Reduce : uint8_t { add, minimum, maximum, bitAnd, bitOr, bitXor };
 
-template <class T>
-T reducePair(Reduce op, T a, T b) {
+template <class T> T reducePair(Reduce op, T a, T b) {
   switch (op) {
   case Reduce::add:
     return T(uint32_t(a) + uint32_t(b));
@@ -201,8 +201,7 @@ T reducePair(Reduce op, T a, T b) {
 }
 
 /// slots: d, a, mask
-template <class T>
-Step reduceLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <class T> Step reduceLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
   uint32_t members;
   if (!together(warp, active, instruction.slots[2], members))
     return Step::wait;
@@ -255,8 +254,8 @@ void decodeElect(Decoder &d) {
 }
 
 constexpr DecodeEntry entries[] = {
-    {"shfl", decodeShfl},           {"vote", decodeVote},   {"match", decodeMatch},
-    {"activemask", decodeActivemask}, {"redux", decodeRedux}, {"elect", decodeElect},
+    {"shfl", decodeShfl},   {"vote", decodeVote},   {"match", decodeMatch}, {"activemask", decodeActivemask},
+    {"redux", decodeRedux}, {"elect", decodeElect},
 };
 
 } // namespace

@@ -106,7 +106,8 @@ Result<void> Parser::moduleItem() {
     auto size = expectInteger("an address size");
     if (!size)
       return size.error();
-    return *size == 64 ? Result<void>() : failure(fmt::format("expected .address_size 64, but got {}", *size));
+    return *size == 64 ? Result<void>()
+                       : failure(fmt::format("expected .address_size 64, but got {}", *size));
   }
   if (accept(".file"))
     return fileDirective();
@@ -229,8 +230,8 @@ Result<void> Parser::launchBound(Function &function) {
     function.minimumBlocks = values[0];
   else if (*directive == ".maxnreg")
     function.maximumRegisters = values[0];
-  else if (*directive != ".maxnctapersm" && *directive != ".maxclusterrank" && *directive != ".abi_preserve" &&
-           *directive != ".abi_preserve_control")
+  else if (*directive != ".maxnctapersm" && *directive != ".maxclusterrank" &&
+           *directive != ".abi_preserve" && *directive != ".abi_preserve_control")
     return failure(fmt::format("unknown function directive '{}'", *directive));
   return {};
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/ptx/Lexer.h"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <fmt/format.h>
 
 namespace tlc::emulator {
 
@@ -97,7 +96,8 @@ private:
     if (at(start) == '0' && (std::tolower(at(start + 1)) == 'f' || std::tolower(at(start + 1)) == 'd')) {
       const size_t digits = std::tolower(at(start + 1)) == 'f' ? 8 : 16;
       uint64_t bits = 0;
-      const char *begin = text.data() + start + 2, *end = text.data() + std::min(text.size(), start + 2 + digits);
+      const char *begin = text.data() + start + 2,
+                 *end = text.data() + std::min(text.size(), start + 2 + digits);
       auto [rest, error] = std::from_chars(begin, end, bits, 16);
       if (error != std::errc() || rest != begin + digits)
         return failure(fmt::format("a floating-point constant in bits needs {} hexadecimal digits", digits));

@@ -54,7 +54,8 @@ struct Operand {
     real,      ///< `value`
     floatBits, ///< 0f... or 0d...: `bits` and, for 0d, `value`
     symbol,    ///< `name` + `offset`: a variable, function or special register
-    address,   ///< [base + offset]; the base is in `elements[0]` (reg, symbol or integer), further elements follow
+    address,   ///< [base + offset]; the base is in `elements[0]` (reg, symbol or integer), further elements
+               ///< follow
     vector,    ///< { elements }
     label,     ///< `bits`: index of the statement it stands before
     sink,      ///< _
@@ -77,8 +78,8 @@ struct Statement {
   std::vector<Operand> operands;
   std::optional<uint32_t> guard; ///< predicate register
   bool guardNegated = false;
-  unsigned line = 0;      ///< of the PTX text
-  uint32_t location = 0;  ///< index into `Module::locations`
+  unsigned line = 0;     ///< of the PTX text
+  uint32_t location = 0; ///< index into `Module::locations`
   // Only for `call`: (results), callee, (arguments).
   std::vector<std::string> callResults;
   std::vector<std::string> callArguments;

@@ -2,6 +2,7 @@
 /// \file
 /// Function bodies: registers, labels, instructions and their operands.
 #include "runtime/emulator/ptx/Parser.h"
+
 #include "runtime/emulator/ptx/ParserState.h"
 
 namespace tlc::emulator {
@@ -397,7 +398,8 @@ Result<void> Parser::resolveLabel(Operand &operand, int from, unsigned line) con
       operand.bits = found->second;
       return {};
     }
-  return Error{ErrorKind::invalidArgument, fmt::format("PTX line {}: unknown label '{}'", line, operand.name)};
+  return Error{ErrorKind::invalidArgument,
+               fmt::format("PTX line {}: unknown label '{}'", line, operand.name)};
 }
 
 Result<void> Parser::resolveLabels(Function &function) {

@@ -8,7 +8,6 @@
 #include "runtime/emulator/ptx/Module.h"
 
 #include <fmt/format.h>
-
 #include <map>
 #include <unordered_map>
 

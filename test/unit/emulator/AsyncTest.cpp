@@ -4,11 +4,10 @@
 #include "runtime/emulator/exec/TensorMap.h"
 #include "test/unit/emulator/Harness.h"
 
-#include <catch2/catch.hpp>
-#include <fmt/format.h>
-
 #include <bit>
+#include <catch2/catch.hpp>
 #include <cstring>
+#include <fmt/format.h>
 
 using namespace tlc;
 using namespace tlc::emulator;
@@ -177,7 +176,8 @@ std::pair<std::string, std::vector<uint32_t>> runTensor(const TensorRun &test) {
   const auto inMap = map(in, 10, 12), outMap = map(out, 16, 16);
   std::copy(inMap.begin(), inMap.end(), parameters.begin());
   std::copy(outMap.begin(), outMap.end(), parameters.begin() + 128);
-  const MemoryMap memory({{reinterpret_cast<uint64_t>(in.data()), 480}, {reinterpret_cast<uint64_t>(out.data()), 1024}});
+  const MemoryMap memory(
+      {{reinterpret_cast<uint64_t>(in.data()), 480}, {reinterpret_cast<uint64_t>(out.data()), 1024}});
   LaunchConfiguration launch;
   launch.entry = "k";
   launch.grid = {test.blocks, 1, 1};
@@ -240,16 +240,19 @@ TEST_CASE("a multicast load reaches every block of its mask") {
 TEST_CASE("tensor copies that go wrong") {
   CHECK_THAT(runTensor({prepare + R"(
     @%p1 cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%s], [%inMap, {0, 0, 0}], [%bar];
-)"}).first,
+)"})
+                 .first,
              Contains("the tensor map has 2 dimensions, the instruction 3"));
   CHECK_THAT(runTensor({prepare + R"(
     add.s64 %d1, %s, 4000;
     @%p1 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%d1], [%inMap, {0, 0}], [%bar];
-)"}).first,
+)"})
+                 .first,
              Contains("out-of-bounds write of 256 bytes at shared offset"));
   CHECK_THAT(runTensor({prepare + R"(
     mov.b16 %h1, 2;
     @%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%s], [%inMap, {0, 0}], [%bar], %h1;
-)"}).first,
+)"})
+                 .first,
              Contains("the multicast mask 0x2 does not fit the cluster of 1 blocks"));
 }

@@ -55,16 +55,19 @@ TEST_CASE("bar.red counts and combines") {
 }
 
 TEST_CASE("exited warps do not count at a barrier of all threads") {
-  CHECK(output({.body = "setp.ge.u32 %p1, %t, 32; @%p1 exit; bar.sync 0; st.global.b32 [%mine], %t;", .threads = 96})[3] == 3);
+  CHECK(output({.body = "setp.ge.u32 %p1, %t, 32; @%p1 exit; bar.sync 0; st.global.b32 [%mine], %t;",
+                .threads = 96})[3] == 3);
 }
 
 TEST_CASE("misuse of named barriers") {
   CHECK_THAT(failure({.body = "bar.sync 0, 48;", .threads = 64}),
              Contains("barrier 0 needs a count that is a multiple of 32, but got 48"));
   CHECK_THAT(failure({.body = "bar.sync 16;"}), Contains("barrier 16 does not exist, there are 16"));
-  CHECK_THAT(failure({.body = "setp.lt.u32 %p1, %t, 32; selp.b32 %r1, 64, 96, %p1; bar.sync 1, %r1;", .threads = 96}),
+  CHECK_THAT(failure({.body = "setp.lt.u32 %p1, %t, 32; selp.b32 %r1, 64, 96, %p1; bar.sync 1, %r1;",
+                      .threads = 96}),
              Contains("barrier 1 is in use with 64 threads, but this warp says 96"));
-  const std::string message = failure({.body = ".loc 1 5 1\n bar.sync 2, 96;", .header = ".file 1 \"x.cpp\"", .threads = 64});
+  const std::string message =
+      failure({.body = ".loc 1 5 1\n bar.sync 2, 96;", .header = ".file 1 \"x.cpp\"", .threads = 64});
   CHECK_THAT(message, Contains("x.cpp:5:1: deadlock in 'k'"));
   CHECK_THAT(message, Contains("block (0, 0, 0), warps 0 1: x.cpp:5:1: 'bar.sync'"));
   CHECK_THAT(message, Contains("waits at barrier 2; 64 of 96 threads have arrived"));
@@ -183,8 +186,8 @@ TEST_CASE("a deadlock names barrier, phase and what is pending") {
                                        .threads = 64});
   CHECK_THAT(message, Contains("ring.cpp:77:5: deadlock in 'k'"));
   CHECK_THAT(message, Contains("warps 0 1: ring.cpp:77:5: 'mbarrier.try_wait.parity.shared.b64'"));
-  CHECK_THAT(message,
-             Contains("waits for the mbarrier at shared offset 0 to end phase 0; 2 of 3 arrivals and 64 bytes are pending"));
+  CHECK_THAT(message, Contains("waits for the mbarrier at shared offset 0 to end phase 0; 2 of 3 arrivals "
+                               "and 64 bytes are pending"));
 }
 
 TEST_CASE("try_wait gives up when nothing else can run, so that polling goes on") {
@@ -202,8 +205,10 @@ TEST_CASE("try_wait gives up when nothing else can run, so that polling goes on"
 TEST_CASE("misuse of mbarriers") {
   CHECK_THAT(failure({.body = barrierOf(1) + "mbarrier.arrive.shared.b64 _, [bar], 2;", .threads = 1}),
              Contains("2 arrivals at the mbarrier at shared offset 0, but only 1 of 1 are pending"));
-  CHECK_THAT(failure({.body = barrierOf(1) + "mbarrier.inval.shared.b64 [bar]; mbarrier.arrive.shared.b64 _, [bar];", .threads = 1}),
-             Contains("the mbarrier at shared offset 0 is not initialised"));
+  CHECK_THAT(
+      failure({.body = barrierOf(1) + "mbarrier.inval.shared.b64 [bar]; mbarrier.arrive.shared.b64 _, [bar];",
+               .threads = 1}),
+      Contains("the mbarrier at shared offset 0 is not initialised"));
   CHECK_THAT(failure({.body = barrierOf(1) + "mbarrier.try_wait.parity.shared.b64 %p2, [bar], 2;"}),
              Contains("the phase parity in lane 0 is 2, not 0 or 1"));
   CHECK_THAT(failure({.body = "mbarrier.init.b64 [%out], 1;"}), Contains("is not in shared memory"));

@@ -120,8 +120,9 @@ TEST_CASE("special registers") {
 }
 
 TEST_CASE("a trap names the source line") {
-  CHECK_THAT(failure({.body = ".loc 1 9 3\n setp.eq.u32 %p1, %t, 2; @%p1 trap;", .header = ".file 1 \"a.cpp\""}),
-             Contains("a.cpp:9:3: trap in lanes 0x00000004"));
+  CHECK_THAT(
+      failure({.body = ".loc 1 9 3\n setp.eq.u32 %p1, %t, 2; @%p1 trap;", .header = ".file 1 \"a.cpp\""}),
+      Contains("a.cpp:9:3: trap in lanes 0x00000004"));
 }
 
 TEST_CASE("an endless loop runs into the limit") {
@@ -133,7 +134,8 @@ namespace {
 
 /// Two warpgroups: one gives registers away, the other takes some.
 std::string transfer(unsigned decrease, unsigned increase) {
-  return "setp.lt.u32 %p1, %t, 128; @%p1 bra $first;\n setmaxnreg.inc.sync.aligned.u32 " + std::to_string(increase) +
+  return "setp.lt.u32 %p1, %t, 128; @%p1 bra $first;\n setmaxnreg.inc.sync.aligned.u32 " +
+         std::to_string(increase) +
          ";\n st.global.b32 [%mine], %t;\n bra $end;\n $first: setmaxnreg.dec.sync.aligned.u32 " +
          std::to_string(decrease) + ";\n $end:";
 }
@@ -142,7 +144,9 @@ std::string transfer(unsigned decrease, unsigned increase) {
 
 TEST_CASE("setmaxnreg moves registers between warpgroups") {
   // 65536 / 256 threads: 248 of 255 registers each, in steps of 8.
-  CHECK(output({.body = transfer(24, 256), .directives = ".maxntid 256, 1, 1 .minnctapersm 1", .threads = 256})[200] == 200);
+  CHECK(output({.body = transfer(24, 256),
+                .directives = ".maxntid 256, 1, 1 .minnctapersm 1",
+                .threads = 256})[200] == 200);
 }
 
 TEST_CASE("setmaxnreg that asks too much is a deadlock, without launch bounds an error") {
@@ -150,8 +154,11 @@ TEST_CASE("setmaxnreg that asks too much is a deadlock, without launch bounds an
       failure({.body = transfer(96, 256), .directives = ".maxnreg 128", .threads = 256});
   CHECK_THAT(message, Contains("deadlock in 'k'"));
   CHECK_THAT(message, Contains("warps 5 6 7: PTX line"));
-  CHECK_THAT(message, Contains("waits for 128 registers a thread more, the block's pool has 0 of a warp's threads free"));
-  CHECK_THAT(failure({.body = transfer(24, 240), .threads = 256}), Contains("setmaxnreg needs an entry with .maxnreg"));
+  CHECK_THAT(
+      message,
+      Contains("waits for 128 registers a thread more, the block's pool has 0 of a warp's threads free"));
+  CHECK_THAT(failure({.body = transfer(24, 240), .threads = 256}),
+             Contains("setmaxnreg needs an entry with .maxnreg"));
   CHECK_THAT(failure({.body = transfer(200, 240), .directives = ".maxnreg 128", .threads = 256}),
              Contains("setmaxnreg.dec to 200 registers, but the warp has 128"));
   CHECK_THAT(failure({.body = transfer(25, 240), .directives = ".maxnreg 128", .threads = 256}),
@@ -162,6 +169,8 @@ TEST_CASE("launches are checked against the entry") {
   CHECK_THAT(failure({.body = "", .directives = ".reqntid 64, 1, 1", .threads = 32}),
              Contains("'k' requires blocks of (64, 1, 1) threads, but got (32, 1, 1)"));
   CHECK_THAT(failure({.body = "", .threads = 2048}), Contains("the limit is 1024"));
-  CHECK_THAT(failure({.body = "", .blocks = 3, .cluster = 2}), Contains("is not a multiple of its clusters (2, 1, 1)"));
-  CHECK_THAT(failure({.body = "", .sharedBytes = 300000}), Contains("bytes of shared memory, the limit is 232448"));
+  CHECK_THAT(failure({.body = "", .blocks = 3, .cluster = 2}),
+             Contains("is not a multiple of its clusters (2, 1, 1)"));
+  CHECK_THAT(failure({.body = "", .sharedBytes = 300000}),
+             Contains("bytes of shared memory, the limit is 232448"));
 }

@@ -4,7 +4,6 @@
 #include "runtime/emulator/EmulatorDevice.h"
 
 #include <catch2/catch.hpp>
-
 #include <cstring>
 #include <numeric>
 
@@ -132,5 +131,6 @@ TEST_CASE("what a kernel or an artifact does wrong is an error of the right kind
   CHECK_THAT(unknown.error().message, Contains("unknown instruction 'warp.drive'"));
   Artifact other = doubler();
   other.target = "sm_100a";
-  CHECK_THAT(device->load(other).error().message, Contains("'double' is compiled for sm_100a, which the emulator of sm_90a does not run"));
+  CHECK_THAT(device->load(other).error().message,
+             Contains("'double' is compiled for sm_100a, which the emulator of sm_90a does not run"));
 }

@@ -3,9 +3,8 @@
 /// Floating-point arithmetic, comparisons and conversions.
 #include "test/unit/emulator/Harness.h"
 
-#include <catch2/catch.hpp>
-
 #include <bit>
+#include <catch2/catch.hpp>
 #include <cmath>
 
 using namespace tlc::emulator::test;
@@ -25,8 +24,8 @@ TEST_CASE("f32 arithmetic rounds as asked") {
   CHECK(asFloat(compute("add.rn.f32 %d, %a, %b;", 32, {f32(1), f32(0x1.8p-24f)})) == 1 + 0x1p-23f);
   CHECK(asFloat(compute("add.rp.f32 %d, %a, %b;", 32, {f32(1), f32(0x1p-30f)})) == 1 + 0x1p-23f);
   CHECK(asFloat(compute("add.rm.f32 %d, %a, %b;", 32, {f32(-1), f32(-0x1p-30f)})) == -1 - 0x1p-23f);
-  CHECK(asFloat(compute("fma.rn.f32 %d, %a, %b, %c;", 32, {f32(1 + 0x1p-12f), f32(1 + 0x1p-12f), f32(-1 - 0x1p-11f)})) ==
-        0x1p-24f);
+  CHECK(asFloat(compute("fma.rn.f32 %d, %a, %b, %c;", 32,
+                        {f32(1 + 0x1p-12f), f32(1 + 0x1p-12f), f32(-1 - 0x1p-11f)})) == 0x1p-24f);
   CHECK(asFloat(compute("mul.ftz.f32 %d, %a, %b;", 32, {f32(0x1p-100f), f32(0x1p-30f)})) == 0);
   CHECK(asFloat(compute("mul.f32 %d, %a, %b;", 32, {f32(0x1p-100f), f32(0x1p-30f)})) == 0x1p-130f);
   CHECK(asFloat(compute("add.sat.f32 %d, %a, %b;", 32, {f32(0.75f), f32(0.5f)})) == 1);
@@ -74,7 +73,8 @@ TEST_CASE("halves are rounded once") {
   CHECK(compute("fma.rn.f16 %d, %a, %b, %c;", 16, {b16(0x3C01), b16(0x3C03), b16(0xBC00)}) == 0x1C01);
   CHECK(compute("mul.bf16 %d, %a, %b;", 16, {b16(0x4000), b16(0x4040)}) == 0x40C0);
   CHECK(compute("add.rn.bf16x2 %d, %a, %b;", 32, {b32(0x3F804000), b32(0x3F803F80)}) == 0x40004040);
-  CHECK(compute("fma.rn.relu.f16x2 %d, %a, %b, %c;", 32, {b32(0x3C003C00), b32(0xBC003C00), b32(0)}) == 0x00003C00);
+  CHECK(compute("fma.rn.relu.f16x2 %d, %a, %b, %c;", 32, {b32(0x3C003C00), b32(0xBC003C00), b32(0)}) ==
+        0x00003C00);
   CHECK(compute("neg.f16x2 %d, %a;", 32, {b32(0x3C00BC00)}) == 0xBC003C00);
   CHECK(compute("abs.bf16 %d, %a;", 16, {b16(0xBF80)}) == 0x3F80);
   CHECK(compute("ex2.approx.ftz.bf16x2 %d, %a;", 32, {b32(0x40000000)}) == 0x40803F80);

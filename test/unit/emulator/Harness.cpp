@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/unit/emulator/Harness.h"
 
-#include <catch2/catch.hpp>
-#include <fmt/format.h>
-
 #include <bit>
+#include <catch2/catch.hpp>
 #include <cstring>
+#include <fmt/format.h>
 
 namespace tlc::emulator::test {
 
@@ -14,7 +13,7 @@ uint64_t bits(double value) { return std::bit_cast<uint64_t>(value); }
 Value f32(float value) { return {32, bits(value)}; }
 Value f64(double value) { return {64, bits(value)}; }
 
-std::string moduleText(const Kernel32 &kernel) {
+std::string moduleText(const KernelText &kernel) {
   return fmt::format(R"(.version 8.7
 .target sm_90a
 .address_size 64
@@ -34,7 +33,7 @@ std::string moduleText(const Kernel32 &kernel) {
                      kernel.header, kernel.directives, kernel.body);
 }
 
-Outcome run(const Kernel32 &kernel) {
+Outcome run(const KernelText &kernel) {
   std::vector<uint32_t> out(kernel.outWords, 0xDDDDDDDD), in = kernel.in;
   in.resize(std::max<size_t>(in.size(), 1));
   auto program = loadProgram(moduleText(kernel));
@@ -61,27 +60,28 @@ Outcome run(const Kernel32 &kernel) {
   return {std::move(status), std::move(out)};
 }
 
-std::vector<uint32_t> output(const Kernel32 &kernel) {
+std::vector<uint32_t> output(const KernelText &kernel) {
   Outcome outcome = run(kernel);
   INFO((outcome.status ? std::string() : outcome.status.error().message));
   CHECK(outcome.status);
   return outcome.out;
 }
 
-std::string failure(const Kernel32 &kernel) {
+std::string failure(const KernelText &kernel) {
   const Outcome outcome = run(kernel);
   return outcome.status ? std::string() : outcome.status.error().message;
 }
 
 uint64_t compute(std::string_view text, unsigned resultBits, std::initializer_list<Value> sources) {
-  Kernel32 kernel;
+  KernelText kernel;
   kernel.threads = 1;
   kernel.outWords = 4;
   kernel.body = fmt::format("  .reg .{} %d;\n", resultBits == 1 ? "pred" : fmt::format("b{}", resultBits));
   constexpr std::string_view names[] = {"%a", "%b", "%c", "%e"};
   size_t i = 0;
   for (const Value &source : sources) {
-    kernel.body += fmt::format("  .reg .b{0} {1};\n  ld.global.b{0} {1}, [%in+{2}];\n", source.bits, names[i], i * 8);
+    kernel.body +=
+        fmt::format("  .reg .b{0} {1};\n  ld.global.b{0} {1}, [%in+{2}];\n", source.bits, names[i], i * 8);
     kernel.in.push_back(uint32_t(source.value));
     kernel.in.push_back(uint32_t(source.value >> 32));
     ++i;

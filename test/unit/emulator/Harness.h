@@ -37,7 +37,7 @@ uint64_t compute(std::string_view text, unsigned resultBits, std::initializer_li
 /// bits, %d0-49 of 64, %h0-29 of 16, %p0-19 predicates, %out and %in the two
 /// addresses, %t the thread's number in its block, %mine the address of its
 /// 32-bit word of `out`.
-struct Kernel32 {
+struct KernelText {
   std::string body;
   std::string header = "";     ///< of module scope
   std::string directives = ""; ///< of the entry
@@ -53,12 +53,12 @@ struct Outcome {
   Result<void> status;
   std::vector<uint32_t> out;
 };
-Outcome run(const Kernel32 &kernel);
+Outcome run(const KernelText &kernel);
 /// The output of a kernel that must succeed.
-std::vector<uint32_t> output(const Kernel32 &kernel);
+std::vector<uint32_t> output(const KernelText &kernel);
 /// The message of a kernel that must fail; empty when it does not.
-std::string failure(const Kernel32 &kernel);
+std::string failure(const KernelText &kernel);
 /// The text of the module, for tests of the parser.
-std::string moduleText(const Kernel32 &kernel);
+std::string moduleText(const KernelText &kernel);
 
 } // namespace tlc::emulator::test

@@ -105,6 +105,9 @@ TEST_CASE("wgmma that is used wrongly") {
     wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%r10, %r11, %r12, %r13}, %d11, %d12, 1, 1, 1, 0, 0;)",
                       .threads = 128}),
              Contains("out-of-bounds read of"));
-  CHECK_THAT(failure({.body = "wgmma.mma_async.sync.aligned.m64n12k16.f32.bf16.bf16 {%r10}, %d11, %d12, 1, 1, 1, 0, 0;"}),
-             Contains("PTX line"));
+  CHECK_THAT(
+      failure(
+          {.body =
+               "wgmma.mma_async.sync.aligned.m64n12k16.f32.bf16.bf16 {%r10}, %d11, %d12, 1, 1, 1, 0, 0;"}),
+      Contains("PTX line"));
 }

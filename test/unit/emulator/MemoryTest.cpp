@@ -11,7 +11,8 @@ using Catch::Matchers::Contains;
 TEST_CASE("loads extend to wider registers, stores truncate") {
   CHECK(compute("ld.global.s8 %r1, [%in]; mov.b32 %d, %r1;", 32, {b32(0x80)}) == 0xFFFFFF80);
   CHECK(compute("ld.global.u16 %d, [%in];", 64, {b32(0xFFFF8001)}) == 0x8001);
-  CHECK(compute("st.global.b8 [%out+8], %a; ld.global.nc.b32 %d, [%out+8];", 32, {b32(0x1234)}) == 0xDDDDDD34);
+  CHECK(compute("st.global.b8 [%out+8], %a; ld.global.nc.b32 %d, [%out+8];", 32, {b32(0x1234)}) ==
+        0xDDDDDD34);
 }
 
 TEST_CASE("vector accesses in every space and with every qualifier") {
@@ -76,7 +77,8 @@ TEST_CASE("atomics return the old value") {
 
 TEST_CASE("atomics of every operation") {
   const auto atomic = [](std::string_view text, Value old, Value operand) {
-    return compute("st.global.b32 [%out], %a; " + std::string(text) + " ld.global.b32 %d, [%out];", 32, {old, operand});
+    return compute("st.global.b32 [%out], %a; " + std::string(text) + " ld.global.b32 %d, [%out];", 32,
+                   {old, operand});
   };
   CHECK(atomic("red.global.inc.u32 [%out], %b;", b32(5), b32(5)) == 0);
   CHECK(atomic("red.global.dec.u32 [%out], %b;", b32(0), b32(5)) == 5);
@@ -91,8 +93,8 @@ TEST_CASE("atomics of every operation") {
   CHECK(atomic("red.global.add.noftz.bf16x2 [%out], %b;", b32(0x3F803F80), b32(0x3F804000)) == 0x40004040);
   CHECK(compute("st.global.b64 [%out], %a; red.global.add.f64 [%out], %b; ld.global.b64 %d, [%out];", 64,
                 {f64(1), f64(2)}) == bits(3.0));
-  CHECK(compute("st.global.b64 [%out], %a; red.global.add.v2.f32 [%out], {%b, %b}; ld.global.b64 %d, [%out];", 64,
-                {b64(0x3F80000040000000), f32(1)}) == 0x4000000040400000);
+  CHECK(compute("st.global.b64 [%out], %a; red.global.add.v2.f32 [%out], {%b, %b}; ld.global.b64 %d, [%out];",
+                64, {b64(0x3F80000040000000), f32(1)}) == 0x4000000040400000);
 }
 
 TEST_CASE("generic addresses tell their space") {
@@ -140,27 +142,32 @@ TEST_CASE("an access out of bounds is reported with its place in the source") {
   )",
                                        .header = ".file 1 \"kernel.cpp\"",
                                        .threads = 1});
-  CHECK_THAT(message, Contains("kernel.cpp:42:7: out-of-bounds write of 4 bytes by lane 0 at global address"));
+  CHECK_THAT(message,
+             Contains("kernel.cpp:42:7: out-of-bounds write of 4 bytes by lane 0 at global address"));
   CHECK_THAT(message, Contains("offset 1024 of the allocation of 1024 bytes"));
   CHECK_THAT(message, Contains("'st.global.b32' at PTX line"));
   CHECK_THAT(message, Contains("of 'k', block (0, 0, 0), warp 0"));
 }
 
 TEST_CASE("out of bounds in the other spaces") {
-  CHECK_THAT(failure({.body = "mov.b64 %d1, dyn; ld.shared.b32 %r1, [%d1+253];",
-                      .header = ".extern .shared .align 16 .b8 dyn[];",
-                      .sharedBytes = 256}),
-             Contains("out-of-bounds read of 4 bytes by lane 0 at shared offset 253, the block has 256 bytes"));
+  CHECK_THAT(
+      failure({.body = "mov.b64 %d1, dyn; ld.shared.b32 %r1, [%d1+253];",
+               .header = ".extern .shared .align 16 .b8 dyn[];",
+               .sharedBytes = 256}),
+      Contains("out-of-bounds read of 4 bytes by lane 0 at shared offset 253, the block has 256 bytes"));
   CHECK_THAT(failure({.body = ".local .b32 x; mov.b64 %d1, x; st.local.b64 [%d1+16], %d1;"}),
              Contains("out-of-bounds write of 8 bytes by lane 0 at local offset 16, the thread has 4 bytes"));
-  CHECK_THAT(failure({.body = "ld.param.b32 %r1, [out+16];"}),
-             Contains("out-of-bounds read of 4 bytes by lane 0 at parameter offset 16, the entry has 16 bytes"));
+  CHECK_THAT(
+      failure({.body = "ld.param.b32 %r1, [out+16];"}),
+      Contains("out-of-bounds read of 4 bytes by lane 0 at parameter offset 16, the entry has 16 bytes"));
   CHECK_THAT(failure({.body = "mov.b64 %d1, 64; ld.global.b32 %r1, [%d1];"}),
              Contains("out-of-bounds read of 4 bytes by lane 0 at global address 0x40"));
 }
 
 TEST_CASE("a misaligned access is reported") {
-  CHECK_THAT(failure({.body = "ld.global.b32 %r1, [%in+2];", .in = {1, 2}}), Contains("misaligned read of 4 bytes by lane 0"));
-  CHECK_THAT(failure({.body = ".shared .align 16 .b8 s[64]; st.shared.v4.b32 [s+8], {%t, %t, %t, %t};"}),
-             Contains("misaligned write of 16 bytes by lane 0 at shared offset 8, which must be a multiple of 16"));
+  CHECK_THAT(failure({.body = "ld.global.b32 %r1, [%in+2];", .in = {1, 2}}),
+             Contains("misaligned read of 4 bytes by lane 0"));
+  CHECK_THAT(
+      failure({.body = ".shared .align 16 .b8 s[64]; st.shared.v4.b32 [s+8], {%t, %t, %t, %t};"}),
+      Contains("misaligned write of 16 bytes by lane 0 at shared offset 8, which must be a multiple of 16"));
 }

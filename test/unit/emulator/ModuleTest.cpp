@@ -84,10 +84,12 @@ TEST_CASE("names are local to their braces") {
 
 TEST_CASE("unknown instructions and modifiers are named when the module is loaded") {
   CHECK(failure({.body = "frobnicate.b32 %r1, %r2;"}) == "PTX line 13: unknown instruction 'frobnicate.b32'");
-  CHECK(failure({.body = "add.fast.s32 %r1, %r2, %r3;"}) == "PTX line 13: unknown modifier '.fast' in 'add.fast.s32'");
+  CHECK(failure({.body = "add.fast.s32 %r1, %r2, %r3;"}) ==
+        "PTX line 13: unknown modifier '.fast' in 'add.fast.s32'");
   CHECK(failure({.body = "ld.global.nowhere.b32 %r1, [%out];"}) ==
         "PTX line 13: unknown modifier '.nowhere' in 'ld.global.nowhere.b32'");
-  CHECK(failure({.body = "cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%d1], [%d2, {%r1, "
+  CHECK(failure({.body = "cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+                         "[%d1], [%d2, {%r1, "
                          "%r2}], [%d3];"}) ==
         "PTX line 13: unknown modifier '.im2col' in "
         "'cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes'");
@@ -104,27 +106,32 @@ TEST_CASE("operands that do not fit are named when the module is loaded") {
   CHECK(failure({.body = "add.pred %p1, %p2, %p3;"}) == "PTX line 13: 'add.pred' has no form for type .pred");
   CHECK(failure({.body = "ld.global.v2.b32 %r1, [%out];"}) ==
         "PTX line 13: 'ld.global.v2.b32' moves 2 elements, but got 1 registers");
-  CHECK(failure({.body = "call.uni missing;"}) == "PTX line 13: call of 'missing', which this module does not define");
+  CHECK(failure({.body = "call.uni missing;"}) ==
+        "PTX line 13: call of 'missing', which this module does not define");
 }
 
 TEST_CASE("broken text is an error, not a crash") {
   CHECK_THAT(loadError(""), Contains("the module has no .target"));
   CHECK_THAT(loadError(head + ".visible .entry k() { add.s32"), Contains("PTX line 4: expected"));
-  CHECK_THAT(loadError(head + ".visible .entry k() { ret"), Contains("expected an operand, but the text ends"));
-  CHECK_THAT(loadError(head + ".visible .entry k() { ret;"), Contains("expected '}' of 'k', but the text ends"));
+  CHECK_THAT(loadError(head + ".visible .entry k() { ret"),
+             Contains("expected an operand, but the text ends"));
+  CHECK_THAT(loadError(head + ".visible .entry k() { ret;"),
+             Contains("expected '}' of 'k', but the text ends"));
   CHECK_THAT(loadError(head + ".visible .entry k(.param .u32"), Contains("expected a variable's name"));
   CHECK_THAT(loadError(head + "/* never closed"), Contains("unterminated comment"));
   CHECK_THAT(loadError(head + ".nonsense"), Contains("unknown directive '.nonsense'"));
   CHECK_THAT(loadError(head + ".visible .entry k() { mov.b32 %r1, 0f12; }"),
              Contains("a floating-point constant in bits needs 8 hexadecimal digits"));
-  CHECK_THAT(loadError(head + ".visible .entry k() { .reg .b32 %r<4000000000>; }"), Contains("too many registers"));
+  CHECK_THAT(loadError(head + ".visible .entry k() { .reg .b32 %r<4000000000>; }"),
+             Contains("too many registers"));
   CHECK_THAT(loadError(head + ".visible .entry k() { .reg .b32 %r<4>; x: x: ret; }"),
              Contains("label 'x' is defined twice"));
   CHECK_THAT(loadError(head + ".visible .entry k() { mov.b32 " + std::string(5000, '{') + "; }"),
              Contains("operands are nested too deeply"));
   CHECK_THAT(loadError(head + ".func f() { call.uni f; ret; } .visible .entry k() { call.uni f; ret; }"),
              Contains("'f' is recursive, which is not supported"));
-  CHECK_THAT(loadError(".version 8.7\n.target sm_90a\n.address_size 32\n"), Contains("expected .address_size 64, but got 32"));
+  CHECK_THAT(loadError(".version 8.7\n.target sm_90a\n.address_size 32\n"),
+             Contains("expected .address_size 64, but got 32"));
 }
 
 TEST_CASE("every prefix of a module is read without a crash") {
