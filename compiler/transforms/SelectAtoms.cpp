@@ -8,8 +8,10 @@
 #include "dialects/layout/StockLayouts.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "runtime/target/MmaAtoms.h"
 
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tlc::tile {
@@ -25,15 +27,25 @@ constexpr int64_t panelRows = 64, panelColumns = 64;
 /// Accumulator registers per thread above which a product is given more warpgroups.
 constexpr int64_t maxAccumulatorRegisters = 200;
 
-struct GemmShape {
+/// A `tile.gemm` or `tile.gemm_async`.
+struct Product {
+  Operation *op;
+  Value a, b;
   int64_t m, n, k;
-};
+  tlc::WarpPolicy policy;
 
-GemmShape shapeOf(GemmOp gemm) {
-  auto acc = cast<RankedTensorType>(gemm.getAcc().getType());
-  ArrayRef<int64_t> b = cast<SharedType>(gemm.getB().getType()).getShape();
-  return {acc.getDimSize(0), acc.getDimSize(1), b[b.size() - 2]};
-}
+  template <class Gemm> static Product of(Gemm gemm) {
+    auto acc = cast<RankedTensorType>(gemm.getAcc().getType());
+    ArrayRef<int64_t> b = cast<SharedType>(gemm.getB().getType()).getShape();
+    return {gemm,
+            gemm.getA(),
+            gemm.getB(),
+            acc.getDimSize(0),
+            acc.getDimSize(1),
+            b[b.size() - 2],
+            tlc::WarpPolicy(gemm.getPolicy())};
+  }
+};
 
 SharedLayout preferredLayout(SharedType type) {
   // A transposed view lies in memory as its buffer does.
@@ -53,49 +65,68 @@ std::string wgmmaOperandProblem(Type operand, int kAxis) {
   return described ? "" : described.error().message;
 }
 
-/// Why this product cannot be made of wgmma by `warpgroups`; empty if it can.
-std::string wgmmaProblem(GemmOp gemm, const Target &target, int64_t warpgroups) {
-  GemmShape shape = shapeOf(gemm);
+/// Why this product cannot be made of wgmma by `warps`; empty if it can.
+std::string wgmmaProblem(const Product &product, const Target &target, int64_t warps) {
+  auto [op, a, b, m, n, k, policy] = product;
   if (!target.wgmma)
     return llvm::formatv("{0} has no wgmma", target.name).str();
-  if (shape.m % 64)
-    return llvm::formatv("m = {0} is not a multiple of 64", shape.m).str();
-  if (shape.n % 8)
-    return llvm::formatv("n = {0} is not a multiple of 8", shape.n).str();
-  if (shape.k % 16)
-    return llvm::formatv("k = {0} is not a multiple of 16", shape.k).str();
-  WarpGrid grid = wgmmaGrid(shape.m, shape.n, warpgroups, tlc::WarpPolicy(gemm.getPolicy()));
-  if (grid.alongM * grid.alongN != warpgroups || shape.m % (64 * grid.alongM) || shape.n % (8 * grid.alongN))
-    return llvm::formatv("{0}x{1} does not divide among {2} warpgroups", shape.m, shape.n, warpgroups).str();
-  std::string problem = wgmmaOperandProblem(gemm.getA().getType(), 1);
-  return problem.empty() ? wgmmaOperandProblem(gemm.getB().getType(), 0) : problem;
+  if (warps % warpsPerWarpgroup)
+    return llvm::formatv("{0} warps are not whole warpgroups", warps).str();
+  if (m % 64)
+    return llvm::formatv("m = {0} is not a multiple of 64", m).str();
+  if (n % 8)
+    return llvm::formatv("n = {0} is not a multiple of 8", n).str();
+  if (k % 16)
+    return llvm::formatv("k = {0} is not a multiple of 16", k).str();
+  int64_t warpgroups = warps / warpsPerWarpgroup;
+  WarpGrid grid = wgmmaGrid(m, n, warpgroups, policy);
+  if (m % (64 * grid.alongM) || n % (8 * grid.alongN))
+    return llvm::formatv("{0}x{1} does not divide among {2} warpgroups", m, n, warpgroups).str();
+  std::string problem = wgmmaOperandProblem(a.getType(), 1);
+  return problem.empty() ? wgmmaOperandProblem(b.getType(), 0) : problem;
 }
 
-std::string mmaSyncProblem(GemmOp gemm, const Target &target, int64_t warps) {
-  GemmShape shape = shapeOf(gemm);
+std::string mmaSyncProblem(const Product &product, const Target &target, int64_t warps) {
+  auto [op, a, b, m, n, k, policy] = product;
   if (!target.mmaSync)
     return llvm::formatv("{0} has no mma.sync", target.name).str();
-  if (shape.m % 16 || shape.n % 8 || shape.k % 16)
-    return llvm::formatv("{0}x{1}x{2} is not a multiple of 16x8x16", shape.m, shape.n, shape.k).str();
-  WarpGrid grid = mmaGrid(shape.m, shape.n, warps, tlc::WarpPolicy(gemm.getPolicy()));
-  if (shape.m % (16 * grid.alongM) || shape.n % (8 * grid.alongN))
-    return llvm::formatv("{0}x{1} does not divide among {2} warps", shape.m, shape.n, warps).str();
+  if (m % 16 || n % 8 || k % 16)
+    return llvm::formatv("{0}x{1}x{2} is not a multiple of 16x8x16", m, n, k).str();
+  WarpGrid grid = mmaGrid(m, n, warps, policy);
+  if (m % (16 * grid.alongM) || n % (8 * grid.alongN))
+    return llvm::formatv("{0}x{1} does not divide among {2} warps", m, n, warps).str();
   return "";
 }
 
 /// Warpgroups for products that may become wgmma: one per 64 rows up to three, and
 /// more than one along N only if the accumulator asks for it.
-int64_t chooseWarpgroups(ArrayRef<GemmOp> gemms) {
+int64_t chooseWarpgroups(ArrayRef<Product> products) {
   int64_t warpgroups = 1;
-  for (GemmOp gemm : gemms) {
-    GemmShape shape = shapeOf(gemm);
-    int64_t blocks = std::max<int64_t>(1, shape.m / 64);
+  for (const Product &product : products) {
+    int64_t blocks = std::max<int64_t>(1, product.m / 64);
     int64_t wanted = blocks % 3 == 0 ? 3 : blocks % 2 == 0 ? 2 : 1;
-    while (shape.m * shape.n / (128 * wanted) > maxAccumulatorRegisters && wanted < 4)
+    while (product.m * product.n / (128 * wanted) > maxAccumulatorRegisters && wanted < 4)
       wanted *= 2;
     warpgroups = std::max(warpgroups, wanted);
   }
   return warpgroups;
+}
+
+/// Warps for a kernel without wgmma: as many as for one with, fewer where products do not divide among them.
+int64_t chooseWarps(ArrayRef<Product> products, const Target &target) {
+  int64_t most = chooseWarpgroups(products) * warpsPerWarpgroup;
+  for (int64_t warps = most; warps >= 1; --warps)
+    if (most % warps == 0 && llvm::all_of(products, [&](const Product &product) {
+          return mmaSyncProblem(product, target, warps).empty();
+        }))
+      return warps;
+  return warpsPerWarpgroup;
+}
+
+/// Warps that execute an operation of a kernel with `warps`.
+int64_t warpsAt(Operation *op, int64_t warps) {
+  auto role = op->getParentOfType<RoleOp>();
+  return role ? int64_t(role.getWarps()) : warps;
 }
 
 program::TensorAttr tensorOf(SliceOp slice) {
@@ -113,7 +144,8 @@ std::string tmaProblem(SliceOp slice, SharedType shared, const Target &target) {
     return llvm::formatv("'{0}' is not known to be aligned to {1} bytes", tensor.getName(),
                          target.tma.globalAlignment)
         .str();
-  if (slice.getFill())
+  if (Value fill = slice.getFill();
+      fill && !matchPattern(fill, m_Zero()) && !matchPattern(fill, m_PosZeroFloat()))
     return "the TMA fills with zeros only";
   if (cast<GlobalType>(slice.getTensor().getType()).getShape().size() > target.tma.maxRank)
     return llvm::formatv("'{0}' has more than {1} axes", tensor.getName(), target.tma.maxRank).str();
@@ -121,23 +153,32 @@ std::string tmaProblem(SliceOp slice, SharedType shared, const Target &target) {
   return boxes ? "" : boxes.error().message;
 }
 
+/// Whether the last axis of a tile is the last one of the slice, extents of 1 aside.
+bool hasRowsAlongLastAxis(SliceOp slice, ArrayRef<int64_t> tile) {
+  return cast<SliceType>(slice.getSlice().getType()).getShape().back() == tile.back();
+}
+
+/// Why the TMA cannot fill this shared tile from the slice; empty if it can.
+std::string loadProblem(SliceOp slice, SharedType shared, const Target &target) {
+  std::string problem = tmaProblem(slice, shared, target);
+  if (problem.empty() && !hasRowsAlongLastAxis(slice, shared.getShape()))
+    return llvm::formatv("the tile's rows do not run along the last axis of '{0}'", tensorOf(slice).getName())
+        .str();
+  return problem;
+}
+
 class AtomSelector {
 public:
   AtomSelector(KernelOp kernel, const Target &target, bool useTma, bool useWgmma)
       : kernel(kernel), target(target), useTma(useTma), useWgmma(useWgmma) {
     kernel.walk([&](Operation *op) {
-      if (auto gemm = dyn_cast<GemmOp>(op))
-        gemms.push_back(gemm);
-      else if (auto copy = dyn_cast<CopyOp>(op))
-        copies.push_back(copy);
-      else if (auto store = dyn_cast<StoreOp>(op))
-        stores.push_back(store);
-      else if (auto require = dyn_cast<RequireOp>(op))
-        requirements.push_back(require);
-      else if (isa<RolesOp>(op))
-        hasRoles = true;
-      else if (auto loop = dyn_cast<scf::ForOp>(op))
-        hasPipelinedLoop |= loop->hasAttr(TileDialect::pipelineAttrName);
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<GemmOp, GemmAsyncOp>([&](auto gemm) { products.push_back(Product::of(gemm)); })
+          .Case([&](CopyOp copy) { copies.push_back(copy); })
+          .Case([&](StoreOp store) { stores.push_back(store); })
+          .Case([&](RequireOp require) { requirements.push_back(require); })
+          .Case([&](RolesOp op) { roles = op; })
+          .Case([&](scf::ForOp loop) { hasPipelinedLoop |= loop->hasAttr(TileDialect::pipelineAttrName); });
     });
   }
 
@@ -147,125 +188,134 @@ public:
     bool specializable = canSpecialize();
     if (failed(selectCopies(specializable)))
       return failure();
-    selectStores(specializable);
+    selectStores(roles || specializable);
     return success();
   }
 
 private:
-  /// A missed instruction: an error if the author requires it, else a remark.
-  LogicalResult missed(Operation *op, Requirement what, StringRef id, const Twine &message) {
+  /// A missed instruction: an error if the author requires it, else a remark if the target has it.
+  LogicalResult missed(Operation *op, Requirement what, bool isAvailable, StringRef id,
+                       const Twine &message) {
     for (RequireOp require : requirements)
       if (require.getWhat() == what) {
         InFlightDiagnostic diag = op->emitError() << message;
         diag.attachNote(require.getLoc()) << "required here";
         return diag;
       }
-    op->emitRemark() << "[" << id << "] " << message;
+    if (isAvailable)
+      op->emitRemark() << "[" << id << "] " << message;
     return success();
   }
 
+  /// Why a product cannot be made of wgmma if the kernel has `warps`; empty if it can.
+  std::string whyNoWgmma(const Product &product, int64_t warps) {
+    return useWgmma ? wgmmaProblem(product, target, warpsAt(product.op, warps)) : "wgmma is switched off";
+  }
+
   LogicalResult selectProducts() {
-    int64_t warpgroups = kernel.getWarps() ? kernel.getWarps() / 4 : chooseWarpgroups(gemms);
-    std::string problem;
-    GemmOp culprit;
-    if (gemms.empty())
-      problem = "no product";
-    else if (!useWgmma)
-      problem = "wgmma is switched off";
-    else if (kernel.getWarps() % 4)
-      problem = llvm::formatv("{0} warps are not whole warpgroups", kernel.getWarps()).str();
-    for (GemmOp gemm : gemms)
-      if (problem.empty()) {
-        // In the explicit form every role has its own warps; its operand shapes decide alone.
-        int64_t own = warpgroups;
-        if (auto role = gemm->getParentOfType<RoleOp>())
-          own = std::max<int64_t>(1, role.getWarps() / 4);
-        problem = wgmmaProblem(gemm, target, own);
-        culprit = gemm;
-      }
-    allWgmma = problem.empty();
-    if (allWgmma) {
-      if (!kernel.getWarps())
-        kernel.setWarps(4 * warpgroups);
-      for (GemmOp gemm : gemms)
-        gemm.setAtom(MatrixAtom::wgmma);
+    if (!kernel.getWarps() && roles)
+      kernel.setWarps(llvm::sum_of(llvm::map_range(roles.getBody().getOps<RoleOp>(),
+                                                   [](RoleOp role) { return int64_t(role.getWarps()); })));
+    int64_t warps = kernel.getWarps() ? kernel.getWarps() : warpsPerWarpgroup * chooseWarpgroups(products);
+    const Product *culprit =
+        llvm::find_if(products, [&](const Product &p) { return !whyNoWgmma(p, warps).empty(); });
+    allWgmma = !products.empty() && culprit == products.end();
+    if (!kernel.getWarps())
+      kernel.setWarps(allWgmma ? warps : chooseWarps(products, target));
+    for (const Product &product : products)
+      if (failed(selectProduct(product, allWgmma ? "" : whyNoWgmma(*culprit, warps), &product == culprit)))
+        return failure();
+    return success();
+  }
+
+  /// `problem` is what keeps a product of the kernel, this one if it is the culprit, from wgmma.
+  LogicalResult selectProduct(const Product &product, const std::string &problem, bool isCulprit) {
+    auto gemm = dyn_cast<GemmOp>(product.op);
+    if (!gemm) {
+      // What is asynchronous is a choice of the author's, so its neighbours do not matter.
+      std::string own = whyNoWgmma(product, kernel.getWarps());
+      if (!own.empty())
+        return product.op->emitError(
+                   "expected a product that wgmma can make because no other matrix instruction is "
+                   "asynchronous, but ")
+               << own;
+      cast<GemmAsyncOp>(product.op).setAtom(MatrixAtom::wgmma);
       return success();
     }
-    if (!kernel.getWarps())
-      kernel.setWarps(4);
-    for (GemmOp gemm : gemms) {
-      std::string reason =
-          gemm == culprit || !culprit ? problem : "another product of the kernel cannot use it: " + problem;
-      std::string noMma = mmaSyncProblem(gemm, target, kernel.getWarps());
-      gemm.setAtom(noMma.empty() ? MatrixAtom::mma_sync : MatrixAtom::fma);
-      StringRef chosen = noMma.empty() ? "mma.sync" : "multiply-add of single elements";
-      if (failed(missed(gemm, Requirement::wgmma, "gemm-without-wgmma",
-                        "product uses " + chosen + ", not wgmma: " + reason +
-                            (noMma.empty() ? "" : "; not mma.sync: " + noMma))))
-        return failure();
+    if (problem.empty()) {
+      gemm.setAtom(MatrixAtom::wgmma);
+      return success();
     }
-    return success();
+    std::string noMma = mmaSyncProblem(product, target, warpsAt(gemm, kernel.getWarps()));
+    gemm.setAtom(noMma.empty() ? MatrixAtom::mma_sync : MatrixAtom::fma);
+    std::string message = noMma.empty() ? "product uses mma.sync, not wgmma: "
+                                        : "product uses multiply-add of single elements, not wgmma: ";
+    message += (isCulprit ? "" : "another product of the kernel cannot use it: ") + problem;
+    if (!noMma.empty())
+      message += "; not mma.sync: " + noMma;
+    return missed(gemm, Requirement::wgmma, target.wgmma || !noMma.empty(), "gemm-without-wgmma", message);
   }
 
   /// The load role issues every copy of the kernel, so all of them must fit the TMA.
   bool canSpecialize() {
-    if (hasRoles)
-      return true;
-    if (!useTma || !allWgmma || !hasPipelinedLoop)
+    if (roles || !useTma || !allWgmma || !hasPipelinedLoop)
       return false;
     return llvm::all_of(copies, [&](CopyOp copy) {
       auto slice = copy.getSource().getDefiningOp<SliceOp>();
       auto shared = dyn_cast<SharedType>(copy.getDestination().getType());
-      return slice && shared && tmaProblem(slice, shared, target).empty();
+      return slice && shared && loadProblem(slice, shared, target).empty();
     });
   }
 
-  std::string whyNoTma(CopyOp copy, bool specializable) {
-    auto slice = copy.getSource().getDefiningOp<SliceOp>();
-    auto shared = dyn_cast<SharedType>(copy.getDestination().getType());
-    if (!slice || !shared)
-      return "the TMA is used for copies from global to shared memory";
+  std::string whyNoTma(SliceOp slice, SharedType shared, bool specializable) {
     if (!useTma)
       return "the TMA is switched off";
-    if (std::string problem = tmaProblem(slice, shared, target); !problem.empty())
+    if (std::string problem = loadProblem(slice, shared, target); !problem.empty())
       return problem;
     if (specializable)
       return "";
-    return allWgmma ? "other copies of the kernel cannot use it" : "the kernel is not warp-specialised";
+    if (roles)
+      return "a role loads through the TMA with 'tile.copy_async' and a ring";
+    return allWgmma && hasPipelinedLoop ? "other copies of the kernel cannot use it"
+                                        : "the kernel is not warp-specialised";
   }
 
   LogicalResult selectCopies(bool specializable) {
     for (CopyOp copy : copies) {
-      std::string problem = whyNoTma(copy, specializable);
-      copy.setAtom(problem.empty() ? CopyAtom::tma : CopyAtom::simt);
+      copy.setAtom(CopyAtom::simt);
+      auto slice = copy.getSource().getDefiningOp<SliceOp>();
+      auto shared = dyn_cast<SharedType>(copy.getDestination().getType());
+      if (!slice || !shared)
+        continue; // only loads go through the TMA
+      std::string problem = whyNoTma(slice, shared, specializable);
       if (problem.empty())
-        continue;
-      if (failed(missed(copy, Requirement::tma, "copy-without-tma",
-                        "copy uses ordinary loads, not the TMA: " + problem)))
+        copy.setAtom(CopyAtom::tma);
+      else if (failed(missed(copy, Requirement::tma, target.tma.available, "copy-without-tma",
+                             "copy uses ordinary loads, not the TMA: " + problem)))
         return failure();
     }
     return success();
   }
 
   /// A store through the TMA needs 16-bit elements in the accumulator's layout and whole panels.
-  void selectStores(bool specializable) {
+  void selectStores(bool allowTma) {
     for (StoreOp store : stores) {
       auto slice = store.getDestination().getDefiningOp<SliceOp>();
       auto value = cast<RankedTensorType>(store.getValue().getType());
       store.setAtom(CopyAtom::simt);
-      if (!slice || !specializable || !useTma || value.getRank() != 2 ||
+      if (!slice || !allowTma || !useTma || value.getRank() != 2 ||
           value.getElementType().getIntOrFloatBitWidth() != 16)
         continue;
-      auto role = store->getParentOfType<RoleOp>();
-      int64_t warpgroups = (role ? role.getWarps() : kernel.getWarps()) / 4;
+      int64_t warpgroups = warpsAt(store, kernel.getWarps()) / warpsPerWarpgroup;
       SmallVector<int64_t> panels = {warpgroups, 2, panelRows, panelColumns};
-      auto staging = SharedType::get(kernel.getContext(), panels, value.getElementType());
       auto panel = SharedType::get(kernel.getContext(), {panelRows, panelColumns}, value.getElementType());
       bool wholePanels = warpgroups > 0 && value.getDimSize(0) % (panelRows * warpgroups) == 0 &&
-                         value.getDimSize(1) % panelColumns == 0;
+                         value.getDimSize(1) % panelColumns == 0 &&
+                         hasRowsAlongLastAxis(slice, value.getShape());
       if (!wholePanels || !tmaProblem(slice, panel, target).empty())
         continue;
       OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+      auto staging = SharedType::get(kernel.getContext(), panels, value.getElementType());
       auto buffer = AllocSharedOp::create(builder, store.getLoc(), staging,
                                           (tensorOf(slice).getName() + ".staging").str(), IntegerAttr());
       store.setAtom(CopyAtom::tma);
@@ -276,8 +326,9 @@ private:
   KernelOp kernel;
   const Target &target;
   bool useTma, useWgmma;
-  bool hasRoles = false, hasPipelinedLoop = false, allWgmma = false;
-  SmallVector<GemmOp> gemms;
+  RolesOp roles;
+  bool hasPipelinedLoop = false, allWgmma = false;
+  SmallVector<Product> products;
   SmallVector<CopyOp> copies;
   SmallVector<StoreOp> stores;
   SmallVector<RequireOp> requirements;

@@ -1,0 +1,432 @@
+// RUN: split-file %s %t
+// RUN: %tile-opt %t/best.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/best.mlir
+// RUN: %tile-opt %t/best.mlir --tile-select-atoms=wgmma=false -split-input-file 2>&1 | FileCheck %t/best.mlir --check-prefix=NO-WGMMA
+// RUN: %tile-opt %t/best.mlir --tile-select-atoms=tma=false -split-input-file 2>&1 | FileCheck %t/best.mlir --check-prefix=NO-TMA
+// RUN: %tile-opt %t/missed.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/missed.mlir
+// RUN: %tile-opt %t/roles.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/roles.mlir
+// RUN: %tile-opt %t/errors.mlir --tile-select-atoms -split-input-file -verify-diagnostics
+
+//--- best.mlir
+
+// Everything fits: two warpgroups for 128 rows, wgmma, the TMA both ways; the store gets two panels per
+// warpgroup as staging. No remark.
+// CHECK-LABEL: tile.kernel @gemm(
+// CHECK-SAME:    warps = 8
+// CHECK:       %[[STAGING:.*]] = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+// CHECK-COUNT-2: tile.copy {{.*}} atom tma
+// CHECK:       tile.gemm {{.*}} atom wgmma
+// CHECK:       tile.store %{{.*}} staging %[[STAGING]] : {{.*}} atom tma
+
+// Without wgmma the kernel is not specialised, so that no copy goes through the TMA either.
+// NO-WGMMA: remark: [copy-without-tma] copy uses ordinary loads, not the TMA: the kernel is not warp-specialised
+// NO-WGMMA: remark: [gemm-without-wgmma] product uses mma.sync, not wgmma: wgmma is switched off
+// NO-WGMMA-LABEL: tile.kernel @gemm(
+// NO-WGMMA-SAME:    warps = 8
+// NO-WGMMA-NOT:   C.staging
+// NO-WGMMA-COUNT-2: tile.copy {{.*}} atom simt
+// NO-WGMMA:       tile.gemm {{.*}} atom mma_sync
+// NO-WGMMA:       tile.store {{.*}} atom simt
+
+// NO-TMA: remark: [copy-without-tma] copy uses ordinary loads, not the TMA: the TMA is switched off
+// NO-TMA-LABEL: tile.kernel @gemm(
+// NO-TMA-NOT:   C.staging
+// NO-TMA-COUNT-2: tile.copy {{.*}} atom simt
+// NO-TMA:       tile.gemm {{.*}} atom wgmma
+// NO-TMA:       tile.store {{.*}} atom simt
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @gemm(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<128x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>},
+    %B: !tile.global<256x?xbf16> {program.argument = #program.tensor<"B", input, dims[-1, 0], alignment = 16>},
+    %C: !tile.global<128x256xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<256x64xbf16>
+  %bt = tile.transpose %b : !tile.shared<256x64xbf16> -> !tile.shared<64x256xbf16, transposed>
+  %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x256xf32>) {
+    %sa = tile.slice %A[%c0, %kk] : !tile.global<128x?xbf16> -> !tile.slice<128x64xbf16>
+    tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+    %sb = tile.slice %B[%c0, %kk] : !tile.global<256x?xbf16> -> !tile.slice<256x64xbf16>
+    tile.copy %sb, %b : !tile.slice<256x64xbf16>, !tile.shared<256x64xbf16>
+    %new = tile.gemm %a, %bt, %acc : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16, transposed>, tensor<128x256xf32>
+    scf.yield %new : tensor<128x256xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 4>}
+  %h = arith.truncf %sum : tensor<128x256xf32> to tensor<128x256xbf16>
+  %sc = tile.slice %C[%c0, %c0] : !tile.global<128x256xbf16> -> !tile.slice<128x256xbf16>
+  tile.store %h, %sc : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
+  tile.return
+}
+}
+
+// -----
+
+// 192 rows are three warpgroups; factors from registers fit, too; a fill of zero is what the TMA does, and an
+// f32 tile is stored by ordinary stores without a remark.
+// CHECK-LABEL: tile.kernel @three_warpgroups(
+// CHECK-SAME:    warps = 12
+// CHECK:       tile.copy {{.*}} atom tma
+// CHECK:       tile.gemm {{.*}} atom wgmma
+// CHECK:       tile.store {{.*}} atom simt
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @three_warpgroups(%A: !tile.global<192x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 16>},
+    %B: !tile.global<64x128xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>},
+    %C: !tile.global<192x128xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<192x128xf32>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<192x64xbf16> -> !tile.slice<192x64xbf16>
+  %a = tile.load %sa : !tile.slice<192x64xbf16> -> tensor<192x64xbf16>
+  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<192x128xf32>) {
+    %sb = tile.slice %B[%c0, %c0] fill %h0 : bf16 : !tile.global<64x128xbf16> -> !tile.slice<64x128xbf16>
+    tile.copy %sb, %b : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
+    %new = tile.gemm %a, %b, %acc : tensor<192x64xbf16>, !tile.shared<64x128xbf16>, tensor<192x128xf32>
+    scf.yield %new : tensor<192x128xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %sc = tile.slice %C[%c0, %c0] : !tile.global<192x128xf32> -> !tile.slice<192x128xf32>
+  tile.store %sum, %sc : tensor<192x128xf32>, !tile.slice<192x128xf32>
+  tile.return
+}
+}
+
+// -----
+
+// mma.sync and ordinary loads are the best that this target has: no remark. 32 rows are two warps' work.
+// CHECK-LABEL: tile.kernel @ampere(
+// CHECK-SAME:    warps = 2
+// CHECK:       tile.copy {{.*}} atom simt
+// CHECK:       tile.gemm {{.*}} atom mma_sync
+module attributes {program.target = #program.target<"sm_80">} {
+tile.kernel @ampere(%B: !tile.global<32x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<32x32xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<32x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<32x64xf32>
+  %sb = tile.slice %B[%c0, %c0] : !tile.global<32x64xbf16> -> !tile.slice<32x64xbf16>
+  tile.copy %sb, %b : !tile.slice<32x64xbf16>, !tile.shared<32x64xbf16>
+  %new = tile.gemm %a, %b, %zero : !tile.shared<32x32xbf16>, !tile.shared<32x64xbf16>, tensor<32x64xf32>
+  tile.return
+}
+}
+
+// -----
+
+// The TMA loads; copies the other way, and between buffers, are not its subject: no remark, whatever is required.
+// CHECK-LABEL: tile.kernel @other_copies(
+// CHECK-SAME:    warps = 4
+// CHECK:       tile.copy {{.*}} atom simt
+// CHECK:       tile.copy {{.*}} atom simt
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @other_copies(%O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  tile.require tma
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  tile.copy %a, %b : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>
+  %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %b, %o : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.return
+}
+}
+
+//--- missed.mlir
+
+// Each reason against wgmma; a product takes its neighbours with it, as the kernel's warps work in one way.
+// CHECK-LABEL: tile.kernel @shapes(
+// CHECK-SAME:    warps = 4
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @shapes() {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x12xbf16>
+  %c = tile.alloc_shared "c" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x12xf32>
+  %zero64 = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  // CHECK: tile.gemm {{.*}} atom fma
+  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: n = 12 is not a multiple of 8; not mma.sync: 64x12x64 is not a multiple of 16x8x16}}
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x12xbf16>, tensor<64x12xf32>
+  // CHECK: tile.gemm {{.*}} atom mma_sync
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: another product of the kernel cannot use it: n = 12 is not a multiple of 8}}
+  %1 = tile.gemm %a, %c, %zero64 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// 16 rows are one warp's work.
+// CHECK-LABEL: tile.kernel @rows(
+// CHECK-SAME:    warps = 1
+tile.kernel @rows() {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<16x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<16x64xf32>
+  // CHECK: tile.gemm {{.*}} atom mma_sync
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: m = 16 is not a multiple of 64}}
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<16x64xbf16>, !tile.shared<64x64xbf16>, tensor<16x64xf32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.kernel @reduction_extent(
+tile.kernel @reduction_extent() {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x24xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<24x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  // CHECK: tile.gemm {{.*}} atom fma
+  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: k = 24 is not a multiple of 16; not mma.sync: 64x64x24 is not a multiple of 16x8x16}}
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<64x24xbf16>, !tile.shared<24x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// The author's number of warps stays.
+// CHECK-LABEL: tile.kernel @warps(
+// CHECK-SAME:    warps = 6
+tile.kernel @warps() attributes {warps = 6 : i64} {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<96x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<96x64xf32>
+  // CHECK: tile.gemm {{.*}} atom mma_sync
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: 6 warps are not whole warpgroups}}
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<96x64xbf16>, !tile.shared<64x64xbf16>, tensor<96x64xf32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.kernel @too_many_warpgroups(
+// CHECK-SAME:    warps = 8
+tile.kernel @too_many_warpgroups() attributes {warps = 8 : i64} {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  // CHECK: tile.gemm {{.*}} atom fma
+  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: 64x64 does not divide among 2 warpgroups; not mma.sync: 64x64 does not divide among 8 warps}}
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  // The same shape divides along n.
+  // CHECK: tile.gemm {{.*}} policy full_col atom mma_sync
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: another product of the kernel cannot use it: 64x64 does not divide among 2 warpgroups}}
+  %1 = tile.gemm %a, %b, %zero policy full_col : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// Rows of 24 bytes fill no swizzle span, so that wgmma cannot read the operand.
+// CHECK-LABEL: tile.kernel @operand(
+tile.kernel @operand() {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x24xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x24xf32>
+  // CHECK: tile.gemm {{.*}} atom mma_sync
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: expected panels of 8 elements because wgmma reads 16 bytes per row of an atom with swizzle none, but got 24}}
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x24xbf16>, tensor<64x24xf32>
+  tile.return
+}
+}
+
+// -----
+
+// Blackwell has no wgmma: mma.sync is the best here, and copies are not specialised.
+module attributes {program.target = #program.target<"sm_100a">} {
+// CHECK-LABEL: tile.kernel @blackwell(
+tile.kernel @blackwell(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the kernel is not warp-specialised}}
+  tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  // CHECK: tile.gemm {{.*}} atom mma_sync
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+}
+
+// -----
+
+// Each reason against the TMA; one copy that cannot use it takes the others with it, as one role issues all.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @copies(
+// CHECK-NOT:   atom tma
+tile.kernel @copies(
+    %Good: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Good", input, dims[-1, -1], alignment = 16>},
+    %Loose: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Loose", input, dims[-1, -1], alignment = 8>},
+    %Deep: !tile.global<1x1x1x1x64x64xbf16> {program.argument = #program.tensor<"Deep", input, dims[-1, -1, -1, -1, -1, -1], alignment = 16>},
+    %Turned: !tile.global<64x64x1xbf16> {program.argument = #program.tensor<"Turned", input, dims[-1, -1, -1], alignment = 16>},
+    %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h1 = arith.constant 1.0 : bf16
+  %good = tile.alloc_shared "good" : !tile.shared<64x64xbf16>
+  %loose = tile.alloc_shared "loose" : !tile.shared<64x64xbf16>
+  %ones = tile.alloc_shared "ones" : !tile.shared<64x64xbf16>
+  %deep = tile.alloc_shared "deep" : !tile.shared<64x64xbf16>
+  %turned = tile.alloc_shared "turned" : !tile.shared<64x64xbf16>
+  %narrow = tile.alloc_shared "narrow" : !tile.shared<64x4xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %0 = tile.slice %Good[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: other copies of the kernel cannot use it}}
+    tile.copy %0, %good : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %1 = tile.slice %Loose[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: 'Loose' is not known to be aligned to 16 bytes}}
+    tile.copy %1, %loose : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %2 = tile.slice %Good[%c0, %c0] fill %h1 : bf16 : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the TMA fills with zeros only}}
+    tile.copy %2, %ones : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %3 = tile.slice %Deep[%c0, %c0, %c0, %c0, %c0, %c0] : !tile.global<1x1x1x1x64x64xbf16> -> !tile.slice<1x1x1x1x64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: 'Deep' has more than 5 axes}}
+    tile.copy %3, %deep : !tile.slice<1x1x1x1x64x64xbf16>, !tile.shared<64x64xbf16>
+    %4 = tile.slice %Turned[%c0, %c0, %c0] : !tile.global<64x64x1xbf16> -> !tile.slice<64x64x1xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the tile's rows do not run along the last axis of 'Turned'}}
+    tile.copy %4, %turned : !tile.slice<64x64x1xbf16>, !tile.shared<64x64xbf16>
+    %5 = tile.slice %Good[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x4xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: expected rows of a multiple of 16 bytes because TMA moves no less, but got 4 elements of 16 bits}}
+    tile.copy %5, %narrow : !tile.slice<64x4xbf16>, !tile.shared<64x4xbf16>
+    // CHECK: tile.gemm {{.*}} atom wgmma
+    %new = tile.gemm %good, %good, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %h = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+  %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  // A store is not required to go through the TMA: no remark.
+  tile.store %h, %o : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.return
+}
+}
+
+//--- roles.mlir
+
+// The explicit form: the roles' warps add up, products and stores go by the warps of their own role.
+// CHECK-LABEL: tile.kernel @explicit(
+// CHECK-SAME:    warps = 9
+// CHECK:       tile.alloc_shared "O.staging" : !tile.shared<1x2x64x64xbf16>
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @explicit(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>},
+    %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "load" warps(1) {
+      %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+      // CHECK: tile.copy {{.*}} atom simt
+      // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: a role loads through the TMA with 'tile.copy_async' and a ring}}
+      tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    }
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // CHECK: tile.gemm_async {{.*}} atom wgmma
+      %f = tile.gemm_async %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+      %sum = tile.gemm_wait %f pending(0) : tensor<64x64xf32>
+      %h = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+      %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+      // CHECK: tile.store {{.*}} atom tma
+      tile.store %h, %o : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+    }
+    tile.role "more" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // CHECK: tile.gemm {{.*}} atom wgmma
+      %sum = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+// A role of two warps takes mma.sync; the asynchronous product of its neighbour is wgmma nevertheless.
+// CHECK-LABEL: tile.kernel @small_role(
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @small_role() {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "small" warps(2) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // CHECK: tile.gemm {{.*}} atom mma_sync
+      // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: 2 warps are not whole warpgroups}}
+      %sum = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    }
+    tile.role "large" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // CHECK: tile.gemm_async {{.*}} atom wgmma
+      %f = tile.gemm_async %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+      %sum = tile.gemm_wait %f pending(0) : tensor<64x64xf32>
+    }
+  }
+  tile.return
+}
+}
+
+//--- errors.mlir
+
+// expected-error @below {{the module has no 'program.target'}}
+tile.kernel @no_target() {
+  tile.return
+}
+
+// -----
+
+// What the author requires is an error where it is missed, with the place of the demand.
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @require_wgmma() {
+  %f0 = arith.constant 0.0 : f32
+  // expected-note @below {{required here}}
+  tile.require wgmma
+  %a = tile.alloc_shared "a" : !tile.shared<48x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<48x64xf32>
+  // expected-error @below {{product uses mma.sync, not wgmma: m = 48 is not a multiple of 64}}
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<48x64xbf16>, !tile.shared<64x64xbf16>, tensor<48x64xf32>
+  tile.return
+}
+}
+
+// -----
+
+// Also where the target has no such instruction, and from inside a loop.
+module attributes {program.target = #program.target<"sm_80">} {
+tile.kernel @require_tma(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  scf.for %i = %c0 to %c1 step %c1 {
+    // expected-note @below {{required here}}
+    tile.require tma
+    %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-error @below {{copy uses ordinary loads, not the TMA: sm_80 has no TMA}}
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// Nothing can stand in for an asynchronous product.
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @async_shape() {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<32x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<32x64xf32>
+      // expected-error @below {{expected a product that wgmma can make because no other matrix instruction is asynchronous, but m = 32 is not a multiple of 64}}
+      %f = tile.gemm_async %a, %b, %zero : !tile.shared<32x64xbf16>, !tile.shared<64x64xbf16>, tensor<32x64xf32>
+      %sum = tile.gemm_wait %f pending(0) : tensor<32x64xf32>
+    }
+  }
+  tile.return
+}
+}
