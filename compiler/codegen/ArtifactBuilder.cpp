@@ -111,6 +111,7 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, LaunchAttr attribute) {
   launch.threads = attribute.getThreads();
   launch.cluster = {unsigned(attribute.getCluster()), 1, 1};
   launch.sharedBytes = attribute.getSharedBytes();
+  launch.ordered = attribute.getOrdered();
   for (auto map : attribute.getTensorMaps().getAsRange<TensorMapAttr>())
     launch.tensorMaps.push_back({schema.tensorIndex(map.getTensor()), map.getBox().vec(),
                                  static_cast<tlc::Swizzle>(map.getSwizzle())});

@@ -140,7 +140,8 @@ def Program_LaunchAttr : Program_Attr<"Launch", "launch"> {
             tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0>
   }];
   let parameters = (ins "::mlir::ArrayAttr":$schema, "::mlir::ArrayAttr":$schema_types, "::mlir::ArrayAttr":$grid,
-    "::mlir::ArrayAttr":$tensor_maps, "::mlir::ArrayAttr":$parameters, "int64_t":$threads, "int64_t":$cluster, "int64_t":$shared_bytes);
+    "::mlir::ArrayAttr":$tensor_maps, "::mlir::ArrayAttr":$parameters, "int64_t":$threads, "int64_t":$cluster, "int64_t":$shared_bytes,
+    DefaultValuedParameter<"bool", "false", "the kernel waits for the launch before it by itself">:$ordered);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -84,6 +84,15 @@ def Simt_ClusterSyncOp : Simt_EffectOp<"cluster_sync"> {
   let assemblyFormat = "attr-dict";
 }
 
+def Simt_LaunchOrderOp : Simt_EffectOp<"launch_order"> {
+  let summary = "griddepcontrol: waits for the launch before this one, then lets the next one start its prologue";
+  let description = [{
+    Launched with programmatic stream serialization, a block may start while the launch before it drains. What
+    stands before this operation touches no global memory; behind it the earlier launch is complete and visible.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def Simt_ClusterRankOp : Simt_Op<"cluster_rank", [Pure]> {
   let summary = "Number of this block in its cluster";
   let results = (outs I32:$rank);

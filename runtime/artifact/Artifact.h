@@ -123,6 +123,9 @@ struct Launch {
   unsigned threads = 0;              ///< per block, one-dimensional
   std::array<unsigned, 3> cluster = {1, 1, 1};
   unsigned sharedBytes = 0; ///< dynamic shared memory
+  /// The kernel waits for the launch before it (griddepcontrol) where it must, so that
+  /// its prologue may run while that one drains.
+  bool ordered = false;
   std::vector<TensorMapRecipe> tensorMaps = {};
   std::vector<KernelParameter> parameters = {};
 };

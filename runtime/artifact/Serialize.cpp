@@ -38,8 +38,8 @@ void fields(auto &archive, Of<KernelParameter> auto &parameter) {
   archive(parameter.kind, parameter.index, parameter.axis);
 }
 void fields(auto &archive, Of<Launch> auto &launch) {
-  archive(launch.entry, launch.grid, launch.threads, launch.cluster, launch.sharedBytes, launch.tensorMaps,
-          launch.parameters);
+  archive(launch.entry, launch.grid, launch.threads, launch.cluster, launch.sharedBytes, launch.ordered,
+          launch.tensorMaps, launch.parameters);
 }
 void fields(auto &archive, Of<AlignmentCondition> auto &condition) {
   archive(condition.tensor, condition.bytes);

@@ -224,10 +224,16 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant,
                                              program.artifact().tensors[map.tensor].name));
   }
 
-  CUlaunchAttribute cluster = {};
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
-  const bool clustered = launch.cluster != std::array<unsigned, 3>{1, 1, 1};
+  std::array<CUlaunchAttribute, 2> attributes = {};
+  unsigned count = 0;
+  if (launch.cluster != std::array<unsigned, 3>{1, 1, 1}) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attributes[count++].value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  }
+  if (launch.ordered) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attributes[count++].value.programmaticStreamSerializationAllowed = 1;
+  }
   CUlaunchConfig config = {};
   config.gridDimX = planned.grid[0];
   config.gridDimY = planned.grid[1];
@@ -237,8 +243,8 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant,
   config.blockDimZ = 1;
   config.sharedMemBytes = launch.sharedBytes;
   config.hStream = stream;
-  config.attrs = clustered ? &cluster : nullptr;
-  config.numAttrs = clustered ? 1 : 0;
+  config.attrs = attributes.data();
+  config.numAttrs = count;
 
   size_t bytes = planned.parameters.size();
   std::array<void *, 5> extra = {CU_LAUNCH_PARAM_BUFFER_POINTER, planned.parameters.data(),

@@ -51,6 +51,7 @@ constexpr Target sm90a = {
     .cpAsync = true,
     .mbarrier = true,
     .stmatrix = true,
+    .launchOrder = true,
     .tma = {.available = true},
     .setmaxnreg = {.available = true},
 };
@@ -76,6 +77,7 @@ constexpr Target sm100a = {
     .cpAsync = true,
     .mbarrier = true,
     .stmatrix = true,
+    .launchOrder = true,
     .tma = {.available = true},
     .setmaxnreg = {.available = true},
     .tensorMemory = {.available = true},

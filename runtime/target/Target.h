@@ -91,6 +91,7 @@ struct Target {
   bool cpAsync = false;
   bool mbarrier = false; ///< with transaction counts
   bool stmatrix = false;
+  bool launchOrder = false; ///< griddepcontrol: a launch may begin while the one before it drains
   TmaFacts tma = {};
   RegisterReallocationFacts setmaxnreg = {};
   TensorMemoryFacts tensorMemory = {};

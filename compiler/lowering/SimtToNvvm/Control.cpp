@@ -46,11 +46,12 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
       function.setArgAttrs(index, attributesOfParameter(rewriter, argument));
       parameters.push_back(op.getArgAttr(index, program::ProgramDialect::parameterAttrName));
     }
+    bool ordered = op.walk([](LaunchOrderOp) { return WalkResult::interrupt(); }).wasInterrupted();
     function->setAttr(program::ProgramDialect::launchAttrName,
                       program::LaunchAttr::get(getContext(), op.getSchema(), op.getSchemaTypes(),
                                                op.getGrid(), op.getTensorMaps(),
                                                rewriter.getArrayAttr(parameters), op.getThreads(),
-                                               op.getCluster(), op.getSharedBytes()));
+                                               op.getCluster(), op.getSharedBytes(), ordered));
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     rewriter.eraseOp(op);
     return success();
@@ -145,6 +146,18 @@ struct LowerClusterSync : OpConversionPattern<ClusterSyncOp> {
   }
 };
 
+/// The intrinsics claim to touch no memory, so that loads could move above the wait.
+struct LowerLaunchOrder : OpConversionPattern<LaunchOrderOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(LaunchOrderOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    inlineAssembly(rewriter, op.getLoc(), "griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;", "~{memory}",
+                   {}, {});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct LowerClusterRank : OpConversionPattern<ClusterRankOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(ClusterRankOp op, OpAdaptor,
@@ -160,6 +173,6 @@ void tlc::simt::populateControlPatterns(const TypeConverter &converter, RewriteP
                                         LLVM::GlobalOp dynamicShared) {
   MLIRContext *context = patterns.getContext();
   patterns.add<LowerKernel, LowerReturn, LowerWarpIndex, LowerElect, LowerSetRegisters, LowerSync,
-               LowerClusterSync, LowerClusterRank>(converter, context);
+               LowerClusterSync, LowerClusterRank, LowerLaunchOrder>(converter, context);
   patterns.add<LowerSharedBase>(converter, context, dynamicShared);
 }

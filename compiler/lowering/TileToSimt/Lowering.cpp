@@ -273,25 +273,28 @@ LogicalResult KernelLowering::finish() {
 }
 
 void KernelLowering::emitPrologue() {
-  if (barrierInits.empty() && maps.empty())
-    return;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfter(prologue);
-  b.when(b.isEqual(thread, 0), [&] {
-    for (auto [argument, attribute] : llvm::zip(kernel.getBody().getArguments(), parameters))
-      if (cast<program::ParameterAttr>(attribute).getKind() == program::ParameterKind::tensor_map)
-        simt::TmaPrefetchOp::create(b, argument);
-    for (BarrierInit init : barrierInits)
-      simt::BarrierInitOp::create(b, sharedAt(init.offset), init.count);
-    if (!barrierInits.empty())
-      simt::BarrierInitFenceOp::create(b);
-  });
-  if (barrierInits.empty())
-    return;
-  if (source.getCluster() > 1)
-    simt::ClusterSyncOp::create(b);
-  else
-    simt::SyncOp::create(b, b.i32(0), IntegerAttr(), UnitAttr());
+  if (!barrierInits.empty() || !maps.empty())
+    b.when(b.isEqual(thread, 0), [&] {
+      for (auto [argument, attribute] : llvm::zip(kernel.getBody().getArguments(), parameters))
+        if (cast<program::ParameterAttr>(attribute).getKind() == program::ParameterKind::tensor_map)
+          simt::TmaPrefetchOp::create(b, argument);
+      for (BarrierInit init : barrierInits)
+        simt::BarrierInitOp::create(b, sharedAt(init.offset), init.count);
+      if (!barrierInits.empty())
+        simt::BarrierInitFenceOp::create(b);
+    });
+  if (!barrierInits.empty()) {
+    if (source.getCluster() > 1)
+      simt::ClusterSyncOp::create(b);
+    else
+      simt::SyncOp::create(b, b.i32(0), IntegerAttr(), UnitAttr());
+  }
+  // What is above touches no global memory, so it may run while the launch before this one drains; and the
+  // next launch may start its own as soon as all blocks of this one are here.
+  if (target.launchOrder)
+    simt::LaunchOrderOp::create(b);
 }
 
 //===----------------------------------------------------------------------===//
