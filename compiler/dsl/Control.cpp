@@ -99,6 +99,10 @@ Index Scope::blockRank(Loc loc) {
   return trace->make<Index>(trace->create<tile::BlockRankOp>(loc, trace->builder.getIndexType()));
 }
 
+Index Scope::blocks(Loc loc) {
+  return trace->make<Index>(trace->create<tile::BlocksOp>(loc, trace->builder.getIndexType()));
+}
+
 Index Scope::multiprocessors(Loc loc) {
   return trace->make<Index>(trace->create<tile::MultiprocessorsOp>(loc, trace->builder.getIndexType()));
 }

@@ -343,7 +343,7 @@ FragmentValue finiteOrZero(const FragmentValue &x, Loc loc) {
   return where(comparison(Comparison::less, abs(x, loc), inf, loc), x, 0, loc);
 }
 
-FragmentValue divideOrZero(const FragmentValue &a, const FragmentValue &b, Loc loc) {
+FragmentValue divideOrZero(const Operand &a, const Operand &b, Loc loc) {
   return where(comparison(Comparison::equal, b, 0, loc), 0, binary(Arithmetic::divide, a, b, loc), loc);
 }
 

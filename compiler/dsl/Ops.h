@@ -92,7 +92,7 @@ FragmentValue where(F &&condition, const Operand &x, const Operand &y, Loc loc =
 /// 0 instead of -inf and +inf: the base of an exponential that may see nothing.
 FragmentValue finiteOrZero(const FragmentValue &x, Loc loc = Loc::current());
 /// a / b, and 0 where b is 0.
-FragmentValue divideOrZero(const FragmentValue &a, const FragmentValue &b, Loc loc = Loc::current());
+FragmentValue divideOrZero(const Operand &a, const Operand &b, Loc loc = Loc::current());
 
 //===----------------------------------------------------------------------===//
 // Reductions: the reduced axis stays, with extent 1

@@ -112,6 +112,8 @@ public:
   void cluster(int64_t blocks, Loc loc = Loc::current());
   /// This block's number in its cluster.
   Index blockRank(Loc loc = Loc::current());
+  /// Blocks of the launch along the first axis of the grid.
+  Index blocks(Loc loc = Loc::current());
   /// Multiprocessors of the device, for the extents of a grid only.
   Index multiprocessors(Loc loc = Loc::current());
   void require(Requirement requirement, Loc loc = Loc::current());

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The list of kernels.
+#include "kernels/Registry.h"
+
+#include "kernels/gemm/GemmKernel.h"
+#include "kernels/softmax/SoftmaxKernel.h"
+
+#include <array>
+#include <fmt/format.h>
+
+namespace tlc::kernels {
+
+double Kernel::bytes(const Parameters &values) const {
+  double sum = 0;
+  for (const TensorSpec &tensor : tensors(values)) {
+    double bytes = sizeInBytes(tensor.element);
+    for (int64_t extent : tensor.shape)
+      bytes *= double(extent);
+    sum += bytes;
+  }
+  return sum;
+}
+
+std::span<const Kernel *const> allKernels() {
+  static const GemmKernel gemm;
+  static const SoftmaxKernel softmax;
+  static const std::array<const Kernel *, 2> kernels = {&gemm, &softmax};
+  return kernels;
+}
+
+Result<const Kernel *> findKernel(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Kernel *kernel : allKernels()) {
+    if (kernel->name() == name)
+      return kernel;
+    names.push_back(kernel->name());
+  }
+  return Error{.message =
+                   fmt::format("expected one of the kernels {}, but got '{}'", fmt::join(names, ", "), name)};
+}
+
+} // namespace tlc::kernels

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The kernels by name: all that tools and tests need to compile, run, check
+/// and time them without knowing one.
+#pragma once
+
+#include "compiler/dsl/Program.h"
+#include "kernels/Parameters.h"
+#include "kernels/Tolerance.h"
+#include "runtime/artifact/Artifact.h"
+
+namespace tlc::kernels {
+
+/// A tensor of a kernel for given parameters, and what random contents suit it.
+struct TensorSpec {
+  std::string name;
+  ElementType element = ElementType::f32;
+  Access access = Access::input;
+  std::vector<int64_t> shape;
+  double low = -1, high = 1; ///< inputs are uniform in [low, high)
+};
+
+class Kernel {
+public:
+  virtual ~Kernel() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual std::string_view summary() const = 0;
+  virtual std::span<const Parameter> parameters() const = 0;
+  Result<Parameters> parse(const Definitions &given) const {
+    return Parameters::parse(name(), parameters(), given);
+  }
+
+  /// The program; sizes guide its configuration only, unless `options` fixes a dimension.
+  virtual dsl::Program build(const Parameters &values, const dsl::TraceOptions &options = {}) const = 0;
+
+  /// The tensors in the order of the program's arguments, without workspaces.
+  virtual std::vector<TensorSpec> tensors(const Parameters &values) const = 0;
+  /// Expected values of some elements of the tensor number `output` (counted
+  /// among outputs). `inputs` are the contents of the inputs, `elements` row-major numbers.
+  virtual std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
+                                        size_t output, std::span<const int64_t> elements) const = 0;
+  virtual Tolerance tolerance(const Parameters &values) const = 0;
+
+  virtual double flops(const Parameters &values) const = 0;
+  /// Bytes that must cross global memory: every input once, every output once.
+  double bytes(const Parameters &values) const;
+  /// What is benchmarked.
+  virtual std::vector<Definitions> suite() const = 0;
+};
+
+/// By name.
+std::span<const Kernel *const> allKernels();
+Result<const Kernel *> findKernel(std::string_view name);
+
+} // namespace tlc::kernels

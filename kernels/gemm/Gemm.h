@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// C = A B with sums in f32: A is m x k, C is m x n, B is n x k (tn) or k x n (nn).
+/// m, n, k are runtime values of any size, 0 included, rows of any stride.
+#pragma once
+
+#include "compiler/dsl/dsl.h"
+#include "kernels/reference/Reference.h"
+
+namespace tlc::kernels {
+
+enum class GemmForm : uint8_t {
+  plain,         ///< one pipelined loop; the compiler makes roles and rings of it
+  explicitRoles, ///< roles, rings and asynchronous products written by hand
+};
+
+struct GemmConfig {
+  ElementType dtype = ElementType::bf16; ///< of A and B: f16 or bf16
+  ElementType out = ElementType::bf16;   ///< of C
+  GemmLayout layout = GemmLayout::tn;
+  GemmForm form = GemmForm::plain;
+  int64_t bm = 128, bn = 256, bk = 64; ///< the tile of C that a block computes, and its step along k
+  int64_t stages = 4;                  ///< steps whose copies are in flight
+  int64_t group = 16;                  ///< rows of tiles that are walked together
+  int64_t split = 1;                   ///< parts of k that different blocks sum
+  int64_t cluster = 1;                 ///< blocks that share what they load
+};
+
+/// The program; `split` > 1 makes it two launches with a workspace of partial sums.
+dsl::Program gemmProgram(const GemmConfig &config, const dsl::TraceOptions &options = {});
+
+/// A good configuration for a problem of that size on the GPU with `multiprocessors`.
+GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
+                            GemmLayout layout);
+
+} // namespace tlc::kernels

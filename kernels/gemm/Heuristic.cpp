@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The choice of a GEMM's configuration from its size: a rough model of the time
+/// in clock cycles, and the candidate for which it is shortest. No tuning run.
+#include "kernels/gemm/Gemm.h"
+#include "runtime/target/Target.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tlc::kernels {
+
+namespace {
+
+constexpr int64_t bk = 64;                // 128 bytes of a row: the widest swizzle
+constexpr double macsPerCycle = 2048;     // of a multiprocessor: 16-bit factors
+constexpr double sharedFillPerCycle = 52; // bytes that a multiprocessor gets from L2
+constexpr double memoryPerCycle = 2600;   // bytes that the device gets from memory
+constexpr double tileOverhead = 2000;     // cycles from a tile's first copy to its last product, and its end
+constexpr double launchOverhead = 5000;   // of a second launch, in cycles
+constexpr double chipWeight = 0.1;        // of time on the chip where memory is what takes longest
+constexpr int64_t stagingPerWarpgroup = 16384; // bytes of the tile's way out
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+struct Problem {
+  int64_t m, n, k;
+  int64_t multiprocessors;
+
+  double cycles(int64_t bm, int64_t bn, int64_t split) const {
+    double tiles = double(ceilDiv(m, bm)) * double(ceilDiv(n, bn)) * double(split);
+    double waves = std::ceil(tiles / double(multiprocessors));
+    double steps = double(ceilDiv(ceilDiv(k, bk), split));
+    double product = double(bm * bn * bk) / macsPerCycle;
+    double fill = double((bm + bn) * bk * 2) / sharedFillPerCycle;
+    double chip = waves * (steps * std::max(product, fill) + tileOverhead);
+    double memory = double(m + n) * double(k) * 2 / memoryPerCycle;
+    double combine =
+        split > 1 ? double(split + 1) * double(m) * double(n) * 4 / memoryPerCycle + launchOverhead : 0;
+    return std::max(chip, memory) + chipWeight * chip + combine;
+  }
+};
+
+/// As many as fit beside the tile's way out, eight at most: more hide nothing.
+int64_t chooseStages(int64_t bm, int64_t bn, const Target &target) {
+  constexpr int64_t barriers = 1024;
+  int64_t available = int64_t(target.sharedBytesPerBlock) - stagingPerWarpgroup * (bm / 64) - barriers;
+  return std::clamp<int64_t>(available / ((bm + bn) * bk * 2), 1, 8);
+}
+
+} // namespace
+
+GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
+                            GemmLayout layout) {
+  const Target &target = *findTarget("sm_90a");
+  Problem problem{m, n, k, target.multiprocessors};
+  GemmConfig best{.dtype = dtype, .out = out, .layout = layout, .bk = bk};
+  double shortest = std::numeric_limits<double>::infinity();
+  // Large tiles first: among equals they read the least.
+  for (int64_t bm : {128, 64})
+    for (int64_t bn : {256, 128, 64})
+      for (int64_t split = 1; split <= 16; ++split) {
+        if (split > 1 && split > ceilDiv(k, 4 * bk)) // at least four steps for a part
+          break;
+        double cycles = problem.cycles(bm, bn, split);
+        if (cycles >= shortest)
+          continue;
+        shortest = cycles;
+        best.bm = bm;
+        best.bn = bn;
+        best.split = split;
+      }
+  best.stages = chooseStages(best.bm, best.bn, target);
+  best.group = 16;
+  return best;
+}
+
+} // namespace tlc::kernels

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The arguments of one launch, in ordinary memory and on a device: inputs with
+/// fresh random values, outputs and workspaces poisoned.
+#pragma once
+
+#include "kernels/Registry.h"
+#include "kernels/library/HostTensor.h"
+#include "runtime/device/Device.h"
+
+#include <memory>
+#include <vector>
+
+namespace tlc::kernels {
+
+/// Memory of a device, freed with the object.
+class DeviceMemory {
+public:
+  static Result<DeviceMemory> allocate(Device &device, size_t bytes);
+  DeviceMemory(DeviceMemory &&other) noexcept
+      : device(other.device), memory(std::exchange(other.memory, nullptr)) {}
+  DeviceMemory &operator=(DeviceMemory &&) = delete;
+  ~DeviceMemory();
+
+  void *address() const { return memory; }
+
+private:
+  DeviceMemory(Device &device, void *memory) : device(device), memory(memory) {}
+  Device &device;
+  void *memory;
+};
+
+class DeviceArguments {
+public:
+  /// Every dimension of the artifact has a value. Nothing is on the device yet but memory.
+  static Result<DeviceArguments> create(Device &device, const Artifact &artifact,
+                                        const DimensionValues &dimensions, Placement placement);
+
+  /// New inputs, poison everywhere else.
+  Result<void> fill(Random &random);
+  /// Poisons outputs and workspaces again; what is read keeps its values.
+  Result<void> reset();
+  /// Reads the outputs back.
+  Result<void> fetch();
+
+  /// Inputs and outputs, in the artifact's order; outputs hold what was fetched last.
+  const std::vector<HostTensor> &tensors() const { return host; }
+  /// What a tensor that is read held before the launch.
+  const HostTensor &initial(size_t tensor) const { return before[tensor] ? *before[tensor] : host[tensor]; }
+  const LaunchArguments &launchArguments() const { return launch; }
+
+private:
+  DeviceArguments(Device &device, std::vector<TensorSpec> specs) : device(&device), specs(std::move(specs)) {}
+  Result<void> upload(size_t tensor);
+  Result<void> poison(const DeviceMemory &memory, size_t bytes);
+
+  Device *device;
+  std::vector<TensorSpec> specs;
+  std::vector<HostTensor> host;
+  std::vector<std::optional<HostTensor>> before; ///< of tensors that are both read and written
+  std::vector<DeviceMemory> memory;              ///< of all tensors, workspaces included
+  std::vector<size_t> workspaceBytes;
+  LaunchArguments launch;
+};
+
+} // namespace tlc::kernels

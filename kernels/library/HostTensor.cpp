@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Tensors in ordinary memory.
+#include "kernels/library/HostTensor.h"
+
+#include "kernels/library/ElementBits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+
+constexpr std::byte poisonByte{0xFF};
+/// Elements behind the last one that nobody may write.
+constexpr int64_t guardElements = 64;
+
+int64_t physicalMemoryBytes() {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+}
+
+bool isInteger(ElementType type) {
+  return type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64;
+}
+
+} // namespace
+
+std::string kernels::shapeText(std::span<const int64_t> shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+Result<HostTensor> HostTensor::create(std::string name, ElementType element, std::vector<int64_t> shape,
+                                      Placement placement) {
+  HostTensor tensor;
+  tensor.tensorName = std::move(name);
+  tensor.type = element;
+  tensor.extents = std::move(shape);
+  tensor.first = placement.offset;
+  tensor.count = 1;
+  tensor.pitches.resize(tensor.extents.size());
+  int64_t pitch = 1, elements = placement.offset + guardElements, bytes = 0;
+  bool fits = true;
+  for (size_t axis = tensor.extents.size(); axis-- != 0;) {
+    int64_t extent = tensor.extents[axis], reach = 0;
+    tensor.pitches[axis] = pitch;
+    fits &= !__builtin_mul_overflow(tensor.count, extent, &tensor.count);
+    fits &= !__builtin_mul_overflow(pitch, extent, &reach);
+    fits &= !__builtin_add_overflow(elements, reach, &elements);
+    pitch = std::max<int64_t>(reach, 1);
+    if (axis + 1 == tensor.extents.size())
+      pitch += placement.rowPadding;
+  }
+  fits &= !__builtin_mul_overflow(elements, int64_t(sizeInBytes(element)), &bytes);
+  if (!fits || bytes > physicalMemoryBytes() / 2)
+    return Error{
+        ErrorKind::environment,
+        fmt::format("expected tensors that fit into this machine's memory ({} MiB), but '{}' has the shape "
+                    "{} of {}",
+                    physicalMemoryBytes() >> 20, tensor.tensorName, shapeText(tensor.extents),
+                    toString(element))};
+  tensor.storage.assign(static_cast<size_t>(bytes), poisonByte);
+  return tensor;
+}
+
+TensorView HostTensor::view(void *base) const {
+  return {static_cast<std::byte *>(base) + first * sizeInBytes(type), type, extents, pitches};
+}
+
+void HostTensor::fillRandom(Random &random, double low, double high) {
+  // Elements are drawn from a table of fresh values, so that converting them takes no time.
+  const size_t size = sizeInBytes(type);
+  constexpr size_t tableSize = 1 << 16;
+  std::vector<std::byte> table(tableSize * size);
+  for (size_t i = 0; i != tableSize; ++i) {
+    double value = low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53);
+    storeElement(type, &table[i * size], isInteger(type) ? std::floor(value) : value);
+  }
+  for (int64_t row = 0; row < count; row += rowLength()) {
+    std::byte *to = &storage[byteOf(row)];
+    uint64_t bits = 0;
+    for (int64_t column = 0; column != rowLength(); ++column, to += size, bits >>= 16) {
+      if (column % 4 == 0)
+        bits = random();
+      std::memcpy(to, &table[(bits & 0xFFFF) * size], size);
+    }
+  }
+}
+
+void HostTensor::poison() { std::ranges::fill(storage, poisonByte); }
+
+double HostTensor::at(int64_t number) const { return loadElement(type, &storage[byteOf(number)]); }
+
+std::vector<double> HostTensor::values() const {
+  std::vector<double> result;
+  result.reserve(static_cast<size_t>(count));
+  const size_t size = sizeInBytes(type);
+  for (int64_t row = 0; row < count; row += rowLength()) {
+    const std::byte *from = storage.data() + byteOf(row);
+    for (int64_t column = 0; column != rowLength(); ++column, from += size)
+      result.push_back(loadElement(type, from));
+  }
+  return result;
+}
+
+std::string HostTensor::indexText(int64_t number) const {
+  std::vector<int64_t> index(extents.size());
+  for (size_t axis = extents.size(); axis-- != 0;) {
+    index[axis] = number % extents[axis];
+    number /= extents[axis];
+  }
+  return shapeText(index);
+}
+
+size_t HostTensor::byteOf(int64_t number) const {
+  int64_t position = first;
+  for (size_t axis = extents.size(); axis-- != 0;) {
+    position += number % extents[axis] * pitches[axis];
+    number /= extents[axis];
+  }
+  return static_cast<size_t>(position) * sizeInBytes(type);
+}
+
+std::optional<std::string> HostTensor::findUnwritten() const {
+  const size_t size = sizeInBytes(type);
+  for (int64_t row = 0; row < count; row += rowLength()) {
+    const std::byte *from = storage.data() + byteOf(row);
+    for (int64_t column = 0; column != rowLength(); ++column, from += size)
+      if (std::all_of(from, from + size, [](std::byte byte) { return byte == poisonByte; }))
+        return fmt::format("element {} of '{}' was never written", indexText(row + column), tensorName);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> HostTensor::findStrayWrite() const {
+  size_t from = 0; // everything before is looked at
+  auto check = [&](size_t to) -> std::optional<std::string> {
+    auto begin = storage.begin() + static_cast<int64_t>(from),
+         end = storage.begin() + static_cast<int64_t>(to);
+    auto found = std::find_if(begin, end, [](std::byte byte) { return byte != poisonByte; });
+    if (found == end)
+      return std::nullopt;
+    return fmt::format("'{}' of shape {} and strides {} was written outside, {} elements from its first one",
+                       tensorName, shapeText(extents), shapeText(pitches),
+                       (found - storage.begin()) / static_cast<int64_t>(sizeInBytes(type)) - first);
+  };
+  for (int64_t row = 0; row < count; row += rowLength()) {
+    if (auto stray = check(byteOf(row)))
+      return stray;
+    from = byteOf(row) + static_cast<size_t>(rowLength()) * sizeInBytes(type);
+  }
+  return check(storage.size());
+}

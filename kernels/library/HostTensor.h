@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A tensor in ordinary memory, as checks need it: random inputs, poisoned
+/// outputs, room around and between its rows that nobody may write.
+#pragma once
+
+#include "runtime/device/Device.h"
+#include "runtime/support/ElementType.h"
+#include "runtime/support/Result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tlc::kernels {
+
+/// How a tensor lies in memory.
+struct Placement {
+  int64_t rowPadding = 0; ///< elements between the end of a row and the next
+  int64_t offset = 0;     ///< elements from an aligned address to the first
+};
+
+using Random = std::mt19937_64;
+
+class HostTensor {
+public:
+  /// Poisoned: every byte is 0xFF, which is NaN in each floating-point type.
+  /// An error if it does not fit into this machine's memory.
+  static Result<HostTensor> create(std::string name, ElementType element, std::vector<int64_t> shape,
+                                   Placement placement = {});
+
+  const std::string &name() const { return tensorName; }
+  ElementType element() const { return type; }
+  const std::vector<int64_t> &shape() const { return extents; }
+  /// In elements, outermost first.
+  const std::vector<int64_t> &strides() const { return pitches; }
+  int64_t elementCount() const { return count; }
+
+  /// The bytes that are copied to and from a device, room included.
+  std::span<std::byte> bytes() { return storage; }
+  std::span<const std::byte> bytes() const { return storage; }
+  /// The tensor in device memory that holds a copy of `bytes()` at `base`.
+  TensorView view(void *base) const;
+
+  /// Uniform values in [low, high).
+  void fillRandom(Random &random, double low, double high);
+  void poison();
+
+  /// The element of that number in row-major order.
+  double at(int64_t number) const;
+  /// All elements in row-major order.
+  std::vector<double> values() const;
+  /// "[3, 17]" for the element of that number.
+  std::string indexText(int64_t number) const;
+
+  /// What is wrong with the poison: an element that still has it, or a place outside that lost it. Nothing if
+  /// all is well.
+  std::optional<std::string> findUnwritten() const;
+  std::optional<std::string> findStrayWrite() const;
+
+private:
+  HostTensor() = default;
+  size_t byteOf(int64_t number) const;
+  int64_t rowLength() const { return extents.empty() ? 1 : extents.back(); }
+
+  std::string tensorName;
+  ElementType type = ElementType::f32;
+  std::vector<int64_t> extents, pitches;
+  int64_t first = 0; ///< position of the first element
+  int64_t count = 0;
+  std::vector<std::byte> storage;
+};
+
+/// "[4096, 64]"
+std::string shapeText(std::span<const int64_t> shape);
+
+} // namespace tlc::kernels

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Tracing, compiling and caching of registered kernels.
+#include "kernels/library/Library.h"
+
+#include "kernels/library/BuildId.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+
+/// Everything that decides the result but the compiler itself. Cheap: no program is traced for it.
+KeyBuilder keyOf(const Request &request, const CompileOptions &options) {
+  KeyBuilder key;
+  key.add(request.kernel->name()).add(fingerprint(options));
+  for (const auto &[name, value] : request.values.values())
+    key.add(name).add(value);
+  for (const std::string &dimension : request.fixedDimensions)
+    key.add(dimension);
+  return key;
+}
+
+std::string textOf(const dsl::Position &position) {
+  return fmt::format("{}:{}:{}", position.file, position.line, position.column);
+}
+
+Diagnostic convert(const dsl::Diagnostic &diagnostic) {
+  Diagnostic converted{Diagnostic::Severity::error, textOf(diagnostic.position), diagnostic.message, {}};
+  for (const dsl::Note &note : diagnostic.notes)
+    converted.notes.push_back({Diagnostic::Severity::note, textOf(note.position), note.message, {}});
+  return converted;
+}
+
+/// The errors as one message, for callers without the log.
+Error failureOf(const Request &request, const CompileLog &log) {
+  Error error{ErrorKind::invalidArgument,
+              fmt::format("kernel '{}' does not compile", request.kernel->name())};
+  for (const Diagnostic &diagnostic : log.diagnostics)
+    if (diagnostic.severity == Diagnostic::Severity::error)
+      error.message += '\n' + toString(diagnostic);
+  return error;
+}
+
+} // namespace
+
+Result<Request> Request::parse(std::string_view kernel, const Definitions &given,
+                               std::span<const std::string> fixedDimensions) {
+  Result<const Kernel *> found = findKernel(kernel);
+  if (!found)
+    return found.error();
+  Result<Parameters> values = (*found)->parse(given);
+  if (!values)
+    return values.error();
+  std::string sizes;
+  for (const Parameter &parameter : (*found)->parameters())
+    if (parameter.kind == Parameter::Kind::size)
+      sizes += (sizes.empty() ? "" : ", ") + parameter.name;
+  for (const std::string &dimension : fixedDimensions) {
+    auto isIt = [&](const Parameter &parameter) {
+      return parameter.name == dimension && parameter.kind == Parameter::Kind::size;
+    };
+    if (std::ranges::none_of((*found)->parameters(), isIt))
+      return Error{ErrorKind::invalidArgument,
+                   fmt::format("expected a dimension of kernel '{}' to fix ({}), but got '{}'", kernel, sizes,
+                               dimension)};
+  }
+  Request request{*found, std::move(*values), {fixedDimensions.begin(), fixedDimensions.end()}};
+  std::ranges::sort(request.fixedDimensions);
+  auto repeated = std::ranges::unique(request.fixedDimensions);
+  request.fixedDimensions.erase(repeated.begin(), repeated.end());
+  return request;
+}
+
+Result<dsl::ProgramModule> kernels::trace(const Request &request, CompileLog &log) {
+  dsl::TraceOptions options;
+  for (const std::string &dimension : request.fixedDimensions)
+    options.fixedDimensions[dimension] = request.values.size(dimension);
+  dsl::Program program = request.kernel->build(request.values, options);
+  if (!program.ok()) {
+    std::ranges::transform(program.errors(), std::back_inserter(log.diagnostics), convert);
+    return failureOf(request, log);
+  }
+  return dsl::ProgramModule::take(std::move(program));
+}
+
+Result<std::shared_ptr<const Artifact>> Library::compile(const Request &request,
+                                                         const CompileOptions &options, CompileLog &log) {
+  if (!options.dumpDirectory.empty())
+    return compileAnew(request, options, log);
+  KeyBuilder key = keyOf(request, options);
+  return memory.getOrCompute(key.finish(), [&]() -> Result<std::shared_ptr<const Artifact>> {
+    // Entries outlive this build of the compiler; without a name for it nothing may be kept.
+    std::string build = disk ? buildId() : "";
+    if (build.empty())
+      return compileAnew(request, options, log);
+    Key lasting = KeyBuilder(key).add(build).finish();
+    if (std::optional<Artifact> found = disk->load(lasting))
+      return std::make_shared<const Artifact>(std::move(*found));
+    auto compiled = compileAnew(request, options, log);
+    if (compiled)
+      if (Result<void> stored = disk->store(lasting, **compiled); !stored)
+        log.diagnostics.push_back({Diagnostic::Severity::warning, "", stored.error().message, {}});
+    return compiled;
+  });
+}
+
+Result<std::shared_ptr<const Artifact>> Library::compileAnew(const Request &request,
+                                                             const CompileOptions &options, CompileLog &log) {
+  Result<dsl::ProgramModule> program = trace(request, log);
+  if (!program)
+    return program.error();
+  Compiler compiler(options);
+  auto artifact = compiler.compile(*program->module, request.kernel->name());
+  log.diagnostics = compiler.diagnostics();
+  log.times = compiler.times();
+  if (mlir::failed(artifact))
+    return failureOf(request, log);
+  return std::make_shared<const Artifact>(std::move(*artifact));
+}

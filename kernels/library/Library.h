@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From a kernel's name and parameters to its compiled program, through caches.
+#pragma once
+
+#include "compiler/dsl/Module.h"
+#include "compiler/pipeline/Compiler.h"
+#include "kernels/Registry.h"
+#include "runtime/artifact/Artifact.h"
+#include "runtime/cache/DiskCache.h"
+#include "runtime/cache/MemoryCache.h"
+#include "runtime/support/Result.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tlc::kernels {
+
+/// One program of one kernel: everything about it but the compiler's options.
+struct Request {
+  const Kernel *kernel = nullptr;
+  Parameters values;
+  std::vector<std::string> fixedDimensions =
+      {}; ///< specialised for their values, which are sizes among `values`
+
+  /// An error names what does not exist or is not allowed, and what is.
+  static Result<Request> parse(std::string_view kernel, const Definitions &given,
+                               std::span<const std::string> fixedDimensions = {});
+};
+
+/// What compiling had to say and how long it took. Empty if the answer came from a cache.
+struct CompileLog {
+  std::vector<Diagnostic> diagnostics;
+  std::vector<PhaseTime> times;
+};
+
+/// The program in phase `input`. An error if it does not trace; the log has the diagnostics.
+Result<dsl::ProgramModule> trace(const Request &request, CompileLog &log);
+
+/// Compiled programs, kept in memory and, if asked, on disk. Safe to use from several threads.
+class Library {
+public:
+  Library() = default;
+  /// Programs are kept in `cacheDirectory`, too.
+  explicit Library(std::filesystem::path cacheDirectory) : disk(std::move(cacheDirectory)) {}
+
+  /// The same request with the same options gives the same object, at once. Options that ask for
+  /// dumps always compile.
+  Result<std::shared_ptr<const Artifact>> compile(const Request &request, const CompileOptions &options,
+                                                  CompileLog &log);
+
+private:
+  Result<std::shared_ptr<const Artifact>> compileAnew(const Request &request, const CompileOptions &options,
+                                                      CompileLog &log);
+  MemoryCache<Artifact> memory;
+  std::optional<DiskCache> disk;
+};
+
+} // namespace tlc::kernels

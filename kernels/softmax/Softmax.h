@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Y = softmax of X along rows, of any number and length. A row that is -inf
+/// everywhere gives zeros (see kernels/reference).
+#pragma once
+
+#include "compiler/dsl/dsl.h"
+
+namespace tlc::kernels {
+
+struct SoftmaxConfig {
+  ElementType dtype = ElementType::bf16; ///< of X and Y
+  int64_t rows = 1;                      ///< of a block
+  int64_t columns = 4096;                ///< that a block holds in registers at once
+  int64_t warps = 4;
+};
+
+dsl::Program softmaxProgram(const SoftmaxConfig &config, const dsl::TraceOptions &options = {});
+
+/// A good configuration for rows of that length.
+SoftmaxConfig chooseSoftmaxConfig(int64_t columns, ElementType dtype);
+
+} // namespace tlc::kernels

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The references, and how far a result may be from them.
+#include "kernels/reference/Reference.h"
+
+#include "kernels/Tolerance.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<int64_t> firstElements(int64_t count) {
+  std::vector<int64_t> elements(count);
+  std::iota(elements.begin(), elements.end(), 0);
+  return elements;
+}
+} // namespace
+
+TEST_CASE("the reference product knows both layouts of B", "[kernels][unit]") {
+  std::vector<double> a = {1, 2, 3, 4, 5, 6};                    // 2 x 3
+  std::vector<double> nn = {1, 0, 2, 0, 1, 3, 4, 0, 5, 1, 1, 0}; // 3 x 4
+  std::vector<double> tn = {1, 1, 5, 0, 3, 1, 2, 4, 1, 0, 0, 0}; // 4 x 3
+  std::vector<double> expected = {18, 9, 13, 0, 39, 21, 34, 0};
+  CHECK(referenceGemm(GemmLayout::nn, 4, 3, a, nn, firstElements(8)) == expected);
+  CHECK(referenceGemm(GemmLayout::tn, 4, 3, a, tn, firstElements(8)) == expected);
+  CHECK(referenceGemm(GemmLayout::tn, 4, 3, a, tn, std::vector<int64_t>{6, 0}) ==
+        std::vector<double>{34, 18});
+}
+
+TEST_CASE("a product of no terms is zero", "[kernels][unit]") {
+  CHECK(referenceGemm(GemmLayout::tn, 2, 0, {}, {}, firstElements(2)) == std::vector<double>{0, 0});
+}
+
+TEST_CASE("the reference softmax sums to one and gives zeros for a row of -inf", "[kernels][unit]") {
+  std::vector<double> x = {1000, 1001, 999, -inf, -inf, -inf, 0, -inf, 0};
+  std::vector<double> y = referenceSoftmax(3, x, firstElements(9));
+  CHECK(y[0] + y[1] + y[2] == Approx(1));
+  CHECK(y[1] / y[0] == Approx(std::exp(1.0)));
+  CHECK(std::vector<double>(y.begin() + 3, y.end()) == std::vector<double>{0, 0, 0, 0.5, 0, 0.5});
+}
+
+TEST_CASE("errors are relative, with a floor, and no number is infinitely wrong", "[kernels][unit]") {
+  Tolerance tolerance{.limit = 0.1, .floor = 2};
+  CHECK(errorOf(11, 10, tolerance) == Approx(0.1));
+  CHECK(errorOf(0.5, 0.1, tolerance) == Approx(0.2));
+  CHECK(errorOf(notANumber, 1, tolerance) == inf);
+  CHECK(errorOf(inf, 1, tolerance) == inf);
+  CHECK(errorOf(notANumber, notANumber, tolerance) == 0);
+  CHECK(errorOf(-inf, -inf, tolerance) == 0);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the registry says of its kernels, and that they trace.
+#include "kernels/Registry.h"
+
+#include "kernels/gemm/GemmKernel.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+const Kernel &kernelOf(std::string_view name) {
+  Result<const Kernel *> kernel = findKernel(name);
+  REQUIRE(kernel);
+  return **kernel;
+}
+
+std::string textOf(const Kernel &kernel, const Definitions &definitions,
+                   const dsl::TraceOptions &options = {}) {
+  Result<Parameters> values = kernel.parse(definitions);
+  REQUIRE(values);
+  dsl::Program program = kernel.build(*values, options);
+  INFO(program.errorText());
+  REQUIRE(program.ok());
+  return program.text();
+}
+
+std::string errorOf(const Kernel &kernel, const Definitions &definitions) {
+  Result<Parameters> values = kernel.parse(definitions);
+  REQUIRE_FALSE(values);
+  return values.error().message;
+}
+
+bool contains(const std::string &text, std::string_view part) { return text.find(part) != std::string::npos; }
+} // namespace
+
+TEST_CASE("an unknown kernel is answered with the known ones", "[kernels][unit]") {
+  Result<const Kernel *> kernel = findKernel("gem");
+  REQUIRE_FALSE(kernel);
+  CHECK(kernel.error().message == "expected one of the kernels gemm, softmax, but got 'gem'");
+}
+
+TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]") {
+  const Kernel &gemm = kernelOf("gemm");
+  CHECK(errorOf(gemm, {{"q", "1"}}) ==
+        "expected a parameter of kernel 'gemm' (m, n, k, dtype, out, layout, form, bm, "
+        "bn, bk, stages, split, group, cluster), but got 'q'");
+  CHECK(errorOf(gemm, {{"m", "-1"}}) ==
+        "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '-1'");
+  CHECK(errorOf(gemm, {{"m", "4294967296"}}) ==
+        "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '4294967296'");
+  CHECK(errorOf(gemm, {{"m", "99999999999999999999"}}) ==
+        "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '99999999999999999999'");
+  CHECK(errorOf(gemm, {{"m", "auto"}}) ==
+        "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got 'auto'");
+  CHECK(errorOf(gemm, {{"bn", "12"}}) ==
+        "expected parameter 'bn' of kernel 'gemm' to be 8 to 256 in steps of 8, or auto, but got '12'");
+  CHECK(errorOf(gemm, {{"dtype", "f32"}}) ==
+        "expected parameter 'dtype' of kernel 'gemm' to be f16 | bf16, but got 'f32'");
+  CHECK(errorOf(gemm, {{"k", "12x"}}) ==
+        "expected parameter 'k' of kernel 'gemm' to be 0 to 2147483647, but got '12x'");
+}
+
+TEST_CASE("every kernel traces over its suite, in every combination of choices", "[kernels][unit]") {
+  for (const Kernel *kernel : allKernels()) {
+    std::vector<Definitions> variants = {{}};
+    for (const Definitions &shape : kernel->suite())
+      variants.push_back(shape);
+    for (const Parameter &parameter : kernel->parameters()) {
+      for (const std::string &choice : parameter.choices)
+        variants.push_back({{parameter.name, choice}});
+      if (parameter.kind == Parameter::Kind::size)
+        for (const char *size : {"0", "1", "63", "2147483647"})
+          variants.push_back({{parameter.name, size}});
+    }
+    for (const Definitions &variant : variants) {
+      INFO(kernel->name());
+      CHECK_FALSE(textOf(*kernel, variant).empty());
+    }
+  }
+}
+
+TEST_CASE("the tensors of a GEMM follow its sizes and layout", "[kernels][unit]") {
+  const Kernel &gemm = kernelOf("gemm");
+  Result<Parameters> values =
+      gemm.parse({{"m", "3"}, {"n", "5"}, {"k", "7"}, {"layout", "nn"}, {"dtype", "f16"}, {"out", "f32"}});
+  REQUIRE(values);
+  std::vector<TensorSpec> tensors = gemm.tensors(*values);
+  REQUIRE(tensors.size() == 3);
+  CHECK(tensors[0].shape == std::vector<int64_t>{3, 7});
+  CHECK(tensors[1].shape == std::vector<int64_t>{7, 5});
+  CHECK(tensors[2].shape == std::vector<int64_t>{3, 5});
+  CHECK(tensors[1].element == ElementType::f16);
+  CHECK(tensors[2].element == ElementType::f32);
+  CHECK(tensors[2].access == Access::output);
+  CHECK(gemm.flops(*values) == 2 * 3 * 5 * 7);
+  CHECK(gemm.bytes(*values) == 2 * (3 * 7 + 7 * 5) + 4 * 3 * 5);
+}
+
+TEST_CASE("large problems take the largest tile, small ones are split until the device is busy",
+          "[kernels][unit]") {
+  auto configOf = [](const char *m, const char *n, const char *k) {
+    Result<Parameters> values = kernelOf("gemm").parse({{"m", m}, {"n", n}, {"k", k}});
+    REQUIRE(values);
+    return GemmKernel::config(*values);
+  };
+  GemmConfig large = configOf("8192", "8192", "8192");
+  CHECK(large.bm == 128);
+  CHECK(large.bn == 256);
+  CHECK(large.split == 1);
+  CHECK(large.stages == 4);
+  for (auto [m, n, k] : {std::tuple("128", "4096", "16384"), std::tuple("64", "8192", "8192")}) {
+    GemmConfig small = configOf(m, n, k);
+    int64_t blocks = (std::stoll(m) + small.bm - 1) / small.bm * (std::stoll(n) / small.bn) * small.split;
+    CHECK(blocks >= 120);
+    CHECK(blocks <= 132);
+  }
+  CHECK(configOf("64", "8192", "8192").bm == 64);
+}
+
+TEST_CASE("given parameters overrule the heuristic", "[kernels][unit]") {
+  std::string text = textOf(kernelOf("gemm"), {{"bm", "64"}, {"bn", "32"}, {"stages", "3"}, {"group", "5"}});
+  CHECK(contains(text, "tile.alloc_shared \"a\" : !tile.shared<64x64xbf16>"));
+  CHECK(contains(text, "tile.alloc_shared \"b\" : !tile.shared<32x64xbf16>"));
+  CHECK(contains(text, "#tile.pipeline<stages = 3>"));
+  CHECK(contains(text, "group(5)"));
+}
+
+TEST_CASE("a split GEMM is two launches with a workspace", "[kernels][unit]") {
+  std::string text = textOf(kernelOf("gemm"), {{"split", "4"}});
+  CHECK(contains(text, "tile.kernel @gemm_partial("));
+  CHECK(contains(text, "tile.kernel @gemm_combine("));
+  CHECK(contains(text, "!tile.global<4x?x?xf32> {program.argument = #program.tensor<\"partial\", workspace, "
+                       "dims[-1, 0, 1]>}"));
+}
+
+TEST_CASE("the explicit GEMM has roles and a ring", "[kernels][unit]") {
+  std::string text = textOf(kernelOf("gemm"), {{"form", "explicit"}});
+  CHECK(contains(text, "tile.role \"load\" warps(4) registers(40)"));
+  CHECK(contains(text, "tile.role \"math\" warps(8) registers(232)"));
+  CHECK(contains(text, "tile.alloc_ring \"ab\" producers(1) consumers(2) : !tile.ring<4>"));
+  CHECK(contains(text, "tile.gemm_async"));
+}
+
+TEST_CASE("a dimension can be fixed", "[kernels][unit]") {
+  std::string text = textOf(kernelOf("gemm"), {}, {.fixedDimensions = {{"k", 512}}});
+  CHECK(contains(text, "#program.dimension<\"k\", fixed = 512>"));
+  CHECK(contains(text, "!tile.global<?x512xbf16>"));
+}
