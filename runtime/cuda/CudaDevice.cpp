@@ -246,11 +246,18 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant,
   config.attrs = attributes.data();
   config.numAttrs = count;
 
-  size_t bytes = planned.parameters.size();
-  std::array<void *, 5> extra = {CU_LAUNCH_PARAM_BUFFER_POINTER, planned.parameters.data(),
-                                 CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+  // One address per parameter, not one buffer of all: the driver aligns parameters in a
+  // bank that does not begin at a multiple of 64, so tensor maps behind others lie elsewhere there.
+  std::vector<void *> parameters;
+  size_t offset = 0;
+  for (const KernelParameter &parameter : launch.parameters) {
+    const size_t alignment = parameterAlignment(program.artifact(), parameter);
+    offset = (offset + alignment - 1) / alignment * alignment;
+    parameters.push_back(&planned.parameters[offset]);
+    offset += parameterBytes(program.artifact(), parameter);
+  }
   if (CUresult status = cuda->driver.cuLaunchKernelEx(&config, program.function(variant, planned.index),
-                                                      nullptr, bytes ? extra.data() : nullptr);
+                                                      parameters.data(), nullptr);
       status != CUDA_SUCCESS)
     return cuda->error(status,
                        fmt::format("cannot launch '{}' with {} x {} x {} blocks of {} threads", launch.entry,
