@@ -14,7 +14,7 @@ namespace tlc {
 struct EmulatorOptions {
   int multiprocessors = 132;                 ///< as an H200 has; persistent grids have that many blocks
   unsigned hostThreads = 0;                  ///< 0: all cores
-  uint64_t maximumSteps = uint64_t(1) << 34; ///< instructions of one warp before the launch fails
+  uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp before the launch fails
 };
 
 std::unique_ptr<Device> createEmulatorDevice(EmulatorOptions options = {});

@@ -104,12 +104,12 @@ Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instructi
   for (unsigned l = 0; l < warpSize; ++l) {
     if (!(active >> l & 1))
       continue;
-    if (!touch(warp, instruction,
-               {how.space, AccessKind::atomic, Proxy::generic, l, addresses.lane[l], 8, 8}))
+    const SharedPlace place =
+        findMbarrier(warp, instruction, how.space, l, addresses.lane[l], MbarrierState::initialised);
+    if (!place.block)
       return Step::fault;
     if (how.counted)
       continue;
-    const SharedPlace place = sharedPlace(warp, addresses.lane[l]);
     Mbarrier barrier = loadMbarrier(*place.block, place.address);
     ++barrier.pending;
     storeMbarrier(*place.block, place.address, barrier);

@@ -34,6 +34,12 @@ Mbarrier loadMbarrier(Block &block, uint32_t address) {
   return Mbarrier::decode(bits);
 }
 
+bool isInitialised(Block &block, uint32_t address) {
+  uint64_t bits;
+  std::memcpy(&bits, block.shared().data() + address, sizeof(bits));
+  return bits != ~uint64_t(0) && Mbarrier::decode(bits).expected != 0;
+}
+
 void storeMbarrier(Block &block, uint32_t address, Mbarrier barrier) {
   if (barrier.pending == 0 && barrier.bytes == 0) {
     barrier.phase = !barrier.phase;

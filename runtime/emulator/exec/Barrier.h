@@ -61,6 +61,8 @@ struct MbarrierWait {
   bool phase = false;
 };
 
+/// False for what shared memory holds before the program writes it, and after inval.
+bool isInitialised(Block &block, uint32_t address);
 Mbarrier loadMbarrier(Block &block, uint32_t address);
 /// Ends the phase when nothing is pending, and stores.
 void storeMbarrier(Block &block, uint32_t address, Mbarrier barrier);

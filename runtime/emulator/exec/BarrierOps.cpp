@@ -211,26 +211,6 @@ struct MbarrierUse {
   Space space = Space::generic;
 };
 
-/// The place of a barrier, or null with the error set.
-SharedPlace barrierPlace(Warp &warp, const Instruction &instruction, Space space, unsigned lane,
-                         uint64_t address, bool initialised) {
-  // A barrier is in shared memory whatever the address says it is.
-  if (space == Space::generic && address >> windowShift != uint64_t(Window::shared)) {
-    fault(warp, instruction,
-          fmt::format("the mbarrier's address {:#x} in lane {} is not in shared memory", address, lane));
-    return {};
-  }
-  if (!touch(warp, instruction, {space, AccessKind::atomic, Proxy::generic, lane, address, 8, 8}))
-    return {};
-  const SharedPlace place = sharedPlace(warp, address);
-  if (initialised && loadMbarrier(*place.block, place.address).expected == 0) {
-    fault(warp, instruction,
-          fmt::format("the mbarrier at shared offset {} is not initialised", place.address - sharedBase));
-    return {};
-  }
-  return place;
-}
-
 bool fitsByteCount(int64_t bytes) { return bytes > -(1 << 20) && bytes < (1 << 20); }
 
 /// slots: address, count, bytes, state (out)
@@ -245,7 +225,8 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
     if (!(active >> l & 1))
       continue;
     const bool fresh = use.action == MbarrierAction::init;
-    const SharedPlace place = barrierPlace(warp, instruction, use.space, l, addresses.lane[l], !fresh);
+    const SharedPlace place = findMbarrier(warp, instruction, use.space, l, addresses.lane[l],
+                                           fresh ? MbarrierState::any : MbarrierState::initialised);
     if (!place.block)
       return Step::fault;
     const auto name = [&] {
@@ -326,7 +307,8 @@ Step testMbarrier(Warp &warp, uint32_t active, const Instruction &instruction) {
   for (unsigned l = 0; l < warpSize; ++l) {
     if (!(active >> l & 1))
       continue;
-    const SharedPlace place = barrierPlace(warp, instruction, use.space, l, addresses.lane[l], true);
+    const SharedPlace place =
+        findMbarrier(warp, instruction, use.space, l, addresses.lane[l], MbarrierState::initialised);
     if (!place.block)
       return Step::fault;
     bool phase;
@@ -477,6 +459,23 @@ constexpr DecodeEntry entries[] = {
 };
 
 } // namespace
+
+SharedPlace findMbarrier(Warp &warp, const Instruction &instruction, Space space, unsigned lane,
+                         uint64_t address, MbarrierState state) {
+  if (space == Space::generic && address >> windowShift != uint64_t(Window::shared)) {
+    fault(warp, instruction,
+          fmt::format("the mbarrier's address {:#x} in lane {} is not in shared memory", address, lane));
+    return {};
+  }
+  if (!touch(warp, instruction, {space, AccessKind::atomic, Proxy::generic, lane, address, 8, 8}))
+    return {};
+  const SharedPlace place = sharedPlace(warp, address);
+  if (state == MbarrierState::any || isInitialised(*place.block, place.address))
+    return place;
+  fault(warp, instruction,
+        fmt::format("the mbarrier at shared offset {} is not initialised", place.address - sharedBase));
+  return {};
+}
 
 std::span<const DecodeEntry> barrierInstructions() { return entries; }
 

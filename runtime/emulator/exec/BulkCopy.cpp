@@ -169,9 +169,9 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
                                request->mask, clusterOf(warp).blocks.size()));
     if (bulk.rank == 0 && request->bytes % 16 != 0)
       return fault(warp, instruction, fmt::format("{} bytes are not a multiple of 16", request->bytes));
-    if (bulk.barrier && !touch(warp, instruction,
-                               {Space::sharedCluster, AccessKind::atomic, Proxy::generic, l,
-                                request->barrier & 0xFFFFFFFF, 8, 8}))
+    if (bulk.barrier && !findMbarrier(warp, instruction, Space::sharedCluster, l,
+                                      request->barrier & 0xFFFFFFFF, MbarrierState::initialised)
+                             .block)
       return Step::fault;
     if (bulk.rank != 0) {
       for (unsigned i = 0; i < bulk.rank; ++i)
@@ -223,8 +223,9 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
   for (unsigned l = 0; l < warpSize; ++l) {
     if (!(active >> l & 1))
       continue;
-    if (!touch(warp, instruction,
-               {Space::sharedCluster, AccessKind::atomic, Proxy::generic, l, barriers.lane[l], 8, 8}))
+    if (!findMbarrier(warp, instruction, Space::sharedCluster, l, barriers.lane[l],
+                      MbarrierState::initialised)
+             .block)
       return Step::fault;
     std::array<uint64_t, 4> values = {};
     for (unsigned i = 0; i < how.count; ++i)

@@ -30,7 +30,7 @@ struct Machine {
   const Target *target = nullptr;
   int multiprocessors = 132; ///< bounds how many blocks run at the same time
   unsigned hostThreads = 1;
-  uint64_t maximumSteps = uint64_t(1) << 34; ///< instructions of one warp
+  uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp
 };
 
 /// Runs to completion. A wrong configuration is an invalidArgument; what the

@@ -37,11 +37,11 @@ template <class T> void store(Warp &warp, Slot slot, uint32_t active, const T *v
 /// slots[0] = Op(slots[1], ...) for each lane.
 template <class Op, class D, class... S>
 Step mapLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
-  return [&]<size_t... I>(std::index_sequence<I...>) {
-    const std::tuple<In<S>...> sources{lanesOf<S>(warp, instruction.slots[I + 1])...};
+  return [&]<size_t... index>(std::index_sequence<index...>) {
+    const std::tuple<In<S>...> sources{lanesOf<S>(warp, instruction.slots[index + 1])...};
     alignas(64) D results[warpSize];
     for (unsigned l = 0; l < warpSize; ++l)
-      results[l] = Op()(std::get<I>(sources)[l]...);
+      results[l] = Op()(std::get<index>(sources)[l]...);
     store(warp, instruction.slots[0], active, results);
     return Step::next;
   }(std::index_sequence_for<S...>());
@@ -50,12 +50,12 @@ Step mapLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
 /// The same with the instruction at hand: Op(instruction)(...).
 template <class Op, class D, class... S>
 Step mapLanesWith(Warp &warp, uint32_t active, const Instruction &instruction) {
-  return [&]<size_t... I>(std::index_sequence<I...>) {
-    const std::tuple<In<S>...> sources{lanesOf<S>(warp, instruction.slots[I + 1])...};
+  return [&]<size_t... index>(std::index_sequence<index...>) {
+    const std::tuple<In<S>...> sources{lanesOf<S>(warp, instruction.slots[index + 1])...};
     const Op op(instruction);
     alignas(64) D results[warpSize];
     for (unsigned l = 0; l < warpSize; ++l)
-      results[l] = op(std::get<I>(sources)[l]...);
+      results[l] = op(std::get<index>(sources)[l]...);
     store(warp, instruction.slots[0], active, results);
     return Step::next;
   }(std::index_sequence_for<S...>());

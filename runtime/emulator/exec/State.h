@@ -146,6 +146,12 @@ std::string locationText(const Grid &grid, const Instruction &instruction);
 /// "block (0, 0, 0), warp 2".
 std::string placeText(const Warp &warp);
 
+enum class MbarrierState : uint8_t { any, initialised };
+/// The mbarrier at an address; null with the error set when there is none, or
+/// none in that state (BarrierOps.cpp).
+SharedPlace findMbarrier(Warp &warp, const Instruction &instruction, Space space, unsigned lane,
+                         uint64_t address, MbarrierState state);
+
 // --- groups (Warp.cpp) -----------------------------------------------------------
 /// `taken` lanes of the current group go to `pc`, the others to the next instruction.
 Step branch(Warp &warp, uint32_t taken, uint32_t pc);

@@ -3,6 +3,8 @@
 /// Module scope: variables, functions and their launch bounds.
 #include "runtime/emulator/ptx/ParserState.h"
 
+#include <bit>
+#include <charconv>
 #include <cstring>
 
 namespace tlc::emulator {
@@ -89,8 +91,8 @@ Result<void> Parser::moduleItem() {
     const size_t dot = text.find('.');
     if (dot == std::string_view::npos)
       return failure(fmt::format("expected a version such as 8.0, but got '{}'", text));
-    module.versionMajor = atoi(std::string(text.substr(0, dot)).c_str());
-    module.versionMinor = atoi(std::string(text.substr(dot + 1)).c_str());
+    std::from_chars(text.data(), text.data() + dot, module.versionMajor);
+    std::from_chars(text.data() + dot + 1, text.data() + text.size(), module.versionMinor);
     return {};
   }
   if (accept(".target")) {

@@ -214,6 +214,17 @@ TEST_CASE("misuse of mbarriers") {
   CHECK_THAT(failure({.body = "mbarrier.init.b64 [%out], 1;"}), Contains("is not in shared memory"));
 }
 
+TEST_CASE("a barrier that nobody initialised is named") {
+  CHECK_THAT(failure({.body = ".shared .align 8 .b64 bar[4]; mbarrier.arrive.shared.b64 _, [bar+8];"}),
+             Contains("the mbarrier at shared offset 8 is not initialised"));
+  CHECK_THAT(failure({.body = ".shared .align 8 .b64 bar; cp.async.mbarrier.arrive.shared.b64 [bar];"}),
+             Contains("the mbarrier at shared offset 0 is not initialised"));
+  CHECK_THAT(failure({.body = R"(
+    .shared .align 16 .b8 s[64]; .shared .align 8 .b64 bar; mov.b64 %d1, s; mov.b64 %d2, bar;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%d1], [%in], 16, [%d2];)"}),
+             Contains("is not initialised"));
+}
+
 TEST_CASE("fences of every form are accepted") {
   CHECK(output({.body = R"(
     membar.gl; fence.acq_rel.gpu; fence.sc.sys; fence.proxy.async; fence.proxy.async.shared::cta;
