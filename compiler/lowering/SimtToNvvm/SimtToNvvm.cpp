@@ -30,12 +30,12 @@ namespace {
 /// The launch gives a block's shared memory as one array without a size; swizzled tiles in it want 1024 bytes
 /// of alignment.
 LLVM::GlobalOp declareDynamicShared(ModuleOp module) {
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  OpBuilder builder(module.getContext());
   auto array = LLVM::GlobalOp::create(builder, module.getLoc(),
                                       LLVM::LLVMArrayType::get(builder.getI8Type(), 0), /*isConstant=*/false,
                                       LLVM::Linkage::External, "dynamic_shared", /*value=*/Attribute(),
                                       /*alignment=*/1024, unsigned(NVVM::NVVMMemorySpace::Shared));
-  SymbolTable(module).insert(array); // renames it if a kernel has that name
+  SymbolTable(module).insert(array, module.getBody()->begin()); // renames it if a kernel has that name
   return array;
 }
 
@@ -67,7 +67,7 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-    populateMathToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/true, /*benefit=*/0);
     populateSCFToControlFlowConversionPatterns(patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);

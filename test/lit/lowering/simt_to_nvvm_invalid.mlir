@@ -1,0 +1,11 @@
+// RUN: %tlc-opt %s --split-input-file --verify-diagnostics --simt-to-nvvm
+
+module attributes {program.target = #program.target<"sm_90a">} {
+simt.kernel @double(%x: f64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"x">], schema_types = [f64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  // expected-error @+1 {{expected elements of f32, f16 or bf16 because no target has this function for 'f64': convert before and after}}
+  %0 = math.exp2 %x : f64
+  simt.return
+}
+}

@@ -1,0 +1,42 @@
+// RUN: %tlc-opt %s --simt-to-nvvm | FileCheck %s
+
+module attributes {program.target = #program.target<"sm_90a">} {
+
+// CHECK-LABEL: llvm.func @one_warp(
+simt.kernel @one_warp() attributes {threads = 32 : i64, shared_bytes = 1024 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %base = simt.shared_base
+  // CHECK: nvvm.ldmatrix %{{.*}} {{.*}}layout = #nvvm.mma_layout<row>, num = 4 : i32{{.*}} -> !llvm.struct<(i32, i32, i32, i32)>
+  %a = simt.ldmatrix %base : vector<4xi32>
+  // CHECK: nvvm.ldmatrix %{{.*}} {{.*}}layout = #nvvm.mma_layout<col>, num = 2 : i32{{.*}} -> !llvm.struct<(i32, i32)>
+  %b = simt.ldmatrix %base transpose : vector<2xi32>
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k16.row.col.bf16"
+  // CHECK-SAME: (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  %c = simt.mma_sync %zero, %a, %b {element = bf16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"
+  // CHECK-SAME: (vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, f32, f32, f32, f32)
+  %d = simt.mma_sync %c, %a, %b {element = f16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  %bits = vector.bitcast %d : vector<4xf32> to vector<4xi32>
+  // CHECK: nvvm.stmatrix %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {{.*}}layout = #nvvm.mma_layout<col>
+  simt.stmatrix %bits, %base transpose : vector<4xi32>
+  simt.return
+}
+
+// The constant fields of a descriptor: swizzle 128B, stride 1024, leading 16, in units of 16 bytes.
+// CHECK-LABEL: llvm.func @descriptor(
+simt.kernel @descriptor(%out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {threads = 32 : i64, shared_bytes = 1024 : i64, schema = [#program.tensor<"X", output, dims[-1]>],
+      schema_types = [tensor<4xi64>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %base = simt.shared_base
+  // CHECK: %[[ADDRESS:.*]] = llvm.ptrtoint %{{.*}} : !llvm.ptr<3> to i32
+  // CHECK: %[[UNITS:.*]] = llvm.lshr %[[ADDRESS]]
+  // CHECK: %[[START:.*]] = llvm.and %[[UNITS]]
+  // CHECK: %[[WIDE:.*]] = llvm.zext %[[START]] : i32 to i64
+  // CHECK: %[[FIELDS:.*]] = llvm.mlir.constant(4611686293305360384 : i64) : i64
+  // CHECK: llvm.or disjoint %[[WIDE]], %[[FIELDS]] : i64
+  %d = simt.matrix_descriptor %base leading(16) stride(1024) swizzle bytes128
+  simt.store %d, %out : i64, !llvm.ptr<1>
+  simt.return
+}
+}

@@ -1,0 +1,101 @@
+// RUN: %tlc-opt %s --simt-to-nvvm | FileCheck %s
+
+// The hardware writes accumulators from the fence to the wait. What the thread wrote itself passes through the fence, what it
+// reads passes through the wait; registers in flight are touched by neither.
+module attributes {program.target = #program.target<"sm_90a">} {
+
+// CHECK-LABEL: llvm.func @in_flight(
+simt.kernel @in_flight(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                       %n: i32 {program.parameter = #program.parameter<dimension, 0>},
+                       %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+      schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
+      schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %true = arith.constant true
+  %c1 = arith.constant 1 : i32
+  // CHECK: nvvm.wgmma.fence.aligned
+  simt.wgmma_fence
+  // Starting from zero, the old registers are not even written.
+  // CHECK: %[[UNDEFINED:.*]] = llvm.mlir.poison : f32
+  // CHECK: llvm.inline_asm has_side_effects "{\0A\09.reg .pred p;\0A\09setp.ne.b32 p, 0, 0;\0A\09
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $8, $9, p, 1, 1, 0, 1;\0A\09}",
+  // CHECK-SAME: "=f,=f,=f,=f,0,1,2,3,l,l,~{memory}" %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %{{.*}}, %{{.*}} :
+  %first = simt.wgmma %zero, %a, %a zero %true {n = 8 : i64, element = bf16, transpose_b} : vector<4xf32>, i64
+  // CHECK: nvvm.wgmma.commit.group.sync.aligned
+  simt.wgmma_commit
+  // CHECK: ^{{.*}}(%{{.*}}: i32, %[[ACC0:.*]]: f32, %[[ACC1:.*]]: f32, %[[ACC2:.*]]: f32, %[[ACC3:.*]]: f32)
+  %last = scf.for %i = %c1 to %n step %c1 iter_args(%acc = %first) -> (vector<4xf32>) : i32 {
+    // CHECK: nvvm.wgmma.fence.aligned
+    simt.wgmma_fence
+    // CHECK: llvm.inline_asm {{.*}}setp.ne.b32 p, 1, 0;{{.*}} %[[ACC0]], %[[ACC1]], %[[ACC2]], %[[ACC3]],
+    %next = simt.wgmma %acc, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+    simt.wgmma_commit
+    // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
+    %passed = simt.wgmma_wait 1 for %next : vector<4xf32>
+    scf.yield %passed : vector<4xf32>
+  }
+  // CHECK: %[[DONE:.*]] = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,~{memory}"
+  // CHECK: %[[SUM:.*]] = llvm.extractvalue %[[DONE]][0]
+  %sum = simt.wgmma_wait 0 for %last : vector<4xf32>
+  // CHECK: llvm.insertelement %[[SUM]]
+  simt.store %sum, %out : vector<4xf32>, !llvm.ptr<1>
+  simt.return
+}
+
+// CHECK-LABEL: llvm.func @written(
+simt.kernel @written(%b: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                     %in: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
+                     %n: i32 {program.parameter = #program.parameter<dimension, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+      schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0, -1]>],
+      schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %a = simt.load %in : !llvm.ptr<1> -> vector<4xi32>
+  %old = simt.load %in : !llvm.ptr<1> -> vector<4xf32>
+  %scaled = arith.mulf %old, %old : vector<4xf32>
+  %c0 = arith.constant 0 : i32
+  %none = arith.cmpi eq, %n, %c0 : i32
+  // Both the accumulators and the operand in registers come from the thread.
+  // CHECK: %[[FENCED:.*]] = llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;", "=f,=f,=f,=f,=r,=r,=r,=r,0,1,2,3,4,5,6,7,~{memory}"
+  // CHECK: %[[ACC:.*]] = llvm.extractvalue %[[FENCED]][0]
+  // CHECK: %[[A:.*]] = llvm.extractvalue %[[FENCED]][4]
+  simt.wgmma_fence
+  // CHECK: llvm.inline_asm has_side_effects "{{.*}}not.pred p, $13;{{.*}}m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;
+  // CHECK-SAME: "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l,b,~{memory}" %[[ACC]], {{.*}}, %[[A]],
+  %sum = simt.wgmma %scaled, %a, %b zero %none {n = 8 : i64, element = f16} : vector<4xf32>, vector<4xi32>
+  simt.wgmma_commit
+  %done = simt.wgmma_wait 0 for %sum : vector<4xf32>
+  simt.store %done, %in : vector<4xf32>, !llvm.ptr<1>
+  simt.return
+}
+
+// A fragment of several instructions is regrouped around the loop; its registers are in flight all the same.
+// CHECK-LABEL: llvm.func @regrouped(
+simt.kernel @regrouped(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                       %n: i32 {program.parameter = #program.parameter<dimension, 0>},
+                       %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+      schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
+      schema_types = [index, tensor<?x8xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %zero = arith.constant dense<0.0> : vector<8xf32>
+  %c1 = arith.constant 1 : i32
+  %last = scf.for %i = %c1 to %n step %c1 iter_args(%acc = %zero) -> (vector<8xf32>) : i32 {
+    // CHECK: nvvm.wgmma.fence.aligned
+    simt.wgmma_fence
+    %low = vector.extract_strided_slice %acc {offsets = [0], sizes = [4], strides = [1]} : vector<8xf32> to vector<4xf32>
+    %high = vector.extract_strided_slice %acc {offsets = [4], sizes = [4], strides = [1]} : vector<8xf32> to vector<4xf32>
+    %x = simt.wgmma %low, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+    %y = simt.wgmma %high, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+    simt.wgmma_commit
+    %xy = vector.insert_strided_slice %x, %acc {offsets = [0], strides = [1]} : vector<4xf32> into vector<8xf32>
+    %both = vector.insert_strided_slice %y, %xy {offsets = [4], strides = [1]} : vector<4xf32> into vector<8xf32>
+    // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
+    %passed = simt.wgmma_wait 1 for %both : vector<8xf32>
+    scf.yield %passed : vector<8xf32>
+  }
+  // CHECK: "wgmma.wait_group.sync.aligned 0;"
+  %sum = simt.wgmma_wait 0 for %last : vector<8xf32>
+  simt.store %sum, %out : vector<8xf32>, !llvm.ptr<1>
+  simt.return
+}
+}
