@@ -187,11 +187,17 @@ FailureOr<Variant> finishVariant(Lowering &lowering, StringRef name) {
 } // namespace
 
 std::unique_ptr<MLIRContext> tlc::createContext() {
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  prepareContext(*context);
+  return context;
+}
+
+void tlc::prepareContext(MLIRContext &context) {
   DialectRegistry registry;
   registerDialects(registry);
-  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->printOpOnDiagnostic(false); // a user's mistake is about the program, not about our operations
-  return context;
+  context.appendDialectRegistry(registry);
+  context.loadDialect<program::ProgramDialect>(); // every module gets a target, an empty one too
+  context.printOpOnDiagnostic(false); // a user's mistake is about the program, not about our operations
 }
 
 OwningOpRef<ModuleOp> Compiler::parse(StringRef text, StringRef name, MLIRContext *context) {

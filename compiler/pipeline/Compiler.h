@@ -19,6 +19,8 @@ namespace tlc {
 
 /// A context that knows every dialect of the compiler and works in the thread that calls it.
 std::unique_ptr<mlir::MLIRContext> createContext();
+/// Makes a context that was created elsewhere know the same.
+void prepareContext(mlir::MLIRContext &context);
 
 /// Time spent on the way to a phase, in all variants.
 struct PhaseTime {

@@ -32,9 +32,10 @@ private:
 
 class DeviceArguments {
 public:
-  /// Every dimension of the artifact has a value. Nothing is on the device yet but memory.
-  static Result<DeviceArguments> create(Device &device, const Artifact &artifact,
-                                        const DimensionValues &dimensions, Placement placement);
+  /// `specs` are the artifact's tensors without workspaces. Allocates; the contents come with `fill`.
+  static Result<DeviceArguments> create(Device &device, const Artifact &artifact, std::vector<TensorSpec> specs,
+                                        Placement placement);
+  DeviceArguments(DeviceArguments &&) = default;
 
   /// New inputs, poison everywhere else.
   Result<void> fill(Random &random);

@@ -41,13 +41,15 @@ public:
 
   /// Enqueues one launch on the default stream.
   Result<void> launch();
-  /// Poisons the outputs, launches once, waits, and compares.
+  /// Poisons the outputs, launches once and waits.
+  Result<void> execute();
+  /// Executes and compares.
   Result<Verdict> verify();
 
   const std::string &variant() const { return variantName; }
   const LoadedProgram &program() const { return *loaded; }
   const DeviceArguments &arguments() const { return deviceArguments; }
-  /// Seconds from the last `verify`'s launch to its end, on this machine's clock.
+  /// From the launch of the last `execute` to its end, on this machine's clock.
   double seconds() const { return elapsed; }
 
 private:

@@ -84,7 +84,9 @@ Result<dsl::ProgramModule> kernels::trace(const Request &request, CompileLog &lo
     std::ranges::transform(program.errors(), std::back_inserter(log.diagnostics), convert);
     return failureOf(request, log);
   }
-  return dsl::ProgramModule::take(std::move(program));
+  dsl::ProgramModule module = dsl::ProgramModule::take(std::move(program));
+  prepareContext(*module.context);
+  return module;
 }
 
 Result<std::shared_ptr<const Artifact>> Library::compile(const Request &request,

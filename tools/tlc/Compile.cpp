@@ -6,6 +6,7 @@
 #include "compiler/codegen/Ptxas.h"
 #include "compiler/pipeline/Compiler.h"
 #include "dialects/program/Program.h"
+#include "kernels/library/Library.h"
 #include "runtime/target/Target.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
@@ -24,12 +25,6 @@ namespace {
 constexpr StringRef cubin = "cubin";
 
 bool isFile(StringRef source) { return source == "-" || source.ends_with(".mlir"); }
-
-/// A module and the context that it lives in.
-struct Input {
-  std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-};
 
 /// Machine code by the toolkit's assembler.
 ExitCode assembleTo(StringRef output, StringRef ptx, const Target &target, Remarks remarks) {
@@ -85,7 +80,7 @@ ExitCode CompileCommand::execute() const {
 
   Remarks remarks = flags.wantsRemarks() ? Remarks::show : Remarks::hide;
   Compiler compiler(*options);
-  Input input;
+  dsl::ProgramModule input;
   if (isFile(source)) {
     if (!definitions->empty() || !flags.fixedDimensions().empty())
       return failUsage("expected no parameters because '" + source + "' is a file, but got -D or --static");
@@ -95,7 +90,19 @@ ExitCode CompileCommand::execute() const {
     input.context = createContext();
     input.module = compiler.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), input.context.get());
   } else {
-    return failUsage("unknown kernel '" + source + "'");
+    Result<kernels::Request> request = kernels::Request::parse(source.getValue(), *definitions, flags.fixedDimensions());
+    if (!request)
+      return failUsage(request.error().message);
+    if (options->startFrom != Phase::input)
+      return failUsage("expected a file in phase " + std::string(toString(options->startFrom)) +
+                       " because of --start-from, but '" + source + "' is a kernel, which is traced to phase input");
+    kernels::CompileLog log;
+    Result<dsl::ProgramModule> traced = kernels::trace(*request, log);
+    print(log.diagnostics, remarks);
+    if (!traced)
+      return ExitCode::failure;
+    input.context = std::move(traced->context);
+    input.module = std::move(traced->module);
   }
 
   mlir::FailureOr<std::string> text = mlir::failure();

@@ -86,15 +86,15 @@ Result<std::optional<Alignment>> CompileFlags::alignment() const {
   return unknownValue("--variant", variant, {"aligned", "general"});
 }
 
-Result<std::vector<std::pair<std::string, std::string>>> CompileFlags::definitions() const {
-  std::vector<std::pair<std::string, std::string>> parsed;
+Result<kernels::Definitions> CompileFlags::definitions() const {
+  kernels::Definitions parsed;
   for (StringRef text : defines) {
     auto [name, value] = text.split('=');
     if (name.empty() || name.size() == text.size())
       return tlc::Error{ErrorKind::invalidArgument, ("expected -D name=value, but got '-D " + text + "'").str()};
-    if (find_if(parsed, [&](const auto &earlier) { return earlier.first == name; }) != parsed.end())
-      return tlc::Error{ErrorKind::invalidArgument, ("expected each parameter once, but '" + name + "' is given twice").str()};
-    parsed.emplace_back(name, value);
+    if (!parsed.try_emplace(name.str(), value.str()).second)
+      return tlc::Error{ErrorKind::invalidArgument,
+                        ("expected each parameter once, but '" + name + "' is given twice").str()};
   }
   return parsed;
 }

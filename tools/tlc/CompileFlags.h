@@ -4,13 +4,13 @@
 #pragma once
 
 #include "compiler/pipeline/Options.h"
+#include "kernels/Parameters.h"
 #include "runtime/support/Result.h"
 
 #include "llvm/Support/CommandLine.h"
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace tlc::driver {
 
@@ -23,13 +23,13 @@ public:
   Result<CompileOptions> options() const;
   /// The variant that was asked for.
   Result<std::optional<Alignment>> alignment() const;
-  /// The `-D name=value`s, in order.
-  Result<std::vector<std::pair<std::string, std::string>>> definitions() const;
+  /// The `-D name=value`s.
+  Result<kernels::Definitions> definitions() const;
 
   bool wantsTime() const { return time; }
   bool wantsRemarks() const { return remarks; }
-  bool namesPhase() const { return startFrom.getNumOccurrences() != 0; }
-  llvm::ArrayRef<std::string> fixedDimensions() const { return fixed; }
+  bool namesTarget() const { return target.getNumOccurrences() != 0; }
+  std::span<const std::string> fixedDimensions() const { return {fixed.begin(), fixed.end()}; }
 
 private:
   llvm::cl::list<std::string> defines;

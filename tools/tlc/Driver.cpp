@@ -3,7 +3,10 @@
 /// Takes the command line apart.
 #include "tools/tlc/Driver.h"
 
+#include "tools/tlc/Bench.h"
 #include "tools/tlc/Compile.h"
+#include "tools/tlc/List.h"
+#include "tools/tlc/Run.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
@@ -21,11 +24,20 @@ int tlc_main(int argc, char **argv) {
     os << "tlc " << TLC_VERSION << ", LLVM " << LLVM_VERSION_STRING << '\n';
   });
 
+  ListCommand list;
   CompileCommand compile;
+  RunCommand run;
+  BenchCommand bench;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n", &errs()))
     return int(ExitCode::usage);
+  if (list)
+    return int(list.execute());
   if (compile)
     return int(compile.execute());
+  if (run)
+    return int(run.execute());
+  if (bench)
+    return int(bench.execute());
   cl::PrintHelpMessage();
   return int(ExitCode::usage);
 }

@@ -68,6 +68,19 @@ void tlc::driver::print(ArrayRef<Diagnostic> diagnostics, Remarks remarks) {
   }
 }
 
+void tlc::driver::printRemarks(const Artifact &artifact) {
+  for (const Remark &remark : artifact.remarks)
+    print(Diagnostic{Diagnostic::Severity::remark, remark.location, "[" + remark.id + "] " + remark.message, {}},
+          Remarks::show);
+}
+
+ExitCode tlc::driver::failCompile(const tlc::Error &error, ArrayRef<Diagnostic> diagnostics) {
+  if (diagnostics.empty())
+    return fail(error.message);
+  print(diagnostics, Remarks::hide);
+  return ExitCode::failure;
+}
+
 ExitCode tlc::driver::fail(StringRef message) {
   errs() << "tlc: error: " << message << '\n';
   return ExitCode::failure;

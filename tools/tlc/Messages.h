@@ -18,6 +18,12 @@ enum class Remarks { hide, show };
 /// Prints each diagnostic with its source line and a caret, where the file can be read.
 void print(llvm::ArrayRef<Diagnostic> diagnostics, Remarks remarks);
 
+/// Prints what the compiler chose and why not better.
+void printRemarks(const Artifact &artifact);
+
+/// Prints what a compilation said, or the error alone if it said nothing; gives back how to end because of it.
+ExitCode failCompile(const Error &error, llvm::ArrayRef<Diagnostic> diagnostics);
+
 /// Prints `tlc: error: message`, and gives back how to end because of it.
 ExitCode fail(llvm::StringRef message);
 ExitCode failUsage(llvm::StringRef message);

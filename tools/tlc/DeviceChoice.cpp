@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Makes the device that the command line asks for.
+#include "tools/tlc/DeviceChoice.h"
+
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/emulator/EmulatorDevice.h"
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+DeviceFlags::DeviceFlags(cl::SubCommand &command)
+    : device("device", cl::sub(command), cl::value_desc("auto|emulator|cuda"), cl::init("auto"),
+             cl::desc("Where to run; auto: on the GPU if there is one")),
+      ordinal("gpu", cl::sub(command), cl::value_desc("ordinal"), cl::init(0), cl::desc("Which GPU")),
+      multiprocessors("multiprocessors", cl::sub(command), cl::value_desc("count"),
+                      cl::init(EmulatorOptions().multiprocessors),
+                      cl::desc("Multiprocessors that the emulator stands for")) {}
+
+Result<ChosenDevice> DeviceFlags::create() const {
+  if (device != "auto" && device != "emulator" && device != "cuda")
+    return tlc::Error{ErrorKind::invalidArgument,
+                      "expected --device to be one of auto, emulator, cuda, but got '" + device + "'"};
+  if (multiprocessors < 1 || multiprocessors > 1024)
+    return tlc::Error{ErrorKind::invalidArgument, "expected --multiprocessors from 1 to 1024, but got " +
+                                                      std::to_string(multiprocessors)};
+  if (device != "emulator") {
+    Result<std::unique_ptr<Device>> gpu = createCudaDevice(ordinal);
+    if (gpu)
+      return ChosenDevice{DeviceKind::cuda, std::move(*gpu)};
+    if (device == "cuda")
+      return gpu.error();
+  }
+  EmulatorOptions options;
+  options.multiprocessors = multiprocessors;
+  return ChosenDevice{DeviceKind::emulator, createEmulatorDevice(options)};
+}

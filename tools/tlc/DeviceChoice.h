@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The flag `--device` and what it stands for.
+#pragma once
+
+#include "runtime/device/Device.h"
+
+#include "llvm/Support/CommandLine.h"
+#include <memory>
+
+namespace tlc::driver {
+
+enum class DeviceKind { emulator, cuda };
+
+struct ChosenDevice {
+  DeviceKind kind;
+  std::unique_ptr<Device> device;
+};
+
+class DeviceFlags {
+public:
+  explicit DeviceFlags(llvm::cl::SubCommand &command);
+  /// `auto` takes the GPU if there is one, else the emulator.
+  Result<ChosenDevice> create() const;
+
+private:
+  llvm::cl::opt<std::string> device;
+  llvm::cl::opt<int> ordinal;
+  llvm::cl::opt<int> multiprocessors;
+};
+
+} // namespace tlc::driver

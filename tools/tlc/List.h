@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// `tlc list`: the kernels, their parameters, the targets.
+#pragma once
+
+#include "tools/tlc/ExitCode.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace tlc::driver {
+
+class ListCommand {
+public:
+  ListCommand();
+  explicit operator bool() const { return bool(command); }
+  ExitCode execute() const;
+
+private:
+  llvm::cl::SubCommand command;
+  llvm::cl::opt<bool> json;
+};
+
+} // namespace tlc::driver

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Timing that survives changing clocks: the contestants take turns, and only
+/// ratios within one round are compared.
+#pragma once
+
+#include "runtime/device/Device.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include <functional>
+#include <vector>
+
+namespace tlc::driver {
+
+struct RoundOptions {
+  int rounds = 15;
+  int warmups = 5;   ///< launches before each batch
+  int launches = 20; ///< launches of a batch, back to back between one pair of events
+};
+
+/// Enqueues one execution on the default stream.
+using Contestant = std::function<Result<void>()>;
+
+/// Seconds per launch: one row per contestant, one column per round. `device` is a GPU.
+Result<std::vector<std::vector<double>>> timeInTurns(Device &device, llvm::ArrayRef<Contestant> contestants,
+                                                     RoundOptions options);
+
+double median(std::vector<double> values);
+double geometricMean(llvm::ArrayRef<double> values);
+
+} // namespace tlc::driver

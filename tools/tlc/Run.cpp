@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The subcommand `run`.
+#include "tools/tlc/Run.h"
+
+#include "kernels/library/KernelRun.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "tools/tlc/Messages.h"
+#include "tools/tlc/Rounds.h"
+#include "tools/tlc/Time.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <random>
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+namespace {
+
+/// What there is to tell about one run.
+struct Report {
+  const kernels::Request &request;
+  const kernels::KernelRun &run;
+  const Device &device;
+  uint64_t seed;
+  std::optional<kernels::Verdict> verdict;
+  double milliseconds;
+};
+
+void printText(const Report &report) {
+  outs() << report.request.kernel->name();
+  for (const auto &[name, value] : report.request.values.values())
+    outs() << ' ' << name << '=' << value;
+  outs() << "\non " << report.device.properties().name << ", " << report.run.variant() << " variant, seed "
+         << report.seed << formatv(": {0:f3} ms\n", report.milliseconds);
+  if (const auto &verdict = report.verdict)
+    outs() << formatv("largest error {0:e2}, limit {1:e2}, {2} of {3} elements compared: {4}\n", verdict->largestError,
+                      verdict->limit, verdict->compared, verdict->elements, verdict->correct() ? "ok" : "WRONG");
+}
+
+void printJson(const Report &report) {
+  json::OStream os(outs());
+  os.object([&] {
+    os.attribute("kernel", StringRef(report.request.kernel->name()));
+    os.attributeObject("parameters", [&] {
+      for (const auto &[name, value] : report.request.values.values())
+        os.attribute(name, value);
+    });
+    os.attribute("device", report.device.properties().name);
+    os.attribute("target", report.run.program().artifact().target);
+    os.attribute("variant", report.run.variant());
+    os.attribute("seed", report.seed);
+    os.attribute("milliseconds", report.milliseconds);
+    if (const auto &verdict = report.verdict) {
+      // JSON has no infinity.
+      os.attribute("largest_error", std::min(verdict->largestError, std::numeric_limits<double>::max()));
+      os.attribute("limit", verdict->limit);
+      os.attribute("compared", verdict->compared);
+      os.attribute("elements", verdict->elements);
+      os.attribute("correct", verdict->correct());
+      if (!verdict->correct())
+        os.attribute("complaint", verdict->complaint);
+    }
+  });
+  outs() << '\n';
+}
+
+} // namespace
+
+RunCommand::RunCommand()
+    : command("run", "Run a kernel once on random inputs"),
+      kernel(cl::sub(command), cl::Positional, cl::Required, cl::desc("<kernel>")),
+      verify("verify", cl::sub(command), cl::desc("Compare the result with the reference; status 1 if it is wrong")),
+      json("json", cl::sub(command), cl::desc("Report as one JSON object")),
+      seed("seed", cl::sub(command), cl::value_desc("number"), cl::desc("Seed of the inputs instead of a fresh one")),
+      rowPadding("row-padding", cl::sub(command), cl::value_desc("elements"), cl::init(0),
+                 cl::desc("Room between the rows of each tensor")),
+      offset("offset", cl::sub(command), cl::value_desc("elements"), cl::init(0),
+             cl::desc("Room between an aligned address and each tensor")),
+      cacheDirectory("cache-dir", cl::sub(command), cl::value_desc("folder"),
+                     cl::desc("Keep compiled kernels in this folder")),
+      deviceFlags(command), flags(command) {}
+
+ExitCode RunCommand::execute() const {
+  Result<CompileOptions> options = flags.options();
+  if (!options)
+    return failUsage(options.error().message);
+  if (options->startFrom != Phase::input)
+    return failUsage("expected --start-from input because a kernel is traced to that phase");
+  Result<std::optional<Alignment>> alignment = flags.alignment();
+  if (!alignment)
+    return failUsage(alignment.error().message);
+  Result<kernels::Definitions> definitions = flags.definitions();
+  if (!definitions)
+    return failUsage(definitions.error().message);
+  constexpr int64_t mostRoom = 1 << 20;
+  for (const cl::opt<int64_t> *room : {&rowPadding, &offset})
+    if (*room < 0 || *room > mostRoom)
+      return failUsage(formatv("expected --{0} from 0 to {1}, but got {2}", room->ArgStr, mostRoom, room->getValue()).str());
+  auto request = kernels::Request::parse(kernel.getValue(), *definitions, flags.fixedDimensions());
+  if (!request)
+    return failUsage(request.error().message);
+  Result<ChosenDevice> chosen = deviceFlags.create();
+  if (!chosen)
+    return chosen.error().kind == ErrorKind::invalidArgument ? failUsage(chosen.error().message)
+                                                             : fail(chosen.error().message);
+  Device &device = *chosen->device;
+  if (!flags.namesTarget())
+    options->target = device.properties().target;
+
+  kernels::CompileLog log;
+  kernels::Library library =
+      cacheDirectory.empty() ? kernels::Library() : kernels::Library(cacheDirectory.getValue());
+  Result<std::shared_ptr<const Artifact>> artifact = library.compile(*request, *options, log);
+  if (!artifact)
+    return failCompile(artifact.error(), log.diagnostics);
+  print(log.diagnostics, Remarks::hide);
+  if (flags.wantsRemarks())
+    printRemarks(**artifact);
+  if (flags.wantsTime())
+    printTimes(log.times);
+
+  kernels::RunOptions runOptions{.placement = {rowPadding, offset},
+                                 .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
+                                 .alignment = *alignment};
+  Result<kernels::KernelRun> run = kernels::KernelRun::create(device, *request, *artifact, runOptions);
+  if (!run)
+    return fail(run.error().message);
+  std::optional<kernels::Verdict> verdict;
+  if (verify) {
+    Result<kernels::Verdict> result = run->verify();
+    if (!result)
+      return fail(result.error().message);
+    verdict = *result;
+  } else if (Result<void> done = run->execute(); !done) {
+    return fail(done.error().message);
+  }
+  double milliseconds = run->seconds() * 1e3;
+  if (chosen->kind == DeviceKind::cuda) {
+    // The first launch is not representative.
+    auto times = timeInTurns(device, {[&] { return run->launch(); }}, {.rounds = 1, .warmups = 0, .launches = 1});
+    if (!times)
+      return fail(times.error().message);
+    milliseconds = (*times)[0][0] * 1e3;
+  }
+  Report report{*request, *run, device, runOptions.seed, verdict, milliseconds};
+  json ? printJson(report) : printText(report);
+  if (verdict && !verdict->correct())
+    return fail("wrong result: " + verdict->complaint);
+  return ExitCode::success;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// `tlc run`: one launch of a kernel on a device, compared with its reference.
+#pragma once
+
+#include "tools/tlc/CompileFlags.h"
+#include "tools/tlc/DeviceChoice.h"
+#include "tools/tlc/ExitCode.h"
+
+namespace tlc::driver {
+
+class RunCommand {
+public:
+  RunCommand();
+  explicit operator bool() const { return bool(command); }
+  ExitCode execute() const;
+
+private:
+  llvm::cl::SubCommand command;
+  llvm::cl::opt<std::string> kernel;
+  llvm::cl::opt<bool> verify;
+  llvm::cl::opt<bool> json;
+  llvm::cl::opt<uint64_t> seed;
+  llvm::cl::opt<int64_t> rowPadding;
+  llvm::cl::opt<int64_t> offset;
+  llvm::cl::opt<std::string> cacheDirectory;
+  DeviceFlags deviceFlags;
+  CompileFlags flags;
+};
+
+} // namespace tlc::driver
