@@ -4,9 +4,12 @@
 
 #include "compiler/analysis/CopyGroups.h"
 
+#include "compiler/analysis/ComputedValues.h"
+#include "dialects/layout/SharedOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tlc::tile {
@@ -20,56 +23,133 @@ int64_t sizeInBytes(SharedType type) {
   return bits / 8;
 }
 
-namespace {
-
-/// The operations of `block` that use the buffer, directly or through views, or contain such a use.
-void collectReaders(Value view, Block *block, Operation *writer, llvm::SetVector<Operation *> &readers) {
-  for (Operation *user : view.getUsers()) {
-    if (user == writer)
-      continue;
-    if (auto transpose = dyn_cast<TransposeOp>(user))
-      collectReaders(transpose.getView(), block, writer, readers);
-    else if (Operation *inBlock = block->findAncestorOpInBlock(*user))
-      readers.insert(inBlock);
-    else
-      readers.insert(nullptr); // outlives the block that fills it
-  }
+bool CopyGroup::isMulticast() const {
+  return llvm::any_of(copies, [](const GroupedCopy &copy) { return copy.multicast; });
 }
 
-/// Whether the value is the same in all blocks of a cluster.
-bool isClusterUniform(Value value, int64_t cluster) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *owner = argument.getOwner()->getParentOp();
-    if (isa<KernelOp>(owner))
-      return true;
-    auto loop = dyn_cast<scf::ForOp>(owner);
-    return loop && argument == loop.getInductionVar() && isClusterUniform(loop.getLowerBound(), cluster) &&
-           isClusterUniform(loop.getStep(), cluster);
+CopyGroup *CopyGroups::groupOf(CopyOp copy) const {
+  for (auto &group : groups)
+    if (llvm::any_of(group->copies, [&](const GroupedCopy &grouped) { return grouped.op == copy; }))
+      return group.get();
+  return nullptr;
+}
+
+namespace {
+
+/// The loops and branches around an operation, innermost first.
+SmallVector<Operation *> controlAround(Operation *op) {
+  SmallVector<Operation *> around;
+  for (Operation *parent = op->getParentOp(); parent && !isa<KernelOp>(parent);
+       parent = parent->getParentOp())
+    around.push_back(parent);
+  return around;
+}
+
+/// What decides how often a loop or branch runs its body.
+ValueRange conditionOf(Operation *control) {
+  constexpr unsigned bounds = 3; // before what the loop carries
+  ValueRange operands = control->getOperands();
+  return isa<scf::ForOp>(control) ? operands.take_front(bounds) : operands;
+}
+
+/// Which values are the same in all blocks of a cluster.
+class ClusterUniformity {
+public:
+  explicit ClusterUniformity(int64_t cluster) : cluster(cluster) {}
+
+  bool isUniform(Value value) {
+    auto [known, isNew] = answers.try_emplace(value, false);
+    if (!isNew)
+      return known->second;
+    bool answer = decide(value);
+    return answers[value] = answer;
   }
-  Operation *op = value.getDefiningOp();
-  if (auto divide = dyn_cast<arith::DivUIOp>(op))
-    if (auto size = divide.getRhs().getDefiningOp<arith::ConstantIndexOp>();
-        size && size.value() == cluster && divide.getLhs().getDefiningOp<GridOp>())
-      return true; // the cluster's number
-  if (isa<GridOp, BlockRankOp>(op) || op->getNumRegions() || !isMemoryEffectFree(op))
+
+  /// Whether the blocks of a cluster execute the operation the same number of times, on the same tile.
+  bool isUniform(CopyOp copy, SliceOp slice) {
+    auto all = [&](ValueRange values) { return llvm::all_of(values, [&](Value v) { return isUniform(v); }); };
+    return all(slice.getOrigin()) &&
+           llvm::all_of(controlAround(copy), [&](Operation *control) { return all(conditionOf(control)); });
+  }
+
+private:
+  bool decide(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *owner = argument.getOwner()->getParentOp();
+      auto loop = dyn_cast<scf::ForOp>(owner);
+      if (!loop)
+        return isa<KernelOp>(owner);
+      return argument == loop.getInductionVar() && isUniform(loop.getLowerBound()) &&
+             isUniform(loop.getStep());
+    }
+    Operation *op = value.getDefiningOp();
+    if (isa<GridOp>(op))
+      return cast<OpResult>(value).getResultNumber() > 0; // clusters lie along the first axis
+    if (auto divide = dyn_cast<arith::DivUIOp>(op))
+      if (auto size = divide.getRhs().getDefiningOp<arith::ConstantIndexOp>();
+          size && size.value() == cluster && divide.getLhs().getDefiningOp<GridOp>())
+        return true; // the cluster's number
+    if (isa<BlockRankOp>(op) || op->getNumRegions() || !isMemoryEffectFree(op))
+      return false;
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand); });
+  }
+
+  int64_t cluster;
+  llvm::DenseMap<Value, bool> answers;
+};
+
+/// Each block of the cluster loads its share of a box's rows, in whole repeats of the swizzle.
+bool dividesAmongBlocks(SharedType type, int64_t cluster) {
+  Shape shape(type.getShape().begin(), type.getShape().end());
+  SharedLayout layout =
+      SharedLayout::preferred(shape, type.getElementType().getIntOrFloatBitWidth(), int(shape.size()) - 1);
+  Result<TmaBoxes> boxes = tmaBoxes(layout);
+  constexpr int64_t swizzledRows = 8;
+  return boxes && layout.rowAxis() && boxes->box[size_t(*layout.rowAxis())] % (swizzledRows * cluster) == 0;
+}
+
+/// Whether the operation writes the tensor that the slice is of, or the buffer.
+bool writesTo(Operation *op, Value tensor) {
+  Value destination;
+  if (auto copy = dyn_cast<CopyOp>(op))
+    destination = copy.getDestination();
+  else if (auto store = dyn_cast<StoreOp>(op))
+    destination = store.getDestination();
+  else if (auto add = dyn_cast<AtomicAddOp>(op))
+    destination = add.getDestination();
+  if (!destination)
     return false;
-  return llvm::all_of(op->getOperands(), [&](Value operand) { return isClusterUniform(operand, cluster); });
+  if (auto slice = destination.getDefiningOp<SliceOp>())
+    return slice.getTensor() == tensor;
+  while (auto view = destination.getDefiningOp<TransposeOp>())
+    destination = view.getSource();
+  return destination == tensor;
 }
 
 class GroupFinder {
 public:
-  GroupFinder(KernelOp kernel, CopyGroups &found) : kernel(kernel), found(found) {}
+  GroupFinder(KernelOp kernel, CopyGroups &found)
+      : kernel(kernel), found(found), computed(kernel), uniformity(kernel.getCluster()) {}
 
   /// The reason is empty on success.
   std::string add(CopyOp copy) {
+    auto slice = copy.getSource().getDefiningOp<SliceOp>();
     auto buffer = copy.getDestination().getDefiningOp<AllocSharedOp>();
-    if (!buffer)
-      return "a copy fills a part of a buffer";
+    if (!slice || !buffer)
+      return "a copy does not fill a whole buffer from a slice";
     std::string name = ("'" + buffer.getName() + "'").str();
-    if (!filled.insert(buffer).second)
+    if (std::string problem = positionProblem(copy, slice); !problem.empty())
+      return "the position of the copy to " + name + " " + problem;
+    if (isWrittenElsewhere(buffer.getBuffer(), copy))
       return name + " is filled by more than one copy";
+    if (isWrittenElsewhere(slice.getTensor(), copy)) {
+      auto tensor = cast<BlockArgument>(slice.getTensor());
+      return ("'" + kernel.getArgumentName(tensor.getArgNumber()) + "', from where " + name +
+              " is filled, is written by the kernel, too")
+          .str();
+    }
     llvm::SetVector<Operation *> readers;
-    collectReaders(buffer.getBuffer(), copy->getBlock(), copy, readers);
+    collectReaders(buffer.getBuffer(), copy, readers);
     if (readers.contains(nullptr))
       return name + " is used outside the loop that fills it";
     if (readers.empty())
@@ -79,44 +159,67 @@ public:
     if (first->isBeforeInBlock(copy))
       return name + " is read before it is filled";
 
-    CopyGroup *group = nullptr;
-    for (auto &candidate : found.groups)
-      if (candidate->block == copy->getBlock() && candidate->firstReader == first)
-        group = candidate.get();
-    if (!group) {
-      found.groups.push_back(std::make_unique<CopyGroup>());
-      group = found.groups.back().get();
-      group->block = copy->getBlock();
-      group->firstReader = group->lastReader = first;
-    }
-    group->copies.push_back(copy);
-    group->bytes += sizeInBytes(cast<SharedType>(buffer.getType()));
-    if (group->lastReader->isBeforeInBlock(last))
-      group->lastReader = last;
-    auto loop = dyn_cast<scf::ForOp>(copy->getParentOp());
-    if (loop)
-      if (auto pipeline = loop->getAttrOfType<PipelineAttr>(TileDialect::pipelineAttrName))
-        group->slots = pipeline.getStages();
-    int64_t cluster = kernel.getCluster();
-    if (cluster > 1 && cast<SharedType>(buffer.getType()).getShape().front() % (8 * cluster) == 0)
-      group->multicast |= isForWholeCluster(copy, kernel);
+    CopyGroup &group = groupFor(copy, first);
+    if (group.lastReader->isBeforeInBlock(last))
+      group.lastReader = last;
+    bool multicast = kernel.getCluster() > 1 && uniformity.isUniform(copy, slice) &&
+                     dividesAmongBlocks(buffer.getBuffer().getType(), kernel.getCluster());
+    group.copies.push_back({copy, buffer, multicast});
+    group.bytes += sizeInBytes(buffer.getBuffer().getType());
     return "";
   }
 
 private:
+  /// Why another role cannot know where the copy reads, and when; empty if it can.
+  std::string positionProblem(CopyOp copy, SliceOp slice) {
+    auto isComputed = [&](Value value) { return computed.contains(value); };
+    for (Operation *control : controlAround(copy))
+      if (llvm::any_of(conditionOf(control), isComputed))
+        return "depends on a loop or branch that follows computed data";
+    return llvm::any_of(slice->getOperands(), isComputed) ? "depends on computed data" : "";
+  }
+
+  bool isWrittenElsewhere(Value memory, CopyOp copy) {
+    return kernel
+        .walk([&](Operation *op) {
+          return op != copy && writesTo(op, memory) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// The operations of the copy's block that use the buffer, directly or through views, or contain such a
+  /// use; null for a use that outlives the block.
+  void collectReaders(Value view, CopyOp copy, llvm::SetVector<Operation *> &readers) {
+    for (Operation *user : view.getUsers()) {
+      if (user == copy)
+        continue;
+      if (auto transpose = dyn_cast<TransposeOp>(user))
+        collectReaders(transpose.getView(), copy, readers);
+      else
+        readers.insert(copy->getBlock()->findAncestorOpInBlock(*user));
+    }
+  }
+
+  CopyGroup &groupFor(CopyOp copy, Operation *firstReader) {
+    for (auto &group : found.groups)
+      if (group->block == copy->getBlock() && group->firstReader == firstReader)
+        return *group;
+    CopyGroup &group = *found.groups.emplace_back(std::make_unique<CopyGroup>());
+    group.block = copy->getBlock();
+    group.firstReader = group.lastReader = firstReader;
+    if (auto loop = dyn_cast<scf::ForOp>(copy->getParentOp()))
+      if (auto pipeline = loop->getAttrOfType<PipelineAttr>(TileDialect::pipelineAttrName))
+        group.slots = pipeline.getStages();
+    return group;
+  }
+
   KernelOp kernel;
   CopyGroups &found;
-  llvm::SmallPtrSet<Operation *, 8> filled;
+  ComputedValues computed;
+  ClusterUniformity uniformity;
 };
 
 } // namespace
-
-CopyGroup *CopyGroups::groupOf(CopyOp copy) const {
-  for (auto &group : groups)
-    if (llvm::is_contained(group->copies, copy))
-      return group.get();
-  return nullptr;
-}
 
 CopyGroups findCopyGroups(KernelOp kernel) {
   CopyGroups found;
@@ -126,11 +229,6 @@ CopyGroups findCopyGroups(KernelOp kernel) {
       found.problem = finder.add(copy);
   });
   return found;
-}
-
-bool isForWholeCluster(CopyOp copy, KernelOp kernel) {
-  auto slice = copy.getSource().getDefiningOp<SliceOp>();
-  return llvm::all_of(slice.getOrigin(), [&](Value v) { return isClusterUniform(v, kernel.getCluster()); });
 }
 
 } // namespace tlc::tile

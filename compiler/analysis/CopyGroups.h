@@ -13,19 +13,23 @@ namespace tlc::tile {
 /// Size of a shared buffer without padding.
 int64_t sizeInBytes(SharedType type);
 
+/// A copy of a group, and the buffer that it fills.
+struct GroupedCopy {
+  CopyOp op;
+  AllocSharedOp buffer;
+  bool multicast = false; ///< all blocks of the cluster load the same tile together
+};
+
 /// Copies that arrive together: they share a ring, one slot for all of them.
 struct CopyGroup {
   mlir::Block *block = nullptr;
   mlir::Operation *firstReader = nullptr;
   mlir::Operation *lastReader = nullptr; ///< in the same block as the copies
-  llvm::SmallVector<CopyOp> copies;
+  llvm::SmallVector<GroupedCopy> copies;
   int64_t slots = 1;
-  int64_t bytes = 0;      ///< of one slot
-  bool multicast = false; ///< some copy goes to all blocks of the cluster
-  AllocRingOp ring;
+  int64_t bytes = 0; ///< of one slot
 
-  /// The buffer that a copy of the group fills.
-  AllocSharedOp buffer(CopyOp copy) const { return copy.getDestination().getDefiningOp<AllocSharedOp>(); }
+  bool isMulticast() const;
 };
 
 struct CopyGroups {
@@ -37,8 +41,5 @@ struct CopyGroups {
 
 /// Copies of one block whose data the same operation reads first form a group.
 CopyGroups findCopyGroups(KernelOp kernel);
-
-/// Whether all blocks of a cluster load this tile: its position is the same in all of them.
-bool isForWholeCluster(CopyOp copy, KernelOp kernel);
 
 } // namespace tlc::tile

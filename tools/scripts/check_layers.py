@@ -21,7 +21,7 @@ CUDA = "cuda.h"  # types and constants of the driver's interface; the driver its
 LIBRARIES = [MLIR, LLVM, FMT, CATCH2, CUDA]
 
 # Headers of the C library and of Linux that have no C++ name; more may be added.
-SYSTEM = ["dlfcn.h", "fcntl.h", "pthread.h", "signal.h", "stddef.h", "stdint.h", "stdlib.h", "spawn.h", "unistd.h"]
+SYSTEM = ["dlfcn.h", "fcntl.h", "link.h", "pthread.h", "signal.h", "stddef.h", "stdint.h", "stdlib.h", "spawn.h", "unistd.h"]
 
 # Short names for groups of folders that rows share.
 BASE = ["runtime/support", FMT]

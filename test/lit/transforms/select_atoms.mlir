@@ -1,7 +1,9 @@
 // RUN: split-file %s %t
 // RUN: %tile-opt %t/best.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/best.mlir
-// RUN: %tile-opt %t/best.mlir --tile-select-atoms=wgmma=false -split-input-file 2>&1 | FileCheck %t/best.mlir --check-prefix=NO-WGMMA
-// RUN: %tile-opt %t/best.mlir --tile-select-atoms=tma=false -split-input-file 2>&1 | FileCheck %t/best.mlir --check-prefix=NO-TMA
+// RUN: %tile-opt %t/best.mlir --tile-select-atoms=wgmma=false -split-input-file 2> %t/no-wgmma.txt | FileCheck %t/best.mlir --check-prefix=NO-WGMMA
+// RUN: FileCheck %t/best.mlir --check-prefix=NO-WGMMA-REMARK --input-file=%t/no-wgmma.txt
+// RUN: %tile-opt %t/best.mlir --tile-select-atoms=tma=false -split-input-file 2> %t/no-tma.txt | FileCheck %t/best.mlir --check-prefix=NO-TMA
+// RUN: FileCheck %t/best.mlir --check-prefix=NO-TMA-REMARK --input-file=%t/no-tma.txt
 // RUN: %tile-opt %t/missed.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/missed.mlir
 // RUN: %tile-opt %t/roles.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/roles.mlir
 // RUN: %tile-opt %t/errors.mlir --tile-select-atoms -split-input-file -verify-diagnostics
@@ -18,8 +20,8 @@
 // CHECK:       tile.store %{{.*}} staging %[[STAGING]] : {{.*}} atom tma
 
 // Without wgmma the kernel is not specialised, so that no copy goes through the TMA either.
-// NO-WGMMA: remark: [copy-without-tma] copy uses ordinary loads, not the TMA: the kernel is not warp-specialised
-// NO-WGMMA: remark: [gemm-without-wgmma] product uses mma.sync, not wgmma: wgmma is switched off
+// NO-WGMMA-REMARK: remark: [copy-without-tma] copy uses ordinary loads, not the TMA: the kernel is not warp-specialised
+// NO-WGMMA-REMARK: remark: [gemm-without-wgmma] product uses mma.sync, not wgmma: wgmma is switched off
 // NO-WGMMA-LABEL: tile.kernel @gemm(
 // NO-WGMMA-SAME:    warps = 8
 // NO-WGMMA-NOT:   C.staging
@@ -27,7 +29,7 @@
 // NO-WGMMA:       tile.gemm {{.*}} atom mma_sync
 // NO-WGMMA:       tile.store {{.*}} atom simt
 
-// NO-TMA: remark: [copy-without-tma] copy uses ordinary loads, not the TMA: the TMA is switched off
+// NO-TMA-REMARK: remark: [copy-without-tma] copy uses ordinary loads, not the TMA: the TMA is switched off
 // NO-TMA-LABEL: tile.kernel @gemm(
 // NO-TMA-NOT:   C.staging
 // NO-TMA-COUNT-2: tile.copy {{.*}} atom simt

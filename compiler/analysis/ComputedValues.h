@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which values of a kernel come from its data, and which from its arguments and
+/// position alone.
+#pragma once
+
+#include "dialects/tile/Tile.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace tlc::tile {
+
+/// The values that depend on fragments or on memory, directly, through arithmetic, or
+/// because a loop or branch that they come out of does. A role that loads ahead does
+/// not have them; it has all others.
+class ComputedValues {
+public:
+  explicit ComputedValues(KernelOp kernel);
+
+  bool contains(mlir::Value value) const { return computed.contains(value); }
+
+private:
+  bool add(mlir::Operation *op);
+  bool add(mlir::Value value) { return computed.insert(value).second; }
+
+  llvm::DenseSet<mlir::Value> computed;
+};
+
+} // namespace tlc::tile

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A walk over the operations that repeats the control flow, keeps what the role needs,
+/// and carries the cursors of its rings through loops and branches.
+
+#include "compiler/transforms/RoleWriter.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace tlc::tile {
+
+using namespace mlir;
+
+namespace {
+
+class RoleWriter {
+public:
+  RoleWriter(RoleKind kind, const RolePlan &plan, OpBuilder builder)
+      : kind(kind), plan(plan), context(builder.getContext()), builder(builder) {}
+
+  void write(ArrayRef<Operation *> ops) {
+    for (auto &group : plan.copies.groups) {
+      Location loc = group->copies.front().op->getLoc();
+      cursors[group.get()] = CursorOp::create(builder, loc, CursorType::get(context, group->slots));
+    }
+    for (Operation *op : ops)
+      write(op);
+  }
+
+private:
+  Value lookup(Value value) { return mapping.lookupOrDefault(value); }
+
+  SmallVector<CopyGroup *> groupsWithin(Operation *op) {
+    SmallVector<CopyGroup *> within;
+    for (auto &group : plan.copies.groups)
+      if (op->isProperAncestor(group->copies.front().op))
+        within.push_back(group.get());
+    return within;
+  }
+
+  void write(Operation *op) {
+    if (auto copy = dyn_cast<CopyOp>(op))
+      if (CopyGroup *group = plan.copies.groupOf(copy)) {
+        if (kind == RoleKind::load)
+          writeLoad(copy, *group);
+        return;
+      }
+    if (kind == RoleKind::math)
+      for (auto &group : plan.copies.groups)
+        if (group->firstReader == op)
+          awaitGroup(*group);
+    writeOther(op);
+    if (kind == RoleKind::math)
+      for (auto &group : plan.copies.groups)
+        if (group->lastReader == op)
+          releaseGroup(*group, op->getLoc());
+  }
+
+  /// The load role keeps what positions and trip counts are made of; dead parts fold away.
+  bool keeps(Value value) { return kind == RoleKind::math || !plan.computed.contains(value); }
+
+  void writeOther(Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return writeLoop(loop);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return writeBranch(branch);
+    if (isa<TransposeOp>(op) && isRinged(op->getOperand(0)))
+      return; // made with the slot
+    if (kind == RoleKind::load) {
+      if (isMemoryEffectFree(op) &&
+          llvm::all_of(op->getResults(), [&](Value result) { return keeps(result); }))
+        builder.clone(*op, mapping);
+      return;
+    }
+    if (auto gemm = dyn_cast<GemmOp>(op)) {
+      auto started = GemmAsyncOp::create(builder, op->getLoc(), lookup(gemm.getA()), lookup(gemm.getB()),
+                                         lookup(gemm.getAcc()), gemm.getPolicy(), gemm.getAtomAttr());
+      auto done = GemmWaitOp::create(builder, op->getLoc(), started.getResult(), 0);
+      mapping.map(gemm.getResult(), done.getResult());
+      return;
+    }
+    builder.clone(*op, mapping);
+  }
+
+  bool isRinged(Value view) {
+    while (auto transpose = view.getDefiningOp<TransposeOp>())
+      view = transpose.getSource();
+    return llvm::any_of(plan.copies.groups, [&](auto &group) {
+      return llvm::any_of(group->copies,
+                          [&](const GroupedCopy &copy) { return copy.buffer == view.getDefiningOp(); });
+    });
+  }
+
+  void writeLoad(CopyOp op, CopyGroup &group) {
+    Location loc = op.getLoc();
+    Value &cursor = cursors[&group];
+    AllocRingOp ring = plan.rings.lookup(&group);
+    if (op == group.copies.front().op) {
+      AcquireOp::create(builder, loc, ring, cursor);
+      ExpectOp::create(builder, loc, ring, cursor, group.bytes);
+    }
+    const GroupedCopy &copy =
+        *llvm::find_if(group.copies, [&](const GroupedCopy &candidate) { return candidate.op == op; });
+    CopyAsyncOp::create(builder, loc, lookup(op.getSource()), slot(copy.buffer, cursor, loc), ring, cursor,
+                        copy.multicast);
+    if (op == group.copies.back().op)
+      cursor = AdvanceOp::create(builder, loc, cursor);
+  }
+
+  Value slot(AllocSharedOp buffer, Value cursor, Location loc) {
+    return SlotOp::create(builder, loc, buffer.getBuffer().getType().slot(), buffer, cursor);
+  }
+
+  void awaitGroup(CopyGroup &group) {
+    Location loc = group.firstReader->getLoc();
+    Value cursor = cursors[&group];
+    AwaitOp::create(builder, loc, plan.rings.lookup(&group), cursor);
+    for (GroupedCopy copy : group.copies)
+      mapViews(copy.buffer.getBuffer(), slot(copy.buffer, cursor, loc));
+  }
+
+  /// Views of a buffer become views of the slot.
+  void mapViews(Value from, Value to) {
+    mapping.map(from, to);
+    for (Operation *user : from.getUsers())
+      if (auto view = dyn_cast<TransposeOp>(user))
+        mapViews(view.getView(),
+                 TransposeOp::create(builder, view.getLoc(), cast<SharedType>(to.getType()).transpose(), to));
+  }
+
+  void releaseGroup(CopyGroup &group, Location loc) {
+    Value &cursor = cursors[&group];
+    ReleaseOp::create(builder, loc, plan.rings.lookup(&group), cursor);
+    cursor = AdvanceOp::create(builder, loc, cursor);
+  }
+
+  /// `kept` are the numbers of the terminator's operands that this role carries, too.
+  void writeBody(Block &from, ValueRange cursorsIn, ArrayRef<CopyGroup *> within, Block &to,
+                 ArrayRef<unsigned> kept) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&to);
+    for (auto [group, cursor] : llvm::zip_equal(within, cursorsIn))
+      cursors[group] = cursor;
+    for (Operation &op : from.without_terminator())
+      write(&op);
+    SmallVector<Value> yielded;
+    for (unsigned number : kept)
+      yielded.push_back(lookup(from.getTerminator()->getOperand(number)));
+    for (CopyGroup *group : within)
+      yielded.push_back(cursors[group]);
+    scf::YieldOp::create(builder, from.getTerminator()->getLoc(), yielded);
+  }
+
+  /// Numbers of the results that this role keeps.
+  SmallVector<unsigned> keptResults(Operation *op) {
+    SmallVector<unsigned> kept;
+    for (OpResult result : op->getResults())
+      if (keeps(result))
+        kept.push_back(result.getResultNumber());
+    return kept;
+  }
+
+  /// Results of the new operation: what is kept, then the cursors.
+  void mapResults(Operation *from, Operation *to, ArrayRef<unsigned> kept, ArrayRef<CopyGroup *> within) {
+    for (auto [i, number] : llvm::enumerate(kept))
+      mapping.map(from->getResult(number), to->getResult(i));
+    for (auto [i, group] : llvm::enumerate(within))
+      cursors[group] = to->getResult(kept.size() + i);
+  }
+
+  bool isNeeded(ArrayRef<unsigned> kept, ArrayRef<CopyGroup *> within) {
+    return kind == RoleKind::math || !kept.empty() || !within.empty();
+  }
+
+  void writeLoop(scf::ForOp loop) {
+    SmallVector<CopyGroup *> within = groupsWithin(loop);
+    SmallVector<unsigned> kept = keptResults(loop);
+    if (!isNeeded(kept, within))
+      return;
+    SmallVector<Value> inits;
+    for (unsigned number : kept)
+      inits.push_back(lookup(loop.getInitArgs()[number]));
+    for (CopyGroup *group : within)
+      inits.push_back(cursors[group]);
+    auto copy = scf::ForOp::create(builder, loop.getLoc(), lookup(loop.getLowerBound()),
+                                   lookup(loop.getUpperBound()), lookup(loop.getStep()), inits);
+    copy->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    copy->removeDiscardableAttr(TileDialect::pipelineAttrName);
+    copy.getBody()->clear(); // of the builder's terminator
+    mapping.map(loop.getInductionVar(), copy.getInductionVar());
+    for (auto [i, number] : llvm::enumerate(kept))
+      mapping.map(loop.getRegionIterArg(number), copy.getRegionIterArg(i));
+    writeBody(*loop.getBody(), copy.getRegionIterArgs().drop_front(kept.size()), within, *copy.getBody(),
+              kept);
+    mapResults(loop, copy, kept, within);
+  }
+
+  void writeBranch(scf::IfOp branch) {
+    SmallVector<CopyGroup *> within = groupsWithin(branch);
+    SmallVector<unsigned> kept = keptResults(branch);
+    if (!isNeeded(kept, within))
+      return;
+    SmallVector<Type> types;
+    for (unsigned number : kept)
+      types.push_back(branch.getResult(number).getType());
+    SmallVector<Value> before;
+    for (CopyGroup *group : within) {
+      before.push_back(cursors[group]);
+      types.push_back(before.back().getType());
+    }
+    bool hasElse = !branch.getElseRegion().empty() || !types.empty();
+    auto copy = scf::IfOp::create(builder, branch.getLoc(), types, lookup(branch.getCondition()),
+                                  /*addThenBlock=*/true, hasElse);
+    for (auto [from, to] : llvm::zip_equal(branch->getRegions(), copy->getRegions())) {
+      if (to.empty())
+        continue;
+      to.front().clear();
+      if (!from.empty()) {
+        writeBody(from.front(), before, within, to.front(), kept);
+        continue;
+      }
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToEnd(&to.front());
+      scf::YieldOp::create(builder, branch.getLoc(), before);
+    }
+    mapResults(branch, copy, kept, within);
+  }
+
+  RoleKind kind;
+  const RolePlan &plan;
+  MLIRContext *context;
+  OpBuilder builder;
+  IRMapping mapping;
+  llvm::DenseMap<CopyGroup *, Value> cursors;
+};
+
+} // namespace
+
+void writeRole(RoleKind kind, const RolePlan &plan, ArrayRef<Operation *> ops, OpBuilder builder) {
+  RoleWriter(kind, plan, builder).write(ops);
+}
+
+} // namespace tlc::tile

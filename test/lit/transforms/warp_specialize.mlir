@@ -1,0 +1,772 @@
+// RUN: split-file %s %t
+// RUN: %tile-opt %t/split.mlir --tile-warp-specialize --canonicalize --cse -split-input-file -verify-diagnostics | FileCheck %t/split.mlir
+// RUN: %tile-opt %t/split.mlir --tile-warp-specialize=enable=false -split-input-file 2> %t/off.txt | FileCheck %t/split.mlir --check-prefix=OFF
+// RUN: FileCheck %t/split.mlir --check-prefix=OFF-REMARK --input-file=%t/off.txt
+// RUN: %tile-opt %t/decline.mlir --tile-warp-specialize -split-input-file -verify-diagnostics | FileCheck %t/decline.mlir
+// RUN: %tile-opt %t/errors.mlir --tile-warp-specialize -split-input-file -verify-diagnostics
+
+//--- split.mlir
+
+// One loop, nothing around it: two copies that one product reads share a ring of four slots, released once by
+// each of the two warpgroups that multiply.
+// CHECK-LABEL: tile.kernel @one_loop(
+// CHECK-SAME:    warps = 12
+// CHECK-DAG:   %[[RING:.*]] = tile.alloc_ring "a.b" producers(1) consumers(2) : !tile.ring<4>
+// CHECK-DAG:   %[[A:.*]] = tile.alloc_shared "a" : !tile.shared<4x128x64xbf16>
+// CHECK-DAG:   %[[B:.*]] = tile.alloc_shared "b" : !tile.shared<4x64x64xbf16>
+// CHECK:       tile.role "load" warps(4) registers(40) {
+// CHECK:         %[[FIRST:.*]] = tile.cursor : !tile.cursor<4>
+// CHECK:         scf.for %[[KK:.*]] = %{{.*}} iter_args(%[[C:.*]] = %[[FIRST]]) -> (!tile.cursor<4>) {
+// CHECK-DAG:       %[[TILE_A:.*]] = tile.slice %A[%{{.*}}, %[[KK]]]
+// CHECK-DAG:       tile.acquire %[[RING]][%[[C]]]
+// CHECK:           tile.expect %[[RING]][%[[C]]] bytes(24576)
+// CHECK-NEXT:      %[[SLOT_A:.*]] = tile.slot %[[A]][%[[C]]]
+// CHECK-NEXT:      tile.copy_async %[[TILE_A]], %[[SLOT_A]], %[[RING]][%[[C]]]
+// CHECK:           %[[SLOT_B:.*]] = tile.slot %[[B]][%[[C]]]
+// CHECK-NEXT:      tile.copy_async %{{.*}}, %[[SLOT_B]], %[[RING]][%[[C]]]
+// CHECK-NEXT:      %[[NEXT:.*]] = tile.advance %[[C]]
+// CHECK-NEXT:      scf.yield %[[NEXT]]
+// CHECK-NOT:     tile.store
+// CHECK:       tile.role "math" warps(8) registers(232) {
+// CHECK:         %[[SUM:.*]]:2 = scf.for %{{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[C:.*]] = %{{.*}}) -> (tensor<128x64xf32>, !tile.cursor<4>) {
+// CHECK-NEXT:      tile.await %[[RING]][%[[C]]]
+// CHECK-NEXT:      %[[SLOT_A:.*]] = tile.slot %[[A]][%[[C]]]
+// CHECK-NEXT:      %[[SLOT_B:.*]] = tile.slot %[[B]][%[[C]]]
+// CHECK-NEXT:      %[[STARTED:.*]] = tile.gemm_async %[[SLOT_A]], %[[SLOT_B]], %[[ACC]] atom wgmma
+// CHECK-NEXT:      %[[DONE:.*]] = tile.gemm_wait %[[STARTED]] pending(0)
+// CHECK-NEXT:      tile.release %[[RING]][%[[C]]]
+// CHECK-NEXT:      %[[NEXT:.*]] = tile.advance %[[C]]
+// CHECK-NEXT:      scf.yield %[[DONE]], %[[NEXT]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[ROUNDED:.*]] = arith.truncf %[[SUM]]#0
+// CHECK:         tile.store %[[ROUNDED]]
+// CHECK-NOT:   tile.pipeline
+
+// Switched off, all warps are one program; the store's staging goes, too.
+// OFF-REMARK: remark: [not-warp-specialised] kernel 'one_loop' keeps its pipelined loops synchronous: switched off
+// OFF-LABEL: tile.kernel @one_loop(
+// OFF-SAME:    warps = 8
+// OFF-NOT:   staging
+// OFF-COUNT-2: tile.copy {{.*}} atom simt
+// OFF:       tile.gemm {{.*}} atom wgmma
+// OFF-NOT:   tile.pipeline
+// OFF:       tile.store {{.*}} atom simt
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @one_loop(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<128x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<128x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+    %sa = tile.slice %A[%c0, %kk] : !tile.global<128x?xbf16> -> !tile.slice<128x64xbf16>
+    tile.copy %sa, %a atom tma : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+    %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    scf.yield %new : tensor<128x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 4>}
+  %h = arith.truncf %sum : tensor<128x64xf32> to tensor<128x64xbf16>
+  %sc = tile.slice %C[%c0, %c0] : !tile.global<128x64xbf16> -> !tile.slice<128x64xbf16>
+  tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x64xbf16>, !tile.slice<128x64xbf16>
+  tile.return
+}
+}
+
+// -----
+
+// A tile that is loaded once per block and read in the loop has a ring of one slot, awaited before the loop and
+// released after it. In the loop, two products read two buffers: two rings, each with its own cursor. One
+// warpgroup multiplies, so that no registers need to move.
+// CHECK-LABEL: tile.kernel @attention(
+// CHECK-SAME:    warps = 8
+// CHECK-DAG:   %[[RQ:.*]] = tile.alloc_ring "q" producers(1) consumers(1) : !tile.ring<1>
+// CHECK-DAG:   %[[RK:.*]] = tile.alloc_ring "k" producers(1) consumers(1) : !tile.ring<2>
+// CHECK-DAG:   %[[RV:.*]] = tile.alloc_ring "v" producers(1) consumers(1) : !tile.ring<2>
+// CHECK:       tile.role "load" warps(4) {
+// CHECK:         scf.for {{.*}} iter_args(%[[CQ:.*]] = %{{.*}}, %[[CK:.*]] = %{{.*}}, %[[CV:.*]] = %{{.*}}) -> (!tile.cursor<1>, !tile.cursor<2>, !tile.cursor<2>) {
+// CHECK:           tile.acquire %[[RQ]][%[[CQ]]]
+// CHECK:           tile.copy_async
+// CHECK:           %[[NEXT_Q:.*]] = tile.advance %[[CQ]]
+// CHECK:           %[[INNER:.*]]:2 = scf.for {{.*}} iter_args(%[[CKI:.*]] = %[[CK]], %[[CVI:.*]] = %[[CV]])
+// CHECK:             tile.acquire %[[RK]][%[[CKI]]]
+// CHECK:             tile.acquire %[[RV]][%[[CVI]]]
+// CHECK:           scf.yield %[[NEXT_Q]], %[[INNER]]#0, %[[INNER]]#1
+// CHECK:       tile.role "math" warps(4) {
+// CHECK:         scf.for {{.*}} iter_args(%[[CQ:.*]] = %{{.*}}, %[[CK:.*]] = %{{.*}}, %[[CV:.*]] = %{{.*}}) -> (!tile.cursor<1>, !tile.cursor<2>, !tile.cursor<2>) {
+// CHECK:           tile.await %[[RQ]][%[[CQ]]]
+// CHECK:           scf.for
+// CHECK:             tile.await %[[RK]]
+// CHECK:             tile.gemm_async
+// CHECK:             tile.release %[[RK]]
+// CHECK:             tile.await %[[RV]]
+// CHECK:             tile.gemm_async
+// CHECK:             tile.release %[[RV]]
+// CHECK:           tile.release %[[RQ]][%[[CQ]]]
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">},
+    %Q: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Q", input, dims[0, -1], alignment = 16>},
+    %K: !tile.global<?x64xbf16> {program.argument = #program.tensor<"K", input, dims[0, -1], alignment = 16>},
+    %V: !tile.global<?x64xbf16> {program.argument = #program.tensor<"V", input, dims[0, -1], alignment = 16>},
+    %O: !tile.global<?x64xf32> {program.argument = #program.tensor<"O", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %q = tile.alloc_shared "q" : !tile.shared<64x64xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<64x64xbf16>
+  %v = tile.alloc_shared "v" : !tile.shared<64x64xbf16>
+  %block = tile.grid %s : index
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  scf.for %row = %block to %s step %c64 {
+    %sq = tile.slice %Q[%row, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sq, %q atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %sum = scf.for %kk = %c0 to %s step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+      %sk = tile.slice %K[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.copy %sk, %k atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      %sv = tile.slice %V[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.copy %sv, %v atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      %kt = tile.transpose %k : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
+      %scores = tile.gemm %q, %kt, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
+      %p = arith.truncf %scores : tensor<64x64xf32> to tensor<64x64xbf16>
+      %new = tile.gemm %p, %v, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+      scf.yield %new : tensor<64x64xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 2>}
+    %so = tile.slice %O[%row, %c0] : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
+    tile.store %sum, %so atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// Three warpgroups that multiply need the registers more.
+// CHECK-LABEL: tile.kernel @three_warpgroups(
+// CHECK-SAME:    warps = 16
+// CHECK:       tile.alloc_ring "b" producers(1) consumers(3)
+// CHECK:       tile.role "load" warps(4) registers(32)
+// CHECK:       tile.role "math" warps(12) registers(160)
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @three_warpgroups(%k: index {program.argument = #program.dimension<"k">},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>}) attributes {warps = 12 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<192x64xf32>
+  %a = tile.splat %h0 : bf16 -> tensor<192x64xbf16>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<192x64xf32>) {
+    %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %b, %acc atom wgmma : tensor<192x64xbf16>, !tile.shared<64x64xbf16>, tensor<192x64xf32>
+    scf.yield %new : tensor<192x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// In a cluster, a tile whose position is the same in all blocks is loaded by multicast, and its slots are
+// released by all blocks' warpgroups. The other tile of the ring is each block's own, and so is a tile of 8 rows,
+// which do not divide among two blocks. All are read first by one operation, the inner loop.
+// CHECK-LABEL: tile.kernel @cluster(
+// CHECK:       tile.alloc_ring "a.b.c" producers(1) consumers(4) : !tile.ring<2>
+// CHECK:       tile.role "load"
+// CHECK:         tile.expect {{.*}} bytes(25600)
+// CHECK:         %[[A:.*]] = tile.slot %a
+// CHECK:         tile.copy_async %{{.*}}, %[[A]], %{{.*}}[%{{.*}}] : !tile.slice<128x64xbf16>
+// CHECK:         %[[B:.*]] = tile.slot %b
+// CHECK:         tile.copy_async %{{.*}}, %[[B]], %{{.*}}[%{{.*}}] multicast
+// CHECK:         %[[C:.*]] = tile.slot %c
+// CHECK:         tile.copy_async %{{.*}}, %[[C]], %{{.*}}[%{{.*}}] : !tile.slice<8x64xbf16>
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @cluster(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[1, -1], alignment = 16>},
+    %O: !tile.global<128x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64, cluster = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %c = tile.alloc_shared "c" : !tile.shared<8x64xbf16>
+  %block = tile.grid %m : index
+  %blocks = tile.blocks
+  %rank = tile.block_rank
+  %first = arith.divui %block, %c2 : index
+  %step = arith.divui %blocks, %c2 : index
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  scf.for %unit = %first to %m step %step {
+    %i = arith.addi %unit, %rank : index
+    %row = arith.muli %i, %c128 : index
+    %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+      %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sa, %a atom tma : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      %sc = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<8x64xbf16>
+      tile.copy %sc, %c atom tma : !tile.slice<8x64xbf16>, !tile.shared<8x64xbf16>
+      %next = scf.for %t = %c0 to %c2 step %c2 iter_args(%inner = %acc) -> (tensor<128x64xf32>) {
+        %bias = tile.load %c : !tile.shared<8x64xbf16> -> tensor<8x64xbf16>
+        %new = tile.gemm %a, %b, %inner atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+        scf.yield %new : tensor<128x64xf32>
+      }
+      scf.yield %next : tensor<128x64xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 2>}
+  }
+  tile.return
+}
+}
+
+// -----
+
+// Blocks of a cluster that make different numbers of rounds cannot share a tile, wherever it lies: here rows
+// further down have longer loops.
+// CHECK-LABEL: tile.kernel @causal_cluster(
+// CHECK:       tile.alloc_ring "b" producers(1) consumers(2)
+// CHECK-NOT:   multicast
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @causal_cluster(%m: index {program.argument = #program.dimension<"m">},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, cluster = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %block = tile.grid %m : index
+  %end = arith.muli %block, %c64 : index
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
+  %sum = scf.for %kk = %c0 to %end step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+    %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %b, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    scf.yield %new : tensor<128x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// A block's position along the grid's second axis is the same in all blocks of a cluster, which lies along the first.
+// CHECK-LABEL: tile.kernel @second_grid_axis(
+// CHECK:       tile.copy_async {{.*}} multicast
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @second_grid_axis(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %B: !tile.global<?x?xbf16> {program.argument = #program.tensor<"B", input, dims[1, 0], alignment = 16>}) attributes {warps = 8 : i64, cluster = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %block:2 = tile.grid %m, %m : index, index
+  %column = arith.muli %block#1, %c64 : index
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+    %sb = tile.slice %B[%kk, %column] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %b, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    scf.yield %new : tensor<128x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// A copy under a condition: the cursor moves in the branch alone, and both roles follow the condition. Positions
+// that a loop without copies counts out, and a position that the loop carries next to fragments, are repeated
+// where copies are issued.
+// CHECK-LABEL: tile.kernel @branch(
+// CHECK:       tile.role "load"
+// CHECK:         %[[COUNTED:.*]] = scf.for {{.*}} -> (index) {
+// CHECK:         scf.for {{.*}} iter_args(%[[AT:.*]] = %[[COUNTED]], %[[C:.*]] = %{{.*}}) -> (index, !tile.cursor<1>) {
+// CHECK:           %[[AFTER:.*]] = scf.if %{{.*}} -> (!tile.cursor<1>) {
+// CHECK:             tile.slice %B[%[[AT]],
+// CHECK:             tile.acquire %b[%[[C]]]
+// CHECK:             %[[NEXT:.*]] = tile.advance %[[C]]
+// CHECK:             scf.yield %[[NEXT]]
+// CHECK:           } else {
+// CHECK-NEXT:        scf.yield %[[C]]
+// CHECK:           scf.yield %{{.*}}, %[[AFTER]] : index, !tile.cursor<1>
+// CHECK:       tile.role "math"
+// CHECK:         scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{[^,]*}}, %{{[^,]*}} = %{{[^,]*}}, %[[C:.*]] = %{{[^,]*}}) -> (tensor<128x64xf32>, index, !tile.cursor<1>) {
+// CHECK:           scf.if %{{.*}} -> (tensor<128x64xf32>, !tile.cursor<1>) {
+// CHECK:             tile.await %b[%[[C]]]
+// CHECK:             tile.release %b[%[[C]]]
+// CHECK:           } else {
+// CHECK-NEXT:        scf.yield %[[ACC]], %[[C]]
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @branch(%k: index {program.argument = #program.dimension<"k">},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
+    %O: !tile.global<128x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
+  %start = scf.for %i = %c0 to %k step %c64 iter_args(%x = %c0) -> (index) {
+    %y = arith.addi %x, %i : index
+    scf.yield %y : index
+  }
+  %sum:2 = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero, %at = %start) -> (tensor<128x64xf32>, index) {
+    %p = arith.cmpi ugt, %kk, %c64 : index
+    %new = scf.if %p -> (tensor<128x64xf32>) {
+      %sb = tile.slice %B[%at, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      %next = tile.gemm %a, %b, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+      scf.yield %next : tensor<128x64xf32>
+    } else {
+      scf.yield %acc : tensor<128x64xf32>
+    }
+    %then = arith.addi %at, %c64 : index
+    scf.yield %new, %then : tensor<128x64xf32>, index
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %so = tile.slice %O[%c0, %c0] : !tile.global<128x64xf32> -> !tile.slice<128x64xf32>
+  tile.store %sum#0, %so atom simt : tensor<128x64xf32>, !tile.slice<128x64xf32>
+  tile.return
+}
+}
+
+// -----
+
+// Eight stages of 64 KiB do not fit; the other loop's two keep what they asked for.
+// CHECK-LABEL: tile.kernel @fewer_stages(
+// CHECK-DAG:   tile.alloc_shared "large" : !tile.shared<2x512x64xbf16>
+// CHECK-DAG:   tile.alloc_shared "small" : !tile.shared<2x64x64xbf16>
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @fewer_stages(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %large = tile.alloc_shared "large" : !tile.shared<512x64xbf16>
+  %small = tile.alloc_shared "small" : !tile.shared<64x64xbf16>
+  %other = tile.alloc_shared "other" : !tile.shared<512x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%c0, %kk] : !tile.global<?x?xbf16> -> !tile.slice<512x64xbf16>
+    // expected-remark @below {{[fewer-stages] 2 stages instead of 8: more do not fit the 232448 bytes of shared memory}}
+    tile.copy %s, %large atom tma : !tile.slice<512x64xbf16>, !tile.shared<512x64xbf16>
+    %x = tile.load %large : !tile.shared<512x64xbf16> -> tensor<512x64xbf16>
+    tile.store %x, %other : tensor<512x64xbf16>, !tile.shared<512x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 8>}
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%c0, %kk] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %small atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %small : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// The explicit form stays as it was written.
+// CHECK-LABEL: tile.kernel @explicit(
+// CHECK:       tile.roles
+// CHECK-COUNT-1: tile.role
+// CHECK-NOT:   tile.role
+// OFF-LABEL: tile.kernel @explicit(
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @explicit() attributes {warps = 4 : i64} {
+  tile.roles {
+    tile.role "one" warps(4) {
+    }
+  }
+  tile.return
+}
+}
+
+//--- decline.mlir
+
+// Nothing to split off.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @no_copy(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'no_copy' keeps its pipelined loops synchronous: no copy goes through the TMA}}
+tile.kernel @no_copy(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// A view is filled: TMA boxes are those of whole buffers.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @view(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'view' keeps its pipelined loops synchronous: a copy does not fill a whole buffer from a slice}}
+tile.kernel @view(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
+    tile.copy %s, %t atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, transposed>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// Where the copy reads is known only to who computes it.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @position(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'position' keeps its pipelined loops synchronous: the position of the copy to 'a' depends on computed data}}
+tile.kernel @position(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %v = tile.variable %c0 : !tile.variable<index>
+  scf.for %kk = %c0 to %k step %c64 {
+    %at = tile.read %v : !tile.variable<index>
+    %s = tile.slice %A[%at, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// The same for whether it reads at all: through a loop whose trip count is computed, and the condition made of its result.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @condition(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'condition' keeps its pipelined loops synchronous: the position of the copy to 'a' depends on a loop or branch that follows computed data}}
+tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %v = tile.variable %c0 : !tile.variable<index>
+  %end = tile.read %v : !tile.variable<index>
+  %count = scf.for %i = %c0 to %end step %c64 iter_args(%n = %c0) -> (index) {
+    %more = arith.addi %n, %c64 : index
+    scf.yield %more : index
+  }
+  %p = arith.cmpi ugt, %count, %c0 : index
+  scf.for %kk = %c0 to %k step %c64 {
+    scf.if %p {
+      %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    }
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// Two copies in turn: one ring cannot serve both.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @two_copies(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'two_copies' keeps its pipelined loops synchronous: 'a' is filled by more than one copy}}
+tile.kernel @two_copies(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %y = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// Changed where it lies, through a view: the roles would need an order for that, too.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @changed_in_place(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'changed_in_place' keeps its pipelined loops synchronous: 'a' is filled by more than one copy}}
+tile.kernel @changed_in_place(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
+    tile.store %x, %t atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16, transposed>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// Filled in two loops.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @two_loops(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'two_loops' keeps its pipelined loops synchronous: 'a' is filled by more than one copy}}
+tile.kernel @two_loops(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// A role that runs ahead would read what the other has not yet written.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @feeds_itself(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'feeds_itself' keeps its pipelined loops synchronous: 'A', from where 'a' is filled, is written by the kernel, too}}
+tile.kernel @feeds_itself(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    tile.store %x, %s atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// The last tile outlives the loop, but its slot does not.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @used_later(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'used_later' keeps its pipelined loops synchronous: 'a' is used outside the loop that fills it}}
+tile.kernel @used_later(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %y = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  tile.return
+}
+}
+
+// -----
+
+// Nobody would release the slots.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @never_read(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'never_read' keeps its pipelined loops synchronous: 'a' is never read}}
+tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// Double buffering by hand: what is read is the tile of the iteration before.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @read_before(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'read_before' keeps its pipelined loops synchronous: 'a' is read before it is filled}}
+tile.kernel @read_before(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// No warps are left.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @full_block(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+// expected-remark @below {{[not-warp-specialised] kernel 'full_block' keeps its pipelined loops synchronous: 32 warps leave no room for a role of 4 that loads}}
+tile.kernel @full_block(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 32 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// A loop in a role has its rings already; the explicit form keeps its atoms.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @in_role(
+// CHECK-NOT:   tile.pipeline
+// expected-remark @below {{[not-warp-specialised] kernel 'in_role' keeps its pipelined loops synchronous: it has roles already}}
+tile.kernel @in_role(%k: index {program.argument = #program.dimension<"k">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.roles {
+    tile.role "one" warps(4) {
+      scf.for %kk = %c0 to %k step %c1 {
+      } {tile.pipeline = #tile.pipeline<stages = 2>}
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+// Without pipelined loops there is nothing to remark on. Buffers lie at the top in any case.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @no_pipeline(
+// CHECK-NEXT:    tile.alloc_shared "a"
+tile.kernel @no_pipeline(%k: index {program.argument = #program.dimension<"k">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %kk = %c0 to %k step %c1 {
+    %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  }
+  tile.return
+}
+}
+
+//--- errors.mlir
+
+// expected-error @below {{the module has no 'program.target'}}
+tile.kernel @no_target() {
+  tile.return
+}
+
+// -----
+
+// What the author requires is an error where it is missed.
+module attributes {program.target = #program.target<"sm_90a">} {
+// expected-error @below {{kernel 'require_roles' is not warp-specialised: no copy goes through the TMA}}
+tile.kernel @require_roles(%k: index {program.argument = #program.dimension<"k">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %kk = %c0 to %k step %c1 {
+    // expected-note @below {{required here}}
+    tile.require warp_specialized
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// A kernel that cannot be split loses the TMA, too.
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @require_tma(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  // expected-note @below {{required here}}
+  tile.require tma
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-error @below {{copy uses ordinary loads, not the TMA: kernel 'require_tma' is not warp-specialised: 'a' is never read}}
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// Not even one stage fits.
+module attributes {program.target = #program.target<"sm_90a">} {
+// expected-error @below {{kernel 'too_large': expected at least one stage to fit into 232448 bytes of shared memory, but it takes 262160 bytes, 0 of them outside the stages; use smaller tiles}}
+tile.kernel @too_large(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<2048x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<2048x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<2048x64xbf16>, !tile.shared<2048x64xbf16>
+    %x = tile.load %a : !tile.shared<2048x64xbf16> -> tensor<2048x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
