@@ -174,3 +174,18 @@ TEST_CASE("launches are checked against the entry") {
   CHECK_THAT(failure({.body = "", .sharedBytes = 300000}),
              Contains("bytes of shared memory, the limit is 232448"));
 }
+
+TEST_CASE("blocks that wait for each other through global memory are under way together") {
+  const auto out = output({.body = R"(
+    setp.ne.u32 %p1, %t, 0; @%p1 exit;
+    atom.release.gpu.global.add.u32 %r1, [%out], 1;
+  $wait:
+    ld.acquire.gpu.global.b32 %r2, [%out];
+    sub.u32 %r2, %r2, 0xDDDDDDDD; setp.lt.u32 %p2, %r2, 40; @%p2 bra $wait;
+    mov.u32 %r3, %ctaid.x; mad.wide.u32 %d1, %r3, 4, %out; st.global.b32 [%d1+4], %r2;
+  )",
+                           .blocks = 40,
+                           .maximumSteps = 100000000});
+  for (unsigned block = 0; block < 40; ++block)
+    CHECK(out[1 + block] == 40);
+}
