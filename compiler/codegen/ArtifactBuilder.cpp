@@ -93,10 +93,11 @@ FailureOr<TensorArgument> describeTensor(const Schema &schema, unsigned number, 
       described.dimension = schema.dimensionIndex(dimension);
     else
       described.constant = extent;
-    tensor.shape.push_back(described);
     if (Schema::isWorkspace(attribute))
       tensor.workspaceShape.push_back(dimension >= 0 ? HostExpr::dimension(described.dimension)
                                                      : HostExpr::constant(extent));
+    else
+      tensor.shape.push_back(described);
   }
   return tensor;
 }

@@ -51,19 +51,38 @@ std::string print(ModuleOp module) {
   return text;
 }
 
-/// States what may be relied on about every tensor of the module's kernels.
+/// The tensors of a kernel, with the number of the argument that each is.
+template <class F> void forEachTensor(tile::KernelOp kernel, F &&f) {
+  for (unsigned i = 0, e = kernel.getNumArguments(); i != e; ++i)
+    if (auto tensor = dyn_cast<program::TensorAttr>(kernel.getArgument(i)))
+      f(i, tensor);
+}
+
+/// States what may be relied on about every tensor of the module's kernels: what the program declares, and
+/// for the aligned variant what its launch condition will say.
 void setAlignment(ModuleOp module, Alignment alignment) {
-  int64_t bytes = alignment == Alignment::aligned ? program::findTarget(module)->tma.globalAlignment : 1;
+  int64_t atLeast = alignment == Alignment::aligned ? program::findTarget(module)->tma.globalAlignment : 1;
   for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
-    for (unsigned i = 0, e = kernel.getNumArguments(); i != e; ++i)
-      if (auto tensor = dyn_cast<program::TensorAttr>(kernel.getArgument(i)))
-        kernel.setArgAttr(i, program::ProgramDialect::argumentAttrName,
-                          program::TensorAttr::get(tensor.getContext(), tensor.getName(), tensor.getAccess(),
-                                                   tensor.getDims(), bytes, tensor.getZeroFill()));
+    forEachTensor(kernel, [&](unsigned i, program::TensorAttr tensor) {
+      kernel.setArgAttr(i, program::ProgramDialect::argumentAttrName,
+                        program::TensorAttr::get(tensor.getContext(), tensor.getName(), tensor.getAccess(),
+                                                 tensor.getDims(), std::max(tensor.getAlignment(), atLeast),
+                                                 tensor.getZeroFill()));
+    });
   // What the author requires is about the best variant; the general one is there for tensors that rule it
   // out.
   if (alignment == Alignment::general)
     module.walk([](tile::RequireOp require) { require.erase(); });
+}
+
+/// Hands the facts that the program declares to the launcher, which checks them.
+void declareAlignment(ModuleOp module, Artifact &artifact) {
+  for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
+    forEachTensor(kernel, [&](unsigned, program::TensorAttr tensor) {
+      for (TensorArgument &argument : artifact.tensors)
+        if (argument.name == tensor.getName())
+          argument.alignment = std::max(argument.alignment, tensor.getAlignment());
+    });
 }
 
 /// Whether the module can be compiled once for each alignment: nothing has been decided by it yet.
@@ -135,9 +154,13 @@ private:
     }
     if (hasVariants(options))
       setAlignment(*module, alignment);
-    // The first phase has passes of its own; a module that starts later is taken as it is.
+    // The first phase has passes of its own; a module that starts later must be what it claims to be.
     if (options.startFrom == Phase::input)
       return step(Phase::input);
+    PassManager passes(module->getContext());
+    addVerification(passes, options.startFrom);
+    if (failed(passes.run(*module)))
+      return failure();
     return dumpDirectory.empty() ? success() : dump(options.startFrom, print(*module));
   }
 
@@ -153,6 +176,7 @@ private:
     PassManager passes(module->getContext());
     passes.enableVerifier(false); // once per phase is enough
     addPasses(passes, phase, options);
+    addVerification(passes, phase);
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
       return failure();
     reached = phase;
@@ -221,8 +245,14 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
     if (std::optional<Remark> remark = toRemark(diagnostic))
       artifact->remarks.push_back(std::move(*remark));
 
-  if (hasVariants(options))
+  declareAlignment(module, *artifact);
+  if (hasVariants(options)) {
     variant->conditions = describeConditions(best.getModule());
+    // What the program declares holds for every variant.
+    std::erase_if(variant->conditions, [&](const AlignmentCondition &condition) {
+      return artifact->tensors[condition.tensor].alignment % condition.bytes == 0;
+    });
+  }
   if (variant->conditions.empty()) {
     variant->name = "general";
     artifact->variants.push_back(std::move(*variant));

@@ -87,6 +87,9 @@ struct TensorArgument {
   std::vector<Extent> shape = {};
   std::vector<HostExpr> workspaceShape = {}; ///< only for `Access::workspace`
   bool zeroFill = false;                     ///< the launcher clears it before the first launch
+  /// Bytes of which base address and outer strides are multiples: the program says so, the launcher checks
+  /// it.
+  int64_t alignment = 1;
 };
 
 struct ScalarArgument {

@@ -30,7 +30,8 @@ void fields(auto &archive, Of<Dimension> auto &dimension) {
 }
 void fields(auto &archive, Of<Extent> auto &extent) { archive(extent.dimension, extent.constant); }
 void fields(auto &archive, Of<TensorArgument> auto &tensor) {
-  archive(tensor.name, tensor.element, tensor.access, tensor.shape, tensor.workspaceShape, tensor.zeroFill);
+  archive(tensor.name, tensor.element, tensor.access, tensor.shape, tensor.workspaceShape, tensor.zeroFill,
+          tensor.alignment);
 }
 void fields(auto &archive, Of<ScalarArgument> auto &scalar) { archive(scalar.name, scalar.element); }
 void fields(auto &archive, Of<TensorMapRecipe> auto &map) { archive(map.tensor, map.box, map.swizzle); }

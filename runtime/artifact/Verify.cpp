@@ -110,6 +110,7 @@ private:
       }
       require(!workspaces, "tensor '{}' comes after a workspace", tensor.name);
       require(tensor.workspaceShape.empty(), "tensor '{}' has the shape of a workspace", tensor.name);
+      require(tensor.alignment >= 1, "tensor '{}' has the alignment {}", tensor.name, tensor.alignment);
       require(!tensor.zeroFill || tensor.access == Access::output,
               "tensor '{}' is filled with zeros, but it is no output", tensor.name);
       for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {

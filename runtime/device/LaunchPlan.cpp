@@ -70,6 +70,12 @@ Result<void> checkMemory(const TensorArgument &argument, const TensorView &tenso
     return mistake("argument '{}': expected an address that is a multiple of {} because its elements are {}, "
                    "but got {:#x}",
                    argument.name, sizeInBytes(tensor.element), toString(tensor.element), address);
+  if (!isAligned(tensor, argument.alignment))
+    return mistake(
+        "argument '{}': expected an address and outer strides that are multiples of {} bytes because the "
+        "program declares it, but got {:#x} and strides [{}] of {}",
+        argument.name, argument.alignment, address, fmt::join(tensor.strides, ", "),
+        toString(tensor.element));
   if (uint64_t(*bytes) > UINTPTR_MAX - address)
     return mistake("argument '{}': {} bytes from address {:#x} exceed the address space", argument.name,
                    *bytes, address);

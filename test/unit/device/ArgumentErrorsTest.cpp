@@ -81,6 +81,17 @@ TEST_CASE("facts that the program relies on are checked", "[device][errors]") {
   CHECK(failureOf(artifact, sampleArguments()) == "argument 'A' axis 1: expected extent 64, but got 128");
 }
 
+TEST_CASE("the alignment that a program declares is checked", "[device][errors]") {
+  Artifact artifact = sampleArtifact();
+  artifact.tensors[0].alignment = 16;
+  LaunchArguments arguments = sampleArguments();
+  CHECK(failureOf(artifact, arguments) == "");
+  arguments.tensors[0].strides[0] = 129;
+  CHECK(failureOf(artifact, arguments) == "argument 'A': expected an address and outer strides that are "
+                                          "multiples of 16 bytes because the program "
+                                          "declares it, but got 0x10000000 and strides [129, 1] of bf16");
+}
+
 TEST_CASE("strides that the kernels cannot use are refused", "[device][errors]") {
   CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].strides = {1}; }) ==
         "argument 'A': expected 2 strides, but got 1");
