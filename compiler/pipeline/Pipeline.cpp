@@ -79,6 +79,9 @@ constexpr AddPasses phases[] = {toInput,     toPromoted, toAtoms,   toSpecialize
 
 void tlc::addPasses(PassManager &passes, Phase phase, const CompileOptions &options) {
   phases[size_t(phase)](passes, options.optimizations);
+}
+
+void tlc::addVerification(PassManager &passes, Phase phase) {
   if (phase <= Phase::simt)
     passes.addPass(tile::createVerifyPhase({std::string(toString(phase))}));
 }

@@ -11,4 +11,7 @@ namespace tlc {
 /// The passes from the phase before to `phase`, which is `nvvm` at most.
 void addPasses(mlir::PassManager &passes, Phase phase, const CompileOptions &options);
 
+/// The check that a module has what `phase` promises.
+void addVerification(mlir::PassManager &passes, Phase phase);
+
 } // namespace tlc

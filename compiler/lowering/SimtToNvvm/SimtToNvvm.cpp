@@ -15,6 +15,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "runtime/target/Target.h"
 
 namespace tlc {
 #define GEN_PASS_DEF_SIMTTONVVM
@@ -39,14 +40,49 @@ LLVM::GlobalOp declareDynamicShared(ModuleOp module) {
   return array;
 }
 
+/// The unit that an operation needs, if the target is without it.
+StringRef missingUnit(Operation *op, const Target &target) {
+  if (isa<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp, MatrixDescriptorOp>(op) && !target.wgmma)
+    return "wgmma";
+  if (isa<TmaLoadOp, TmaStoreOp, TmaPrefetchOp, BulkCommitOp, BulkWaitOp>(op) && !target.tma.available)
+    return "a tensor memory accelerator";
+  if (isa<BarrierInitOp, BarrierInitFenceOp, BarrierArriveOp, BarrierExpectOp, BarrierWaitOp, ProxyFenceOp>(
+          op) &&
+      !target.mbarrier)
+    return "mbarriers that count bytes";
+  if (isa<SetRegistersOp>(op) && !target.setmaxnreg.available)
+    return "setmaxnreg";
+  if (isa<StMatrixOp>(op) && !target.stmatrix)
+    return "stmatrix";
+  if (isa<MmaSyncOp>(op) && !target.mmaSync)
+    return "mma.sync";
+  if (isa<ClusterSyncOp, ClusterRankOp>(op) && target.maxClusterSize == 1)
+    return "clusters";
+  return "";
+}
+
+/// LLVM stops the process at an instruction that the target lacks, so we look first.
+LogicalResult verifyOperation(Operation *op, const Target &target) {
+  if (isa_and_nonnull<math::MathDialect>(op->getDialect()))
+    return verifyMath(op);
+  StringRef missing = missingUnit(op, target);
+  if (missing.empty())
+    return success();
+  return op->emitError() << "expected a target with " << missing << ", but got '" << StringRef(target.name)
+                         << "'";
+}
+
 class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MLIRContext *context = &getContext();
-    WalkResult valid = module.walk([](Operation *op) {
-      return isa_and_nonnull<math::MathDialect>(op->getDialect()) && failed(verifyMath(op))
-                 ? WalkResult::interrupt()
-                 : WalkResult::advance();
+    const Target *target = program::findTarget(module);
+    if (!target) {
+      module.emitError() << "expected '" << program::ProgramDialect::targetAttrName << "' on the module";
+      return signalPassFailure();
+    }
+    WalkResult valid = module.walk([&](Operation *op) {
+      return failed(verifyOperation(op, *target)) ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (valid.wasInterrupted())
       return signalPassFailure();
@@ -60,7 +96,8 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
     LLVMTypeConverter converter(context, options);
     RewritePatternSet patterns(context);
     populateAsyncPatterns(converter, patterns);
-    populateControlPatterns(converter, patterns, declareDynamicShared(module));
+    LLVM::GlobalOp dynamicShared = declareDynamicShared(module);
+    populateControlPatterns(converter, patterns, dynamicShared);
     populateMathPatterns(converter, patterns);
     populateMatrixPatterns(converter, patterns);
     populateMemoryPatterns(converter, patterns);
@@ -72,11 +109,13 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
 
-    ConversionTarget target(*context);
-    target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
-    target.addLegalOp<ModuleOp>();
-    if (failed(applyFullConversion(module, target, std::move(patterns))))
-      signalPassFailure();
+    ConversionTarget legal(*context);
+    legal.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+    legal.addLegalOp<ModuleOp>();
+    if (failed(applyFullConversion(module, legal, std::move(patterns))))
+      return signalPassFailure();
+    if (SymbolTable::symbolKnownUseEmpty(dynamicShared, module))
+      dynamicShared.erase();
   }
 };
 

@@ -9,3 +9,21 @@ simt.kernel @double(%x: f64 {program.parameter = #program.parameter<scalar, 0>})
   simt.return
 }
 }
+
+// -----
+
+module attributes {program.target = #program.target<"sm_80">} {
+simt.kernel @later() attributes {threads = 32 : i64, shared_bytes = 16 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %base = simt.shared_base
+  // expected-error @+1 {{expected a target with mbarriers that count bytes, but got 'sm_80'}}
+  simt.barrier_init %base count(1)
+  simt.return
+}
+}
+
+// -----
+
+// expected-error @+1 {{expected 'program.target' on the module}}
+module {
+}
