@@ -151,8 +151,8 @@ struct LowerLaunchOrder : OpConversionPattern<LaunchOrderOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(LaunchOrderOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    inlineAssembly(rewriter, op.getLoc(), "griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;", "~{memory}",
-                   {}, {});
+    inlineAssembly(rewriter, op.getLoc(), "griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;",
+                   "~{memory}", {}, {});
     rewriter.eraseOp(op);
     return success();
   }

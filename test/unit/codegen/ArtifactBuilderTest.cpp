@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the launcher is told: arguments, launches and conditions as the kernels' attributes say.
+#include "compiler/codegen/ArtifactBuilder.h"
+
+#include "compiler/pipeline/Compiler.h"
+#include "runtime/artifact/Verify.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+
+namespace {
+
+/// Two launches of one program; the workspace is declared before the output.
+constexpr llvm::StringLiteral program = R"mlir(
+#schema = [#program.dimension<"m", multiple_of = 8>, #program.dimension<"k", fixed = 64>,
+           #program.tensor<"A", input, dims[0, 1], alignment = 16>,
+           #program.tensor<"partial", workspace, dims[0, -1], zero_fill = true>,
+           #program.tensor<"C", output, dims[0, -1]>, #program.scalar<"scale">]
+#types = [index, index, tensor<?x?xbf16>, tensor<?x4xf32>, tensor<?x32xf16>, f32]
+module attributes {program.target = #program.target<"sm_90a">} {
+  llvm.func @first(%map: !llvm.ptr, %partial: !llvm.ptr<1>, %m: i32, %scale: f32) attributes {
+    program.launch = #program.launch<schema = #schema, schema_types = #types,
+      grid = [#program.host_expr<"d0 128 ceildiv">, #program.host_expr<"2">],
+      tensor_maps = [#program.tensor_map<0, box[128, 64], bytes128>],
+      parameters = [#program.parameter<tensor_map, 0>, #program.parameter<tensor_pointer, 1>,
+                    #program.parameter<dimension, 0>, #program.parameter<scalar, 0>],
+      threads = 384, cluster = 2, shared_bytes = 4096>} {
+    llvm.return
+  }
+  llvm.func @second(%c: !llvm.ptr<1>, %stride: i64) attributes {
+    program.launch = #program.launch<schema = #schema, schema_types = #types, grid = [#program.host_expr<"sms">],
+      tensor_maps = [],
+      parameters = [#program.parameter<tensor_pointer, 2>, #program.parameter<tensor_stride, 2, axis = 0>],
+      threads = 128, cluster = 1, shared_bytes = 0>} {
+    llvm.return
+  }
+})mlir";
+
+struct Parsed {
+  std::unique_ptr<mlir::MLIRContext> context = createContext();
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+
+  explicit Parsed(llvm::StringRef text) {
+    Compiler compiler({});
+    module = compiler.parse(text, "test.mlir", context.get());
+    for (const Diagnostic &diagnostic : compiler.diagnostics())
+      UNSCOPED_INFO(toString(diagnostic));
+    REQUIRE(module);
+  }
+};
+
+} // namespace
+
+TEST_CASE("the schema becomes the artifact's arguments, workspaces last", "[codegen]") {
+  Parsed parsed(program);
+  mlir::FailureOr<Artifact> artifact = describeProgram(*parsed.module, "split");
+  REQUIRE(mlir::succeeded(artifact));
+  CHECK(artifact->name == "split");
+  CHECK(artifact->target == "sm_90a");
+
+  REQUIRE(artifact->dimensions.size() == 2);
+  CHECK(artifact->dimensions[0].name == "m");
+  CHECK(artifact->dimensions[0].multipleOf == 8);
+  CHECK_FALSE(artifact->dimensions[0].fixed);
+  CHECK(artifact->dimensions[1].fixed == 64);
+
+  REQUIRE(artifact->tensors.size() == 3);
+  const TensorArgument &a = artifact->tensors[0], &c = artifact->tensors[1], &partial = artifact->tensors[2];
+  CHECK(a.name == "A");
+  CHECK(a.access == Access::input);
+  CHECK(a.element == ElementType::bf16);
+  REQUIRE(a.shape.size() == 2);
+  CHECK(a.shape[0].dimension == 0);
+  CHECK(a.shape[1].dimension == 1);
+  CHECK(c.name == "C");
+  CHECK(c.access == Access::output);
+  CHECK(c.element == ElementType::f16);
+  REQUIRE(c.shape.size() == 2);
+  CHECK(c.shape[1].dimension == -1);
+  CHECK(c.shape[1].constant == 32);
+  CHECK(partial.name == "partial");
+  CHECK(partial.zeroFill);
+  REQUIRE(partial.workspaceShape.size() == 2);
+  CHECK(partial.workspaceShape[0] == HostExpr::dimension(0));
+  CHECK(partial.workspaceShape[1] == HostExpr::constant(4));
+
+  REQUIRE(artifact->scalars.size() == 1);
+  CHECK(artifact->scalars[0].name == "scale");
+  CHECK(artifact->scalars[0].element == ElementType::f32);
+}
+
+TEST_CASE("launches come in the order of the module and count the artifact's tensors", "[codegen]") {
+  Parsed parsed(program);
+  std::vector<Launch> launches = describeLaunches(*parsed.module);
+  REQUIRE(launches.size() == 2);
+  const Launch &first = launches[0], &second = launches[1];
+  CHECK(first.entry == "first");
+  CHECK(first.grid[0].evaluate({300, 64}, 132) == 3);
+  CHECK(first.grid[1].evaluate({300, 64}, 132) == 2);
+  CHECK(first.grid[2].evaluate({300, 64}, 132) == 1);
+  CHECK(first.threads == 384);
+  CHECK(first.cluster == std::array<unsigned, 3>{2, 1, 1});
+  CHECK(first.sharedBytes == 4096);
+  REQUIRE(first.tensorMaps.size() == 1);
+  CHECK(first.tensorMaps[0].tensor == 0);
+  CHECK(first.tensorMaps[0].box == std::vector<int64_t>{128, 64});
+  CHECK(first.tensorMaps[0].swizzle == Swizzle::bytes128);
+  REQUIRE(first.parameters.size() == 4);
+  CHECK(first.parameters[0].kind == KernelParameter::Kind::tensorMap);
+  CHECK(first.parameters[1].kind == KernelParameter::Kind::tensorPointer);
+  CHECK(first.parameters[1].index == 2); // "partial", which the artifact has last
+  CHECK(first.parameters[2].kind == KernelParameter::Kind::dimension);
+  CHECK(first.parameters[3].kind == KernelParameter::Kind::scalar);
+
+  CHECK(second.entry == "second");
+  CHECK(second.grid[0].evaluate({300, 64}, 132) == 132);
+  REQUIRE(second.parameters.size() == 2);
+  CHECK(second.parameters[0].index == 1); // "C"
+  CHECK(second.parameters[1].kind == KernelParameter::Kind::tensorStride);
+  CHECK(second.parameters[1].index == 1);
+  CHECK(second.parameters[1].axis == 0);
+}
+
+TEST_CASE("conditions are the alignment that the schema still states", "[codegen]") {
+  Parsed parsed(program);
+  std::vector<AlignmentCondition> conditions = describeConditions(*parsed.module);
+  REQUIRE(conditions.size() == 1);
+  CHECK(conditions[0].tensor == 0);
+  CHECK(conditions[0].bytes == 16);
+}
+
+TEST_CASE("a module without kernels is no program", "[codegen]") {
+  Parsed parsed(R"mlir(module attributes {program.target = #program.target<"sm_90a">} {})mlir");
+  std::vector<Diagnostic> diagnostics;
+  DiagnosticCollector collector(parsed.context.get(), diagnostics);
+  CHECK(mlir::failed(describeProgram(*parsed.module, "nothing")));
+  REQUIRE(diagnostics.size() == 1);
+  CHECK(diagnostics[0].message == "expected at least one kernel because a program without any does nothing");
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The machine compiler as a subprocess: what it reports, and what it refuses.
+#include "compiler/codegen/Ptxas.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+
+namespace {
+
+/// Path of ptxas, or a warning that the test is skipped.
+std::optional<std::string> ptxasOrSkip() {
+  std::optional<std::string> ptxas = findPtxas();
+  if (!ptxas)
+    WARN("skipped: no ptxas on this machine");
+  return ptxas;
+}
+
+} // namespace
+
+TEST_CASE("ptxas reports the resources of every kernel", "[codegen]") {
+  std::optional<std::string> ptxas = ptxasOrSkip();
+  if (!ptxas)
+    return;
+  llvm::Expected<MachineCode> code = assemble(*ptxas, R"(
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry one() { ret; }
+.visible .entry two() .maxntid 32, 1, 1 { ret; }
+)",
+                                              *findTarget("sm_90a"));
+  REQUIRE(bool(code));
+  CHECK(code->cubin.starts_with("\x7f"
+                                "ELF"));
+  CHECK(code->messages.empty());
+  REQUIRE(code->kernels.size() == 2);
+  for (const KernelResources &kernel : code->kernels) {
+    CHECK((kernel.entry == "one" || kernel.entry == "two"));
+    CHECK(kernel.registers > 0);
+    CHECK(kernel.stackBytes == 0);
+    CHECK(kernel.spillStoreBytes == 0);
+    CHECK(kernel.spillLoadBytes == 0);
+  }
+}
+
+TEST_CASE("ptxas's objections are the error's text", "[codegen]") {
+  std::optional<std::string> ptxas = ptxasOrSkip();
+  if (!ptxas)
+    return;
+  llvm::Expected<MachineCode> code = assemble(
+      *ptxas, ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry bad() { nonsense; }\n",
+      *findTarget("sm_90a"));
+  REQUIRE_FALSE(bool(code));
+  std::string message = llvm::toString(code.takeError());
+  CHECK_THAT(message, Catch::Contains("ptxas refuses the code (exit status"));
+  CHECK_THAT(message, Catch::Contains("nonsense"));
+}
+
+TEST_CASE("a path that is no program is an error", "[codegen]") {
+  llvm::Expected<MachineCode> code = assemble("/nonexistent/ptxas", "", *findTarget("sm_90a"));
+  REQUIRE_FALSE(bool(code));
+  CHECK_THAT(llvm::toString(code.takeError()), Catch::Contains("ptxas refuses the code (exit status -1)"));
+}
