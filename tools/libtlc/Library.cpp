@@ -3,4 +3,209 @@
 /// The C interface over the library of kernels and the CUDA device.
 #include "tools/libtlc/tlc.h"
 
+#include "kernels/library/Library.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/device/LaunchPlan.h"
+#include "runtime/target/Target.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+using namespace tlc;
+
+struct tlc_program {
+  std::unique_ptr<Device> device; // outlives what is loaded on it
+  std::shared_ptr<const LoadedProgram> loaded;
+};
+
+namespace {
+
+/// The interface asks for an error of its own on every thread.
+thread_local std::string lastError;
+
+tlc_status fail(const Error &error) {
+  lastError = error.message;
+  switch (error.kind) {
+  case ErrorKind::invalidArgument:
+    return TLC_INVALID_ARGUMENT;
+  case ErrorKind::environment:
+    return TLC_ENVIRONMENT;
+  case ErrorKind::execution:
+    return TLC_EXECUTION;
+  }
+  return TLC_EXECUTION;
+}
+
+Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
+
+/// Compiled programs of this process.
+kernels::Library &library() {
+  static kernels::Library library;
+  return library;
+}
+
+constexpr std::array elements = {ElementType::i8,   ElementType::i32, ElementType::i64, ElementType::f16,
+                                 ElementType::bf16, ElementType::f32, ElementType::f64};
+static_assert(elements[TLC_BF16] == ElementType::bf16 && elements[TLC_F64] == ElementType::f64);
+
+Result<ElementType> elementOf(int32_t element) {
+  if (element < 0 || element >= static_cast<int32_t>(elements.size()))
+    return invalid(fmt::format("expected a tlc_element from 0 to {}, but got {}", elements.size() - 1, element));
+  return elements[static_cast<size_t>(element)];
+}
+
+Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count) {
+  constexpr int32_t mostAxes = 8;
+  if (count < 0 || (count > 0 && !tensors))
+    return invalid(fmt::format("expected {} tensors, but got {}", count < 0 ? "no negative number of" : "an array of",
+                               count < 0 ? std::to_string(count) : "a null pointer"));
+  std::vector<TensorView> views;
+  for (const tlc_tensor &tensor : std::span(tensors, static_cast<size_t>(count))) {
+    Result<ElementType> element = elementOf(tensor.element);
+    if (!element)
+      return invalid(fmt::format("tensor {}: {}", views.size(), element.error().message));
+    if (tensor.rank < 0 || tensor.rank > mostAxes)
+      return invalid(fmt::format("tensor {}: expected a rank from 0 to {}, but got {}", views.size(), mostAxes,
+                                 tensor.rank));
+    if (tensor.rank > 0 && (!tensor.shape || !tensor.strides))
+      return invalid(fmt::format("tensor {}: expected shape and strides, but got a null pointer", views.size()));
+    views.push_back({tensor.data,
+                     *element,
+                     {tensor.shape, tensor.shape + tensor.rank},
+                     {tensor.strides, tensor.strides + tensor.rank}});
+  }
+  return views;
+}
+
+Result<std::vector<WorkspaceRequest>> workspacesOf(const tlc_program &program, std::span<const TensorView> tensors) {
+  const Artifact &artifact = program.loaded->artifact();
+  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, tensors);
+  if (!dimensions)
+    return dimensions.error();
+  return workspaceRequests(artifact, *dimensions, program.device->properties());
+}
+
+Result<kernels::Definitions> definitionsOf(const char *const *names, const char *const *values, int count) {
+  kernels::Definitions definitions;
+  if (count < 0 || (count > 0 && (!names || !values)))
+    return invalid(fmt::format("expected names and values of {} parameters, but got a {}", count,
+                               count < 0 ? "negative number" : "null pointer"));
+  for (int i = 0; i != count; ++i) {
+    if (!names[i] || !values[i])
+      return invalid(fmt::format("parameter {}: expected a name and a value, but got a null pointer", i));
+    if (!definitions.try_emplace(names[i], values[i]).second)
+      return invalid(fmt::format("expected each parameter once, but '{}' is given twice", names[i]));
+  }
+  return definitions;
+}
+
+Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *const *names, const char *const *values,
+                                             int count, const char *target) {
+  if (!kernel)
+    return invalid("expected the name of a kernel, but got a null pointer");
+  if (target && !findTarget(target)) {
+    std::string known;
+    for (const Target &row : allTargets())
+      known += (known.empty() ? "" : ", ") + std::string(row.name);
+    return invalid(fmt::format("expected a target among {}, but got '{}'", known, target));
+  }
+  Result<kernels::Definitions> definitions = definitionsOf(names, values, count);
+  if (!definitions)
+    return definitions.error();
+  Result<kernels::Request> request = kernels::Request::parse(kernel, *definitions);
+  if (!request)
+    return request.error();
+  Result<int> ordinal = currentCudaOrdinal();
+  if (!ordinal)
+    return ordinal.error();
+  Result<std::unique_ptr<Device>> device = createCudaDevice(*ordinal);
+  if (!device)
+    return device.error();
+
+  CompileOptions options;
+  options.target = target ? target : (*device)->properties().target;
+  kernels::CompileLog log;
+  Result<std::shared_ptr<const Artifact>> artifact = library().compile(*request, options, log);
+  if (!artifact)
+    return artifact.error();
+  Result<std::shared_ptr<const LoadedProgram>> loaded = (*device)->load(**artifact);
+  if (!loaded)
+    return loaded.error();
+  return std::make_unique<tlc_program>(std::move(*device), std::move(*loaded));
+}
+
+Result<void> launch(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
+                    const tlc_scalar *scalars, int scalarCount, void *const *workspaces, int workspaceCount,
+                    void *stream) {
+  if (!program)
+    return invalid("expected a program, but got a null pointer");
+  if (scalarCount < 0 || (scalarCount > 0 && !scalars))
+    return invalid("expected an array of scalars, but got a null pointer or a negative number");
+  if (workspaceCount < 0 || (workspaceCount > 0 && !workspaces))
+    return invalid("expected an array of workspaces, but got a null pointer or a negative number");
+  Result<std::vector<TensorView>> views = viewsOf(tensors, tensorCount);
+  if (!views)
+    return views.error();
+  LaunchArguments arguments{std::move(*views), {}};
+  for (const tlc_scalar &scalar : std::span(scalars, static_cast<size_t>(scalarCount))) {
+    Result<ElementType> element = elementOf(scalar.element);
+    if (!element)
+      return invalid(fmt::format("scalar {}: {}", arguments.scalars.size(), element.error().message));
+    arguments.scalars.push_back({*element, scalar.bits});
+  }
+  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, arguments.tensors);
+  if (!requests)
+    return requests.error();
+  if (requests->size() != static_cast<size_t>(workspaceCount))
+    return invalid(fmt::format("expected {} workspaces for '{}', but got {}; tlc_workspace tells their sizes",
+                               requests->size(), program->loaded->artifact().name, workspaceCount));
+  for (size_t i = 0; i != requests->size(); ++i)
+    arguments.tensors.push_back(contiguousView(workspaces[i], (*requests)[i].element, (*requests)[i].shape));
+  return program->device->launch(*program->loaded, arguments, {stream});
+}
+
+} // namespace
+
 int tlc_version(void) { return TLC_INTERFACE_VERSION; }
+
+const char *tlc_last_error(void) { return lastError.c_str(); }
+
+tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values, int count,
+                         const char *target) {
+  Result<std::unique_ptr<tlc_program>> program = compile(kernel, names, values, count, target);
+  if (program)
+    return program->release();
+  fail(program.error());
+  return nullptr;
+}
+
+int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors, int tensor_count, size_t *sizes,
+                  int capacity) {
+  if (!program)
+    return -fail(invalid("expected a program, but got a null pointer"));
+  if (capacity < 0 || (capacity > 0 && !sizes))
+    return -fail(invalid("expected room for sizes, but got a null pointer or a negative capacity"));
+  Result<std::vector<TensorView>> views = viewsOf(tensors, tensor_count);
+  if (!views)
+    return -fail(views.error());
+  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, *views);
+  if (!requests)
+    return -fail(requests.error());
+  for (size_t i = 0; i != requests->size() && i != static_cast<size_t>(capacity); ++i)
+    sizes[i] = (*requests)[i].bytes;
+  return static_cast<int>(requests->size());
+}
+
+int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count, const tlc_scalar *scalars,
+               int scalar_count, void *const *workspaces, int workspace_count, void *stream) {
+  Result<void> launched =
+      launch(program, tensors, tensor_count, scalars, scalar_count, workspaces, workspace_count, stream);
+  return launched ? TLC_OK : fail(launched.error());
+}
+
+void tlc_release(tlc_program *program) { delete program; }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs of registered kernels on the emulator for the tests of this folder.
+#pragma once
+
+#include "kernels/library/KernelRun.h"
+
+#include <functional>
+#include <string>
+
+namespace tlc::kernels::test {
+
+/// The size parameters of a kernel.
+std::vector<std::string> sizesOf(const Kernel &kernel);
+
+/// One set of definitions per combination of the kernel's choices (types, layouts, forms), without sizes.
+std::vector<Definitions> choicesOf(const Kernel &kernel);
+
+/// "gemm dtype=bf16 m=3"
+std::string describe(const Kernel &kernel, const Definitions &definitions);
+
+/// A kernel compiled once. Programs accept any size, so one compiled for some runs at others.
+class Compiled {
+public:
+  /// `definitions` must be allowed. Fails the test if it does not compile.
+  Compiled(const Kernel &kernel, const Definitions &definitions, const CompileOptions &options = {},
+           std::vector<std::string> fixedDimensions = {});
+
+  /// The program declares no alignment of its tensors, so that rows of any length will do.
+  bool acceptsAnyAlignment() const;
+  /// Runs at the sizes of `sizes` on fresh inputs and checks the result.
+  void check(const Definitions &sizes, RunOptions options = {}) const;
+
+private:
+  const Kernel &kernel;
+  Definitions definitions;
+  std::shared_ptr<const Artifact> compiled;
+};
+
+} // namespace tlc::kernels::test

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Every optimisation can be switched off, and the result stays right.
+#include "test/kernels/KernelRuns.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::kernels;
+using namespace tlc::kernels::test;
+
+namespace {
+
+void checkWith(const Optimizations &optimizations) {
+  CompileOptions options;
+  options.optimizations = optimizations;
+  for (const Kernel *kernel : allKernels()) {
+    Definitions sizes;
+    for (const std::string &name : sizesOf(*kernel))
+      sizes[name] = "200";
+    Compiled compiled(*kernel, sizes, options);
+    compiled.check({});
+    for (auto &[name, value] : sizes)
+      value = "129";
+    compiled.check(sizes);
+  }
+}
+
+} // namespace
+
+TEST_CASE("without the tensor memory accelerator results are right", "[kernels][optimizations]") {
+  checkWith({.tma = false});
+}
+
+TEST_CASE("without products by warpgroups results are right", "[kernels][optimizations]") {
+  checkWith({.wgmma = false});
+}
+
+TEST_CASE("without warp specialisation results are right", "[kernels][optimizations]") {
+  checkWith({.warpSpecialization = false});
+}
+
+TEST_CASE("without overlapping products results are right", "[kernels][optimizations]") {
+  checkWith({.overlap = false});
+}
+
+TEST_CASE("without any optimisation results are right", "[kernels][optimizations]") {
+  checkWith({.tma = false, .wgmma = false, .warpSpecialization = false, .overlap = false});
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Kernels are right at every size: none, one, less and more than a tile, aligned or not.
+#include "test/kernels/KernelRuns.h"
+
+#include <catch2/catch.hpp>
+
+#include <random>
+
+using namespace tlc;
+using namespace tlc::kernels;
+using namespace tlc::kernels::test;
+
+namespace {
+
+/// Values for all sizes of a kernel, each drawn from `values`.
+Definitions drawSizes(const Kernel &kernel, std::span<const int> values, Random &random) {
+  Definitions sizes;
+  for (const std::string &name : sizesOf(kernel))
+    sizes[name] = std::to_string(values[random() % values.size()]);
+  return sizes;
+}
+
+Definitions allSizes(const Kernel &kernel, int value) {
+  Definitions sizes;
+  for (const std::string &name : sizesOf(kernel))
+    sizes[name] = std::to_string(value);
+  return sizes;
+}
+
+} // namespace
+
+TEST_CASE("kernels of all types and layouts are right at sizes that tiles do not divide", "[kernels][shapes]") {
+  Random random(std::random_device{}());
+  constexpr int aligned[] = {0, 8, 64, 136, 200, 264}, odd[] = {1, 7, 63, 65, 129, 257};
+  for (const Kernel *kernel : allKernels())
+    for (Definitions definitions : choicesOf(*kernel)) {
+      definitions.merge(allSizes(*kernel, 256));
+      Compiled compiled(*kernel, definitions);
+      compiled.check(drawSizes(*kernel, aligned, random));
+      if (compiled.acceptsAnyAlignment())
+        compiled.check(drawSizes(*kernel, odd, random));
+    }
+}
+
+TEST_CASE("sizes of 0 and 1 are sizes like others", "[kernels][shapes]") {
+  for (const Kernel *kernel : allKernels()) {
+    Compiled compiled(*kernel, allSizes(*kernel, 128));
+    std::vector<std::string> names = sizesOf(*kernel);
+    for (int extreme : {0, 1}) {
+      compiled.check(allSizes(*kernel, extreme));
+      for (const std::string &name : names) {
+        Definitions sizes = allSizes(*kernel, 72);
+        sizes[name] = std::to_string(extreme);
+        compiled.check(sizes);
+      }
+    }
+  }
+}
+
+TEST_CASE("the configuration that the heuristic picks for a size is right at that size", "[kernels][shapes]") {
+  Random random(std::random_device{}());
+  constexpr int sizes[] = {1, 16, 48, 100, 192, 320, 640};
+  for (const Kernel *kernel : allKernels())
+    for (int repetition = 0; repetition != 12; ++repetition) {
+      Definitions drawn = drawSizes(*kernel, sizes, random);
+      Compiled(*kernel, drawn).check({});
+    }
+}
+
+TEST_CASE("a program specialised for its sizes is right", "[kernels][shapes]") {
+  for (const Kernel *kernel : allKernels())
+    Compiled(*kernel, allSizes(*kernel, 136), {}, sizesOf(*kernel)).check({});
+}

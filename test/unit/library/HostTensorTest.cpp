@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Tensors that notice what was written and what was not.
+#include "kernels/library/ElementBits.h"
+#include "kernels/library/HostTensor.h"
+
+#include <catch2/catch.hpp>
+
+#include <random>
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+
+HostTensor makeTensor(std::vector<int64_t> shape, Placement placement = {}) {
+  Result<HostTensor> tensor = HostTensor::create("C", ElementType::f32, std::move(shape), placement);
+  REQUIRE(tensor);
+  return std::move(*tensor);
+}
+
+} // namespace
+
+TEST_CASE("a view has the strides and the offset of its placement", "[library][tensor]") {
+  HostTensor tensor = makeTensor({4, 6}, {.rowPadding = 2, .offset = 3});
+  std::byte memory[1];
+  TensorView view = tensor.view(memory);
+  CHECK(view.data == memory + 3 * sizeof(float));
+  CHECK(view.strides == std::vector<int64_t>{8, 1});
+  CHECK(view.shape == std::vector<int64_t>{4, 6});
+}
+
+TEST_CASE("random values fill the elements, within bounds, and nothing else", "[library][tensor]") {
+  HostTensor tensor = makeTensor({16, 5}, {.rowPadding = 3, .offset = 1});
+  Random random(std::random_device{}());
+  tensor.fillRandom(random, -2, 3);
+  double lowest = 3, highest = -2;
+  for (double value : tensor.values()) {
+    CHECK(value >= -2);
+    CHECK(value <= 3);
+    lowest = std::min(lowest, value);
+    highest = std::max(highest, value);
+  }
+  CHECK(lowest < 0);
+  CHECK(highest > 1);
+  CHECK_FALSE(tensor.findStrayWrite());
+  CHECK_FALSE(tensor.findUnwritten());
+}
+
+TEST_CASE("an element that was not written is found", "[library][tensor]") {
+  HostTensor tensor = makeTensor({3, 4}, {.rowPadding = 1});
+  for (int64_t row = 0; row != 3; ++row)
+    for (int64_t column = 0; column != 4; ++column)
+      if (row != 2 || column != 1)
+        storeElement(ElementType::f32, &tensor.bytes()[(row * 5 + column) * 4], 1.0);
+  CHECK(tensor.findUnwritten().value() == "element [2, 1] of 'C' was never written");
+}
+
+TEST_CASE("a write between rows or behind the last one is found", "[library][tensor]") {
+  HostTensor between = makeTensor({3, 4}, {.rowPadding = 1});
+  between.bytes()[4 * 4] = std::byte{0};
+  CHECK(between.findStrayWrite().value() ==
+        "'C' of shape [3, 4] and strides [5, 1] was written outside, 4 elements from its first one");
+  HostTensor behind = makeTensor({2, 2});
+  behind.bytes()[4 * 4] = std::byte{0};
+  CHECK(behind.findStrayWrite().value() ==
+        "'C' of shape [2, 2] and strides [2, 1] was written outside, 4 elements from its first one");
+}
+
+TEST_CASE("a tensor without elements is fine", "[library][tensor]") {
+  HostTensor tensor = makeTensor({0, 7});
+  CHECK(tensor.elementCount() == 0);
+  CHECK(tensor.values().empty());
+  CHECK_FALSE(tensor.findUnwritten());
+  CHECK_FALSE(tensor.findStrayWrite());
+}
+
+TEST_CASE("a tensor that is larger than memory is an error", "[library][tensor]") {
+  Result<HostTensor> tensor = HostTensor::create("A", ElementType::bf16, {2147483647, 2147483647});
+  REQUIRE_FALSE(tensor);
+  CHECK(tensor.error().kind == ErrorKind::environment);
+  CHECK_THAT(tensor.error().message, Catch::Contains("expected tensors that fit into this machine's memory") &&
+                                         Catch::Contains("'A' has the shape [2147483647, 2147483647] of bf16"));
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A run finds a wrong result, and says where.
+#include "kernels/library/KernelRun.h"
+#include "runtime/emulator/EmulatorDevice.h"
+
+#include <catch2/catch.hpp>
+
+#include <random>
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+
+/// A registered kernel with another opinion of what it computes.
+class MisjudgedKernel final : public Kernel {
+public:
+  MisjudgedKernel(const Kernel &kernel, double offset) : kernel(kernel), offset(offset) {}
+  std::string_view name() const override { return kernel.name(); }
+  std::string_view summary() const override { return kernel.summary(); }
+  std::span<const Parameter> parameters() const override { return kernel.parameters(); }
+  dsl::Program build(const Parameters &values, const dsl::TraceOptions &options) const override {
+    return kernel.build(values, options);
+  }
+  std::vector<TensorSpec> tensors(const Parameters &values) const override { return kernel.tensors(values); }
+  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs, size_t output,
+                                std::span<const int64_t> elements) const override {
+    std::vector<double> expected = kernel.reference(values, inputs, output, elements);
+    if (!expected.empty())
+      expected.back() += offset;
+    return expected;
+  }
+  Tolerance tolerance(const Parameters &values) const override { return kernel.tolerance(values); }
+  double flops(const Parameters &values) const override { return kernel.flops(values); }
+  std::vector<Definitions> suite() const override { return {}; }
+
+private:
+  const Kernel &kernel;
+  double offset;
+};
+
+Result<Verdict> verify(Request request, double offset, const RunOptions &options = {}) {
+  Library library;
+  CompileLog log;
+  auto artifact = library.compile(request, {}, log);
+  REQUIRE(artifact);
+  MisjudgedKernel misjudged(*request.kernel, offset);
+  request.kernel = &misjudged;
+  std::unique_ptr<Device> device = createEmulatorDevice();
+  Result<KernelRun> run = KernelRun::create(*device, request, *artifact, options);
+  REQUIRE(run);
+  return run->verify();
+}
+
+Request softmax(const char *rows, const char *columns) {
+  Result<Request> request = Request::parse("softmax", {{"rows", rows}, {"columns", columns}});
+  REQUIRE(request);
+  return std::move(*request);
+}
+
+} // namespace
+
+TEST_CASE("a right result has no complaint", "[library][run]") {
+  Result<Verdict> verdict = verify(softmax("5", "33"), 0);
+  REQUIRE(verdict);
+  CHECK(verdict->correct());
+  CHECK(verdict->elements == 5 * 33);
+  CHECK(verdict->compared == verdict->elements);
+  CHECK(verdict->largestError <= verdict->limit);
+}
+
+TEST_CASE("an element that is off is named with its value", "[library][run]") {
+  Result<Verdict> verdict = verify(softmax("5", "33"), 1.5);
+  REQUIRE(verdict);
+  CHECK_FALSE(verdict->correct());
+  CHECK(verdict->largestError > verdict->limit);
+  CHECK_THAT(verdict->complaint, Catch::StartsWith("element [4, 32] of 'Y' is ") &&
+                                     Catch::Contains("was expected: the error"));
+}
+
+TEST_CASE("of a large result a sample is compared, its last element always", "[library][run]") {
+  Result<Verdict> verdict = verify(softmax("64", "512"), 1.5, {.referenceOperations = 1000});
+  REQUIRE(verdict);
+  CHECK_FALSE(verdict->correct());
+  CHECK(verdict->compared < verdict->elements / 4);
+  CHECK_THAT(verdict->complaint, Catch::StartsWith("element [63, 511] of 'Y' is "));
+}
+
+TEST_CASE("the aligned variant cannot be had for tensors that are not", "[library][run]") {
+  Result<Request> request = Request::parse("gemm", {{"m", "64"}, {"n", "64"}, {"k", "64"}});
+  REQUIRE(request);
+  Library library;
+  CompileLog log;
+  auto artifact = library.compile(*request, {}, log);
+  REQUIRE(artifact);
+  std::unique_ptr<Device> device = createEmulatorDevice();
+  Result<KernelRun> run = KernelRun::create(
+      *device, *request, *artifact, {.placement = {.rowPadding = 1}, .alignment = Alignment::aligned});
+  REQUIRE_FALSE(run);
+  CHECK(run.error().message == "expected tensors aligned to 16 bytes because the aligned variant of 'gemm' was asked "
+                               "for, but for these the launcher takes the general one");
+}

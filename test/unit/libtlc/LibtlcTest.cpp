@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The C interface: what it says about bad arguments, with or without a GPU.
+#include "tools/libtlc/tlc.h"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <thread>
+
+namespace {
+
+std::string errorOfCompile(const char *kernel, const char *name, const char *value, const char *target = nullptr) {
+  CHECK(tlc_compile(kernel, &name, &value, 1, target) == nullptr);
+  return tlc_last_error();
+}
+
+} // namespace
+
+TEST_CASE("the library has the version of its header", "[libtlc]") { CHECK(tlc_version() == TLC_INTERFACE_VERSION); }
+
+TEST_CASE("compiling says what does not exist", "[libtlc]") {
+  CHECK(errorOfCompile("gem", "m", "64") == "expected one of the kernels gemm, softmax, but got 'gem'");
+  CHECK(errorOfCompile("gemm", "layout", "tt") ==
+        "expected parameter 'layout' of kernel 'gemm' to be tn | nn, but got 'tt'");
+  CHECK_THAT(errorOfCompile("gemm", "rows", "64"), Catch::EndsWith("but got 'rows'"));
+  CHECK_THAT(errorOfCompile("gemm", "m", "64", "sm_20"),
+             Catch::StartsWith("expected a target among") && Catch::EndsWith("but got 'sm_20'"));
+}
+
+TEST_CASE("null pointers and negative numbers are errors, not crashes", "[libtlc]") {
+  CHECK(errorOfCompile(nullptr, "m", "64") == "expected the name of a kernel, but got a null pointer");
+  CHECK(errorOfCompile("gemm", nullptr, "64") == "parameter 0: expected a name and a value, but got a null pointer");
+  CHECK(tlc_compile("gemm", nullptr, nullptr, 2, nullptr) == nullptr);
+  CHECK(tlc_last_error() == std::string("expected names and values of 2 parameters, but got a null pointer"));
+  CHECK(tlc_compile("gemm", nullptr, nullptr, -1, nullptr) == nullptr);
+  CHECK(tlc_last_error() == std::string("expected names and values of -1 parameters, but got a negative number"));
+  CHECK(tlc_workspace(nullptr, nullptr, 0, nullptr, 0) == -TLC_INVALID_ARGUMENT);
+  CHECK(tlc_last_error() == std::string("expected a program, but got a null pointer"));
+  CHECK(tlc_launch(nullptr, nullptr, 0, nullptr, 0, nullptr, 0, nullptr) == TLC_INVALID_ARGUMENT);
+  tlc_release(nullptr);
+}
+
+TEST_CASE("a parameter that is given twice is an error", "[libtlc]") {
+  const char *names[] = {"m", "m"}, *values[] = {"64", "128"};
+  CHECK(tlc_compile("gemm", names, values, 2, nullptr) == nullptr);
+  CHECK(tlc_last_error() == std::string("expected each parameter once, but 'm' is given twice"));
+}
+
+TEST_CASE("each thread has its own last error", "[libtlc]") {
+  errorOfCompile("gem", "m", "64");
+  std::string other;
+  std::thread([&] { other = tlc_last_error(); }).join();
+  CHECK(other.empty());
+}
+
+TEST_CASE("without a GPU compiling says what is missing; with one, launching checks its arguments", "[libtlc]") {
+  const char *names[] = {"m", "n", "k"}, *values[] = {"64", "64", "64"};
+  tlc_program *program = tlc_compile("gemm", names, values, 3, nullptr);
+  if (!program) {
+    CHECK(std::string(tlc_last_error()) != "");
+    return;
+  }
+  const int64_t shape[] = {64, 64}, strides[] = {64, 1};
+  tlc_tensor tensors[] = {{nullptr, TLC_BF16, 2, shape, strides},
+                          {nullptr, TLC_BF16, 2, shape, strides},
+                          {nullptr, TLC_BF16, 2, shape, strides}};
+  CHECK(tlc_workspace(program, tensors, 3, nullptr, 0) >= 0);
+  CHECK(tlc_workspace(program, tensors, 2, nullptr, 0) == -TLC_INVALID_ARGUMENT);
+  CHECK(tlc_launch(program, tensors, 3, nullptr, 0, nullptr, 0, nullptr) == TLC_INVALID_ARGUMENT);
+  tensors[1].element = 99;
+  CHECK(tlc_launch(program, tensors, 3, nullptr, 0, nullptr, 0, nullptr) == TLC_INVALID_ARGUMENT);
+  CHECK_THAT(tlc_last_error(), Catch::StartsWith("tensor 1: expected a tlc_element"));
+  tlc_release(program);
+}
