@@ -47,23 +47,21 @@ Value arithmetic(Trace &trace, Arithmetic kind, Value a, Value b, Loc loc) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(a));
   switch (kind) {
   case Arithmetic::add:
-    return isFloat ? Value(trace.create<arith::AddFOp>(loc, a, b)) : trace.create<arith::AddIOp>(loc, a, b);
+    return isFloat ? trace.create<arith::AddFOp>(loc, a, b) : trace.create<arith::AddIOp>(loc, a, b);
   case Arithmetic::subtract:
-    return isFloat ? Value(trace.create<arith::SubFOp>(loc, a, b)) : trace.create<arith::SubIOp>(loc, a, b);
+    return isFloat ? trace.create<arith::SubFOp>(loc, a, b) : trace.create<arith::SubIOp>(loc, a, b);
   case Arithmetic::multiply:
-    return isFloat ? Value(trace.create<arith::MulFOp>(loc, a, b)) : trace.create<arith::MulIOp>(loc, a, b);
+    return isFloat ? trace.create<arith::MulFOp>(loc, a, b) : trace.create<arith::MulIOp>(loc, a, b);
   case Arithmetic::divide:
-    return isFloat ? Value(trace.create<arith::DivFOp>(loc, a, b)) : trace.create<arith::DivSIOp>(loc, a, b);
+    return isFloat ? trace.create<arith::DivFOp>(loc, a, b) : trace.create<arith::DivSIOp>(loc, a, b);
   case Arithmetic::remainder:
     return trace.create<arith::RemSIOp>(loc, a, b);
   case Arithmetic::ceilDiv:
     return trace.create<arith::CeilDivUIOp>(loc, a, b);
   case Arithmetic::min:
-    return isFloat ? Value(trace.create<arith::MinNumFOp>(loc, a, b))
-                   : trace.create<arith::MinSIOp>(loc, a, b);
+    return isFloat ? trace.create<arith::MinNumFOp>(loc, a, b) : trace.create<arith::MinSIOp>(loc, a, b);
   case Arithmetic::max:
-    return isFloat ? Value(trace.create<arith::MaxNumFOp>(loc, a, b))
-                   : trace.create<arith::MaxSIOp>(loc, a, b);
+    return isFloat ? trace.create<arith::MaxNumFOp>(loc, a, b) : trace.create<arith::MaxSIOp>(loc, a, b);
   }
   return {};
 }
@@ -99,14 +97,14 @@ Value convert(Trace &trace, Value value, Type element, Loc loc) {
   if (isa<FloatType>(from) && isa<FloatType>(element)) {
     if (fromBits == toBits) // f16 and bf16 hold different numbers: by way of one that holds both
       return convert(trace, convert(trace, value, trace.builder.getF32Type(), loc), element, loc);
-    return fromBits < toBits ? Value(trace.create<arith::ExtFOp>(loc, to, value))
+    return fromBits < toBits ? trace.create<arith::ExtFOp>(loc, to, value)
                              : trace.create<arith::TruncFOp>(loc, to, value);
   }
   if (isa<FloatType>(from))
     return trace.create<arith::FPToSIOp>(loc, to, value);
   if (isa<FloatType>(element))
     return trace.create<arith::SIToFPOp>(loc, to, value);
-  return fromBits < toBits ? Value(trace.create<arith::ExtSIOp>(loc, to, value))
+  return fromBits < toBits ? trace.create<arith::ExtSIOp>(loc, to, value)
                            : trace.create<arith::TruncIOp>(loc, to, value);
 }
 
@@ -207,6 +205,7 @@ Predicate comparison(Comparison kind, const Index &a, const Index &b, Loc loc) {
 
 Index operator+(At<Index> a, At<Index> b) { return binary(Arithmetic::add, a.value, b.value, a.loc); }
 Index operator-(At<Index> a, At<Index> b) { return binary(Arithmetic::subtract, a.value, b.value, a.loc); }
+Index operator-(At<Index> a) { return binary(Arithmetic::subtract, 0, a.value, a.loc); }
 Index operator*(At<Index> a, At<Index> b) { return binary(Arithmetic::multiply, a.value, b.value, a.loc); }
 Index operator/(At<Index> a, At<Index> b) { return binary(Arithmetic::divide, a.value, b.value, a.loc); }
 Index operator%(At<Index> a, At<Index> b) { return binary(Arithmetic::remainder, a.value, b.value, a.loc); }

@@ -22,13 +22,21 @@ std::string toText(const Position &position) {
   return position.file + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
 }
 
-/// "'tile.gemm' op expected ..." -> "gemm: expected ...": users do not write operations.
+/// gemm_async -> gemmAsync
+std::string camelCase(StringRef name) {
+  std::string text;
+  for (size_t i = 0; i < name.size(); ++i)
+    text += name[i] != '_' ? name[i] : llvm::toUpper(name[++i]);
+  return text;
+}
+
+/// "'tile.gemm_async' op expected ..." -> "gemmAsync: expected ...": users do not write operations.
 std::string withoutOperation(StringRef message) {
   StringRef rest = message;
   if (!rest.consume_front("'tile."))
     return message.str();
   auto [name, text] = rest.split("' op ");
-  return text.empty() ? message.str() : (name + ": " + text).str();
+  return text.empty() ? message.str() : camelCase(name) + ": " + text.str();
 }
 } // namespace
 

@@ -339,12 +339,16 @@ FragmentValue detail::whereAt(const PositionCondition &condition, size_t positio
                trace->make<FragmentValue>(operands[1]), loc);
 }
 
+// In statements: C++ leaves the order of arguments open, and these have one place in the source.
 FragmentValue finiteOrZero(const FragmentValue &x, Loc loc) {
-  return where(comparison(Comparison::less, abs(x, loc), inf, loc), x, 0, loc);
+  Predicate isFinite = comparison(Comparison::less, abs(x, loc), inf, loc);
+  return where(isFinite, x, 0, loc);
 }
 
 FragmentValue divideOrZero(const Operand &a, const Operand &b, Loc loc) {
-  return where(comparison(Comparison::equal, b, 0, loc), 0, binary(Arithmetic::divide, a, b, loc), loc);
+  Predicate isZero = comparison(Comparison::equal, b, 0, loc);
+  FragmentValue quotient = binary(Arithmetic::divide, a, b, loc);
+  return where(isZero, 0, quotient, loc);
 }
 
 //===----------------------------------------------------------------------===//

@@ -138,6 +138,7 @@ public:
 
   friend Index operator+(At<Index> a, At<Index> b);
   friend Index operator-(At<Index> a, At<Index> b);
+  friend Index operator-(At<Index> a);
   friend Index operator*(At<Index> a, At<Index> b);
   friend Index operator/(At<Index> a, At<Index> b);
   friend Index operator%(At<Index> a, At<Index> b);

@@ -251,9 +251,9 @@ void product(StringRef name, const Handle &a, const Shared &b, Fragment &acc, Wa
   if (!left || !right || !variable)
     return;
   Value before = trace->read(acc.ref(), "the accumulator", loc);
-  if (auto op = trace->create<Op>(loc, before.getType(), left, right, before, policyOf(policy),
-                                  tile::MatrixAtomAttr()))
-    trace->create<tile::WriteOp>(loc, op.getResult(), variable);
+  if (Value after = trace->create<Op>(loc, before.getType(), left, right, before, policyOf(policy),
+                                      tile::MatrixAtomAttr()))
+    trace->create<tile::WriteOp>(loc, after, variable);
 }
 } // namespace
 
@@ -278,8 +278,8 @@ void gemmWait(Fragment &acc, int64_t pending, Loc loc) {
   if (!variable)
     return;
   Value before = trace->read(acc.ref(), "the accumulator", loc);
-  if (auto op = trace->create<tile::GemmWaitOp>(loc, before.getType(), before, pending))
-    trace->create<tile::WriteOp>(loc, op.getResult(), variable);
+  if (Value after = trace->create<tile::GemmWaitOp>(loc, before.getType(), before, pending))
+    trace->create<tile::WriteOp>(loc, after, variable);
 }
 
 } // namespace tlc::dsl

@@ -61,7 +61,8 @@ void Trace::checkFixedDimensions() {
 }
 
 std::unique_ptr<ProgramModule> Trace::finish() {
-  checkFixedDimensions();
+  if (diagnostics.empty())
+    checkFixedDimensions();
   std::unique_ptr<ProgramModule> program;
   if (diagnostics.empty()) {
     if (!launches.empty())

@@ -218,10 +218,6 @@ Type Trace::typeOf(ElementType element) {
 TypedAttr Trace::numberAttr(double number, Type element, Loc loc) {
   if (isa<FloatType>(element))
     return builder.getFloatAttr(element, number);
-  if (element.isIndex() || element.isInteger(1)) {
-    error(loc, "expected no number here because positions and truth values take none of their own");
-    return {};
-  }
   unsigned bits = element.getIntOrFloatBitWidth();
   double limit = std::ldexp(1.0, int(bits) - 1);
   if (number == std::floor(number) && number >= -limit && number < limit)
@@ -235,7 +231,7 @@ TypedAttr Trace::numberAttr(double number, Type element, Loc loc) {
 
 Value Trace::number(double number, Type element, Loc loc) {
   TypedAttr attr = numberAttr(number, element, loc);
-  return attr ? Value(create<arith::ConstantOp>(loc, attr)) : Value();
+  return attr ? create<arith::ConstantOp>(loc, attr) : Value();
 }
 
 Value Trace::index(int64_t value, Loc loc) { return arith::ConstantIndexOp::create(builder, at(loc), value); }
@@ -245,7 +241,7 @@ Value Trace::filled(const Scalar &number, RankedTensorType type, Loc loc) {
     return {};
   Value value = number.constant() ? this->number(*number.constant(), type.getElementType(), loc)
                                   : use(number.ref(), "a number", loc);
-  return value ? Value(create<tile::SplatOp>(loc, type, value)) : Value();
+  return value ? create<tile::SplatOp>(loc, type, value) : Value();
 }
 
 Value Trace::splat(Value number, ArrayRef<int64_t> shape, Loc loc) {

@@ -64,10 +64,14 @@ public:
   // Making operations
   //===--------------------------------------------------------------------===//
 
-  /// Null if it does not verify, or may not stand here.
-  template <class Op, class... Args> Op create(Loc loc, Args &&...args) {
+  /// The operation, or its result if it has exactly one; null if it does not verify or may not stand here.
+  template <class Op, class... Args> auto create(Loc loc, Args &&...args) {
     auto op = Op::create(builder, at(loc), std::forward<Args>(args)...);
-    return accept(op, loc) ? op : Op();
+    bool accepted = accept(op, loc);
+    if constexpr (Op::template hasTrait<mlir::OpTrait::OneResult>())
+      return accepted ? op->getResult(0) : mlir::Value();
+    else
+      return accepted ? op : Op();
   }
   /// Runs `body` with operations going to the end of `block`, before its terminator.
   void inside(mlir::Block *block, llvm::function_ref<void()> body);

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Mistakes in declarations and control flow: every diagnostic, by its text.
+#include "test/unit/dsl/Errors.h"
+
+using namespace tlc;
+using namespace tlc::dsl;
+
+TEST_CASE("an error names file, line and column, and notes name theirs", "[dsl][errors]") {
+  unsigned declared = 0, wrong = 0;
+  Program program = Program::trace("located", [&](Scope &k) {
+    declared = __LINE__ + 1;
+    Shared q = k.shared("q", bf16, {128, 64}), kt = k.shared("k", bf16, {96, 128});
+    Fragment acc = k.fragment(f32, {128, 96});
+    wrong = __LINE__ + 1;
+    gemm(q, kt.t(), acc);
+  });
+  std::string file = "test/unit/dsl/ErrorTest.cpp:";
+  CHECK(program.errorText() == file + std::to_string(wrong) +
+                                   ":5: error: gemm: expected 'k' to have 64 rows because 'q' has 64 "
+                                   "columns, but got 128 (128x64 times "
+                                   "128x96)\n" +
+                                   file + std::to_string(declared) + ":18: note: 'q' is declared here\n" +
+                                   file + std::to_string(declared) + ":55: note: 'k' is declared here\n");
+}
+
+TEST_CASE("all errors of a program are reported, and what follows from one is silent", "[dsl][errors]") {
+  Program program = Program::trace("several", [](Scope &k) {
+    Shared a = k.shared("a", bf16, {0, 64});
+    Fragment x = k.fragment(f32, {16, 16}), y = k.fragment(f32, {16, 8});
+    gemm(a, a.t(), x);
+    copy(a, x);
+    Fragment z = x + y;
+    z = z * 2;
+    copy(z, a);
+    k.loop(0, [&](Index i) { x = x + i.to(f32); });
+    x = rowSum(y) - k.fragment(bf16, {16, 1});
+  });
+  REQUIRE(program.errors().size() == 3);
+  CHECK(program.errors()[0].message ==
+        "expected the extents of shared tile 'a' to be from 1 to 2147483647, but axis 0 has 0");
+  CHECK(program.errors()[1].message == "expected operands of + with extents that are equal, or 1 where one "
+                                       "is repeated, but got 16x16 of f32 and "
+                                       "16x8 of f32");
+  CHECK(program.errors()[2].message == "expected operands of - with one element type because nothing is "
+                                       "converted unasked, but got 16x1 of f32 and "
+                                       "16x1 of bf16; convert one with .to(...)");
+}
+
+TEST_CASE("names are checked", "[dsl][errors]") {
+  CHECK(
+      errorOf([](Scope &k) { k.dim("1m"); }) ==
+      "expected the name of an argument to be letters, digits and underscores, a letter first, but got '1m'");
+  CHECK(errorOf([](Scope &k) { k.dim(""); }) ==
+        "expected the name of an argument to be letters, digits and underscores, a letter first, but got ''");
+  CHECK(errorOf([](Scope &k) { k.launch("a b", [] {}); }) ==
+        "expected the name of a launch to be letters, digits and underscores, a letter first, but got 'a b'");
+  CHECK(errorOf([](Scope &k) {
+          Index m = k.dim("m");
+          k.input("m", f32, {m});
+        }) == "expected different names for arguments and launches, but got 'm' twice\nthe first is here");
+  Program program = Program::trace("a-b", [](Scope &) {});
+  REQUIRE(program.errors().size() == 1);
+  CHECK(
+      program.errors()[0].message ==
+      "expected the name of a program to be letters, digits and underscores, a letter first, but got 'a-b'");
+}
+
+TEST_CASE("dimensions are checked", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.dim("m", {.multipleOf = 0}); }) ==
+        "expected dimension 'm' to be a multiple of at least 1, but got 0");
+  auto declare = [](Scope &k) { k.dim("m", {.multipleOf = 64}); };
+  CHECK(errorOf(declare, {.fixedDimensions = {{"m", 0}}}) ==
+        "expected the fixed value of dimension 'm' to be from 1 to 2147483647, but got 0");
+  CHECK(errorOf(declare, {.fixedDimensions = {{"m", -5}}}) ==
+        "expected the fixed value of dimension 'm' to be from 1 to 2147483647, but got -5");
+  CHECK(errorOf(declare, {.fixedDimensions = {{"m", 100}}}) ==
+        "expected the fixed value of dimension 'm' to be a multiple of 64 because the program relies on it, "
+        "but got "
+        "100");
+  CHECK(errorOf(declare, {.fixedDimensions = {{"n", 64}}}) ==
+        "expected a dimension of 'test' to fix (m), but got 'n'");
+  CHECK(errorOf([](Scope &) {}, {.fixedDimensions = {{"n", 64}}}) ==
+        "expected a dimension of 'test' to fix (it has none), but got 'n'");
+}
+
+TEST_CASE("tensors are checked", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.input("A", f32, {}); }) ==
+        "expected tensor 'A' to have at least one extent, but got none");
+  CHECK(errorOf([](Scope &k) { k.input("A", f32, {4, -1}); }) ==
+        "expected the extents of tensor 'A' to be from 1 to 2147483647, but axis 1 has -1");
+  CHECK(errorOf([](Scope &k) { k.output("A", f32, {int64_t(1) << 40}); }) ==
+        "expected the extents of tensor 'A' to be from 1 to 2147483647, but axis 0 has 1099511627776");
+  CHECK(errorOf([](Scope &k) { k.inout("A", f32, {4}, {.alignment = 12}); }) ==
+        "expected the alignment of tensor 'A' to be a power of two, but got 12");
+  CHECK(errorOf([](Scope &k) { k.workspace("A", f32, {k.dim("m") * 2}); }) ==
+        "expected the extents of tensor 'A' to be dimensions or constants because the launcher compares them "
+        "with "
+        "the actual shape, but axis 0 is computed\ncomputed here");
+}
+
+TEST_CASE("launches are checked", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.launch("a", [&] { k.launch("b", [] {}); }); }) ==
+        "expected k.launch outside other launches because launches run one after the other");
+  CHECK(
+      errorOf([](Scope &k) {
+        k.shared("a", f32, {4});
+        k.launch("a", [] {});
+      }) ==
+      "expected a program of several launches to do everything inside k.launch, but got 'tile.alloc_shared' "
+      "before the first\nhere");
+  CHECK(errorOf([](Scope &k) {
+          k.launch("a", [] {});
+          k.shared("a", f32, {4});
+        }) ==
+        "expected everything inside k.launch because the program has launches, but got 'tile.alloc_shared' "
+        "outside");
+  CHECK(errorOf([](Scope &k) {
+          k.launch("a", [] {});
+          k.dim("m");
+        }) == "expected argument 'm' before the first launch because all launches have the same arguments");
+  CHECK(errorOf([](Scope &k) {
+          Shared a;
+          Fragment x;
+          k.launch("first", [&] { a = k.shared("a", f32, {4}); });
+          k.launch("second", [&] {
+            Fragment y = k.fragment(f32, {4});
+            copy(a, y);
+          });
+        }) ==
+        "expected the source of copy that was made in an enclosing body, but got one of a body that has "
+        "ended\nmade here");
+}
+
+TEST_CASE("grids, warps and clusters are checked", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.grid(-1); }) ==
+        "expected the extents of a grid to be at least 0, but got -1");
+  CHECK(errorOf([](Scope &k) { k.persistent({k.dim("m"), -2}, {}, [](Index, Index) {}); }) ==
+        "expected the extents of a grid to be at least 0, but got -2");
+  CHECK(errorOf([](Scope &k) { k.persistent({k.dim("m")}, {.group = 0}, [](Index) {}); }) ==
+        "expected a group of at least 1 row of tiles, but got 0");
+  CHECK(errorOf([](Scope &k) { k.warps(0); }) == "expected from 1 to 32 warps, but got 0");
+  CHECK(errorOf([](Scope &k) { k.warps(33); }) == "expected from 1 to 32 warps, but got 33");
+  CHECK(errorOf([](Scope &k) { k.cluster(9); }) == "expected from 1 to 8 blocks per cluster, but got 9");
+  CHECK(errorOf([](Scope &k) {
+          k.grid(4);
+          k.grid(5);
+        }) ==
+        "grid: expected one 'tile.grid' or 'tile.persistent' per kernel because it decides the number of "
+        "blocks, but got another\nthe first is here");
+}
+
+TEST_CASE("tiles that no target holds are refused", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.shared("a", f32, {256, 256}); }) ==
+        "expected shared tile 'a' to take at most 232448 bytes because no target has more shared memory per "
+        "block, "
+        "but 256x256 of f32 takes 262144");
+  CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {128, 64}, {.slots = 20}); }) ==
+        "expected shared tile 'a' to take at most 232448 bytes because no target has more shared memory per "
+        "block, "
+        "but 20x128x64 of bf16 takes 327680");
+  CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {128, 64}, {.slots = -1}); }) ==
+        "expected shared tile 'a' to have at least 0 slots, but got -1");
+  CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {}); }) ==
+        "expected shared tile 'a' to have at least one extent, but got none");
+  CHECK(errorOf([](Scope &k) { k.fragment(f32, {512, 256}); }) ==
+        "expected a fragment of at most 262144 bytes because that is all the registers of a block, but "
+        "512x256 of "
+        "f32 takes 524288");
+  CHECK(errorOf([](Scope &k) { k.fragment(f32, {65536, 65536}); }) ==
+        "expected a fragment to have at most 2147483647 elements, but got 65536x65536");
+  CHECK(errorOf([](Scope &k) { k.fragment(f32, {16, -16}); }) ==
+        "expected the extents of a fragment to be from 1 to 2147483647, but axis 1 has -16");
+}
+
+TEST_CASE("loops and branches are checked", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.loop({0, 8, 0}, [](Index) {}); }) ==
+        "expected a step of at least 1, but got 0");
+  CHECK(errorOf([](Scope &k) { k.pipelined(8, {.stages = 0}, [](Index) {}); }) ==
+        "expected at least 1 stage, but got 0");
+  CHECK(
+      errorOf([](Scope &k) {
+        Fragment x = k.fragment(f32, {16, 8});
+        k.when(x > 0, [] {});
+      }) ==
+      "expected the condition of k.when to be one truth value, but got one per element (16x8 of i1); choose "
+      "between elements with where()");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8});
+          Index row;
+          x = where([&](Index r, Index) { return (row = r) > 3; }, x, 0);
+          k.loop(row, [](Index) {});
+        }) == "expected the end of a loop to be one position, but got one per element of a fragment");
+}
+
+TEST_CASE("a handle of a body that has ended is refused", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Index last;
+          k.loop(8, [&](Index i) { last = i + 1; });
+          k.loop(last, [](Index) {});
+        }) == "expected the end of a loop that was made in an enclosing body, but got one of a body that has "
+              "ended\nmade here");
+}
+
+TEST_CASE("a handle that was never given a value is refused", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Index never;
+          k.loop(never, [](Index) {});
+        }) == "expected the end of a loop, but got a handle that was never given a value");
+  CHECK(errorOf([](Scope &k) {
+          Shared never;
+          copy(never, k.shared("a", f32, {4}));
+        }) == "expected the source of copy, but got a handle that was never given a value");
+}
+
+TEST_CASE("a handle of another program is refused, also after that program has ended", "[dsl][errors]") {
+  Index m;
+  Program other = Program::trace("other", [&](Scope &k) { m = k.dim("m"); });
+  CHECK(other.ok());
+  CHECK(errorOf([&](Scope &k) { k.loop(m, [](Index) {}); }) ==
+        "expected the end of a loop of program 'test', but got one of program 'other'");
+  Index sum = m + 1; // goes nowhere
+  Program used = std::move(other);
+  CHECK(used.text().find("addi") == std::string::npos);
+}
+
+TEST_CASE("roles are checked", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.role("load", {}, [] {}); }) ==
+        "expected role 'load' in the body of k.roles because roles part all warps");
+  CHECK(errorOf([](Scope &k) {
+          k.roles([&] {
+            k.role("load", {}, [] {});
+            k.shared("a", f32, {4});
+          });
+        }) ==
+        "expected nothing but k.role in the body of k.roles because every warp belongs to one role, but got "
+        "'tile.alloc_shared'");
+  CHECK(errorOf([](Scope &k) { k.roles([] {}); }) == "roles: expected at least one role, but got none");
+  CHECK(errorOf([](Scope &k) { k.roles([&] { k.role("load", {.warps = 0}, [] {}); }); }) ==
+        "role: expected role 'load' to have from 1 to 32 warps, but got 0");
+  CHECK(errorOf([](Scope &k) { k.roles([&] { k.role("load", {.registers = 500}, [] {}); }); }) ==
+        "role: expected 'registers' of role 'load' to be a multiple of 8 from 24 to 256, but got 500");
+  CHECK(
+      errorOf([](Scope &k) {
+        k.warps(4);
+        k.roles([&] {
+          k.role("load", {.warps = 4}, [] {});
+          k.role("math", {.warps = 8}, [] {});
+        });
+      }) ==
+      "roles: expected the roles' warps to add up to 4 because 'test' has that many, but got 12\nrole 'load' "
+      "has 4\nrole 'math' has 8");
+}
+
+TEST_CASE("rings and barriers are checked", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.ring("ab", {.slots = 0}); }) ==
+        "expected ring 'ab' to have at least 1 slot, but got 0");
+  CHECK(errorOf([](Scope &k) { k.ring("ab", {.consumers = 0}); }) ==
+        "allocRing: expected the consumers of 'ab' to be from 1 to 1048575 because an mbarrier counts that "
+        "far, but "
+        "got 0");
+  CHECK(errorOf([](Scope &k) {
+          Ring two = k.ring("two", {.slots = 2}), three = k.ring("three", {.slots = 3});
+          two.acquire(three.cursor());
+        }) == "expected a cursor of this ring, of 2 slots, but got one of 3\n'two' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Ring ring = k.ring("ab", {});
+          ring.expect(ring.cursor(), 0);
+        }) == "expect: expected from 1 to 1048575 bytes per slot of 'ab' because an mbarrier counts that "
+              "far, but got "
+              "0\n'ab' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Ring ring = k.ring("ab", {});
+          Shared a = k.shared("a", f32, {2, 4});
+          Fragment x = k.fragment(f32, {4});
+          copy(a.slot(ring.cursor()), x);
+        }) ==
+        "expected a shared tile with slots for a cursor, but got 'a' !tile.shared<2x4xf32>\n'a' is declared "
+        "here");
+  CHECK(errorOf([](Scope &k) { k.barrier("q", 0); }) ==
+        "allocBarrier: expected the count of 'q' to be from 1 to 1048575 because an mbarrier counts that "
+        "far, but "
+        "got 0");
+  CHECK(errorOf([](Scope &k) { k.namedBarrier(0); }) ==
+        "expected at least 1 warp to meet at a named barrier, but got 0");
+  CHECK(errorOf([](Scope &k) {
+          for (int i = 0; i < 16; ++i)
+            k.namedBarrier(4);
+        }) == "expected at most 15 named barriers because a block has no more, but this is number 16");
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Mistakes in copies, products and arithmetic: every diagnostic, by its text.
+#include "test/unit/dsl/Errors.h"
+
+using namespace tlc;
+using namespace tlc::dsl;
+
+TEST_CASE("arithmetic wants common extents and one element type", "[dsl][errors]") {
+  CHECK(
+      errorOf([](Scope &k) {
+        Fragment s = k.fragment(f32, {128, 64}).named("s"), t = k.fragment(f32, {96, 1}).named("t");
+        s = s * t;
+      }) ==
+      "expected operands of * with extents that are equal, or 1 where one is repeated, but got 's' 128x64 of "
+      "f32 and 't' 96x1 of f32\n's' is declared here\n't' is declared here");
+  CHECK(
+      errorOf([](Scope &k) {
+        Fragment s = k.fragment(f32, {16, 8}), t = k.fragment(f32, {16});
+        s = max(s, t);
+      }) ==
+      "expected operands of max with extents that are equal, or 1 where one is repeated, but got 16x8 of f32 "
+      "and 16 of f32");
+  CHECK(errorOf([](Scope &k) {
+          Fragment s = k.fragment(f32, {16, 8});
+          s = s + k.scalar("x", f16);
+        }) == "expected operands of + with one element type because nothing is converted unasked, but got "
+              "16x8 of f32 "
+              "and 'x' f16; convert one with .to(...)\n'x' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Fragment s = k.fragment(i32, {16, 8});
+          s = s + 0.5;
+        }) == "expected a whole number of 32 bits because the element type is i32, but got 5.000000e-01");
+  CHECK(errorOf([](Scope &k) {
+          Fragment s = k.fragment(i8, {16, 8});
+          s = 128;
+        }) == "expected a whole number of 8 bits because the element type is i8, but got 1.280000e+02");
+  CHECK(
+      errorOf([](Scope &k) {
+        Scalar a = k.scalar("a", f32), b = k.scalar("b", f64);
+        a = a * b;
+      }) ==
+      "expected operands of * of one type because nothing is converted unasked, but got 'a' f32 and 'b' f64; "
+      "convert one with .to(...)");
+  CHECK(errorOf([](Scope &k) { k.loop(k.dim("m") / 0, [](Index) {}); }) ==
+        "expected a divisor other than 0 for /");
+}
+
+TEST_CASE("functions want floating point", "[dsl][errors]") {
+  CHECK(
+      errorOf([](Scope &k) {
+        Fragment x = k.fragment(i32, {16, 8}).named("x");
+        x = exp2(x);
+      }) ==
+      "expected floating point for exp2, but got 'x' 16x8 of i32; convert it with .to(f32)\n'x' is declared "
+      "here");
+}
+
+TEST_CASE("where wants fragments and conditions that fit", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8});
+          x = where([](Index i) { return i > 2; }, x, 0);
+        }) == "expected a condition of 2 positions because the fragment is 16x8, but got one of 1");
+  CHECK(
+      errorOf([](Scope &k) {
+        Fragment x = k.fragment(f32, {16, 8}), y = k.fragment(f32, {8, 8});
+        x = where(y > 0, x, 0);
+      }) ==
+      "expected operands of where with extents that are equal, or 1 where one is repeated, but got 8x8 of i1 "
+      "and 16x8 of f32");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8});
+          Scalar a = k.scalar("a", f32);
+          a = where(x > 0, a, a);
+        }) ==
+        "expected the condition of where to be one truth value, but got one per element (16x8 of i1); choose "
+        "between elements with where()");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8}), y = k.fragment(f32, {8, 16});
+          Index row;
+          x = where([&](Index r, Index) { return (row = r) > 2; }, x, 0);
+          y = where([&](Index r, Index) { return r > row; }, y, 0);
+        }) == "expected operands of < of one fragment, but got 16x8 of index and 8x16 of index");
+}
+
+TEST_CASE("reductions want an axis of their fragment", "[dsl][errors]") {
+  auto reduceAlong = [](int64_t axis) {
+    return errorOf([&](Scope &k) {
+      Fragment x = k.fragment(f32, {16, 8}).named("x");
+      Fragment y = reduce(Reduction::max, x, axis);
+    });
+  };
+  CHECK(reduceAlong(2) ==
+        "expected an axis to reduce from -2 to 1 of 'x' 16x8 of f32, but got 2\n'x' is declared here");
+  CHECK(reduceAlong(-3) ==
+        "expected an axis to reduce from -2 to 1 of 'x' 16x8 of f32, but got -3\n'x' is declared here");
+}
+
+TEST_CASE("an assignment keeps extents and element type", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8}), y = k.fragment(f32, {16, 1});
+          y = x;
+        }) == "expected a fragment of 16x1 to assign, but got 16x8 of f32\nthe fragment is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8}), y = k.fragment(bf16, {16, 8});
+          y = x;
+        }) == "expected elements of bf16 to assign because the fragment has them, but got 16x8 of f32; "
+              "convert it with "
+              ".to(bf16)\nthe fragment is declared here");
+}
+
+TEST_CASE("slices have the tensor's rank", "[dsl][errors]") {
+  auto slice = [](const std::vector<Index> &origin, const Shape &extents) {
+    return errorOf([&](Scope &k) {
+      Global A = k.input("A", bf16, {k.dim("m"), 64});
+      copy(A.tile(origin, extents), k.shared("a", bf16, {16, 64}));
+    });
+  };
+  CHECK(slice({0}, {16, 64}) ==
+        "slice: expected 2 positions in the origin because 'A' has 2 axes, but got 1\n'A' is "
+        "declared here");
+  CHECK(slice({0, 0}, {16}) ==
+        "slice: expected a slice of 2 extents because 'A' has 2 axes (1 for an axis that stands "
+        "still), but got 16\n'A' is declared here");
+  CHECK(slice({0, 0}, {16, 0}) ==
+        "expected the extents of the slice of 'A' to be from 1 to 2147483647, but axis 1 has 0");
+}
+
+TEST_CASE("copies want the same tile on both sides", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Global A = k.input("A", bf16, {64, 64});
+          copy(A.tile({0, 0}, {32, 64}), k.shared("a", bf16, {16, 64}));
+        }) == "copy: expected 'A' and 'a' to have the same extents, those of 1 aside, but got 32x64 and "
+              "16x64\n'A' is "
+              "declared here\n'a' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 64});
+          copy(x, k.shared("a", bf16, {16, 64}));
+        }) == "store: expected the fragment and 'a' to have the same element type because nothing is "
+              "converted on the "
+              "way, but got 'f32' and 'bf16'\n'a' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 32});
+          copy(k.shared("a", f32, {16, 64}), x);
+        }) ==
+        "load: expected 'a' and the fragment to have the same extents, those of 1 aside, but got 16x64 and "
+        "16x32\n'a' is declared here");
+}
+
+TEST_CASE("an asynchronous copy is multicast in a cluster only", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Global A = k.input("A", bf16, {64, 64});
+          Ring ring = k.ring("ab", {});
+          Cursor at = ring.cursor();
+          copy(A.tile({0, 0}, {64, 64}), k.shared("a", bf16, {64, 64}, {.slots = 2}).slot(at), ring.full(at),
+               Multicast::cluster);
+        }) == "copyAsync: expected a kernel with a cluster of at least 2 blocks because multicast shares a "
+              "tile among "
+              "them, but 'test' has 1");
+}
+
+TEST_CASE("atomic sums want wide elements", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Global A = k.inout("A", bf16, {64, 64});
+          atomicAdd(k.fragment(bf16, {16, 64}), A.tile({0, 0}, {16, 64}));
+        }) ==
+        "atomicAdd: expected f32, f64, i32 or i64 because sums of narrower elements lose what the sum needs, "
+        "but 'A' has 'bf16'\n'A' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Global A = k.inout("A", f32, {64, 64});
+          atomicAdd(1, A.tile({0, 0}, {16, 64}));
+        }) == "atomicAdd: expected a slice of one element of 'A' because one number is added, but got "
+              "16x64\n'A' is declared here");
+}
+
+TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 16});
+          Fragment acc = k.fragment(f32, {64, 64});
+          gemm(a, b, acc);
+        }) ==
+        "gemm: expected an accumulator of 64x16 because 'a' is 64x32 and 'b' is 32x16, but got 64x64\n'a' is "
+        "declared here\n'b' is declared here");
+  CHECK(
+      errorOf([](Scope &k) {
+        Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", f16, {32, 16});
+        Fragment acc = k.fragment(f32, {64, 16});
+        gemm(a, b, acc);
+      }) ==
+      "gemm: expected factors of one element type, f16 or bf16, but 'a' has 'bf16' and 'b' has 'f16'\n'a' is "
+      "declared here\n'b' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 16});
+          Fragment acc = k.fragment(bf16, {64, 16});
+          gemmAsync(a, b, acc);
+        }) ==
+        "gemmAsync: expected an accumulator of f32 because products of 'bf16' are summed in f32, but got "
+        "'bf16'");
+  CHECK(errorOf([](Scope &k) {
+          Shared a = k.shared("a", bf16, {64});
+          Fragment acc = k.fragment(f32, {64, 16});
+          gemm(a, a.t(), acc);
+        }) == "expected a shared tile of at least two axes to exchange the last two, but got 'a' "
+              "!tile.shared<64xbf16>\n'a' is declared here");
+}
