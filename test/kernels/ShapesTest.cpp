@@ -72,3 +72,18 @@ TEST_CASE("a program specialised for its sizes is right", "[kernels][shapes]") {
   for (const Kernel *kernel : allKernels())
     Compiled(*kernel, allSizes(*kernel, 136), {}, sizesOf(*kernel)).check({});
 }
+
+TEST_CASE("every value of a tuning parameter compiles and is right, or says why not", "[kernels][shapes]") {
+  Random random(std::random_device{}());
+  for (const Kernel *kernel : allKernels())
+    for (const Parameter &parameter : kernel->parameters()) {
+      if (parameter.kind != Parameter::Kind::integer)
+        continue;
+      int64_t steps = (parameter.most - parameter.least) / parameter.multipleOf;
+      for (int64_t step : {int64_t(0), steps, int64_t(random() % uint64_t(steps + 1))}) {
+        Definitions definitions = allSizes(*kernel, 200);
+        definitions[parameter.name] = std::to_string(parameter.least + step * parameter.multipleOf);
+        Compiled(*kernel, definitions).check({});
+      }
+    }
+}
