@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What runs while tracing and what runs on the device; shared memory.
+#include "test/docs/Run.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::docs;
+using namespace tlc::dsl;
+
+namespace {
+
+// [powers]
+/// Sum of X^1 ... X^terms: the C++ loop is unrolled, there is no loop on the device.
+Program powers(int terms) {
+  return Program::trace("powers", [&](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {n});
+    auto [block] = k.grid(ceilDiv(n, 256));
+    Fragment x = k.fragment(f32, {256}), sum = k.fragment(f32, {256}), power = k.fragment(f32, {256}, 1);
+    copy(X.tile({block * 256}, {256}), x);
+    for (int i = 0; i < terms; ++i) {
+      power *= x;
+      sum += power;
+    }
+    copy(sum, Y.tile({block * 256}, {256}));
+  });
+}
+// [powers]
+
+// [signs]
+/// Even blocks are negated, odd ones doubled. A block is one path or the other, never both.
+Program signs() {
+  return Program::trace("signs", [](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.inout("X", f32, {n});
+    auto [block] = k.grid(ceilDiv(n, 128));
+    Fragment x = k.fragment(f32, {128});
+    copy(X.tile({block * 128}, {128}), x);
+    k.when(block % 2 == 0, [&] { x = -x; }, [&] { x = x * 2; });
+    copy(x, X.tile({block * 128}, {128}));
+  });
+}
+// [signs]
+
+// [transposed]
+/// Y = Xᵀ by way of shared memory.
+Program transposed() {
+  return Program::trace("transposed", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n");
+    Global X = k.input("X", bf16, {m, n}), Y = k.output("Y", bf16, {n, m});
+    auto [i, j] = k.grid(ceilDiv(m, 64), ceilDiv(n, 64));
+    Shared tile = k.shared("tile", bf16, {64, 64});
+    copy(X.tile({i * 64, j * 64}, {64, 64}), tile);
+    Fragment x = k.fragment(bf16, {64, 64});
+    copy(tile.t(), x); // barriers are the compiler's business
+    copy(x, Y.tile({j * 64, i * 64}, {64, 64}));
+  });
+}
+// [transposed]
+
+// [batched]
+/// Adds a bias to every image of a batch. Tiles have the tensor's rank; axes of extent 1 do not count.
+Program batched() {
+  return Program::trace("batched", [](Scope &k) {
+    Index images = k.dim("images"), rows = k.dim("rows");
+    Global X = k.inout("X", f32, {images, rows, 32}), Bias = k.input("Bias", f32, {32});
+    auto [block, image] = k.grid(ceilDiv(rows, 16), images);
+    Fragment x = k.fragment(f32, {16, 32}), bias = k.fragment(f32, {1, 32});
+    copy(X.tile({image, block * 16, 0}, {1, 16, 32}), x);
+    copy(Bias.tile({0}, {32}), bias);
+    copy(x + bias, X.tile({image, block * 16, 0}, {1, 16, 32}));
+  });
+}
+// [batched]
+
+} // namespace
+
+TEST_CASE("a C++ loop unrolls", "[docs]") {
+  Run run(powers(3), {{"n", 300}});
+  checkVector(run.after("Y"), 1e-6, [&](int64_t i) {
+    double x = run.before("X")(i);
+    return x + x * x + x * x * x;
+  });
+}
+
+TEST_CASE("when chooses a path", "[docs]") {
+  Run run(signs(), {{"n", 500}});
+  checkVector(run.after("X"), 0, [&](int64_t i) {
+    double x = run.before("X")(i);
+    return i / 128 % 2 == 0 ? -x : 2 * x;
+  });
+}
+
+TEST_CASE("a transposed view of shared memory", "[docs]") {
+  Run run(transposed(), {{"m", 70}, {"n", 130}});
+  checkMatrix(run.after("Y"), 0, [&](int64_t i, int64_t j) { return run.before("X")(j, i); });
+}
+
+TEST_CASE("slices of more axes than tiles", "[docs]") {
+  Run run(batched(), {{"images", 3}, {"rows", 21}});
+  const Array &after = run.after("X"), &before = run.before("X");
+  for (size_t i = 0; i < after.values.size(); ++i)
+    CHECK(after.values[i] == Approx(before.values[i] + run.before("Bias")(int64_t(i) % 32)).margin(1e-6));
+}

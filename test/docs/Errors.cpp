@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Mistakes, and word for word what is said about them (errors.txt).
+#include "test/docs/Run.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+using namespace tlc;
+using namespace tlc::docs;
+using namespace tlc::dsl;
+
+namespace {
+
+/// The text between the lines `# [name]` of errors.txt.
+std::string expectedText(const std::string &name) {
+  std::ifstream file(TLC_SOURCE_DIR "/test/docs/errors.txt");
+  std::string line, marker = "# [" + name + "]", text;
+  bool inside = false;
+  while (std::getline(file, line)) {
+    if (line == marker)
+      inside = !inside;
+    else if (inside)
+      text += line + "\n";
+  }
+  return text;
+}
+
+/// The text without what differs from run to run (addresses) or with every change of the lowering (lines of
+/// PTX).
+std::string withoutNumbersOf(const std::string &text) {
+  return std::regex_replace(std::regex_replace(text, std::regex("0x[0-9a-f]+"), "0x..."),
+                            std::regex("PTX line [0-9]+"), "PTX line ...");
+}
+
+Program wrongExtents() {
+  return Program::trace("wrong_extents", [](Scope &k) {
+    // [wrong-extents]
+    Shared a = k.shared("a", bf16, {128, 64}), b = k.shared("b", bf16, {256, 64});
+    Fragment acc = k.fragment(f32, {128, 256}).named("acc");
+    gemm(a, b, acc);
+    acc = k.fragment(f32, {128, 128});
+    // [wrong-extents]
+  });
+}
+
+Program wrongTypes() {
+  return Program::trace("wrong_types", [](Scope &k) {
+    // [wrong-types]
+    Index n = k.dim("n");
+    Global X = k.input("X", bf16, {n, 64}), Y = k.output("Y", f32, {n, 64});
+    Fragment x = k.fragment(bf16, {16, 64}).named("x"), sum = k.fragment(f32, {16, 1}).named("sum");
+    copy(X.tile({0, 0}, {16, 64}), x);
+    copy(x + sum, Y.tile({0, 0}, {16, 64}));
+    copy(sum, Y.tile({0}, {16, 1}));
+    // [wrong-types]
+  });
+}
+
+Program endedBody() {
+  return Program::trace("ended_body", [](Scope &k) {
+    // [ended-body]
+    Index n = k.dim("n"), last;
+    k.loop(n, [&](Index i) { last = i; });
+    Fragment x = k.fragment(f32, {16});
+    copy(x, k.output("X", f32, {n}).tile({last}, {16}));
+    // [ended-body]
+  });
+}
+
+Program tooMuchShared() {
+  return Program::trace("too_much_shared", [](Scope &k) {
+    // [too-much-shared]
+    Index n = k.dim("n");
+    Global X = k.inout("X", f32, {n, 256});
+    Shared a = k.shared("a", f32, {128, 256}), b = k.shared("b", f32, {128, 256});
+    copy(X.tile({0, 0}, {128, 256}), a);
+    copy(X.tile({128, 0}, {128, 256}), b);
+    copy(a, X.tile({128, 0}, {128, 256}));
+    copy(b, X.tile({0, 0}, {128, 256}));
+    // [too-much-shared]
+  });
+}
+
+Program required() {
+  return Program::trace("required", [](Scope &k) {
+    // [required]
+    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
+    Global A = k.input("A", bf16, {m, depth}), B = k.input("B", bf16, {n, depth});
+    Global C = k.output("C", f32, {m, n});
+    k.require(Requirement::wgmma);
+    auto [i, j] = k.grid(ceilDiv(m, 48), ceilDiv(n, 64));
+    Shared a = k.shared("a", bf16, {48, 64}), b = k.shared("b", bf16, {64, 64});
+    Fragment acc = k.fragment(f32, {48, 64}).named("acc");
+    k.pipelined(ceilDiv(depth, 64), {.stages = 3}, [&](Index s) {
+      copy(A.tile({i * 48, s * 64}, {48, 64}), a);
+      copy(B.tile({j * 64, s * 64}, {64, 64}), b);
+      gemm(a, b.t(), acc);
+    });
+    copy(acc, C.tile({i * 48, j * 64}, {48, 64}));
+    // [required]
+  });
+}
+
+Program outOfBounds() {
+  return Program::trace("out_of_bounds", [](Scope &k) {
+    // [out-of-bounds]
+    Index n = k.dim("n");
+    Global X = k.inout("X", f32, {n});
+    Fragment x = k.fragment(f32, {128});
+    copy(X.tile({n + 1000}, {128}).unchecked("wrongly"), x);
+    copy(x, X.tile({0}, {128}));
+    // [out-of-bounds]
+  });
+}
+
+Program deadlock() {
+  return Program::trace("stuck", [](Scope &k) {
+    // [deadlock]
+    Index n = k.dim("n");
+    Global X = k.input("X", f32, {n, 64}, {.alignment = 16}), Y = k.output("Y", f32, {n, 64});
+    Shared tile = k.shared("tile", f32, {32, 64}, {.slots = 2});
+    Ring ring = k.ring("tiles", {.slots = 2, .producers = 1, .consumers = 1});
+    k.roles([&] {
+      k.role("load", {.warps = 4}, [&] {
+        Cursor at = ring.cursor();
+        k.loop(ceilDiv(n, 32), [&](Index i) {
+          ring.acquire(at);
+          ring.expect(at, tile.slotBytes());
+          copy(X.tile({i * 32, 0}, {32, 64}), tile.slot(at), ring.full(at));
+          at.advance();
+        });
+      });
+      k.role("store", {.warps = 4}, [&] {
+        Cursor at = ring.cursor();
+        k.loop(ceilDiv(n, 32), [&](Index i) {
+          ring.wait(at);
+          Fragment x = k.fragment(f32, {32, 64});
+          copy(tile.slot(at), x);
+          copy(x, Y.tile({i * 32, 0}, {32, 64}));
+          at.advance(); // and no ring.release(at)
+        });
+      });
+    });
+    // [deadlock]
+  });
+}
+
+} // namespace
+
+TEST_CASE("mistakes are located and say the way out", "[docs]") {
+  CHECK(compileErrors(wrongExtents()) == expectedText("wrong-extents"));
+  CHECK(compileErrors(wrongTypes()) == expectedText("wrong-types"));
+  CHECK(compileErrors(endedBody()) == expectedText("ended-body"));
+  CHECK(compileErrors(tooMuchShared()) == expectedText("too-much-shared"));
+  CHECK(compileErrors(required()) == expectedText("required"));
+}
+
+TEST_CASE("the emulator names the line of what misbehaves", "[docs]") {
+  CHECK(withoutNumbersOf(launchErrors(outOfBounds(), {{"n", 512}})) == expectedText("out-of-bounds"));
+  CHECK(withoutNumbersOf(launchErrors(deadlock(), {{"n", 128}})) == expectedText("deadlock"));
+}

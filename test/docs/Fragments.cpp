@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Fragments as variables, elementwise arithmetic, selection, reductions.
+#include "test/docs/Run.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace tlc;
+using namespace tlc::docs;
+using namespace tlc::dsl;
+
+namespace {
+
+// [softmax]
+Program softmax() {
+  return Program::trace("softmax", [](Scope &k) {
+    Index rows = k.dim("rows"), columns = k.dim("columns");
+    Global X = k.input("X", f32, {rows, columns}), Y = k.output("Y", f32, {rows, columns});
+    auto [block] = k.grid(ceilDiv(rows, 4));
+    Fragment x = k.fragment(f32, {4, 1024});
+    copy(X.tile({block * 4, 0}, {4, 1024}).fill(-inf), x);
+    FragmentValue p = exp(x - finiteOrZero(rowMax(x))); // 4 x 1024 minus 4 x 1
+    copy(divideOrZero(p, rowSum(p)), Y.tile({block * 4, 0}, {4, 1024}));
+  });
+}
+// [softmax]
+
+// [moments]
+/// Sum and largest element of each row of any length.
+Program moments() {
+  return Program::trace("moments", [](Scope &k) {
+    Index rows = k.dim("rows"), columns = k.dim("columns");
+    Global X = k.input("X", f32, {rows, columns});
+    Global Sum = k.output("Sum", f32, {rows}), Largest = k.output("Largest", f32, {rows});
+    auto [block] = k.grid(ceilDiv(rows, 8));
+    Fragment sum = k.fragment(f32, {8, 1}), largest = k.fragment(f32, {8, 1}, -inf);
+    k.loop(ceilDiv(columns, 256), [&](Index j) {
+      Fragment x = k.fragment(f32, {8, 256});
+      Slice tile = X.tile({block * 8, j * 256}, {8, 256});
+      copy(tile, x); // 0 outside, which a sum does not mind
+      sum += rowSum(x);
+      copy(tile.fill(-inf), x);
+      largest = max(largest, rowMax(x));
+    });
+    copy(sum, Sum.tile({block * 8}, {8}));
+    copy(largest, Largest.tile({block * 8}, {8}));
+  });
+}
+// [moments]
+
+// [values]
+/// Y = (X + 1) - X, element by element: 1.
+Program values() {
+  return Program::trace("values", [](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {n});
+    auto [block] = k.grid(ceilDiv(n, 512));
+    Fragment x = k.fragment(f32, {512}); // a variable
+    copy(X.tile({block * 512}, {512}), x);
+    Fragment old = x;           // another variable, with the value of this moment
+    FragmentValue next = x + 1; // a value: never changes
+    x = next;                   // stores
+    copy(x - old, Y.tile({block * 512}, {512}));
+  });
+}
+// [values]
+
+// [triangle]
+/// The lower triangle of X, and zeros above it.
+Program triangle() {
+  return Program::trace("triangle", [](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", bf16, {n, n}), Y = k.output("Y", bf16, {n, n});
+    auto [i, j] = k.grid(ceilDiv(n, 64), ceilDiv(n, 64));
+    Fragment x = k.fragment(bf16, {64, 64});
+    copy(X.tile({i * 64, j * 64}, {64, 64}), x);
+    FragmentValue kept =
+        where([&](Index row, Index column) { return i * 64 + row >= j * 64 + column; }, x.to(f32), 0);
+    copy(kept.to(bf16), Y.tile({i * 64, j * 64}, {64, 64}));
+  });
+}
+// [triangle]
+
+// [clip]
+/// Elements outside [low, high] become the nearer bound, and NaN becomes 0.
+Program clip() {
+  return Program::trace("clip", [](Scope &k) {
+    Index n = k.dim("n");
+    Scalar low = k.scalar("low", f32), high = k.scalar("high", f32);
+    Global X = k.inout("X", f32, {n});
+    auto [block] = k.grid(ceilDiv(n, 1024));
+    Fragment x = k.fragment(f32, {1024});
+    copy(X.tile({block * 1024}, {1024}), x);
+    FragmentValue clean = where(x == x, x, 0);
+    copy(min(max(clean, low), high), X.tile({block * 1024}, {1024}));
+  });
+}
+// [clip]
+
+} // namespace
+
+TEST_CASE("softmax of rows that fit a block", "[docs]") {
+  int64_t columns = GENERATE(1, 300, 1024);
+  Run run(softmax(), {{"rows", 6}, {"columns", columns}});
+  const Array &x = run.before("X");
+  checkMatrix(run.after("Y"), 1e-5, [&](int64_t i, int64_t j) {
+    double sum = 0;
+    for (int64_t c = 0; c < columns; ++c)
+      sum += std::exp(x(i, c));
+    return std::exp(x(i, j)) / sum;
+  });
+}
+
+TEST_CASE("sums and maxima in a loop", "[docs]") {
+  int64_t columns = GENERATE(1, 700);
+  Run run(moments(), {{"rows", 11}, {"columns", columns}});
+  const Array &x = run.before("X");
+  checkVector(run.after("Sum"), 1e-5, [&](int64_t i) {
+    double sum = 0;
+    for (int64_t c = 0; c < columns; ++c)
+      sum += x(i, c);
+    return sum;
+  });
+  checkVector(run.after("Largest"), 0, [&](int64_t i) {
+    auto row = x.values.begin() + i * columns;
+    return *std::max_element(row, row + columns);
+  });
+}
+
+TEST_CASE("variables and values", "[docs]") {
+  Run run(values(), {{"n", 700}});
+  checkVector(run.after("Y"), 1e-6, [](int64_t) { return 1; });
+}
+
+TEST_CASE("where by position", "[docs]") {
+  Run run(triangle(), {{"n", 100}});
+  checkMatrix(run.after("Y"), 0, [&](int64_t i, int64_t j) { return i >= j ? run.before("X")(i, j) : 0; });
+}
+
+TEST_CASE("min, max and where by value", "[docs]") {
+  Run run(clip(), {{"n", 1500}}, {number(-0.25f), number(0.5f)});
+  checkVector(run.after("X"), 0, [&](int64_t i) { return std::clamp(run.before("X")(i), -0.25, 0.5); });
+}

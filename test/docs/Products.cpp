@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Products: chained, with A in registers, split along k, and with roles by hand.
+#include "test/docs/Run.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace tlc;
+using namespace tlc::docs;
+using namespace tlc::dsl;
+
+namespace {
+
+// [chained]
+/// O = relu(Q Kᵀ) V with the first product's result as the second's left factor.
+Program chained() {
+  return Program::trace("chained", [](Scope &k) {
+    Index rows = k.dim("rows"), keys = k.dim("keys");
+    Global Q = k.input("Q", bf16, {rows, 64}), K = k.input("K", bf16, {keys, 64});
+    Global V = k.input("V", bf16, {keys, 64}), O = k.output("O", f32, {rows, 64});
+    auto [block] = k.grid(ceilDiv(rows, 64));
+    Shared q = k.shared("q", bf16, {64, 64});
+    Shared keyTile = k.shared("k", bf16, {64, 64}), valueTile = k.shared("v", bf16, {64, 64});
+    copy(Q.tile({block * 64, 0}, {64, 64}), q);
+    Fragment o = k.fragment(f32, {64, 64}).named("o");
+    k.loop(ceilDiv(keys, 64), [&](Index j) {
+      copy(K.tile({j * 64, 0}, {64, 64}), keyTile);
+      copy(V.tile({j * 64, 0}, {64, 64}), valueTile);
+      Fragment s = k.fragment(f32, {64, 64}).named("s");
+      gemm(q, keyTile.t(), s);
+      gemm(max(s, 0).to(bf16), valueTile, o);
+    });
+    copy(o, O.tile({block * 64, 0}, {64, 64}));
+  });
+}
+// [chained]
+
+// [atomic]
+/// C += A B: blocks share the sum over k and add what they have.
+Program atomicGemm(int64_t parts) {
+  return Program::trace("atomic_gemm", [&](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
+    Global A = k.input("A", bf16, {m, depth}), B = k.input("B", bf16, {depth, n});
+    Global C = k.inout("C", f32, {m, n});
+    auto [i, j, part] = k.grid(ceilDiv(m, 64), ceilDiv(n, 64), parts);
+    Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 64});
+    Fragment acc = k.fragment(f32, {64, 64}).named("acc");
+    k.loop({part, ceilDiv(depth, 32), parts}, [&](Index s) { // part, part + parts, ...
+      copy(A.tile({i * 64, s * 32}, {64, 32}), a);
+      copy(B.tile({s * 32, j * 64}, {32, 64}), b);
+      gemm(a, b, acc);
+    });
+    atomicAdd(acc, C.tile({i * 64, j * 64}, {64, 64}));
+  });
+}
+// [atomic]
+
+// [workspace]
+/// Row sums in two launches: parts of rows into a workspace, then the sum of the parts.
+Program rowSums() {
+  constexpr int64_t parts = 4;
+  return Program::trace("row_sums", [&](Scope &k) {
+    Index rows = k.dim("rows"), columns = k.dim("columns");
+    Global X = k.input("X", f32, {rows, columns}), Y = k.output("Y", f32, {rows});
+    Global partial = k.workspace("partial", f32, {rows, parts});
+    k.launch("row_sums_partial", [&] {
+      auto [block, part] = k.grid(ceilDiv(rows, 16), parts);
+      Fragment x = k.fragment(f32, {16, 64}), sum = k.fragment(f32, {16, 1});
+      k.loop({part, ceilDiv(columns, 64), parts}, [&](Index j) {
+        copy(X.tile({block * 16, j * 64}, {16, 64}), x);
+        sum += rowSum(x);
+      });
+      copy(sum, partial.tile({block * 16, part}, {16, 1}));
+    });
+    k.launch("row_sums_combine", [&] {
+      auto [block] = k.grid(ceilDiv(rows, 16));
+      Fragment sums = k.fragment(f32, {16, parts});
+      copy(partial.tile({block * 16, 0}, {16, parts}), sums);
+      copy(rowSum(sums), Y.tile({block * 16}, {16}));
+    });
+  });
+}
+// [workspace]
+
+// [roles]
+/// C = A Bᵀ with one role that loads and one that multiplies.
+Program rolesByHand() {
+  return Program::trace("roles_by_hand", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
+    Global A = k.input("A", bf16, {m, depth}, {.alignment = 16});
+    Global B = k.input("B", bf16, {n, depth}, {.alignment = 16});
+    Global C = k.output("C", f32, {m, n});
+    auto [i, j] = k.grid(ceilDiv(m, 64), ceilDiv(n, 64));
+    Index steps = ceilDiv(depth, 64);
+    Shared a = k.shared("a", bf16, {64, 64}, {.slots = 3}), b = k.shared("b", bf16, {64, 64}, {.slots = 3});
+    Ring ring = k.ring("ab", {.slots = 3, .producers = 1, .consumers = 1});
+    k.roles([&] {
+      k.role("load", {.warps = 4}, [&] {
+        Cursor at = ring.cursor();
+        k.loop(steps, [&](Index s) {
+          ring.acquire(at);                               // until the slot is empty
+          ring.expect(at, a.slotBytes() + b.slotBytes()); // what will arrive
+          copy(A.tile({i * 64, s * 64}, {64, 64}), a.slot(at), ring.full(at));
+          copy(B.tile({j * 64, s * 64}, {64, 64}), b.slot(at), ring.full(at));
+          at.advance();
+        });
+      });
+      k.role("math", {.warps = 4}, [&] {
+        Cursor at = ring.cursor();
+        Fragment acc = k.fragment(f32, {64, 64}).named("acc");
+        k.loop(steps, [&](Index) {
+          ring.wait(at); // until the slot is full
+          gemmAsync(a.slot(at), b.slot(at).t(), acc);
+          gemmWait(acc);
+          ring.release(at); // the slot may be refilled
+          at.advance();
+        });
+        copy(acc, C.tile({i * 64, j * 64}, {64, 64}));
+      });
+    });
+  });
+}
+// [roles]
+
+/// The sum over s of a(s) b(s).
+double dot(int64_t extent, const std::function<double(int64_t)> &term) {
+  double sum = 0;
+  for (int64_t s = 0; s < extent; ++s)
+    sum += term(s);
+  return sum;
+}
+
+} // namespace
+
+TEST_CASE("a fragment as left factor", "[docs]") {
+  Run run(chained(), {{"rows", 70}, {"keys", 130}});
+  const Array &q = run.before("Q"), &keys = run.before("K"), &v = run.before("V");
+  checkMatrix(run.after("O"), 0.1, [&](int64_t i, int64_t j) {
+    return dot(130, [&](int64_t t) {
+      return std::max(0.0, dot(64, [&](int64_t d) { return q(i, d) * keys(t, d); })) * v(t, j);
+    });
+  });
+}
+
+TEST_CASE("blocks that add to one result", "[docs]") {
+  int64_t depth = GENERATE(0, 33, 200);
+  Run run(atomicGemm(3), {{"m", 65}, {"n", 40}, {"k", depth}});
+  const Array &a = run.before("A"), &b = run.before("B"), &c = run.before("C");
+  checkMatrix(run.after("C"), 1e-5, [&](int64_t i, int64_t j) {
+    return c(i, j) + dot(depth, [&](int64_t s) { return a(i, s) * b(s, j); });
+  });
+}
+
+TEST_CASE("two launches and a workspace", "[docs]") {
+  int64_t columns = GENERATE(0, 1, 1000);
+  Run run(rowSums(), {{"rows", 20}, {"columns", columns}});
+  checkVector(run.after("Y"), 1e-5,
+              [&](int64_t i) { return dot(columns, [&](int64_t j) { return run.before("X")(i, j); }); });
+}
+
+TEST_CASE("roles by hand", "[docs]") {
+  int64_t depth = GENERATE(0, 64, 456);
+  Run run(rolesByHand(), {{"m", 100}, {"n", 72}, {"k", depth}});
+  const Array &a = run.before("A"), &b = run.before("B");
+  checkMatrix(run.after("C"), 1e-5,
+              [&](int64_t i, int64_t j) { return dot(depth, [&](int64_t s) { return a(i, s) * b(j, s); }); });
+}

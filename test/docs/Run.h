@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs the programs of docs/dsl.md on the emulator.
+#pragma once
+
+#include "compiler/dsl/dsl.h"
+#include "runtime/device/Device.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tlc::docs {
+
+using Values = std::map<std::string, int64_t, std::less<>>;
+
+/// A tensor's elements, row by row.
+struct Array {
+  std::vector<int64_t> shape;
+  std::vector<double> values;
+
+  double operator()(int64_t i) const { return values[size_t(i)]; }
+  double operator()(int64_t i, int64_t j) const { return values[size_t(i * shape[1] + j)]; }
+};
+
+/// A program that was compiled and launched once, with random inputs and poisoned outputs.
+class Run {
+public:
+  /// Fails the running test if the program has errors, does not compile or misbehaves.
+  Run(dsl::Program program, const Values &dimensions, std::vector<ScalarValue> scalars = {});
+
+  /// What the compiler chose, and why not better.
+  const std::vector<Remark> &remarks() const { return program->artifact().remarks; }
+  const Array &after(std::string_view tensor) const { return last.find(tensor)->second; }
+  const Array &before(std::string_view tensor) const { return first.find(tensor)->second; }
+
+private:
+  friend std::string launchErrors(dsl::Program program, const Values &dimensions);
+  Run() = default;
+  Result<void> execute(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars);
+
+  std::shared_ptr<const LoadedProgram> program;
+  std::map<std::string, Array, std::less<>> first, last;
+};
+
+/// What tracing and compiling say about a program; "" if it compiles.
+std::string compileErrors(dsl::Program program);
+/// What the emulator says about a launch; "" if it succeeds.
+std::string launchErrors(dsl::Program program, const Values &dimensions);
+
+/// A scalar argument of f32.
+ScalarValue number(float value);
+
+/// Checks every element of a matrix: |actual - expected(i, j)| <= relative (1 + |expected(i, j)|).
+void checkMatrix(const Array &actual, double relative,
+                 const std::function<double(int64_t, int64_t)> &expected);
+void checkVector(const Array &actual, double relative, const std::function<double(int64_t)> &expected);
+
+} // namespace tlc::docs
