@@ -62,51 +62,77 @@ private:
         return op.emitError("expected stage 0 or 1, but got ") << stage.getStage();
       round.push_back(&op);
     }
-    llvm::sort(round,
-               [](Operation *a, Operation *b) { return stageOf(a).getOrder() < stageOf(b).getOrder(); });
+    llvm::sort(round, [](Operation *a, Operation *b) {
+      int64_t first = stageOf(a).getOrder(), second = stageOf(b).getOrder();
+      return first != second ? first < second : a->isBeforeInBlock(b);
+    });
     for (Operation *op : round)
       stages[stageOf(op).getStage()].push_back(op);
 
-    for (Value yielded : loop.getYieldedValues()) {
+    for (auto [argument, yielded] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues())) {
       Operation *op = yielded.getDefiningOp();
       bool late = op && op->getBlock() == loop.getBody() && stageOf(op).getStage() == 1;
-      auto wait = dyn_cast_or_null<GemmWaitOp>(op);
-      carriedBy.push_back(!late ? CarriedBy::stage0 : wait ? CarriedBy::product : CarriedBy::stage1);
+      carriedBy.push_back(!late                                                    ? CarriedBy::stage0
+                          : isChain(dyn_cast_if_present<GemmWaitOp>(op), argument) ? CarriedBy::product
+                                                                                   : CarriedBy::stage1);
     }
     return collectCrossing();
   }
 
+  /// The product of stage 0 that a wait of stage 1 is for, or null.
+  GemmAsyncOp productInFlight(GemmWaitOp wait) {
+    auto product = wait.getAcc().getDefiningOp<GemmAsyncOp>();
+    bool crosses = product && product->getBlock() == loop.getBody() && stageOf(product).getStage() == 0 &&
+                   stageOf(wait).getStage() == 1;
+    return crosses ? product : GemmAsyncOp();
+  }
+
+  /// Whether the wait's result is carried to the very product that it waits for, and to nothing else.
+  bool isChain(GemmWaitOp wait, BlockArgument argument) {
+    GemmAsyncOp product = wait ? productInFlight(wait) : GemmAsyncOp();
+    return product && product.getAcc() == argument && argument.hasOneUse();
+  }
+
+  /// The number of the carried value that the wait completes, if that is in flight between rounds.
+  std::optional<unsigned> chainOf(GemmWaitOp wait) {
+    for (auto [i, yielded] : llvm::enumerate(loop.getYieldedValues()))
+      if (yielded == wait.getResult() && carriedBy[i] == CarriedBy::product)
+        return i;
+    return std::nullopt;
+  }
+
+  /// Calls `visit` with what the operation, or one inside it, uses of this iteration.
+  void forEachUse(Operation *op, function_ref<void(Operation *user, Value value)> visit) {
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (operand.getParentBlock() == loop.getBody())
+          visit(inner, operand);
+    });
+  }
+
+  bool isCarriedByStage1(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && argument != loop.getInductionVar() &&
+           carriedBy[argument.getArgNumber() - 1] == CarriedBy::stage1;
+  }
+
   /// Values of stage 0 that stage 1 of the same iteration uses: they wait one round.
   LogicalResult collectCrossing() {
-    for (Operation *op : stages[1]) {
-      WalkResult result = op->walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands()) {
-          if (auto wait = dyn_cast<GemmWaitOp>(inner); wait && operand == wait.getAcc())
-            continue; // waits on the newest value of the chain instead
-          auto argument = dyn_cast<BlockArgument>(operand);
-          if (argument && argument.getOwner() == loop.getBody()) {
-            bool own = argument != loop.getInductionVar() &&
-                       carriedBy[argument.getArgNumber() - 1] == CarriedBy::stage1;
-            if (!own)
-              crossing.insert(operand);
-          } else if (Operation *definition = operand.getDefiningOp();
-                     definition && definition->getBlock() == loop.getBody() &&
-                     stageOf(definition).getStage() == 0) {
-            crossing.insert(operand);
-          }
-        }
-        return WalkResult::advance();
+    for (Operation *op : stages[1])
+      forEachUse(op, [&](Operation *user, Value value) {
+        if (auto wait = dyn_cast<GemmWaitOp>(user); wait && chainOf(wait))
+          return; // waits on the newest value of the chain instead
+        Operation *definition = value.getDefiningOp();
+        if (definition ? stageOf(definition).getStage() == 0 : !isCarriedByStage1(value))
+          crossing.insert(value);
       });
-      if (result.wasInterrupted())
-        return failure();
+    for (Operation *op : stages[0]) {
+      bool usesLate = false;
+      forEachUse(op, [&](Operation *, Value value) { usesLate |= isCarriedByStage1(value); });
+      if (usesLate)
+        return op->emitError(
+            "operation of stage 0 uses a value that stage 1 of the iteration before computes");
     }
-    for (Operation *op : stages[0])
-      for (Value operand : op->getOperands())
-        if (auto argument = dyn_cast<BlockArgument>(operand);
-            argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar() &&
-            carriedBy[argument.getArgNumber() - 1] == CarriedBy::stage1)
-          return op->emitError(
-              "operation of stage 0 uses a value that stage 1 of the iteration before computes");
     return success();
   }
 
@@ -119,17 +145,22 @@ private:
   /// their latest value; in the last round nothing later is in flight.
   void writeStage1(Operation *op, IRMapping &mapping, IRMapping &newest, bool last) {
     auto wait = dyn_cast<GemmWaitOp>(op);
-    if (!wait)
+    if (!wait || !productInFlight(wait))
       return clone(op, mapping);
-    Value acc = newest.lookupOrDefault(wait.getAcc());
+    std::optional<unsigned> chain = chainOf(wait);
+    Value acc = (chain ? newest : mapping).lookupOrDefault(wait.getAcc());
     auto copy = GemmWaitOp::create(builder, wait.getLoc(), acc, last ? 0 : issuedBetween(wait));
     mapping.map(wait.getResult(), copy.getResult());
+    if (!chain)
+      return;
     newest.map(wait.getAcc(), copy.getResult());
+    newest.map(loop.getRegionIterArg(*chain),
+               copy.getResult()); // for a product that comes later in the round
   }
 
   /// Products started after the awaited one and before the wait, one round later.
   int64_t issuedBetween(GemmWaitOp wait) {
-    int64_t awaited = stageOf(wait.getAcc().getDefiningOp()).getOrder(), here = stageOf(wait).getOrder();
+    int64_t awaited = stageOf(productInFlight(wait)).getOrder(), here = stageOf(wait).getOrder();
     int64_t count = 0;
     for (Operation *op : round)
       if (isa<GemmAsyncOp>(op)) {
@@ -230,15 +261,21 @@ private:
 
 struct ExpandPipeline : impl::ExpandPipelineBase<ExpandPipeline> {
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) {
-      if (llvm::any_of(loop.getBody()->without_terminator(),
-                       [](Operation &op) { return bool(stageOf(&op)); }))
-        loops.push_back(loop);
-    });
-    for (scf::ForOp loop : loops)
+    // Outermost first: what an outer loop repeats of an inner one is expanded afterwards.
+    while (scf::ForOp loop = findScheduledLoop())
       if (failed(LoopExpander(loop).run()))
         return signalPassFailure();
+  }
+
+  scf::ForOp findScheduledLoop() {
+    scf::ForOp found;
+    getOperation().walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+      bool scheduled = llvm::any_of(loop.getBody()->without_terminator(),
+                                    [](Operation &op) { return bool(stageOf(&op)); });
+      found = scheduled ? loop : scf::ForOp();
+      return scheduled ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return found;
   }
 };
 

@@ -6,7 +6,11 @@
 
 #include "compiler/solvers/ListScheduler.h"
 #include "compiler/transforms/Passes.h"
+#include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_SCHEDULELOOPS
@@ -31,7 +35,7 @@ std::optional<AccumulatorChain> chainOf(GemmAsyncOp product, scf::ForOp loop) {
   if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody() || !wait.getResult().hasOneUse())
     return std::nullopt;
   OpOperand &use = *wait.getResult().use_begin();
-  if (!isa<scf::YieldOp>(use.getOwner()))
+  if (use.getOwner() != loop.getBody()->getTerminator())
     return std::nullopt;
   BlockArgument carried = loop.getRegionIterArg(use.getOperandNumber());
   if (!carried.hasOneUse() || product.getAcc() != carried)
@@ -39,7 +43,7 @@ std::optional<AccumulatorChain> chainOf(GemmAsyncOp product, scf::ForOp loop) {
   return AccumulatorChain{product, wait};
 }
 
-ScheduleOp describe(Operation &op) {
+ScheduleOp toScheduleOp(Operation &op) {
   ScheduleOp described;
   described.name = op.getName().getStringRef().str();
   if (isa<GemmAsyncOp>(op)) {
@@ -50,53 +54,77 @@ ScheduleOp describe(Operation &op) {
   return described;
 }
 
-/// Whether two operations must keep their order: synchronisation and memory, except among plain reads.
-bool isOrdered(Operation &op) { return !isMemoryEffectFree(&op); }
+/// Whether the operation may run while products of its own or the next iteration are in flight: it reads, but
+/// neither writes nor signals.
+bool toleratesOverlap(Operation &op) { return isMemoryEffectFree(&op) || isa<AwaitOp, LoadOp>(op); }
 
 class LoopScheduler {
 public:
   LoopScheduler(scf::ForOp loop) : loop(loop) {}
 
-  LogicalResult run() {
-    SmallVector<AccumulatorChain> chains;
-    for (auto product : loop.getBody()->getOps<GemmAsyncOp>()) {
-      std::optional<AccumulatorChain> chain = chainOf(product, loop);
-      if (!chain)
-        return success(); // its result is needed in the same iteration: sequential
-      chains.push_back(*chain);
+  void run() {
+    auto products = loop.getBody()->getOps<GemmAsyncOp>();
+    auto waits = loop.getBody()->getOps<GemmWaitOp>();
+    bool byHand = llvm::any_of(waits, [](GemmWaitOp wait) { return wait.getPending() > 0; });
+    if (products.empty() || byHand)
+      return;
+    if (std::string reason = collectChains(); !reason.empty()) {
+      loop.emitRemark("[sequential-products] the products of this loop do not overlap: ") << reason;
+      return;
     }
-    if (chains.empty())
-      return success();
-    build(chains);
-    if (Result<void> valid = problem.check(); !valid)
-      return loop.emitError("cannot schedule this loop: ") << valid.error().message;
+    build();
+    assert(problem.check() && "dependences follow the program order");
     Result<Schedule> schedule = solveSchedule(problem);
-    if (!schedule)
-      return loop.emitError("cannot schedule this loop: ") << schedule.error().message;
-    if (Result<void> valid = verify(problem, *schedule); !valid)
-      return loop.emitError("wrong schedule: ") << valid.error().message;
+    assert(schedule && verify(problem, *schedule) && "chains leave room for one round of delay");
     for (auto [op, slot] : llvm::zip_equal(ops, schedule->slots))
       op->setDiscardableAttr(TileDialect::stageAttrName,
                              StageAttr::get(loop.getContext(), slot.stage, slot.order));
-    return success();
   }
 
 private:
-  void build(ArrayRef<AccumulatorChain> chains) {
+  /// Why the completion of products cannot slip into the next iteration; empty if it can.
+  std::string collectChains() {
+    llvm::MapVector<Value, int64_t> releases;
+    llvm::SmallPtrSet<Value, 4> releasedLate;
     for (Operation &op : loop.getBody()->without_terminator()) {
-      numbers[&op] = problem.addOp(describe(op));
+      if (auto product = dyn_cast<GemmAsyncOp>(op)) {
+        std::optional<AccumulatorChain> chain = chainOf(product, loop);
+        if (!chain)
+          return "the result of a product is used in the iteration that starts it";
+        chains.push_back(*chain);
+      } else if (auto release = dyn_cast<ReleaseOp>(op)) {
+        ++releases[release.getRing()];
+        if (llvm::any_of(chains, [&](auto &chain) { return chain.wait->isBeforeInBlock(&op); }))
+          releasedLate.insert(release.getRing());
+      } else if (!toleratesOverlap(op) && !isa<GemmWaitOp>(op)) {
+        return ("'" + op.getName().getStringRef() + "' keeps its place between them").str();
+      }
+    }
+    // A slot that is released one round later is taken while the next round's are.
+    for (auto [ring, perRound] : releases)
+      if (int64_t slots = cast<RingType>(ring.getType()).getSlots();
+          releasedLate.contains(ring) && slots < 2 * perRound)
+        return llvm::formatv("{0} has {1} slots, but two iterations take {2}", describe(ring, "a ring"),
+                             slots, 2 * perRound);
+    return "";
+  }
+
+  void build() {
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      numbers[&op] = problem.addOp(toScheduleOp(op));
       ops.push_back(&op);
     }
     for (Operation *op : ops)
       addOperandDependences(op);
-    // Memory and synchronisation stay in program order, but the completion of a product may slip by a round.
+    // Reads and awaits stay in program order. A release follows what is before it, and nothing waits for one.
     Operation *previous = nullptr;
     for (Operation *op : ops) {
-      if (!isOrdered(*op) || isa<GemmWaitOp>(op))
+      if (isMemoryEffectFree(op) || isa<GemmWaitOp>(op))
         continue;
-      if (previous && !isa<ReleaseOp>(previous))
+      if (previous)
         problem.addDependence(numbers[previous], numbers[op], 0, 0, DependenceKind::issue);
-      previous = op;
+      if (!isa<ReleaseOp>(op))
+        previous = op;
     }
     for (const AccumulatorChain &chain : chains) {
       int product = numbers[chain.product], wait = numbers[chain.wait];
@@ -128,6 +156,7 @@ private:
 
   scf::ForOp loop;
   ScheduleProblem problem;
+  SmallVector<AccumulatorChain> chains;
   SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, int> numbers;
 };
@@ -136,11 +165,8 @@ struct ScheduleLoops : impl::ScheduleLoopsBase<ScheduleLoops> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (!overlap)
-      return;
-    auto result = getOperation().walk([](scf::ForOp loop) { return WalkResult(LoopScheduler(loop).run()); });
-    if (result.wasInterrupted())
-      signalPassFailure();
+    if (overlap)
+      getOperation().walk([](scf::ForOp loop) { LoopScheduler(loop).run(); });
   }
 };
 

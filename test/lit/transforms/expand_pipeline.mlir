@@ -1,0 +1,379 @@
+// RUN: %tile-opt %s --tile-expand-pipeline -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: %tile-opt %s --tile-expand-pipeline --canonicalize -split-input-file -verify-diagnostics | FileCheck %s --check-prefix=FOLDED
+
+// One round starts the next product before it waits for the one before, whose slot it then releases. Iteration 0
+// is peeled, under a test that there is one; the last product is awaited after the loop.
+// CHECK-LABEL: tile.kernel @chain(
+// CHECK:       %[[RUNS:.*]] = arith.cmpi slt, %c0, %n
+// CHECK:       %[[END:.*]]:2 = scf.if %[[RUNS]] -> (tensor<64x64xf32>, !tile.cursor<2>) {
+// CHECK-NEXT:    tile.await %r[%[[FIRST:.*]]] :
+// CHECK-NEXT:    %[[A0:.*]] = tile.slot %a[%[[FIRST]]]
+// CHECK-NEXT:    %[[STARTED0:.*]] = tile.gemm_async %[[A0]], %[[A0]], %[[ZERO:.*]] atom wgmma
+// CHECK-NEXT:    %[[NEXT0:.*]] = tile.advance %[[FIRST]]
+// CHECK-NEXT:    %[[SECOND:.*]] = arith.addi %c0, %c1
+// CHECK-NEXT:    %[[ROUNDS:.*]]:3 = scf.for %{{.*}} = %[[SECOND]] to %n step %c1 iter_args(%[[FLYING:.*]] = %[[STARTED0]], %[[C:.*]] = %[[NEXT0]], %[[BEFORE:.*]] = %[[FIRST]])
+// CHECK-NEXT:      tile.await %r[%[[C]]]
+// CHECK-NEXT:      %[[A:.*]] = tile.slot %a[%[[C]]]
+// CHECK-NEXT:      %[[STARTED:.*]] = tile.gemm_async %[[A]], %[[A]], %[[FLYING]] atom wgmma
+// CHECK-NEXT:      %[[DONE:.*]] = tile.gemm_wait %[[STARTED]] pending(1)
+// CHECK-NEXT:      tile.release %r[%[[BEFORE]]]
+// CHECK-NEXT:      %[[NEXT:.*]] = tile.advance %[[C]]
+// CHECK-NEXT:      scf.yield %[[DONE]], %[[NEXT]], %[[C]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[LAST:.*]] = tile.gemm_wait %[[ROUNDS]]#0 pending(0)
+// CHECK-NEXT:    tile.release %r[%[[ROUNDS]]#2]
+// CHECK-NEXT:    scf.yield %[[LAST]], %[[ROUNDS]]#1
+// CHECK-NEXT:  } else {
+// CHECK-NEXT:    scf.yield %[[ZERO]], %[[FIRST]]
+// CHECK-NEXT:  }
+// CHECK:       arith.truncf %[[END]]#0
+// CHECK:       tile.await %r[%[[END]]#1]
+// CHECK-NOT:   tile.stage
+// FOLDED-LABEL: tile.kernel @chain(
+tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.ring<2>
+        %a = tile.slot %buffer[%c] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma {tile.stage = #tile.stage<stage = 0, order = 2>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) {tile.stage = #tile.stage<stage = 1, order = 3>} : tensor<64x64xf32>
+        tile.release %r[%c] {tile.stage = #tile.stage<stage = 1, order = 4>} : !tile.ring<2>
+        %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 5>} : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+      %h = arith.truncf %end#0 : tensor<64x64xf32> to tensor<64x64xbf16>
+      %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.store %h, %o atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+      tile.await %r[%end#1] : !tile.ring<2>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// With no iteration nothing is left but the values before.
+// FOLDED-LABEL: tile.kernel @no_iteration(
+// FOLDED-NOT:    tile.gemm
+// FOLDED-NOT:    scf.if
+// FOLDED:        arith.truncf
+// FOLDED-NEXT:   tile.slice
+// FOLDED-NEXT:   tile.store
+// CHECK-LABEL: tile.kernel @no_iteration(
+tile.kernel @no_iteration(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:2 = scf.for %i = %c0 to %c0 step %c1 iter_args(%acc = %zero, %c = %first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.ring<2>
+        %a = tile.slot %buffer[%c] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma {tile.stage = #tile.stage<stage = 0, order = 2>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) {tile.stage = #tile.stage<stage = 1, order = 3>} : tensor<64x64xf32>
+        tile.release %r[%c] {tile.stage = #tile.stage<stage = 1, order = 4>} : !tile.ring<2>
+        %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 5>} : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+      %h = arith.truncf %end#0 : tensor<64x64xf32> to tensor<64x64xbf16>
+      %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.store %h, %o atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+      tile.await %r[%end#1] : !tile.ring<2>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// With one iteration no loop is left: its product is started and awaited.
+// FOLDED-LABEL: tile.kernel @one_iteration(
+// FOLDED-NOT:    scf.
+// FOLDED:        tile.gemm_async
+// FOLDED-NOT:    scf.
+// FOLDED:        tile.gemm_wait {{.*}} pending(0)
+// FOLDED-NEXT:   tile.release
+// FOLDED-NOT:    scf.
+// FOLDED:        tile.return
+// CHECK-LABEL: tile.kernel @one_iteration(
+tile.kernel @one_iteration(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:2 = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero, %c = %first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.ring<2>
+        %a = tile.slot %buffer[%c] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma {tile.stage = #tile.stage<stage = 0, order = 2>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) {tile.stage = #tile.stage<stage = 1, order = 3>} : tensor<64x64xf32>
+        tile.release %r[%c] {tile.stage = #tile.stage<stage = 1, order = 4>} : !tile.ring<2>
+        %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 5>} : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+      %h = arith.truncf %end#0 : tensor<64x64xf32> to tensor<64x64xbf16>
+      %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.store %h, %o atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+      tile.await %r[%end#1] : !tile.ring<2>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// The orders may put the wait before the next product: it then waits for all, and the product takes its result.
+// CHECK-LABEL: tile.kernel @wait_first(
+// CHECK:       scf.for {{.*}} iter_args(%[[FLYING:.*]] = %{{.*}}, %[[C:.*]] = %{{.*}}, %[[BEFORE:.*]] = %{{.*}})
+// CHECK-NEXT:    %[[DONE:.*]] = tile.gemm_wait %[[FLYING]] pending(0)
+// CHECK-NEXT:    tile.release %r[%[[BEFORE]]]
+// CHECK-NEXT:    tile.await %r[%[[C]]]
+// CHECK:         %[[STARTED:.*]] = tile.gemm_async %{{.*}}, %{{.*}}, %[[DONE]]
+// CHECK:         scf.yield %[[STARTED]],
+// FOLDED-LABEL: tile.kernel @wait_first(
+tile.kernel @wait_first(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] {tile.stage = #tile.stage<stage = 0, order = 2>} : !tile.ring<2>
+        %a = tile.slot %buffer[%c] {tile.stage = #tile.stage<stage = 0, order = 3>} : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma {tile.stage = #tile.stage<stage = 0, order = 4>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) {tile.stage = #tile.stage<stage = 1, order = 0>} : tensor<64x64xf32>
+        tile.release %r[%c] {tile.stage = #tile.stage<stage = 1, order = 1>} : !tile.ring<2>
+        %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 5>} : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// Two chains: what may stay in flight is what was started since, in this round and the one before.
+// CHECK-LABEL: tile.kernel @two_chains(
+// CHECK:       scf.for {{.*}} iter_args(%[[ONE:.*]] = %{{.*}}, %[[TWO:.*]] = %{{.*}})
+// CHECK-NEXT:    %[[ONE_STARTED:.*]] = tile.gemm_async {{.*}}, %[[ONE]] atom wgmma
+// CHECK-NEXT:    %[[TWO_STARTED:.*]] = tile.gemm_async {{.*}}, %[[TWO]] atom wgmma
+// CHECK-NEXT:    tile.gemm_wait %[[ONE_STARTED]] pending(3)
+// CHECK-NEXT:    tile.gemm_wait %[[TWO_STARTED]] pending(2)
+// CHECK:       tile.gemm_wait {{.*}} pending(0)
+// CHECK-NEXT:  tile.gemm_wait {{.*}} pending(0)
+// FOLDED-LABEL: tile.kernel @two_chains(
+tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %x = tile.slot %buffer[%first] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %acc2 = %zero) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+        %one = tile.gemm_async %x, %x, %acc atom wgmma {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %one pending(0) {tile.stage = #tile.stage<stage = 1, order = 2>} : tensor<64x64xf32>
+        %two = tile.gemm_async %x, %x, %acc2 atom wgmma {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done2 = tile.gemm_wait %two pending(0) {tile.stage = #tile.stage<stage = 1, order = 3>} : tensor<64x64xf32>
+        scf.yield %done, %done2 : tensor<64x64xf32>, tensor<64x64xf32>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A product that stage 1 consumes goes over as it was started; values of stage 0 wait one round, and what stage 1
+// alone carries starts with the loop's own initial value.
+// CHECK-LABEL: tile.kernel @consumed_late(
+// CHECK:       %[[ONE0:.*]] = tile.gemm_async
+// CHECK-NEXT:  %[[FACTOR0:.*]] = tile.splat
+// CHECK-NEXT:  %[[AT0:.*]] = arith.addi %c0, %c0
+// CHECK:       %[[ROUNDS:.*]]:4 = scf.for %[[I:.*]] = {{.*}} iter_args(%[[SUM:.*]] = %[[ZERO:.*]], %[[AT:.*]] = %[[AT0]], %[[FLYING:.*]] = %[[ONE0]], %[[FACTOR:.*]] = %[[FACTOR0]])
+// CHECK-NEXT:    %[[ONE:.*]] = tile.gemm_async
+// CHECK-NEXT:    %[[NEXT_FACTOR:.*]] = tile.splat
+// CHECK-NEXT:    %[[DONE:.*]] = tile.gemm_wait %[[FLYING]] pending(1)
+// CHECK-NEXT:    %[[SCALED:.*]] = arith.mulf %[[DONE]], %[[FACTOR]]
+// CHECK-NEXT:    %[[MORE:.*]] = arith.addf %[[SUM]], %[[SCALED]]
+// CHECK-NEXT:    %[[THEN:.*]] = arith.addi %[[AT]], %[[I]]
+// CHECK-NEXT:    scf.yield %[[MORE]], %[[THEN]], %[[ONE]], %[[NEXT_FACTOR]]
+// CHECK:       %[[DONE:.*]] = tile.gemm_wait %[[ROUNDS]]#2 pending(0)
+// CHECK-NEXT:  %[[SCALED:.*]] = arith.mulf %[[DONE]], %[[ROUNDS]]#3
+// CHECK-NEXT:  %[[MORE:.*]] = arith.addf %[[ROUNDS]]#0, %[[SCALED]]
+// CHECK-NEXT:  scf.yield %[[MORE]], %[[ROUNDS]]#1
+// FOLDED-LABEL: tile.kernel @consumed_late(
+tile.kernel @consumed_late(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %x = tile.slot %buffer[%first] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero, %at = %c0) -> (tensor<64x64xf32>, index) {
+        %one = tile.gemm_async %x, %x, %zero atom wgmma {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %factor = tile.splat %f0 {tile.stage = #tile.stage<stage = 0, order = 1>} : f32 -> tensor<64x64xf32>
+        %done = tile.gemm_wait %one pending(0) {tile.stage = #tile.stage<stage = 1, order = 2>} : tensor<64x64xf32>
+        %scaled = arith.mulf %done, %factor {tile.stage = #tile.stage<stage = 1, order = 3>} : tensor<64x64xf32>
+        %more = arith.addf %sum, %scaled {tile.stage = #tile.stage<stage = 1, order = 4>} : tensor<64x64xf32>
+        %then = arith.addi %at, %i {tile.stage = #tile.stage<stage = 0, order = 5>} : index
+        scf.yield %more, %then : tensor<64x64xf32>, index
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// Scheduled loops in scheduled loops: what the outer one repeats of the inner one is expanded, too.
+// CHECK-LABEL: tile.kernel @nested(
+// CHECK-COUNT-4: tile.gemm_async
+// CHECK-NOT:   tile.stage
+// FOLDED-LABEL: tile.kernel @nested(
+tile.kernel @nested(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %x = tile.slot %buffer[%first] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+      %outer = scf.for %j = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+        %inner = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+          %one = tile.gemm_async %x, %x, %acc atom wgmma {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+          %done = tile.gemm_wait %one pending(0) {tile.stage = #tile.stage<stage = 1, order = 1>} : tensor<64x64xf32>
+          scf.yield %done : tensor<64x64xf32>
+        } {tile.stage = #tile.stage<stage = 0, order = 0>}
+        %more = arith.addf %sum, %inner {tile.stage = #tile.stage<stage = 1, order = 1>} : tensor<64x64xf32>
+        scf.yield %more : tensor<64x64xf32>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A schedule says something about every operation.
+// CHECK-LABEL: tile.kernel @unscheduled(
+// CHECK-NOT:   scf.if
+// FOLDED-LABEL: tile.kernel @unscheduled(
+tile.kernel @unscheduled(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      scf.for %i = %c0 to %n step %c1 {
+        %x = arith.addi %i, %i : index
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+tile.kernel @missing_stage(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c0) -> (index) {
+        %y = arith.addi %x, %i {tile.stage = #tile.stage<stage = 0, order = 0>} : index
+        // expected-error @below {{expected 'tile.stage' on every operation of a scheduled loop}}
+        %z = arith.addi %y, %i  : index
+        scf.yield %z : index
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+tile.kernel @third_stage(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c0) -> (index) {
+        %y = arith.addi %x, %i {tile.stage = #tile.stage<stage = 0, order = 0>} : index
+        // expected-error @below {{expected stage 0 or 1, but got 2}}
+        %z = arith.addi %y, %i {tile.stage = #tile.stage<stage = 2, order = 1>} : index
+        scf.yield %z : index
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// Stage 0 runs a round ahead: it cannot have what stage 1 has not yet computed.
+tile.kernel @too_early(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c0) -> (index) {
+        // expected-error @below {{operation of stage 0 uses a value that stage 1 of the iteration before computes}}
+        %y = arith.addi %x, %i {tile.stage = #tile.stage<stage = 0, order = 0>} : index
+        %z = arith.addi %y, %i {tile.stage = #tile.stage<stage = 1, order = 1>} : index
+        scf.yield %z : index
+      }
+    }
+  }
+  tile.return
+}

@@ -1,0 +1,457 @@
+// RUN: %tile-opt %s --tile-schedule-loops -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: %tile-opt %s --tile-schedule-loops=overlap=false -split-input-file 2> %t.remarks | FileCheck %s --check-prefix=OFF
+// RUN: FileCheck %s --check-prefix=OFF-REMARK --allow-empty --input-file=%t.remarks
+
+// Without the overlap, nothing is decided and nothing remarked on.
+// OFF-NOT: tile.stage
+// OFF-REMARK-NOT: remark: [
+
+// The accumulator only travels around the loop: its completion, and the release of what the product reads, slip
+// into the next round, behind the next product. The cursor moves on at once.
+// CHECK-LABEL: tile.kernel @chain(
+// CHECK:       tile.await {{.*}} {tile.stage = #tile.stage<stage = 0, order = 0>}
+// CHECK:       tile.slot {{.*}} {tile.stage = #tile.stage<stage = 0, order = 1>}
+// CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 3>}
+// CHECK:       tile.release {{.*}} {tile.stage = #tile.stage<stage = 1, order = 4>}
+// CHECK:       tile.advance {{.*}} {tile.stage = #tile.stage<stage = 0, order = 5>}
+tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// Two independent chains: both products are issued before either is waited for, and waits come in the order of issue.
+// CHECK-LABEL: tile.kernel @two_chains(
+// CHECK:       tile.await %r{{.*}} {tile.stage = #tile.stage<stage = 0, order = 0>}
+// CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 6>}
+// CHECK:       tile.release %r{{.*}} {tile.stage = #tile.stage<stage = 1,
+// CHECK:       tile.await %s{{.*}} {tile.stage = #tile.stage<stage = 0, order = 3>}
+// CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 5>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 7>}
+// CHECK:       tile.release %s{{.*}} {tile.stage = #tile.stage<stage = 1,
+tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  %s = tile.alloc_ring "s" producers(1) consumers(1) : !tile.ring<2>
+  %s_buffer = tile.alloc_shared "s" : !tile.shared<2x64x64xbf16>
+  %s_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:4 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %acc2 = %zero, %c = %r_first, %d = %s_first) -> (tensor<64x64xf32>, tensor<64x64xf32>, !tile.cursor<2>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        tile.await %s[%d] : !tile.ring<2>
+        %b = tile.slot %s_buffer[%d] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started2 = tile.gemm_async %b, %b, %acc2 atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done2 = tile.gemm_wait %started2 pending(0) : tensor<64x64xf32>
+        tile.release %s[%d] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        %next2 = tile.advance %d : !tile.cursor<2>
+        scf.yield %done, %done2, %next, %next2 : tensor<64x64xf32>, tensor<64x64xf32>, !tile.cursor<2>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A ring that only ordinary reads use is released in its own round; what they read may be carried on.
+// CHECK-LABEL: tile.kernel @other_reads(
+// CHECK:       tile.await %s{{.*}} {tile.stage = #tile.stage<stage = 0,
+// CHECK:       tile.load {{.*}} {tile.stage = #tile.stage<stage = 0,
+// CHECK:       tile.release %s{{.*}} {tile.stage = #tile.stage<stage = 0,
+// CHECK:       tile.await %r{{.*}} {tile.stage = #tile.stage<stage = 0,
+// CHECK:       tile.release %r{{.*}} {tile.stage = #tile.stage<stage = 1,
+tile.kernel @other_reads(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  %s = tile.alloc_ring "s" producers(1) consumers(1) : !tile.ring<1>
+  %s_buffer = tile.alloc_shared "s" : !tile.shared<1x64x64xbf16>
+  %s_first = tile.cursor : !tile.cursor<1>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first, %d = %s_first) -> (tensor<64x64xf32>, !tile.cursor<2>, !tile.cursor<1>) {
+        tile.await %s[%d] : !tile.ring<1>
+        %b = tile.slot %s_buffer[%d] : !tile.shared<1x64x64xbf16>, !tile.cursor<1> -> !tile.shared<64x64xbf16>
+        %f = tile.load %b : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        tile.release %s[%d] : !tile.ring<1>
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %f, %a, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        %next2 = tile.advance %d : !tile.cursor<1>
+        scf.yield %done, %next, %next2 : tensor<64x64xf32>, !tile.cursor<2>, !tile.cursor<1>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A slot that is released one round later would be waited for before: with one slot, for ever.
+// CHECK-LABEL: tile.kernel @one_slot(
+// CHECK-NOT:   tile.stage
+tile.kernel @one_slot(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<1>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<1x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<1>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: 'r' has 1 slots, but two iterations take 2}}
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<1>) {
+        tile.await %r[%c] : !tile.ring<1>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<1x64x64xbf16>, !tile.cursor<1> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<1>
+        %next = tile.advance %c : !tile.cursor<1>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<1>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// The same for two slots per iteration.
+// CHECK-LABEL: tile.kernel @two_slots_per_round(
+// CHECK-NOT:   tile.stage
+tile.kernel @two_slots_per_round(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<3>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<3x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<3>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: 'r' has 3 slots, but two iterations take 4}}
+      %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %acc2 = %zero, %c = %r_first) -> (tensor<64x64xf32>, tensor<64x64xf32>, !tile.cursor<3>) {
+        tile.await %r[%c] : !tile.ring<3>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<3x64x64xbf16>, !tile.cursor<3> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %middle = tile.advance %c : !tile.cursor<3>
+        tile.await %r[%middle] : !tile.ring<3>
+        %b = tile.slot %r_buffer[%middle] : !tile.shared<3x64x64xbf16>, !tile.cursor<3> -> !tile.shared<64x64xbf16>
+        %started2 = tile.gemm_async %b, %b, %acc2 atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<3>
+        %done2 = tile.gemm_wait %started2 pending(0) : tensor<64x64xf32>
+        tile.release %r[%middle] : !tile.ring<3>
+        %next = tile.advance %middle : !tile.cursor<3>
+        scf.yield %done, %done2, %next : tensor<64x64xf32>, tensor<64x64xf32>, !tile.cursor<3>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// The second product needs the first one's result.
+// CHECK-LABEL: tile.kernel @attention(
+// CHECK-NOT:   tile.stage
+tile.kernel @attention(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: the result of a product is used in the iteration that starts it}}
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %k = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %scores = tile.gemm_async %k, %k, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %s = tile.gemm_wait %scores pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %middle = tile.advance %c : !tile.cursor<2>
+        %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+        tile.await %r[%middle] : !tile.ring<2>
+        %v = tile.slot %r_buffer[%middle] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %p, %v, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%middle] : !tile.ring<2>
+        %next = tile.advance %middle : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// The sum so far is looked at in each round.
+// CHECK-LABEL: tile.kernel @used_in_round(
+// CHECK-NOT:   tile.stage
+tile.kernel @used_in_round(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: the result of a product is used in the iteration that starts it}}
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %look = arith.negf %done : tensor<64x64xf32>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// The result leaves through a branch, not by the loop itself.
+// CHECK-LABEL: tile.kernel @from_branch(
+// CHECK-NOT:   tile.stage
+tile.kernel @from_branch(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: the result of a product is used in the iteration that starts it}}
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %p = arith.cmpi ugt, %i, %c1 : index
+        %chosen = scf.if %p -> (tensor<64x64xf32>) {
+          scf.yield %done : tensor<64x64xf32>
+        } else {
+          scf.yield %zero : tensor<64x64xf32>
+        }
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %chosen, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// What the product reads is written anew in each round.
+// CHECK-LABEL: tile.kernel @writes(
+// CHECK-NOT:   tile.stage
+tile.kernel @writes(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  %p = tile.alloc_shared "p" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: 'tile.store' keeps its place between them}}
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        tile.store %x, %p atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %p, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// Whoever waits for this barrier relies on the product being complete.
+// CHECK-LABEL: tile.kernel @signals(
+// CHECK-NOT:   tile.stage
+tile.kernel @signals(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  %bar = tile.alloc_barrier "bar" count(128)
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: 'tile.arrive' keeps its place between them}}
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.arrive %bar
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A release under a condition follows the wait as well.
+// CHECK-LABEL: tile.kernel @nested_release(
+// CHECK-NOT:   tile.stage
+tile.kernel @nested_release(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: 'scf.if' keeps its place between them}}
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        %p = arith.cmpi ugt, %i, %c1 : index
+        scf.if %p {
+          tile.release %r[%c] : !tile.ring<2>
+        }
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// An author who lets products overlap by hand is left alone.
+// CHECK-LABEL: tile.kernel @by_hand(
+// CHECK-NOT:   tile.stage
+tile.kernel @by_hand(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(1) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// No product, nothing to decide; the inner loop of two is decided for itself.
+// CHECK-LABEL: tile.kernel @nested(
+// CHECK:       scf.for
+// CHECK-NOT:     tile.stage
+// CHECK:         scf.for
+// CHECK:           tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0,
+tile.kernel @nested(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      scf.for %tile = %c0 to %n step %c1 {
+        %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+          tile.await %r[%c] : !tile.ring<2>
+          %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+          %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+          %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+          tile.release %r[%c] : !tile.ring<2>
+          %next = tile.advance %c : !tile.cursor<2>
+          scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+        }
+      }
+    }
+  }
+  tile.return
+}
