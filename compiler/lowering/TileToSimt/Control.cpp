@@ -24,102 +24,61 @@ LogicalResult checkCarried(Operation *op, TypeRange types) {
   return success();
 }
 
-/// The copies inside that wait on a barrier of their own: their parities are carried, too.
-SmallVector<Operation *> waitingCopies(KernelLowering &k, Operation *region) {
-  SmallVector<Operation *> copies;
-  for (auto &[copy, parity] : k.parities)
-    if (region->isProperAncestor(copy))
-      copies.push_back(copy);
-  return copies;
-}
-
-void takeParities(KernelLowering &k, ArrayRef<Operation *> copies, ValueRange flat) {
-  for (auto [copy, parity] : llvm::zip(copies, flat.take_back(copies.size())))
-    k.parities[copy] = parity;
-}
-
-/// The operands of a region's terminator, then the parities.
-void yield(KernelLowering &k, Block &block, ArrayRef<Operation *> copies) {
+/// Lowers a region's block and ends it as it ended.
+LogicalResult lowerBody(KernelLowering &k, Block &block) {
+  if (failed(k.lowerBlock(block)))
+    return failure();
   SmallVector<Value> flat;
   k.flatten(block.getTerminator()->getOperands(), flat);
-  for (Operation *copy : copies)
-    flat.push_back(k.parities[copy]);
   scf::YieldOp::create(k.b, flat);
+  return success();
 }
 } // namespace
 
 LogicalResult lowering::lowerOp(KernelLowering &k, scf::ForOp op) {
   if (failed(checkCarried(op, op.getResultTypes())))
     return failure();
-  SmallVector<Operation *> copies = waitingCopies(k, op);
   SmallVector<Value> inits;
   k.flatten(op.getInitArgs(), inits);
-  for (Operation *copy : copies)
-    inits.push_back(k.parities[copy]);
   LogicalResult body = success();
   auto loop = scf::ForOp::create(k.b, k.value(op.getLowerBound()), k.value(op.getUpperBound()),
                                  k.value(op.getStep()), inits,
                                  [&](OpBuilder &, Location, Value induction, ValueRange carried) {
                                    k.set(op.getInductionVar(), induction);
                                    k.unflatten(op.getRegionIterArgs(), carried);
-                                   takeParities(k, copies, carried);
-                                   body = k.lowerBlock(*op.getBody());
-                                   if (succeeded(body))
-                                     yield(k, *op.getBody(), copies);
+                                   body = lowerBody(k, *op.getBody());
                                  });
   loop.setUnsignedCmp(op.getUnsignedCmp());
   k.unflatten(op.getResults(), loop.getResults());
-  takeParities(k, copies, loop.getResults());
   return body;
 }
 
 LogicalResult lowering::lowerOp(KernelLowering &k, scf::IfOp op) {
   if (failed(checkCarried(op, op.getResultTypes())))
     return failure();
-  SmallVector<Operation *> copies = waitingCopies(k, op);
-  SmallVector<Value> before;
-  for (Operation *copy : copies)
-    before.push_back(k.parities[copy]);
-  LogicalResult result = success();
-  auto branch = [&](Region &region) {
-    return [&](OpBuilder &, Location) {
-      for (auto [copy, parity] : llvm::zip(copies, before))
-        k.parities[copy] = parity;
-      if (!region.empty() && succeeded(result))
-        result = k.lowerBlock(region.front());
-      if (failed(result))
-        return;
-      if (region.empty())
-        scf::YieldOp::create(k.b, before);
-      else
-        yield(k, region.front(), copies);
-    };
-  };
   SmallVector<Type> types;
-  for (Value value : op.getResults()) {
-    if (isa<tile::CursorType>(value.getType()))
+  for (Type type : op.getResultTypes()) {
+    if (isa<tile::CursorType>(type))
       types.append(2, k.b.getI32Type());
     else
-      types.push_back(k.typeOf(value.getType()));
+      types.push_back(k.typeOf(type));
   }
-  types.append(copies.size(), k.b.getI32Type());
-  bool hasElse = !types.empty() || !op.getElseRegion().empty();
-  auto lowered = scf::IfOp::create(k.b, types, k.value(op.getCondition()), /*addThenBlock=*/true,
-                                   /*addElseBlock=*/hasElse);
+  bool hasElse = !op.getElseRegion().empty();
+  auto branch = scf::IfOp::create(k.b, types, k.value(op.getCondition()), /*addThenBlock=*/true,
+                                  /*addElseBlock=*/hasElse);
   OpBuilder::InsertionGuard guard(k.b);
   auto fill = [&](Region &from, Region &to) {
     // Without results the builder has put a terminator there.
     if (!to.front().empty())
       to.front().back().erase();
     k.b.setInsertionPointToStart(&to.front());
-    branch(from)(k.b, op.getLoc());
+    return lowerBody(k, from.front());
   };
-  fill(op.getThenRegion(), lowered.getThenRegion());
-  if (hasElse && succeeded(result))
-    fill(op.getElseRegion(), lowered.getElseRegion());
-  k.unflatten(op.getResults(), lowered.getResults());
-  takeParities(k, copies, lowered.getResults());
-  return result;
+  if (failed(fill(op.getThenRegion(), branch.getThenRegion())) ||
+      (hasElse && failed(fill(op.getElseRegion(), branch.getElseRegion()))))
+    return failure();
+  k.unflatten(op.getResults(), branch.getResults());
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

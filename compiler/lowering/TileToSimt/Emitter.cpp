@@ -189,3 +189,14 @@ void Emitter::when(Value predicate, function_ref<void()> body) {
   setInsertionPointToStart(branch.thenBlock());
   body();
 }
+
+void Emitter::choose(Value predicate, function_ref<void()> yes, function_ref<void()> no) {
+  if (!predicate)
+    return yes();
+  auto branch = scf::IfOp::create(*this, predicate, /*withElseRegion=*/true);
+  InsertionGuard guard(*this);
+  setInsertionPointToStart(branch.thenBlock());
+  yes();
+  setInsertionPointToStart(branch.elseBlock());
+  no();
+}

@@ -75,6 +75,8 @@ public:
 
   /// Emits `body` for the threads that satisfy the predicate.
   void when(Value predicate, mlir::function_ref<void()> body);
+  /// Emits `yes` for the threads that satisfy the predicate, `no` for the others.
+  void choose(Value predicate, mlir::function_ref<void()> yes, mlir::function_ref<void()> no);
 
 private:
   template <typename Op> Value binary(Value lhs, Value rhs) { return Op::create(*this, lhs, rhs).getResult(); }

@@ -57,7 +57,6 @@ int64_t lowering::slotPitch(const SharedLayout &layout) {
 KernelLowering::KernelLowering(tile::KernelOp source)
     : source(source), kernel(createKernel(source)), b(source.getLoc(), &kernel.getBody().front()),
       target(*program::findTarget(source)) {
-  sharedBytes = plannedBytes(source);
   source.walk([&](tile::NamedBarrierOp op) { usedBarriers |= uint32_t(1) << op.getId(); });
 }
 
@@ -135,12 +134,6 @@ Value KernelLowering::tensorMap(const GlobalTensor &tensor, ArrayRef<int64_t> bo
 //===----------------------------------------------------------------------===//
 // Shared memory, barriers
 //===----------------------------------------------------------------------===//
-
-int64_t KernelLowering::reserveShared(int64_t bytes, int64_t alignment) {
-  int64_t offset = alignTo(sharedBytes, alignment);
-  sharedBytes = offset + bytes;
-  return offset;
-}
 
 void KernelLowering::initBarrier(int64_t offset, int64_t count) { barrierInits.push_back({offset, count}); }
 
@@ -222,10 +215,6 @@ LogicalResult KernelLowering::run() {
   team.warp = warpIndex;
   team.lane = b.bitAnd(thread, lanesPerWarp - 1);
   team.name = ("kernel '" + source.getSymName() + "'").str();
-  source.walk([&](tile::CopyOp copy) {
-    if (copy.getAtom() == tile::CopyAtom::tma && isa<tile::SliceType>(copy.getSource().getType()))
-      parities[copy] = b.i32(0);
-  });
   if (failed(lowerBlock(source.getBody().front())))
     return failure();
   b.setLoc(source.getLoc());
@@ -239,11 +228,6 @@ LogicalResult KernelLowering::finish() {
     simt::ClusterSyncOp::create(b); // no block may leave while others still write to it
   simt::ReturnOp::create(b);
   emitPrologue();
-  if (sharedBytes > int64_t(target.sharedBytesPerBlock))
-    return emitError(source.getLoc()) << "expected at most " << target.sharedBytesPerBlock
-                                      << " bytes of shared memory because " << target.name << " has no more, but '"
-                                      << source.getSymName() << "' needs " << sharedBytes
-                                      << " with the barriers of its copies";
 
   // What only the host needs was lowered like the rest.
   kernel->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
@@ -265,7 +249,7 @@ LogicalResult KernelLowering::finish() {
   kernel.setArgAttrsAttr(b.getArrayAttr(attributes));
   kernel.setSchemaAttr(b.getArrayAttr(schema));
   kernel.setTensorMapsAttr(b.getArrayAttr(maps));
-  kernel.setSharedBytes(sharedBytes);
+  kernel.setSharedBytes(plannedBytes(source));
   if (grid.empty())
     grid.push_back(program::HostExprAttr::get(b.getContext(), "1"));
   kernel.setGridAttr(b.getArrayAttr(grid));

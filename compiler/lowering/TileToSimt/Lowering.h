@@ -146,8 +146,6 @@ public:
   Value tensorMap(const GlobalTensor &tensor, llvm::ArrayRef<int64_t> box, Swizzle swizzle);
   /// An mbarrier that is initialised at entry.
   void initBarrier(int64_t offset, int64_t count);
-  /// Shared memory behind the plan.
-  int64_t reserveShared(int64_t bytes, int64_t alignment);
   Value sharedAt(int64_t offset) { return b.offset(sharedBase, offset); }
   /// Named barriers nobody else uses; nothing, with a diagnostic, when they are used up.
   std::optional<int64_t> takeBarriers(int64_t count);
@@ -163,8 +161,6 @@ public:
   /// For the thread that issued stores by TMA: waits until they are in memory.
   void awaitStores();
 
-  /// The copies that wait on an mbarrier of their own, and the parity of the next wait.
-  llvm::MapVector<Operation *, Value> parities;
   bool hasStores = false; ///< the team stored by TMA
   bool readsSlots = false; ///< the team reads slots of rings with ordinary loads
 
@@ -195,7 +191,6 @@ private:
   uint32_t usedBarriers = 1; ///< a bit each; 0 is the block's
   llvm::DenseMap<std::pair<int64_t, int64_t>, int64_t> teamBarriers; ///< by first warp and warps
   llvm::DenseMap<int64_t, int64_t> warpgroupBarriers;                ///< by first warp
-  int64_t sharedBytes = 0;
 };
 
 // Control.cpp, Grid.cpp

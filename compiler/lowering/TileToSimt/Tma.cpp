@@ -27,10 +27,10 @@ struct SliceBoxes {
   SmallVector<int> layoutAxes;
 };
 
-/// Says why the TMA cannot move the slice to or from a tile of this layout.
+/// Says why the TMA cannot load the slice into a tile of this layout.
 std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice &slice, const SharedTile &tile) {
   auto reject = [&](const Twine &why) {
-    op->emitOpError() << "expected a copy that the TMA can make because the atom is tma: " << why;
+    op->emitOpError() << "expected a copy that the TMA can make because it is asynchronous: " << why;
     return std::nullopt;
   };
   if (!k.target.tma.available)
@@ -74,12 +74,15 @@ bool isZero(Value fill) {
 }
 } // namespace
 
-LogicalResult lowering::emitTmaLoad(KernelLowering &k, Operation *op, const Slice &slice, const SharedTile &tile,
-                                    Value barrier, bool multicast) {
+namespace {
+/// Loads a slice, counting on `barrier`; with `multicast` this block's share of it, for the whole cluster.
+LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &slice, const SharedTile &tile,
+                          Value barrier) {
   Emitter &b = k.b;
+  bool multicast = op.getMulticast();
   if (!isZero(tile::SliceOp(slice.op).getFill()))
-    return op->emitOpError() << "expected a fill value of 0 because the TMA fills with nothing else, but the slice has "
-                                "another; use the atom simt";
+    return op.emitOpError() << "expected a fill value of 0 because the TMA fills with nothing else, but the slice has "
+                               "another; use 'tile.copy' with the atom simt";
   std::optional<SliceBoxes> boxes = boxesFor(k, op, slice, tile);
   if (!boxes)
     return failure();
@@ -92,7 +95,7 @@ LogicalResult lowering::emitTmaLoad(KernelLowering &k, Operation *op, const Slic
     rows = rowAxis < 0 ? 0 : boxes->boxes.box[size_t(rowAxis)] / cluster;
     constexpr int64_t swizzledRows = 8;
     if (rows == 0 || boxes->boxes.box[size_t(rowAxis)] % (cluster * swizzledRows) != 0)
-      return op->emitOpError() << "expected boxes whose rows are a multiple of " << cluster * swizzledRows
+      return op.emitOpError() << "expected boxes whose rows are a multiple of " << cluster * swizzledRows
                                << " because the " << cluster << " blocks of the cluster share them, but got "
                                << (rowAxis < 0 ? 1 : boxes->boxes.box[size_t(rowAxis)]);
     mask = b.constant(b.getI16IntegerAttr(int16_t((1 << cluster) - 1)));
@@ -116,62 +119,15 @@ LogicalResult lowering::emitTmaLoad(KernelLowering &k, Operation *op, const Slic
   }
   return success();
 }
+} // namespace
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyAsyncOp op) {
   Value barrier = k.b.offset(k.ring(op.getRing()).base, k.b.mul(k.cursor(op.getCursor()).slot, 8));
   LogicalResult result = success();
   k.byOneThread([&] {
-    result = emitTmaLoad(k, op, k.slice(op.getSource()), k.shared(op.getDestination()), barrier, op.getMulticast());
+    result = emitTmaLoad(k, op, k.slice(op.getSource()), k.shared(op.getDestination()), barrier);
   });
   return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Synchronous copies
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Loads and waits, on a barrier of this copy's own.
-LogicalResult loadByTma(KernelLowering &k, tile::CopyOp op) {
-  Emitter &b = k.b;
-  const SharedTile &tile = k.shared(op.getDestination());
-  constexpr int64_t barrierBytes = 8;
-  int64_t offset = k.reserveShared(barrierBytes, barrierBytes);
-  k.initBarrier(offset, 1);
-  Value barrier = k.sharedAt(offset);
-  // Where the layout does not fit, emitTmaLoad says so.
-  Result<TmaBoxes> boxes = tmaBoxes(tile.layout);
-  int64_t bytes = boxes ? boxes->bytesPerPiece * int64_t(boxes->pieces.size()) : 0;
-  LogicalResult result = success();
-  k.byOneThread([&] {
-    simt::BarrierExpectOp::create(b, barrier, bytes);
-    result = emitTmaLoad(k, op, k.slice(op.getSource()), tile, barrier, /*multicast=*/false);
-  });
-  Value &parity = k.parities[op];
-  simt::BarrierWaitOp::create(b, barrier, parity);
-  parity = b.bitXor(parity, b.i32(1));
-  return result;
-}
-} // namespace
-
-LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
-  if (isa<tile::SliceType>(op.getSource().getType()))
-    return loadByTma(k, op);
-  Emitter &b = k.b;
-  const SharedTile &tile = k.shared(op.getSource());
-  const Slice &slice = k.slice(op.getDestination());
-  std::optional<SliceBoxes> boxes = boxesFor(k, op, slice, tile);
-  if (!boxes)
-    return failure();
-  k.byOneThread([&] {
-    Value map = k.tensorMap(*slice.tensor, boxes->box, boxes->boxes.swizzle);
-    for (const TmaPiece &piece : boxes->boxes.pieces)
-      simt::TmaStoreOp::create(b, b.offset(tile.base, piece.byteOffset), map,
-                               boxCoordinates(k, slice, *boxes, piece.origin));
-    simt::BulkCommitOp::create(b);
-    simt::BulkWaitOp::create(b, 0, false);
-  });
-  return k.syncTeam();
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,6 +135,16 @@ LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// The TMA clips what it stores at the tensor's edge, but along the innermost axis to 16
+/// bytes: behind an extent that is no multiple of them it overwrites what follows. Whether
+/// the extent is one; null if that is known.
+Value endsAtGranule(Emitter &b, const GlobalTensor &tensor, const Target &target) {
+  int64_t elements = std::max<int64_t>(1, target.tma.innerBoxGranularity * 8 / tensor.element.getIntOrFloatBitWidth());
+  if (tensor.multiples.back() % elements == 0)
+    return {};
+  return b.isEqual(b.bitAnd(tensor.extents.back(), elements - 1), 0);
+}
+
 constexpr int64_t panelRows = 64, panelColumns = 64, panelBuffers = 2;
 
 LogicalResult rejectStore(tile::StoreOp op, const Twine &why) {
@@ -191,6 +157,33 @@ int64_t panelOffset(const SharedLayout &staging, int64_t warpgroup, int64_t buff
   if (staging.rank() == 3)
     return warpgroup * slotPitch(staging) + staging.linearOffset({buffer, 0, 0});
   return staging.linearOffset({warpgroup, buffer, 0, 0});
+}
+/// The warpgroup writes a panel that begins at `start` of the slice, an element per thread and step.
+void storePanelByThreads(KernelLowering &k, const Slice &slice, ArrayRef<int> axes, const SharedTile &panel,
+                         ArrayRef<Value> start) {
+  Emitter &b = k.b;
+  const GlobalTensor &tensor = *slice.tensor;
+  constexpr int64_t threads = warpsPerWarpgroup * lanesPerWarp;
+  Value thread = k.threadOfGroup();
+  scf::ForOp::create(
+      b, b.i32(0), b.i32(panelRows * panelColumns / threads), b.i32(1), ValueRange(),
+      [&](OpBuilder &, Location, Value step, ValueRange) {
+        Value number = b.add(b.mul(step, threads), thread);
+        Value within[] = {b.divide(number, panelColumns), b.remainder(number, panelColumns)};
+        SharedAddresses addresses(b, panel, FragmentLayout::replicated({1, 1}, 1), Team(), within);
+        Value value = simt::LoadOp::create(b, panel.element, addresses.at({0, 0}), Value());
+        Value inside, index = b.i64(0);
+        for (auto [axis, tileAxis] : llvm::enumerate(axes)) {
+          Value at = slice.origin[axis];
+          if (tileAxis >= 0)
+            at = b.add(at, b.add(start[size_t(tileAxis)], within[tileAxis]));
+          if (slice.isGuarded())
+            inside = b.both(inside, b.isBelow(at, tensor.extents[axis]));
+          index = b.add(index, b.mul(b.extend(at), tensor.strides[axis]));
+        }
+        simt::StoreOp::create(b, value, b.element(tensor.pointer, tensor.element, index), inside);
+        scf::YieldOp::create(b);
+      });
 }
 } // namespace
 
@@ -243,9 +236,10 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
   SmallVector<Value> start = threadCoordinates(b, layout, firstThread);
 
   Value isLeader = b.isEqual(k.threadOfGroup(), 0);
+  Value exact = endsAtGranule(b, *slice.tensor, k.target);
   int64_t panels = ceilDiv(share->columns, panelColumns), total = share->blocks * panels;
   for (int64_t number = 0; number < total; ++number) {
-    int64_t block = number / panels, buffer = number % panelBuffers;
+    int64_t block = number / panels, row = block * panelRows, buffer = number % panelBuffers;
     // The last panel of a row overlaps the one before if the columns are no multiple of 64.
     int64_t column = std::min(number % panels * panelColumns, share->columns - panelColumns);
     panel.base = b.offset(groupBase, buffer * bufferPitch);
@@ -263,14 +257,18 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
     simt::ProxyFenceOp::create(b);
     if (failed(k.syncWarpgroup()))
       return failure();
-    b.when(isLeader, [&] {
-      SmallVector<Value> coordinates;
-      for (auto [at, axis] : llvm::reverse(llvm::zip(slice.origin, axes))) {
-        int64_t step = axis == 0 ? block * panelRows : column;
-        coordinates.push_back(axis < 0 ? at : b.add(b.add(at, start[size_t(axis)]), step));
-      }
-      simt::TmaStoreOp::create(b, panel.base, map, coordinates);
-      simt::BulkCommitOp::create(b);
+    auto store = [&] {
+      b.when(isLeader, [&] {
+        SmallVector<Value> coordinates;
+        for (auto [at, axis] : llvm::reverse(llvm::zip(slice.origin, axes)))
+          coordinates.push_back(axis < 0 ? at : b.add(b.add(at, start[size_t(axis)]), axis == 0 ? row : column));
+        simt::TmaStoreOp::create(b, panel.base, map, coordinates);
+        simt::BulkCommitOp::create(b);
+      });
+    };
+    b.choose(exact, store, [&] {
+      Value at[] = {b.add(start[0], row), b.add(start[1], column)};
+      storePanelByThreads(k, slice, axes, panel, at);
     });
   }
   k.hasStores = true;

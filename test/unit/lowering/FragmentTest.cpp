@@ -65,7 +65,7 @@ TEST_CASE("vectors respect the ends of rows that are no multiple of them") {
   %sx = tile.slice %X[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<16x64xbf16>
   %v = tile.load %sx : !tile.slice<16x64xbf16> -> $type
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<16x64xbf16>
-  tile.store %v, %sy : $type, !tile.slice<16x64xbf16>)",
+  tile.store %v, %sy atom simt : $type, !tile.slice<16x64xbf16>)",
                                 {{"$type", fragment({16, 64}, "bf16", layout)}});
   runKernels(kernel(text, "?x?xbf16", "?x?xbf16", ", alignment = 16"), {&x, &y});
   CHECK(y.values == x.values);
@@ -80,7 +80,7 @@ TEST_CASE("what lies outside a tensor reads as the fill value, on both sides") {
   %sx = tile.slice %X[%cm1, %cm1] fill %fill : f32 : !tile.global<?x?xf32> -> !tile.slice<8x8xf32>
   %v = tile.load %sx : !tile.slice<8x8xf32> -> $type
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<8x8xf32> -> !tile.slice<8x8xf32>
-  tile.store %v, %sy : $type, !tile.slice<8x8xf32>)",
+  tile.store %v, %sy atom simt : $type, !tile.slice<8x8xf32>)",
                                 {{"$type", fragment({8, 8}, "f32", blockedLayout({8, 8}, 32, 4, 1))}});
   std::string module = kernel(text, "?x?xf32", "8x8xf32");
   module = substitute(module, {{"inout, dims[0, 1]", "inout, dims[-1, -1]"}});
@@ -117,7 +117,7 @@ TEST_CASE("reductions combine registers, lanes and warps, and broadcasts give ev
   %e = tile.broadcast %r : $reduced -> $type
   %d = arith.addf %v, %e : $type
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<$shapexf32>
-  tile.store %d, %sy : $type, !tile.slice<$shapexf32>)",
+  tile.store %d, %sy atom simt : $type, !tile.slice<$shapexf32>)",
             {{"$shape", shapeText(c.shape)},
              {"$with", warps > 1 ? "scratch %scratch : " + scratchType : ""},
              {"$scratch", scratchType},
@@ -168,7 +168,7 @@ TEST_CASE("conversions between all pairs of layouts keep every element in its pl
   %v = tile.load %sx : !tile.slice<64x16x$element> -> $from
   %w = tile.convert_layout %v $with : $from -> $to
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<$global> -> !tile.slice<64x16x$element>
-  tile.store %w, %sy : $to, !tile.slice<64x16x$element>)",
+  tile.store %w, %sy atom simt : $to, !tile.slice<64x16x$element>)",
                                     {{"$with", scratch ? "scratch %scratch : " + scratchType : ""},
                                      {"$scratch", scratchType},
                                      {"$global", global},
@@ -199,7 +199,7 @@ TEST_CASE("coordinates, comparisons and selections see each element's own positi
   %zero = tile.splat %f0 : f32 -> $f32
   %v = arith.select %low, %f, %zero : $i1, $f32
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<$shapexf32>
-  tile.store %v, %sy : $f32, !tile.slice<$shapexf32>)",
+  tile.store %v, %sy atom simt : $f32, !tile.slice<$shapexf32>)",
                                   {{"$shape", shapeText(c.shape)},
                                    {"$index", index},
                                    {"$i32", fragment(c.shape, "i32", c.layout)},
@@ -251,7 +251,7 @@ TEST_CASE("what a fragment loads it stores, in every layout and beyond the tenso
   %sx = tile.slice %X[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<$shapexf32>
   %v = tile.load %sx : !tile.slice<$shapexf32> -> $type
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<$shapexf32>
-  tile.store %v, %sy : $type, !tile.slice<$shapexf32>)",
+  tile.store %v, %sy atom simt : $type, !tile.slice<$shapexf32>)",
                                     {{"$shape", shapeText(c.shape)}, {"$type", fragment(c.shape, "f32", c.layout)}});
       runKernels(kernel(text), {&x, &y});
       CHECK(y.values == x.values);
