@@ -28,6 +28,7 @@ public:
   Value ceilDiv(Value a, Value b) { return arith::CeilDivUIOp::create(builder, loc, a, b); }
   Value rem(Value a, Value b) { return arith::RemUIOp::create(builder, loc, a, b); }
   Value min(Value a, Value b) { return arith::MinUIOp::create(builder, loc, a, b); }
+  Value max(Value a, Value b) { return arith::MaxUIOp::create(builder, loc, a, b); }
 
 private:
   OpBuilder &builder;
@@ -81,8 +82,8 @@ void expand(PersistentOp op, int64_t cluster) {
 
   TileSpace space = tileSpace(op, cluster, index);
   Value clusters = MultiprocessorsOp::create(builder, loc, builder.getIndexType());
-  if (cluster > 1)
-    clusters = index.div(clusters, index.constant(cluster));
+  if (cluster > 1) // one at least, also where a cluster has more blocks than the device multiprocessors
+    clusters = index.max(index.div(clusters, index.constant(cluster)), index.constant(1));
   Value blocks = index.min(space.total, clusters);
   if (cluster > 1)
     blocks = index.mul(blocks, index.constant(cluster));
