@@ -22,7 +22,7 @@ double errorOf(double actual, double expected, const Tolerance &tolerance) {
 double roundingError(ElementType element) {
   switch (element) {
   case ElementType::bf16:
-    return std::ldexp(1.0, -9);
+    return std::ldexp(1.0, -8);
   case ElementType::f16:
     return std::ldexp(1.0, -11);
   case ElementType::f32:
@@ -33,6 +33,23 @@ double roundingError(ElementType element) {
   case ElementType::i32:
   case ElementType::i64:
     return 0;
+  }
+  return 0;
+}
+
+double smallestNormal(ElementType element) {
+  switch (element) {
+  case ElementType::f16:
+    return std::ldexp(1.0, -14);
+  case ElementType::bf16:
+  case ElementType::f32:
+    return std::ldexp(1.0, -126);
+  case ElementType::f64:
+    return std::ldexp(1.0, -1022);
+  case ElementType::i8:
+  case ElementType::i32:
+  case ElementType::i64:
+    return 1;
   }
   return 0;
 }

@@ -17,7 +17,9 @@ struct Tolerance {
 /// Infinite if exactly one of the two is no number, or infinite.
 double errorOf(double actual, double expected, const Tolerance &tolerance);
 
-/// Largest relative error of rounding to that type.
+/// Largest relative error of rounding to that type: half of the distance between neighbours of 1.
 double roundingError(ElementType element);
+/// Smallest number of that type that is held with full precision.
+double smallestNormal(ElementType element);
 
 } // namespace tlc::kernels

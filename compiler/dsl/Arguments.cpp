@@ -21,6 +21,12 @@ bool Trace::checkName(StringRef what, StringRef name, Loc loc) {
                    " to be letters, digits and underscores, a letter first, but got '" + name + "'");
     return false;
   }
+  return true;
+}
+
+bool Trace::claimName(StringRef what, StringRef name, Loc loc) {
+  if (!checkName(what, name, loc))
+    return false;
   auto [known, isNew] = names.try_emplace(name, loc);
   if (isNew)
     return true;
@@ -31,7 +37,7 @@ bool Trace::checkName(StringRef what, StringRef name, Loc loc) {
 }
 
 BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, Loc loc) {
-  if (finished || !argument || !checkName("an argument", name, loc))
+  if (finished || !argument || !claimName("an argument", name, loc))
     return {};
   if (!launches.empty()) {
     error(loc, "expected argument '" + name +

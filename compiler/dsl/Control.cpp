@@ -38,7 +38,7 @@ std::array<Index, N> makeGrid(Trace &trace, const std::array<Index, N> &extents,
   std::array<Index, N> position;
   std::optional<SmallVector<Value>> values = gridExtents(trace, extents, loc);
   tile::GridOp op;
-  if (values)
+  if (values && trace.checkTopLevel("k.grid", loc))
     op = trace.create<tile::GridOp>(loc, SmallVector<Type>(N, trace.builder.getIndexType()), *values);
   for (size_t axis = 0; axis < N; ++axis)
     position[axis] = trace.make<Index>(op ? op.getResult(axis) : Value());
@@ -60,7 +60,7 @@ void Scope::persistentTiles(std::span<const Index> extents, PersistentOptions op
   tile::PersistentOp op;
   if (options.group < 1)
     trace->error(loc, "expected a group of at least 1 row of tiles, but got " + Twine(options.group));
-  else if (values)
+  else if (values && trace->checkTopLevel("k.persistent", loc))
     op = trace->create<tile::PersistentOp>(loc, *values, options.group);
   std::vector<Index> position(extents.size(), trace->poison<Index>());
   if (!op) { // what else is wrong?

@@ -68,7 +68,7 @@ void Trace::launch(StringRef launchName, const Body &body, Loc loc) {
     error(loc, "expected k.launch outside other launches because launches run one after the other");
     return;
   }
-  if (!checkName("a launch", launchName, loc))
+  if (!claimName("a launch", launchName, loc))
     return;
   for (Operation &op : outer.getBody().front().without_terminator()) {
     if (isMemoryEffectFree(&op))
@@ -280,6 +280,13 @@ bool Trace::checkExtents(StringRef what, ArrayRef<int64_t> extents, Loc loc) {
     elements *= extent;
   }
   return true;
+}
+
+bool Trace::checkTopLevel(StringRef call, Loc loc) {
+  if (isa<tile::KernelOp>(builder.getInsertionBlock()->getParentOp()))
+    return true;
+  error(loc, "expected " + call + " outside loops, branches and roles because it decides what is launched");
+  return false;
 }
 
 bool Trace::checkFragment(ArrayRef<int64_t> extents, Type element, Loc loc) {

@@ -88,6 +88,8 @@ public:
 
   /// Whether extents make a tile; says what is wrong otherwise.
   bool checkExtents(llvm::StringRef what, llvm::ArrayRef<int64_t> extents, Loc loc);
+  /// Whether operations go to the kernel itself; says that `call` must stand there otherwise.
+  bool checkTopLevel(llvm::StringRef call, Loc loc);
   /// Whether a fragment of that type fits the registers of a block.
   bool checkFragment(llvm::ArrayRef<int64_t> extents, mlir::Type element, Loc loc);
 
@@ -118,6 +120,8 @@ private:
   bool mayStandHere(mlir::Operation *op, Loc loc);
   void record(mlir::Diagnostic &diagnostic);
   bool checkName(llvm::StringRef what, llvm::StringRef name, Loc loc);
+  /// As above, and no argument or launch has the name yet.
+  bool claimName(llvm::StringRef what, llvm::StringRef name, Loc loc);
   void startModule();
   void setSignature(tile::KernelOp kernel);
   void checkFixedDimensions();

@@ -92,8 +92,7 @@ Tolerance GemmKernel::tolerance(const Parameters &values) const {
   // Inputs have the variance 1/3: elements of C are of the size sqrt(k) / 3. The
   // matrix units cut off below the last place of f32, at every 16 of k.
   double sums = 1e-6 + k / 16 * std::ldexp(1.0, -23);
-  return {.limit = 2 * roundingError(values.element("out")) + sums,
-          .floor = std::max(std::sqrt(k) / 3, 1e-3)};
+  return {.limit = roundingError(values.element("out")) + sums, .floor = std::max(std::sqrt(k) / 3, 1e-3)};
 }
 
 double GemmKernel::flops(const Parameters &values) const {

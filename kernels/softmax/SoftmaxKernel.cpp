@@ -38,8 +38,9 @@ std::vector<double> SoftmaxKernel::reference(const Parameters &values,
 
 Tolerance SoftmaxKernel::tolerance(const Parameters &values) const {
   constexpr double sums = 2e-5; // approximate exponentials of |x| <= 16, and their sum in f32
-  double columns = double(std::max<int64_t>(values.size("columns"), 1));
-  return {.limit = 2 * roundingError(values.element("dtype")) + sums, .floor = 1 / columns};
+  double mean = 1 / double(std::max<int64_t>(values.size("columns"), 1));
+  ElementType dtype = values.element("dtype");
+  return {.limit = roundingError(dtype) + sums, .floor = std::max(mean, smallestNormal(dtype))};
 }
 
 double SoftmaxKernel::flops(const Parameters &values) const {

@@ -139,6 +139,11 @@ TEST_CASE("grids, warps and clusters are checked", "[dsl][errors]") {
         "expected the extents of a grid to be at least 0, but got -2");
   CHECK(errorOf([](Scope &k) { k.persistent({k.dim("m")}, {.group = 0}, [](Index) {}); }) ==
         "expected a group of at least 1 row of tiles, but got 0");
+  CHECK(errorOf([](Scope &k) { k.loop(3, [&](Index) { k.grid(4); }); }) ==
+        "expected k.grid outside loops, branches and roles because it decides what is launched");
+  CHECK(errorOf([](Scope &k) {
+          k.roles([&] { k.role("a", {}, [&] { k.persistent({4}, {}, [](Index) {}); }); });
+        }) == "expected k.persistent outside loops, branches and roles because it decides what is launched");
   CHECK(errorOf([](Scope &k) { k.warps(0); }) == "expected from 1 to 32 warps, but got 0");
   CHECK(errorOf([](Scope &k) { k.warps(33); }) == "expected from 1 to 32 warps, but got 33");
   CHECK(errorOf([](Scope &k) { k.cluster(9); }) == "expected from 1 to 8 blocks per cluster, but got 9");

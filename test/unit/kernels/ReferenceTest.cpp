@@ -56,3 +56,11 @@ TEST_CASE("errors are relative, with a floor, and no number is infinitely wrong"
   CHECK(errorOf(notANumber, notANumber, tolerance) == 0);
   CHECK(errorOf(-inf, -inf, tolerance) == 0);
 }
+
+TEST_CASE("rounding is half of the distance between neighbours of one", "[kernels][unit]") {
+  CHECK(roundingError(ElementType::bf16) == 1.0 / 256);
+  CHECK(roundingError(ElementType::f16) == 1.0 / 2048);
+  CHECK(roundingError(ElementType::f32) == std::numeric_limits<float>::epsilon() / 2);
+  CHECK(roundingError(ElementType::f64) == std::numeric_limits<double>::epsilon() / 2);
+  CHECK(roundingError(ElementType::i32) == 0);
+}

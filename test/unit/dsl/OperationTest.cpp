@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What each operation of the language becomes.
+#include "test/unit/dsl/TraceText.h"
+
+using namespace tlc;
+using namespace tlc::dsl;
+
+TEST_CASE("copies go between all scopes", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global X = k.input("X", f16, {64, 64}), Y = k.output("Y", f16, {64, 64});
+    Shared a = k.shared("a", f16, {64, 64}), b = k.shared("b", f16, {64, 64});
+    Fragment x = k.fragment(f16, {64, 64}).named("x");
+    Slice from = X.tile({0, 0}, {64, 64}), to = Y.tile({0, 0}, {64, 64});
+    copy(from, a);
+    copy(a, b);
+    copy(b, x);
+    copy(x, a);
+    copy(a, to);
+    copy(from, x);
+    copy(x, to);
+    copy(from, to);
+    fill(a, 1);
+    fill(to, 2);
+  });
+  std::string_view tile = "!tile.slice<64x64xf16>", shared = "!tile.shared<64x64xf16>";
+  checkOrder(text, {"tile.copy",    tile,         shared, "tile.copy",    shared,       shared,
+                    "tile.load %b", "tile.store", shared, "tile.copy %a", tile,         "tile.load",
+                    tile,           "tile.store", tile,   "tile.load",    "tile.store", "tile.store",
+                    shared,         "tile.store", tile});
+}
+
+TEST_CASE("slices may have a fill value and a reason to be unguarded", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Index m = k.dim("m");
+    Global X = k.input("X", f32, {m});
+    Scalar missing = k.scalar("missing", f32);
+    Fragment x = k.fragment(f32, {16});
+    copy(X.tile({0}, {16}).fill(-inf).unchecked("m >= 16"), x);
+    copy(X.tile({m - 16}, {16}).fill(missing), k.shared("s", f32, {16}));
+    copy(x, k.shared("t", f32, {16}));
+  });
+  checkOrder(text, {"%missing: f32 {program.argument = #program.scalar<\"missing\">}",
+                    "tile.slice %X[%c0] fill %cst : f32 unchecked \"m >= 16\"", "tile.slice %X[%",
+                    "] fill %missing : f32"});
+}
+
+TEST_CASE("arithmetic broadcasts axes of extent 1 and takes numbers of the element type", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global Y = k.output("Y", bf16, {16, 8});
+    Fragment x = k.fragment(bf16, {16, 8}, 1), row = k.fragment(bf16, {16, 1}, 2),
+             column = k.fragment(bf16, {1, 8}, 3);
+    copy(max(x * row + column, 0.5) - k.scalar("s", bf16), Y.tile({0, 0}, {16, 8}));
+    copy(row * column, Y.tile({0, 0}, {16, 8}));
+    copy(-x, Y.tile({0, 0}, {16, 8}));
+  });
+  checkOrder(text, {"tile.broadcast", "tensor<16x1xbf16> -> tensor<16x8xbf16>", "arith.mulf",
+                    "tensor<1x8xbf16> -> tensor<16x8xbf16>", "arith.addf", "arith.maxnumf", "arith.subf",
+                    "arith.mulf", "arith.negf"});
+  CHECK(text.find("arith.constant 5.000000e-01 : bf16") != std::string::npos);
+  CHECK(text.find("tile.splat %s : bf16 -> tensor<16x8xbf16>") != std::string::npos);
+}
+
+TEST_CASE("functions become operations of math", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global Y = k.output("Y", f32, {16});
+    Fragment x = k.fragment(f32, {16}, k.scalar("s", f32));
+    copy(ceil(floor(tanh(rsqrt(sqrt(log2(log(exp2(exp(abs(x)))))))))), Y.tile({0}, {16}));
+  });
+  checkOrder(text, {"math.absf", "math.exp %", "math.exp2", "math.log %", "math.log2", "math.sqrt",
+                    "math.rsqrt", "math.tanh", "math.floor", "math.ceil"});
+}
+
+TEST_CASE("integers have their own arithmetic", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global Y = k.output("Y", i32, {16});
+    Fragment x = k.fragment(i32, {16}, k.scalar("s", i32));
+    copy(abs(max(min(x * x - x / 3, 7), -x) + 1), Y.tile({0}, {16}));
+  });
+  checkOrder(text, {"arith.muli", "arith.divsi", "arith.subi", "arith.minsi", "arith.maxsi", "arith.addi",
+                    "arith.subi", "arith.maxsi"});
+}
+
+TEST_CASE("conversions pick the operation from both types", "[dsl][unit]") {
+  auto conversion = [](ElementType from, ElementType to) {
+    return trace([&](Scope &k) {
+      Fragment x = k.fragment(from, {16}, k.scalar("s", from));
+      copy(x.to(to), k.output("Y", to, {16}).tile({0}, {16}));
+    });
+  };
+  checkOrder(conversion(f32, bf16), {"arith.truncf", "tensor<16xf32> to tensor<16xbf16>"});
+  checkOrder(conversion(f16, f32), {"arith.extf", "tensor<16xf16> to tensor<16xf32>"});
+  checkOrder(conversion(f16, bf16), {"arith.extf", "tensor<16xf32>", "arith.truncf", "tensor<16xbf16>"});
+  checkOrder(conversion(i32, f32), {"arith.sitofp"});
+  checkOrder(conversion(f32, i32), {"arith.fptosi"});
+  checkOrder(conversion(i8, i64), {"arith.extsi"});
+  checkOrder(conversion(i64, i32), {"arith.trunci"});
+  CHECK(count(conversion(f32, f32), "arith.ext") == 0);
+}
+
+TEST_CASE("where takes predicates of fragments, of positions and of one value", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Index m = k.dim("m");
+    Global Y = k.output("Y", f32, {16, 8});
+    Scalar s = k.scalar("s", f32);
+    Fragment x = k.fragment(f32, {16, 8}, s), row = k.fragment(f32, {16, 1}, s);
+    Slice to = Y.tile({0, 0}, {16, 8});
+    copy(where(row > 0, x, 0), to);
+    copy(where(m > 4 || s < 2, x, row), to);
+    copy(where([&](Index r, Index c) { return !(r == c) && c + m != 9; }, x, -inf), to);
+    copy(where(true, x, 0), to);
+    copy(where(row >= x, where(m < 3, s, 1.5), x), to);
+    k.loop(where(m < 3, m, 7), [&](Index) { copy(x, to); });
+  });
+  checkOrder(text,
+             {"arith.cmpf olt", "tensor<16x1xi1> -> tensor<16x8xi1>", "arith.select", "arith.cmpi sgt",
+              "arith.cmpf olt", "arith.ori", "tile.splat %", "i1 -> tensor<16x8xi1>", "arith.select",
+              "tile.coordinates 0", "tile.coordinates 1", "arith.cmpi eq", "arith.xori", "arith.cmpi ne",
+              "arith.andi", "arith.select", "arith.cmpf ole", "arith.select", "scf.for"});
+}
+
+TEST_CASE("reductions keep the axis", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global Y = k.output("Y", f32, {16, 1}), Z = k.output("Z", f32, {1, 8});
+    Fragment x = k.fragment(f32, {16, 8}, k.scalar("s", f32));
+    copy(rowSum(x) + rowMax(x) + rowMin(x), Y.tile({0, 0}, {16, 1}));
+    copy(reduce(Reduction::sum, x, 0), Z.tile({0, 0}, {1, 8}));
+  });
+  checkOrder(text, {"tile.reduce sum", "axis(1) : tensor<16x8xf32> -> tensor<16x1xf32>", "tile.reduce max",
+                    "tile.reduce min", "tile.reduce sum", "axis(0) : tensor<16x8xf32> -> tensor<1x8xf32>"});
+}
+
+TEST_CASE("positions are arithmetic on index", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n");
+    Global Y = k.output("Y", f32, {m});
+    k.loop({min(m, n), max(m - n, 1) + m / 3 % n, 2}, [&](Index i) {
+      Fragment x = k.fragment(f32, {16}, (i * i).to(f32) * 2);
+      copy(x, Y.tile({-i}, {16}));
+    });
+  });
+  checkOrder(text, {"arith.minsi", "arith.subi", "arith.maxsi", "arith.divsi", "arith.remsi", "arith.addi",
+                    "scf.for", "step %c2", "arith.muli", "arith.index_cast", "arith.sitofp"});
+}
+
+TEST_CASE("what is known while tracing is computed while tracing", "[dsl][unit]") {
+  Index seven = ceilDiv(Index(13), 2);
+  CHECK(seven.constant() == 7);
+  CHECK(((Index(3) + 4) * 5 - 6).constant() == 29);
+  CHECK((Index(-7) / 2).constant() == -3);
+  CHECK((Index(-7) % 2).constant() == -1);
+  CHECK((Index(3) < 4).constant() == true);
+  CHECK((Index(3) == 4 || Index(1) != 1).constant() == false);
+  CHECK(!(Index(3) > 4 && Index(3) >= 3).constant().value());
+  std::string text = trace(
+      [](Scope &k) {
+        k.when(Index(3) < 4, [&] { k.warps(3); }, [&] { k.warps(5); });
+        CHECK(k.dim("m").constant() == 96);
+      },
+      {.fixedDimensions = {{"m", 96}}});
+  checkOrder(text, {"#program.dimension<\"m\", fixed = 96>", "warps = 3"});
+}
+
+TEST_CASE("a fixed dimension is a constant extent", "[dsl][unit]") {
+  auto body = [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n");
+    Global X = k.inout("X", f32, {m, n});
+    k.loop(m, [&](Index i) { atomicAdd(1, X.tile({i, 0}, {1, 1})); });
+  };
+  checkOrder(trace(body), {"!tile.global<?x?xf32>", "dims[0, 1]", "scf.for %arg0 = %c0 to %m"});
+  checkOrder(trace(body, {.fixedDimensions = {{"m", 5}}}),
+             {"!tile.global<5x?xf32>", "dims[-1, 1]", "to %c5"});
+}
+
+TEST_CASE("branches run on the device", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Index m = k.dim("m");
+    Global Y = k.output("Y", f32, {m});
+    Fragment x = k.fragment(f32, {16}).named("x");
+    k.when(m > 16, [&] { x = 1; }, [&] { x = 2; });
+    k.when(m < 5 && m > 2, [&] { copy(x, Y.tile({0}, {16})); });
+  });
+  checkOrder(text, {"scf.if", "tile.write", "} else {", "tile.write", "arith.andi", "scf.if", "tile.store"});
+}
+
+TEST_CASE("barriers, requirements, clusters and multiprocessors", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    k.cluster(2);
+    k.require(Requirement::tma);
+    k.require(Requirement::wgmma);
+    k.require(Requirement::warpSpecialized);
+    auto [i] = k.grid(k.multiprocessors());
+    Barrier ready = k.barrier("ready", 128);
+    NamedBarrier first = k.namedBarrier(8), second = k.namedBarrier(4);
+    k.loop({i, 100, k.blocks()}, [&](Index j) {
+      ready.arrive();
+      ready.wait(j + k.blockRank());
+      first.sync();
+      second.arrive();
+    });
+  });
+  checkOrder(text, {"cluster = 2", "tile.require tma", "tile.require wgmma", "tile.require warp_specialized",
+                    "tile.multiprocessors", "tile.grid", "tile.alloc_barrier \"ready\" count(128)",
+                    "tile.blocks", "scf.for", "tile.arrive", "tile.block_rank", "tile.wait",
+                    "tile.named_barrier 1 warps(8)", "tile.named_barrier 2 warps(4) arrive"});
+}
+
+TEST_CASE("products take the policy and a fragment as left factor", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Shared a = k.shared("a", f16, {64, 32}), b = k.shared("b", f16, {32, 64});
+    Fragment p = k.fragment(f16, {64, 32}), acc = k.fragment(f32, {64, 64});
+    gemm(a, b, acc, WarpPolicy::square);
+    gemm(p, b, acc, WarpPolicy::fullColumn);
+    gemmAsync(p, b, acc);
+    gemmWait(acc, 1);
+    copy(acc, k.output("Y", f32, {64, 64}).tile({0, 0}, {64, 64}));
+  });
+  checkOrder(text, {"tile.gemm %a, %b", "policy square", "tile.gemm %", "policy full_col", "tile.gemm_async",
+                    "pending(1)"});
+}
