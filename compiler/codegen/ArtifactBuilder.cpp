@@ -128,29 +128,95 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, LaunchAttr attribute) {
   return launch;
 }
 
+/// Whether the numbers in a launch's attributes count what is there, so that the rest may rely on it.
+LogicalResult verifyLaunch(LLVM::LLVMFuncOp function, LaunchAttr launch) {
+  ArrayAttr entries = launch.getSchema(), types = launch.getSchemaTypes();
+  auto report = [&] { return function.emitError() << "'" << ProgramDialect::launchAttrName << "': "; };
+  if (entries.size() != types.size() || !llvm::all_of(types, llvm::IsaPred<TypeAttr>))
+    return report() << "expected one type per entry of the schema, but got " << types.size() << " for "
+                    << entries.size();
+  int64_t tensors = 0, dimensions = 0, scalars = 0;
+  SmallVector<int64_t> ranks;
+  for (auto [entry, typeAttr] : llvm::zip_equal(entries, types)) {
+    Type type = cast<TypeAttr>(typeAttr).getValue();
+    if (isa<DimensionAttr>(entry)) {
+      ++dimensions;
+    } else if (isa<ScalarAttr>(entry)) {
+      ++scalars;
+    } else if (auto tensor = dyn_cast<TensorAttr>(entry)) {
+      ++tensors;
+      auto tensorType = dyn_cast<RankedTensorType>(type);
+      if (!tensorType || tensorType.getRank() != int64_t(tensor.getDims().size()))
+        return report() << "expected tensor '" << tensor.getName()
+                        << "' to have one entry of 'dims' per axis of " << type;
+      ranks.push_back(tensorType.getRank());
+      for (auto [extent, dimension] : llvm::zip_equal(tensorType.getShape(), tensor.getDims()))
+        if (dimension >= int64_t(entries.size()) ||
+            (dimension >= 0 && !isa<DimensionAttr>(entries[dimension])) ||
+            (dimension < 0 && ShapedType::isDynamic(extent)))
+          return report() << "expected 'dims' of tensor '" << tensor.getName()
+                          << "' to name a dimension for every '?' of " << type << ", but got " << dimension;
+    } else {
+      return report()
+             << "expected a schema of #program.dimension, #program.tensor and #program.scalar, but got "
+             << entry;
+    }
+  }
+  if (launch.getGrid().size() > 3 || !llvm::all_of(launch.getGrid(), llvm::IsaPred<HostExprAttr>))
+    return report() << "expected a grid of up to three #program.host_expr";
+  for (Attribute entry : launch.getTensorMaps()) {
+    auto map = dyn_cast<TensorMapAttr>(entry);
+    if (!map || map.getTensor() >= tensors)
+      return report() << "expected tensor maps of the " << tensors << " tensors, but got " << entry;
+  }
+  if (launch.getParameters().size() != function.getNumArguments())
+    return report()
+           << "expected one entry of 'parameters' per argument because the launcher fills them, but got "
+           << launch.getParameters().size() << " for " << function.getNumArguments();
+  for (Attribute entry : launch.getParameters()) {
+    auto parameter = dyn_cast_or_null<ParameterAttr>(entry);
+    if (!parameter)
+      return report() << "expected 'parameters' to be made of #program.parameter";
+    int64_t counts[] = {tensors, tensors, dimensions, scalars, int64_t(launch.getTensorMaps().size())};
+    if (parameter.getIndex() >= counts[size_t(parameter.getKind())] ||
+        (parameter.getKind() == ParameterKind::tensor_stride &&
+         parameter.getAxis() >= ranks[parameter.getIndex()]))
+      return report() << "expected parameters that are there, but got " << parameter;
+  }
+  return success();
+}
+
 /// The kernels of a module with their launch facts.
-SmallVector<std::pair<LLVM::LLVMFuncOp, LaunchAttr>> kernelsOf(ModuleOp module) {
-  SmallVector<std::pair<LLVM::LLVMFuncOp, LaunchAttr>> kernels;
-  for (LLVM::LLVMFuncOp function : module.getOps<LLVM::LLVMFuncOp>())
-    if (auto launch = function->getAttrOfType<LaunchAttr>(ProgramDialect::launchAttrName))
-      kernels.emplace_back(function, launch);
+using Kernels = SmallVector<std::pair<LLVM::LLVMFuncOp, LaunchAttr>>;
+FailureOr<Kernels> kernelsOf(ModuleOp module) {
+  Kernels kernels;
+  for (LLVM::LLVMFuncOp function : module.getOps<LLVM::LLVMFuncOp>()) {
+    auto launch = function->getAttrOfType<LaunchAttr>(ProgramDialect::launchAttrName);
+    if (!launch)
+      continue;
+    if (failed(verifyLaunch(function, launch)))
+      return failure();
+    kernels.emplace_back(function, launch);
+  }
+  if (kernels.empty())
+    return emitError(module.getLoc())
+           << "expected at least one kernel because a program without any does nothing";
   return kernels;
 }
 
 } // namespace
 
 FailureOr<Artifact> tlc::describeProgram(ModuleOp module, StringRef name) {
-  auto kernels = kernelsOf(module);
-  if (kernels.empty())
-    return emitError(module.getLoc())
-           << "expected at least one kernel because a program without any does nothing";
+  FailureOr<Kernels> kernels = kernelsOf(module);
+  if (failed(kernels))
+    return failure();
   const Target *target = program::findTarget(module);
   if (!target)
     return emitError(module.getLoc()) << "expected '" << ProgramDialect::targetAttrName << "' on the module";
   Artifact artifact;
   artifact.name = name.str();
   artifact.target = target->name;
-  Schema schema(kernels.front().second);
+  Schema schema(kernels->front().second);
   for (unsigned number = 0; number != schema.size(); ++number) {
     if (auto attribute = dyn_cast<DimensionAttr>(schema.entry(number))) {
       Dimension dimension{attribute.getName().str(), attribute.getMultipleOf(), std::nullopt};
@@ -175,16 +241,22 @@ FailureOr<Artifact> tlc::describeProgram(ModuleOp module, StringRef name) {
   return artifact;
 }
 
-std::vector<Launch> tlc::describeLaunches(ModuleOp module) {
+FailureOr<std::vector<Launch>> tlc::describeLaunches(ModuleOp module) {
+  FailureOr<Kernels> kernels = kernelsOf(module);
+  if (failed(kernels))
+    return failure();
   std::vector<Launch> launches;
-  for (auto [function, launch] : kernelsOf(module))
+  for (auto [function, launch] : *kernels)
     launches.push_back(describeLaunch(function, launch));
   return launches;
 }
 
-std::vector<AlignmentCondition> tlc::describeConditions(ModuleOp module) {
+FailureOr<std::vector<AlignmentCondition>> tlc::describeConditions(ModuleOp module) {
+  FailureOr<Kernels> kernels = kernelsOf(module);
+  if (failed(kernels))
+    return failure();
   std::map<int64_t, int64_t> bytesOfTensor;
-  for (auto [function, launch] : kernelsOf(module)) {
+  for (auto [function, launch] : *kernels) {
     Schema schema(launch);
     for (auto [index, number] : llvm::enumerate(schema.tensorOrder())) {
       int64_t &bytes = bytesOfTensor.try_emplace(index, 1).first->second;

@@ -9,14 +9,16 @@
 
 namespace tlc {
 
+// Each is an error if the module has no kernel, or one whose attributes contradict each other.
+
 /// An artifact without variants: name, target and arguments. All kernels of the module have the same
-/// arguments. An error if the module has no kernel.
+/// arguments.
 mlir::FailureOr<Artifact> describeProgram(mlir::ModuleOp module, llvm::StringRef name);
 
 /// The launches of the module's kernels, in order.
-std::vector<Launch> describeLaunches(mlir::ModuleOp module);
+mlir::FailureOr<std::vector<Launch>> describeLaunches(mlir::ModuleOp module);
 
 /// The alignment that the kernels rely on, tensor by tensor.
-std::vector<AlignmentCondition> describeConditions(mlir::ModuleOp module);
+mlir::FailureOr<std::vector<AlignmentCondition>> describeConditions(mlir::ModuleOp module);
 
 } // namespace tlc

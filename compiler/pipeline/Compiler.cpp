@@ -205,7 +205,10 @@ FailureOr<Variant> finishVariant(Lowering &lowering, StringRef name) {
   FailureOr<std::string> ptx = lowering.emitPtx();
   if (failed(ptx))
     return failure();
-  return Variant{name.str(), {}, describeLaunches(lowering.getModule()), std::move(*ptx)};
+  FailureOr<std::vector<Launch>> launches = describeLaunches(lowering.getModule());
+  if (failed(launches))
+    return failure();
+  return Variant{name.str(), {}, std::move(*launches), std::move(*ptx)};
 }
 
 } // namespace
@@ -247,7 +250,10 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
 
   declareAlignment(module, *artifact);
   if (hasVariants(options)) {
-    variant->conditions = describeConditions(best.getModule());
+    FailureOr<std::vector<AlignmentCondition>> conditions = describeConditions(best.getModule());
+    if (failed(conditions))
+      return failure();
+    variant->conditions = std::move(*conditions);
     // What the program declares holds for every variant.
     std::erase_if(variant->conditions, [&](const AlignmentCondition &condition) {
       return artifact->tensors[condition.tensor].alignment % condition.bytes == 0;

@@ -61,10 +61,20 @@ StringRef missingUnit(Operation *op, const Target &target) {
   return "";
 }
 
+bool isIdentifier(StringRef name) {
+  return !name.empty() && llvm::isAlpha(name.front()) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
 /// LLVM stops the process at an instruction that the target lacks, so we look first.
 LogicalResult verifyOperation(Operation *op, const Target &target) {
   if (isa_and_nonnull<math::MathDialect>(op->getDialect()))
     return verifyMath(op);
+  if (auto kernel = dyn_cast<KernelOp>(op); kernel && !isIdentifier(kernel.getSymName()))
+    return kernel.emitError()
+           << "expected a name of letters, digits and '_' that begins with a letter because it is "
+              "the entry's name in PTX, but got '"
+           << kernel.getSymName() << "'";
   StringRef missing = missingUnit(op, target);
   if (missing.empty())
     return success();

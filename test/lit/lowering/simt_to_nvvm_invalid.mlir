@@ -27,3 +27,13 @@ simt.kernel @later() attributes {threads = 32 : i64, shared_bytes = 16 : i64, sc
 // expected-error @+1 {{expected 'program.target' on the module}}
 module {
 }
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+// expected-error @+1 {{expected a name of letters, digits and '_' that begins with a letter because it is the entry's name in PTX, but got 'my-kernel'}}
+simt.kernel @"my-kernel"() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+}

@@ -93,9 +93,10 @@ TEST_CASE("the schema becomes the artifact's arguments, workspaces last", "[code
 
 TEST_CASE("launches come in the order of the module and count the artifact's tensors", "[codegen]") {
   Parsed parsed(program);
-  std::vector<Launch> launches = describeLaunches(*parsed.module);
-  REQUIRE(launches.size() == 2);
-  const Launch &first = launches[0], &second = launches[1];
+  mlir::FailureOr<std::vector<Launch>> launches = describeLaunches(*parsed.module);
+  REQUIRE(mlir::succeeded(launches));
+  REQUIRE(launches->size() == 2);
+  const Launch &first = (*launches)[0], &second = (*launches)[1];
   CHECK(first.entry == "first");
   CHECK(first.grid[0].evaluate({300, 64}, 132) == 3);
   CHECK(first.grid[1].evaluate({300, 64}, 132) == 2);
@@ -125,10 +126,44 @@ TEST_CASE("launches come in the order of the module and count the artifact's ten
 
 TEST_CASE("conditions are the alignment that the schema still states", "[codegen]") {
   Parsed parsed(program);
-  std::vector<AlignmentCondition> conditions = describeConditions(*parsed.module);
-  REQUIRE(conditions.size() == 1);
-  CHECK(conditions[0].tensor == 0);
-  CHECK(conditions[0].bytes == 16);
+  mlir::FailureOr<std::vector<AlignmentCondition>> conditions = describeConditions(*parsed.module);
+  REQUIRE(mlir::succeeded(conditions));
+  REQUIRE(conditions->size() == 1);
+  CHECK((*conditions)[0].tensor == 0);
+  CHECK((*conditions)[0].bytes == 16);
+}
+
+TEST_CASE("attributes that contradict each other are errors", "[codegen]") {
+  auto [launch, message] = GENERATE(table<std::string, std::string>({
+      {"schema = [], schema_types = [index], grid = [], tensor_maps = [], parameters = []",
+       "expected one type per entry of the schema, but got 1 for 0"},
+      {R"(schema = [1], schema_types = [i32], grid = [], tensor_maps = [], parameters = [])",
+       "expected a schema of #program.dimension, #program.tensor and #program.scalar, but got 1 : i64"},
+      {R"(schema = [#program.tensor<"A", input, dims[4]>], schema_types = [tensor<?xf32>], grid = [], tensor_maps = [],
+          parameters = [])",
+       "expected 'dims' of tensor 'A' to name a dimension for every '?' of 'tensor<?xf32>', but got 4"},
+      {R"(schema = [#program.tensor<"A", input, dims[-1]>], schema_types = [tensor<?xf32>], grid = [], tensor_maps = [],
+          parameters = [])",
+       "expected 'dims' of tensor 'A' to name a dimension for every '?' of 'tensor<?xf32>', but got -1"},
+      {R"(schema = [#program.tensor<"A", input, dims[-1]>], schema_types = [f32], grid = [], tensor_maps = [],
+          parameters = [])",
+       "expected tensor 'A' to have one entry of 'dims' per axis of 'f32'"},
+      {"schema = [], schema_types = [], grid = [1], tensor_maps = [], parameters = []",
+       "expected a grid of up to three #program.host_expr"},
+      {"schema = [], schema_types = [], grid = [], tensor_maps = [#program.tensor_map<0, box[8], none>], "
+       "parameters = []",
+       "expected tensor maps of the 0 tensors, but got #program.tensor_map<0, box[8], none>"},
+      {"schema = [], schema_types = [], grid = [], tensor_maps = [], parameters = [1]",
+       "expected one entry of 'parameters' per argument because the launcher fills them, but got 1 for 0"},
+  }));
+  Parsed parsed("module attributes {program.target = #program.target<\"sm_90a\">} {\n"
+                "llvm.func @kernel() attributes {program.launch = #program.launch<" +
+                launch + ", threads = 32, cluster = 1, shared_bytes = 0>} { llvm.return }\n}");
+  std::vector<Diagnostic> diagnostics;
+  DiagnosticCollector collector(parsed.context.get(), diagnostics);
+  CHECK(mlir::failed(describeLaunches(*parsed.module)));
+  REQUIRE(diagnostics.size() == 1);
+  CHECK(diagnostics[0].message == "'program.launch': " + message);
 }
 
 TEST_CASE("a module without kernels is no program", "[codegen]") {
