@@ -3,6 +3,8 @@
 /// The program of the GEMM: plain, with split sums, and with roles by hand.
 #include "kernels/gemm/Gemm.h"
 
+#include <algorithm>
+
 namespace tlc::kernels {
 
 using namespace dsl;
@@ -102,7 +104,7 @@ std::array<Index, 2> tilePosition(const Operands &p, Index tile) {
 
 void explicitGemm(Scope &k, const GemmConfig &c) {
   Operands p(k, c, {.alignment = 16}); // the load role issues TMA copies only
-  int64_t warpgroups = c.bm / 64;
+  int64_t warpgroups = std::max<int64_t>(1, c.bm / 64);
   Index tiles = p.rows() * p.columns();
   auto [block] = k.grid(min(tiles, k.multiprocessors()));
   Index steps = p.steps(), blocks = k.blocks();
