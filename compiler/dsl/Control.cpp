@@ -61,7 +61,8 @@ void Scope::persistentTiles(std::span<const Index> extents, PersistentOptions op
   if (options.group < 1)
     trace->error(loc, "expected a group of at least 1 row of tiles, but got " + Twine(options.group));
   else if (values && trace->checkTopLevel("k.persistent", loc))
-    op = trace->create<tile::PersistentOp>(loc, *values, options.group);
+    op = trace->create<tile::PersistentOp>(loc, *values, options.group,
+                                           options.cluster == ClusterAxis::rows ? 0 : 1);
   std::vector<Index> position(extents.size(), trace->poison<Index>());
   if (!op) { // what else is wrong?
     body(position);

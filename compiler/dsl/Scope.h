@@ -27,8 +27,12 @@ struct WorkspaceOptions {
   Initial initial = Initial::undefined; ///< what it holds before the first launch
 };
 
+/// Which neighbouring tiles the blocks of a cluster take: rows of one column, or columns of one row.
+enum class ClusterAxis : uint8_t { rows, columns };
+
 struct PersistentOptions {
   int64_t group = 8; ///< rows of tiles that are walked together, for the L2 cache
+  ClusterAxis cluster = ClusterAxis::rows;
 };
 
 struct PipelineOptions {

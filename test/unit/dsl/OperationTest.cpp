@@ -205,6 +205,17 @@ TEST_CASE("barriers, requirements, clusters and multiprocessors", "[dsl][unit]")
                     "tile.named_barrier 1 warps(8)", "tile.named_barrier 2 warps(4) arrive"});
 }
 
+TEST_CASE("a persistent loop says how it walks", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    k.cluster(2);
+    Global Y = k.output("Y", f32, {k.dim("m"), 64});
+    k.persistent({4, 5, 6}, {.group = 3, .cluster = ClusterAxis::columns},
+                 [&](Index i, Index j, Index l) { atomicAdd(1, Y.tile({i + l, j}, {1, 1})); });
+  });
+  checkOrder(text, {"cluster = 2", "tile.persistent (%arg0, %arg1, %arg2) in (%c4, %c5, %c6) group(3)",
+                    "cluster_axis = 1"});
+}
+
 TEST_CASE("products take the policy and a fragment as left factor", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Shared a = k.shared("a", f16, {64, 32}), b = k.shared("b", f16, {32, 64});
