@@ -44,25 +44,60 @@ bool isRegrouping(Operation *op) {
              vector::InsertStridedSliceOp, vector::ShapeCastOp, vector::ShuffleOp, vector::ToElementsOp>(op);
 }
 
-/// Whether instructions of the thread itself compute the value. What comes out of a loop or a branch, or
-/// around a back edge, was complete at the end of a block: nothing can move it past the fence.
-bool isWrittenByThread(Value value) {
-  Operation *definition = value.getDefiningOp();
-  if (!definition || matchPattern(value, m_Constant()))
-    return false;
-  if (isRegrouping(definition))
-    return llvm::any_of(definition->getOperands(), isWrittenByThread);
-  return !isa<WgmmaOp, WgmmaWaitOp>(definition) && !isa<scf::SCFDialect>(definition->getDialect());
-}
+/// Where registers come from and go to, through regrouping, loops and branches. A loop or branch may be gone
+/// when instructions are ordered, so that it is no reason to leave out a tie.
+class RegisterFlow {
+public:
+  /// Whether instructions of the thread itself compute the value.
+  bool isWrittenByThread(Value value) {
+    if (!visited.insert(value).second)
+      return false;
+    auto isWritten = [&](Value source) { return isWrittenByThread(source); };
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      return !loop || isWritten(loop.getTiedLoopInit(argument)->get()) ||
+             isWritten(loop.getTiedLoopYieldedValue(argument)->get());
+    }
+    Operation *definition = value.getDefiningOp();
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    if (matchPattern(value, m_Constant()) || isa<WgmmaOp, WgmmaWaitOp>(definition))
+      return false;
+    if (isRegrouping(definition))
+      return llvm::any_of(definition->getOperands(), isWritten);
+    if (auto loop = dyn_cast<scf::ForOp>(definition))
+      return isWritten(loop.getInitArgs()[number]) || isWritten(loop.getYieldedValues()[number]);
+    if (auto branch = dyn_cast<scf::IfOp>(definition))
+      return isWritten(branch.thenYield()->getOperand(number)) ||
+             isWritten(branch.elseYield()->getOperand(number));
+    return true;
+  }
 
-/// Whether anything but products and the loops around them uses the value.
-bool isReadByThread(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    if (isRegrouping(user))
-      return llvm::any_of(user->getResults(), isReadByThread);
-    return !isa<WgmmaOp, WgmmaWaitOp, scf::YieldOp>(user);
-  });
-}
+  /// Whether anything but products uses the value.
+  bool isReadByThread(Value value) {
+    if (!visited.insert(value).second)
+      return false;
+    auto isRead = [&](Value value) { return isReadByThread(value); };
+    return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (isRegrouping(user))
+        return llvm::any_of(user->getResults(), isRead);
+      if (auto loop = dyn_cast<scf::ForOp>(user))
+        return use.getOperandNumber() < loop.getNumControlOperands() ||
+               isRead(loop.getTiedLoopRegionIterArg(&use)) || isRead(loop.getTiedLoopResult(&use));
+      if (isa<scf::YieldOp>(user)) {
+        Operation *parent = user->getParentOp();
+        if (auto loop = dyn_cast<scf::ForOp>(parent))
+          return isRead(loop.getRegionIterArg(use.getOperandNumber())) ||
+                 isRead(loop.getResult(use.getOperandNumber()));
+        return !isa<scf::IfOp>(parent) || isRead(parent->getResult(use.getOperandNumber()));
+      }
+      return !isa<WgmmaOp, WgmmaWaitOp>(user);
+    });
+  }
+
+private:
+  llvm::SmallDenseSet<Value> visited;
+};
 
 bool isTrue(Value predicate) { return predicate && matchPattern(predicate, m_One()); }
 
@@ -83,7 +118,7 @@ void lowerFence(WgmmaFenceOp fence) {
     Operation *definition = value.getDefiningOp();
     bool isBeforeFence =
         !definition || definition->getBlock() != fence->getBlock() || definition->isBeforeInBlock(fence);
-    if (isWrittenByThread(value) && isBeforeFence)
+    if (isBeforeFence && RegisterFlow().isWrittenByThread(value))
       written.insert(value);
   };
   for (WgmmaOp product : products) {
@@ -109,7 +144,7 @@ void lowerWait(WgmmaWaitOp wait) {
   OpBuilder builder(wait);
   SmallVector<OpResult> read;
   for (OpResult result : wait->getResults()) {
-    if (isReadByThread(result))
+    if (RegisterFlow().isReadByThread(result))
       read.push_back(result);
     else
       result.replaceAllUsesWith(wait.getValues()[result.getResultNumber()]);

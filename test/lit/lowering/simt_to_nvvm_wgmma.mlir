@@ -98,4 +98,37 @@ simt.kernel @regrouped(%a: i64 {program.parameter = #program.parameter<tensor_st
   simt.store %sum, %out : vector<8xf32>, !llvm.ptr<1>
   simt.return
 }
+
+// A branch is no reason to leave out a tie: it may be gone when instructions are ordered.
+// CHECK-LABEL: llvm.func @branches(
+simt.kernel @branches(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                      %n: i32 {program.parameter = #program.parameter<dimension, 0>},
+                      %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+      schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0, -1]>],
+      schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %old = simt.load %x : !llvm.ptr<1> -> vector<4xf32>
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %c0 = arith.constant 0 : i32
+  %any = arith.cmpi sgt, %n, %c0 : i32
+  %start = scf.if %any -> (vector<4xf32>) {
+    %scaled = arith.mulf %old, %old : vector<4xf32>
+    scf.yield %scaled : vector<4xf32>
+  } else {
+    scf.yield %zero : vector<4xf32>
+  }
+  %sum = scf.if %any -> (vector<4xf32>) {
+    // CHECK: "wgmma.fence.sync.aligned;", "=f,=f,=f,=f,0,1,2,3,~{memory}"
+    simt.wgmma_fence
+    %product = simt.wgmma %start, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+    simt.wgmma_commit
+    // CHECK: "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,~{memory}"
+    %done = simt.wgmma_wait 0 for %product : vector<4xf32>
+    scf.yield %done : vector<4xf32>
+  } else {
+    scf.yield %start : vector<4xf32>
+  }
+  simt.store %sum, %x : vector<4xf32>, !llvm.ptr<1>
+  simt.return
+}
 }
