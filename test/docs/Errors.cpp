@@ -148,6 +148,19 @@ Program deadlock() {
   });
 }
 
+Program doubled() {
+  return Program::trace("doubled", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n", {.multipleOf = 8});
+    Global X = k.input("X", f32, {m, n}), Y = k.output("Y", f32, {m, n});
+    auto [block] = k.grid(ceilDiv(m, 16));
+    Fragment x = k.fragment(f32, {16, 8});
+    k.loop(n / 8, [&](Index j) {
+      copy(X.tile({block * 16, j * 8}, {16, 8}), x);
+      copy(x * 2, Y.tile({block * 16, j * 8}, {16, 8}));
+    });
+  });
+}
+
 } // namespace
 
 TEST_CASE("mistakes are located and say the way out", "[docs]") {
@@ -161,4 +174,17 @@ TEST_CASE("mistakes are located and say the way out", "[docs]") {
 TEST_CASE("the emulator names the line of what misbehaves", "[docs]") {
   CHECK(withoutNumbersOf(launchErrors(outOfBounds(), {{"n", 512}})) == expectedText("out-of-bounds"));
   CHECK(withoutNumbersOf(launchErrors(deadlock(), {{"n", 128}})) == expectedText("deadlock"));
+}
+
+TEST_CASE("a launch is refused with the name of the argument, its value and the limit", "[docs]") {
+  std::vector<float> x(1024), y(1024);
+  auto refusal = [&](TensorView X, TensorView Y) { return argumentErrors(doubled(), {{X, Y}, {}}); };
+  TensorView right{x.data(), f32, {32, 32}, {32, 1}}, out{y.data(), f32, {32, 32}, {32, 1}};
+  CHECK(refusal(right, out) == "");
+  CHECK(refusal(right, {y.data(), f32, {16, 32}, {32, 1}}) +
+            refusal({x.data(), f32, {32, 20}, {32, 1}}, out) +
+            refusal({x.data(), f16, {32, 32}, {32, 1}}, out) +
+            refusal(right, {y.data(), f32, {32, 32}, {16, 1}}) +
+            refusal(right, {nullptr, f32, {32, 32}, {32, 1}}) ==
+        expectedText("arguments"));
 }

@@ -108,6 +108,12 @@ std::string docs::launchErrors(dsl::Program program, const Values &dimensions) {
   return done ? "" : done.error().message + "\n";
 }
 
+std::string docs::argumentErrors(dsl::Program program, const LaunchArguments &arguments) {
+  Artifact artifact = expectValue(compile(std::move(program)));
+  Result<LaunchPlan> plan = planLaunch(artifact, arguments, createEmulatorDevice()->properties());
+  return plan ? "" : plan.error().message + "\n";
+}
+
 ScalarValue docs::number(float value) { return {ElementType::f32, std::bit_cast<uint32_t>(value)}; }
 
 void docs::checkMatrix(const Array &actual, double relative,

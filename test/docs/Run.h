@@ -49,6 +49,9 @@ std::string compileErrors(dsl::Program program);
 /// What the emulator says about a launch; "" if it succeeds.
 std::string launchErrors(dsl::Program program, const Values &dimensions);
 
+/// What a launch of the program with these arguments is refused for; "" if it is not.
+std::string argumentErrors(dsl::Program program, const LaunchArguments &arguments);
+
 /// A scalar argument of f32.
 ScalarValue number(float value);
 
