@@ -19,6 +19,7 @@
 #include "llvm/Support/SourceMgr.h"
 
 #include <chrono>
+#include <ctime>
 
 using namespace mlir;
 using namespace tlc;
@@ -33,14 +34,16 @@ public:
     std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
     auto entry = llvm::find_if(times, [&](const PhaseTime &time) { return time.phase == phase; });
     if (entry == times.end())
-      entry = times.insert(times.end(), {phase, 0});
+      entry = times.insert(times.end(), {phase, 0, 0});
     entry->milliseconds += spent.count();
+    entry->cpuMilliseconds += double(std::clock() - cpuStart) * 1e3 / CLOCKS_PER_SEC;
   }
 
 private:
   std::vector<PhaseTime> &times;
   Phase phase;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  std::clock_t cpuStart = std::clock();
 };
 
 std::string print(ModuleOp module) {

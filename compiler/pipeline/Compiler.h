@@ -26,6 +26,7 @@ void prepareContext(mlir::MLIRContext &context);
 struct PhaseTime {
   Phase phase;
   double milliseconds = 0;
+  double cpuMilliseconds = 0; ///< processor time of the process
 };
 
 /// Compiles modules with one set of options. What it says about them is collected, not printed.

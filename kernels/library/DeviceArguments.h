@@ -33,8 +33,8 @@ private:
 class DeviceArguments {
 public:
   /// `specs` are the artifact's tensors without workspaces. Allocates; the contents come with `fill`.
-  static Result<DeviceArguments> create(Device &device, const Artifact &artifact, std::vector<TensorSpec> specs,
-                                        Placement placement);
+  static Result<DeviceArguments> create(Device &device, const Artifact &artifact,
+                                        std::vector<TensorSpec> specs, Placement placement);
   DeviceArguments(DeviceArguments &&) = default;
 
   /// New inputs, poison everywhere else.

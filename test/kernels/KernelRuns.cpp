@@ -5,9 +5,8 @@
 
 #include "runtime/emulator/EmulatorDevice.h"
 
-#include <catch2/catch.hpp>
-
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <random>
 
 using namespace tlc;
@@ -72,7 +71,8 @@ Compiled::Compiled(const Kernel &kernel, const Definitions &definitions, const C
 }
 
 bool Compiled::acceptsAnyAlignment() const {
-  return std::ranges::all_of(compiled->tensors, [](const TensorArgument &tensor) { return tensor.alignment == 1; });
+  return std::ranges::all_of(compiled->tensors,
+                             [](const TensorArgument &tensor) { return tensor.alignment == 1; });
 }
 
 void Compiled::check(const Definitions &sizes, RunOptions options) const {

@@ -23,7 +23,8 @@ Compiled compileSmall(const Kernel &kernel) {
 TEST_CASE("rows of any stride and bases of any alignment give the right result", "[kernels][placement]") {
   for (const Kernel *kernel : allKernels()) {
     Compiled compiled = compileSmall(*kernel);
-    for (Placement placement : {Placement{8, 0}, Placement{1, 0}, Placement{0, 1}, Placement{24, 8}, Placement{3, 5}})
+    for (Placement placement :
+         {Placement{8, 0}, Placement{1, 0}, Placement{0, 1}, Placement{24, 8}, Placement{3, 5}})
       compiled.check({}, {.placement = placement});
   }
 }

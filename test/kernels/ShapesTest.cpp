@@ -4,7 +4,6 @@
 #include "test/kernels/KernelRuns.h"
 
 #include <catch2/catch.hpp>
-
 #include <random>
 
 using namespace tlc;
@@ -30,7 +29,8 @@ Definitions allSizes(const Kernel &kernel, int value) {
 
 } // namespace
 
-TEST_CASE("kernels of all types and layouts are right at sizes that tiles do not divide", "[kernels][shapes]") {
+TEST_CASE("kernels of all types and layouts are right at sizes that tiles do not divide",
+          "[kernels][shapes]") {
   Random random(std::random_device{}());
   constexpr int aligned[] = {0, 8, 64, 136, 200, 264}, odd[] = {1, 7, 63, 65, 129, 257};
   for (const Kernel *kernel : allKernels())
@@ -58,7 +58,8 @@ TEST_CASE("sizes of 0 and 1 are sizes like others", "[kernels][shapes]") {
   }
 }
 
-TEST_CASE("the configuration that the heuristic picks for a size is right at that size", "[kernels][shapes]") {
+TEST_CASE("the configuration that the heuristic picks for a size is right at that size",
+          "[kernels][shapes]") {
   Random random(std::random_device{}());
   constexpr int sizes[] = {1, 16, 48, 100, 192, 320, 640};
   for (const Kernel *kernel : allKernels())

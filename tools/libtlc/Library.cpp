@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The C interface over the library of kernels and the CUDA device.
-#include "tools/libtlc/tlc.h"
-
 #include "kernels/library/Library.h"
+
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/target/Target.h"
-
-#include <fmt/format.h>
+#include "tools/libtlc/tlc.h"
 
 #include <array>
+#include <fmt/format.h>
 #include <memory>
 #include <span>
 #include <string>
@@ -55,14 +54,16 @@ static_assert(elements[TLC_BF16] == ElementType::bf16 && elements[TLC_F64] == El
 
 Result<ElementType> elementOf(int32_t element) {
   if (element < 0 || element >= static_cast<int32_t>(elements.size()))
-    return invalid(fmt::format("expected a tlc_element from 0 to {}, but got {}", elements.size() - 1, element));
+    return invalid(
+        fmt::format("expected a tlc_element from 0 to {}, but got {}", elements.size() - 1, element));
   return elements[static_cast<size_t>(element)];
 }
 
 Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count) {
   constexpr int32_t mostAxes = 8;
   if (count < 0 || (count > 0 && !tensors))
-    return invalid(fmt::format("expected {} tensors, but got {}", count < 0 ? "no negative number of" : "an array of",
+    return invalid(fmt::format("expected {} tensors, but got {}",
+                               count < 0 ? "no negative number of" : "an array of",
                                count < 0 ? std::to_string(count) : "a null pointer"));
   std::vector<TensorView> views;
   for (const tlc_tensor &tensor : std::span(tensors, static_cast<size_t>(count))) {
@@ -70,10 +71,11 @@ Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count) {
     if (!element)
       return invalid(fmt::format("tensor {}: {}", views.size(), element.error().message));
     if (tensor.rank < 0 || tensor.rank > mostAxes)
-      return invalid(fmt::format("tensor {}: expected a rank from 0 to {}, but got {}", views.size(), mostAxes,
-                                 tensor.rank));
+      return invalid(fmt::format("tensor {}: expected a rank from 0 to {}, but got {}", views.size(),
+                                 mostAxes, tensor.rank));
     if (tensor.rank > 0 && (!tensor.shape || !tensor.strides))
-      return invalid(fmt::format("tensor {}: expected shape and strides, but got a null pointer", views.size()));
+      return invalid(
+          fmt::format("tensor {}: expected shape and strides, but got a null pointer", views.size()));
     views.push_back({tensor.data,
                      *element,
                      {tensor.shape, tensor.shape + tensor.rank},
@@ -82,7 +84,8 @@ Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count) {
   return views;
 }
 
-Result<std::vector<WorkspaceRequest>> workspacesOf(const tlc_program &program, std::span<const TensorView> tensors) {
+Result<std::vector<WorkspaceRequest>> workspacesOf(const tlc_program &program,
+                                                   std::span<const TensorView> tensors) {
   const Artifact &artifact = program.loaded->artifact();
   Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, tensors);
   if (!dimensions)
@@ -104,8 +107,8 @@ Result<kernels::Definitions> definitionsOf(const char *const *names, const char 
   return definitions;
 }
 
-Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *const *names, const char *const *values,
-                                             int count, const char *target) {
+Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *const *names,
+                                             const char *const *values, int count, const char *target) {
   if (!kernel)
     return invalid("expected the name of a kernel, but got a null pointer");
   if (target && !findTarget(target)) {
@@ -201,8 +204,9 @@ int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors, int ten
   return static_cast<int>(requests->size());
 }
 
-int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count, const tlc_scalar *scalars,
-               int scalar_count, void *const *workspaces, int workspace_count, void *stream) {
+int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
+               const tlc_scalar *scalars, int scalar_count, void *const *workspaces, int workspace_count,
+               void *stream) {
   Result<void> launched =
       launch(program, tensors, tensor_count, scalars, scalar_count, workspaces, workspace_count, stream);
   return launched ? TLC_OK : fail(launched.error());

@@ -14,6 +14,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+
 #include <random>
 
 using namespace llvm;
@@ -41,11 +42,11 @@ struct Line {
   }
 };
 
-void printHeader(const Device &device, const Cublas *cublas, StringRef noCublas, RoundOptions options, bool json) {
+/// Who times what, and what became of the peer ("in turns with cuBLAS").
+void printHeader(const Device &device, StringRef peer, RoundOptions options, bool json) {
   if (!json) {
-    outs() << device.properties().name << ", median of " << options.rounds << " rounds of " << options.launches
-           << " launches";
-    outs() << (cublas ? ", in turns with cuBLAS\n" : (", no cuBLAS: " + noCublas + "\n").str());
+    outs() << device.properties().name << ", median of " << options.rounds << " rounds of "
+           << options.launches << " launches, " << peer << '\n';
     return;
   }
   json::OStream os(outs());
@@ -53,9 +54,7 @@ void printHeader(const Device &device, const Cublas *cublas, StringRef noCublas,
     os.attribute("device", device.properties().name);
     os.attribute("rounds", options.rounds);
     os.attribute("launches", options.launches);
-    os.attribute("cublas", cublas != nullptr);
-    if (!cublas)
-      os.attribute("no_cublas", noCublas);
+    os.attribute("peer", peer);
   });
   outs() << '\n';
 }
@@ -122,11 +121,12 @@ void printJson(const Line &line) {
   outs().flush();
 }
 
-/// The same product by cuBLAS into `output`; nothing if the kernel is another operation or the types are not its.
+/// Whether cuBLAS has the operation.
+bool hasPeer(StringRef kernel) { return kernel == "gemm"; }
+
+/// The same product by cuBLAS into `output`; nothing if it has none of these types.
 std::optional<Contestant> cublasContestant(Cublas &cublas, const kernels::Request &request,
                                            const kernels::KernelRun &run, void *output) {
-  if (request.kernel->name() != "gemm")
-    return std::nullopt;
   const std::vector<TensorView> &tensors = run.arguments().launchArguments().tensors;
   GemmProblem problem{tensors[0], tensors[1], tensors[2], request.values.choice("layout") == "tn"};
   problem.c.data = output;
@@ -140,12 +140,16 @@ std::optional<Contestant> cublasContestant(Cublas &cublas, const kernels::Reques
 BenchCommand::BenchCommand()
     : command("bench", "Time a kernel on a GPU"),
       kernel(cl::sub(command), cl::Positional, cl::Required, cl::desc("<kernel>")),
-      suite("suite", cl::sub(command), cl::desc("All shapes of the kernel's suite; -D changes their other parameters")),
+      suite("suite", cl::sub(command),
+            cl::desc("All shapes of the kernel's suite; -D changes their other parameters")),
       json("json", cl::sub(command), cl::desc("One JSON object per line")),
       gpu("gpu", cl::sub(command), cl::value_desc("ordinal"), cl::init(0), cl::desc("Which GPU")),
-      rounds("rounds", cl::sub(command), cl::init(RoundOptions().rounds), cl::desc("Turns of each contestant")),
-      warmups("warmups", cl::sub(command), cl::init(RoundOptions().warmups), cl::desc("Launches before each batch")),
-      launches("launches", cl::sub(command), cl::init(RoundOptions().launches), cl::desc("Launches in a batch")),
+      rounds("rounds", cl::sub(command), cl::init(RoundOptions().rounds),
+             cl::desc("Turns of each contestant")),
+      warmups("warmups", cl::sub(command), cl::init(RoundOptions().warmups),
+              cl::desc("Launches before each batch")),
+      launches("launches", cl::sub(command), cl::init(RoundOptions().launches),
+               cl::desc("Launches in a batch")),
       cublas("cublas", cl::sub(command), cl::value_desc("file"),
              cl::desc("libcublas to compare with instead of the one that is installed")),
       cacheDirectory("cache-dir", cl::sub(command), cl::value_desc("folder"),
@@ -164,8 +168,9 @@ ExitCode BenchCommand::execute() const {
     return failUsage(definitions.error().message);
   for (const cl::opt<int> *count : {&rounds, &warmups, &launches})
     if (*count < (count == &warmups ? 0 : 1) || *count > 10000)
-      return failUsage(formatv("expected --{0} from {1} to 10000, but got {2}", count->ArgStr, count == &warmups ? 0 : 1,
-                               count->getValue()).str());
+      return failUsage(formatv("expected --{0} from {1} to 10000, but got {2}", count->ArgStr,
+                               count == &warmups ? 0 : 1, count->getValue())
+                           .str());
   RoundOptions roundOptions{rounds, warmups, launches};
 
   // All cases are checked before anything runs.
@@ -192,10 +197,17 @@ ExitCode BenchCommand::execute() const {
     return fail(device.error().message);
   if (!flags.namesTarget())
     options->target = (*device)->properties().target;
-  Result<std::unique_ptr<Cublas>> peer = Cublas::open(cublas);
-  if (!peer && !cublas.empty())
-    return fail(peer.error().message);
-  printHeader(**device, peer ? peer->get() : nullptr, peer ? "" : peer.error().message, roundOptions, json);
+  std::unique_ptr<Cublas> peer;
+  std::string peerState = "no peer for this kernel";
+  if (hasPeer(kernel)) {
+    Result<std::unique_ptr<Cublas>> opened = Cublas::open(cublas);
+    if (!opened && !cublas.empty())
+      return fail(opened.error().message);
+    peerState = opened ? "in turns with cuBLAS" : "without cuBLAS: " + opened.error().message;
+    if (opened)
+      peer = std::move(*opened);
+  }
+  printHeader(**device, peerState, roundOptions, json);
 
   kernels::Library library =
       cacheDirectory.empty() ? kernels::Library() : kernels::Library(cacheDirectory.getValue());
@@ -222,11 +234,12 @@ ExitCode BenchCommand::execute() const {
     std::vector<Contestant> contestants = {[&] { return run->launch(); }};
     std::optional<kernels::DeviceMemory> peerOutput;
     if (peer) {
-      auto memory = kernels::DeviceMemory::allocate(**device, run->arguments().tensors().back().bytes().size());
+      auto memory =
+          kernels::DeviceMemory::allocate(**device, run->arguments().tensors().back().bytes().size());
       if (!memory)
         return fail(memory.error().message);
       peerOutput.emplace(std::move(*memory));
-      if (auto contestant = cublasContestant(**peer, request, *run, peerOutput->address()))
+      if (auto contestant = cublasContestant(*peer, request, *run, peerOutput->address()))
         contestants.push_back(*contestant);
     }
     auto times = timeInTurns(**device, contestants, roundOptions);

@@ -88,14 +88,17 @@ ExitCode CompileCommand::execute() const {
     if (!buffer)
       return failUsage("cannot read '" + source + "': " + buffer.getError().message());
     input.context = createContext();
-    input.module = compiler.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), input.context.get());
+    input.module =
+        compiler.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), input.context.get());
   } else {
-    Result<kernels::Request> request = kernels::Request::parse(source.getValue(), *definitions, flags.fixedDimensions());
+    Result<kernels::Request> request =
+        kernels::Request::parse(source.getValue(), *definitions, flags.fixedDimensions());
     if (!request)
       return failUsage(request.error().message);
     if (options->startFrom != Phase::input)
       return failUsage("expected a file in phase " + std::string(toString(options->startFrom)) +
-                       " because of --start-from, but '" + source + "' is a kernel, which is traced to phase input");
+                       " because of --start-from, but '" + source +
+                       "' is a kernel, which is traced to phase input");
     kernels::CompileLog log;
     Result<dsl::ProgramModule> traced = kernels::trace(*request, log);
     print(log.diagnostics, remarks);

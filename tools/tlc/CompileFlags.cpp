@@ -63,7 +63,8 @@ Result<CompileOptions> CompileFlags::options() const {
   for (const std::string &name : disabled) {
     const Switch *found = find_if(switches, [&](const Switch &entry) { return entry.name == name; });
     if (found == std::end(switches))
-      return unknownValue("--disable", name, map_to_vector(switches, [](const Switch &entry) { return entry.name; }));
+      return unknownValue("--disable", name,
+                          map_to_vector(switches, [](const Switch &entry) { return entry.name; }));
     options.optimizations.*found->member = false;
   }
   std::optional<Phase> phase = parsePhase(startFrom.getValue());
@@ -91,7 +92,8 @@ Result<kernels::Definitions> CompileFlags::definitions() const {
   for (StringRef text : defines) {
     auto [name, value] = text.split('=');
     if (name.empty() || name.size() == text.size())
-      return tlc::Error{ErrorKind::invalidArgument, ("expected -D name=value, but got '-D " + text + "'").str()};
+      return tlc::Error{ErrorKind::invalidArgument,
+                        ("expected -D name=value, but got '-D " + text + "'").str()};
     if (!parsed.try_emplace(name.str(), value.str()).second)
       return tlc::Error{ErrorKind::invalidArgument,
                         ("expected each parameter once, but '" + name + "' is given twice").str()};

@@ -8,6 +8,7 @@
 #include "runtime/support/Result.h"
 
 #include "llvm/Support/CommandLine.h"
+
 #include <optional>
 #include <span>
 #include <string>

@@ -3,10 +3,9 @@
 /// The few functions of cuBLAS that a product takes, looked up by name.
 #include "tools/tlc/Cublas.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 using namespace tlc;
 using namespace tlc::driver;
@@ -34,9 +33,9 @@ struct Cublas::Functions {
   void *library = nullptr;
   int (*create)(void **handle) = nullptr;
   int (*destroy)(void *handle) = nullptr;
-  int (*gemm)(void *handle, int opA, int opB, int m, int n, int k, const void *alpha, const void *a, int typeA,
-              int lda, const void *b, int typeB, int ldb, const void *beta, void *c, int typeC, int ldc,
-              int compute, int algorithm) = nullptr;
+  int (*gemm)(void *handle, int opA, int opB, int m, int n, int k, const void *alpha, const void *a,
+              int typeA, int lda, const void *b, int typeB, int ldb, const void *beta, void *c, int typeC,
+              int ldc, int compute, int algorithm) = nullptr;
 
   ~Functions() {
     if (library)
@@ -61,7 +60,8 @@ Result<std::unique_ptr<Cublas>> Cublas::open(const std::string &path) {
       functions->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!functions->library)
     return Error{ErrorKind::environment,
-                 fmt::format("cannot open {}: {}", path.empty() ? "libcublas.so.13 or libcublas.so.12" : path, dlerror())};
+                 fmt::format("cannot open {}: {}", path.empty() ? "libcublas.so.13 or libcublas.so.12" : path,
+                             dlerror())};
   auto find = [&](auto &function, const char *name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(functions->library, name));
     return function != nullptr;
@@ -88,11 +88,11 @@ Result<void> Cublas::launch(const GemmProblem &problem) {
   auto [m, n] = std::array{static_cast<int>(problem.c.shape[0]), static_cast<int>(problem.c.shape[1])};
   int k = static_cast<int>(problem.a.shape[1]);
   const float one = 1, zero = 0;
-  int status = functions->gemm(handle, problem.transposedB ? transpose : keep, keep, n, m, k, &one, problem.b.data,
-                               dataTypeOf(problem.b.element), leadingDimension(problem.b), problem.a.data,
-                               dataTypeOf(problem.a.element), leadingDimension(problem.a), &zero, problem.c.data,
-                               dataTypeOf(problem.c.element), leadingDimension(problem.c), computeIn32,
-                               defaultAlgorithm);
+  int status = functions->gemm(handle, problem.transposedB ? transpose : keep, keep, n, m, k, &one,
+                               problem.b.data, dataTypeOf(problem.b.element), leadingDimension(problem.b),
+                               problem.a.data, dataTypeOf(problem.a.element), leadingDimension(problem.a),
+                               &zero, problem.c.data, dataTypeOf(problem.c.element),
+                               leadingDimension(problem.c), computeIn32, defaultAlgorithm);
   if (status != 0)
     return Error{ErrorKind::execution, fmt::format("cublasGemmEx failed with status {}", status)};
   return {};

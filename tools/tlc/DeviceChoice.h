@@ -6,6 +6,7 @@
 #include "runtime/device/Device.h"
 
 #include "llvm/Support/CommandLine.h"
+
 #include <memory>
 
 namespace tlc::driver {

@@ -20,15 +20,15 @@ int tlc_main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   cl::OptionCategory none("none");
   cl::HideUnrelatedOptions(none); // LLVM's own, which configure nothing here
-  cl::SetVersionPrinter([](raw_ostream &os) {
-    os << "tlc " << TLC_VERSION << ", LLVM " << LLVM_VERSION_STRING << '\n';
-  });
+  cl::SetVersionPrinter(
+      [](raw_ostream &os) { os << "tlc " << TLC_VERSION << ", LLVM " << LLVM_VERSION_STRING << '\n'; });
 
   ListCommand list;
   CompileCommand compile;
   RunCommand run;
   BenchCommand bench;
-  if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n", &errs()))
+  if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
+                                   &errs()))
     return int(ExitCode::usage);
   if (list)
     return int(list.execute());

@@ -20,8 +20,8 @@ void printText() {
   for (const kernels::Kernel *kernel : kernels::allKernels()) {
     outs() << kernel->name() << ": " << kernel->summary() << '\n';
     for (const kernels::Parameter &parameter : kernel->parameters())
-      outs() << formatv("  {0,-8} {1} (default {2}): {3}\n", parameter.name, parameter.allowed(), parameter.fallback,
-                        parameter.description);
+      outs() << formatv("  {0,-8} {1} (default {2}): {3}\n", parameter.name, parameter.allowed(),
+                        parameter.fallback, parameter.description);
   }
   outs() << "targets:";
   for (const Target &target : allTargets())

@@ -70,8 +70,10 @@ void tlc::driver::print(ArrayRef<Diagnostic> diagnostics, Remarks remarks) {
 
 void tlc::driver::printRemarks(const Artifact &artifact) {
   for (const Remark &remark : artifact.remarks)
-    print(Diagnostic{Diagnostic::Severity::remark, remark.location, "[" + remark.id + "] " + remark.message, {}},
-          Remarks::show);
+    print(
+        Diagnostic{
+            Diagnostic::Severity::remark, remark.location, "[" + remark.id + "] " + remark.message, {}},
+        Remarks::show);
 }
 
 ExitCode tlc::driver::failCompile(const tlc::Error &error, ArrayRef<Diagnostic> diagnostics) {

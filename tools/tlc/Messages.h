@@ -21,7 +21,8 @@ void print(llvm::ArrayRef<Diagnostic> diagnostics, Remarks remarks);
 /// Prints what the compiler chose and why not better.
 void printRemarks(const Artifact &artifact);
 
-/// Prints what a compilation said, or the error alone if it said nothing; gives back how to end because of it.
+/// Prints what a compilation said, or the error alone if it said nothing; gives back how to end because of
+/// it.
 ExitCode failCompile(const Error &error, llvm::ArrayRef<Diagnostic> diagnostics);
 
 /// Prints `tlc: error: message`, and gives back how to end because of it.

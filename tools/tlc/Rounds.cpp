@@ -32,9 +32,8 @@ Result<double> timeBatch(CudaTimer &timer, const Contestant &contestant, RoundOp
 
 } // namespace
 
-Result<std::vector<std::vector<double>>> tlc::driver::timeInTurns(Device &device,
-                                                                  llvm::ArrayRef<Contestant> contestants,
-                                                                  RoundOptions options) {
+Result<std::vector<std::vector<double>>>
+tlc::driver::timeInTurns(Device &device, llvm::ArrayRef<Contestant> contestants, RoundOptions options) {
   Result<std::unique_ptr<CudaTimer>> timer = createCudaTimer(device);
   if (!timer)
     return timer.error();

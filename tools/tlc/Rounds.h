@@ -7,6 +7,7 @@
 #include "runtime/device/Device.h"
 
 #include "llvm/ADT/ArrayRef.h"
+
 #include <functional>
 #include <vector>
 

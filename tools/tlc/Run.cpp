@@ -12,6 +12,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+
 #include <random>
 
 using namespace llvm;
@@ -37,8 +38,9 @@ void printText(const Report &report) {
   outs() << "\non " << report.device.properties().name << ", " << report.run.variant() << " variant, seed "
          << report.seed << formatv(": {0:f3} ms\n", report.milliseconds);
   if (const auto &verdict = report.verdict)
-    outs() << formatv("largest error {0:e2}, limit {1:e2}, {2} of {3} elements compared: {4}\n", verdict->largestError,
-                      verdict->limit, verdict->compared, verdict->elements, verdict->correct() ? "ok" : "WRONG");
+    outs() << formatv("largest error {0:e2}, limit {1:e2}, {2} of {3} elements compared: {4}\n",
+                      verdict->largestError, verdict->limit, verdict->compared, verdict->elements,
+                      verdict->correct() ? "ok" : "WRONG");
 }
 
 void printJson(const Report &report) {
@@ -73,9 +75,11 @@ void printJson(const Report &report) {
 RunCommand::RunCommand()
     : command("run", "Run a kernel once on random inputs"),
       kernel(cl::sub(command), cl::Positional, cl::Required, cl::desc("<kernel>")),
-      verify("verify", cl::sub(command), cl::desc("Compare the result with the reference; status 1 if it is wrong")),
+      verify("verify", cl::sub(command),
+             cl::desc("Compare the result with the reference; status 1 if it is wrong")),
       json("json", cl::sub(command), cl::desc("Report as one JSON object")),
-      seed("seed", cl::sub(command), cl::value_desc("number"), cl::desc("Seed of the inputs instead of a fresh one")),
+      seed("seed", cl::sub(command), cl::value_desc("number"),
+           cl::desc("Seed of the inputs instead of a fresh one")),
       rowPadding("row-padding", cl::sub(command), cl::value_desc("elements"), cl::init(0),
                  cl::desc("Room between the rows of each tensor")),
       offset("offset", cl::sub(command), cl::value_desc("elements"), cl::init(0),
@@ -99,7 +103,9 @@ ExitCode RunCommand::execute() const {
   constexpr int64_t mostRoom = 1 << 20;
   for (const cl::opt<int64_t> *room : {&rowPadding, &offset})
     if (*room < 0 || *room > mostRoom)
-      return failUsage(formatv("expected --{0} from 0 to {1}, but got {2}", room->ArgStr, mostRoom, room->getValue()).str());
+      return failUsage(
+          formatv("expected --{0} from 0 to {1}, but got {2}", room->ArgStr, mostRoom, room->getValue())
+              .str());
   auto request = kernels::Request::parse(kernel.getValue(), *definitions, flags.fixedDimensions());
   if (!request)
     return failUsage(request.error().message);
@@ -141,7 +147,8 @@ ExitCode RunCommand::execute() const {
   double milliseconds = run->seconds() * 1e3;
   if (chosen->kind == DeviceKind::cuda) {
     // The first launch is not representative.
-    auto times = timeInTurns(device, {[&] { return run->launch(); }}, {.rounds = 1, .warmups = 0, .launches = 1});
+    auto times =
+        timeInTurns(device, {[&] { return run->launch(); }}, {.rounds = 1, .warmups = 0, .launches = 1});
     if (!times)
       return fail(times.error().message);
     milliseconds = (*times)[0][0] * 1e3;

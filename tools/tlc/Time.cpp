@@ -10,15 +10,19 @@
 using namespace llvm;
 
 void tlc::driver::printTimes(ArrayRef<PhaseTime> times) {
-  double sum = 0;
-  errs() << formatv("{0,-12} {1,9}\n", "phase", "ms");
+  auto printRow = [](StringRef name, double milliseconds, double cpuMilliseconds) {
+    errs() << formatv("{0,-12} {1,9:f2} {2,9:f2}\n", name, milliseconds, cpuMilliseconds);
+  };
+  errs() << formatv("{0,-12} {1,9} {2,9}\n", "phase", "ms", "CPU ms");
+  double sum = 0, cpuSum = 0;
   for (const PhaseTime &time : times) {
-    errs() << formatv("{0,-12} {1,9:f2}\n", toString(time.phase), time.milliseconds);
+    printRow(StringRef(toString(time.phase)), time.milliseconds, time.cpuMilliseconds);
     sum += time.milliseconds;
+    cpuSum += time.cpuMilliseconds;
   }
+  printRow("all phases", sum, cpuSum);
   sys::TimePoint<> now;
   std::chrono::nanoseconds user, system;
   sys::Process::GetTimeUsage(now, user, system);
-  errs() << formatv("{0,-12} {1,9:f2}\n", "all", sum);
-  errs() << formatv("{0,-12} {1,9:f2}\n", "process, CPU", (user + system).count() * 1e-6);
+  errs() << formatv("{0,-12} {1,9} {2,9:f2}\n", "process", "", (user + system).count() * 1e-6);
 }

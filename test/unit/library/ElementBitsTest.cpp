@@ -4,7 +4,6 @@
 #include "kernels/library/ElementBits.h"
 
 #include <catch2/catch.hpp>
-
 #include <cmath>
 #include <cstdint>
 #include <cstring>

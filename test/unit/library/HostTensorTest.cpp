@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Tensors that notice what was written and what was not.
-#include "kernels/library/ElementBits.h"
 #include "kernels/library/HostTensor.h"
 
-#include <catch2/catch.hpp>
+#include "kernels/library/ElementBits.h"
 
+#include <catch2/catch.hpp>
 #include <random>
 
 using namespace tlc;
@@ -79,6 +79,7 @@ TEST_CASE("a tensor that is larger than memory is an error", "[library][tensor]"
   Result<HostTensor> tensor = HostTensor::create("A", ElementType::bf16, {2147483647, 2147483647});
   REQUIRE_FALSE(tensor);
   CHECK(tensor.error().kind == ErrorKind::environment);
-  CHECK_THAT(tensor.error().message, Catch::Contains("expected tensors that fit into this machine's memory") &&
-                                         Catch::Contains("'A' has the shape [2147483647, 2147483647] of bf16"));
+  CHECK_THAT(tensor.error().message,
+             Catch::Contains("expected tensors that fit into this machine's memory") &&
+                 Catch::Contains("'A' has the shape [2147483647, 2147483647] of bf16"));
 }

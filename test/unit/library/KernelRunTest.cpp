@@ -2,10 +2,10 @@
 /// \file
 /// A run finds a wrong result, and says where.
 #include "kernels/library/KernelRun.h"
+
 #include "runtime/emulator/EmulatorDevice.h"
 
 #include <catch2/catch.hpp>
-
 #include <random>
 
 using namespace tlc;
@@ -24,8 +24,8 @@ public:
     return kernel.build(values, options);
   }
   std::vector<TensorSpec> tensors(const Parameters &values) const override { return kernel.tensors(values); }
-  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs, size_t output,
-                                std::span<const int64_t> elements) const override {
+  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
+                                size_t output, std::span<const int64_t> elements) const override {
     std::vector<double> expected = kernel.reference(values, inputs, output, elements);
     if (!expected.empty())
       expected.back() += offset;
@@ -75,8 +75,8 @@ TEST_CASE("an element that is off is named with its value", "[library][run]") {
   REQUIRE(verdict);
   CHECK_FALSE(verdict->correct());
   CHECK(verdict->largestError > verdict->limit);
-  CHECK_THAT(verdict->complaint, Catch::StartsWith("element [4, 32] of 'Y' is ") &&
-                                     Catch::Contains("was expected: the error"));
+  CHECK_THAT(verdict->complaint,
+             Catch::StartsWith("element [4, 32] of 'Y' is ") && Catch::Contains("was expected: the error"));
 }
 
 TEST_CASE("of a large result a sample is compared, its last element always", "[library][run]") {
@@ -98,6 +98,7 @@ TEST_CASE("the aligned variant cannot be had for tensors that are not", "[librar
   Result<KernelRun> run = KernelRun::create(
       *device, *request, *artifact, {.placement = {.rowPadding = 1}, .alignment = Alignment::aligned});
   REQUIRE_FALSE(run);
-  CHECK(run.error().message == "expected tensors aligned to 16 bytes because the aligned variant of 'gemm' was asked "
-                               "for, but for these the launcher takes the general one");
+  CHECK(run.error().message ==
+        "expected tensors aligned to 16 bytes because the aligned variant of 'gemm' was asked "
+        "for, but for these the launcher takes the general one");
 }

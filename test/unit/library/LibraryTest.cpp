@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Requests, compilation and caches.
-#include "kernels/library/BuildId.h"
 #include "kernels/library/Library.h"
 
-#include <catch2/catch.hpp>
+#include "kernels/library/BuildId.h"
 
+#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
@@ -21,7 +21,8 @@ Request request(const Definitions &definitions, std::vector<std::string> fixed =
   return std::move(*parsed);
 }
 
-std::string errorOf(std::string_view kernel, const Definitions &definitions, std::vector<std::string> fixed = {}) {
+std::string errorOf(std::string_view kernel, const Definitions &definitions,
+                    std::vector<std::string> fixed = {}) {
   Result<Request> parsed = Request::parse(kernel, definitions, fixed);
   REQUIRE_FALSE(parsed);
   CHECK(parsed.error().kind == ErrorKind::invalidArgument);
@@ -47,14 +48,16 @@ public:
 TEST_CASE("a request names what does not exist and what does", "[library]") {
   CHECK(errorOf("gem", {}) == "expected one of the kernels gemm, softmax, but got 'gem'");
   CHECK_THAT(errorOf("gemm", {{"q", "3"}}),
-             Catch::StartsWith("expected a parameter of kernel 'gemm' (m, n, k, dtype") && Catch::EndsWith("but got 'q'"));
+             Catch::StartsWith("expected a parameter of kernel 'gemm' (m, n, k, dtype") &&
+                 Catch::EndsWith("but got 'q'"));
   CHECK(errorOf("gemm", {{"dtype", "f32"}}) ==
         "expected parameter 'dtype' of kernel 'gemm' to be f16 | bf16, but got 'f32'");
   CHECK(errorOf("gemm", {{"m", "-1"}}) ==
         "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '-1'");
   CHECK(errorOf("gemm", {{"m", "9223372036854775808"}}) ==
         "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '9223372036854775808'");
-  CHECK(errorOf("gemm", {}, {"dtype"}) == "expected a dimension of kernel 'gemm' to fix (m, n, k), but got 'dtype'");
+  CHECK(errorOf("gemm", {}, {"dtype"}) ==
+        "expected a dimension of kernel 'gemm' to fix (m, n, k), but got 'dtype'");
 }
 
 TEST_CASE("the same request is compiled once", "[library]") {
@@ -108,9 +111,14 @@ TEST_CASE("a folder that cannot hold the cache gives a warning, not a failure", 
 TEST_CASE("a configuration that does not compile is an error at the kernel's line", "[library]") {
   Library library;
   CompileLog log;
-  auto artifact = library.compile(
-      request({{"m", "256"}, {"n", "256"}, {"k", "256"}, {"bm", "256"}, {"bn", "256"}, {"bk", "256"}, {"stages", "8"}}),
-      {}, log);
+  auto artifact = library.compile(request({{"m", "256"},
+                                           {"n", "256"},
+                                           {"k", "256"},
+                                           {"bm", "256"},
+                                           {"bn", "256"},
+                                           {"bk", "256"},
+                                           {"stages", "8"}}),
+                                  {}, log);
   REQUIRE_FALSE(artifact);
   CHECK_THAT(artifact.error().message, Catch::StartsWith("kernel 'gemm' does not compile") &&
                                            Catch::Contains("Gemm.cpp:") && Catch::Contains("shared memory"));

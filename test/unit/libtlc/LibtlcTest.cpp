@@ -4,20 +4,22 @@
 #include "tools/libtlc/tlc.h"
 
 #include <catch2/catch.hpp>
-
 #include <string>
 #include <thread>
 
 namespace {
 
-std::string errorOfCompile(const char *kernel, const char *name, const char *value, const char *target = nullptr) {
+std::string errorOfCompile(const char *kernel, const char *name, const char *value,
+                           const char *target = nullptr) {
   CHECK(tlc_compile(kernel, &name, &value, 1, target) == nullptr);
   return tlc_last_error();
 }
 
 } // namespace
 
-TEST_CASE("the library has the version of its header", "[libtlc]") { CHECK(tlc_version() == TLC_INTERFACE_VERSION); }
+TEST_CASE("the library has the version of its header", "[libtlc]") {
+  CHECK(tlc_version() == TLC_INTERFACE_VERSION);
+}
 
 TEST_CASE("compiling says what does not exist", "[libtlc]") {
   CHECK(errorOfCompile("gem", "m", "64") == "expected one of the kernels gemm, softmax, but got 'gem'");
@@ -30,11 +32,13 @@ TEST_CASE("compiling says what does not exist", "[libtlc]") {
 
 TEST_CASE("null pointers and negative numbers are errors, not crashes", "[libtlc]") {
   CHECK(errorOfCompile(nullptr, "m", "64") == "expected the name of a kernel, but got a null pointer");
-  CHECK(errorOfCompile("gemm", nullptr, "64") == "parameter 0: expected a name and a value, but got a null pointer");
+  CHECK(errorOfCompile("gemm", nullptr, "64") ==
+        "parameter 0: expected a name and a value, but got a null pointer");
   CHECK(tlc_compile("gemm", nullptr, nullptr, 2, nullptr) == nullptr);
   CHECK(tlc_last_error() == std::string("expected names and values of 2 parameters, but got a null pointer"));
   CHECK(tlc_compile("gemm", nullptr, nullptr, -1, nullptr) == nullptr);
-  CHECK(tlc_last_error() == std::string("expected names and values of -1 parameters, but got a negative number"));
+  CHECK(tlc_last_error() ==
+        std::string("expected names and values of -1 parameters, but got a negative number"));
   CHECK(tlc_workspace(nullptr, nullptr, 0, nullptr, 0) == -TLC_INVALID_ARGUMENT);
   CHECK(tlc_last_error() == std::string("expected a program, but got a null pointer"));
   CHECK(tlc_launch(nullptr, nullptr, 0, nullptr, 0, nullptr, 0, nullptr) == TLC_INVALID_ARGUMENT);
@@ -54,7 +58,8 @@ TEST_CASE("each thread has its own last error", "[libtlc]") {
   CHECK(other.empty());
 }
 
-TEST_CASE("without a GPU compiling says what is missing; with one, launching checks its arguments", "[libtlc]") {
+TEST_CASE("without a GPU compiling says what is missing; with one, launching checks its arguments",
+          "[libtlc]") {
   const char *names[] = {"m", "n", "k"}, *values[] = {"64", "64", "64"};
   tlc_program *program = tlc_compile("gemm", names, values, 3, nullptr);
   if (!program) {
