@@ -127,17 +127,13 @@ bool readsSlotsOrdinarily(tile::RoleOp role) {
       .wasInterrupted();
 }
 
-LogicalResult setRegisters(KernelLowering &k, tile::RoleOp role) {
+void setRegisters(KernelLowering &k, tile::RoleOp role) {
   if (!role.getRegisters())
-    return success();
+    return;
   int64_t count = *role.getRegisters();
-  if (!k.target.setmaxnreg.available)
-    return role.emitOpError() << "expected no register budget because " << k.target.name
-                              << " cannot move registers between warpgroups, but got " << count;
   int64_t atLaunch = k.target.maxRegistersForBlock(unsigned(k.source.getWarps() * lanesPerWarp));
   if (count != atLaunch)
     simt::SetRegistersOp::create(k.b, count, /*increase=*/count > atLaunch);
-  return success();
 }
 
 LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp) {
@@ -151,8 +147,7 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
   k.team.warp = k.b.add(block.warp, -firstWarp);
   k.team.name = ("role '" + role.getName() + "'").str();
   k.readsSlots = readsSlotsOrdinarily(role);
-  if (failed(setRegisters(k, role)))
-    return failure();
+  setRegisters(k, role);
   if (!isForOneThread(role)) {
     if (failed(k.lowerBlock(role.getBody().front())))
       return failure();

@@ -95,12 +95,6 @@ LogicalResult lowering::lowerElementwise(KernelLowering &k, Operation &op) {
   if (!elementwise || !llvm::all_of(op.getOperandTypes(), isNumber) || !isNumber(op.getResult(0).getType()))
     return op.emitOpError() << "expected an operation of the phase 'planned': tile, scf, or arith and math on numbers "
                                "and fragments, but got another";
-  auto result = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-  for (Type type : op.getOperandTypes())
-    if (auto operand = dyn_cast<RankedTensorType>(type); operand && result)
-      if (operand.getEncoding() != result.getEncoding())
-        return op.emitOpError() << "expected operands in the result's layout " << result.getEncoding()
-                                << ", but got " << operand.getEncoding() << "; insert 'tile.convert_layout'";
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
     k.set(op.getResult(0), castIndex(k, op, isa<arith::IndexCastOp>(op)));
     return success();

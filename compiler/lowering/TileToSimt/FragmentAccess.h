@@ -53,7 +53,6 @@ public:
   InsidePredicates(Emitter &b, const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape,
                    llvm::ArrayRef<Value> thread);
   Value at(llvm::ArrayRef<int64_t> constant);
-  bool any() const { return !padded.empty(); }
 
 private:
   Emitter &b;
@@ -126,6 +125,8 @@ public:
   Value insideTile(llvm::ArrayRef<int64_t> constant) { return inside.at(constant); }
 
 private:
+  bool isKnownInside(size_t axis) const;
+
   Emitter &b;
   const Slice &slice;
   llvm::SmallVector<int> axes; ///< the tile's axis of each of the slice's

@@ -68,13 +68,22 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
   straddles = slice.isGuarded() && tensor.multiples.back() % width != 0;
 }
 
+bool GlobalAccess::isKnownInside(size_t axis) const {
+  std::optional<int64_t> origin = Emitter::known(slice.origin[axis]);
+  std::optional<int64_t> extent = Emitter::known(slice.tensor->extents[axis]);
+  return origin && extent && *origin >= 0 && *origin + slice.shape[axis] <= *extent;
+}
+
 Value GlobalAccess::isInterior() {
+  using arith::CmpIPredicate;
   Value all;
-  for (auto [origin, extent, size] : llvm::zip(slice.origin, slice.tensor->extents, slice.shape)) {
-    using arith::CmpIPredicate;
-    Value last = b.add(origin, size);
-    all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sge, origin, b.i32(0)));
-    all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sle, last, extent));
+  for (size_t axis = 0; axis < slice.origin.size(); ++axis) {
+    if (isKnownInside(axis))
+      continue;
+    Value origin = slice.origin[axis], end = b.add(origin, slice.shape[axis]);
+    if (Emitter::known(origin).value_or(-1) < 0)
+      all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sge, origin, b.i32(0)));
+    all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sle, end, slice.tensor->extents[axis]));
   }
   return all;
 }
@@ -105,15 +114,13 @@ Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {
   if (!slice.isGuarded())
     return all;
   for (auto [axis, tileAxis] : llvm::enumerate(axes)) {
-    Value extent = slice.tensor->extents[axis];
-    std::optional<int64_t> origin = Emitter::known(slice.origin[axis]), limit = Emitter::known(extent);
-    if (origin && limit && *origin >= 0 && *origin + slice.shape[axis] <= *limit)
+    if (isKnownInside(axis))
       continue;
     int64_t step = tileAxis < 0 ? 0 : constant[size_t(tileAxis)];
     // Unsigned, so that positions before the tensor are outside, too.
     Value &guard = guards[{int(axis), step}];
     if (!guard)
-      guard = b.isBelow(b.add(position[axis], step), extent);
+      guard = b.isBelow(b.add(position[axis], step), slice.tensor->extents[axis]);
     all = b.both(all, guard);
   }
   return all;

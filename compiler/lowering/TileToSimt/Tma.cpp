@@ -28,7 +28,8 @@ struct SliceBoxes {
 };
 
 /// Says why the TMA cannot load the slice into a tile of this layout.
-std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice &slice, const SharedTile &tile) {
+std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice &slice,
+                                   const SharedTile &tile) {
   auto reject = [&](const Twine &why) {
     op->emitOpError() << "expected a copy that the TMA can make because it is asynchronous: " << why;
     return std::nullopt;
@@ -81,8 +82,9 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
   Emitter &b = k.b;
   bool multicast = op.getMulticast();
   if (!isZero(tile::SliceOp(slice.op).getFill()))
-    return op.emitOpError() << "expected a fill value of 0 because the TMA fills with nothing else, but the slice has "
-                               "another; use 'tile.copy' with the atom simt";
+    return op.emitOpError()
+           << "expected a fill value of 0 because the TMA fills with nothing else, but the slice has "
+              "another; use 'tile.copy' with the atom simt";
   std::optional<SliceBoxes> boxes = boxesFor(k, op, slice, tile);
   if (!boxes)
     return failure();
@@ -96,8 +98,8 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
     constexpr int64_t swizzledRows = 8;
     if (rows == 0 || boxes->boxes.box[size_t(rowAxis)] % (cluster * swizzledRows) != 0)
       return op.emitOpError() << "expected boxes whose rows are a multiple of " << cluster * swizzledRows
-                               << " because the " << cluster << " blocks of the cluster share them, but got "
-                               << (rowAxis < 0 ? 1 : boxes->boxes.box[size_t(rowAxis)]);
+                              << " because the " << cluster << " blocks of the cluster share them, but got "
+                              << (rowAxis < 0 ? 1 : boxes->boxes.box[size_t(rowAxis)]);
     mask = b.constant(b.getI16IntegerAttr(int16_t((1 << cluster) - 1)));
     share = b.mul(simt::ClusterRankOp::create(b), rows);
     sharePitch = b.mul(share, tile.layout.rowPitch());
@@ -124,9 +126,8 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyAsyncOp op) {
   Value barrier = k.b.offset(k.ring(op.getRing()).base, k.b.mul(k.cursor(op.getCursor()).slot, 8));
   LogicalResult result = success();
-  k.byOneThread([&] {
-    result = emitTmaLoad(k, op, k.slice(op.getSource()), k.shared(op.getDestination()), barrier);
-  });
+  k.byOneThread(
+      [&] { result = emitTmaLoad(k, op, k.slice(op.getSource()), k.shared(op.getDestination()), barrier); });
   return result;
 }
 
@@ -139,25 +140,36 @@ namespace {
 /// bytes: behind an extent that is no multiple of them it overwrites what follows. Whether
 /// the extent is one; null if that is known.
 Value endsAtGranule(Emitter &b, const GlobalTensor &tensor, const Target &target) {
-  int64_t elements = std::max<int64_t>(1, target.tma.innerBoxGranularity * 8 / tensor.element.getIntOrFloatBitWidth());
+  int64_t elements =
+      std::max<int64_t>(1, target.tma.innerBoxGranularity * 8 / tensor.element.getIntOrFloatBitWidth());
   if (tensor.multiples.back() % elements == 0)
     return {};
   return b.isEqual(b.bitAnd(tensor.extents.back(), elements - 1), 0);
 }
 
-constexpr int64_t panelRows = 64, panelColumns = 64, panelBuffers = 2;
+constexpr int64_t panelRows = 64, panelColumns = 64;
 
 LogicalResult rejectStore(tile::StoreOp op, const Twine &why) {
-  return op.emitOpError() << "expected a store that goes through panels of 64x64 because the atom is tma: " << why
-                          << "; use the atom simt";
+  return op.emitOpError() << "expected a store that goes through panels of 64x64 because the atom is tma: "
+                          << why << "; use the atom simt";
 }
 
-/// Offset of a panel in the staging buffer, [warpgroups, 2, 64, 64].
+/// Offset of a panel in the staging buffer, [warpgroups, buffers, 64, 64].
 int64_t panelOffset(const SharedLayout &staging, int64_t warpgroup, int64_t buffer) {
   if (staging.rank() == 3)
     return warpgroup * slotPitch(staging) + staging.linearOffset({buffer, 0, 0});
   return staging.linearOffset({warpgroup, buffer, 0, 0});
 }
+/// Bulk groups committed since the buffer of panel `number` was last sent, by this store or the one before.
+int64_t groupsSinceUse(int64_t number, int64_t total, int64_t batch, int64_t buffers) {
+  if (batch == total)
+    return 0; // the whole store before was one group
+  if (number >= buffers)
+    return buffers - 1;
+  int64_t last = (total - 1 - number) / buffers * buffers + number; // panel of the store before
+  return total - 1 - last + number;
+}
+
 /// The warpgroup writes a panel that begins at `start` of the slice, an element per thread and step.
 void storePanelByThreads(KernelLowering &k, const Slice &slice, ArrayRef<int> axes, const SharedTile &panel,
                          ArrayRef<Value> start) {
@@ -199,8 +211,10 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
     return rejectStore(op, "expected whole warpgroups");
   std::optional<WgmmaShare> share = wgmmaShare(layout, type.getShape(), k.team.warps);
   if (!share || share->columns < panelColumns)
-    return rejectStore(op, "expected the layout of a wgmma accumulator with at least 64 columns per warpgroup");
-  Shape expected = {k.team.warps / 4, panelBuffers, panelRows, panelColumns};
+    return rejectStore(op,
+                       "expected the layout of a wgmma accumulator with at least 64 columns per warpgroup");
+  int64_t buffers = staging.shape.size() == 4 ? std::max<int64_t>(1, staging.shape[1]) : 2;
+  Shape expected = {k.team.warps / 4, buffers, panelRows, panelColumns};
   if (staging.shape != expected || staging.layout.swizzle != Swizzle::bytes128 ||
       staging.layout.contiguousAxis != staging.layout.rank() - 1)
     return rejectStore(op, Twine("expected staging of ") + printShape(expected) +
@@ -238,37 +252,52 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
   Value isLeader = b.isEqual(k.threadOfGroup(), 0);
   Value exact = endsAtGranule(b, *slice.tensor, k.target);
   int64_t panels = ceilDiv(share->columns, panelColumns), total = share->blocks * panels;
-  for (int64_t number = 0; number < total; ++number) {
-    int64_t block = number / panels, row = block * panelRows, buffer = number % panelBuffers;
-    // The last panel of a row overlaps the one before if the columns are no multiple of 64.
-    int64_t column = std::min(number % panels * panelColumns, share->columns - panelColumns);
-    panel.base = b.offset(groupBase, buffer * bufferPitch);
-    // The buffer's previous panel must have been read; with an odd number of panels that
-    // is the latest one at the start of the next store.
-    bool latest = number == 0 && total % panelBuffers != 0;
-    b.when(isLeader, [&] { simt::BulkWaitOp::create(b, latest ? 0 : panelBuffers - 1, true); });
-    if (failed(k.syncWarpgroup()))
-      return failure();
-    int64_t firstRegister = (block * share->columns + column) / 2;
+  auto rowOf = [&](int64_t number) { return number / panels * panelRows; };
+  // The last panel of a row overlaps the one before if the columns are no multiple of 64.
+  auto columnOf = [&](int64_t number) {
+    return std::min(number % panels * panelColumns, share->columns - panelColumns);
+  };
+  auto fill = [&](int64_t number) {
+    panel.base = b.offset(groupBase, number % buffers * bufferPitch);
+    int64_t firstRegister = (number / panels * share->columns + columnOf(number)) / 2;
     Value part = b.piece(k.value(op.getValue()), firstRegister, panelLayout.registersPerThread());
     k.team = group;
     storeShared(k, panel, panelLayout, panel.shape, part);
     k.team = team;
+  };
+  auto send = [&](int64_t number) {
+    SmallVector<Value> coordinates;
+    for (auto [at, axis] : llvm::reverse(llvm::zip(slice.origin, axes)))
+      coordinates.push_back(
+          axis < 0 ? at
+                   : b.add(b.add(at, start[size_t(axis)]), axis == 0 ? rowOf(number) : columnOf(number)));
+    simt::TmaStoreOp::create(b, b.offset(groupBase, number % buffers * bufferPitch), map, coordinates);
+  };
+  // With a buffer for every panel they all go at once; else one by one, each when its buffer has been read.
+  int64_t batch = buffers >= total ? total : 1;
+  for (int64_t first = 0; first < total; first += batch) {
+    b.when(isLeader,
+           [&] { simt::BulkWaitOp::create(b, groupsSinceUse(first, total, batch, buffers), true); });
+    if (failed(k.syncWarpgroup()))
+      return failure();
+    for (int64_t number = first; number < first + batch; ++number)
+      fill(number);
     simt::ProxyFenceOp::create(b);
     if (failed(k.syncWarpgroup()))
       return failure();
     auto store = [&] {
       b.when(isLeader, [&] {
-        SmallVector<Value> coordinates;
-        for (auto [at, axis] : llvm::reverse(llvm::zip(slice.origin, axes)))
-          coordinates.push_back(axis < 0 ? at : b.add(b.add(at, start[size_t(axis)]), axis == 0 ? row : column));
-        simt::TmaStoreOp::create(b, panel.base, map, coordinates);
+        for (int64_t number = first; number < first + batch; ++number)
+          send(number);
         simt::BulkCommitOp::create(b);
       });
     };
     b.choose(exact, store, [&] {
-      Value at[] = {b.add(start[0], row), b.add(start[1], column)};
-      storePanelByThreads(k, slice, axes, panel, at);
+      for (int64_t number = first; number < first + batch; ++number) {
+        panel.base = b.offset(groupBase, number % buffers * bufferPitch);
+        Value at[] = {b.add(start[0], rowOf(number)), b.add(start[1], columnOf(number))};
+        storePanelByThreads(k, slice, axes, panel, at);
+      }
     });
   }
   k.hasStores = true;
