@@ -4,10 +4,15 @@
 
 #include "compiler/analysis/LayoutConstraints.h"
 
+#include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
 
 namespace tlc::tile {
 
@@ -20,6 +25,9 @@ int64_t executingWarps(Operation *op) {
 }
 
 namespace {
+
+/// Four times the registers of a thread: beyond that nothing useful can come out.
+constexpr int64_t maxElementsPerThread = 1024;
 
 bool isFragment(Value value) { return isa<RankedTensorType>(value.getType()); }
 
@@ -35,19 +43,56 @@ int elementBits(Value value) {
 
 /// Conversions in a loop run about this much more often than outside.
 int64_t weightOf(Operation *op) {
+  constexpr int64_t perLoop = 10, most = 1000000;
   int64_t weight = 1;
   for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
     if (isa<scf::ForOp>(parent))
-      weight *= 10;
+      weight = std::min(most, perLoop * weight);
   return weight;
 }
+
+/// Whether a product may still be writing the fragment's registers: nothing can move it then.
+bool isInFlight(Value value, llvm::SmallPtrSetImpl<Value> &seen) {
+  if (!seen.insert(value).second)
+    return false;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    if (!loop || argument == loop.getInductionVar())
+      return false;
+    unsigned i = argument.getArgNumber() - 1;
+    return isInFlight(loop.getInitArgs()[i], seen) || isInFlight(loop.getYieldedValues()[i], seen);
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<GemmAsyncOp>(op))
+    return true;
+  if (auto wait = dyn_cast<GemmWaitOp>(op))
+    return wait.getPending() > 0;
+  unsigned i = cast<OpResult>(value).getResultNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return isInFlight(loop.getRegionIterArg(i), seen);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return isInFlight(branch.thenYield().getOperand(i), seen) ||
+           isInFlight(branch.elseYield().getOperand(i), seen);
+  return false;
+}
+
+bool isInFlight(Value value) {
+  llvm::SmallPtrSet<Value, 8> seen;
+  return isInFlight(value, seen);
+}
+
+RoleOp roleOf(Operation *op) { return isa<RoleOp>(op) ? cast<RoleOp>(op) : op->getParentOfType<RoleOp>(); }
 
 class Collector {
 public:
   Collector(LayoutConstraints &out) : out(out) {}
 
   LogicalResult collect(KernelOp kernel) {
-    kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto checked =
+        kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { return WalkResult(check(op)); });
+    if (checked.wasInterrupted())
+      return failure();
+    kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
       for (Region &region : op->getRegions())
         for (Block &block : region)
           for (BlockArgument argument : block.getArguments())
@@ -55,11 +100,49 @@ public:
       for (Value result : op->getResults())
         declare(result, op);
     });
-    kernel->walk<WalkOrder::PreOrder>([&](Operation *op) { state(op); });
+    kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { state(op); });
     return success();
   }
 
 private:
+  /// What no layout can make good.
+  LogicalResult check(Operation *op) {
+    int64_t warps = executingWarps(op);
+    for (Value operand : op->getOperands())
+      if (isFragment(operand) && roleOf(operand.getParentBlock()->getParentOp()) != roleOf(op)) {
+        InFlightDiagnostic diag =
+            op->emitError("expected fragments of the role that uses them because each role has "
+                          "its own registers, but got one from outside");
+        diag.attachNote(operand.getLoc()) << "it is computed here";
+        return diag;
+      }
+    for (Value result : op->getResults()) {
+      if (!isFragment(result))
+        continue;
+      Shape shape = shapeOf(result);
+      int64_t perThread = std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>()) /
+                          (warps * lanesPerWarp);
+      if (perThread > maxElementsPerThread)
+        return op->emitError("expected fragments of at most ")
+               << maxElementsPerThread << " elements per thread because they live in registers, but "
+               << printShape(shape) << " has " << perThread << " for each thread of " << warps << " warps";
+    }
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    if (constant && isFragment(constant) && !isa<SplatElementsAttr>(constant.getValue()))
+      return op->emitError(
+          "expected constant fragments of one number, but got several; load them from a tensor");
+    if (isWgmma(op) && warps % warpsPerWarpgroup)
+      return op->emitError("expected whole warpgroups because the product's atom is wgmma, but got ")
+             << warps << " warps";
+    return success();
+  }
+
+  static bool isWgmma(Operation *op) {
+    return llvm::TypeSwitch<Operation *, bool>(op)
+        .Case<GemmOp, GemmAsyncOp>([](auto gemm) { return gemm.getAtom() == MatrixAtom::wgmma; })
+        .Default(false);
+  }
+
   void declare(Value value, Operation *op) {
     if (!isFragment(value))
       return;
@@ -67,6 +150,7 @@ private:
     variable.shape = shapeOf(value);
     variable.elementBits = elementBits(value);
     variable.numWarps = executingWarps(op);
+    variable.name = op->getName().getStringRef().str();
     out.variables[value] = out.problem.addVariable(variable);
   }
 
@@ -85,12 +169,13 @@ private:
   }
 
   void fixed(Value value, FragmentLayout layout, Strength strength, Operation *op, std::string reason,
-             ConstraintSite site) {
+             ConstraintSite site, ConversionPolicy conversion = ConversionPolicy::permitted) {
     LayoutConstraint constraint;
     constraint.kind = ConstraintKind::fixed;
     constraint.result = id(value);
     constraint.layout = std::move(layout);
     constraint.strength = strength;
+    constraint.conversion = conversion;
     add(std::move(constraint), op, std::move(reason), site);
   }
 
@@ -99,6 +184,10 @@ private:
     constraint.kind = ConstraintKind::equal;
     constraint.result = id(result);
     constraint.source = id(source.get());
+    if (isInFlight(source.get())) {
+      constraint.conversion = ConversionPolicy::forbidden;
+      reason = "a product in flight";
+    }
     add(std::move(constraint), source.getOwner(), std::move(reason), {&source, {}});
   }
 
@@ -109,7 +198,7 @@ private:
     constraint.result = id(result);
     constraint.source = id(source);
     constraint.conversion = ConversionPolicy::forbidden;
-    add(std::move(constraint), op, "because the loop carries it in one place", {nullptr, result});
+    add(std::move(constraint), op, "what is carried in place", {nullptr, result});
   }
 
   void state(Operation *op) {
@@ -132,22 +221,22 @@ private:
     int64_t warps = executingWarps(op);
     auto policy = tlc::WarpPolicy(gemm.getPolicy());
     MatrixAtom atom = gemm.getAtom().value_or(MatrixAtom::fma);
-    equal(gemm.getResult(), gemm.getAccMutable(), "by the accumulator of the product");
+    equal(gemm.getResult(), gemm.getAccMutable(), "the accumulator of the product");
     Value a = gemm.getA();
     if (atom == MatrixAtom::wgmma) {
       WarpGrid grid = wgmmaGrid(acc[0], acc[1], warps / warpsPerWarpgroup, policy);
       fixed(gemm.getResult(), wgmmaAccumulator(acc[0], acc[1], grid), Strength::required, op,
-            "by the accumulator of wgmma", {nullptr, gemm.getResult()});
+            "the accumulator of wgmma", {nullptr, gemm.getResult()}, ConversionPolicy::forbidden);
       if (isFragment(a))
         fixed(a, wgmmaOperandA(acc[0], shapeOf(a)[1], elementBits(a), grid), Strength::required, op,
-              "by operand A of wgmma", {&gemm.getAMutable(), {}});
+              "operand A of wgmma", {&gemm.getAMutable(), {}});
     } else if (atom == MatrixAtom::mma_sync) {
       WarpGrid grid = mmaGrid(acc[0], acc[1], warps, policy);
       fixed(gemm.getResult(), mmaAccumulator(acc[0], acc[1], grid), Strength::required, op,
-            "by the accumulator of mma.sync", {nullptr, gemm.getResult()});
+            "the accumulator of mma.sync", {nullptr, gemm.getResult()}, ConversionPolicy::forbidden);
       if (isFragment(a))
         fixed(a, mmaOperandA(acc[0], shapeOf(a)[1], elementBits(a), grid), Strength::required, op,
-              "by operand A of mma.sync", {&gemm.getAMutable(), {}});
+              "operand A of mma.sync", {&gemm.getAMutable(), {}});
     }
   }
 
@@ -156,8 +245,8 @@ private:
     for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
       if (!isFragment(argument))
         continue;
-      equal(argument, loop.getInitArgsMutable()[i], "by what the loop carries");
-      equal(argument, yield->getOpOperand(i), "by what the loop carries");
+      equal(argument, loop.getInitArgsMutable()[i], "what the loop carries");
+      equal(argument, yield->getOpOperand(i), "what the loop carries");
       same(loop.getResult(i), argument, loop);
     }
   }
@@ -168,7 +257,7 @@ private:
         continue;
       for (OpOperand &yielded : region->front().getTerminator()->getOpOperands())
         if (isFragment(yielded.get()))
-          equal(branch.getResult(yielded.getOperandNumber()), yielded, "by what the branch results in");
+          equal(branch.getResult(yielded.getOperandNumber()), yielded, "what the branch results in");
     }
   }
 
@@ -178,7 +267,7 @@ private:
     constraint.result = id(reduce.getResult());
     constraint.source = id(reduce.getSource());
     constraint.axis = int(reduce.getAxis());
-    add(std::move(constraint), reduce, "by the reduction", {nullptr, reduce.getResult()});
+    add(std::move(constraint), reduce, "the reduction", {nullptr, reduce.getResult()});
   }
 
   void stateBroadcast(BroadcastOp broadcast) {
@@ -189,7 +278,7 @@ private:
     constraint.result = id(broadcast.getResult());
     constraint.source = id(broadcast.getSource());
     constraint.axis = int(first - from.begin());
-    add(std::move(constraint), broadcast, "by the broadcast", {&broadcast.getSourceMutable(), {}});
+    add(std::move(constraint), broadcast, "the broadcast", {&broadcast.getSourceMutable(), {}});
   }
 
   FragmentLayout coalesced(Value value, Operation *op) {
@@ -198,7 +287,7 @@ private:
   }
 
   void stateLoad(LoadOp load) {
-    fixed(load.getValue(), coalesced(load.getValue(), load), Strength::preferred, load, "by coalesced loads",
+    fixed(load.getValue(), coalesced(load.getValue(), load), Strength::preferred, load, "coalesced loads",
           {nullptr, load.getValue()});
   }
 
@@ -208,10 +297,10 @@ private:
       Shape shape = shapeOf(value);
       WarpGrid grid = {executingWarps(store) / warpsPerWarpgroup, 1};
       fixed(value, wgmmaAccumulator(shape[0], shape[1], grid), Strength::required, store,
-            "by the panels of a store through the TMA", {&store.getValueMutable(), {}});
+            "the panels of a store through the TMA", {&store.getValueMutable(), {}});
       return;
     }
-    fixed(value, coalesced(value, store), Strength::preferred, store, "by coalesced stores",
+    fixed(value, coalesced(value, store), Strength::preferred, store, "coalesced stores",
           {&store.getValueMutable(), {}});
   }
 
@@ -220,7 +309,7 @@ private:
       return;
     for (OpOperand &operand : op->getOpOperands())
       if (isFragment(operand.get()))
-        equal(op->getResult(0), operand, "by elementwise arithmetic");
+        equal(op->getResult(0), operand, "elementwise arithmetic");
   }
 
   LayoutConstraints &out;

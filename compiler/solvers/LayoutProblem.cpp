@@ -237,7 +237,8 @@ MeetingLayouts tlc::meetingLayouts(const LayoutConstraint &constraint,
 }
 
 VariableId tlc::meetingVariable(const LayoutConstraint &constraint) {
-  return constraint.kind == ConstraintKind::broadcastOf ? constraint.source : constraint.result;
+  bool atSource = constraint.kind == ConstraintKind::broadcastOf || constraint.kind == ConstraintKind::equal;
+  return atSource ? constraint.source : constraint.result;
 }
 
 Result<void> tlc::verify(const LayoutProblem &problem, const LayoutSolution &solution) {

@@ -21,12 +21,11 @@ enum class Urgency {
   bindingDefinite, ///< along a constraint that forbids a conversion
   bindingSeed,     ///< required, conversion forbidden
   bindingIndefinite,
-  requiredSeed,
-  requiredDefinite,
+  required, // seeds and definite steps alike: the dearest conversion is saved first
   requiredIndefinite,
-  preferredSeed,
-  preferredDefinite,
+  preferredDefinite, // before the next seed: two preferences are not worth a conversion between them
   preferredIndefinite,
+  preferredSeed,
   defaultDefinite,
   defaultIndefinite,
   defaultSeed,
@@ -38,7 +37,7 @@ enum class Origin { required, preferred, byDefault };
 Urgency stepUrgency(Origin origin, bool definite) {
   switch (origin) {
   case Origin::required:
-    return definite ? Urgency::requiredDefinite : Urgency::requiredIndefinite;
+    return definite ? Urgency::required : Urgency::requiredIndefinite;
   case Origin::preferred:
     return definite ? Urgency::preferredDefinite : Urgency::preferredIndefinite;
   case Origin::byDefault:
@@ -142,7 +141,7 @@ void Solver::queueSeeds() {
     fixedOf[size_t(constraint.result)].push_back(id);
     Urgency urgency = constraint.strength == Strength::preferred             ? Urgency::preferredSeed
                       : constraint.conversion == ConversionPolicy::forbidden ? Urgency::bindingSeed
-                                                                             : Urgency::requiredSeed;
+                                                                             : Urgency::required;
     queue(urgency, priceOf(constraint), id, constraint.result);
   }
   for (VariableId id = 0; size_t(id) < layouts.size(); ++id)

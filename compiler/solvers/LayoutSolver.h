@@ -8,10 +8,11 @@
 /// it. In this order:
 ///   1. required layouts that forbid a conversion, and at once along the constraints
 ///      that forbid one,
-///   2. the other required layouts, likewise,
-///   3. from these along the other constraints, dearest conversion first,
-///   4. preferred layouts, and from these likewise,
-///   5. the default layout (StockLayouts.h) of the first variable still open, and from
+///   2. the other required layouts, and from all these along the other constraints,
+///      dearest conversion first,
+///   3. the dearest preferred layout whose variable is still open, and from it
+///      likewise, until none is,
+///   4. the default layout (StockLayouts.h) of the first variable still open, and from
 ///      it, until none is.
 /// The price of a conversion is the constraint's weight times the tile's bits, so
 /// conversions end up where they are cheapest between two layouts that disagree:

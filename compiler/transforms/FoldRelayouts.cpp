@@ -3,7 +3,12 @@
 /// Afterwards no conversion is left of a value that is as cheap to make in the wanted
 /// layout, nor of another conversion.
 
+#include "compiler/analysis/CheapFragments.h"
 #include "compiler/transforms/Passes.h"
+#include "dialects/layout/Relayout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_FOLDRELAYOUTS
@@ -13,39 +18,73 @@ using namespace mlir;
 
 namespace {
 
-/// The same value made directly in the wanted layout, or null.
-Value remade(ConvertLayoutOp convert, OpBuilder &builder) {
-  Operation *source = convert.getSource().getDefiningOp();
-  if (!source)
-    return {};
-  Type wanted = convert.getResult().getType();
-  if (auto earlier = dyn_cast<ConvertLayoutOp>(source)) {
+FragmentLayout layoutOf(Value fragment) {
+  return cast<LayoutAttr>(cast<RankedTensorType>(fragment.getType()).getEncoding()).getLayout();
+}
+
+/// The same cheap fragment made in another layout, with all that it follows from.
+Value remade(Value value, const FragmentLayout &layout, OpBuilder &builder) {
+  Operation *op = value.getDefiningOp();
+  IRMapping mapping;
+  for (Value operand : op->getOperands()) {
+    if (!isa<RankedTensorType>(operand.getType()) || mapping.contains(operand))
+      continue;
+    FragmentLayout needed = layout;
+    if (isa<BroadcastOp>(op))
+      for (auto [axis, extent] : llvm::enumerate(cast<RankedTensorType>(operand.getType()).getShape()))
+        if (extent != cast<RankedTensorType>(value.getType()).getDimSize(axis))
+          needed = needed.reduced(int(axis));
+    mapping.map(operand, remade(operand, needed, builder));
+  }
+  Operation *copy = builder.clone(*op, mapping);
+  auto type =
+      cast<RankedTensorType>(value.getType()).cloneWithEncoding(LayoutAttr::get(value.getContext(), layout));
+  copy->getResult(0).setType(type);
+  if (auto constant = dyn_cast<arith::ConstantOp>(copy))
+    constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
+  return copy->getResult(0);
+}
+
+/// What the conversion can be replaced by, or null.
+Value replacementFor(ConvertLayoutOp convert) {
+  Value source = convert.getSource();
+  RankedTensorType wanted = convert.getResult().getType();
+  if (source.getType() == wanted)
+    return source;
+  OpBuilder builder(convert);
+  if (auto earlier = source.getDefiningOp<ConvertLayoutOp>()) {
     if (earlier.getSource().getType() == wanted)
       return earlier.getSource();
     return ConvertLayoutOp::create(builder, convert.getLoc(), wanted, earlier.getSource(), Value());
   }
-  if (isa<SplatOp, CoordinatesOp>(source)) {
-    Operation *copy = builder.clone(*source);
-    copy->getResult(0).setType(wanted);
-    return copy->getResult(0);
-  }
-  return {};
+  if (!isCheapFragment(source))
+    return {};
+  // Registers that are merely renamed cost nothing.
+  FragmentLayout layout = layoutOf(convert.getResult());
+  Shape shape(wanted.getShape().begin(), wanted.getShape().end());
+  if (planRelayout(layoutOf(source), layout, shape).kind <= RelayoutKind::withinThread)
+    return {};
+  return remade(source, layout, builder);
+}
+
+/// Erases the operation, and what it alone used.
+void eraseWithUnused(Operation *op) {
+  SmallVector<Value> operands(op->getOperands());
+  op->erase();
+  for (Value operand : operands)
+    if (Operation *source = operand.getDefiningOp(); source && isOpTriviallyDead(source))
+      eraseWithUnused(source);
 }
 
 struct FoldRelayouts : impl::FoldRelayoutsBase<FoldRelayouts> {
   void runOnOperation() override {
-    getOperation().walk([](ConvertLayoutOp convert) {
-      OpBuilder builder(convert);
-      Operation *source = convert.getSource().getDefiningOp();
-      Value value = convert.getSource().getType() == convert.getResult().getType() ? convert.getSource()
-                                                                                   : remade(convert, builder);
-      if (!value)
-        return;
-      convert.getResult().replaceAllUsesWith(value);
-      convert.erase();
-      if (source && isOpTriviallyDead(source))
-        source->erase();
-    });
+    SmallVector<ConvertLayoutOp> conversions;
+    getOperation().walk([&](ConvertLayoutOp convert) { conversions.push_back(convert); });
+    for (ConvertLayoutOp convert : conversions)
+      if (Value value = replacementFor(convert)) {
+        convert.getResult().replaceAllUsesWith(value);
+        eraseWithUnused(convert);
+      }
   }
 };
 

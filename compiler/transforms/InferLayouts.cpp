@@ -3,6 +3,7 @@
 /// Afterwards every fragment and every shared buffer has its layout; where two layouts
 /// that must differ meet there is a conversion.
 
+#include "compiler/analysis/CheapFragments.h"
 #include "compiler/analysis/LayoutConstraints.h"
 #include "compiler/solvers/LayoutSolver.h"
 #include "compiler/transforms/Passes.h"
@@ -49,6 +50,20 @@ void splitBroadcasts(KernelOp kernel) {
   }
 }
 
+/// A fragment that every thread makes for itself is made once per use, in the user's layout and role.
+void separateUses(KernelOp kernel) {
+  SmallVector<Operation *> makers;
+  kernel.walk([&](Operation *op) {
+    if (makesFragment(op))
+      makers.push_back(op);
+  });
+  for (Operation *maker : makers) {
+    for (OpOperand &use : llvm::make_early_inc_range(maker->getUses()))
+      use.set(OpBuilder(use.getOwner()).clone(*maker)->getResult(0));
+    maker->erase();
+  }
+}
+
 LogicalResult report(const LayoutConflict &conflict, const LayoutConstraints &constraints) {
   auto anchorOp = [&](ConstraintId id) {
     return constraints.anchors[constraints.problem.constraints()[id].anchor.operation];
@@ -92,6 +107,15 @@ void insertConversion(const LayoutConversion &conversion, const LayoutConstraint
   result.replaceAllUsesExcept(convert.getResult(), convert);
 }
 
+/// Conversions through shared memory cost time, but for those of values that are soon folded into their use.
+void remark(const LayoutConversion &conversion, const LayoutConstraints &constraints) {
+  OpOperand *use = constraints.sites[conversion.constraint].use;
+  if (conversion.kind != RelayoutKind::throughShared || (use && isCheapFragment(use->get())))
+    return;
+  const Anchor &anchor = constraints.problem.constraints()[conversion.constraint].anchor;
+  constraints.anchors[anchor.operation]->emitRemark() << "[layout-conversion] " << conversion.remark;
+}
+
 /// One slot's layout: the swizzle that TMA and the matrix units like best.
 void layOutBuffers(KernelOp kernel) {
   kernel.walk([](AllocSharedOp buffer) {
@@ -118,30 +142,26 @@ void layOutBuffers(KernelOp kernel) {
 struct InferLayouts : impl::InferLayoutsBase<InferLayouts> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
+    if (kernel.getWarps() == 0) {
+      kernel.emitError("expected a number of warps; run 'tile-select-atoms' before 'tile-infer-layouts'");
+      return signalPassFailure();
+    }
     splitBroadcasts(kernel);
+    separateUses(kernel);
     FailureOr<LayoutConstraints> constraints = LayoutConstraints::collect(kernel);
     if (failed(constraints))
       return signalPassFailure();
-    if (Result<void> valid = constraints->problem.check(); !valid) {
-      kernel.emitError("cannot lay out this kernel: ") << valid.error().message;
-      return signalPassFailure();
-    }
+    assert(constraints->problem.check() && "constraints follow from operations that verify");
     LayoutOutcome outcome = solveLayouts(constraints->problem);
     if (auto *conflict = std::get_if<LayoutConflict>(&outcome)) {
       (void)report(*conflict, *constraints);
       return signalPassFailure();
     }
     const auto &solution = std::get<LayoutSolution>(outcome);
-    if (Result<void> valid = verify(constraints->problem, solution); !valid) {
-      kernel.emitError("wrong layouts: ") << valid.error().message;
-      return signalPassFailure();
-    }
+    assert(verify(constraints->problem, solution) && "the solver's answer fits its problem");
     setTypes(*constraints, solution);
     for (const LayoutConversion &conversion : solution.conversions) {
-      if (conversion.kind == RelayoutKind::throughShared) {
-        const Anchor &anchor = constraints->problem.constraints()[conversion.constraint].anchor;
-        constraints->anchors[anchor.operation]->emitRemark() << "[layout-conversion] " << conversion.remark;
-      }
+      remark(conversion, *constraints);
       insertConversion(conversion, *constraints);
     }
     layOutBuffers(kernel);

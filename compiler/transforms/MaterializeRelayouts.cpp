@@ -46,6 +46,7 @@ struct MaterializeRelayouts : impl::MaterializeRelayoutsBase<MaterializeRelayout
         auto type = cast<RankedTensorType>(convert.getSource().getType());
         Shape shape(type.getShape().begin(), type.getShape().end());
         RelayoutPlan plan = planRelayout(layoutOf(convert.getSource()), layoutOf(convert.getResult()), shape);
+        convert.getScratchMutable().clear();
         if (plan.kind == RelayoutKind::throughShared)
           convert.getScratchMutable().assign(allocateScratch(
               kernel, op->getLoc(), shape, type.getElementType(), "relayout." + Twine(conversions++)));
@@ -54,6 +55,7 @@ struct MaterializeRelayouts : impl::MaterializeRelayoutsBase<MaterializeRelayout
         int64_t warps = 1;
         for (const PlacedMode &mode : layoutOf(reduce.getSource()).reduction(int(reduce.getAxis())).warps)
           warps *= mode.mode.extent;
+        reduce.getScratchMutable().clear();
         if (warps == 1)
           return;
         Shape shape(type.getShape().begin(), type.getShape().end());

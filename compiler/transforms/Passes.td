@@ -48,8 +48,9 @@ def FoldRelayouts : Pass<"tile-fold-relayouts", "::tlc::tile::KernelOp"> {
   let summary = "Compute elementwise values in the layout they are wanted in";
   let description = [{
     Requires: phase `pipelined` with layouts.
-    Ensures:  a `tile.convert_layout` of a value that is cheap to compute again (splat, coordinates, broadcast) is
-              replaced by that computation in the wanted layout; conversions of conversions are one.
+    Ensures:  a `tile.convert_layout` of a value that is cheap to compute again (constants, splats and coordinates, and what
+              follows from them in a few elementwise operations and broadcasts, such as masks) is replaced by that
+              computation in the wanted layout; conversions of conversions are one.
   }];
 }
 
@@ -58,7 +59,8 @@ def InferLayouts : Pass<"tile-infer-layouts", "::tlc::tile::KernelOp"> {
   let description = [{
     Requires: phase `pipelined`.
     Ensures:  every fragment type carries `#tile.layout`, every shared type `#tile.shared_layout`; where layouts that
-              must differ meet there is a `tile.convert_layout` without scratch.
+              must differ meet there is a `tile.convert_layout` without scratch, but never of a product in flight. Constants,
+              splats and coordinates are made once per use. A conversion through shared memory is a remark.
     Leaves to others: scratch memory (`tile-materialize-relayouts`), removing needless conversions
               (`tile-fold-relayouts`).
 
@@ -128,8 +130,10 @@ def ScheduleLoops : Pass<"tile-schedule-loops", "::tlc::tile::KernelOp"> {
   let summary = "Decide which stage of the pipeline each operation of a loop belongs to";
   let description = [{
     Requires: phase `specialized`.
-    Ensures:  in every loop that carries asynchronous products, each operation has `tile.stage`: the products are issued in
-              stage 0; what waits for them and releases their operands is in stage 1. Nothing is rewritten.
+    Ensures:  in every loop whose products only accumulate, each operation has `tile.stage`: the products are issued in
+              stage 0; what waits for them and releases their operands is in stage 1. Nothing is rewritten. A loop that
+              needs a product in the iteration that starts it, or does more than read and await between products, or
+              whose rings have too few slots to release one round later, stays sequential, with a remark.
     Leaves to others: rewriting (`tile-expand-pipeline`).
   }];
   let options = [Option<"overlap", "overlap", "bool", /*default=*/"true",

@@ -85,7 +85,7 @@ TEST_CASE("two required layouts meet in one conversion with both anchors", "[sol
   REQUIRE(conversion.toOrigin == 2);
   REQUIRE(conversion.kind == RelayoutKind::throughShared);
   REQUIRE(conversion.remark ==
-          "'t' (64x64, 32 bits) is converted at the copy, which takes a round trip through shared "
+          "'s' (64x64, 32 bits) is converted at the copy, which takes a round trip through shared "
           "memory: it comes in the layout of the product, but the layout of the store is needed");
 }
 
@@ -146,6 +146,13 @@ TEST_CASE("preferences yield to requirements and are reported", "[solvers][layou
     LayoutSolution solution = solved(problem);
     REQUIRE(solution.layouts[size_t(s)] == blocked);
     REQUIRE(solution.unmetPreferences.empty());
+  }
+  SECTION("to another preference as well: the dearer one wins, without a conversion") {
+    problem.fixed(s, accumulator, Strength::preferred, by("the load")).weight = 2;
+    LayoutSolution solution = solved(problem);
+    REQUIRE(solution.layouts[size_t(t)] == accumulator);
+    REQUIRE(solution.conversions.empty());
+    REQUIRE(solution.unmetPreferences == std::vector<ConstraintId>{0});
   }
 }
 

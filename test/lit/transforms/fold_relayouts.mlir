@@ -1,0 +1,120 @@
+// RUN: %tile-opt %s --tile-fold-relayouts | FileCheck %s
+
+#rows = #tile.layout<"reg(4@1:1, 2@0:16) lane(2@1:4, 16@0:1) warp()">
+#columns = #tile.layout<"reg(4@0:1, 2@1:4) lane(8@0:4, 4@1:1) warp()">
+// Register moves lead from one to the other.
+#renamed = #tile.layout<"reg(2@0:16, 4@1:1) lane(2@1:4, 16@0:1) warp()">
+
+// CHECK-DAG: #[[ROWS:.*]] = #tile.layout<"reg(4@1:1, 2@0:16)
+// CHECK-DAG: #[[COLUMNS:.*]] = #tile.layout<"reg(4@0:1, 2@1:4)
+// CHECK-LABEL: tile.kernel @made_anywhere(
+tile.kernel @made_anywhere(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  // A number everywhere is made anew, and its first version goes if nobody else uses it.
+  // CHECK-NEXT: %[[SPLAT:.*]] = tile.splat %x : f32 -> tensor<32x8xf32, #[[COLUMNS]]>
+  %s = tile.splat %x : f32 -> tensor<32x8xf32, #rows>
+  %t = tile.convert_layout %s : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #columns>
+  // CHECK-NEXT: arith.negf %[[SPLAT]]
+  %use = arith.negf %t : tensor<32x8xf32, #columns>
+  // Coordinates that others use in the first layout stay there as well.
+  // CHECK-NEXT: %[[AT:.*]] = tile.coordinates 0 : tensor<32x8xindex, #[[ROWS]]>
+  // CHECK-NEXT: %[[MOVED:.*]] = tile.coordinates 0 : tensor<32x8xindex, #[[COLUMNS]]>
+  %at = tile.coordinates 0 : tensor<32x8xindex, #rows>
+  %moved = tile.convert_layout %at : tensor<32x8xindex, #rows> -> tensor<32x8xindex, #columns>
+  // CHECK-NEXT: arith.addi %[[AT]], %[[AT]]
+  %use1 = arith.addi %at, %at : tensor<32x8xindex, #rows>
+  // CHECK-NEXT: arith.addi %[[MOVED]], %[[MOVED]]
+  %use2 = arith.addi %moved, %moved : tensor<32x8xindex, #columns>
+  // CHECK-NEXT: arith.constant dense<1.000000e+00> : tensor<32x8xf32, #[[COLUMNS]]>
+  %one = arith.constant dense<1.0> : tensor<32x8xf32, #rows>
+  %other = tile.convert_layout %one : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #columns>
+  %use3 = arith.negf %other : tensor<32x8xf32, #columns>
+  tile.return
+}
+
+// A mask costs less to compute again than to move: coordinates, a broadcast of them, a comparison.
+// CHECK-LABEL: tile.kernel @mask(
+// CHECK-NEXT:    %[[ROW:.*]] = tile.coordinates 0 : tensor<32x1xindex, #[[ROW_LAYOUT:.*]]>
+// CHECK-NEXT:    %[[ROW_ALL:.*]] = tile.broadcast %[[ROW]] : tensor<32x1xindex, #[[ROW_LAYOUT]]> -> tensor<32x8xindex, #[[COLUMNS]]>
+// CHECK-NEXT:    %[[COLUMN:.*]] = tile.coordinates 1 : tensor<32x8xindex, #[[COLUMNS]]>
+// CHECK-NEXT:    %[[MASK:.*]] = arith.cmpi ult, %[[ROW_ALL]], %[[COLUMN]] : tensor<32x8xindex, #[[COLUMNS]]>
+// CHECK-NEXT:    arith.andi %[[MASK]], %[[MASK]]
+// CHECK-NOT:     tile.convert_layout
+tile.kernel @mask(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %row = tile.coordinates 0 : tensor<32x1xindex, #tile.layout<"rank 2 reg(2@0:16) lane(2@*, 16@0:1) warp()">>
+  %all = tile.broadcast %row : tensor<32x1xindex, #tile.layout<"rank 2 reg(2@0:16) lane(2@*, 16@0:1) warp()">> -> tensor<32x8xindex, #rows>
+  %column = tile.coordinates 1 : tensor<32x8xindex, #rows>
+  %mask = arith.cmpi ult, %all, %column : tensor<32x8xindex, #rows>
+  %moved = tile.convert_layout %mask : tensor<32x8xi1, #rows> -> tensor<32x8xi1, #columns>
+  %use = arith.andi %moved, %moved : tensor<32x8xi1, #columns>
+  tile.return
+}
+
+// What comes from memory is moved, and so is what follows from it.
+// CHECK-LABEL: tile.kernel @data(
+// CHECK:         %[[F:.*]] = tile.load
+// CHECK:         %[[G:.*]] = arith.addf %[[F]]
+// CHECK-NEXT:    tile.convert_layout %[[G]]
+tile.kernel @data(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : tensor<32x8xf32, #rows>
+  %tile = tile.slice %X[%c0, %c0] : !tile.global<32x8xf32> -> !tile.slice<32x8xf32>
+  %f = tile.load %tile : !tile.slice<32x8xf32> -> tensor<32x8xf32, #rows>
+  %g = arith.addf %f, %one : tensor<32x8xf32, #rows>
+  %moved = tile.convert_layout %g : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #columns>
+  tile.return
+}
+
+// Conversions of conversions are one, or none if they lead back; one that changes nothing goes.
+// CHECK-LABEL: tile.kernel @chains(
+// CHECK:         %[[F:.*]] = tile.load
+// CHECK-NEXT:    %[[ONCE:.*]] = tile.convert_layout %[[F]] : {{.*}} -> tensor<32x8xf32, #[[RENAMED:.*]]>
+// CHECK-NEXT:    arith.negf %[[ONCE]] : tensor<32x8xf32, #[[RENAMED]]>
+// CHECK-NEXT:    math.absf %[[F]] : tensor<32x8xf32, #[[ROWS]]>
+// CHECK-NEXT:    math.sqrt %[[F]] : tensor<32x8xf32, #[[ROWS]]>
+tile.kernel @chains(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %tile = tile.slice %X[%c0, %c0] : !tile.global<32x8xf32> -> !tile.slice<32x8xf32>
+  %f = tile.load %tile : !tile.slice<32x8xf32> -> tensor<32x8xf32, #rows>
+  %g = tile.convert_layout %f : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #columns>
+  %h = tile.convert_layout %g : tensor<32x8xf32, #columns> -> tensor<32x8xf32, #renamed>
+  %back = tile.convert_layout %g : tensor<32x8xf32, #columns> -> tensor<32x8xf32, #rows>
+  %same = tile.convert_layout %f : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #rows>
+  %use1 = arith.negf %h : tensor<32x8xf32, #renamed>
+  %use2 = math.absf %back : tensor<32x8xf32, #rows>
+  %use3 = math.sqrt %same : tensor<32x8xf32, #rows>
+  tile.return
+}
+
+// Registers that are merely renamed cost nothing, so that nothing is computed twice for them.
+// CHECK-LABEL: tile.kernel @renamed(
+// CHECK:         tile.convert_layout
+tile.kernel @renamed(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %s = tile.splat %x : f32 -> tensor<32x8xf32, #rows>
+  %e = math.exp2 %s : tensor<32x8xf32, #rows>
+  %t = tile.convert_layout %e : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #renamed>
+  %use = arith.negf %t : tensor<32x8xf32, #renamed>
+  tile.return
+}
+
+// A long computation is not repeated.
+// CHECK-LABEL: tile.kernel @long(
+// CHECK-COUNT-6: math.exp2
+// CHECK:         tile.convert_layout
+tile.kernel @long(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %0 = tile.splat %x : f32 -> tensor<32x8xf32, #rows>
+  %1 = math.exp2 %0 : tensor<32x8xf32, #rows>
+  %2 = math.exp2 %1 : tensor<32x8xf32, #rows>
+  %3 = math.exp2 %2 : tensor<32x8xf32, #rows>
+  %4 = math.exp2 %3 : tensor<32x8xf32, #rows>
+  %5 = math.exp2 %4 : tensor<32x8xf32, #rows>
+  %6 = math.exp2 %5 : tensor<32x8xf32, #rows>
+  %t = tile.convert_layout %6 : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #columns>
+  %use = arith.negf %t : tensor<32x8xf32, #columns>
+  tile.return
+}

@@ -1,0 +1,72 @@
+// RUN: %tile-opt %s --tile-materialize-relayouts | FileCheck %s
+
+#rows = #tile.layout<"reg(2@1:1) lane(32@1:2) warp(4@0:1)">
+#other_rows = #tile.layout<"reg(2@1:32) lane(32@1:1) warp(4@0:1)">
+#columns = #tile.layout<"reg(4@0:1) lane(16@1:1, 2@*) warp(4@1:16)">
+#row = #tile.layout<"rank 2 reg() lane(32@*) warp(4@0:1)">
+#column = #tile.layout<"rank 2 reg(4@0:1) lane(32@*) warp(4@*)">
+
+// CHECK-DAG: #[[F32:.*]] = #tile.shared_layout<"4x64 32b axis 1 panel 32 swizzle 128 pad 0">
+// CHECK-DAG: #[[I8:.*]] = #tile.shared_layout<"4x64 8b axis 1 panel 64 swizzle 64 pad 0">
+// CHECK-DAG: #[[SUMS:.*]] = #tile.shared_layout<"4x4 32b axis 1 panel 4 swizzle none pad 0">
+
+// Data moves between warps: through memory of the tile's shape, allocated at the kernel's top wherever the
+// conversion is. Two conversions do not share it.
+// CHECK-LABEL: tile.kernel @between_warps(
+// CHECK-DAG:     %[[FIRST:.*]] = tile.alloc_shared "relayout.0" : !tile.shared<4x64xf32, #[[F32]]>
+// CHECK-DAG:     %[[SECOND:.*]] = tile.alloc_shared "relayout.1" : !tile.shared<4x64xf32, #[[F32]]>
+// CHECK:         scf.for
+// CHECK:           tile.convert_layout %{{.*}} scratch %[[FIRST]] :
+// CHECK:           tile.convert_layout %{{.*}} scratch %[[SECOND]] :
+tile.kernel @between_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f = tile.splat %x : f32 -> tensor<4x64xf32, #rows>
+  scf.for %i = %c0 to %c1 step %c1 {
+    %g = tile.convert_layout %f : tensor<4x64xf32, #rows> -> tensor<4x64xf32, #columns>
+    %h = tile.convert_layout %g : tensor<4x64xf32, #columns> -> tensor<4x64xf32, #rows>
+  }
+  tile.return
+}
+
+// Within a warp lanes exchange the values themselves; scratch that is there without need goes.
+// CHECK-LABEL: tile.kernel @within_warp(
+// CHECK-NOT:     relayout
+// CHECK-NOT:     scratch %
+// CHECK:         tile.return
+tile.kernel @within_warp(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  %needless = tile.alloc_shared "needless" : !tile.shared<4x64xf32>
+  %f = tile.splat %x : f32 -> tensor<4x64xf32, #rows>
+  %g = tile.convert_layout %f scratch %needless : !tile.shared<4x64xf32> : tensor<4x64xf32, #rows> -> tensor<4x64xf32, #other_rows>
+  %sum = tile.reduce sum %f axis(1) scratch %needless : !tile.shared<4x64xf32> : tensor<4x64xf32, #rows> -> tensor<4x1xf32, #row>
+  tile.return
+}
+
+// Memory holds no single bits and no `index`.
+// CHECK-LABEL: tile.kernel @element_types(
+// CHECK-DAG:     tile.alloc_shared "relayout.0" : !tile.shared<4x64xi8, #[[I8]]>
+// CHECK-DAG:     tile.alloc_shared "relayout.1" : !tile.shared<4x64xi32, #[[F32]]>
+tile.kernel @element_types(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  %at = tile.coordinates 1 : tensor<4x64xindex, #rows>
+  %p = arith.cmpi ugt, %at, %at : tensor<4x64xindex, #rows>
+  %q = tile.convert_layout %p : tensor<4x64xi1, #rows> -> tensor<4x64xi1, #columns>
+  %to = tile.convert_layout %at : tensor<4x64xindex, #rows> -> tensor<4x64xindex, #columns>
+  tile.return
+}
+
+// Four warps share the rows: each brings a partial result, side by side along the reduced axis. Another reduction
+// has memory of its own; one inside a warp needs none.
+// CHECK-LABEL: tile.kernel @reductions(
+// CHECK-DAG:     %[[MAX:.*]] = tile.alloc_shared "reduce.0" : !tile.shared<4x4xf32, #[[SUMS]]>
+// CHECK-DAG:     %[[SUM:.*]] = tile.alloc_shared "reduce.1" : !tile.shared<4x4xf32, #[[SUMS]]>
+// CHECK:         tile.reduce max %{{.*}} axis(1) scratch %[[MAX]] :
+// CHECK:         tile.reduce sum %{{.*}} axis(1) scratch %[[SUM]] :
+// CHECK:         tile.reduce sum %{{.*}} axis(1) : tensor
+tile.kernel @reductions(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  %f = tile.splat %x : f32 -> tensor<4x64xf32, #columns>
+  %g = tile.splat %x : f32 -> tensor<4x64xf32, #rows>
+  %max = tile.reduce max %f axis(1) : tensor<4x64xf32, #columns> -> tensor<4x1xf32, #column>
+  %sum = tile.reduce sum %f axis(1) : tensor<4x64xf32, #columns> -> tensor<4x1xf32, #column>
+  %own = tile.reduce sum %g axis(1) : tensor<4x64xf32, #rows> -> tensor<4x1xf32, #row>
+  tile.return
+}
