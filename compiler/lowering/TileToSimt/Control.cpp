@@ -2,8 +2,8 @@
 /// \file
 /// Loops, branches, roles.
 #include "compiler/lowering/TileToSimt/Lowering.h"
-
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
@@ -18,9 +18,10 @@ namespace {
 LogicalResult checkCarried(Operation *op, TypeRange types) {
   for (Type type : types)
     if (!KernelLowering::isCarried(type))
-      return op->emitOpError() << "expected numbers, fragments or cursors as carried values because only those are "
-                                  "registers, but got "
-                               << type;
+      return op->emitOpError()
+             << "expected numbers, fragments or cursors as carried values because only those are "
+                "registers, but got "
+             << type;
   return success();
 }
 
@@ -41,13 +42,13 @@ LogicalResult lowering::lowerOp(KernelLowering &k, scf::ForOp op) {
   SmallVector<Value> inits;
   k.flatten(op.getInitArgs(), inits);
   LogicalResult body = success();
-  auto loop = scf::ForOp::create(k.b, k.value(op.getLowerBound()), k.value(op.getUpperBound()),
-                                 k.value(op.getStep()), inits,
-                                 [&](OpBuilder &, Location, Value induction, ValueRange carried) {
-                                   k.set(op.getInductionVar(), induction);
-                                   k.unflatten(op.getRegionIterArgs(), carried);
-                                   body = lowerBody(k, *op.getBody());
-                                 });
+  auto loop =
+      scf::ForOp::create(k.b, k.value(op.getLowerBound()), k.value(op.getUpperBound()), k.value(op.getStep()),
+                         inits, [&](OpBuilder &, Location, Value induction, ValueRange carried) {
+                           k.set(op.getInductionVar(), induction);
+                           k.unflatten(op.getRegionIterArgs(), carried);
+                           body = lowerBody(k, *op.getBody());
+                         });
   loop.setUnsignedCmp(op.getUnsignedCmp());
   k.unflatten(op.getResults(), loop.getResults());
   return body;
@@ -166,7 +167,8 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::RolesOp op) {
   if (!k.team.isBlock || op->getParentOp() != k.source)
-    return op.emitOpError() << "expected roles at the top level of a kernel, but got them inside another operation";
+    return op.emitOpError()
+           << "expected roles at the top level of a kernel, but got them inside another operation";
   k.awaitStores();
   SmallVector<tile::RoleOp> roles(op.getBody().getOps<tile::RoleOp>());
   LogicalResult result = success();

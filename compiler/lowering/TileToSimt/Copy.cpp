@@ -3,7 +3,6 @@
 /// Buffers, views, and transfers by ordinary loads and stores.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Tma.h"
-
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
 
@@ -21,8 +20,9 @@ Shape shapeOf(ArrayRef<int64_t> shape) { return Shape(shape.begin(), shape.end()
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocSharedOp op) {
   if (!op.getOffset())
-    return op.emitOpError() << "expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' "
-                               "before 'tile-to-simt'";
+    return op.emitOpError()
+           << "expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' "
+              "before 'tile-to-simt'";
   tile::SharedType type = op.getBuffer().getType();
   SharedTile buffer;
   buffer.base = k.sharedAt(*op.getOffset());
@@ -113,7 +113,8 @@ private:
     int64_t sharedWidth = contiguous ? std::min(width, sharedVectorWidth(k, tile, layout, tile.shape)) : 1;
     std::vector<RegisterGroup> groups = groupRegisters(layout, axis, width).groups;
     for (size_t first = 0; first < groups.size(); first += vectorsInFlight) {
-      ArrayRef<RegisterGroup> chunk = ArrayRef(groups).slice(first, std::min(vectorsInFlight, groups.size() - first));
+      ArrayRef<RegisterGroup> chunk =
+          ArrayRef(groups).slice(first, std::min(vectorsInFlight, groups.size() - first));
       SmallVector<SmallVector<Value>> pieces;
       for (const RegisterGroup &group : chunk) {
         Value inTile = b.both(owner, global.insideTile(group.start));
@@ -125,7 +126,8 @@ private:
         Value inTile = b.both(owner, global.insideTile(group.start));
         if (!toShared) {
           Value inTensor = guarded ? b.both(owner, global.predicate(group.start)) : inTile;
-          simt::StoreOp::create(b, width == 1 ? loaded[0] : joined(loaded), global.address(group.start), inTensor);
+          simt::StoreOp::create(b, width == 1 ? loaded[0] : joined(loaded), global.address(group.start),
+                                inTensor);
           continue;
         }
         Coordinates at = group.start;
@@ -142,8 +144,8 @@ private:
   }
 
   /// One global vector, cut to the width of shared accesses.
-  SmallVector<Value> fromGlobal(GlobalAccess &global, ArrayRef<int64_t> at, int64_t width, int64_t sharedWidth,
-                                Value predicate) {
+  SmallVector<Value> fromGlobal(GlobalAccess &global, ArrayRef<int64_t> at, int64_t width,
+                                int64_t sharedWidth, Value predicate) {
     Emitter &b = k.b;
     Type type = width == 1 ? tile.element : Type(b.vectorOf(width, tile.element));
     Value loaded = simt::LoadOp::create(b, type, global.address(at), predicate);
@@ -182,17 +184,21 @@ void copyShared(KernelLowering &k, const SharedTile &source, const SharedTile &d
   int64_t widest = std::max<int64_t>(1, k.target.maxVectorBytes / source.elementBytes());
   FragmentLayout layout = copyLayout(k, source.shape, source.elementBytes(), axis, widest);
   int64_t width = sharedVectorWidth(k, destination, layout, source.shape);
-  width = source.contiguousAxis() == axis ? std::min(width, sharedVectorWidth(k, source, layout, source.shape)) : 1;
+  width = source.contiguousAxis() == axis
+              ? std::min(width, sharedVectorWidth(k, source, layout, source.shape))
+              : 1;
   SharedAddresses from(b, source, layout, k.team), to(b, destination, layout, k.team);
   InsidePredicates inside(b, layout, source.shape, threadCoordinates(b, layout, k.team));
   Value owner = isOwner(b, layout, k.team);
   Type type = width == 1 ? source.element : Type(b.vectorOf(width, source.element));
   std::vector<RegisterGroup> groups = groupRegisters(layout, axis, width).groups;
   for (size_t first = 0; first < groups.size(); first += vectorsInFlight) {
-    ArrayRef<RegisterGroup> chunk = ArrayRef(groups).slice(first, std::min(vectorsInFlight, groups.size() - first));
+    ArrayRef<RegisterGroup> chunk =
+        ArrayRef(groups).slice(first, std::min(vectorsInFlight, groups.size() - first));
     SmallVector<Value> loaded;
     for (const RegisterGroup &group : chunk)
-      loaded.push_back(simt::LoadOp::create(b, type, from.at(group.start), b.both(owner, inside.at(group.start))));
+      loaded.push_back(
+          simt::LoadOp::create(b, type, from.at(group.start), b.both(owner, inside.at(group.start))));
     for (auto [group, value] : llvm::zip(chunk, loaded))
       simt::StoreOp::create(b, value, to.at(group.start), b.both(owner, inside.at(group.start)));
   }
@@ -201,8 +207,9 @@ void copyShared(KernelLowering &k, const SharedTile &source, const SharedTile &d
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyOp op) {
   if (op.getAtom() == tile::CopyAtom::tma)
-    return op.emitOpError() << "expected a copy by the TMA to be asynchronous, with a ring to wait for, but got a "
-                               "synchronous one; run 'tile-warp-specialize' before 'tile-to-simt'";
+    return op.emitOpError()
+           << "expected a copy by the TMA to be asynchronous, with a ring to wait for, but got a "
+              "synchronous one; run 'tile-warp-specialize' before 'tile-to-simt'";
   bool fromGlobal = isa<tile::SliceType>(op.getSource().getType());
   bool toGlobal = isa<tile::SliceType>(op.getDestination().getType());
   if (fromGlobal || toGlobal) {
@@ -224,12 +231,14 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyOp op) {
 
 namespace {
 /// The fragment's layout on the axes of the tile that it is loaded from or stored to.
-std::optional<FragmentLayout> layoutFor(KernelLowering &k, Operation *op, Type fragment, ArrayRef<int64_t> shape) {
+std::optional<FragmentLayout> layoutFor(KernelLowering &k, Operation *op, Type fragment,
+                                        ArrayRef<int64_t> shape) {
   auto type = cast<RankedTensorType>(fragment);
   std::optional<FragmentLayout> layout = onAxesOf(k.layoutOf(type), type.getShape(), shape);
   if (!layout)
-    op->emitOpError() << "expected no registers along axes of extent 1 because they are dropped to match the tile of "
-                      << printShape(shapeOf(shape)) << ", but got " << type;
+    op->emitOpError()
+        << "expected no registers along axes of extent 1 because they are dropped to match the tile of "
+        << printShape(shapeOf(shape)) << ", but got " << type;
   return layout;
 }
 } // namespace

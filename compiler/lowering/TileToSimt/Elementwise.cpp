@@ -2,7 +2,6 @@
 /// \file
 /// Operations that work on each element by itself: on vectors what they were on tensors.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
-
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -14,8 +13,9 @@ LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
   Type type = k.typeOf(op.getType());
   if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue())) {
     if (!dense.isSplat())
-      return op.emitOpError() << "expected one number for all elements because which element a thread has is decided by "
-                                 "the layout, but got several; load them from a tensor";
+      return op.emitOpError()
+             << "expected one number for all elements because which element a thread has is decided by "
+                "the layout, but got several; load them from a tensor";
     auto vector = cast<VectorType>(type);
     if (vector.getElementType().isInteger()) {
       APInt value = dense.getSplatValue<APInt>().sextOrTrunc(vector.getElementTypeBitWidth());
@@ -28,7 +28,8 @@ LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
   if (op.getType().isIndex()) {
     int64_t value = cast<IntegerAttr>(op.getValue()).getInt();
     if (value < INT32_MIN || value > INT32_MAX)
-      return op.emitOpError() << "expected an index of 32 bits because positions are on the device, but got " << value;
+      return op.emitOpError() << "expected an index of 32 bits because positions are on the device, but got "
+                              << value;
     k.set(op, k.b.i32(value));
     return success();
   }
@@ -89,12 +90,13 @@ Value expandDivision(KernelLowering &k, Operation &op) {
 LogicalResult lowering::lowerElementwise(KernelLowering &k, Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return lowerConstant(k, constant);
-  bool elementwise = isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) && op.getNumResults() == 1 &&
-                     op.getNumRegions() == 0;
+  bool elementwise = isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
+                     op.getNumResults() == 1 && op.getNumRegions() == 0;
   auto isNumber = [](Type type) { return type.isIntOrIndexOrFloat() || isa<RankedTensorType>(type); };
   if (!elementwise || !llvm::all_of(op.getOperandTypes(), isNumber) || !isNumber(op.getResult(0).getType()))
-    return op.emitOpError() << "expected an operation of the phase 'planned': tile, scf, or arith and math on numbers "
-                               "and fragments, but got another";
+    return op.emitOpError()
+           << "expected an operation of the phase 'planned': tile, scf, or arith and math on numbers "
+              "and fragments, but got another";
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
     k.set(op.getResult(0), castIndex(k, op, isa<arith::IndexCastOp>(op)));
     return success();

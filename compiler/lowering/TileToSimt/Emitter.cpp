@@ -148,7 +148,8 @@ Value Emitter::splat(Value scalar, int64_t registers) {
 Value Emitter::extract(Value vector, int64_t reg) { return vector::ExtractOp::create(*this, vector, reg); }
 
 Value Emitter::pack(ArrayRef<Value> scalars) {
-  return vector::FromElementsOp::create(*this, vectorOf(int64_t(scalars.size()), scalars[0].getType()), scalars);
+  return vector::FromElementsOp::create(*this, vectorOf(int64_t(scalars.size()), scalars[0].getType()),
+                                        scalars);
 }
 
 Value Emitter::pick(Value vector, ArrayRef<int64_t> registers) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "dialects/simt/Simt.h"
-
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include <optional>
@@ -61,7 +60,9 @@ public:
   Value element(Value pointer, Type element, int64_t index);
 
   // Fragments: vectors of a thread's registers.
-  mlir::VectorType vectorOf(int64_t registers, Type element) { return mlir::VectorType::get({registers}, element); }
+  mlir::VectorType vectorOf(int64_t registers, Type element) {
+    return mlir::VectorType::get({registers}, element);
+  }
   Value splat(Value scalar, int64_t registers);
   Value extract(Value vector, int64_t reg);
   Value pack(mlir::ArrayRef<Value> scalars);
@@ -79,7 +80,9 @@ public:
   void choose(Value predicate, mlir::function_ref<void()> yes, mlir::function_ref<void()> no);
 
 private:
-  template <typename Op> Value binary(Value lhs, Value rhs) { return Op::create(*this, lhs, rhs).getResult(); }
+  template <typename Op> Value binary(Value lhs, Value rhs) {
+    return Op::create(*this, lhs, rhs).getResult();
+  }
 
   mlir::Block *entry;
   llvm::DenseMap<mlir::Attribute, Value> constants;

@@ -140,9 +140,10 @@ private:
   std::map<std::pair<int, int64_t>, Value> guards;
 };
 
-Value loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape);
-void storeGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape,
-                 Value value);
+Value loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+                 llvm::ArrayRef<int64_t> shape);
+void storeGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+                 llvm::ArrayRef<int64_t> shape, Value value);
 
 /// ldmatrix and stmatrix, where the fragment and the tile allow them: 8x8 matrices of
 /// 16-bit elements, whose 16-byte rows are contiguous in shared memory.

@@ -3,7 +3,6 @@
 /// Products: by wgmma (Wgmma.cpp), by mma.sync, or element by element.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Wgmma.h"
-
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
 #include "dialects/support/Math.h"
@@ -44,20 +43,22 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
   if (shape.size() == 2)
     grid = mmaGridOf(k.layoutOf(accType), shape, k.team.warps);
   if (!grid)
-    return reject("expected the accumulator in mma.sync's layout for " + Twine(k.team.warps) + " warps, but got " +
-                  printLayout(k.layoutOf(accType)));
+    return reject("expected the accumulator in mma.sync's layout for " + Twine(k.team.warps) +
+                  " warps, but got " + printLayout(k.layoutOf(accType)));
   const SharedTile &right = k.shared(op.getB());
   int64_t m = shape[0], n = shape[1], depth = right.shape[0], steps = depth / mmaK;
   if (depth % mmaK != 0)
-    return reject("expected a multiple of " + Twine(mmaK) + " along the reduced axis, but got " + Twine(depth));
-  int64_t rowBlocks = ceilDiv(m, mmaRows * grid->alongM), columnBlocks = ceilDiv(n, mmaColumns * grid->alongN);
+    return reject("expected a multiple of " + Twine(mmaK) + " along the reduced axis, but got " +
+                  Twine(depth));
+  int64_t rowBlocks = ceilDiv(m, mmaRows * grid->alongM),
+          columnBlocks = ceilDiv(n, mmaColumns * grid->alongN);
 
   Value left; // all of the left factor, where it is a fragment already
   if (auto type = dyn_cast<RankedTensorType>(op.getA().getType())) {
     FragmentLayout expected = mmaOperandA(m, depth, elementBits, *grid);
     if (k.layoutOf(type) != expected)
-      return reject("expected the left factor's registers in the layout " + printLayout(expected) + ", but got " +
-                    printLayout(k.layoutOf(type)));
+      return reject("expected the left factor's registers in the layout " + printLayout(expected) +
+                    ", but got " + printLayout(k.layoutOf(type)));
     left = b.recast(k.value(op.getA()), b.getI32Type());
   }
   FragmentLayout leftStep = mmaOperandA(m, mmaK, elementBits, *grid);
@@ -76,8 +77,8 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
       Value aBlock = b.piece(a, first, leftWords);
       for (int64_t column = 0; column < columnBlocks; ++column) {
         Value &acc = blocks[size_t(row * columnBlocks + column)];
-        acc = simt::MmaSyncOp::create(b, acc.getType(), acc, aBlock, b.piece(factor, column * rightWords, rightWords),
-                                      right.element);
+        acc = simt::MmaSyncOp::create(b, acc.getType(), acc, aBlock,
+                                      b.piece(factor, column * rightWords, rightWords), right.element);
       }
     }
   }
@@ -107,19 +108,20 @@ Value multiplyByFma(KernelLowering &k, tile::GemmOp op) {
   const SharedTile &left = k.shared(op.getA()), &right = k.shared(op.getB());
   const FragmentLayout &layout = k.layoutOf(accType);
   FragmentLayout rows = layout.reduced(1), columns = layout.reduced(0);
-  SmallVector<int64_t> rowOf = reducedRegisters(layout, rows, {1}), columnOf = reducedRegisters(layout, columns, {0});
+  SmallVector<int64_t> rowOf = reducedRegisters(layout, rows, {1}),
+                       columnOf = reducedRegisters(layout, columns, {0});
   int64_t m = accType.getShape()[0], n = accType.getShape()[1];
-  auto loop = scf::ForOp::create(
-      b, b.i32(0), b.i32(right.shape[0]), b.i32(1), ValueRange{k.value(op.getAcc())},
-      [&](OpBuilder &, Location, Value at, ValueRange carried) {
-        Value zero = b.i32(0);
-        Value a = loadShared(k, left, rows, {m, 1}, {}, {zero, at});
-        Value factor = loadShared(k, right, columns, {1, n}, {}, {at, zero});
-        Type element = accType.getElementType();
-        a = b.pick(extendTo(b, a, element), rowOf);
-        factor = b.pick(extendTo(b, factor, element), columnOf);
-        scf::YieldOp::create(b, math::FmaOp::create(b, a, factor, carried[0]).getResult());
-      });
+  auto loop =
+      scf::ForOp::create(b, b.i32(0), b.i32(right.shape[0]), b.i32(1), ValueRange{k.value(op.getAcc())},
+                         [&](OpBuilder &, Location, Value at, ValueRange carried) {
+                           Value zero = b.i32(0);
+                           Value a = loadShared(k, left, rows, {m, 1}, {}, {zero, at});
+                           Value factor = loadShared(k, right, columns, {1, n}, {}, {at, zero});
+                           Type element = accType.getElementType();
+                           a = b.pick(extendTo(b, a, element), rowOf);
+                           factor = b.pick(extendTo(b, factor, element), columnOf);
+                           scf::YieldOp::create(b, math::FmaOp::create(b, a, factor, carried[0]).getResult());
+                         });
   return loop.getResult(0);
 }
 } // namespace
@@ -130,12 +132,14 @@ Value multiplyByFma(KernelLowering &k, tile::GemmOp op) {
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::GemmOp op) {
   if (!op.getAtom())
-    return op.emitOpError() << "expected an atom, but got none; run 'tile-select-atoms' before 'tile-to-simt'";
+    return op.emitOpError()
+           << "expected an atom, but got none; run 'tile-select-atoms' before 'tile-to-simt'";
   Value result;
   switch (*op.getAtom()) {
   case tile::MatrixAtom::wgmma:
     if (Value started = startWgmma(k, {op, op.getA(), op.getB(), op.getAcc()}))
-      result = simt::WgmmaWaitOp::create(k.b, TypeRange{started.getType()}, ValueRange{started}, 0).getResult(0);
+      result =
+          simt::WgmmaWaitOp::create(k.b, TypeRange{started.getType()}, ValueRange{started}, 0).getResult(0);
     break;
   case tile::MatrixAtom::mma_sync:
     result = multiplyByMmaSync(k, op);

@@ -2,7 +2,6 @@
 /// \file
 /// Fragments to and from global memory: guarded, in vectors where alignment is known.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
-
 #include "dialects/support/Math.h"
 
 #include <numeric>
@@ -129,8 +128,8 @@ Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {
 namespace {
 enum class Guarding { everyElement, interior };
 
-Value loadElements(KernelLowering &k, const Slice &slice, const FragmentLayout &layout, ArrayRef<int64_t> shape,
-                   Guarding guarding) {
+Value loadElements(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+                   ArrayRef<int64_t> shape, Guarding guarding) {
   Emitter &b = k.b;
   GlobalAccess access(k, slice, layout, shape);
   bool vectors = guarding == Guarding::interior || !access.mayStraddle();
@@ -153,8 +152,8 @@ Value loadElements(KernelLowering &k, const Slice &slice, const FragmentLayout &
   return b.pack(registers);
 }
 
-void storeElements(KernelLowering &k, const Slice &slice, const FragmentLayout &layout, ArrayRef<int64_t> shape,
-                   Value value, Guarding guarding) {
+void storeElements(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+                   ArrayRef<int64_t> shape, Value value, Guarding guarding) {
   Emitter &b = k.b;
   GlobalAccess access(k, slice, layout, shape);
   bool vectors = guarding == Guarding::interior || !access.mayStraddle();

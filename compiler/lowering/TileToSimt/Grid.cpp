@@ -3,8 +3,8 @@
 /// The number of blocks, as expressions that the host evaluates at launch; this
 /// block's position among them.
 #include "compiler/lowering/TileToSimt/Lowering.h"
-
 #include "runtime/artifact/Artifact.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -63,13 +63,15 @@ FailureOr<HostExpr> hostExpr(tile::GridOp grid, Value value) {
       return failure();
     HostExpr expr = HostExpr::apply(*operation, *lhs, *rhs);
     if (expr.steps.size() > maxTerms || pendingOperands(expr) > HostExpr::maxDepth)
-      return grid.emitOpError() << "expected extents of at most " << maxTerms << " terms, " << HostExpr::maxDepth
-                                << " of them pending at once, because every launch evaluates them, but got more";
+      return grid.emitOpError()
+             << "expected extents of at most " << maxTerms << " terms, " << HostExpr::maxDepth
+             << " of them pending at once, because every launch evaluates them, but got more";
     return expr;
   }
-  InFlightDiagnostic diagnostic = grid.emitOpError()
-                                  << "expected extents that the host can compute from the kernel's dimensions, "
-                                     "constants and 'tile.multiprocessors' by integer arithmetic, but got another value";
+  InFlightDiagnostic diagnostic =
+      grid.emitOpError()
+      << "expected extents that the host can compute from the kernel's dimensions, "
+         "constants and 'tile.multiprocessors' by integer arithmetic, but got another value";
   diagnostic.attachNote(value.getLoc()) << "it depends on this";
   return diagnostic;
 }

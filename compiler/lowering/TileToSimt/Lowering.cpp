@@ -7,6 +7,7 @@
 #include "dialects/support/Math.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -19,10 +20,10 @@ constexpr int64_t barrierBytes = 8;
 /// The kernel with its entry block; what is known only at the end is filled in then.
 simt::KernelOp createKernel(tile::KernelOp source) {
   OpBuilder b(source);
-  auto kernel = simt::KernelOp::create(
-      b, source.getLoc(), source.getSymName(), b.getFunctionType({}, {}), source.getWarps() * lanesPerWarp,
-      source.getCluster(), /*shared_bytes=*/0, b.getArrayAttr({}), b.getTypeArrayAttr({}), b.getArrayAttr({}),
-      b.getArrayAttr({}), ArrayAttr(), ArrayAttr());
+  auto kernel = simt::KernelOp::create(b, source.getLoc(), source.getSymName(), b.getFunctionType({}, {}),
+                                       source.getWarps() * lanesPerWarp, source.getCluster(),
+                                       /*shared_bytes=*/0, b.getArrayAttr({}), b.getTypeArrayAttr({}),
+                                       b.getArrayAttr({}), b.getArrayAttr({}), ArrayAttr(), ArrayAttr());
   kernel.getBody().emplaceBlock();
   return kernel;
 }
@@ -37,10 +38,12 @@ int64_t plannedBytes(tile::KernelOp source) {
         return;
       SharedLayout layout = type.getLayout().getLayout();
       int64_t slots = int64_t(type.getShape().size()) > layout.rank() ? type.getShape()[0] : 1;
-      end = std::max(end, int64_t(*alloc.getOffset()) + (slots - 1) * slotPitch(layout) + layout.totalBytes());
+      end =
+          std::max(end, int64_t(*alloc.getOffset()) + (slots - 1) * slotPitch(layout) + layout.totalBytes());
     } else if (auto ring = dyn_cast<tile::AllocRingOp>(op)) {
       if (ring.getOffset())
-        end = std::max(end, int64_t(*ring.getOffset()) + 2 * barrierBytes * ring.getRing().getType().getSlots());
+        end = std::max(end,
+                       int64_t(*ring.getOffset()) + 2 * barrierBytes * ring.getRing().getType().getSlots());
     } else if (auto barrier = dyn_cast<tile::AllocBarrierOp>(op)) {
       if (barrier.getOffset())
         end = std::max(end, int64_t(*barrier.getOffset()) + barrierBytes);
@@ -112,7 +115,8 @@ void KernelLowering::addArguments() {
                                                   tensor.number, int64_t(axis)));
       int64_t dimension = tensor.argument.getDims()[axis];
       bool runtime = ShapedType::isDynamic(extent);
-      tensor.extents.push_back(runtime ? value(source.getBody().getArgument(unsigned(dimension))) : b.i32(extent));
+      tensor.extents.push_back(runtime ? value(source.getBody().getArgument(unsigned(dimension)))
+                                       : b.i32(extent));
       tensor.multiples.push_back(runtime ? multiples[size_t(dimension)] : extent);
     }
   }
@@ -125,7 +129,8 @@ Value KernelLowering::tensorMap(const GlobalTensor &tensor, ArrayRef<int64_t> bo
   int64_t index = known - maps.begin();
   if (known == maps.end()) {
     maps.push_back(recipe);
-    return addParameter(LLVM::LLVMPointerType::get(b.getContext()), program::ParameterKind::tensor_map, index);
+    return addParameter(LLVM::LLVMPointerType::get(b.getContext()), program::ParameterKind::tensor_map,
+                        index);
   }
   auto parameter = program::ParameterAttr::get(b.getContext(), program::ParameterKind::tensor_map, index, 0);
   return kernel.getBody().getArgument(unsigned(llvm::find(parameters, parameter) - parameters.begin()));
@@ -241,8 +246,8 @@ LogicalResult KernelLowering::finish() {
     if (argument.use_empty())
       unused.set(argument.getArgNumber());
     else
-      attributes.push_back(b.getDictionaryAttr(b.getNamedAttr(program::ProgramDialect::parameterAttrName,
-                                                              parameters[argument.getArgNumber()])));
+      attributes.push_back(b.getDictionaryAttr(
+          b.getNamedAttr(program::ProgramDialect::parameterAttrName, parameters[argument.getArgNumber()])));
   }
   entry.eraseArguments(unused);
   kernel.setFunctionType(b.getFunctionType(entry.getArgumentTypes(), {}));
@@ -310,12 +315,14 @@ LogicalResult KernelLowering::lower(Operation &op) {
             tile::BlockRankOp>([&](auto op) { return lowerOp(*this, op); })
       .Case<tile::SplatOp, tile::CoordinatesOp, tile::BroadcastOp, tile::ReduceOp, tile::ConvertLayoutOp>(
           [&](auto op) { return lowerOp(*this, op); })
-      .Case<tile::AllocSharedOp, tile::SlotOp, tile::TransposeOp, tile::SliceOp, tile::CopyOp, tile::CopyAsyncOp,
-            tile::LoadOp, tile::StoreOp, tile::AtomicAddOp>([&](auto op) { return lowerOp(*this, op); })
+      .Case<tile::AllocSharedOp, tile::SlotOp, tile::TransposeOp, tile::SliceOp, tile::CopyOp,
+            tile::CopyAsyncOp, tile::LoadOp, tile::StoreOp, tile::AtomicAddOp>(
+          [&](auto op) { return lowerOp(*this, op); })
       .Case<tile::GemmOp, tile::GemmAsyncOp, tile::GemmWaitOp>([&](auto op) { return lowerOp(*this, op); })
-      .Case<tile::AllocRingOp, tile::CursorOp, tile::AdvanceOp, tile::AcquireOp, tile::ExpectOp, tile::PublishOp,
-            tile::AwaitOp, tile::ReleaseOp, tile::AllocBarrierOp, tile::ArriveOp, tile::WaitOp,
-            tile::NamedBarrierOp, tile::SyncOp, tile::ProxyFenceOp>([&](auto op) { return lowerOp(*this, op); })
+      .Case<tile::AllocRingOp, tile::CursorOp, tile::AdvanceOp, tile::AcquireOp, tile::ExpectOp,
+            tile::PublishOp, tile::AwaitOp, tile::ReleaseOp, tile::AllocBarrierOp, tile::ArriveOp,
+            tile::WaitOp, tile::NamedBarrierOp, tile::SyncOp, tile::ProxyFenceOp>(
+          [&](auto op) { return lowerOp(*this, op); })
       .Case<tile::RequireOp>([](auto) { return success(); })
       .Default([&](Operation *op) { return lowerElementwise(*this, *op); });
 }
@@ -338,8 +345,9 @@ LogicalResult KernelLowering::checkTypes(Operation &op) {
                                 << "; run 'tile-infer-layouts' before 'tile-to-simt'";
       bool slots = int64_t(shared.getShape().size()) != sharedLayoutOf(shared).rank();
       if (slots && isa<tile::CopyOp, tile::CopyAsyncOp, tile::LoadOp, tile::GemmOp, tile::GemmAsyncOp>(op))
-        return op.emitOpError() << "expected a tile because the buffer has slots, but got all of them; take one "
-                                   "with 'tile.slot'";
+        return op.emitOpError()
+               << "expected a tile because the buffer has slots, but got all of them; take one "
+                  "with 'tile.slot'";
     }
     return success();
   };

@@ -45,7 +45,7 @@ struct Team {
 /// A tile in shared memory, or a buffer with slots.
 struct SharedTile {
   Value base;
-  Shape shape;         ///< as the tile operation sees it, so of a transposed view with the last two axes exchanged
+  Shape shape; ///< as the tile operation sees it, so of a transposed view with the last two axes exchanged
   SharedLayout layout; ///< of one slot, where the buffer has slots
   Type element;
   bool transposed = false;
@@ -67,8 +67,8 @@ struct GlobalTensor {
   int64_t number = 0; ///< among the schema's tensors
   Type element;
   Value pointer;
-  llvm::SmallVector<Value> strides; ///< i64, elements; that of the last axis is 1
-  llvm::SmallVector<Value> extents; ///< i32
+  llvm::SmallVector<Value> strides;     ///< i64, elements; that of the last axis is 1
+  llvm::SmallVector<Value> extents;     ///< i32
   llvm::SmallVector<int64_t> multiples; ///< known divisor of each extent
 };
 
@@ -161,7 +161,7 @@ public:
   /// For the thread that issued stores by TMA: waits until they are in memory.
   void awaitStores();
 
-  bool hasStores = false; ///< the team stored by TMA
+  bool hasStores = false;  ///< the team stored by TMA
   bool readsSlots = false; ///< the team reads slots of rings with ordinary loads
 
 private:
@@ -188,7 +188,7 @@ private:
     int64_t offset, count;
   };
   llvm::SmallVector<BarrierInit> barrierInits;
-  uint32_t usedBarriers = 1; ///< a bit each; 0 is the block's
+  uint32_t usedBarriers = 1;                                         ///< a bit each; 0 is the block's
   llvm::DenseMap<std::pair<int64_t, int64_t>, int64_t> teamBarriers; ///< by first warp and warps
   llvm::DenseMap<int64_t, int64_t> warpgroupBarriers;                ///< by first warp
 };

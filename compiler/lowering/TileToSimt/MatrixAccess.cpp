@@ -7,7 +7,6 @@
 /// together is free; we take two binary digits of the register number, so that the lane
 /// bits above the row move along those digits' axes, and addresses stay a sum of parts.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
-
 #include "dialects/layout/StockLayouts.h"
 
 using namespace mlir;
@@ -90,7 +89,8 @@ MatrixPlan planFor(const SharedTile &tile, const FragmentLayout &layout) {
 }
 } // namespace
 
-bool lowering::fitsMatrixMoves(const SharedTile &tile, const FragmentLayout &layout, ArrayRef<int64_t> shape) {
+bool lowering::fitsMatrixMoves(const SharedTile &tile, const FragmentLayout &layout,
+                               ArrayRef<int64_t> shape) {
   if (!matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits) ||
       layout.replication(HardwareAxis::reg) != 1 || tile.layout.contiguousElements() < elementsPerRow)
     return false;
@@ -117,7 +117,8 @@ Value lowering::loadMatrices(KernelLowering &k, const SharedTile &tile, const Fr
   return b.recast(b.pack(words), tile.element);
 }
 
-void lowering::storeMatrices(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout, Value value) {
+void lowering::storeMatrices(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
+                             Value value) {
   Emitter &b = k.b;
   MatrixPlan plan = planFor(tile, layout);
   SharedAddresses addresses(b, tile, plan.addressing, k.team);

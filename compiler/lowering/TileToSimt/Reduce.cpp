@@ -4,7 +4,6 @@
 /// through shared memory.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Relayout.h"
-
 #include "dialects/layout/LayoutText.h"
 
 using namespace mlir;
@@ -16,7 +15,8 @@ Value combine(Emitter &b, tile::ReduceKind kind, Value lhs, Value rhs) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(lhs.getType()));
   switch (kind) {
   case tile::ReduceKind::sum:
-    return isFloat ? arith::AddFOp::create(b, lhs, rhs).getResult() : arith::AddIOp::create(b, lhs, rhs).getResult();
+    return isFloat ? arith::AddFOp::create(b, lhs, rhs).getResult()
+                   : arith::AddIOp::create(b, lhs, rhs).getResult();
   case tile::ReduceKind::max:
     return isFloat ? arith::MaxNumFOp::create(b, lhs, rhs).getResult()
                    : arith::MaxSIOp::create(b, lhs, rhs).getResult();
@@ -39,7 +39,8 @@ Value neutral(Emitter &b, tile::ReduceKind kind, Type element) {
   if (kind == tile::ReduceKind::sum)
     return b.zero(element);
   bool max = kind == tile::ReduceKind::max;
-  return b.constant(b.getIntegerAttr(element, max ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits)));
+  return b.constant(
+      b.getIntegerAttr(element, max ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits)));
 }
 
 class Reduction {
@@ -53,7 +54,8 @@ public:
   LogicalResult run(Value source, Value &reduced) {
     reduced = withinThread(withoutPadding(source));
     for (int64_t mask : steps.laneMasks())
-      reduced = combine(b, op.getKind(), reduced, simt::ShuffleXorOp::create(b, reduced.getType(), reduced, mask));
+      reduced =
+          combine(b, op.getKind(), reduced, simt::ShuffleXorOp::create(b, reduced.getType(), reduced, mask));
     return steps.warps.empty() ? success() : acrossWarps(reduced);
   }
 
@@ -141,7 +143,8 @@ private:
         mode.step = step;
         step *= mode.extent;
       }
-    return FragmentLayout::get(layout.rank(), result.modes(HardwareAxis::reg), result.modes(HardwareAxis::lane), warps);
+    return FragmentLayout::get(layout.rank(), result.modes(HardwareAxis::reg),
+                               result.modes(HardwareAxis::lane), warps);
   }
 
   KernelLowering &k;
@@ -163,7 +166,8 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReduceOp op) {
   Value result = relayout(k, reduced, reduction.resultLayout(), wanted, op.getResult().getType().getShape());
   if (!result)
     return op.emitOpError() << "expected the result in the layout " << printLayout(reduction.resultLayout())
-                            << " because that is where the reduction leaves it, but got " << printLayout(wanted)
+                            << " because that is where the reduction leaves it, but got "
+                            << printLayout(wanted)
                             << " and elements move between warps; insert 'tile.convert_layout'";
   k.set(op.getResult(), result);
   return success();

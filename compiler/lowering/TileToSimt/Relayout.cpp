@@ -147,7 +147,8 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::BroadcastOp op) {
   Value source = relayout(k, k.value(op.getSource()), k.layoutOf(from), needed, from.getShape());
   if (!source)
     return op.emitOpError() << "expected the source in the layout " << printLayout(needed)
-                            << " because the result's threads need it, but got " << printLayout(k.layoutOf(from))
+                            << " because the result's threads need it, but got "
+                            << printLayout(k.layoutOf(from))
                             << " and elements move between warps; insert 'tile.convert_layout'";
   k.set(op.getResult(), k.b.pick(source, reducedRegisters(k.layoutOf(to), needed, axes)));
   return success();

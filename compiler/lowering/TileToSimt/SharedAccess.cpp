@@ -2,7 +2,6 @@
 /// \file
 /// Fragments to and from shared memory, by ordinary loads and stores.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
-
 #include "dialects/support/Math.h"
 
 #include <numeric>
@@ -18,8 +17,8 @@ constexpr int64_t swizzlePeriod = 1024;
 int64_t swizzledBits(Swizzle swizzle) { return swizzleSpan(swizzle) - 16; }
 } // namespace
 
-SharedAddresses::SharedAddresses(Emitter &b, const SharedTile &tile, const FragmentLayout &layout, const Team &team,
-                                 ArrayRef<Value> moving)
+SharedAddresses::SharedAddresses(Emitter &b, const SharedTile &tile, const FragmentLayout &layout,
+                                 const Team &team, ArrayRef<Value> moving)
     : b(b), tile(tile), fragment(layout), team(team), moving(moving) {
   if (!moving.empty())
     return;
@@ -125,8 +124,8 @@ Value SharedAddresses::at(ArrayRef<int64_t> constant) {
   return b.offset(base, offset - low);
 }
 
-int64_t lowering::sharedVectorWidth(const KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
-                                    ArrayRef<int64_t> shape) {
+int64_t lowering::sharedVectorWidth(const KernelLowering &k, const SharedTile &tile,
+                                    const FragmentLayout &layout, ArrayRef<int64_t> shape) {
   int axis = tile.contiguousAxis();
   int64_t widest = std::max<int64_t>(1, k.target.maxVectorBytes / tile.elementBytes());
   int64_t common = std::gcd(std::gcd(layout.contiguousAlong(axis), tile.layout.contiguousElements()),

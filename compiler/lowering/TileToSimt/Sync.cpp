@@ -16,8 +16,9 @@ constexpr int64_t barrierBytes = 8;
 template <typename Op> std::optional<int64_t> plannedOffset(Op op) {
   if (op.getOffset())
     return int64_t(*op.getOffset());
-  op.emitOpError() << "expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' before "
-                      "'tile-to-simt'";
+  op.emitOpError()
+      << "expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' before "
+         "'tile-to-simt'";
   return std::nullopt;
 }
 
@@ -32,9 +33,10 @@ Value emptyBarrier(KernelLowering &k, Value ring, Value cursor) {
 /// One thread of each warpgroup (of the team, if it is smaller) arrives.
 LogicalResult arriveOncePerGroup(KernelLowering &k, Operation *op, Value barrier) {
   if (k.team.warps > 4 && !k.team.hasWarpgroups())
-    return op->emitOpError() << "expected whole warpgroups, or at most 4 warps, because one thread of each arrives, but "
-                             << k.team.name << " has warps " << k.team.firstWarp << " to "
-                             << k.team.firstWarp + k.team.warps - 1;
+    return op->emitOpError()
+           << "expected whole warpgroups, or at most 4 warps, because one thread of each arrives, but "
+           << k.team.name << " has warps " << k.team.firstWarp << " to "
+           << k.team.firstWarp + k.team.warps - 1;
   auto arrive = [&] { simt::BarrierArriveOp::create(k.b, barrier, Value()); };
   if (k.team.threads == Team::Threads::one)
     arrive();
@@ -103,7 +105,8 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::PublishOp op) {
 }
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::AwaitOp op) {
-  simt::BarrierWaitOp::create(k.b, fullBarrier(k, op.getRing(), op.getCursor()), k.cursor(op.getCursor()).phase);
+  simt::BarrierWaitOp::create(k.b, fullBarrier(k, op.getRing(), op.getCursor()),
+                              k.cursor(op.getCursor()).phase);
   return success();
 }
 
@@ -116,9 +119,10 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReleaseOp op) {
     return arriveOncePerGroup(k, op, barrier);
   // Every block of the cluster writes to this slot, so each must know: a thread for each.
   if (k.team.threads == Team::Threads::one)
-    return op.emitOpError() << "expected a role with other than asynchronous operations because the ring is filled by "
-                               "multicast and its slots are released to every block, but got "
-                            << k.team.name;
+    return op.emitOpError()
+           << "expected a role with other than asynchronous operations because the ring is filled by "
+              "multicast and its slots are released to every block, but got "
+           << k.team.name;
   Value thread = k.threadOfGroup();
   k.b.when(k.b.isBelow(thread, k.b.i32(k.source.getCluster())),
            [&] { simt::BarrierArriveOp::create(k.b, barrier, thread); });

@@ -3,7 +3,6 @@
 /// The pass: every tile kernel becomes the program of one of its threads.
 #include "compiler/lowering/Passes.h"
 #include "compiler/lowering/TileToSimt/Lowering.h"
-
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tlc {

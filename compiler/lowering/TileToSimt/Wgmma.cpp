@@ -28,11 +28,12 @@ class SharedFactor {
 public:
   /// `kAxis` of the tile is reduced; along the other one the warpgroups part as the
   /// accumulator does along `accAxis`.
-  static std::optional<SharedFactor> create(KernelLowering &k, Operation *op, StringRef name, const SharedTile &tile,
-                                            int kAxis, const FragmentLayout &acc, int accAxis) {
+  static std::optional<SharedFactor> create(KernelLowering &k, Operation *op, StringRef name,
+                                            const SharedTile &tile, int kAxis, const FragmentLayout &acc,
+                                            int accAxis) {
     if (tile.rank() != 2) {
-      op->emitOpError() << "expected factors of two axes because wgmma takes matrices, but " << name << " has "
-                        << tile.rank();
+      op->emitOpError() << "expected factors of two axes because wgmma takes matrices, but " << name
+                        << " has " << tile.rank();
       return std::nullopt;
     }
     Result<WgmmaOperand> operand = wgmmaOperand(tile.layout, tile.layoutAxis(kAxis));
@@ -57,7 +58,8 @@ public:
       int64_t pitch = factor.operand.startOffset(groups.mode.step, 0);
       for (int64_t digit = 0; digit < groups.mode.extent; ++digit)
         if (factor.operand.startOffset(digit * groups.mode.step, 0) != digit * pitch) {
-          op->emitOpError() << "expected the warpgroups' parts of " << name << " at even distances because one "
+          op->emitOpError() << "expected the warpgroups' parts of " << name
+                            << " at even distances because one "
                             << "descriptor serves them all, but " << printSharedLayout(tile.layout)
                             << " has panels that end within a part";
           return std::nullopt;
@@ -83,7 +85,8 @@ private:
 };
 } // namespace
 
-std::optional<WgmmaShare> lowering::wgmmaShare(const FragmentLayout &layout, ArrayRef<int64_t> shape, int64_t warps) {
+std::optional<WgmmaShare> lowering::wgmmaShare(const FragmentLayout &layout, ArrayRef<int64_t> shape,
+                                               int64_t warps) {
   if (shape.size() != 2 || warps % warpsPerWarpgroup != 0)
     return std::nullopt;
   int64_t warpgroups = warps / warpsPerWarpgroup;
@@ -108,8 +111,8 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
   if (!k.target.wgmma)
     return reject(Twine(StringRef(k.target.name.data(), k.target.name.size())) + " has no wgmma");
   if (!k.team.hasWarpgroups())
-    return reject("expected whole warpgroups that begin at a multiple of 4 warps, but " + k.team.name + " has " +
-                  Twine(k.team.warps) + " warps from warp " + Twine(k.team.firstWarp));
+    return reject("expected whole warpgroups that begin at a multiple of 4 warps, but " + k.team.name +
+                  " has " + Twine(k.team.warps) + " warps from warp " + Twine(k.team.firstWarp));
   auto accType = cast<RankedTensorType>(product.acc.getType());
   const FragmentLayout &acc = k.layoutOf(accType);
   std::optional<WgmmaShare> share = wgmmaShare(acc, accType.getShape(), k.team.warps);
@@ -121,7 +124,8 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
                   Twine(share->columns));
 
   const SharedTile &right = k.shared(product.b);
-  std::optional<SharedFactor> bFactor = SharedFactor::create(k, op, "the right factor", right, /*kAxis=*/0, acc, 1);
+  std::optional<SharedFactor> bFactor =
+      SharedFactor::create(k, op, "the right factor", right, /*kAxis=*/0, acc, 1);
   if (!bFactor)
     return {};
   int64_t steps = right.shape[0] / kPerStep;
@@ -129,10 +133,11 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
   std::optional<SharedFactor> aFactor;
   Value aWords;
   if (aType) {
-    FragmentLayout expected = wgmmaOperandA(aType.getShape()[0], aType.getShape()[1], 16, {share->alongM, share->alongN});
+    FragmentLayout expected =
+        wgmmaOperandA(aType.getShape()[0], aType.getShape()[1], 16, {share->alongM, share->alongN});
     if (k.layoutOf(aType) != expected)
-      return reject("expected the left factor's registers in the layout " + printLayout(expected) + ", but got " +
-                    printLayout(k.layoutOf(aType)));
+      return reject("expected the left factor's registers in the layout " + printLayout(expected) +
+                    ", but got " + printLayout(k.layoutOf(aType)));
     aWords = b.recast(k.value(product.a), b.getI32Type());
   } else {
     aFactor = SharedFactor::create(k, op, "the left factor", k.shared(product.a), /*kAxis=*/1, acc, 0);

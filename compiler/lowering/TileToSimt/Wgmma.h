@@ -16,7 +16,8 @@ struct WgmmaShare {
 };
 
 /// Nothing if the layout is not that of wgmma without padding.
-std::optional<WgmmaShare> wgmmaShare(const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape, int64_t warps);
+std::optional<WgmmaShare> wgmmaShare(const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape,
+                                     int64_t warps);
 
 /// A gemm, synchronous or not.
 struct Product {

@@ -38,8 +38,10 @@ tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}, %n: in
       {{"$align", std::to_string(alignment)},
        {"$offset", std::to_string((first.totalBytes() + 1023) / 1024 * 1024)},
        {"$slice", std::to_string(slice[0]) + "x" + std::to_string(slice[1])},
-       {"$viewFirst", "tile.transpose %p : " + shared(first, element) + " -> " + transposedShared(first, element)},
-       {"$viewSecond", "tile.transpose %q : " + shared(second, element) + " -> " + transposedShared(second, element)},
+       {"$viewFirst",
+        "tile.transpose %p : " + shared(first, element) + " -> " + transposedShared(first, element)},
+       {"$viewSecond",
+        "tile.transpose %q : " + shared(second, element) + " -> " + transposedShared(second, element)},
        {"%pv atom", transpose ? "%pv atom" : "%p atom"},
        {"%qv, %sy", transpose ? "%qv, %sy" : "%q, %sy"},
        {"$typeFirst", transpose ? transposedShared(first, element) : shared(first, element)},
@@ -54,20 +56,23 @@ TEST_CASE("copies by threads keep every element in every layout, also at the ten
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
   Shape shape = {40, 64};
   std::vector<SharedLayout> layouts = {
-      SharedLayout::plain(shape, 16, 1), SharedLayout::plain(shape, 16, 0, 8), SharedLayout::plain(shape, 16, 1, 4),
-      SharedLayout::swizzled(shape, 16, 1, Swizzle::bytes128), SharedLayout::swizzled(shape, 16, 1, Swizzle::bytes32)};
+      SharedLayout::plain(shape, 16, 1), SharedLayout::plain(shape, 16, 0, 8),
+      SharedLayout::plain(shape, 16, 1, 4), SharedLayout::swizzled(shape, 16, 1, Swizzle::bytes128),
+      SharedLayout::swizzled(shape, 16, 1, Swizzle::bytes32)};
   for (size_t i = 0; i < layouts.size(); ++i)
     for (size_t step : {0, 1, 3})
       for (int64_t alignment : {1, 16})
         for (bool transpose : {false, true})
           for (bool edge : {false, true}) {
             const SharedLayout &first = layouts[i], &second = layouts[(i + step) % layouts.size()];
-            INFO(printSharedLayout(first) << " to " << printSharedLayout(second) << ", alignment " << alignment
-                                          << (transpose ? ", transposed" : "") << (edge ? ", at the edge" : ""));
+            INFO(printSharedLayout(first)
+                 << " to " << printSharedLayout(second) << ", alignment " << alignment
+                 << (transpose ? ", transposed" : "") << (edge ? ", at the edge" : ""));
             std::vector<int64_t> extents = transpose ? Shape{64, 40} : shape;
             if (edge)
               extents = {extents[0] - 3, extents[1] - 1};
-            HostTensor x = randomTensor(ElementType::f16, extents, random), y = poisoned(ElementType::f16, extents);
+            HostTensor x = randomTensor(ElementType::f16, extents, random),
+                       y = poisoned(ElementType::f16, extents);
             x.rowPitch = y.rowPitch = alignment == 16 ? 64 : extents[1];
             runKernels(roundTrip(first, second, "f16", alignment, transpose), {&x, &y});
             CHECK(y.values == x.values);

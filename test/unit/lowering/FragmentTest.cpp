@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Fragments in every layout: loads, stores, reductions, broadcasts, conversions, run on the emulator.
-#include "test/unit/lowering/KernelRun.h"
-
 #include "dialects/layout/Relayout.h"
 #include "dialects/layout/StockLayouts.h"
+#include "test/unit/lowering/KernelRun.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -35,8 +34,8 @@ std::vector<Case> layoutsOfFourWarps() {
   };
 }
 
-std::string kernel(const std::string &body, const std::string &x = "?x?xf32", const std::string &y = "?x?xf32",
-                   const std::string &facts = "") {
+std::string kernel(const std::string &body, const std::string &x = "?x?xf32",
+                   const std::string &y = "?x?xf32", const std::string &facts = "") {
   return substitute(R"(module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<$x> {program.argument = #program.tensor<"X", input, dims[0, 1]$facts>},
@@ -59,7 +58,8 @@ TEST_CASE("vectors respect the ends of rows that are no multiple of them") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
   FragmentLayout layout = blockedLayout({16, 64}, 16, 4, 1);
   int64_t columns = GENERATE(64, 61, 40, 3);
-  HostTensor x = randomTensor(ElementType::bf16, {15, columns}, random), y = poisoned(ElementType::bf16, {15, columns});
+  HostTensor x = randomTensor(ElementType::bf16, {15, columns}, random),
+             y = poisoned(ElementType::bf16, {15, columns});
   x.rowPitch = y.rowPitch = 72;
   std::string text = substitute(R"(
   %sx = tile.slice %X[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<16x64xbf16>
@@ -98,7 +98,8 @@ TEST_CASE("reductions combine registers, lanes and warps, and broadcasts give ev
     for (int axis : {0, 1})
       for (std::string kind : {"sum", "max", "min"}) {
         INFO(c.name << ", " << kind << " along axis " << axis);
-        HostTensor x = randomTensor(ElementType::f32, c.shape, random), y = poisoned(ElementType::f32, c.shape);
+        HostTensor x = randomTensor(ElementType::f32, c.shape, random),
+                   y = poisoned(ElementType::f32, c.shape);
         std::vector<int64_t> reduced = c.shape;
         reduced[size_t(axis)] = 1;
         FragmentLayout layout = c.layout.reduced(axis);
@@ -147,9 +148,9 @@ TEST_CASE("conversions between all pairs of layouts keep every element in its pl
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
   Shape shape = {64, 16};
   std::vector<FragmentLayout> layouts = {
-      blockedLayout(shape, 32, 4, 1),     blockedLayout(shape, 32, 4, 0),      wgmmaAccumulator(64, 16, {1, 1}),
-      mmaAccumulator(64, 16, {2, 2}),     mmaAccumulator(64, 16, {4, 1}),      mmaOperandA(64, 16, 16, {2, 2}),
-      mmaOperandB(64, 16, 16, {4, 1}),    FragmentLayout::replicated(shape, 4)};
+      blockedLayout(shape, 32, 4, 1),  blockedLayout(shape, 32, 4, 0),      wgmmaAccumulator(64, 16, {1, 1}),
+      mmaAccumulator(64, 16, {2, 2}),  mmaAccumulator(64, 16, {4, 1}),      mmaOperandA(64, 16, 16, {2, 2}),
+      mmaOperandB(64, 16, 16, {4, 1}), FragmentLayout::replicated(shape, 4)};
   std::string element = GENERATE(as<std::string>(), "f32", "bf16");
   for (const FragmentLayout &from : layouts)
     for (const FragmentLayout &to : layouts) {
@@ -218,9 +219,11 @@ TEST_CASE("a replicated fragment is added to memory once") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
   for (Case &c : layoutsOfFourWarps()) {
     INFO(c.name);
-    HostTensor x = randomTensor(ElementType::f32, c.shape, random), y = randomTensor(ElementType::f32, c.shape, random);
+    HostTensor x = randomTensor(ElementType::f32, c.shape, random),
+               y = randomTensor(ElementType::f32, c.shape, random);
     std::vector<double> before = y.values;
-    std::string text = substitute(R"(
+    std::string text =
+        substitute(R"(
   %one = arith.constant 100.0 : f32
   %sx = tile.slice %X[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<$shapexf32>
   %v = tile.load %sx : !tile.slice<$shapexf32> -> $type
@@ -229,7 +232,7 @@ TEST_CASE("a replicated fragment is added to memory once") {
   %c1 = arith.constant 1 : index
   %first = tile.slice %Y[%c0, %c1] : !tile.global<?x?xf32> -> !tile.slice<1x1xf32>
   tile.atomic_add %one, %first : f32, !tile.slice<1x1xf32>)",
-                                  {{"$shape", shapeText(c.shape)}, {"$type", fragment(c.shape, "f32", c.layout)}});
+                   {{"$shape", shapeText(c.shape)}, {"$type", fragment(c.shape, "f32", c.layout)}});
     runKernels(kernel(text), {&x, &y});
     before[1] += 100;
     for (size_t i = 0; i < before.size(); ++i)
@@ -247,12 +250,13 @@ TEST_CASE("what a fragment loads it stores, in every layout and beyond the tenso
       if (edge)
         shape = {shape[0] - 1, shape[1] - 3};
       HostTensor x = randomTensor(ElementType::f32, shape, random), y = poisoned(ElementType::f32, shape);
-      std::string text = substitute(R"(
+      std::string text =
+          substitute(R"(
   %sx = tile.slice %X[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<$shapexf32>
   %v = tile.load %sx : !tile.slice<$shapexf32> -> $type
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<$shapexf32>
   tile.store %v, %sy atom simt : $type, !tile.slice<$shapexf32>)",
-                                    {{"$shape", shapeText(c.shape)}, {"$type", fragment(c.shape, "f32", c.layout)}});
+                     {{"$shape", shapeText(c.shape)}, {"$type", fragment(c.shape, "f32", c.layout)}});
       runKernels(kernel(text), {&x, &y});
       CHECK(y.values == x.values);
     }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Products of every instruction, operand layout and division among warps, run on the emulator.
-#include "test/unit/lowering/KernelRun.h"
-
 #include "dialects/layout/StockLayouts.h"
+#include "test/unit/lowering/KernelRun.h"
 
 #include <catch2/catch.hpp>
 
@@ -106,7 +105,8 @@ TEST_CASE("wgmma reads both factors in every swizzle, K-major and MN-major") {
   for (Swizzle swizzle : {Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32, Swizzle::none})
     for (bool transposeA : {false, true})
       for (bool transposeB : {false, true}) {
-        INFO("swizzle " << toString(swizzle) << (transposeA ? ", A transposed" : "") << (transposeB ? ", B transposed" : ""));
+        INFO("swizzle " << toString(swizzle) << (transposeA ? ", A transposed" : "")
+                        << (transposeB ? ", B transposed" : ""));
         Product p;
         p.m = 128;
         p.n = 64;
@@ -159,7 +159,8 @@ TEST_CASE("mma.sync multiplies tiles in plain, padded and swizzled memory") {
   for (WarpGrid grid : {WarpGrid{1, 1}, WarpGrid{2, 2}, WarpGrid{1, 3}})
     for (int variant = 0; variant < 4; ++variant)
       for (bool transpose : {false, true}) {
-        INFO(grid.alongM << " x " << grid.alongN << ", variant " << variant << (transpose ? ", transposed" : ""));
+        INFO(grid.alongM << " x " << grid.alongN << ", variant " << variant
+                         << (transpose ? ", transposed" : ""));
         Product p;
         p.atom = "mma_sync";
         p.m = 32 * grid.alongM;

@@ -186,7 +186,8 @@ std::string test::compileErrors(const std::string &module) {
   return textOf(compiler.diagnostics());
 }
 
-std::string test::fragment(std::vector<int64_t> shape, const std::string &element, const FragmentLayout &layout) {
+std::string test::fragment(std::vector<int64_t> shape, const std::string &element,
+                           const FragmentLayout &layout) {
   std::string text = "tensor<";
   for (int64_t extent : shape)
     text += std::to_string(extent) + "x";
@@ -216,7 +217,8 @@ std::string test::transposedShared(const SharedLayout &layout, const std::string
   return sharedType(shape, element, layout, ", transposed");
 }
 
-std::string test::substitute(std::string text, const std::vector<std::pair<std::string, std::string>> &values) {
+std::string test::substitute(std::string text,
+                             const std::vector<std::pair<std::string, std::string>> &values) {
   for (auto &[name, value] : values)
     for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + value.size()))
       text.replace(at, name.size(), value);

@@ -19,7 +19,7 @@ namespace tlc::test {
 struct HostTensor {
   ElementType element = ElementType::f32;
   std::vector<int64_t> shape;
-  int64_t rowPitch = 0; ///< elements from one of the last axis' rows to the next; 0: its extent
+  int64_t rowPitch = 0;       ///< elements from one of the last axis' rows to the next; 0: its extent
   std::vector<double> values; ///< without what lies between the rows
 
   int64_t elements() const;
@@ -33,7 +33,8 @@ HostTensor poisoned(ElementType element, std::vector<int64_t> shape);
 inline constexpr double poison = -77;
 
 /// Compiles the module and launches its kernels; the tensors, in the order of the schema, come back changed.
-/// Fails the running test with what the compiler or the emulator said. What lies between rows must not change.
+/// Fails the running test with what the compiler or the emulator said. What lies between rows must not
+/// change.
 void runKernels(const std::string &module, std::vector<HostTensor *> tensors);
 
 /// What compiling the module says; the empty string if it succeeds.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Roles, rings, barriers, clusters, run on the emulator.
-#include "test/unit/lowering/KernelRun.h"
-
 #include "dialects/layout/StockLayouts.h"
+#include "test/unit/lowering/KernelRun.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -40,7 +39,8 @@ void checkProduct(HostTensor &a, HostTensor &b, HostTensor &c) {
 TEST_CASE("a specialised persistent GEMM computes every tile") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
   std::string module = read("test/lit/lowering/tile_to_simt_gemm.mlir");
-  for (Shape mnk : {Shape{128, 256, 64}, Shape{200, 264, 136}, Shape{130, 259, 72}, Shape{640, 512, 72}, Shape{128, 256, 640}}) {
+  for (Shape mnk : {Shape{128, 256, 64}, Shape{200, 264, 136}, Shape{130, 259, 72}, Shape{640, 512, 72},
+                    Shape{128, 256, 640}}) {
     INFO(mnk[0] << " x " << mnk[1] << " x " << mnk[2]);
     HostTensor a = randomTensor(ElementType::bf16, {mnk[0], mnk[2]}, random);
     HostTensor b = randomTensor(ElementType::bf16, {mnk[1], mnk[2]}, random);
