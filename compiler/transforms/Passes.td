@@ -123,6 +123,7 @@ def RemoveProvenGuards : Pass<"tile-remove-proven-guards", "::tlc::tile::KernelO
   let description = [{
     Ensures:  a `tile.slice` whose box lies inside the tensor for all values of the dimensions that the facts allow
               (fixed extents, `multiple_of`) is marked `unchecked "proven"`.
+    Leaves to others: the positions of persistent tile loops, whose arithmetic it does not follow.
   }];
 }
 
