@@ -151,33 +151,110 @@ TEST_CASE("conversions between all pairs of layouts keep every element in its pl
       blockedLayout(shape, 32, 4, 1),  blockedLayout(shape, 32, 4, 0),      wgmmaAccumulator(64, 16, {1, 1}),
       mmaAccumulator(64, 16, {2, 2}),  mmaAccumulator(64, 16, {4, 1}),      mmaOperandA(64, 16, 16, {2, 2}),
       mmaOperandB(64, 16, 16, {4, 1}), FragmentLayout::replicated(shape, 4)};
-  std::string element = GENERATE(as<std::string>(), "f32", "bf16");
-  for (const FragmentLayout &from : layouts)
-    for (const FragmentLayout &to : layouts) {
-      if (from == to)
-        continue;
-      bool narrow = element == "bf16";
-      INFO(printLayout(from) << " to " << printLayout(to) << " of " << element);
-      ElementType type = narrow ? ElementType::bf16 : ElementType::f32;
-      HostTensor x = randomTensor(type, shape, random), y = poisoned(type, shape);
-      std::string global = "?x?x" + element;
-      bool scratch = planRelayout(from, to, shape).kind == RelayoutKind::throughShared;
-      std::string scratchType = shared(SharedLayout::preferred(shape, narrow ? 16 : 32, 1), element);
-      std::string text = substitute(R"(
+  auto check = [&](const FragmentLayout &from, const FragmentLayout &to, ElementType type) {
+    std::string element(toString(type));
+    INFO(printLayout(from) << " to " << printLayout(to) << " of " << element);
+    HostTensor x = randomTensor(type, shape, random), y = poisoned(type, shape);
+    std::string global = "?x?x" + element;
+    bool scratch = planRelayout(from, to, shape).kind == RelayoutKind::throughShared;
+    std::string scratchType = shared(SharedLayout::preferred(shape, int(sizeInBytes(type)) * 8, 1), element);
+    std::string text = substitute(R"(
   %scratch = tile.alloc_shared "relayout" at 0 : $scratch
   %sx = tile.slice %X[%c0, %c0] : !tile.global<$global> -> !tile.slice<64x16x$element>
   %v = tile.load %sx : !tile.slice<64x16x$element> -> $from
   %w = tile.convert_layout %v $with : $from -> $to
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<$global> -> !tile.slice<64x16x$element>
   tile.store %w, %sy atom simt : $to, !tile.slice<64x16x$element>)",
-                                    {{"$with", scratch ? "scratch %scratch : " + scratchType : ""},
-                                     {"$scratch", scratchType},
-                                     {"$global", global},
-                                     {"$element", element},
-                                     {"$from", fragment(shape, element, from)},
-                                     {"$to", fragment(shape, element, to)}});
-      runKernels(kernel(text, global, global), {&x, &y});
-      CHECK(y.values == x.values);
+                                  {{"$with", scratch ? "scratch %scratch : " + scratchType : ""},
+                                   {"$scratch", scratchType},
+                                   {"$global", global},
+                                   {"$element", element},
+                                   {"$from", fragment(shape, element, from)},
+                                   {"$to", fragment(shape, element, to)}});
+    runKernels(kernel(text, global, global), {&x, &y});
+    CHECK(y.values == x.values);
+  };
+  for (size_t i = 0; i < layouts.size(); ++i)
+    for (size_t j = 0; j < layouts.size(); ++j) {
+      if (i == j)
+        continue;
+      check(layouts[i], layouts[j], ElementType::f32);
+      ElementType other[] = {ElementType::bf16, ElementType::f64, ElementType::i8, ElementType::i64};
+      check(layouts[i], layouts[j], other[(i + j) % 4]);
+    }
+}
+
+// A mask of single bits goes through memory as bytes.
+TEST_CASE("masks are converted like numbers") {
+  HostTensor x = poisoned(ElementType::f32, {64, 16}), y = poisoned(ElementType::f32, {64, 16});
+  FragmentLayout from = wgmmaAccumulator(64, 16, {1, 1});
+  for (const FragmentLayout &to :
+       {blockedLayout({64, 16}, 32, 4, 1), mmaAccumulator(64, 16, {4, 1}), mmaOperandB(64, 16, 16, {2, 2})}) {
+    bool scratch = planRelayout(from, to, {64, 16}).kind == RelayoutKind::throughShared;
+    std::string scratchType = shared(SharedLayout::preferred({64, 16}, 8, 1), "i8");
+    std::string text = substitute(R"(
+  %scratch = tile.alloc_shared "relayout" at 0 : $scratch
+  %f0 = arith.constant 0.0 : f32
+  %f1 = arith.constant 1.0 : f32
+  %i = tile.coordinates 0 : $fromindex
+  %j = tile.coordinates 1 : $fromindex
+  %below = arith.cmpi ult, %j, %i : $fromindex
+  %mask = tile.convert_layout %below $with : $fromi1 -> $toi1
+  %zero = tile.splat %f0 : f32 -> $tof32
+  %one = tile.splat %f1 : f32 -> $tof32
+  %v = arith.select %mask, %one, %zero : $toi1, $tof32
+  %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<64x16xf32>
+  tile.store %v, %sy atom simt : $tof32, !tile.slice<64x16xf32>)",
+                                  {{"$with", scratch ? "scratch %scratch : " + scratchType : ""},
+                                   {"$scratch", scratchType},
+                                   {"$fromindex", fragment({64, 16}, "index", from)},
+                                   {"$fromi1", fragment({64, 16}, "i1", from)},
+                                   {"$toi1", fragment({64, 16}, "i1", to)},
+                                   {"$tof32", fragment({64, 16}, "f32", to)}});
+    runKernels(kernel(text), {&x, &y});
+    bool same = true;
+    for (int64_t row = 0; row < 64; ++row)
+      for (int64_t column = 0; column < 16; ++column)
+        same &= y.at(row, column) == (column < row);
+    CHECK(same);
+  }
+}
+
+TEST_CASE("reductions work on every type of number") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  Shape shape = {16, 24};
+  FragmentLayout layout = mmaAccumulator(16, 24, {1, 4}); // padded, and warps share the rows
+  for (ElementType type : {ElementType::f16, ElementType::bf16, ElementType::f64, ElementType::i8,
+                           ElementType::i32, ElementType::i64})
+    for (std::string kind : {"sum", "max", "min"}) {
+      std::string element(toString(type));
+      INFO(kind << " of " << element);
+      HostTensor x = randomTensor(type, shape, random), y = poisoned(type, shape);
+      std::string scratchType = shared(SharedLayout::plain({16, 4}, int(sizeInBytes(type)) * 8, 1), element);
+      std::string text = substitute(R"(
+  %scratch = tile.alloc_shared "reduce" at 0 : $scratch
+  %sx = tile.slice %X[%c0, %c0] : !tile.global<?x?x$e> -> !tile.slice<16x24x$e>
+  %v = tile.load %sx : !tile.slice<16x24x$e> -> $type
+  %r = tile.reduce $kind %v axis(1) scratch %scratch : $scratch : $type -> $reduced
+  %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?x$e> -> !tile.slice<16x1x$e>
+  tile.store %r, %sy atom simt : $reduced, !tile.slice<16x1x$e>)",
+                                    {{"$scratch", scratchType},
+                                     {"$type", fragment(shape, element, layout)},
+                                     {"$reduced", fragment({16, 1}, element, layout.reduced(1))},
+                                     {"$kind", kind},
+                                     {"$e", element}});
+      runKernels(kernel(text, "?x?x" + element, "?x?x" + element), {&x, &y});
+      bool same = true;
+      for (int64_t row = 0; row < 16; ++row) {
+        double expected = x.at(row, 0);
+        for (int64_t i = 1; i < 24; ++i) {
+          double value = x.at(row, i);
+          expected = kind == "sum" ? expected + value
+                                   : (kind == "max" ? std::max(expected, value) : std::min(expected, value));
+        }
+        same &= y.at(row, 0) == expected && y.at(row, 1) == poison;
+      }
+      CHECK(same);
     }
 }
 

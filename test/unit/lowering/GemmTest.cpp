@@ -12,7 +12,7 @@ using namespace tlc::test;
 namespace {
 /// C += A * B, where A is given as [m, k] or, transposed, as [k, m], and B as [k, n] or [n, k].
 struct Product {
-  std::string atom = "wgmma";
+  std::string atom = "wgmma", element = "bf16";
   int64_t m = 64, n = 32, k = 32;
   int64_t warps = 4;
   FragmentLayout acc;
@@ -27,16 +27,16 @@ std::string extents(const std::vector<int64_t> &shape) {
 
 std::string kernelFor(const Product &p) {
   std::string aView = p.transposeA ? "%at" : "%a", bView = p.transposeB ? "%bt" : "%b";
-  std::string aType = p.transposeA ? transposedShared(p.a, "bf16") : shared(p.a, "bf16");
-  std::string bType = p.transposeB ? transposedShared(p.b, "bf16") : shared(p.b, "bf16");
+  std::string aType = p.transposeA ? transposedShared(p.a, p.element) : shared(p.a, p.element);
+  std::string bType = p.transposeB ? transposedShared(p.b, p.element) : shared(p.b, p.element);
   int64_t bOffset = (p.a.totalBytes() + 1023) / 1024 * 1024;
   std::string views;
   if (p.transposeA)
-    views += "  %at = tile.transpose %a : " + shared(p.a, "bf16") + " -> " + aType + "\n";
+    views += "  %at = tile.transpose %a : " + shared(p.a, p.element) + " -> " + aType + "\n";
   if (p.transposeB)
-    views += "  %bt = tile.transpose %b : " + shared(p.b, "bf16") + " -> " + bType + "\n";
+    views += "  %bt = tile.transpose %b : " + shared(p.b, p.element) + " -> " + bType + "\n";
   if (p.aRegisters) {
-    std::string registers = fragment({p.m, p.k}, "bf16", *p.aRegisters);
+    std::string registers = fragment({p.m, p.k}, p.element, *p.aRegisters);
     views += "  %ar = tile.load " + aView + " : " + aType + " -> " + registers + "\n";
     aView = "%ar";
     aType = registers;
@@ -44,16 +44,16 @@ std::string kernelFor(const Product &p) {
   return substitute(
       R"(module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(
-    %A: !tile.global<$asxbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1]>},
-    %B: !tile.global<$bsxbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1]>},
+    %A: !tile.global<$asx$e> {program.argument = #program.tensor<"A", input, dims[-1, -1]>},
+    %B: !tile.global<$bsx$e> {program.argument = #program.tensor<"B", input, dims[-1, -1]>},
     %C: !tile.global<$csxf32> {program.argument = #program.tensor<"C", inout, dims[-1, -1]>}) attributes {warps = $warps : i64} {
   %c0 = arith.constant 0 : index
   %a = tile.alloc_shared "a" at 0 : $aBuffer
   %b = tile.alloc_shared "b" at $offset : $bBuffer
-  %sa = tile.slice %A[%c0, %c0] : !tile.global<$asxbf16> -> !tile.slice<$asxbf16>
-  tile.copy %sa, %a atom simt : !tile.slice<$asxbf16>, $aBuffer
-  %sb = tile.slice %B[%c0, %c0] : !tile.global<$bsxbf16> -> !tile.slice<$bsxbf16>
-  tile.copy %sb, %b atom simt : !tile.slice<$bsxbf16>, $bBuffer
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<$asx$e> -> !tile.slice<$asx$e>
+  tile.copy %sa, %a atom simt : !tile.slice<$asx$e>, $aBuffer
+  %sb = tile.slice %B[%c0, %c0] : !tile.global<$bsx$e> -> !tile.slice<$bsx$e>
+  tile.copy %sb, %b atom simt : !tile.slice<$bsx$e>, $bBuffer
   tile.proxy_fence
   tile.sync
 $views
@@ -64,14 +64,15 @@ $views
   tile.return
 }
 })",
-      {{"$views", views},
+      {{"$e", p.element},
+       {"$views", views},
        {"$warps", std::to_string(p.warps)},
        {"$offset", std::to_string(bOffset)},
        {"$asx", extents(p.a.shape) + "x"},
        {"$bsx", extents(p.b.shape) + "x"},
        {"$csx", extents({p.m, p.n}) + "x"},
-       {"$aBuffer", shared(p.a, "bf16")},
-       {"$bBuffer", shared(p.b, "bf16")},
+       {"$aBuffer", shared(p.a, p.element)},
+       {"$bBuffer", shared(p.b, p.element)},
        {"$aView", aView},
        {"$bView", bView},
        {"$aType", aType},
@@ -81,8 +82,9 @@ $views
 }
 
 void check(const Product &p, std::mt19937 &random) {
-  HostTensor a = randomTensor(ElementType::bf16, p.a.shape, random);
-  HostTensor b = randomTensor(ElementType::bf16, p.b.shape, random);
+  ElementType element = *parseElementType(p.element);
+  HostTensor a = randomTensor(element, p.a.shape, random);
+  HostTensor b = randomTensor(element, p.b.shape, random);
   HostTensor c = randomTensor(ElementType::f32, {p.m, p.n}, random);
   std::vector<double> expected = c.values;
   for (int64_t i = 0; i < p.m; ++i)
@@ -108,6 +110,7 @@ TEST_CASE("wgmma reads both factors in every swizzle, K-major and MN-major") {
         INFO("swizzle " << toString(swizzle) << (transposeA ? ", A transposed" : "")
                         << (transposeB ? ", B transposed" : ""));
         Product p;
+        p.element = transposeA ? "f16" : "bf16";
         p.m = 128;
         p.n = 64;
         p.k = 128;
@@ -163,6 +166,7 @@ TEST_CASE("mma.sync multiplies tiles in plain, padded and swizzled memory") {
                          << (transpose ? ", transposed" : ""));
         Product p;
         p.atom = "mma_sync";
+        p.element = transpose ? "f16" : "bf16";
         p.m = 32 * grid.alongM;
         p.n = 16 * grid.alongN;
         p.k = 64;

@@ -65,6 +65,70 @@ TEST_CASE("the blocks of a cluster load shares of a tile for each other") {
   }
 }
 
+// Attention's tensors have batches and heads around the axes of a tile, and rows of numbers beside them.
+TEST_CASE("the TMA loads tiles of tensors with more axes than the tile, and rows of one axis") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  HostTensor x = randomTensor(ElementType::f16, {2, 50, 3, 64}, random);
+  HostTensor l = randomTensor(ElementType::f32, {2, 3, 52}, random);
+  HostTensor y = poisoned(ElementType::f32, {32, 64});
+  SharedLayout tile = SharedLayout::swizzled({32, 64}, 16, 1, Swizzle::bytes128);
+  SharedLayout row = SharedLayout::plain({32}, 32, 0);
+  FragmentLayout fits = blockedLayout({32, 64}, 32, 4, 1);
+  FragmentLayout column = fits.reduced(1);
+  std::string text = substitute(
+      R"(module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test(
+    %X: !tile.global<2x50x3x64xf16> {program.argument = #program.tensor<"X", input, dims[-1, -1, -1, -1], alignment = 16>},
+    %L: !tile.global<2x3x52xf32> {program.argument = #program.tensor<"L", input, dims[-1, -1, -1], alignment = 16>},
+    %Y: !tile.global<32x64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c30 = arith.constant 30 : index
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
+  %p = tile.alloc_shared "p" at 1024 : $tile
+  %q = tile.alloc_shared "q" at 128 : $row
+  %c = tile.cursor : !tile.cursor<1>
+  tile.roles {
+    tile.role "load" warps(4) {
+      tile.acquire %r[%c] : !tile.ring<1>
+      tile.expect %r[%c] bytes(4224) : !tile.ring<1>
+      %sx = tile.slice %X[%c1, %c30, %c2, %c0] : !tile.global<2x50x3x64xf16> -> !tile.slice<1x32x1x64xf16>
+      tile.copy_async %sx, %p, %r[%c] : !tile.slice<1x32x1x64xf16>, $tile, !tile.ring<1>
+      %sl = tile.slice %L[%c1, %c2, %c30] : !tile.global<2x3x52xf32> -> !tile.slice<1x1x32xf32>
+      tile.copy_async %sl, %q, %r[%c] : !tile.slice<1x1x32xf32>, $row, !tile.ring<1>
+    }
+    tile.role "math" warps(4) {
+      tile.await %r[%c] : !tile.ring<1>
+      %v = tile.load %p : $tile -> $half
+      %f = arith.extf %v : $half to $full
+      %w = tile.load %q : $row -> $column
+      %e = tile.broadcast %w : $column -> $full
+      %s = arith.addf %f, %e : $full
+      %sy = tile.slice %Y[%c0, %c0] : !tile.global<32x64xf32> -> !tile.slice<32x64xf32>
+      tile.store %s, %sy atom simt : $full, !tile.slice<32x64xf32>
+    }
+  }
+  tile.return
+}
+})",
+      {{"$tile", shared(tile, "f16")},
+       {"$row", shared(row, "f32")},
+       {"$half", fragment({32, 64}, "f16", fits)},
+       {"$full", fragment({32, 64}, "f32", fits)},
+       {"$column", fragment({32, 1}, "f32", column)}});
+  runKernels(text, {&x, &l, &y});
+  bool same = true;
+  for (int64_t i = 0; i < 32; ++i)
+    for (int64_t j = 0; j < 64; ++j) {
+      bool inX = 30 + i < 50, inL = 30 + i < 52; // beyond its end a tensor reads as 0
+      double expected = (inX ? x.values[size_t(((50 + 30 + i) * 3 + 2) * 64 + j)] : 0) +
+                        (inL ? l.values[size_t((3 + 2) * 52 + 30 + i)] : 0);
+      same &= y.at(i, j) == expected;
+    }
+  CHECK(same);
+}
+
 // A role fills a ring with ordinary stores, another one empties it with ordinary loads.
 TEST_CASE("slots written by threads are published whole and released when all have read") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
