@@ -3,6 +3,7 @@
 /// Afterwards every product, copy and store has its instruction, and the kernel its
 /// number of warps. Each choice below the target's best leaves a remark with its reason.
 
+#include "compiler/analysis/CopyGroups.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
@@ -307,7 +308,6 @@ private:
           value.getElementType().getIntOrFloatBitWidth() != 16)
         continue;
       int64_t warpgroups = warpsAt(store, kernel.getWarps()) / warpsPerWarpgroup;
-      SmallVector<int64_t> panels = {warpgroups, 2, panelRows, panelColumns};
       auto panel = SharedType::get(kernel.getContext(), {panelRows, panelColumns}, value.getElementType());
       bool wholePanels = warpgroups > 0 && value.getDimSize(0) % (panelRows * warpgroups) == 0 &&
                          value.getDimSize(1) % panelColumns == 0 &&
@@ -315,12 +315,31 @@ private:
       if (!wholePanels || !tmaProblem(slice, panel, target).empty())
         continue;
       OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+      int64_t count = value.getNumElements() / (warpgroups * panelRows * panelColumns);
+      int64_t buffers = std::clamp(freeSharedBytes() / (warpgroups * panelRows * panelColumns * 2),
+                                   std::min<int64_t>(count, 2), count);
+      SmallVector<int64_t> panels = {warpgroups, buffers, panelRows, panelColumns};
       auto staging = SharedType::get(kernel.getContext(), panels, value.getElementType());
       auto buffer = AllocSharedOp::create(builder, store.getLoc(), staging,
                                           (tensorOf(slice).getName() + ".staging").str(), IntegerAttr());
       store.setAtom(CopyAtom::tma);
       store.getStagingMutable().assign(buffer);
     }
+  }
+
+  /// Shared memory that the kernel's buffers, with a slot for every stage, leave.
+  int64_t freeSharedBytes() {
+    constexpr int64_t barriers = 1024;
+    int64_t free = int64_t(target.sharedBytesPerBlock) - barriers;
+    kernel.walk([&](AllocSharedOp buffer) {
+      int64_t slots = 1;
+      for (CopyOp copy : copies)
+        if (copy.getDestination() == buffer.getBuffer())
+          if (auto pipeline = copy->getParentOp()->getAttrOfType<PipelineAttr>(TileDialect::pipelineAttrName))
+            slots = pipeline.getStages();
+      free -= slots * sizeInBytes(cast<SharedType>(buffer.getType()));
+    });
+    return free;
   }
 
   KernelOp kernel;

@@ -61,7 +61,7 @@ Fragment product(Scope &k, const Operands &p, Index i, Index j, Index first, Ind
 void plainGemm(Scope &k, const GemmConfig &c) {
   Operands p(k, c);
   k.cluster(c.cluster);
-  k.persistent({p.rows(), p.columns()}, {.group = c.group}, [&](Index i, Index j) {
+  k.persistent({p.rows(), p.columns()}, {.group = c.group, .cluster = c.clusterAxis}, [&](Index i, Index j) {
     Fragment acc = product(k, p, i, j, 0, p.steps());
     copy(acc.to(c.out), p.tileOfC(i, j));
   });
@@ -73,11 +73,12 @@ void splitGemm(Scope &k, const GemmConfig &c) {
   Global partial = k.workspace("partial", f32, {c.split, p.m, p.n});
   k.launch("gemm_partial", [&] {
     k.cluster(c.cluster);
-    k.persistent({p.rows(), p.columns(), c.split}, {.group = c.group}, [&](Index i, Index j, Index part) {
-      Index each = ceilDiv(p.steps(), c.split), first = part * each;
-      Fragment acc = product(k, p, i, j, first, max(min(each, p.steps() - first), 0));
-      copy(acc, partial.tile({part, i * c.bm, j * c.bn}, {1, c.bm, c.bn}));
-    });
+    k.persistent({p.rows(), p.columns(), c.split}, {.group = c.group, .cluster = c.clusterAxis},
+                 [&](Index i, Index j, Index part) {
+                   Index each = ceilDiv(p.steps(), c.split), first = part * each;
+                   Fragment acc = product(k, p, i, j, first, max(min(each, p.steps() - first), 0));
+                   copy(acc, partial.tile({part, i * c.bm, j * c.bn}, {1, c.bm, c.bn}));
+                 });
   });
   k.launch("gemm_combine", [&] {
     constexpr int64_t rows = 8, columns = 256; // 16 elements of a thread

@@ -24,10 +24,14 @@ struct GemmConfig {
   int64_t group = 16;                  ///< rows of tiles that are walked together
   int64_t split = 1;                   ///< parts of k that different blocks sum
   int64_t cluster = 1;                 ///< blocks that share what they load
+  dsl::ClusterAxis clusterAxis = dsl::ClusterAxis::rows; ///< rows share tiles of B, columns tiles of A
 };
 
 /// The program; `split` > 1 makes it two launches with a workspace of partial sums.
 dsl::Program gemmProgram(const GemmConfig &config, const dsl::TraceOptions &options = {});
+
+/// As many stages as shared memory holds beside the tile's way out.
+void fitGemmStages(GemmConfig &config);
 
 /// A good configuration for a problem of that size on the GPU with `multiprocessors`.
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,

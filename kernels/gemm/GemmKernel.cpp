@@ -52,6 +52,11 @@ GemmKernel::GemmKernel()
           tuning("split", "parts of k that different blocks sum", 1, 64),
           tuning("group", "rows of tiles that are walked together", 1, 1024),
           tuning("cluster", "blocks that share what they load", 1, 8),
+          {.name = "share",
+           .description = "what the blocks of a cluster share: b (they take rows) or a (columns)",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .choices = {"auto", "a", "b"}},
       } {}
 
 GemmConfig GemmKernel::config(const Parameters &values) {
@@ -61,10 +66,13 @@ GemmConfig GemmKernel::config(const Parameters &values) {
   config.bm = values.integer("bm").value_or(config.bm);
   config.bn = values.integer("bn").value_or(config.bn);
   config.bk = values.integer("bk").value_or(config.bk);
+  fitGemmStages(config);
   config.stages = values.integer("stages").value_or(config.stages);
   config.split = values.integer("split").value_or(config.split);
   config.group = values.integer("group").value_or(config.group);
   config.cluster = values.integer("cluster").value_or(config.cluster);
+  if (values.choice("share") != "auto")
+    config.clusterAxis = values.choice("share") == "a" ? dsl::ClusterAxis::columns : dsl::ClusterAxis::rows;
   return config;
 }
 

@@ -13,13 +13,16 @@ namespace tlc::kernels {
 
 namespace {
 
-constexpr int64_t bk = 64;                // 128 bytes of a row: the widest swizzle
-constexpr double macsPerCycle = 2048;     // of a multiprocessor: 16-bit factors
-constexpr double sharedFillPerCycle = 52; // bytes that a multiprocessor gets from L2
-constexpr double memoryPerCycle = 2600;   // bytes that the device gets from memory
-constexpr double tileOverhead = 2000;     // cycles from a tile's first copy to its last product, and its end
-constexpr double launchOverhead = 5000;   // of a second launch, in cycles
-constexpr double chipWeight = 0.1;        // of time on the chip where memory is what takes longest
+// Per cycle of a multiprocessor's clock; docs/performance/gemm.md says what they were fitted to.
+constexpr int64_t bk = 64;               // 128 bytes of a row: the widest swizzle
+constexpr double macsPerCycle = 2048;    // of a multiprocessor: 16-bit factors
+constexpr double fillPerCycle = 64;      // bytes that a multiprocessor gets from L2
+constexpr double sharedPerCycle = 128;   // bytes that its shared memory takes or gives
+constexpr double memoryPerCycle = 2600;  // bytes that the device gets from memory
+constexpr double partialPerCycle = 1600; // bytes of partial sums, written or read in one burst
+constexpr double tileOverhead = 2000;    // cycles from a tile's first copy to its last product, and its end
+constexpr double launchOverhead = 3000;  // of a second launch, in cycles
+constexpr double chipWeight = 0.1;       // of time on the chip where memory is what takes longest
 constexpr int64_t stagingPerWarpgroup = 16384; // bytes of the tile's way out
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -33,23 +36,30 @@ struct Problem {
     double waves = std::ceil(tiles / double(multiprocessors));
     double steps = double(ceilDiv(ceilDiv(k, bk), split));
     double product = double(bm * bn * bk) / macsPerCycle;
-    double fill = double((bm + bn) * bk * 2) / sharedFillPerCycle;
-    double chip = waves * (steps * std::max(product, fill) + tileOverhead);
+    double bytes = double((bm + bn) * bk * 2);
+    // Every warpgroup reads its 64 rows of A and all of B again.
+    double operands = double(bm / 64 * (64 + bn) * bk * 2);
+    double step = std::max({product, bytes / fillPerCycle, (bytes + operands) / sharedPerCycle});
+    double chip = waves * (steps * step + tileOverhead);
     double memory = double(m + n) * double(k) * 2 / memoryPerCycle;
     double combine =
-        split > 1 ? double(split + 1) * double(m) * double(n) * 4 / memoryPerCycle + launchOverhead : 0;
+        split > 1 ? 2 * double(split) * double(m) * double(n) * 4 / partialPerCycle + launchOverhead : 0;
     return std::max(chip, memory) + chipWeight * chip + combine;
   }
 };
 
 /// As many as fit beside the tile's way out, eight at most: more hide nothing.
-int64_t chooseStages(int64_t bm, int64_t bn, const Target &target) {
+int64_t chooseStages(int64_t bm, int64_t bn, int64_t bk, const Target &target) {
   constexpr int64_t barriers = 1024;
   int64_t available = int64_t(target.sharedBytesPerBlock) - stagingPerWarpgroup * (bm / 64) - barriers;
   return std::clamp<int64_t>(available / ((bm + bn) * bk * 2), 1, 8);
 }
 
 } // namespace
+
+void fitGemmStages(GemmConfig &config) {
+  config.stages = chooseStages(config.bm, config.bn, config.bk, *findTarget("sm_90a"));
+}
 
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
                             GemmLayout layout) {
@@ -71,8 +81,8 @@ GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, 
         best.bn = bn;
         best.split = split;
       }
-  best.stages = chooseStages(best.bm, best.bn, target);
   best.group = 16;
+  fitGemmStages(best);
   return best;
 }
 

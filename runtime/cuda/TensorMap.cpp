@@ -71,7 +71,7 @@ CUresult encodeMap(const Driver &driver, const TensorMapValues &values, void *ad
   return driver.cuTensorMapEncodeTiled(&map, dataTypeOf(values.element), rank, address, shape.data(),
                                        strides.data(), box.data(), elementStrides.data(),
                                        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleOf(values.swizzle),
-                                       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                                       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 } // namespace

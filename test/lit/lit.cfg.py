@@ -18,7 +18,7 @@ config.test_exec_root = os.path.join(config.tlc_binary_dir, "test", "lit")
 # Our tools are called by substitution, LLVM's (FileCheck, not, split-file) by
 # name. Longer names first, since they begin like the shorter ones.
 binaries = os.path.join(config.tlc_binary_dir, "bin")
-for tool in ("tlc-opt", "tile-opt", "simt-opt", "tlc"):
+for tool in ("tlc-opt", "tlc-lsp-server", "tile-opt", "simt-opt", "tlc"):
     config.substitutions.append((rf"%{tool}\b", os.path.join(binaries, tool)))
 config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ["PATH"]])
 
