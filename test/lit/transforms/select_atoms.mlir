@@ -10,8 +10,8 @@
 
 //--- best.mlir
 
-// Everything fits: two warpgroups for 128 rows, wgmma, the TMA both ways; the store gets two panels per
-// warpgroup as staging. No remark.
+// Everything fits: two warpgroups for 128 rows, wgmma, the TMA both ways; the store gets two of its four panels per
+// warpgroup as staging, as many as fit beside four stages. No remark.
 // CHECK-LABEL: tile.kernel @gemm(
 // CHECK-SAME:    warps = 8
 // CHECK:       %[[STAGING:.*]] = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
@@ -308,7 +308,7 @@ tile.kernel @copies(
 // The explicit form: the roles' warps add up, products and stores go by the warps of their own role.
 // CHECK-LABEL: tile.kernel @explicit(
 // CHECK-SAME:    warps = 9
-// CHECK:       tile.alloc_shared "O.staging" : !tile.shared<1x2x64x64xbf16>
+// CHECK:       tile.alloc_shared "O.staging" : !tile.shared<1x1x64x64xbf16>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @explicit(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>},
     %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) {
