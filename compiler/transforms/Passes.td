@@ -80,11 +80,13 @@ def MaterializeRelayouts : Pass<"tile-materialize-relayouts", "::tlc::tile::Kern
 def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
   let summary = "Insert the barriers and proxy fences that synchronous accesses to shared memory need";
   let description = [{
-    Requires: layouts; asynchronous accesses are ordered by rings already.
-    Ensures:  between two accesses of one buffer of which one writes, by threads of one role, there is a `tile.sync`, also around the
-              back edge of loops; between an ordinary write and an asynchronous access of it (TMA, wgmma) there is a
-              `tile.proxy_fence` before that sync.
-    Ownership decides, not addresses: accesses of a ring's slot between await and release, or acquire and publish, need nothing.
+    Requires: layouts and scratch memory; asynchronous accesses are ordered by rings already.
+    Ensures:  between two accesses of one buffer of which one writes, by threads of one role, there is a `tile.sync`, also
+              around the back edge of loops, and before the roles for what all threads did; between an ordinary write
+              and an asynchronous access (TMA, wgmma) there is a `tile.proxy_fence` before the sync, publish, release,
+              arrival or named barrier that the access waits for.
+    Ownership decides, not addresses: what a role did to a slot before it awaits or acquires that slot again is over.
+    Scratch memory is its operation's own business.
   }];
 }
 

@@ -39,6 +39,15 @@ Placement placementOf(AllocSharedOp buffer) {
 struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
+    auto checked = kernel.walk([](AllocSharedOp buffer) {
+      if (buffer.getBuffer().getType().getLayout())
+        return WalkResult::advance();
+      buffer.emitError("expected a layout of '")
+          << buffer.getName() << "'; run 'tile-infer-layouts' before 'tile-plan-shared-memory'";
+      return WalkResult::interrupt();
+    });
+    if (checked.wasInterrupted())
+      return signalPassFailure();
     SmallVector<Placement> placements;
     kernel.walk([&](Operation *op) {
       if (auto buffer = dyn_cast<AllocSharedOp>(op))

@@ -38,7 +38,8 @@ bool lacksLayout(Type type) {
 const Invariant invariants[] = {
     {"promoted", "no variables", [](Operation *op) { return isa<VariableOp, ReadOp, WriteOp>(op); }},
     {"promoted", "no persistent tile loops", [](Operation *op) { return isa<PersistentOp>(op); }},
-    {"atoms", "an atom on every product", lacksAtom<GemmOp>},
+    {"atoms", "an atom on every product",
+     [](Operation *op) { return lacksAtom<GemmOp>(op) || lacksAtom<GemmAsyncOp>(op); }},
     {"atoms", "an atom on every copy", lacksAtom<CopyOp>},
     {"atoms", "an atom on every store", lacksAtom<StoreOp>},
     {"atoms", "a number of warps",

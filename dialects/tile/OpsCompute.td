@@ -66,7 +66,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     `max` and `min` propagate no NaN: a NaN operand loses against a number (IEEE maximumNumber).
 
     Warps that share the axis combine through `scratch`: shared memory of the result's shape, with the number of these
-    warps in place of the 1.
+    warps in place of the 1. With it all executing threads meet, as in `tile.sync`.
 
     Constraints
     - reduce_c1: `axis` is an axis of the source; the result has extent 1 there and the same element type.
@@ -118,7 +118,8 @@ def Tile_CoordinatesOp : Tile_Op<"coordinates", [Pure]> {
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "The same tile, spread differently over the threads";
   let description = [{
-    Through registers, shuffles or `scratch` shared memory, whichever the two layouts need.
+    Through registers, shuffles or `scratch` shared memory, whichever the two layouts need. With `scratch` all executing
+    threads meet, as in `tile.sync`.
 
     Constraints
     - convert_layout_c1: both sides have the same shape and element type, and a layout.

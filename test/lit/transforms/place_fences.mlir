@@ -1,0 +1,769 @@
+// RUN: %tile-opt %s --tile-place-fences -split-input-file -verify-diagnostics | FileCheck %s
+
+// A tile that some threads write and others read: they meet in between, once for several reads.
+// CHECK-LABEL: tile.kernel @write_read(
+// CHECK:         tile.store
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.load
+// CHECK-NEXT:    %{{.*}} = tile.load
+// CHECK-NEXT:    tile.return
+tile.kernel @write_read(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  %l1 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  %l2 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  tile.return
+}
+
+// A write waits for those who still read, and for another write; reads of another buffer wait for nobody.
+// CHECK-LABEL: tile.kernel @conflicts(
+// CHECK:         tile.load
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.store
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.store
+// CHECK-NEXT:    %{{.*}} = tile.load
+// CHECK-NEXT:    tile.return
+tile.kernel @conflicts(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %l3 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  %l4 = tile.load %b : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  tile.return
+}
+
+// One meeting serves all buffers.
+// CHECK-LABEL: tile.kernel @one_sync(
+// CHECK-COUNT-2: tile.store
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.load
+// CHECK-NEXT:    %{{.*}} = tile.load
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.store
+// CHECK-NEXT:    tile.store
+// CHECK-NEXT:    tile.return
+tile.kernel @one_sync(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.store %h, %b atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  %l5 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  %l6 = tile.load %b : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.store %h, %b atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.return
+}
+
+// Ordinary products read by ordinary loads: no proxy is involved.
+// CHECK-LABEL: tile.kernel @mma_sync(
+// CHECK-COUNT-2: tile.copy
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.gemm
+// CHECK-NEXT:    tile.return
+tile.kernel @mma_sync(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %x, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.copy %x, %b atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  %g7 = tile.gemm %a, %b, %zero atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// wgmma reads by the asynchronous proxy: every thread tells it of its writes, then they meet. Once is enough.
+// CHECK-LABEL: tile.kernel @wgmma(
+// CHECK-COUNT-2: tile.copy
+// CHECK-NEXT:    tile.proxy_fence
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.gemm
+// CHECK-NEXT:    %{{.*}} = tile.gemm
+// CHECK-NEXT:    tile.return
+tile.kernel @wgmma(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %x, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.copy %x, %b atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  %g8 = tile.gemm %a, %b, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  %g9 = tile.gemm %a, %b, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// The fence comes with the first meeting after the write, whatever that is for.
+// CHECK-LABEL: tile.kernel @fence_with_first_sync(
+// CHECK:         tile.store
+// CHECK-NEXT:    tile.proxy_fence
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.load
+// CHECK-NEXT:    %{{.*}} = tile.gemm
+// CHECK-NEXT:    tile.return
+tile.kernel @fence_with_first_sync(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  %l10 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  %g11 = tile.gemm %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// What only ordinary accesses touch needs no fence.
+// CHECK-LABEL: tile.kernel @no_needless_fence(
+// CHECK:         tile.store
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.load
+// CHECK-NEXT:    %{{.*}} = tile.gemm
+// CHECK-NEXT:    tile.return
+tile.kernel @no_needless_fence(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  %l12 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  %g13 = tile.gemm %b, %b, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// A view is its buffer.
+// CHECK-LABEL: tile.kernel @view(
+// CHECK:         tile.store
+// CHECK-NEXT:    tile.proxy_fence
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.gemm
+tile.kernel @view(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  %g = tile.gemm %b, %t, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
+  tile.return
+}
+
+// What the author wrote counts.
+// CHECK-LABEL: tile.kernel @by_hand(
+// CHECK:         tile.store
+// CHECK-NEXT:    tile.proxy_fence
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.gemm
+// CHECK-NEXT:    tile.return
+tile.kernel @by_hand(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.proxy_fence
+  tile.sync
+  %g14 = tile.gemm %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// The author's meeting misses the fence: it goes before.
+// CHECK-LABEL: tile.kernel @sync_by_hand(
+// CHECK:         tile.store
+// CHECK-NEXT:    tile.proxy_fence
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.gemm
+// CHECK-NEXT:    tile.return
+tile.kernel @sync_by_hand(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.sync
+  %g15 = tile.gemm %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// A synchronous loop: the next copy waits until all are done reading, around the back edge, and the product for the copies.
+// CHECK-LABEL: tile.kernel @loop(
+// CHECK:         scf.for
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      tile.copy
+// CHECK-NEXT:      tile.copy
+// CHECK-NEXT:      tile.proxy_fence
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      %{{.*}} = tile.gemm
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tile.return
+tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  scf.for %i = %c0 to %n step %c1 {
+    tile.copy %x, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %x, %b atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %g16 = tile.gemm %a, %b, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  }
+  tile.return
+}
+
+// What a loop wrote is read after it, though it may not have run; and its own writes follow one another.
+// CHECK-LABEL: tile.kernel @after_loop(
+// CHECK:         scf.for
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      tile.store
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.load
+tile.kernel @after_loop(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  scf.for %i = %c0 to %n step %c1 {
+    tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  }
+  %l17 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  tile.return
+}
+
+// From before two loops, and around the outer one.
+// CHECK-LABEL: tile.kernel @nested_loops(
+// CHECK:         tile.store
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      %{{.*}} = tile.load
+// CHECK-NEXT:      scf.for
+// CHECK-NEXT:        %{{.*}} = tile.load
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      tile.store
+tile.kernel @nested_loops(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  scf.for %i = %c0 to %n step %c1 {
+    %l18 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    scf.for %j = %c0 to %n step %c1 {
+      %l19 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    }
+    tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  }
+  tile.return
+}
+
+// A write on one side is a write that may have happened.
+// CHECK-LABEL: tile.kernel @branch(
+// CHECK:         scf.if
+// CHECK-NEXT:      tile.store
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.load
+tile.kernel @branch(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %p = arith.cmpi ugt, %n, %c1 : index
+  scf.if %p {
+    tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  }
+  %l20 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  tile.return
+}
+
+// Where both sides meet already, what follows need not.
+// CHECK-LABEL: tile.kernel @both_branches(
+// CHECK:         scf.if
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      %{{.*}} = tile.load
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      %{{.*}} = tile.load
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %{{.*}} = tile.load
+// CHECK-NEXT:    tile.return
+tile.kernel @both_branches(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  %p = arith.cmpi ugt, %n, %c1 : index
+  scf.if %p {
+    %l21 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } else {
+    %l22 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  }
+  %l23 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  tile.return
+}
+
+// Where one side does, the other way still has to.
+// CHECK-LABEL: tile.kernel @one_branch(
+// CHECK:         scf.if
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      %{{.*}} = tile.load
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    %{{.*}} = tile.load
+tile.kernel @one_branch(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  %p = arith.cmpi ugt, %n, %c1 : index
+  scf.if %p {
+    %l24 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  }
+  %l25 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  tile.return
+}
+
+// Operations with scratch memory meet in it themselves; that serves the others, too, and takes the fence along.
+// CHECK-LABEL: tile.kernel @scratch(
+// CHECK:         tile.store
+// CHECK-NEXT:    tile.proxy_fence
+// CHECK-NEXT:    %{{.*}} = tile.reduce
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      %{{.*}} = tile.reduce
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %{{.*}} = tile.load
+// CHECK-NEXT:    %{{.*}} = tile.gemm
+// CHECK-NEXT:    tile.return
+tile.kernel @scratch(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %scratch = tile.alloc_shared "scratch" : !tile.shared<64x4xf32>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  %s = tile.reduce sum %zero axis(1) scratch %scratch : !tile.shared<64x4xf32> : tensor<64x64xf32> -> tensor<64x1xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %t = tile.reduce sum %zero axis(1) scratch %scratch : !tile.shared<64x4xf32> : tensor<64x64xf32> -> tensor<64x1xf32>
+  }
+  %l26 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  %g27 = tile.gemm %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// Slots that the TMA fills and others read are ordered by their ring alone.
+// CHECK-LABEL: tile.kernel @rings(
+// CHECK:         tile.roles
+// CHECK-NOT:     tile.sync
+// CHECK-NOT:     tile.proxy_fence
+// CHECK:         tile.return
+tile.kernel @rings(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "load" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        tile.acquire %ring[%c] : !tile.ring<2>
+        tile.expect %ring[%c] bytes(8192) : !tile.ring<2>
+        %slot = tile.slot %slots[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        tile.copy_async %x, %slot, %ring[%c] : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>, !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+    tile.role "math" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        tile.await %ring[%c] : !tile.ring<2>
+        %slot = tile.slot %slots[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %g29 = tile.gemm %slot, %slot, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %l30 = tile.load %slot : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        tile.release %ring[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// A slot filled by ordinary stores, for wgmma in another role: the fence goes before the slot is handed over. The
+// next round owns its slot when it has acquired it, and meets nobody.
+// CHECK-LABEL: tile.kernel @publish(
+// CHECK:         tile.role "store"
+// CHECK:           tile.acquire
+// CHECK:           tile.store
+// CHECK-NEXT:      tile.proxy_fence
+// CHECK-NEXT:      tile.publish
+// CHECK-NOT:     tile.sync
+// CHECK:         tile.role "math"
+// CHECK-NOT:     tile.sync
+// CHECK-NOT:     tile.proxy_fence
+// CHECK:         tile.return
+tile.kernel @publish(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "store" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        tile.acquire %ring[%c] : !tile.ring<2>
+        %slot = tile.slot %slots[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        tile.store %h, %slot atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+        tile.publish %ring[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+    tile.role "math" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        tile.await %ring[%c] : !tile.ring<2>
+        %slot = tile.slot %slots[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %g28 = tile.gemm %slot, %slot, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        tile.release %ring[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// A role that changes a slot which it owns meets like anywhere else, and fences before the TMA fills it again.
+// CHECK-LABEL: tile.kernel @in_place(
+// CHECK:         tile.role "math"
+// CHECK:           tile.load
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      tile.store
+// CHECK-NEXT:      tile.proxy_fence
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      %{{.*}} = tile.gemm
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      tile.store
+// CHECK-NEXT:      tile.proxy_fence
+// CHECK-NEXT:      tile.release
+tile.kernel @in_place(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "load" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        tile.acquire %ring[%c] : !tile.ring<2>
+        tile.expect %ring[%c] bytes(8192) : !tile.ring<2>
+        %slot = tile.slot %slots[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        tile.copy_async %x, %slot, %ring[%c] : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>, !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+    tile.role "math" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        tile.await %ring[%c] : !tile.ring<2>
+        %slot = tile.slot %slots[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %l31 = tile.load %slot : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        tile.store %h, %slot atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+        %g32 = tile.gemm %slot, %slot, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        tile.store %h, %slot atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+        tile.release %ring[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// One position in two rings: the second ring's await says nothing of the first one's slot.
+// CHECK-LABEL: tile.kernel @shared_cursor(
+// CHECK:           tile.store
+// CHECK-NEXT:      tile.await %other
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      %{{.*}} = tile.load
+tile.kernel @shared_cursor(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %other = tile.alloc_ring "other" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "one" warps(4) {
+      tile.await %ring[%first] : !tile.ring<2>
+      %slot = tile.slot %slots[%first] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+      tile.store %h, %slot atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+      tile.await %other[%first] : !tile.ring<2>
+      %l33 = tile.load %slot : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    }
+  }
+  tile.return
+}
+
+// What all threads wrote, all threads have to see before they part; the roles themselves need not meet again. After
+// the roles the block meets.
+// CHECK-LABEL: tile.kernel @before_roles(
+// CHECK-COUNT-2: tile.store
+// CHECK-NEXT:    tile.proxy_fence
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.roles
+// CHECK-NEXT:      tile.role "one"
+// CHECK-NEXT:        %{{.*}} = tile.load
+// CHECK-NEXT:        %{{.*}} = tile.gemm
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tile.role "two"
+// CHECK-NEXT:        %{{.*}} = tile.load
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.store
+tile.kernel @before_roles(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.store %h, %b atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "one" warps(4) {
+      %l34 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+      %g35 = tile.gemm %b, %b, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    }
+    tile.role "two" warps(4) {
+      %l36 = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    }
+  }
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.return
+}
+
+// Between roles the author says who waits for whom; the fence goes before the arrival or the named barrier.
+// CHECK-LABEL: tile.kernel @between_roles(
+// CHECK:         tile.role "one"
+// CHECK-NEXT:      tile.store
+// CHECK-NEXT:      tile.proxy_fence
+// CHECK-NEXT:      tile.arrive
+// CHECK-NEXT:      tile.store
+// CHECK-NEXT:      tile.proxy_fence
+// CHECK-NEXT:      tile.named_barrier
+// CHECK-NOT:     tile.sync
+// CHECK:         tile.return
+tile.kernel @between_roles(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %bar = tile.alloc_barrier "bar" count(128)
+  tile.roles {
+    tile.role "one" warps(4) {
+      tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+      tile.arrive %bar
+      tile.store %h, %b atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+      tile.named_barrier 1 warps(8)
+    }
+    tile.role "two" warps(4) {
+      tile.wait %bar phase(%c0)
+      %g37 = tile.gemm %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+      tile.named_barrier 1 warps(8)
+      %g38 = tile.gemm %b, %b, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    }
+  }
+  tile.return
+}
+
+// A store through the TMA orders its staging buffer itself.
+// CHECK-LABEL: tile.kernel @staging(
+// CHECK:         scf.for
+// CHECK-NEXT:      tile.store
+// CHECK-NEXT:    }
+tile.kernel @staging(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %staging = tile.alloc_shared "X.staging" : !tile.shared<1x2x64x64xbf16>
+  scf.for %i = %c0 to %n step %c1 {
+    tile.store %h, %x staging %staging : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  }
+  tile.return
+}
+
+// -----
+
+// A buffer that a loop carries could be any.
+tile.kernel @out_of_sight(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%t = %a) -> (!tile.shared<64x64xbf16>) {
+    // expected-error @below {{expected shared memory that is a buffer, a slot or a view of one because accesses are ordered by buffer, but got another}}
+    %f = tile.load %t : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    scf.yield %t : !tile.shared<64x64xbf16>
+  }
+  tile.return
+}

@@ -1,0 +1,87 @@
+// RUN: %tile-opt %s --tile-plan-shared-memory -split-input-file -verify-diagnostics | FileCheck %s
+
+#swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+#narrow = #tile.shared_layout<"4x4 32b axis 1 panel 4 swizzle none pad 0">
+#odd = #tile.shared_layout<"3x8 16b axis 1 panel 8 swizzle none pad 0">
+
+// The widest alignment first, so that no holes come between; in program order among equals. Barriers are last.
+// CHECK-LABEL: tile.kernel @order(
+// CHECK:         tile.alloc_ring "ring" {{.*}} at 16576 : !tile.ring<2>
+// CHECK:         tile.alloc_shared "narrow" at 16384 :
+// CHECK:         tile.alloc_shared "a" at 0 :
+// CHECK:         tile.alloc_barrier "bar" count(1) at 16608
+// CHECK:         tile.alloc_shared "other" at 16512 :
+// CHECK:         tile.alloc_shared "b" at 8192 :
+tile.kernel @order() {
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %narrow = tile.alloc_shared "narrow" : !tile.shared<4x4xf32, #narrow>
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16, #swizzled>
+  %bar = tile.alloc_barrier "bar" count(1)
+  %other = tile.alloc_shared "other" : !tile.shared<4x4xf32, #narrow>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16, #swizzled>
+  tile.return
+}
+
+// -----
+
+// Slots start where their pattern does: 48 bytes each take 128. A buffer inside a loop lies like any other, and
+// what an earlier plan said is planned anew.
+#odd = #tile.shared_layout<"3x8 16b axis 1 panel 8 swizzle none pad 0">
+#swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+// CHECK-LABEL: tile.kernel @slots(
+// CHECK:         tile.alloc_shared "slots" at 24576 : !tile.shared<3x3x8xbf16,
+// CHECK:         scf.for
+// CHECK:           tile.alloc_shared "inside" at 0 : !tile.shared<3x64x64xbf16,
+// CHECK:         tile.alloc_shared "after" at 24960 :
+tile.kernel @slots() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %slots = tile.alloc_shared "slots" at 1024 : !tile.shared<3x3x8xbf16, #odd>
+  scf.for %i = %c0 to %c1 step %c1 {
+    %inside = tile.alloc_shared "inside" : !tile.shared<3x64x64xbf16, #swizzled>
+  }
+  %after = tile.alloc_shared "after" : !tile.shared<3x8xbf16, #odd>
+  tile.return
+}
+
+// -----
+
+// The largest plan that fits, to the byte: 227 KiB.
+#panels = #tile.shared_layout<"1808x64 16b axis 1 panel 64 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @full(
+// CHECK:         tile.alloc_barrier "bar" count(1) at 232432
+// CHECK:         tile.alloc_barrier "last" count(1) at 232440
+tile.kernel @full() {
+  %a = tile.alloc_shared "a" : !tile.shared<1808x64xbf16, #panels>
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<63>
+  %bar = tile.alloc_barrier "bar" count(1)
+  %last = tile.alloc_barrier "last" count(1)
+  tile.return
+}
+}
+
+// -----
+
+// Eight bytes too many: the error names the kernel, both numbers, and everything that takes its share.
+#panels = #tile.shared_layout<"1808x64 16b axis 1 panel 64 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+// expected-error @below {{kernel 'too_large' needs 232456 bytes of shared memory, but sm_90a has 232448 per block}}
+tile.kernel @too_large() {
+  // expected-note @below {{'a' takes 231424 bytes}}
+  %a = tile.alloc_shared "a" : !tile.shared<1808x64xbf16, #panels>
+  // expected-note @below {{'ring' takes 1024 bytes}}
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<64>
+  // expected-note @below {{'bar' takes 8 bytes}}
+  %bar = tile.alloc_barrier "bar" count(1)
+  tile.return
+}
+}
+
+// -----
+
+tile.kernel @no_layout() {
+  // expected-error @below {{expected a layout of 'a'; run 'tile-infer-layouts' before 'tile-plan-shared-memory'}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  tile.return
+}

@@ -1,0 +1,199 @@
+// RUN: split-file %s %t
+// RUN: %tile-opt %t/promoted.mlir --tile-verify-phase=phase=promoted -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/atoms.mlir --tile-verify-phase=phase=atoms -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/specialized.mlir --tile-verify-phase=phase=specialized -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/pipelined.mlir --tile-verify-phase=phase=pipelined -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/laid_out.mlir --tile-verify-phase=phase=laid-out -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/planned.mlir --tile-verify-phase=phase=planned -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/simt.mlir --tile-verify-phase=phase=simt -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/unknown.mlir --tile-verify-phase=phase=finished -verify-diagnostics
+
+// Before a phase nothing of it is promised: what breaks one is fine in the one before.
+// RUN: %tile-opt %t/early.mlir --tile-verify-phase=phase=input
+// RUN: %tile-opt %t/early.mlir --tile-verify-phase
+// RUN: %tile-opt %t/scheduled.mlir --tile-verify-phase=phase=scheduled
+
+//--- early.mlir
+
+tile.kernel @early(%n: index {program.argument = #program.dimension<"n">}) {
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  tile.copy %a, %a : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.persistent (%i) in (%n) {
+    %v = tile.variable %i : !tile.variable<index>
+  }
+  tile.return
+}
+
+//--- promoted.mlir
+
+tile.kernel @variable(%x: f32 {program.argument = #program.scalar<"x">}) {
+  // expected-error @below {{phase 'promoted' promises no variables, but here is 'tile.variable'}}
+  %v = tile.variable %x : !tile.variable<f32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @persistent(%n: index {program.argument = #program.dimension<"n">}) {
+  // expected-error @below {{phase 'promoted' promises no persistent tile loops, but here is 'tile.persistent'}}
+  tile.persistent (%i) in (%n) {
+  }
+  tile.return
+}
+
+//--- atoms.mlir
+
+tile.kernel @gemm() attributes {warps = 4 : i64} {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  // expected-error @below {{phase 'atoms' promises an atom on every product, but here is 'tile.gemm'}}
+  %0 = tile.gemm %a, %a, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @gemm_async() attributes {warps = 4 : i64} {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  // expected-error @below {{phase 'atoms' promises an atom on every product, but here is 'tile.gemm_async'}}
+  %0 = tile.gemm_async %a, %a, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @copy() attributes {warps = 4 : i64} {
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  // expected-error @below {{phase 'atoms' promises an atom on every copy, but here is 'tile.copy'}}
+  tile.copy %a, %a : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.return
+}
+
+// -----
+
+tile.kernel @store() attributes {warps = 4 : i64} {
+  %f0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : bf16 -> tensor<64x64xbf16>
+  // expected-error @below {{phase 'atoms' promises an atom on every store, but here is 'tile.store'}}
+  tile.store %zero, %a : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{phase 'atoms' promises a number of warps, but here is 'tile.kernel'}}
+tile.kernel @warps() {
+  tile.return
+}
+
+//--- specialized.mlir
+
+tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @below {{phase 'specialized' promises no loop left to be pipelined, but here is 'scf.for'}}
+  scf.for %i = %c0 to %n step %c1 {
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+
+// -----
+
+tile.kernel @copy(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  // expected-error @below {{phase 'specialized' promises no synchronous copy through the TMA, but here is 'tile.copy'}}
+  tile.copy %x, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.return
+}
+
+//--- scheduled.mlir
+
+tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %x = arith.addi %i, %i {tile.stage = #tile.stage<stage = 0, order = 0>} : index
+  }
+  tile.return
+}
+
+//--- pipelined.mlir
+
+tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-error @below {{phase 'pipelined' promises no scheduled loop, but here is 'arith.addi'}}
+    %x = arith.addi %i, %i {tile.stage = #tile.stage<stage = 0, order = 0>} : index
+  }
+  tile.return
+}
+
+//--- laid_out.mlir
+
+tile.kernel @fragment(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  // expected-error @below {{phase 'laid-out' promises a layout of every fragment and buffer, but here is 'tile.splat'}}
+  %s = tile.splat %x : f32 -> tensor<64x64xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @buffer() attributes {warps = 4 : i64} {
+  // expected-error @below {{phase 'laid-out' promises a layout of every fragment and buffer, but here is 'tile.alloc_shared'}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  tile.return
+}
+
+//--- planned.mlir
+
+tile.kernel @buffer() attributes {warps = 4 : i64} {
+  // expected-error @below {{phase 'planned' promises an offset of every buffer, ring and barrier, but here is 'tile.alloc_shared'}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16, #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">>
+  tile.return
+}
+
+// -----
+
+tile.kernel @ring() attributes {warps = 4 : i64} {
+  // expected-error @below {{phase 'planned' promises an offset of every buffer, ring and barrier, but here is 'tile.alloc_ring'}}
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  tile.return
+}
+
+// -----
+
+tile.kernel @barrier() attributes {warps = 4 : i64} {
+  %bar = tile.alloc_barrier "placed" count(1) at 0
+  // expected-error @below {{phase 'planned' promises an offset of every buffer, ring and barrier, but here is 'tile.alloc_barrier'}}
+  %other = tile.alloc_barrier "bar" count(1)
+  tile.return
+}
+
+// -----
+
+// What an earlier phase promises still holds.
+tile.kernel @earlier_promise(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  // expected-error @below {{phase 'planned' promises no variables, but here is 'tile.variable'}}
+  %v = tile.variable %x : !tile.variable<f32>
+  tile.return
+}
+
+//--- simt.mlir
+
+tile.kernel @left() attributes {warps = 4 : i64} {
+  // expected-error @below {{phase 'simt' promises no operation of the tile dialect, but here is 'tile.return'}}
+  tile.return
+}
+
+//--- unknown.mlir
+
+// expected-error @below {{unknown phase 'finished': expected one of input, promoted, atoms, specialized, scheduled, pipelined, laid-out, planned, simt}}
+module {
+}
