@@ -4,6 +4,7 @@
 /// number of warps. Each choice below the target's best leaves a remark with its reason.
 
 #include "compiler/analysis/CopyGroups.h"
+#include "compiler/analysis/Divisibility.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
@@ -150,6 +151,12 @@ std::string tmaProblem(SliceOp slice, SharedType shared, const Target &target) {
     return "the TMA fills with zeros only";
   if (cast<GlobalType>(slice.getTensor().getType()).getShape().size() > target.tma.maxRank)
     return llvm::formatv("'{0}' has more than {1} axes", tensor.getName(), target.tma.maxRank).str();
+  // A box that begins elsewhere is an illegal instruction.
+  int64_t granule = target.tma.innerBoxGranularity * 8 / shared.getElementType().getIntOrFloatBitWidth();
+  if (granule > 1 && knownDivisor(slice.getOrigin().back()) % granule != 0)
+    return llvm::formatv("the slice of '{0}' is not known to begin at a multiple of {1} elements along its last axis",
+                         tensor.getName(), granule)
+        .str();
   Result<TmaBoxes> boxes = tmaBoxes(preferredLayout(shared));
   return boxes ? "" : boxes.error().message;
 }

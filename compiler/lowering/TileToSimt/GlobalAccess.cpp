@@ -2,6 +2,8 @@
 /// \file
 /// Fragments to and from global memory: guarded, in vectors where alignment is known.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
+
+#include "compiler/analysis/Divisibility.h"
 #include "dialects/support/Math.h"
 
 #include <numeric>
@@ -9,44 +11,6 @@
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::lowering;
-
-namespace {
-/// A number that divides the index value in every execution; 0 for a value that is 0.
-int64_t knownDivisor(Value value, int depth = 0) {
-  constexpr int maxDepth = 16;
-  if (IntegerAttr constant; matchPattern(value, m_Constant(&constant)))
-    return std::abs(constant.getInt());
-  if (depth == maxDepth)
-    return 1;
-  auto of = [&](Value operand) { return knownDivisor(operand, depth + 1); };
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    if (auto loop = dyn_cast<scf::ForOp>(parent))
-      return argument == loop.getInductionVar() ? std::gcd(of(loop.getLowerBound()), of(loop.getStep())) : 1;
-    if (auto kernel = dyn_cast<tile::KernelOp>(parent))
-      if (auto dimension =
-              dyn_cast_if_present<program::DimensionAttr>(kernel.getArgument(argument.getArgNumber())))
-        return dimension.getFixed() >= 0 ? dimension.getFixed() : dimension.getMultipleOf();
-    return 1;
-  }
-  Operation *op = value.getDefiningOp();
-  if (isa<arith::AddIOp, arith::SubIOp, arith::MinUIOp, arith::MinSIOp, arith::MaxUIOp, arith::MaxSIOp>(op))
-    return std::gcd(of(op->getOperand(0)), of(op->getOperand(1)));
-  if (isa<arith::RemUIOp, arith::RemSIOp>(op))
-    return std::gcd(of(op->getOperand(0)), of(op->getOperand(1)));
-  if (isa<arith::SelectOp>(op))
-    return std::gcd(of(op->getOperand(1)), of(op->getOperand(2)));
-  if (isa<arith::MulIOp>(op)) {
-    // Powers of two survive a wrap-around and are what vectors need.
-    int64_t lhs = of(op->getOperand(0)), rhs = of(op->getOperand(1));
-    constexpr int64_t enough = 1 << 20;
-    return lhs == 0 || rhs == 0 ? 0 : std::gcd(lhs, enough) * std::gcd(rhs, enough);
-  }
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp>(op))
-    return of(op->getOperand(0));
-  return 1;
-}
-} // namespace
 
 GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                            ArrayRef<int64_t> tileShape)
@@ -61,7 +25,7 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
   int64_t bytes = tensor.element.getIntOrFloatBitWidth() / 8;
   int64_t widest = std::min<int64_t>(k.target.maxVectorBytes, tensor.argument.getAlignment()) / bytes;
   int64_t fits = std::gcd(layout.contiguousAlong(inner), tileShape[size_t(inner)]);
-  fits = std::gcd(fits, knownDivisor(tile::SliceOp(slice.op).getOrigin().back()));
+  fits = std::gcd(fits, tile::knownDivisor(tile::SliceOp(slice.op).getOrigin().back()));
   while (width * 2 <= widest && fits % (width * 2) == 0)
     width *= 2;
   straddles = slice.isGuarded() && tensor.multiples.back() % width != 0;

@@ -3,6 +3,7 @@
 /// Loads and stores by the tensor memory accelerator.
 #include "compiler/lowering/TileToSimt/Tma.h"
 
+#include "compiler/analysis/Divisibility.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Wgmma.h"
 #include "dialects/layout/LayoutText.h"
@@ -27,6 +28,12 @@ struct SliceBoxes {
   SmallVector<int> layoutAxes;
 };
 
+/// Elements of 16 bytes: along the innermost axis boxes begin at multiples of them (or the
+/// instruction is illegal), and what the TMA stores ends at one.
+int64_t granuleElements(const GlobalTensor &tensor, const Target &target) {
+  return std::max<int64_t>(1, target.tma.innerBoxGranularity * 8 / tensor.element.getIntOrFloatBitWidth());
+}
+
 /// Says why the TMA cannot load the slice into a tile of this layout.
 std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice &slice,
                                    const SharedTile &tile) {
@@ -43,6 +50,11 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
   if (slice.shape.size() > k.target.tma.maxRank)
     return reject("expected a tensor of at most " + Twine(k.target.tma.maxRank) + " axes, but '" +
                   slice.tensor->argument.getName() + "' has " + Twine(slice.shape.size()));
+  int64_t granule = granuleElements(*slice.tensor, k.target);
+  if (tile::knownDivisor(tile::SliceOp(slice.op).getOrigin().back()) % granule != 0)
+    return reject("expected the slice of '" + slice.tensor->argument.getName() +
+                  "' to begin at a multiple of " + Twine(granule) +
+                  " elements along the last axis, but that is not known of its origin");
   Result<TmaBoxes> boxes = tmaBoxes(tile.layout);
   if (!boxes)
     return reject(boxes.error().message);
@@ -136,15 +148,18 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyAsyncOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The TMA clips what it stores at the tensor's edge, but along the innermost axis to 16
-/// bytes: behind an extent that is no multiple of them it overwrites what follows. Whether
-/// the extent is one; null if that is known.
-Value endsAtGranule(Emitter &b, const GlobalTensor &tensor, const Target &target) {
-  int64_t elements =
-      std::max<int64_t>(1, target.tma.innerBoxGranularity * 8 / tensor.element.getIntOrFloatBitWidth());
-  if (tensor.multiples.back() % elements == 0)
-    return {};
-  return b.isEqual(b.bitAnd(tensor.extents.back(), elements - 1), 0);
+/// Whether the TMA may store to the slice; null if that is known. It clips boxes at the
+/// tensor's edge, but along the innermost axis to 16 bytes: behind an extent that is no multiple
+/// of them it would overwrite what follows.
+Value isStorable(Emitter &b, const Slice &slice, const Target &target) {
+  const GlobalTensor &tensor = *slice.tensor;
+  int64_t granule = granuleElements(tensor, target);
+  Value all;
+  if (tensor.multiples.back() % granule != 0)
+    all = b.isEqual(b.bitAnd(tensor.extents.back(), granule - 1), 0);
+  if (tile::knownDivisor(tile::SliceOp(slice.op).getOrigin().back()) % granule != 0)
+    all = b.both(all, b.isEqual(b.bitAnd(slice.origin.back(), granule - 1), 0));
+  return all;
 }
 
 constexpr int64_t panelRows = 64, panelColumns = 64;
@@ -250,7 +265,7 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
   SmallVector<Value> start = threadCoordinates(b, layout, firstThread);
 
   Value isLeader = b.isEqual(k.threadOfGroup(), 0);
-  Value exact = endsAtGranule(b, *slice.tensor, k.target);
+  Value storable = isStorable(b, slice, k.target);
   int64_t panels = ceilDiv(share->columns, panelColumns), total = share->blocks * panels;
   auto rowOf = [&](int64_t number) { return number / panels * panelRows; };
   // The last panel of a row overlaps the one before if the columns are no multiple of 64.
@@ -292,7 +307,7 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
         simt::BulkCommitOp::create(b);
       });
     };
-    b.choose(exact, store, [&] {
+    b.choose(storable, store, [&] {
       for (int64_t number = first; number < first + batch; ++number) {
         panel.base = b.offset(groupBase, number % buffers * bufferPitch);
         Value at[] = {b.add(start[0], rowOf(number)), b.add(start[1], columnOf(number))};

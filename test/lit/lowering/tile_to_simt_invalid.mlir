@@ -309,6 +309,24 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 // -----
 
+#swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %at = arith.constant 4 : index
+  %c = tile.cursor : !tile.cursor<1>
+
+  %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
+  %s = tile.slice %X[%c0, %at] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  // expected-error @below {{expected a copy that the TMA can make because it is asynchronous: expected the slice of 'X' to begin at a multiple of 8 elements along the last axis, but that is not known of its origin}}
+  tile.copy_async %s, %p, %r[%c] : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, #swizzled>, !tile.ring<1>
+  tile.return
+}
+}
+
+// -----
+
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index

@@ -271,6 +271,7 @@ tile.kernel @copies(
   %deep = tile.alloc_shared "deep" : !tile.shared<64x64xbf16>
   %turned = tile.alloc_shared "turned" : !tile.shared<64x64xbf16>
   %narrow = tile.alloc_shared "narrow" : !tile.shared<64x4xbf16>
+  %shifted = tile.alloc_shared "shifted" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %0 = tile.slice %Good[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
@@ -291,6 +292,9 @@ tile.kernel @copies(
     %5 = tile.slice %Good[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x4xbf16>
     // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: expected rows of a multiple of 16 bytes because TMA moves no less, but got 4 elements of 16 bits}}
     tile.copy %5, %narrow : !tile.slice<64x4xbf16>, !tile.shared<64x4xbf16>
+    %6 = tile.slice %Good[%c0, %i] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the slice of 'Good' is not known to begin at a multiple of 8 elements along its last axis}}
+    tile.copy %6, %shifted : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     // CHECK: tile.gemm {{.*}} atom wgmma
     %new = tile.gemm %good, %good, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
