@@ -35,7 +35,7 @@ struct Verdict {
 
 class KernelRun {
 public:
-  /// Loads the program and fills its arguments.
+  /// Loads the program and fills its arguments. `device` and `request` outlive the run.
   static Result<KernelRun> create(Device &device, const Request &request,
                                   std::shared_ptr<const Artifact> artifact, const RunOptions &options);
 
