@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Runs kernels of phase `planned` on the emulator.
+/// Runs kernels on the emulator.
 #include "test/unit/lowering/KernelRun.h"
 
 #include "compiler/pipeline/Compiler.h"
@@ -16,12 +16,6 @@ using namespace tlc;
 using namespace tlc::test;
 
 namespace {
-CompileOptions fromPlanned() {
-  CompileOptions options;
-  options.startFrom = Phase::planned;
-  return options;
-}
-
 std::string textOf(const std::vector<Diagnostic> &diagnostics) {
   std::string text;
   for (const Diagnostic &diagnostic : diagnostics)
@@ -134,6 +128,12 @@ private:
 };
 } // namespace
 
+CompileOptions test::fromPlanned() {
+  CompileOptions options;
+  options.startFrom = Phase::planned;
+  return options;
+}
+
 int64_t HostTensor::elements() const {
   return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
 }
@@ -152,8 +152,9 @@ HostTensor test::poisoned(ElementType element, std::vector<int64_t> shape) {
   return tensor;
 }
 
-void test::runKernels(const std::string &module, std::vector<HostTensor *> tensors) {
-  Compiler compiler(fromPlanned());
+void test::runKernels(const std::string &module, std::vector<HostTensor *> tensors,
+                      const CompileOptions &options) {
+  Compiler compiler(options);
   std::unique_ptr<mlir::MLIRContext> context = createContext();
   mlir::OwningOpRef<mlir::ModuleOp> parsed = compiler.parse(module, "test.mlir", context.get());
   INFO(textOf(compiler.diagnostics()));

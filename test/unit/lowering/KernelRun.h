@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Runs kernels of phase `planned` on the emulator: text in, tensors out.
+/// Runs kernels on the emulator: text in, tensors out.
 #pragma once
 
+#include "compiler/pipeline/Options.h"
 #include "dialects/layout/Layout.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/SharedLayout.h"
@@ -32,10 +33,14 @@ HostTensor randomTensor(ElementType element, std::vector<int64_t> shape, std::mt
 HostTensor poisoned(ElementType element, std::vector<int64_t> shape);
 inline constexpr double poison = -77;
 
+/// Options for modules of phase `planned`.
+CompileOptions fromPlanned();
+
 /// Compiles the module and launches its kernels; the tensors, in the order of the schema, come back changed.
 /// Fails the running test with what the compiler or the emulator said. What lies between rows must not
 /// change.
-void runKernels(const std::string &module, std::vector<HostTensor *> tensors);
+void runKernels(const std::string &module, std::vector<HostTensor *> tensors,
+                const CompileOptions &options = fromPlanned());
 
 /// What compiling the module says; the empty string if it succeeds.
 std::string compileErrors(const std::string &module);
