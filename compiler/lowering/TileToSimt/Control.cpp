@@ -182,7 +182,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::RolesOp op) {
       break;
     }
     Value mine = k.b.isBelow(k.warpIndex, k.b.i32(end));
-    auto branch = scf::IfOp::create(k.b, mine, /*withElseRegion=*/role != roles.back());
+    auto branch = scf::IfOp::create(k.b, mine, /*withElseRegion=*/true);
     if (!outermost)
       outermost = branch;
     k.b.setInsertionPointToStart(branch.thenBlock());

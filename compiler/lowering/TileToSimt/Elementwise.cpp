@@ -9,6 +9,12 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
+/// Folding leaves constants without a place in the source; then it is that of the first use.
+Location placeOf(arith::ConstantOp op) {
+  bool known = !isa<UnknownLoc>(op.getLoc()) || op->use_empty();
+  return known ? op.getLoc() : op->user_begin()->getLoc();
+}
+
 LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
   Type type = k.typeOf(op.getType());
   if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue())) {
@@ -28,8 +34,8 @@ LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
   if (op.getType().isIndex()) {
     int64_t value = cast<IntegerAttr>(op.getValue()).getInt();
     if (value < INT32_MIN || value > INT32_MAX)
-      return op.emitOpError() << "expected an index of 32 bits because positions are on the device, but got "
-                              << value;
+      return emitError(placeOf(op))
+             << "expected an index of 32 bits because positions are on the device, but got " << value;
     k.set(op, k.b.i32(value));
     return success();
   }

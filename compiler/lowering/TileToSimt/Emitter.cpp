@@ -93,10 +93,6 @@ Value Emitter::remainder(Value lhs, int64_t rhs) {
   return binary<arith::RemUIOp>(lhs, integer(lhs.getType(), rhs));
 }
 
-Value Emitter::digit(Value value, int64_t stride, int64_t extent) {
-  return remainder(divide(value, stride), extent);
-}
-
 Value Emitter::extend(Value value) {
   if (value.getType().isInteger(64))
     return value;

@@ -41,8 +41,6 @@ public:
   /// Unsigned.
   Value divide(Value lhs, int64_t rhs);
   Value remainder(Value lhs, int64_t rhs);
-  /// `value / stride % extent`, unsigned.
-  Value digit(Value value, int64_t stride, int64_t extent);
   /// Sign-extends to 64 bits.
   Value extend(Value value);
 

@@ -79,7 +79,7 @@ private:
 
   Emitter &b;
   const SharedTile &tile;
-  const FragmentLayout &fragment;
+  FragmentLayout fragment;
   Team team;
   llvm::SmallVector<Value> moving;
   llvm::SmallVector<Value> thread; ///< coordinates, for layouts whose offset is not a sum

@@ -38,8 +38,6 @@ struct Team {
   std::string name;         ///< for messages: role "math", kernel "gemm"
 
   bool hasWarpgroups() const { return firstWarp % 4 == 0 && warps % 4 == 0; }
-  /// Who arrives once on a ring's barrier: a warpgroup, or the team if it is smaller.
-  int64_t arrivals() const { return hasWarpgroups() ? warps / 4 : 1; }
 };
 
 /// A tile in shared memory, or a buffer with slots.
@@ -147,8 +145,6 @@ public:
   /// An mbarrier that is initialised at entry.
   void initBarrier(int64_t offset, int64_t count);
   Value sharedAt(int64_t offset) { return b.offset(sharedBase, offset); }
-  /// Named barriers nobody else uses; nothing, with a diagnostic, when they are used up.
-  std::optional<int64_t> takeBarriers(int64_t count);
 
   // Who does it.
   /// Emits `body` for one thread of the team, always the same one.
@@ -166,6 +162,8 @@ public:
 
 private:
   LogicalResult checkTypes(Operation &op);
+  /// Named barriers nobody else uses; nothing, with a diagnostic, when they are used up.
+  std::optional<int64_t> takeBarriers(int64_t count);
   void addArguments();
   Value addParameter(Type type, program::ParameterKind kind, int64_t index, int64_t axis = 0);
   void emitPrologue();
