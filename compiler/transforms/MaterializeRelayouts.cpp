@@ -40,6 +40,16 @@ Value allocateScratch(KernelOp kernel, Location loc, const Shape &shape, Type el
 struct MaterializeRelayouts : impl::MaterializeRelayoutsBase<MaterializeRelayouts> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
+    auto checked = kernel.walk([](ReduceOp reduce) {
+      RankedTensorType type = reduce.getSource().getType();
+      if (isa_and_present<LayoutAttr>(type.getEncoding()))
+        return WalkResult::advance();
+      reduce.emitError("expected fragments with a layout, but got ")
+          << type << "; run 'tile-infer-layouts' before 'tile-materialize-relayouts'";
+      return WalkResult::interrupt();
+    });
+    if (checked.wasInterrupted())
+      return signalPassFailure();
     int64_t conversions = 0, reductions = 0;
     kernel.walk([&](Operation *op) {
       if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {

@@ -1,4 +1,4 @@
-// RUN: %tile-opt %s --tile-materialize-relayouts | FileCheck %s
+// RUN: %tile-opt %s --tile-materialize-relayouts -split-input-file -verify-diagnostics | FileCheck %s
 
 #rows = #tile.layout<"reg(2@1:1) lane(32@1:2) warp(4@0:1)">
 #other_rows = #tile.layout<"reg(2@1:32) lane(32@1:1) warp(4@0:1)">
@@ -68,5 +68,14 @@ tile.kernel @reductions(%x: f32 {program.argument = #program.scalar<"x">}) attri
   %max = tile.reduce max %f axis(1) : tensor<4x64xf32, #columns> -> tensor<4x1xf32, #column>
   %sum = tile.reduce sum %f axis(1) : tensor<4x64xf32, #columns> -> tensor<4x1xf32, #column>
   %own = tile.reduce sum %g axis(1) : tensor<4x64xf32, #rows> -> tensor<4x1xf32, #row>
+  tile.return
+}
+
+// -----
+
+tile.kernel @no_layout(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  %f = tile.splat %x : f32 -> tensor<4x64xf32>
+  // expected-error @below {{expected fragments with a layout, but got 'tensor<4x64xf32>'; run 'tile-infer-layouts' before 'tile-materialize-relayouts'}}
+  %max = tile.reduce max %f axis(1) : tensor<4x64xf32> -> tensor<4x1xf32>
   tile.return
 }
