@@ -98,12 +98,13 @@ AllocRingOp createRing(CopyGroup &group, int64_t consumers, OpBuilder &builder) 
                              consumers, IntegerAttr());
 }
 
-/// What becomes the roles' program. Outside stay buffers, and scalars computed from arguments alone.
+/// What becomes the roles' program. Outside stay buffers, and scalars computed from arguments alone. Views follow
+/// their buffers, which get slots.
 SmallVector<Operation *> operationsOfRoles(KernelOp kernel) {
   llvm::SmallPtrSet<Operation *, 16> moved;
   SmallVector<Operation *> ops;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    bool scalar = op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+    bool scalar = op.getNumRegions() == 0 && isMemoryEffectFree(&op) && !isa<TransposeOp>(op) &&
                   llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
                   llvm::none_of(op.getOperands(), [&](Value v) { return moved.contains(v.getDefiningOp()); });
     if (scalar || isa<AllocSharedOp, AllocRingOp, AllocBarrierOp, GridOp, RequireOp>(op))

@@ -373,6 +373,37 @@ tile.kernel @fewer_stages(%k: index {program.argument = #program.dimension<"k">}
 
 // -----
 
+// A view of a buffer that is made outside the loop becomes one of the slot, inside.
+// CHECK-LABEL: tile.kernel @view_outside(
+// CHECK-NOT:   tile.transpose
+// CHECK:       tile.role "math"
+// CHECK:           tile.await
+// CHECK-NEXT:      %[[SLOT:.*]] = tile.slot %b
+// CHECK-NEXT:      %[[VIEW:.*]] = tile.transpose %[[SLOT]]
+// CHECK-NEXT:      tile.gemm_async %{{.*}}, %[[VIEW]],
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @view_outside(%k: index {program.argument = #program.dimension<"k">},
+    %B: !tile.global<64x?xbf16> {program.argument = #program.tensor<"B", input, dims[-1, 0], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %bt = tile.transpose %b : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+    %sb = tile.slice %B[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %bt, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<128x64xf32>
+    scf.yield %new : tensor<128x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
 // The explicit form stays as it was written.
 // CHECK-LABEL: tile.kernel @explicit(
 // CHECK:       tile.roles
