@@ -6,7 +6,7 @@
 std::string tlc::fingerprint(const CompileOptions &options) {
   const Optimizations &o = options.optimizations;
   std::string text = options.target;
-  for (bool on : {o.tma, o.wgmma, o.warpSpecialization, o.overlap})
+  for (bool on : {o.tma, o.wgmma, o.warpSpecialization, o.overlap, o.deferredStores})
     text += on ? '+' : '-';
   return text;
 }

@@ -15,6 +15,7 @@ struct Optimizations {
   bool wgmma = true;              ///< products by warpgroups
   bool warpSpecialization = true; ///< a role that loads ahead of those that compute
   bool overlap = true;            ///< a product runs under the issue of the next
+  bool deferredStores = true;     ///< a tile is stored under the first product of the next
   bool operator==(const Optimizations &) const = default;
 };
 

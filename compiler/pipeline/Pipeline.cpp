@@ -42,9 +42,11 @@ void toScheduled(PassManager &passes, const Optimizations &on) {
   passes.addNestedPass<tile::KernelOp>(tile::createScheduleLoops({/*overlap=*/on.overlap}));
 }
 
-void toPipelined(PassManager &passes, const Optimizations &) {
+void toPipelined(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createExpandPipeline());
+  kernels.addPass(
+      tile::createDeferStores({/*enable=*/on.deferredStores})); // after: it looks for first products
   simplify(kernels);
 }
 

@@ -5,6 +5,27 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DeferStores : Pass<"tile-defer-stores", "::tlc::tile::KernelOp"> {
+  let summary = "Let the store of a tile run under the first products of the next";
+  let description = [{
+    Requires: phase `scheduled` with its loops expanded.
+    Ensures:  in a loop over tiles whose last effect is a `tile.store` through the TMA, the loop carries the value to be
+              stored and its position; it is stored after the next tile's first `tile.gemm_async`, or after the loop.
+              What is stored, and where, stays the same.
+    Only in math roles whose tiles begin with asynchronous products: elsewhere there is nothing to run under.
+
+        scf.for %t { %f = gemm_async ...; ...; tile.store %h, %slice }
+        ==>
+        %h', %at' = scf.for %t iter_args(%h, %at, %any = false) {
+          %f = gemm_async ...; scf.if %any { tile.store %h, slice[%at] }; ...
+        }
+        scf.if %any' { tile.store %h', slice[%at'] }
+  }];
+  let options = [Option<"enable", "enable", "bool", /*default=*/"true",
+      "`false` stores each tile before the next begins: the reference lowering">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def ExpandPipeline : Pass<"tile-expand-pipeline", "::tlc::tile::KernelOp"> {
   let summary = "Rewrite scheduled loops so that their stages overlap";
   let description = [{

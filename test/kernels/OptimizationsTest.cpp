@@ -44,6 +44,11 @@ TEST_CASE("without overlapping products results are right", "[kernels][optimizat
   checkWith({.overlap = false});
 }
 
+TEST_CASE("with every tile stored before the next begins results are right", "[kernels][optimizations]") {
+  checkWith({.deferredStores = false});
+}
+
 TEST_CASE("without any optimisation results are right", "[kernels][optimizations]") {
-  checkWith({.tma = false, .wgmma = false, .warpSpecialization = false, .overlap = false});
+  checkWith(
+      {.tma = false, .wgmma = false, .warpSpecialization = false, .overlap = false, .deferredStores = false});
 }

@@ -24,6 +24,7 @@ constexpr Switch switches[] = {
     {"wgmma", &Optimizations::wgmma},
     {"warp-specialization", &Optimizations::warpSpecialization},
     {"overlap", &Optimizations::overlap},
+    {"deferred-stores", &Optimizations::deferredStores},
 };
 
 tlc::Error unknownValue(StringRef flag, StringRef value, ArrayRef<StringRef> allowed) {
@@ -47,7 +48,8 @@ CompileFlags::CompileFlags(cl::SubCommand &command)
       variant("variant", cl::sub(command), cl::value_desc("aligned|general"),
               cl::desc("Variant for tensors aligned to 16 bytes, or the one for any")),
       disabled("disable", cl::sub(command), cl::CommaSeparated, cl::value_desc("optimisation"),
-               cl::desc("Do without tma, wgmma, warp-specialization, overlap")),
+               cl::desc("Do without tma, wgmma, warp-specialization, overlap, "
+                        "deferred-stores")),
       startFrom("start-from", cl::sub(command), cl::value_desc("phase"), cl::init("input"),
                 cl::desc("Phase that the given .mlir file is in")),
       dumpDirectory("dump-dir", cl::sub(command), cl::value_desc("folder"),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Fragments become single registers: every vector is taken apart into its elements, in loops and branches
-/// too. Vectors are left only where an operation wants one whole, and are put together right before it.
+/// too, which carry 16-bit elements in pairs. Vectors are left only where an operation wants one whole, and
+/// are put together right before it.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
@@ -50,13 +51,50 @@ private:
     return flat;
   }
 
-  SmallVector<Type> flatten(TypeRange types) {
-    SmallVector<Type> flat;
+  /// Whether loops and branches carry the fragment's elements two to a register.
+  static bool travelsInPairs(Type type) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector && vector.getElementTypeBitWidth() == 16 && vector.getNumElements() % 2 == 0;
+  }
+
+  /// The registers that carry values of these types through control flow.
+  SmallVector<Type> carriedTypes(TypeRange types) {
+    SmallVector<Type> carried;
     for (Type type : types) {
       auto vector = dyn_cast<VectorType>(type);
-      flat.append(vector ? vector.getNumElements() : 1, vector ? vector.getElementType() : type);
+      if (travelsInPairs(type))
+        carried.append(vector.getNumElements() / 2, builder.getI32Type());
+      else
+        carried.append(vector ? vector.getNumElements() : 1, vector ? vector.getElementType() : type);
     }
-    return flat;
+    return carried;
+  }
+
+  Elements carry(Location loc, ValueRange values) {
+    Elements carried;
+    for (Value value : values) {
+      ArrayRef<Value> parts = elementsOf(value);
+      if (!travelsInPairs(value.getType())) {
+        llvm::append_range(carried, parts);
+        continue;
+      }
+      auto pair = VectorType::get(2, cast<VectorType>(value.getType()).getElementType());
+      for (size_t i = 0; i != parts.size(); i += 2)
+        carried.push_back(LLVM::BitcastOp::create(builder, loc, builder.getI32Type(),
+                                                  pack(builder, loc, pair, parts.slice(i, 2))));
+    }
+    return carried;
+  }
+
+  /// The elements of a fragment that arrived in registers.
+  Elements arrived(Location loc, VectorType type, ValueRange registers) {
+    if (!travelsInPairs(type))
+      return llvm::to_vector(registers);
+    Elements parts;
+    Type pair = VectorType::get(2, type.getElementType());
+    for (Value word : registers)
+      llvm::append_range(parts, unpack(builder, loc, LLVM::BitcastOp::create(builder, loc, pair, word)));
+    return parts;
   }
 
   void replace(Operation *op, Elements result) {
@@ -236,8 +274,8 @@ private:
       return;
     }
     OperationState state(op->getLoc(), op->getName());
-    state.addOperands(flatten(op->getOperands()));
-    state.addTypes(flatten(op->getResultTypes()));
+    state.addOperands(carry(op->getLoc(), op->getOperands()));
+    state.addTypes(carriedTypes(op->getResultTypes()));
     state.addAttributes(op->getAttrs());
     for (Region &region : op->getRegions())
       state.addRegion()->takeBody(region);
@@ -248,14 +286,16 @@ private:
       split(region);
     }
     ValueRange rest = flat->getResults();
+    builder.setInsertionPointAfter(flat);
     for (OpResult result : op->getResults()) {
       if (!isFragment(result)) {
         result.replaceAllUsesWith(rest.front());
         rest = rest.drop_front();
         continue;
       }
-      size_t count = cast<VectorType>(result.getType()).getNumElements();
-      elements[result] = llvm::to_vector(rest.take_front(count));
+      auto type = cast<VectorType>(result.getType());
+      size_t count = carriedTypes(TypeRange(type)).size();
+      elements[result] = arrived(result.getLoc(), type, rest.take_front(count));
       rest = rest.drop_front(count);
     }
     replaced.push_back(op);
@@ -269,11 +309,11 @@ private:
         ++i;
         continue;
       }
-      Elements parts;
-      for (int64_t k = 0, e = type.getNumElements(); k != e; ++k)
-        parts.push_back(block.insertArgument(i + k, type.getElementType(), argument.getLoc()));
-      i += parts.size();
-      elements[argument] = std::move(parts);
+      Elements registers;
+      for (Type carried : carriedTypes(TypeRange(type)))
+        registers.push_back(block.insertArgument(i++, carried, argument.getLoc()));
+      builder.setInsertionPointToStart(&block);
+      elements[argument] = arrived(argument.getLoc(), type, registers);
       replacedArguments.push_back(argument);
       ++i;
     }

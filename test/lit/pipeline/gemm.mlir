@@ -1,4 +1,5 @@
 // RUN: %tlc compile %s --emit ptx | FileCheck %s
+// RUN: %tlc compile %s --emit ptx | FileCheck %s --check-prefix=TILE
 // RUN: %tlc compile %s --emit ptx --variant general | FileCheck %s --check-prefix=GENERAL
 // RUN: %tlc compile %s --emit simt | FileCheck %s --check-prefix=SIMT
 
@@ -16,22 +17,24 @@
 // CHECK: setmaxnreg.dec.sync.aligned.u32 40
 // CHECK: mbarrier.arrive.expect_tx.shared.b64
 // CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
-// The other multiplies: the first step is peeled, in the loop one batch is always in flight.
+// The other multiplies: the first step is peeled, and under its products the tile before is stored.
 // CHECK: setmaxnreg.inc.sync.aligned.u32 232
 // CHECK: wgmma.fence.sync.aligned
 // CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
 // CHECK: wgmma.commit_group.sync.aligned
+// CHECK: stmatrix.sync.aligned.m8n8.x4.shared.b16
+// CHECK: fence.proxy.async.shared::cta
+// CHECK: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
+// In the loop one batch is always in flight.
 // CHECK: mbarrier.try_wait.parity.shared.b64
 // CHECK: wgmma.fence.sync.aligned
 // CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
 // CHECK: wgmma.commit_group.sync.aligned
 // CHECK: wgmma.wait_group.sync.aligned 1
 // CHECK: mbarrier.arrive.shared.b64
-// CHECK: wgmma.wait_group.sync.aligned 0
-// CHECK: cvt.rn.bf16x2.f32
-// CHECK: stmatrix.sync.aligned.m8n8.x4.shared.b16
-// CHECK: fence.proxy.async.shared::cta
-// CHECK: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
+// Two sums become one register before the next tile's products take theirs.
+// TILE-DAG: wgmma.wait_group.sync.aligned 0
+// TILE-DAG: cvt.rn.bf16x2.f32
 // Nothing is kept in memory that belongs in registers.
 // CHECK-NOT: .local
 

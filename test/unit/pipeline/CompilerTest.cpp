@@ -154,8 +154,9 @@ TEST_CASE("the fingerprint tells apart what decides the result, and nothing else
   options.dumpDirectory = "elsewhere";
   CHECK(fingerprint(options) == standard);
   std::vector<std::string> all = {standard};
-  for (bool Optimizations::*flag : {&Optimizations::tma, &Optimizations::wgmma,
-                                    &Optimizations::warpSpecialization, &Optimizations::overlap}) {
+  for (bool Optimizations::*flag :
+       {&Optimizations::tma, &Optimizations::wgmma, &Optimizations::warpSpecialization,
+        &Optimizations::overlap, &Optimizations::deferredStores}) {
     CompileOptions changed;
     changed.optimizations.*flag = false;
     all.push_back(fingerprint(changed));

@@ -14,17 +14,19 @@ namespace {
 
 /// All on, each one off, and everything off.
 std::vector<std::pair<std::string, Optimizations>> switches() {
-  Optimizations sequential, together, ordinaryCopies, ordinaryProducts, none;
+  Optimizations sequential, together, ordinaryCopies, ordinaryProducts, storedAtOnce, none;
   sequential.overlap = false;
   together.warpSpecialization = false;
   ordinaryCopies.tma = false;
   ordinaryProducts.wgmma = false;
-  none = {false, false, false, false};
+  storedAtOnce.deferredStores = false;
+  none = {false, false, false, false, false};
   return {{"all", {}},
           {"no overlap", sequential},
           {"no warp specialisation", together},
           {"no TMA", ordinaryCopies},
           {"no wgmma", ordinaryProducts},
+          {"no deferred stores", storedAtOnce},
           {"none", none}};
 }
 
@@ -131,8 +133,8 @@ TEST_CASE("a cluster that shares tiles computes the same", "[transforms][run]") 
 }
 
 namespace {
-/// Two sums that go round the loop side by side. `S` says by its extent how many iterations there are, and one
-/// more.
+/// Two sums that go round the loop side by side. `S` says by its extent how many iterations there are, and
+/// one more.
 const std::string twoChains = R"mlir(
 tile.kernel @chains(%n: index {program.argument = #program.dimension<"n">}, %k: index {program.argument = #program.dimension<"k">},
     %S: !tile.global<?xf32> {program.argument = #program.tensor<"S", input, dims[0]>},
@@ -194,8 +196,8 @@ TEST_CASE("two sums in one loop, with no iteration and more", "[transforms][run]
 }
 
 namespace {
-/// D = sum of floor(A_i B_i' / 8) A_i over two of each three tiles of 64 columns: a branch with copies, a factor
-/// that goes through shared memory, and products that depend on one another.
+/// D = sum of floor(A_i B_i' / 8) A_i over two of each three tiles of 64 columns: a branch with copies, a
+/// factor that goes through shared memory, and products that depend on one another.
 const std::string throughShared = R"mlir(
 tile.kernel @through(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0]>},

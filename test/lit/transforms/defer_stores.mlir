@@ -1,0 +1,124 @@
+// RUN: split-file %s %t
+// RUN: %tile-opt %t/tiles.mlir --tile-defer-stores | FileCheck %t/tiles.mlir
+// RUN: %tile-opt %t/tiles.mlir --tile-defer-stores=enable=false | FileCheck %t/tiles.mlir --check-prefix=OFF
+// RUN: %tile-opt %t/stay.mlir --tile-defer-stores -split-input-file | FileCheck %t/stay.mlir
+
+//--- tiles.mlir
+
+// The store of a tile comes behind the first product of the next one, also if that tile has no products, and after
+// the loop for the last. Before the first tile there is nothing to store.
+// CHECK-LABEL: tile.role "math"
+// CHECK:         %[[NONE:.*]] = tile.splat %{{.*}} : bf16 -> tensor<128x256xbf16>
+// CHECK:         %[[LAST:.*]]:4 = scf.for {{.*}} iter_args(%[[ANY:.*]] = %{{false.*}}, %[[TILE:.*]] = %[[NONE]], %[[ROW:.*]] = %{{.*}}, %[[COLUMN:.*]] = %{{.*}})
+// CHECK:           scf.if
+// CHECK:             tile.gemm_async
+// CHECK-NEXT:        scf.if %[[ANY]] {
+// CHECK-NEXT:          %[[AT:.*]] = tile.slice %C[%[[ROW]], %[[COLUMN]]]
+// CHECK-NEXT:          tile.store %[[TILE]], %[[AT]]
+// CHECK:             tile.gemm_wait
+// CHECK:           } else {
+// CHECK-NEXT:        scf.if %[[ANY]] {
+// CHECK:               tile.store %[[TILE]]
+// CHECK:           %[[NEXT:.*]] = arith.truncf
+// CHECK-NOT:       tile.store
+// CHECK:           scf.yield %{{true.*}}, %[[NEXT]], %[[I:.*]], %[[J:.*]] :
+// CHECK:         scf.if %[[LAST]]#0 {
+// CHECK-NEXT:      %[[END:.*]] = tile.slice %C[%[[LAST]]#2, %[[LAST]]#3]
+// CHECK-NEXT:      tile.store %[[LAST]]#1, %[[END]]
+
+// The reference stores each tile before the next begins.
+// OFF-LABEL: tile.role "math"
+// OFF:         scf.for
+// OFF-NOT:     tile.store
+// OFF:         arith.truncf
+// OFF:         tile.store
+// OFF-NOT:     tile.store
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @tiles(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
+    %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", output, dims[0, 1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(8) {
+      scf.for %t = %c0 to %m step %c1 {
+        %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
+        %any = arith.cmpi sgt, %n, %c0 : index
+        %sum = scf.if %any -> (tensor<128x256xf32>) {
+          %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+          %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
+          scf.yield %g : tensor<128x256xf32>
+        } else {
+          scf.yield %zero : tensor<128x256xf32>
+        }
+        %h = arith.truncf %sum : tensor<128x256xf32> to tensor<128x256xbf16>
+        %at = tile.slice %C[%t, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x256xbf16>
+        tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
+      }
+    }
+  }
+  tile.return
+}
+}
+
+//--- stay.mlir
+
+// By ordinary stores the threads themselves are busy: nothing to gain.
+// CHECK-LABEL: tile.kernel @by_threads(
+// CHECK-NOT:     iter_args
+// CHECK:         tile.store
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @by_threads(%m: index {program.argument = #program.dimension<"m">},
+    %C: !tile.global<?x256xf32> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  scf.for %t = %c0 to %m step %c1 {
+    %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
+    %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+    %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
+    %at = tile.slice %C[%t, %c0] : !tile.global<?x256xf32> -> !tile.slice<128x256xf32>
+    tile.store %g, %at atom simt : tensor<128x256xf32>, !tile.slice<128x256xf32>
+  }
+  tile.return
+}
+
+}
+
+// -----
+
+// A release behind the store hands memory over: the store is not the tile's last effect.
+// CHECK-LABEL: tile.kernel @not_last(
+// CHECK-NOT:     iter_args(%{{.*}} = %false
+// CHECK:         tile.gemm_wait
+// CHECK:         tile.store
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @not_last(%m: index {program.argument = #program.dimension<"m">},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %ring = tile.alloc_ring "ab" producers(1) consumers(2) : !tile.ring<2>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  %start = tile.cursor : !tile.cursor<2>
+  %end = scf.for %t = %c0 to %m step %c1 iter_args(%at = %start) -> (!tile.cursor<2>) {
+    %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
+    %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+    %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
+    %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+    %slice = tile.slice %C[%t, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
+    tile.store %h, %slice staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
+    tile.release %ring[%at] : !tile.ring<2>
+    %next = tile.advance %at : !tile.cursor<2>
+    scf.yield %next : !tile.cursor<2>
+  }
+  tile.return
+}
+}
