@@ -64,6 +64,7 @@ public:
     machine.hostThreads =
         options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     machine.maximumSteps = options.maximumSteps;
+    machine.raceCheck = options.raceCheck;
     deviceProperties = {fmt::format("emulator ({})", targetName), std::string(targetName),
                         machine.multiprocessors};
   }

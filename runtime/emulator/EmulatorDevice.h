@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/device/Device.h"
+#include "runtime/emulator/check/RaceCheck.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@ struct EmulatorOptions {
   int multiprocessors = 132;                 ///< as an H200 has; persistent grids have that many blocks
   unsigned hostThreads = 0;                  ///< 0: all cores
   uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp before the launch fails
+  RaceCheck raceCheck = RaceCheck::on;       ///< of shared memory
 };
 
 std::unique_ptr<Device> createEmulatorDevice(EmulatorOptions options = {});

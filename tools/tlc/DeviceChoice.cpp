@@ -16,12 +16,17 @@ DeviceFlags::DeviceFlags(cl::SubCommand &command)
       ordinal("gpu", cl::sub(command), cl::value_desc("ordinal"), cl::init(0), cl::desc("Which GPU")),
       multiprocessors("multiprocessors", cl::sub(command), cl::value_desc("count"),
                       cl::init(EmulatorOptions().multiprocessors),
-                      cl::desc("Multiprocessors that the emulator stands for")) {}
+                      cl::desc("Multiprocessors that the emulator stands for")),
+      raceCheck("race-check", cl::sub(command), cl::value_desc("on|off"), cl::init("on"),
+                cl::desc("Whether the emulator reports races in shared memory")) {}
 
 Result<ChosenDevice> DeviceFlags::create() const {
   if (device != "auto" && device != "emulator" && device != "cuda")
     return tlc::Error{ErrorKind::invalidArgument,
                       "expected --device to be one of auto, emulator, cuda, but got '" + device + "'"};
+  if (raceCheck != "on" && raceCheck != "off")
+    return tlc::Error{ErrorKind::invalidArgument,
+                      "expected --race-check to be one of on, off, but got '" + raceCheck + "'"};
   if (multiprocessors < 1 || multiprocessors > 1024)
     return tlc::Error{ErrorKind::invalidArgument, "expected --multiprocessors from 1 to 1024, but got " +
                                                       std::to_string(multiprocessors)};
@@ -34,5 +39,6 @@ Result<ChosenDevice> DeviceFlags::create() const {
   }
   EmulatorOptions options;
   options.multiprocessors = multiprocessors;
+  options.raceCheck = raceCheck == "on" ? RaceCheck::on : RaceCheck::off;
   return ChosenDevice{DeviceKind::emulator, createEmulatorDevice(options)};
 }

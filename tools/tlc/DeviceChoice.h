@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The flag `--device` and what it stands for.
+/// The flag `--device` and what it stands for, and the flags of the emulator.
 #pragma once
 
 #include "runtime/device/Device.h"
@@ -28,6 +28,7 @@ private:
   llvm::cl::opt<std::string> device;
   llvm::cl::opt<int> ordinal;
   llvm::cl::opt<int> multiprocessors;
+  llvm::cl::opt<std::string> raceCheck;
 };
 
 } // namespace tlc::driver

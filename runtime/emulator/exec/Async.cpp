@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/Async.h"
 
+#include "runtime/emulator/exec/State.h"
+
 #include <algorithm>
 
 namespace tlc::emulator {
@@ -19,7 +21,13 @@ AsyncQueue::Outcome AsyncQueue::completeOne() {
   // Completing may push further operations, so take it out first.
   const std::shared_ptr<AsyncOperation> operation = operations[i];
   operations.erase(operations.begin() + i);
-  if (!operation->run())
+  RaceChecker *checker = clusterOf(*operation->warp).raceChecker.get();
+  if (checker)
+    checker->run(operation->order.get());
+  const bool completed = operation->run();
+  if (checker)
+    checker->run(nullptr);
+  if (!completed)
     return Outcome::fault;
   operation->done = true;
   return Outcome::completed;

@@ -14,6 +14,7 @@
 
 namespace tlc::emulator {
 
+struct AsyncOrder;
 struct Block;
 struct Cluster;
 struct Instruction;
@@ -27,8 +28,9 @@ inline constexpr unsigned asyncEngines = 2;
 struct AsyncOperation {
   Warp *warp = nullptr;
   const Instruction *instruction = nullptr;
-  std::function<bool()> run;   ///< false: the cluster's error is set
-  std::function<bool()> ready; ///< empty: always
+  std::function<bool()> run;         ///< false: the cluster's error is set
+  std::function<bool()> ready;       ///< empty: always
+  std::shared_ptr<AsyncOrder> order; ///< for the race checker; null when it is off
   bool done = false;
 };
 
@@ -69,6 +71,7 @@ struct WgmmaIssue {
   uint32_t issued = 0; ///< bit per warp
   uint64_t descriptorA = 0, descriptorB = 0;
   bool accumulate = false;
+  std::shared_ptr<AsyncOrder> order; ///< for the race checker
 };
 struct Warpgroup {
   std::deque<WgmmaIssue> pending;

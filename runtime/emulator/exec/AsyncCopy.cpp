@@ -67,6 +67,8 @@ Step copyLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
     }
     return true;
   };
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    operation->order = checker->issueCopy(warp, AsyncEngine::copy, 0);
   clusterOf(warp).queue.push(operation);
   warp.asyncGroups[size_t(AsyncEngine::copy)].add(std::move(operation), active);
   return Step::next;
@@ -74,6 +76,8 @@ Step copyLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
 
 template <AsyncEngine engine> Step commitGroup(Warp &warp, uint32_t active, const Instruction &) {
   warp.asyncGroups[size_t(engine)].commit(active);
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->commitCopies(warp, engine, active);
   return Step::next;
 }
 
@@ -81,8 +85,11 @@ template <AsyncEngine engine> Step commitGroup(Warp &warp, uint32_t active, cons
 template <AsyncEngine engine> Step waitGroups(Warp &warp, uint32_t active, const Instruction &instruction) {
   AsyncGroups &groups = warp.asyncGroups[size_t(engine)];
   const uint64_t pending = uint64_t(instruction.immediate);
-  if (groups.atMost(active, pending))
+  if (groups.atMost(active, pending)) {
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+      checker->waitCopies(warp, engine, active, pending);
     return Step::next;
+  }
   Wait wait;
   wait.kind = Wait::Kind::asyncGroups;
   wait.engine = engine;
@@ -124,7 +131,10 @@ Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instructi
   operation->ready = [before] {
     return std::all_of(before.begin(), before.end(), [](const auto &other) { return other->done; });
   };
-  operation->run = [&warp, &instruction, active, addresses] {
+  RaceChecker *checker = clusterOf(warp).raceChecker.get();
+  if (checker)
+    operation->order = checker->copiesUntilNow(warp);
+  operation->run = [&warp, &instruction, active, addresses, checker, order = operation->order] {
     for (unsigned l = 0; l < warpSize; ++l) {
       if (!(active >> l & 1))
         continue;
@@ -137,6 +147,8 @@ Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instructi
         return false;
       }
       --barrier.pending;
+      if (checker)
+        checker->arriveAfter(*order, place);
       storeMbarrier(*place.block, place.address, barrier);
     }
     return true;
@@ -160,6 +172,7 @@ void decodeLaneCopy(Decoder &d) {
   if (bytes != 4 && bytes != 8 && bytes != 16)
     return d.fail("'{}' copies 4, 8 or 16 bytes, but got {}", d.at().fullName(), bytes);
   copy.bytes = uint32_t(bytes);
+  d.accesses(copy.to, copy.bytes);
   copy.toOffset = to.offset, copy.fromOffset = from.offset;
   Slot sourceBytes = d.constant(copy.bytes, 4), ignore = d.constant(0, 0);
   if (d.operandCount() > 3) {

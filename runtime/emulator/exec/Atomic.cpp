@@ -147,6 +147,7 @@ void decodeAtomic(Decoder &d, bool returns) {
   how.type = d.type();
   if (!hasAtomic(how.op, how.type))
     return d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(how.type));
+  d.accesses(how.space, sizeInBytes(how.type) * how.count);
   const size_t first = returns ? 1 : 0, swaps = how.op == AtomicOp::compareSwap ? 1 : 0;
   d.expectOperands(first + 2 + swaps, first + 3 + swaps); // the last is a cache policy
   const AddressOperand address = d.address(first);

@@ -44,6 +44,8 @@ void storeMbarrier(Block &block, uint32_t address, Mbarrier barrier) {
   if (barrier.pending == 0 && barrier.bytes == 0) {
     barrier.phase = !barrier.phase;
     barrier.pending = barrier.expected;
+    if (RaceChecker *checker = block.cluster->raceChecker.get())
+      checker->completePhase(block, address);
   }
   const uint64_t bits = barrier.encode();
   std::memcpy(block.shared().data() + address, &bits, sizeof(bits));
@@ -61,6 +63,8 @@ void completeBytes(Block &block, uint32_t address, uint32_t bytes) {
 }
 
 void completeNamedBarrier(Block &block, NamedBarrier &barrier) {
+  if (RaceChecker *checker = block.cluster->raceChecker.get())
+    checker->completeNamed(block, unsigned(&barrier - block.barriers.data()));
   barrier.results[barrier.generation & 1] = {barrier.count, barrier.all, barrier.any};
   ++barrier.generation;
   barrier.arrived = 0;
@@ -87,6 +91,8 @@ uint32_t liveLanes(const Cluster &cluster) {
 }
 
 void completeClusterBarrier(Cluster &cluster) {
+  if (cluster.raceChecker)
+    cluster.raceChecker->completeCluster();
   ++cluster.barrier.generation;
   cluster.barrier.arrived = 0;
   ++cluster.progress;

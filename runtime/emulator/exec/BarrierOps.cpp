@@ -61,6 +61,10 @@ Step arriveNamed(Warp &warp, uint32_t active, const Instruction &instruction) {
     return fault(
         warp, instruction,
         fmt::format("{} threads arrive at barrier {}, which expects {}", barrier.arrived, id, expected));
+  if (RaceChecker *checker = block.cluster->raceChecker.get())
+    checker->arriveNamed(warp, id,
+                         use.action == BarrierAction::arrive ? RaceChecker::NamedArrival::leaves
+                                                             : RaceChecker::NamedArrival::waits);
   if (barrier.arrived == expected) {
     completeNamedBarrier(block, barrier);
     return Step::next;
@@ -113,6 +117,8 @@ Step arriveCluster(Warp &warp, uint32_t active, const Instruction &instruction) 
     if (active >> l & 1)
       warp.clusterArrivals.generation[l] = cluster.barrier.generation;
   cluster.barrier.arrived += uint32_t(std::popcount(active));
+  if (cluster.raceChecker)
+    cluster.raceChecker->arriveCluster(warp, Ordering(instruction.immediate));
   ++cluster.progress;
   if (cluster.barrier.arrived >= liveLanes(cluster))
     completeClusterBarrier(cluster);
@@ -128,6 +134,8 @@ Step waitCluster(Warp &warp, uint32_t active, const Instruction &instruction) {
     passed &= !(active >> l & 1) || warp.clusterArrivals.generation[l] != generation;
   if (passed) {
     warp.clusterArrivals.lanes &= ~active;
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+      checker->waitCluster(warp);
     return Step::next;
   }
   Wait wait;
@@ -141,9 +149,10 @@ void decodeBarrier(Decoder &d) {
     const bool arrive = d.take("arrive");
     if (!arrive && !d.take("wait"))
       d.fail("'{}' needs .arrive or .wait", d.at().fullName());
-    d.ignore({"release", "acquire", "relaxed", "aligned"});
+    const Ordering ordering = d.take("relaxed") ? Ordering::relaxed : Ordering::acquireRelease;
+    d.ignore({"release", "acquire", "aligned"});
     d.expectOperands(0);
-    d.emit(arrive ? arriveCluster : waitCluster, {});
+    d.emit(arrive ? arriveCluster : waitCluster, {}, int64_t(ordering));
     return;
   }
   if (d.take("warp")) {
@@ -209,6 +218,7 @@ enum class MbarrierAction : uint8_t {
 struct MbarrierUse {
   MbarrierAction action = MbarrierAction::init;
   Space space = Space::generic;
+  Ordering ordering = Ordering::acquireRelease;
 };
 
 bool fitsByteCount(int64_t bytes) { return bytes > -(1 << 20) && bytes < (1 << 20); }
@@ -289,6 +299,8 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
         use.action == MbarrierAction::arriveNoComplete || use.action == MbarrierAction::arriveDropNoComplete;
     if (noComplete && barrier.pending == 0)
       return fault(warp, instruction, fmt::format("arrive.noComplete would end the phase of {}", name()));
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get(); checker && arrivals != 0)
+      checker->arriveMbarrier(warp, place, use.ordering);
     storeMbarrier(*place.block, place.address, barrier);
   }
   store(warp, instruction.slots[3], active, states);
@@ -322,12 +334,15 @@ Step testMbarrier(Warp &warp, uint32_t active, const Instruction &instruction) {
       phase = Mbarrier::decode(lanesOf<uint64_t>(warp, instruction.slots[2])[l]).phase;
     }
     const MbarrierWait one{place.block, place.address, phase};
-    if (phasePassed(one))
+    if (phasePassed(one)) {
       passed |= 1u << l;
-    else if (std::none_of(wait.barriers.begin(), wait.barriers.end(), [&](const MbarrierWait &other) {
-               return other.block == one.block && other.address == one.address && other.phase == one.phase;
-             }))
+      if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+        checker->waitMbarrier(warp, place, use.ordering);
+    } else if (std::none_of(wait.barriers.begin(), wait.barriers.end(), [&](const MbarrierWait &other) {
+                 return other.block == one.block && other.address == one.address && other.phase == one.phase;
+               })) {
       wait.barriers.push_back(one);
+    }
   }
   Group &group = warp.group();
   if (mayWait && passed == 0 && !group.timedOut) {
@@ -378,8 +393,12 @@ void decodeMbarrier(Decoder &d) {
     d.emit(pendingCount, {d.out(0, Type::b32), d.in(1, Type::b64)});
     return;
   }
+  const auto &modifiers = d.remaining();
+  if (std::find(modifiers.begin(), modifiers.end(), "relaxed") != modifiers.end())
+    use.ordering = Ordering::relaxed;
   takeOrdering(d);
   use.space = d.space();
+  d.accesses(Space::shared, 8);
   d.take("b64");
   const bool parity = d.take("parity");
   bool tests = true;
@@ -424,33 +443,27 @@ void decodeMbarrier(Decoder &d) {
 
 // --- fences -----------------------------------------------------------------------------
 
-Step fence(Warp &, uint32_t, const Instruction &) {
+enum class FenceKind : uint8_t { memory, asyncProxy, otherProxy };
+
+Step fence(Warp &warp, uint32_t, const Instruction &instruction) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get()) {
+    if (FenceKind(instruction.immediate) == FenceKind::memory)
+      checker->fence(warp);
+    else if (FenceKind(instruction.immediate) == FenceKind::asyncProxy)
+      checker->proxyFence(warp);
+  }
   return Step::next;
 }
 
 void decodeFence(Decoder &d) {
-  d.ignore({"sc",
-            "acq_rel",
-            "acquire",
-            "release",
-            "cta",
-            "cluster",
-            "gpu",
-            "sys",
-            "gl",
-            "proxy",
-            "alias",
-            "async",
-            "async::generic",
-            "global",
-            "shared::cta",
-            "shared::cluster",
-            "mbarrier_init",
-            "tensormap::generic",
-            "sync_restrict::shared::cta",
-            "sync_restrict::shared::cluster"});
-  d.emit(fence, {});
+  const FenceKind kind = !d.take("proxy")  ? FenceKind::memory
+                         : d.take("async") ? FenceKind::asyncProxy
+                                           : FenceKind::otherProxy;
+  d.ignore({"sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "sys", "gl", "alias",
+            "async::generic", "global", "shared::cta", "shared::cluster", "mbarrier_init",
+            "tensormap::generic", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+  d.emit(fence, {}, int64_t(kind));
 }
 
 constexpr DecodeEntry entries[] = {
@@ -467,7 +480,9 @@ SharedPlace findMbarrier(Warp &warp, const Instruction &instruction, Space space
           fmt::format("the mbarrier's address {:#x} in lane {} is not in shared memory", address, lane));
     return {};
   }
-  if (!touch(warp, instruction, {space, AccessKind::atomic, Proxy::generic, lane, address, 8, 8}))
+  // Who makes it a barrier must come before those who use it as one.
+  const AccessKind kind = state == MbarrierState::any ? AccessKind::write : AccessKind::mbarrier;
+  if (!touch(warp, instruction, {space, kind, Proxy::generic, lane, address, 8, 8}))
     return {};
   const SharedPlace place = sharedPlace(warp, address);
   if (state == MbarrierState::any || isInitialised(*place.block, place.address))

@@ -71,11 +71,17 @@ bool failWith(Warp &warp, const Instruction &instruction, const Error &error) {
   return false;
 }
 
-void arrive(Warp &warp, const Bulk &bulk, const Request &request, const SharedPlace &to, uint64_t bytes) {
-  // A multicast signals the barrier at the same offset of every block it reaches.
+/// A multicast signals the barrier at the same offset of every block it reaches.
+SharedPlace barrierFor(Warp &warp, const Bulk &bulk, const Request &request, const SharedPlace &to) {
   SharedPlace barrier = sharedPlace(warp, request.barrier);
   if (bulk.multicast)
     barrier.block = to.block;
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->completesOn(barrier);
+  return barrier;
+}
+
+void arrive(const SharedPlace &barrier, uint64_t bytes) {
   completeBytes(*barrier.block, barrier.address, uint32_t(bytes));
 }
 
@@ -102,16 +108,20 @@ bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, con
   if (!touchRanges(warp, instruction, ranges, AccessKind::read))
     return false;
   for (const SharedPlace &to : destinations(warp, bulk, request)) {
+    const SharedPlace barrier = barrierFor(warp, bulk, request, to);
     if (!touchBox(warp, instruction, request.map, clusterAddress(to), AccessKind::write))
       return false;
     if (auto done = loadBox(request.map, coordinates, to.block->shared(), to.address); !done)
       return failWith(warp, instruction, done.error());
-    arrive(warp, bulk, request, to, boxBytes(request.map));
+    arrive(barrier, boxBytes(request.map));
   }
   return true;
 }
 
 bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
+  // A source in shared memory is free again when the bytes have arrived.
+  if (bulk.barrier)
+    barrierFor(warp, bulk, request, sharedPlace(warp, request.to));
   const std::byte *from =
       touch(warp, instruction,
             {bulk.from, AccessKind::read, Proxy::async, noLane, request.from, request.bytes, 16});
@@ -128,6 +138,7 @@ bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, cons
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     const AccessKind kind = bulk.reduction ? AccessKind::atomic : AccessKind::write;
+    const SharedPlace barrier = bulk.barrier ? barrierFor(warp, bulk, request, places[i]) : SharedPlace();
     std::byte *to = touch(warp, instruction,
                           {bulk.to == Space::global ? Space::global : Space::sharedCluster, kind,
                            Proxy::async, noLane, targets[i], request.bytes, 16});
@@ -144,7 +155,7 @@ bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, cons
       std::memmove(to, from, request.bytes);
     }
     if (bulk.barrier)
-      arrive(warp, bulk, request, places[i], request.bytes);
+      arrive(barrier, request.bytes);
   }
   return true;
 }
@@ -197,6 +208,9 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
       return bulk.rank != 0 ? runTensor(warp, instruction, bulk, *request)
                             : runBytes(warp, instruction, bulk, *request);
     };
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+      operation->order =
+          bulk.barrier ? checker->issueOnMbarrier(warp) : checker->issueCopy(warp, AsyncEngine::bulk, l);
     clusterOf(warp).queue.push(operation);
     if (!bulk.barrier)
       warp.asyncGroups[size_t(AsyncEngine::bulk)].add(std::move(operation), 1u << l);
@@ -236,9 +250,12 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
     operation->run = [&warp, &instruction, &how, l, bytes, values, address = to.lane[l],
                       barrier = barriers.lane[l]] {
       const uint64_t total = uint64_t(bytes) * how.count;
+      const SharedPlace place = sharedPlace(warp, barrier);
+      if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+        checker->completesOn(place);
       std::byte *host = touch(warp, instruction,
                               {Space::sharedCluster, how.reduction ? AccessKind::atomic : AccessKind::write,
-                               Proxy::async, l, address, total, total});
+                               Proxy::generic, l, address, total, total});
       if (!host)
         return false;
       for (unsigned i = 0; i < how.count; ++i) {
@@ -247,10 +264,11 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
         else
           std::memcpy(host + i * bytes, &values[i], bytes);
       }
-      const SharedPlace place = sharedPlace(warp, barrier);
       completeBytes(*place.block, place.address, uint32_t(total));
       return true;
     };
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+      operation->order = checker->issueOnMbarrier(warp);
     clusterOf(warp).queue.push(std::move(operation));
   }
   return Step::next;
@@ -277,6 +295,7 @@ void storeAsync(Decoder &d, bool reduces) {
       (how.reduction && !hasAtomic(*how.reduction, how.type)))
     return d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(how.type));
   d.expectOperands(3);
+  d.accesses(Space::sharedCluster, sizeInBytes(how.type) * how.count);
   const AddressOperand to = d.address(0), barrier = d.address(2);
   how.toOffset = to.offset, how.barrierOffset = barrier.offset;
   std::vector<Slot> slots{to.base, barrier.base};

@@ -75,6 +75,8 @@ std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index) {
     }
     initialiseBlock(block, grid.threads[0] * grid.threads[1] * grid.threads[2]);
   }
+  if (grid.raceCheck == RaceCheck::on)
+    cluster->raceChecker = std::make_unique<RaceChecker>(*cluster);
   return cluster;
 }
 

@@ -269,6 +269,7 @@ Instruction &Decoder::emit(Eval eval, std::span<const Slot> slots, int64_t immed
   Instruction instruction;
   instruction.eval = eval;
   instruction.slots = pool.get();
+  instruction.slotCount = uint16_t(slots.size());
   instruction.immediate = immediate;
   instruction.location = statement->location;
   instruction.line = statement->line;

@@ -8,6 +8,7 @@
 
 #include "runtime/emulator/exec/Program.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <initializer_list>
 #include <optional>
@@ -117,6 +118,12 @@ public:
   }
   template <class P> Instruction &emitWith(Eval eval, std::initializer_list<Slot> slots, P payload) {
     return emitWith(eval, std::span(slots.begin(), slots.size()), std::move(payload));
+  }
+
+  /// Notes an access of threads, of so many bytes and aligned to them.
+  void accesses(Space space, unsigned bytes) {
+    if (space == Space::shared || space == Space::sharedCluster || space == Space::generic)
+      kernel.sharedGranule = std::min(kernel.sharedGranule, bytes);
   }
 
   // --- control flow (Control.cpp) ------------------------------------------------

@@ -155,6 +155,7 @@ Result<void> runGrid(const Program &program, const LaunchConfiguration &launch, 
   grid.parameters = launch.parameters;
   grid.memory = &memory;
   grid.maximumSteps = machine.maximumSteps;
+  grid.raceCheck = machine.raceCheck;
 
   const uint32_t clusters = uint32_t(product(launch.grid) / product(*cluster));
   const unsigned threads = unsigned(std::clamp<uint64_t>(machine.hostThreads, 1, clusters));

@@ -4,6 +4,7 @@
 /// program, say which memory it may touch, launch.
 #pragma once
 
+#include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/emulator/exec/Program.h"
 #include "runtime/target/Target.h"
@@ -31,6 +32,7 @@ struct Machine {
   int multiprocessors = 132; ///< bounds how many blocks run at the same time
   unsigned hostThreads = 1;
   uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp
+  RaceCheck raceCheck = RaceCheck::off;
 };
 
 /// Runs to completion. A wrong configuration is an invalidArgument; what the

@@ -58,7 +58,8 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
     if (!(active >> l & 1))
       continue;
     host[l] = touch(warp, instruction,
-                    {access.space, AccessKind::read, Proxy::generic, l, addresses.lane[l], total, total});
+                    {access.space, AccessKind::read, Proxy::generic, l, addresses.lane[l], total, total,
+                     access.strong ? AccessOrdering::strong : AccessOrdering::weak});
     if (!host[l])
       return Step::fault;
   }
@@ -103,9 +104,9 @@ Step storeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
   for (unsigned l = 0; l < warpSize; ++l) {
     if (!(active >> l & 1))
       continue;
-    std::byte *host =
-        touch(warp, instruction,
-              {access.space, AccessKind::write, Proxy::generic, l, addresses.lane[l], total, total});
+    std::byte *host = touch(warp, instruction,
+                            {access.space, AccessKind::write, Proxy::generic, l, addresses.lane[l], total,
+                             total, access.strong ? AccessOrdering::strong : AccessOrdering::weak});
     if (!host)
       return Step::fault;
     for (unsigned i = 0; i < access.count; ++i) {
@@ -158,6 +159,7 @@ void access(Decoder &d, size_t addressIndex, size_t valueIndex, bool isLoad) {
     widest = std::max<unsigned>(widest, slots.back().bytes);
   }
   access.registerBytes = uint8_t(widest);
+  d.accesses(access.space, access.bytes * access.count);
   for (size_t i = 1; i < slots.size(); ++i)
     if (slots[i].bytes != widest && values[i - 1].kind != Operand::Kind::sink)
       return d.fail("'{}' mixes registers of different sizes", d.at().fullName());

@@ -275,6 +275,8 @@ bool completeWgmma(Block &block, unsigned index) {
   const Instruction &instruction = *issue.instruction;
   const WgmmaUse &use = instruction.payloadAs<WgmmaUse>();
   Warp &first = block.warps[4 * index];
+  if (RaceChecker *checker = block.cluster->raceChecker.get())
+    checker->run(issue.order.get());
   if (!use.fromRegisters && !touchOperand(first, instruction, use.wgmma, WgmmaOperand::a, issue.descriptorA))
     return false;
   if (!touchOperand(first, instruction, use.wgmma, WgmmaOperand::b, issue.descriptorB))
@@ -315,6 +317,12 @@ bool completeWgmma(Block &block, unsigned index) {
   return true;
 }
 
+/// The registers that nobody may touch before the product is complete.
+std::span<const Slot> registersOf(const WgmmaUse &use, const Instruction &instruction) {
+  const std::span<const Slot> all(instruction.slots, slotAccumulators + use.accumulators);
+  return use.fromRegisters ? all : all.subspan(slotAccumulators);
+}
+
 Step issueWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
@@ -345,6 +353,8 @@ Step issueWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
     block.cluster->queue.push(std::move(operation));
   }
   WgmmaIssue &known = group.pending[at];
+  if (RaceChecker *checker = block.cluster->raceChecker.get())
+    checker->issueWgmma(warp, instruction, registersOf(use, instruction), uint32_t(number + 1), known.order);
   if (known.instruction != &instruction || known.descriptorA != issue.descriptorA ||
       known.descriptorB != issue.descriptorB || known.accumulate != issue.accumulate)
     return fault(warp, instruction,
@@ -382,6 +392,8 @@ Step waitWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
     return suspend(warp, std::move(wait));
   }
   commits.erase(commits.begin(), commits.end() - ptrdiff_t(pending));
+  if (RaceChecker *checker = warp.block->cluster->raceChecker.get())
+    checker->waitWgmma(warp, needed);
   return Step::next;
 }
 
@@ -450,7 +462,8 @@ void decodeMmaAsync(Decoder &d) {
     use.contiguous &= slots.back().offset ==
                       slots[slotAccumulators].offset + (slots.size() - 1 - slotAccumulators) * 4 * warpSize;
   }
-  d.emitWith(issueWgmma, slots, use);
+  // Products in flight may add to the same accumulators, one after the other.
+  d.emitWith(issueWgmma, slots, use).slotCount = 0;
 }
 
 void decodeWgmma(Decoder &d) {

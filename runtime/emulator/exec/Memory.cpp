@@ -11,7 +11,16 @@ namespace tlc::emulator {
 namespace {
 
 std::string_view toString(AccessKind kind) {
-  return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic access";
+  switch (kind) {
+  case AccessKind::read:
+    return "read";
+  case AccessKind::write:
+    return "write";
+  case AccessKind::atomic:
+  case AccessKind::mbarrier:
+    return "atomic access";
+  }
+  return "access";
 }
 
 std::byte *refuse(Warp &warp, const Instruction &instruction, const Touch &access, std::string_view problem,
@@ -75,6 +84,9 @@ std::byte *touchShared(Warp &warp, const Instruction &instruction, const Touch &
     return refuse(warp, instruction, access, "misaligned",
                   fmt::format("shared offset {}, which must be a multiple of {}", address - sharedBase,
                               access.alignment));
+  RaceChecker *checker = block->cluster->raceChecker.get();
+  if (checker && !checker->access(warp, instruction, access, *block, address))
+    return nullptr;
   return block->shared().data() + address;
 }
 

@@ -2,7 +2,7 @@
 /// \file
 /// Addresses to host memory. Every access of every instruction, and of every
 /// asynchronous operation, passes `touch`: it checks bounds and alignment and
-/// is where a race checker listens.
+/// is where the race checker listens.
 #pragma once
 
 #include "runtime/emulator/exec/Decoder.h"
@@ -30,9 +30,11 @@ private:
   std::vector<MemoryRange> ranges;
 };
 
-enum class AccessKind : uint8_t { read, write, atomic };
+enum class AccessKind : uint8_t { read, write, atomic, mbarrier };
 /// Which engine makes the access: the threads or the asynchronous units.
 enum class Proxy : uint8_t { generic, async };
+/// Whether threads may make the access at the same time (volatile, relaxed, acquire ...).
+enum class AccessOrdering : uint8_t { weak, strong };
 
 struct Touch {
   Space space = Space::generic;
@@ -42,6 +44,7 @@ struct Touch {
   uint64_t address = 0;
   uint64_t bytes = 0;
   uint64_t alignment = 1;
+  AccessOrdering ordering = AccessOrdering::weak;
 };
 inline constexpr unsigned noLane = ~0u;
 

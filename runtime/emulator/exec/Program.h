@@ -46,6 +46,7 @@ inline constexpr uint32_t noGuard = ~0u;
 struct Instruction {
   Eval eval = nullptr;
   const Slot *slots = nullptr;   ///< as many as `eval` expects
+  uint16_t slotCount = 0;        ///< that `eval` reads or writes at once
   const void *payload = nullptr; ///< what else `eval` needs, of a type that it knows
   int64_t immediate = 0;
   uint32_t guard = noGuard; ///< offset of the predicate
@@ -84,6 +85,8 @@ struct Kernel {
   uint32_t parameterBytes = 0;
   uint32_t staticSharedEnd = sharedBase; ///< dynamic shared memory follows, aligned
   uint32_t dynamicSharedStart = sharedBase;
+  /// The smallest access to shared memory; all are multiples of it, and aligned.
+  uint32_t sharedGranule = 16;
   bool usesSetmaxnreg = false;
   std::vector<std::unique_ptr<Slot[]>> slotPool;
   std::vector<std::shared_ptr<const void>> payloads;

@@ -5,6 +5,8 @@
 /// memory.
 #pragma once
 
+#include "runtime/emulator/check/RaceCheck.h"
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Async.h"
 #include "runtime/emulator/exec/Barrier.h"
 #include "runtime/emulator/exec/Memory.h"
@@ -42,6 +44,7 @@ struct Grid {
   std::span<const std::byte> parameters;
   const MemoryMap *memory = nullptr;
   uint64_t maximumSteps = 0; ///< warp instructions of one warp
+  RaceCheck raceCheck = RaceCheck::off;
   std::atomic<uint32_t> nextCluster{0};
   std::atomic<bool> stop{false}; ///< some cluster failed
 };
@@ -133,7 +136,8 @@ struct Cluster {
   ClusterBarrier barrier;
   uint64_t progress = 0; ///< counts what other warps may be waiting for
   std::optional<Error> error;
-  MemoryRange lastRange; ///< where the last global access was
+  MemoryRange lastRange;                    ///< where the last global access was
+  std::unique_ptr<RaceChecker> raceChecker; ///< null: off
 };
 
 inline Grid &gridOf(const Warp &warp) { return *warp.block->cluster->grid; }

@@ -129,6 +129,7 @@ Step exitLanes(Warp &warp, uint32_t lanes) {
 RunState runWarp(Warp &warp) {
   bool ran = false;
   const uint64_t maximumSteps = gridOf(warp).maximumSteps;
+  RaceChecker *checker = clusterOf(warp).raceChecker.get();
   unsigned budget = quantum;
   while (!warp.groups.empty()) {
     if (warp.groups.size() > 1)
@@ -164,6 +165,8 @@ RunState runWarp(Warp &warp) {
           fault(warp, instruction, fmt::format("the warp has run {} instructions, the limit", maximumSteps));
           return RunState::fault;
         }
+        if (checker && !checker->registers(warp, instruction))
+          return RunState::fault;
         step = instruction.eval(warp, active, instruction);
         ++warp.steps;
       }

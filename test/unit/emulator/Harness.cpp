@@ -56,6 +56,7 @@ Outcome run(const KernelText &kernel) {
   Machine machine;
   machine.target = findTarget("sm_90a");
   machine.maximumSteps = kernel.maximumSteps;
+  machine.raceCheck = kernel.raceCheck;
   auto status = runGrid(**program, launch, memory, machine);
   return {std::move(status), std::move(out)};
 }

@@ -48,6 +48,7 @@ struct KernelText {
   size_t outWords = 256; ///< at first all 0xDDDDDDDD
   std::vector<uint32_t> in = {};
   uint64_t maximumSteps = 1000000;
+  RaceCheck raceCheck = RaceCheck::off;
 };
 struct Outcome {
   Result<void> status;

@@ -22,9 +22,8 @@ namespace {
 
 constexpr uint32_t tile = 64, stages = 2, stageBytes = 2 * tile * tile * 2;
 
-/// C = A * B^T in tiles of 64 x 64, k in steps of 64. Without `release` the
-/// consumers never give a stage back.
-std::string gemmText(bool release) {
+/// C = A * B^T in tiles of 64 x 64, k in steps of 64.
+std::string gemmText() {
   std::vector<std::string> accumulators;
   for (unsigned i = 0; i < 32; ++i)
     accumulators.push_back(fmt::format("%c{}", i));
@@ -83,7 +82,7 @@ $waitFull:
 {multiply}
   wgmma.commit_group.sync.aligned;
   wgmma.wait_group.sync.aligned 0;
-  {release}
+  @%p2 mbarrier.arrive.shared.b64 _, [%d4+{empty}];
   add.u32 %r6, %r6, 1; setp.lt.u32 %p6, %r6, %r4; @%p6 bra $consume;
   ld.param.u64 %d19, [c]; shl.b32 %r11, %r2, 4; shr.u32 %r12, %r3, 2; add.u32 %r11, %r11, %r12; add.u32 %r11, %r11, %r5;
   and.b32 %r13, %r3, 3; mad.wide.u32 %d20, %r11, 256, %d19; mad.wide.u32 %d20, %r13, 8, %d20;
@@ -95,10 +94,7 @@ $end:
                      fmt::arg("full", stages * stageBytes), fmt::arg("empty", stages * stageBytes + 16),
                      fmt::arg("stageBytes", stageBytes), fmt::arg("half", stageBytes / 2),
                      fmt::arg("halfUnits", stageBytes / 32), fmt::arg("clear", clear),
-                     fmt::arg("multiply", multiply), fmt::arg("epilogue", epilogue),
-                     fmt::arg("release", release ? fmt::format("@%p2 mbarrier.arrive.shared.b64 _, [%d4+{}];",
-                                                               stages * stageBytes + 16)
-                                                 : ""));
+                     fmt::arg("multiply", multiply), fmt::arg("epilogue", epilogue));
 }
 
 struct Problem {
@@ -107,8 +103,8 @@ struct Problem {
   std::vector<float> c;
 };
 
-Result<void> runGemm(Problem &problem, bool release, unsigned hostThreads) {
-  auto program = loadProgram(gemmText(release));
+Result<void> runGemm(Problem &problem, std::string_view text, unsigned hostThreads = 1) {
+  auto program = loadProgram(text);
   if (!program)
     return program.error();
   std::mt19937 random(std::random_device{}());
@@ -151,7 +147,30 @@ Result<void> runGemm(Problem &problem, bool release, unsigned hostThreads) {
   Machine machine;
   machine.target = findTarget("sm_90a");
   machine.hostThreads = hostThreads;
+  machine.raceCheck = RaceCheck::on;
   return runGrid(**program, launch, memory, machine);
+}
+
+constexpr std::string_view releaseText = "@%p2 mbarrier.arrive.shared.b64 _, [%d4+32784];",
+                           waitText = "wgmma.wait_group.sync.aligned 0;",
+                           waitFullText = "mbarrier.try_wait.parity.shared.b64 %p5, [%d4+32768], %r9; "
+                                          "@!%p5 bra $waitFull;",
+                           waitEmptyText = "mbarrier.try_wait.parity.shared.b64 %p5, [%d4+32784], %r9; "
+                                           "@!%p5 bra $waitEmpty;";
+
+/// The program with one piece of text changed.
+std::string replaced(std::string_view what, std::string_view by) {
+  std::string text = gemmText();
+  const size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), by);
+}
+
+/// What the checker says of it.
+std::string finding(const std::string &text) {
+  Problem problem;
+  const auto done = runGemm(problem, text);
+  return done ? "" : done.error().message;
 }
 
 } // namespace
@@ -159,7 +178,7 @@ Result<void> runGemm(Problem &problem, bool release, unsigned hostThreads) {
 TEST_CASE("a warp-specialised GEMM gives the right product") {
   for (unsigned hostThreads : {1u, 3u}) {
     Problem problem;
-    const auto done = runGemm(problem, true, hostThreads);
+    const auto done = runGemm(problem, gemmText(), hostThreads);
     INFO((done ? "" : done.error().message));
     REQUIRE(done);
     bool right = true;
@@ -177,7 +196,7 @@ TEST_CASE("a warp-specialised GEMM gives the right product") {
 
 TEST_CASE("a ring whose stages are not released is a deadlock of both roles") {
   Problem problem;
-  const auto done = runGemm(problem, false, 1);
+  const auto done = runGemm(problem, replaced(releaseText, ""));
   REQUIRE_FALSE(done);
   CHECK(done.error().kind == ErrorKind::execution);
   CHECK_THAT(done.error().message, Contains("block (0, 0, 0), warps 0 1 2 3"));
@@ -186,4 +205,23 @@ TEST_CASE("a ring whose stages are not released is a deadlock of both roles") {
   CHECK_THAT(done.error().message, Contains("block (0, 0, 0), warp 4"));
   CHECK_THAT(done.error().message,
              Contains("the mbarrier at shared offset 32784 to end phase 0; 4 of 4 arrivals are pending"));
+}
+
+TEST_CASE("every synchronisation of the GEMM is missed when it is gone") {
+  CHECK(finding(gemmText()) == "");
+  CHECK_THAT(finding(replaced(waitFullText, "")), Contains("asynchronous") && Contains("missing: "));
+  CHECK_THAT(finding(replaced(waitEmptyText, "")),
+             Contains("arrivals at the mbarrier at shared offset 32768"));
+  CHECK_THAT(finding(replaced(waitText, "")), Contains("missing: wgmma.wait_group"));
+  CHECK_THAT(finding(replaced(waitText, "wgmma.wait_group.sync.aligned 1;")),
+             Contains("missing: wgmma.wait_group"));
+  // Released before the products have read the stage.
+  std::string early = replaced(releaseText, "");
+  early.replace(early.find(waitText), 0, std::string(releaseText) + " ");
+  CHECK_THAT(finding(early), Contains("race between the asynchronous write of shared offset") &&
+                                 Contains("and the asynchronous read by 'wgmma.mma_async") &&
+                                 Contains("missing: wgmma.wait_group in the warpgroup of warp 0"));
+  CHECK_THAT(finding(replaced("$ready:\n  bar.sync 0;", "$ready:")),
+             Contains("race between the use as an mbarrier of shared offset") &&
+                 Contains("and the write by 'mbarrier.init.shared.b64'"));
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The last accesses to each granule of a block's shared memory.
+#pragma once
+
+#include "runtime/emulator/check/Clock.h"
+#include "runtime/emulator/exec/Memory.h"
+
+#include <optional>
+
+namespace tlc::emulator {
+
+/// An access as the shadow remembers it.
+struct Record {
+  uint32_t number = 0; ///< of the column; 0: no access
+  Column column = 0;
+  uint32_t pc = 0;
+  uint16_t warp = 0; ///< in the cluster
+  AccessKind kind = AccessKind::read;
+  Proxy proxy = Proxy::generic;
+  bool strong = false; ///< does not race with other strong accesses
+};
+
+/// Why two accesses are wrong.
+enum class Conflict : uint8_t {
+  none,
+  unordered, ///< nothing orders them
+  unfenced,  ///< ordered, but no proxy fence on the way
+  unwritten, ///< the read has no write before it
+};
+struct Finding {
+  Conflict conflict = Conflict::none;
+  Record before; ///< not of `unwritten`
+  uint32_t granule = 0;
+};
+
+class Shadow {
+public:
+  /// Granules [first, end) are accessed by `access` at a point that knows
+  /// `known`; gives the first finding.
+  Finding access(uint32_t first, uint32_t end, const Record &access, const Knowledge &known);
+  void resize(size_t granules) { cells.resize(granules); }
+
+private:
+  /// A write and the reads since that nothing orders with each other.
+  struct Cell {
+    Record write, read;
+    uint32_t moreReads = 0; ///< index into `lists`; 0: none
+  };
+  void addRead(Cell &cell, const Record &read, const Clock &seen);
+  Finding checkReads(const Cell &cell, const Record &access, const Knowledge &known) const;
+  void clearReads(Cell &cell);
+
+  std::vector<Cell> cells;
+  std::vector<std::vector<Record>> lists{1};
+  std::vector<uint32_t> freeLists;
+};
+
+} // namespace tlc::emulator
