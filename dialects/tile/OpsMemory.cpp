@@ -128,6 +128,14 @@ LogicalResult SliceOp::verify() {
   if (getFill() && getFill().getType() != slice.getElementType()) // slice_c2
     return report(emitOpError() << "expected a fill value of " << slice.getElementType() << " because "
                                 << name << " is, but got " << getFill().getType());
+  auto argument = dyn_cast<BlockArgument>(getTensor());
+  if (!argument || !isa<KernelOp>(argument.getOwner()->getParentOp())) { // slice_c3
+    InFlightDiagnostic diagnostic =
+        emitOpError() << "expected an argument of the kernel as tensor because that is what the launcher knows "
+                         "facts of, but got another value";
+    diagnostic.attachNote(getTensor().getLoc()) << "it comes from here";
+    return diagnostic;
+  }
   return success();
 }
 

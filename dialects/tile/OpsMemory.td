@@ -60,6 +60,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     Constraints
     - slice_c1: one origin per axis, and the slice has the tensor's rank and element type.
     - slice_c2: `fill` has the element type.
+    - slice_c3: `tensor` is an argument of the kernel.
 
         %t = tile.slice %A[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
   }];

@@ -112,6 +112,21 @@ tile.kernel @fill(
 
 // -----
 
+// slice_c3: facts about alignment and extents hang on arguments.
+tile.kernel @chosen_tensor(
+    %m: index {program.argument = #program.dimension<"m">},
+    %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>},
+    %B: !tile.global<?x64xf32> {program.argument = #program.tensor<"B", input, dims[0, -1]>}) {
+  %p = arith.cmpi ugt, %m, %m : index
+  // expected-note @below {{it comes from here}}
+  %either = arith.select %p, %A, %B : !tile.global<?x64xf32>
+  // expected-error @below {{expected an argument of the kernel as tensor because that is what the launcher knows facts of, but got another value}}
+  %t = tile.slice %either[%m, %m] : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
+  tile.return
+}
+
+// -----
+
 // copy_c1: extents, with the declarations of both sides.
 tile.kernel @copy_extents(
     %m: index {program.argument = #program.dimension<"m">},

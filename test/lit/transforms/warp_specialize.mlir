@@ -373,6 +373,60 @@ tile.kernel @fewer_stages(%k: index {program.argument = #program.dimension<"k">}
 
 // -----
 
+// A tile that is read twice is awaited before the first and released after the last of its readers, one of them in
+// a branch; the other buffer of the loop is read first by another operation and so has a ring of its own.
+// CHECK-LABEL: tile.kernel @read_twice(
+// CHECK:       tile.role "math"
+// CHECK:           tile.await %b[
+// CHECK-NEXT:      %[[B:.*]] = tile.slot %b
+// CHECK-NEXT:      tile.gemm_async %{{.*}}, %[[B]],
+// CHECK-NEXT:      tile.gemm_wait
+// CHECK:           tile.await %c[
+// CHECK-NEXT:      %[[C:.*]] = tile.slot %c
+// CHECK-NEXT:      tile.gemm_async %{{.*}}, %[[C]],
+// CHECK-NEXT:      tile.gemm_wait
+// CHECK-NEXT:      tile.release %c[
+// CHECK:           scf.if
+// CHECK-NEXT:        tile.gemm_async %{{.*}}, %[[B]],
+// CHECK:           } else {
+// CHECK-NEXT:        scf.yield
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tile.release %b[
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @read_twice(%k: index {program.argument = #program.dimension<"k">},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
+    %O: !tile.global<128x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %c = tile.alloc_shared "c" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+    %s = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %c atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %0 = tile.gemm %a, %b, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    %1 = tile.gemm %a, %c, %0 atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    %p = arith.cmpi ugt, %kk, %c64 : index
+    %2 = scf.if %p -> (tensor<128x64xf32>) {
+      %3 = tile.gemm %a, %b, %1 atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+      scf.yield %3 : tensor<128x64xf32>
+    } else {
+      scf.yield %1 : tensor<128x64xf32>
+    }
+    scf.yield %2 : tensor<128x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %so = tile.slice %O[%c0, %c0] : !tile.global<128x64xf32> -> !tile.slice<128x64xf32>
+  tile.store %sum, %so atom simt : tensor<128x64xf32>, !tile.slice<128x64xf32>
+  tile.return
+}
+}
+
+// -----
+
 // A view of a buffer that is made outside the loop becomes one of the slot, inside.
 // CHECK-LABEL: tile.kernel @view_outside(
 // CHECK-NOT:   tile.transpose
