@@ -4,6 +4,7 @@
 #include "compiler/codegen/NvptxBackend.h"
 
 #include "compiler/codegen/DebugLocations.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
 #include "llvm/IR/InlineAsm.h"
@@ -11,6 +12,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
@@ -61,11 +63,49 @@ FailureOr<NvptxBackend> NvptxBackend::create(const Target &target, Location loca
   return NvptxBackend(std::move(machine));
 }
 
+// A file of phase `nvvm` may say anything: what follows is taken for granted by LLVM, and by the translation.
+
+static LogicalResult verifyElementTypes(ModuleOp module) {
+  WalkResult walked = module.walk([](Operation *op) {
+    auto element = op->getAttrOfType<TypeAttr>("elem_type"); // of llvm.getelementptr and llvm.alloca
+    if (!element || LLVM::isCompatibleType(element.getValue()))
+      return WalkResult::advance();
+    op->emitOpError() << "expected elements of a type that LLVM has, but got " << element.getValue();
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+static LogicalResult verifyLlvm(const llvm::Function &function, Location location) {
+  if (llvm::verifyFunction(function))
+    return emitError(location) << "expected '" << function.getName()
+                               << "' to be valid LLVM IR, but LLVM's verifier rejects it";
+  for (const llvm::Instruction &instruction : llvm::instructions(function))
+    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm()) {
+      auto *assembly = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
+      StringRef constraints = assembly->getConstraintString();
+      if (llvm::Error error = llvm::InlineAsm::verify(assembly->getFunctionType(), constraints))
+        return emitError(location) << "expected constraints that fit the operands of the assembly '"
+                                   << assembly->getAsmString() << "', but got '" << constraints
+                                   << "': " << llvm::toString(std::move(error));
+    }
+  return success();
+}
+
 std::unique_ptr<llvm::Module> NvptxBackend::translate(ModuleOp module, llvm::LLVMContext &context) const {
+  if (failed(verifyElementTypes(module)))
+    return nullptr;
   attachDebugScopes(module);
-  std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context);
+  // Verified below: its own verification prints what it finds, or crashes on it, instead of reporting it.
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateModuleToLLVMIR(module, context, "LLVMDialectModule", /*disableVerification=*/true);
   if (!llvmModule)
     return nullptr;
+  for (const llvm::Function &function : *llvmModule) {
+    Operation *source = module.lookupSymbol(function.getName());
+    if (failed(verifyLlvm(function, source ? source->getLoc() : module.getLoc())))
+      return nullptr;
+  }
   llvmModule->setTargetTriple(machine->getTargetTriple());
   llvmModule->setDataLayout(machine->createDataLayout());
   // The LLVM dialect cannot say that the threads of a warp must execute a piece of assembly together. Ours

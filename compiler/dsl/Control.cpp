@@ -192,9 +192,11 @@ scf::ForOp traceLoop(Trace &trace, const Range &range, const LoopBody &body, Loc
 void Scope::loop(const Range &range, const LoopBody &body, Loc loc) { traceLoop(*trace, range, body, loc); }
 
 void Scope::pipelined(const Range &range, PipelineOptions options, const LoopBody &body, Loc loc) {
-  if (options.stages < 1)
-    trace->error(loc, "expected at least 1 stage, but got " + Twine(options.stages));
-  if (scf::ForOp loop = traceLoop(*trace, range, body, loc); loop && options.stages >= 1)
+  bool known = options.stages >= 1 && options.stages <= tile::maxElements;
+  if (!known)
+    trace->error(loc, "expected from 1 to " + Twine(tile::maxElements) + " stages, but got " +
+                          Twine(options.stages));
+  if (scf::ForOp loop = traceLoop(*trace, range, body, loc); loop && known)
     loop->setAttr(tile::TileDialect::pipelineAttrName,
                   tile::PipelineAttr::get(trace->builder.getContext(), options.stages));
 }

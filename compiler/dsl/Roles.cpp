@@ -2,6 +2,7 @@
 /// \file
 /// Roles and how they meet: rings, cursors, barriers.
 #include "compiler/dsl/Trace.h"
+#include "mlir/IR/Verifier.h"
 #include "runtime/target/Target.h"
 
 using namespace mlir;
@@ -22,7 +23,7 @@ void Scope::roles(const Body &body, Loc loc) {
   for (tile::RoleOp role : block.getOps<tile::RoleOp>())
     warps += role.getWarps();
   // The roles are all the warps there are.
-  if (tile::KernelOp kernel = trace->kernel(); kernel.getWarps() == 0)
+  if (tile::KernelOp kernel = trace->kernel(); kernel.getWarps() == 0 && succeeded(verify(op)))
     kernel.setWarps(warps);
 }
 
@@ -48,9 +49,9 @@ void Scope::role(std::string_view name, RoleOptions options, const Body &body, L
 //===----------------------------------------------------------------------===//
 
 Ring Scope::ring(std::string_view name, RingOptions options, Loc loc) {
-  if (options.slots < 1) {
-    trace->error(loc, "expected ring '" + StringRef(name) + "' to have at least 1 slot, but got " +
-                          Twine(options.slots));
+  if (options.slots < 1 || options.slots > tile::maxElements) {
+    trace->error(loc, "expected ring '" + StringRef(name) + "' to have from 1 to " +
+                          Twine(tile::maxElements) + " slots, but got " + Twine(options.slots));
     return trace->poison<Ring>();
   }
   auto type = tile::RingType::get(trace->builder.getContext(), options.slots);

@@ -135,9 +135,20 @@ Value Trace::use(const detail::Ref &ref, StringRef what, Loc loc) {
 }
 
 Value Trace::use(const Index &index, StringRef what, Loc loc) {
-  if (std::optional<int64_t> constant = index.constant())
+  std::optional<int64_t> constant = index.constant();
+  if (!constant && !index.ref().trace && !finished) {
+    error(loc, "expected " + what +
+                   ", but got a handle that was never given a value, or numbers whose arithmetic divides by "
+                   "zero or needs more than 64 bits");
+    return {};
+  }
+  if (!constant)
+    return use(index.ref(), what, loc);
+  if (*constant >= INT32_MIN && *constant <= INT32_MAX)
     return finished ? Value() : this->index(*constant, loc);
-  return use(index.ref(), what, loc);
+  error(loc, "expected " + what + " from " + Twine(INT32_MIN) + " to " + Twine(INT32_MAX) +
+                 " because positions have 32 bits, but got " + Twine(*constant));
+  return {};
 }
 
 Value Trace::useUniform(const Index &index, StringRef what, Loc loc) {

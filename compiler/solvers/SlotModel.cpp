@@ -54,9 +54,9 @@ int64_t StageBudget::bytesFor(int64_t stages) const {
 }
 
 Result<int64_t> tlc::stagesThatFit(const StageBudget &budget, int64_t wanted) {
-  for (int64_t stages = wanted; stages >= 1; --stages)
-    if (budget.bytesFor(stages) <= budget.limitBytes)
-      return stages;
+  int64_t outside = budget.bytesFor(0), perStage = budget.bytesFor(1) - outside;
+  if (outside + perStage <= budget.limitBytes)
+    return std::min(wanted, (budget.limitBytes - outside) / perStage);
   return Error{
       ErrorKind::invalidArgument,
       fmt::format("expected at least one stage to fit into {} bytes of shared memory, but it takes {} bytes, "

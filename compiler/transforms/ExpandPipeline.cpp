@@ -68,6 +68,8 @@ private:
     });
     for (Operation *op : round)
       stages[stageOf(op).getStage()].push_back(op);
+    if (failed(checkOrder()))
+      return failure();
 
     for (auto [argument, yielded] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues())) {
       Operation *op = yielded.getDefiningOp();
@@ -77,6 +79,25 @@ private:
                                                                                    : CarriedBy::stage1);
     }
     return collectCrossing();
+  }
+
+  /// Each operation comes after those whose results it uses, in its stage or an earlier one.
+  LogicalResult checkOrder() {
+    llvm::DenseMap<Operation *, size_t> place;
+    for (auto [i, op] : llvm::enumerate(round))
+      place[op] = i;
+    auto when = [&](Operation *op) { return std::pair(stageOf(op).getStage(), place.at(op)); };
+    for (Operation *op : round) {
+      bool tooEarly = false;
+      forEachUse(op, [&](Operation *, Value value) {
+        Operation *definition = value.getDefiningOp();
+        tooEarly |= definition && when(definition) >= when(op);
+      });
+      if (tooEarly)
+        return op->emitError("expected an operation after those whose results it uses, but its 'tile.stage' "
+                             "puts it before");
+    }
+    return success();
   }
 
   /// The product of stage 0 that a wait of stage 1 is for, or null.

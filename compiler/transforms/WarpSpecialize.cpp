@@ -66,6 +66,8 @@ LogicalResult fitSlots(KernelOp kernel, CopyGroups &copies) {
   int64_t most = 1;
   for (auto &group : copies.groups)
     most = std::max(most, group->slots);
+  // However many were asked for: no more of the smallest buffers fit.
+  most = std::min(most, program::findTarget(kernel)->sharedBytesPerBlock / StageBudget().alignment);
   for (; most > 1; --most)
     if (StageBudget budget = slotBudget(kernel, copies, most); budget.bytesFor(most) <= budget.limitBytes)
       break;

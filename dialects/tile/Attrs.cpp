@@ -4,6 +4,7 @@
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/tile/TileAttrs.h"
+#include "dialects/tile/TileTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 
@@ -68,8 +69,8 @@ SharedLayoutAttr SharedLayoutAttr::get(MLIRContext *context, const SharedLayout 
 }
 
 LogicalResult PipelineAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages) {
-  if (stages < 1)
-    return emitError() << "expected at least 1 stage, but got " << stages;
+  if (stages < 1 || stages > maxElements)
+    return emitError() << "expected from 1 to " << maxElements << " stages, but got " << stages;
   return success();
 }
 

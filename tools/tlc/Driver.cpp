@@ -6,18 +6,29 @@
 #include "tools/tlc/Bench.h"
 #include "tools/tlc/Compile.h"
 #include "tools/tlc/List.h"
+#include "tools/tlc/Messages.h"
 #include "tools/tlc/Run.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace tlc::driver;
 
+/// What LLVM calls where it cannot go on, such as assembly with operands that do not exist in a file of the
+/// last phases.
+static void failInLlvm(void *, const char *reason, bool) {
+  fail((StringRef("LLVM cannot compile this: ") + reason).str());
+  sys::Process::Exit(int(ExitCode::failure), /*NoCleanup=*/true);
+}
+
 int tlc_main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  ScopedFatalErrorHandler handler(failInLlvm);
   cl::OptionCategory none("none");
   cl::HideUnrelatedOptions(none); // LLVM's own, which configure nothing here
   cl::SetVersionPrinter(

@@ -98,7 +98,7 @@ tile.kernel @fragment_extent() attributes {t = tensor<64x64xf32, #tile.layout<"r
 
 // -----
 
-// expected-error @below {{expected at least 1 stage, but got 0}}
+// expected-error @below {{expected from 1 to 2147483647 stages, but got 0}}
 tile.kernel @stages() attributes {t = #tile.pipeline<stages = 0>} { tile.return }
 
 // -----

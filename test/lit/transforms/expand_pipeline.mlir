@@ -377,3 +377,21 @@ tile.kernel @too_early(%n: index {program.argument = #program.dimension<"n">}) a
   }
   tile.return
 }
+
+// -----
+
+tile.kernel @out_of_order(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.roles {
+    tile.role "math" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c0) -> (index) {
+        %y = arith.addi %x, %i {tile.stage = #tile.stage<stage = 0, order = 1>} : index
+        // expected-error @below {{expected an operation after those whose results it uses, but its 'tile.stage' puts it before}}
+        %z = arith.addi %y, %i {tile.stage = #tile.stage<stage = 0, order = 0>} : index
+        scf.yield %z : index
+      }
+    }
+  }
+  tile.return
+}

@@ -182,7 +182,9 @@ TEST_CASE("loops and branches are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.loop({0, 8, 0}, [](Index) {}); }) ==
         "expected a step of at least 1, but got 0");
   CHECK(errorOf([](Scope &k) { k.pipelined(8, {.stages = 0}, [](Index) {}); }) ==
-        "expected at least 1 stage, but got 0");
+        "expected from 1 to 2147483647 stages, but got 0");
+  CHECK(errorOf([](Scope &k) { k.pipelined(8, {.stages = int64_t(1) << 32}, [](Index) {}); }) ==
+        "expected from 1 to 2147483647 stages, but got 4294967296");
   CHECK(
       errorOf([](Scope &k) {
         Fragment x = k.fragment(f32, {16, 8});
@@ -207,11 +209,26 @@ TEST_CASE("a handle of a body that has ended is refused", "[dsl][errors]") {
               "ended\nmade here");
 }
 
+TEST_CASE("positions have 32 bits", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.grid(int64_t(1) << 31); }) ==
+        "expected an extent of the grid from -2147483648 to 2147483647 because positions have 32 bits, but "
+        "got 2147483648");
+  CHECK(errorOf([](Scope &k) {
+          Global A = k.input("A", f32, {64, 64});
+          Slice far = A.tile({0, -(int64_t(1) << 40)}, {16, 16});
+        }) == "expected a position in 'A' from -2147483648 to 2147483647 because positions have 32 bits, but "
+              "got -1099511627776");
+}
+
 TEST_CASE("a handle that was never given a value is refused", "[dsl][errors]") {
+  const std::string noIndex = "expected the end of a loop, but got a handle that was never given a value, or "
+                              "numbers whose arithmetic divides by zero or needs more than 64 bits";
   CHECK(errorOf([](Scope &k) {
           Index never;
           k.loop(never, [](Index) {});
-        }) == "expected the end of a loop, but got a handle that was never given a value");
+        }) == noIndex);
+  CHECK(errorOf([](Scope &k) { k.loop(Index(8) / 0, [](Index) {}); }) == noIndex);
+  CHECK(errorOf([](Scope &k) { k.loop(Index(int64_t(1) << 62) * 2, [](Index) {}); }) == noIndex);
   CHECK(errorOf([](Scope &k) {
           Shared never;
           copy(never, k.shared("a", f32, {4}));
@@ -255,11 +272,22 @@ TEST_CASE("roles are checked", "[dsl][errors]") {
       }) ==
       "roles: expected the roles' warps to add up to 4 because 'test' has that many, but got 12\nrole 'load' "
       "has 4\nrole 'math' has 8");
+  CHECK(errorOf([](Scope &k) { k.roles([&] { k.role("load", {.warps = int64_t(1) << 40}, [] {}); }); }) ==
+        "role: expected role 'load' to have from 1 to 32 warps, but got 1099511627776");
+  CHECK(errorOf([](Scope &k) {
+          k.roles([&] {
+            k.role("load", {.warps = 4}, [] {});
+            k.role("math", {.warps = 32}, [] {});
+          });
+        }) == "roles: expected the roles' warps to add up to at most 32 because a block has at most 1024 "
+              "threads, but got 36\nrole 'load' has 4\nrole 'math' has 32");
 }
 
 TEST_CASE("rings and barriers are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.ring("ab", {.slots = 0}); }) ==
-        "expected ring 'ab' to have at least 1 slot, but got 0");
+        "expected ring 'ab' to have from 1 to 2147483647 slots, but got 0");
+  CHECK(errorOf([](Scope &k) { k.ring("ab", {.slots = int64_t(1) << 40}); }) ==
+        "expected ring 'ab' to have from 1 to 2147483647 slots, but got 1099511627776");
   CHECK(errorOf([](Scope &k) { k.ring("ab", {.consumers = 0}); }) ==
         "allocRing: expected the consumers of 'ab' to be from 1 to 1048575 because an mbarrier counts that "
         "far, but "
