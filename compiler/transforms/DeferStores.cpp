@@ -42,6 +42,12 @@ std::optional<TileLoop> match(scf::ForOp loop) {
   found.slice = found.store.getDestination().getDefiningOp<SliceOp>();
   if (!found.slice || found.slice.getFill())
     return std::nullopt;
+  // The next tile must not read or write what is still to be stored.
+  bool usedElsewhere = llvm::any_of(found.slice.getTensor().getUsers(), [&](Operation *user) {
+    return user != found.slice && loop->isProperAncestor(user);
+  });
+  if (usedElsewhere || !found.slice->hasOneUse())
+    return std::nullopt;
   auto firstIn = [](Block &block) {
     auto products = block.getOps<GemmAsyncOp>();
     return products.empty() ? GemmAsyncOp() : *products.begin();

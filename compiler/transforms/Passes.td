@@ -12,7 +12,8 @@ def DeferStores : Pass<"tile-defer-stores", "::tlc::tile::KernelOp"> {
     Ensures:  in a loop over tiles whose last effect is a `tile.store` through the TMA, the loop carries the value to be
               stored and its position; it is stored after the next tile's first `tile.gemm_async`, or after the loop.
               What is stored, and where, stays the same.
-    Only in math roles whose tiles begin with asynchronous products: elsewhere there is nothing to run under.
+    Only in math roles whose tiles begin with asynchronous products: elsewhere there is nothing to run under. Not where
+    the loop touches the tensor otherwise, too.
 
         scf.for %t { %f = gemm_async ...; ...; tile.store %h, %slice }
         ==>

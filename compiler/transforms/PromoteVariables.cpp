@@ -141,9 +141,9 @@ private:
   LogicalResult promoteRegions(Operation *op, ArrayRef<Value> written, Values &values) {
     if (!written.empty()) {
       Value variable = written.front();
-      InFlightDiagnostic diag = op->emitError() << describe(variable, "a variable") << " is assigned inside '"
-                                                << op->getName()
-                                                << "' but declared outside: roles share no variables";
+      InFlightDiagnostic diag = op->emitError()
+                                << describe(variable, "a variable") << " is assigned inside '"
+                                << op->getName() << "' but declared outside: roles share no variables";
       diag.attachNote(variable.getLoc()) << "declare it inside the role that assigns it";
       return diag;
     }

@@ -154,8 +154,9 @@ std::string tmaProblem(SliceOp slice, SharedType shared, const Target &target) {
   // A box that begins elsewhere is an illegal instruction.
   int64_t granule = target.tma.innerBoxGranularity * 8 / shared.getElementType().getIntOrFloatBitWidth();
   if (granule > 1 && knownDivisor(slice.getOrigin().back()) % granule != 0)
-    return llvm::formatv("the slice of '{0}' is not known to begin at a multiple of {1} elements along its last axis",
-                         tensor.getName(), granule)
+    return llvm::formatv(
+               "the slice of '{0}' is not known to begin at a multiple of {1} elements along its last axis",
+               tensor.getName(), granule)
         .str();
   Result<TmaBoxes> boxes = tmaBoxes(preferredLayout(shared));
   return boxes ? "" : boxes.error().message;

@@ -100,8 +100,8 @@ AllocRingOp createRing(CopyGroup &group, int64_t consumers, OpBuilder &builder) 
                              consumers, IntegerAttr());
 }
 
-/// What becomes the roles' program. Outside stay buffers, and scalars computed from arguments alone. Views follow
-/// their buffers, which get slots.
+/// What becomes the roles' program. Outside stay buffers, and scalars computed from arguments alone. Views
+/// follow their buffers, which get slots.
 SmallVector<Operation *> operationsOfRoles(KernelOp kernel) {
   llvm::SmallPtrSet<Operation *, 16> moved;
   SmallVector<Operation *> ops;

@@ -131,8 +131,9 @@ LogicalResult SliceOp::verify() {
   auto argument = dyn_cast<BlockArgument>(getTensor());
   if (!argument || !isa<KernelOp>(argument.getOwner()->getParentOp())) { // slice_c3
     InFlightDiagnostic diagnostic =
-        emitOpError() << "expected an argument of the kernel as tensor because that is what the launcher knows "
-                         "facts of, but got another value";
+        emitOpError()
+        << "expected an argument of the kernel as tensor because that is what the launcher knows "
+           "facts of, but got another value";
     diagnostic.attachNote(getTensor().getLoc()) << "it comes from here";
     return diagnostic;
   }

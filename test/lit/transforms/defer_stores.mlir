@@ -122,3 +122,32 @@ tile.kernel @not_last(%m: index {program.argument = #program.dimension<"m">},
   tile.return
 }
 }
+
+// -----
+
+// The next tile reads the tensor that this one is stored to: it must find it there.
+// CHECK-LABEL: tile.kernel @read_again(
+// CHECK-NOT:     iter_args
+// CHECK:         tile.load
+// CHECK:         tile.store
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @read_again(%m: index {program.argument = #program.dimension<"m">},
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<1x2x64x64xbf16>
+  scf.for %t = %c0 to %m step %c1 {
+    %from = tile.slice %C[%c0, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    %a = tile.load %from : !tile.slice<64x64xbf16> -> tensor<64x64xbf16>
+    %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+    %f = tile.gemm_async %a, %b, %zero atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    %g = tile.gemm_wait %f pending(0) : tensor<64x64xf32>
+    %h = arith.truncf %g : tensor<64x64xf32> to tensor<64x64xbf16>
+    %slice = tile.slice %C[%t, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.store %h, %slice staging %staging : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  }
+  tile.return
+}
+}
