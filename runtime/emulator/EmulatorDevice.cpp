@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/EmulatorDevice.h"
 
+#include "runtime/artifact/Verify.h"
 #include "runtime/device/LaunchPlan.h"
+#include "runtime/device/TensorGeometry.h"
 #include "runtime/emulator/exec/Grid.h"
 #include "runtime/emulator/exec/TensorMap.h"
 
@@ -112,8 +114,9 @@ public:
   }
 
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override {
-    const Target *target = findTarget(artifact.target);
-    if (!target || !target->runsOn(machine.target->computeMajor, machine.target->computeMinor))
+    if (Result<void> valid = verify(artifact); !valid)
+      return valid.error();
+    if (!findTarget(artifact.target)->runsOn(machine.target->computeMajor, machine.target->computeMinor))
       return invalid(fmt::format("'{}' is compiled for {}, which the emulator of {} does not run",
                                  artifact.name, artifact.target, targetName));
     std::vector<std::shared_ptr<const emulator::Program>> programs;
@@ -134,6 +137,10 @@ public:
     auto plan = planLaunch(program->artifact(), arguments, deviceProperties);
     if (!plan)
       return plan.error();
+    for (size_t i = 0; i < arguments.tensors.size(); ++i)
+      if (const TensorView &tensor = arguments.tensors[i]; !isEmpty(tensor) && !checkRange(tensor.data, 1))
+        return invalid(fmt::format("argument '{}': expected memory of the emulator, but {} is not",
+                                   program->artifact().tensors[i].name, tensor.data));
     const emulator::Program &code = *program->programs[plan->variantIndex];
     const emulator::MemoryMap memory = memoryFor(code);
     for (const ZeroFill &fill : plan->zeroFills)

@@ -109,10 +109,16 @@ TEST_CASE("memory of others is refused") {
   CHECK(device->copyToHost(host.data(), *dx, 64));
   auto program = device->load(doubler());
   REQUIRE(program);
-  const auto launched = device->launch(**program, arguments(*dx, host.data(), 16));
-  REQUIRE_FALSE(launched);
-  CHECK(launched.error().kind == ErrorKind::execution);
-  CHECK_THAT(launched.error().message, Contains("out-of-bounds write of 4 bytes"));
+  const auto foreign = device->launch(**program, arguments(*dx, host.data(), 16));
+  REQUIRE_FALSE(foreign);
+  CHECK(foreign.error().kind == ErrorKind::invalidArgument);
+  CHECK_THAT(foreign.error().message,
+             Catch::StartsWith("argument 'y': expected memory of the emulator, but 0x").operator&&(
+                 Catch::EndsWith(" is not")));
+  const auto tooLong = device->launch(**program, arguments(*dx, *dx, 17));
+  REQUIRE_FALSE(tooLong);
+  CHECK(tooLong.error().kind == ErrorKind::execution);
+  CHECK_THAT(tooLong.error().message, Contains("out-of-bounds read of 4 bytes"));
 }
 
 TEST_CASE("what a kernel or an artifact does wrong is an error of the right kind") {
@@ -129,6 +135,9 @@ TEST_CASE("what a kernel or an artifact does wrong is an error of the right kind
   REQUIRE_FALSE(unknown);
   CHECK(unknown.error().kind == ErrorKind::invalidArgument);
   CHECK_THAT(unknown.error().message, Contains("unknown instruction 'warp.drive'"));
+  Artifact malformed = doubler();
+  malformed.variants[0].launches[0].parameters[1].index = 2;
+  CHECK_THAT(device->load(malformed).error().message, Contains("artifact 'double'"));
   Artifact other = doubler();
   other.target = "sm_100a";
   CHECK_THAT(device->load(other).error().message,
