@@ -19,8 +19,8 @@
 using namespace llvm;
 using namespace tlc::driver;
 
-/// What LLVM calls where it cannot go on, such as assembly with operands that do not exist in a file of the
-/// last phases.
+/// What LLVM calls where it cannot go on: where memory ends, or where assembly in a file of the last phases
+/// names operands that do not exist.
 static void failInLlvm(void *, const char *reason, bool) {
   fail((StringRef("LLVM cannot compile this: ") + reason).str());
   sys::Process::Exit(int(ExitCode::failure), /*NoCleanup=*/true);
@@ -29,6 +29,7 @@ static void failInLlvm(void *, const char *reason, bool) {
 int tlc_main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   ScopedFatalErrorHandler handler(failInLlvm);
+  install_bad_alloc_error_handler(failInLlvm);
   cl::OptionCategory none("none");
   cl::HideUnrelatedOptions(none); // LLVM's own, which configure nothing here
   cl::SetVersionPrinter(
