@@ -113,8 +113,8 @@ TEST_CASE("memory of others is refused") {
   REQUIRE_FALSE(foreign);
   CHECK(foreign.error().kind == ErrorKind::invalidArgument);
   CHECK_THAT(foreign.error().message,
-             Catch::StartsWith("argument 'y': expected memory of the emulator, but 0x").operator&&(
-                 Catch::EndsWith(" is not")));
+             Catch::StartsWith("argument 'y': expected memory of the emulator, but 0x")
+                 .operator&&(Catch::EndsWith(" is not")));
   const auto tooLong = device->launch(**program, arguments(*dx, *dx, 17));
   REQUIRE_FALSE(tooLong);
   CHECK(tooLong.error().kind == ErrorKind::execution);
