@@ -123,7 +123,8 @@ RaceChecker::Stream *RaceChecker::stream(Agent &agent, AsyncEngine engine, unsig
   return found == agent.streams.end() ? nullptr : &found->second;
 }
 
-std::shared_ptr<AsyncOrder> RaceChecker::issueCopy(const Warp &warp, AsyncEngine engine, unsigned lane) {
+std::shared_ptr<AsyncOrder> RaceChecker::issueCopy(const Warp &warp, const Instruction &instruction,
+                                                   AsyncEngine engine, unsigned lane) {
   Agent &agent = agentOf(warp);
   const auto [found, isNew] = agent.streams.try_emplace({engine, lane});
   Stream &stream = found->second;
@@ -131,6 +132,7 @@ std::shared_ptr<AsyncOrder> RaceChecker::issueCopy(const Warp &warp, AsyncEngine
     stream.column = addColumn(
         {.kind = engine == AsyncEngine::copy ? ColumnInfo::Kind::laneCopies : ColumnInfo::Kind::bulkCopies,
          .warp = indexOf(warp)});
+  stream.pc = uint32_t(&instruction - warp.code);
   auto order = std::make_shared<AsyncOrder>(AsyncOrder{agent.known, stream.column, ++stream.issued});
   advance(agent);
   return order;
@@ -232,6 +234,23 @@ bool RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch
   if (isFlag && access.kind != AccessKind::read) {
     flags[uint64_t(block.rank) << 32 | first].join(agent.known);
     advance(agent);
+  }
+  return true;
+}
+
+bool RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lanes) {
+  const Agent &agent = agentOf(warp);
+  for (const auto &[key, stream] : agent.streams) {
+    if (key.first != AsyncEngine::bulk || !(lanes >> key.second & 1) ||
+        agent.known.seen.at(stream.column) >= stream.issued)
+      continue;
+    const Instruction &copy = warp.code[stream.pc];
+    fault(
+        warp, instruction,
+        fmt::format("the thread exits while its shared memory is read by '{}' at PTX line {} ({}); missing: "
+                    "cp.async.bulk.wait_group.read between them",
+                    copy.name, copy.line, locationText(*cluster.grid, copy)));
+    return false;
   }
   return true;
 }

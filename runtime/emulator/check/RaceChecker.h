@@ -50,7 +50,8 @@ public:
 
   // --- asynchronous operations ----------------------------------------------------
   /// A copy that completes in a group, or on an mbarrier (`completesOn`).
-  std::shared_ptr<AsyncOrder> issueCopy(const Warp &warp, AsyncEngine engine, unsigned lane);
+  std::shared_ptr<AsyncOrder> issueCopy(const Warp &warp, const Instruction &instruction, AsyncEngine engine,
+                                        unsigned lane);
   std::shared_ptr<AsyncOrder> issueOnMbarrier(const Warp &warp);
   void commitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes);
   void waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending);
@@ -72,6 +73,8 @@ public:
   /// False with the cluster's error set.
   bool access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
               uint32_t address);
+  /// Nobody else can wait for the copies of a thread that exits; likewise.
+  bool exit(Warp &warp, const Instruction &instruction, uint32_t lanes);
   /// Registers of products that the warp has not waited for; likewise.
   bool registers(Warp &warp, const Instruction &instruction);
 
@@ -87,6 +90,7 @@ private:
   struct Stream {
     Column column = 0;
     uint32_t issued = 0;
+    uint32_t pc = 0;               ///< of the last one
     std::vector<uint32_t> commits; ///< `issued` at each commit
   };
   struct Agent {

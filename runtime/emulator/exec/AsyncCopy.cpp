@@ -68,7 +68,7 @@ Step copyLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
     return true;
   };
   if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    operation->order = checker->issueCopy(warp, AsyncEngine::copy, 0);
+    operation->order = checker->issueCopy(warp, instruction, AsyncEngine::copy, 0);
   clusterOf(warp).queue.push(operation);
   warp.asyncGroups[size_t(AsyncEngine::copy)].add(std::move(operation), active);
   return Step::next;

@@ -210,7 +210,7 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
     };
     if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
       operation->order =
-          bulk.barrier ? checker->issueOnMbarrier(warp) : checker->issueCopy(warp, AsyncEngine::bulk, l);
+          bulk.barrier ? checker->issueOnMbarrier(warp) : checker->issueCopy(warp, instruction, AsyncEngine::bulk, l);
     clusterOf(warp).queue.push(operation);
     if (!bulk.barrier)
       warp.asyncGroups[size_t(AsyncEngine::bulk)].add(std::move(operation), 1u << l);

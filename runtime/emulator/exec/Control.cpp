@@ -140,7 +140,12 @@ void decodeCall(Decoder &d) {
   d.emitWith(takeResults, {}, *out);
 }
 
-Step exitThreads(Warp &warp, uint32_t active, const Instruction &) { return exitLanes(warp, active); }
+Step exitThreads(Warp &warp, uint32_t active, const Instruction &instruction) {
+  RaceChecker *checker = clusterOf(warp).raceChecker.get();
+  if (checker && !checker->exit(warp, instruction, active))
+    return Step::fault;
+  return exitLanes(warp, active);
+}
 
 Step returnToCaller(Warp &warp, uint32_t active, const Instruction &instruction) {
   uint32_t pcs[warpSize];

@@ -224,7 +224,7 @@ TEST_CASE("a buffer is refilled after its readers are done with it") {
 TEST_CASE("a store of shared memory needs a proxy fence behind the writes") {
   const std::string copy = R"(
     @%p1 cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 256;
-    @%p1 cp.async.bulk.commit_group;
+    @%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;
 )";
   const KernelText kernel{.body = prepare + "st.shared.b32 [%at], %t; SYNC bar.sync 0;" + copy,
                           .threads = 64};
@@ -262,6 +262,7 @@ TEST_CASE("what a bulk copy reads is overwritten after its group") {
     SYNC
     bar.sync 0;
     st.shared.b32 [%at], %t;
+    cp.async.bulk.wait_group.read 0;
 )";
   const auto [with, without] =
       pairOf({.body = start, .threads = 64}, "@%p1 cp.async.bulk.wait_group.read 0;");
@@ -273,6 +274,20 @@ TEST_CASE("what a bulk copy reads is overwritten after its group") {
   // Another thread's wait is not this copy's.
   CHECK_THAT(pairOf({.body = start, .threads = 64}, "@!%p1 cp.async.bulk.wait_group.read 0;").with,
              Contains("missing: cp.async.bulk.wait_group in warp 0 before that write"));
+}
+
+TEST_CASE("a thread does not exit before its copies have read shared memory") {
+  const KernelText kernel{.body = prepare + R"(
+    st.shared.b32 [%at], %t; fence.proxy.async; bar.sync 0;
+    @%p1 cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 128;
+    @%p1 cp.async.bulk.commit_group;
+    SYNC
+)"};
+  const auto [with, without] = pairOf(kernel, "@%p1 cp.async.bulk.wait_group.read 0;");
+  CHECK(with == "");
+  CHECK_THAT(without, Contains("the thread exits while its shared memory is read by "
+                               "'cp.async.bulk.global.shared::cta.bulk_group' at PTX line") &&
+                          Contains("missing: cp.async.bulk.wait_group.read between them"));
 }
 
 TEST_CASE("cp.async is waited for, by group or on an mbarrier") {
