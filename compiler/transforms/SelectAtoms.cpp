@@ -9,6 +9,7 @@
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Shapes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "runtime/target/MmaAtoms.h"
@@ -33,6 +34,7 @@ constexpr int64_t maxAccumulatorRegisters = 200;
 struct Product {
   Operation *op;
   Value a, b;
+  ElementType element; ///< of the factors; the sums are f32
   int64_t m, n, k;
   tlc::WarpPolicy policy;
 
@@ -42,6 +44,7 @@ struct Product {
     return {gemm,
             gemm.getA(),
             gemm.getB(),
+            *toElementType(elementTypeOf(gemm.getB().getType())),
             acc.getDimSize(0),
             acc.getDimSize(1),
             b[b.size() - 2],
@@ -67,35 +70,47 @@ std::string wgmmaOperandProblem(Type operand, int kAxis) {
   return described ? "" : described.error().message;
 }
 
+/// The largest instruction of that kind for the product's types, or null.
+const MmaAtom *findAtom(const Product &product, const Target &target, MmaKind kind) {
+  for (const MmaAtom *atom : findMmaAtoms(target, product.element, product.element, ElementType::f32))
+    if (atom->kind == kind)
+      return atom;
+  return nullptr;
+}
+
 /// Why this product cannot be made of wgmma by `warps`; empty if it can.
 std::string wgmmaProblem(const Product &product, const Target &target, int64_t warps) {
-  auto [op, a, b, m, n, k, policy] = product;
-  if (!target.wgmma)
-    return llvm::formatv("{0} has no wgmma", target.name).str();
+  auto [op, a, b, element, m, n, k, policy] = product;
+  const MmaAtom *atom = findAtom(product, target, MmaKind::wgmma);
+  if (!atom)
+    return llvm::formatv("{0} has no {1}", target.name, toString(MmaKind::wgmma)).str();
   if (warps % warpsPerWarpgroup)
     return llvm::formatv("{0} warps are not whole warpgroups", warps).str();
-  if (m % 64)
-    return llvm::formatv("m = {0} is not a multiple of 64", m).str();
-  if (n % 8)
-    return llvm::formatv("n = {0} is not a multiple of 8", n).str();
-  if (k % 16)
-    return llvm::formatv("k = {0} is not a multiple of 16", k).str();
+  if (m % atom->m)
+    return llvm::formatv("m = {0} is not a multiple of {1}", m, atom->m).str();
+  if (n % atom->nStep)
+    return llvm::formatv("n = {0} is not a multiple of {1}", n, atom->nStep).str();
+  if (k % atom->k)
+    return llvm::formatv("k = {0} is not a multiple of {1}", k, atom->k).str();
   int64_t warpgroups = warps / warpsPerWarpgroup;
   WarpGrid grid = wgmmaGrid(m, n, warpgroups, policy);
-  if (m % (64 * grid.alongM) || n % (8 * grid.alongN))
+  if (m % (atom->m * grid.alongM) || n % (atom->nStep * grid.alongN))
     return llvm::formatv("{0}x{1} does not divide among {2} warpgroups", m, n, warpgroups).str();
   std::string problem = wgmmaOperandProblem(a.getType(), 1);
   return problem.empty() ? wgmmaOperandProblem(b.getType(), 0) : problem;
 }
 
 std::string mmaSyncProblem(const Product &product, const Target &target, int64_t warps) {
-  auto [op, a, b, m, n, k, policy] = product;
-  if (!target.mmaSync)
-    return llvm::formatv("{0} has no mma.sync", target.name).str();
-  if (m % 16 || n % 8 || k % 16)
-    return llvm::formatv("{0}x{1}x{2} is not a multiple of 16x8x16", m, n, k).str();
+  auto [op, a, b, element, m, n, k, policy] = product;
+  const MmaAtom *atom = findAtom(product, target, MmaKind::mmaSync);
+  if (!atom)
+    return llvm::formatv("{0} has no {1}", target.name, toString(MmaKind::mmaSync)).str();
+  if (m % atom->m || n % atom->nStep || k % atom->k)
+    return llvm::formatv("{0}x{1}x{2} is not a multiple of {3}x{4}x{5}", m, n, k, atom->m, atom->nStep,
+                         atom->k)
+        .str();
   WarpGrid grid = mmaGrid(m, n, warps, policy);
-  if (m % (16 * grid.alongM) || n % (8 * grid.alongN))
+  if (m % (atom->m * grid.alongM) || n % (atom->nStep * grid.alongN))
     return llvm::formatv("{0}x{1} does not divide among {2} warps", m, n, warps).str();
   return "";
 }

@@ -52,8 +52,6 @@ struct MmaAtom {
   int minSm = 0;
 
   bool allowsN(unsigned n) const { return n >= nMin && n <= nMax && (n - nMin) % nStep == 0; }
-  /// Completion must be waited for.
-  bool asynchronous() const { return kind != MmaKind::mmaSync; }
 };
 
 /// All rows of all targets.

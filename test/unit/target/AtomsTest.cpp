@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Invariants of the tables of matrix and copy instructions.
-#include "runtime/target/CopyAtoms.h"
+/// Invariants of the table of matrix instructions.
 #include "runtime/target/MmaAtoms.h"
 
-#include <bit>
 #include <catch2/catch.hpp>
 
 using namespace tlc;
@@ -63,48 +61,4 @@ TEST_CASE("types without a matrix instruction find none", "[target][mma]") {
   CHECK(findMmaAtoms(target, ElementType::bf16, ElementType::bf16, ElementType::bf16).empty());
   CHECK(findMmaAtoms(target, ElementType::f16, ElementType::bf16, ElementType::f32).empty());
   CHECK(findMmaAtoms(target, ElementType::i64, ElementType::i64, ElementType::i64).empty());
-}
-
-TEST_CASE("the rows of copy instructions are consistent", "[target][copy]") {
-  for (const CopyAtom &atom : allCopyAtoms()) {
-    INFO(toString(atom.kind));
-    CHECK(atom.from != atom.to);
-    CHECK(atom.minBytes <= atom.maxBytes);
-    CHECK((atom.minBytes == 0) == atom.isTma());
-    if (!atom.isTma()) {
-      CHECK(std::has_single_bit(atom.minBytes));
-      CHECK(std::has_single_bit(atom.maxBytes));
-    }
-    CHECK(atom.asynchronous() == (atom.isTma() || atom.kind == CopyKind::cpAsync));
-  }
-}
-
-TEST_CASE("copies between global and shared memory prefer the asynchronous unit", "[target][copy]") {
-  auto first = [](std::string_view target, MemoryScope from, MemoryScope to) {
-    auto atoms = findCopyAtoms(*findTarget(target), from, to);
-    return atoms.empty() ? nullptr : atoms.front();
-  };
-  CHECK(first("sm_90a", MemoryScope::global, MemoryScope::shared)->kind == CopyKind::tmaLoad);
-  CHECK(first("sm_80", MemoryScope::global, MemoryScope::shared)->kind == CopyKind::cpAsync);
-  CHECK(first("sm_90a", MemoryScope::shared, MemoryScope::global)->kind == CopyKind::tmaStore);
-  // No single instruction before TMA: it goes through registers.
-  CHECK(first("sm_80", MemoryScope::shared, MemoryScope::global) == nullptr);
-  CHECK(first("sm_80", MemoryScope::registers, MemoryScope::shared)->kind == CopyKind::vectorStore);
-  CHECK(first("sm_90a", MemoryScope::registers, MemoryScope::shared)->kind == CopyKind::stmatrix);
-}
-
-TEST_CASE("the widest copy respects alignment and contiguity", "[target][copy]") {
-  auto atoms = findCopyAtoms(*findTarget("sm_90a"), MemoryScope::global, MemoryScope::registers);
-  REQUIRE(atoms.size() == 1);
-  const CopyAtom &load = *atoms.front();
-  CHECK(widestCopy(load, 16, 64) == 16);
-  CHECK(widestCopy(load, 8, 64) == 8);
-  CHECK(widestCopy(load, 16, 12) == 4);
-  CHECK(widestCopy(load, 2, 16) == 2);
-  CHECK(widestCopy(load, 1, 3) == 1);
-  CHECK(widestCopy(load, 16, 0) == 0);
-  const CopyAtom &async =
-      *findCopyAtoms(*findTarget("sm_80"), MemoryScope::global, MemoryScope::shared).front();
-  CHECK(widestCopy(async, 4, 64) == 4);
-  CHECK(widestCopy(async, 2, 64) == 0);
 }
