@@ -37,20 +37,7 @@ private:
 Error invalid(std::string message) { return Error{ErrorKind::invalidArgument, std::move(message)}; }
 
 Result<void> placeTensorMap(const PlannedTensorMap &planned, std::vector<std::byte> &parameters) {
-  const TensorMapValues &values = planned.values;
-  emulator::EmulatedTensorMap map;
-  map.globalAddress = reinterpret_cast<uint64_t>(values.address);
-  map.element = emulator::tensorElement(values.element);
-  map.rank = values.rank;
-  map.swizzle = values.swizzle;
-  // The map counts dimensions from the innermost.
-  for (unsigned i = 0; i < values.rank; ++i) {
-    const unsigned axis = values.rank - 1 - i;
-    map.dims[i] = uint64_t(values.shape[axis]);
-    map.box[i] = uint32_t(values.box[axis]);
-    if (i > 0)
-      map.strides[i - 1] = uint64_t(values.strideBytes[axis]);
-  }
+  const emulator::EmulatedTensorMap map = emulator::tensorMapOf(planned.values);
   if (auto ok = emulator::checkTensorMap(map); !ok)
     return ok;
   const auto bytes = emulator::encodeTensorMap(map);
