@@ -14,101 +14,101 @@ void program(Scope &k) {
   Cursor at = k.ring("ring", {}).cursor();
 
 #if CASE == correct
-// expected: none
+  // expected: none
   k.when(m < n && !(m == 3), [&] { x = y; });
   x = where(x < y || m > 2, x + 1, max(y, 2.f) * s);
   copy(A.tile({m, 0}, {16, 8}), a);
 #endif
 
 #if CASE == if_predicate
-// expected: a traced predicate has no C++ truth value: use k.when(cond, body) or where()
+  // expected: a traced predicate has no C++ truth value: use k.when(cond, body) or where()
   if (m < n)
     x = y;
 #endif
 
 #if CASE == bool_predicate
-// expected: a traced predicate has no C++ truth value: use k.when(cond, body) or where()
+  // expected: a traced predicate has no C++ truth value: use k.when(cond, body) or where()
   bool less = m < n;
   (void)less;
 #endif
 
 #if CASE == ternary_predicate
-// expected: a traced predicate has no C++ truth value: use k.when(cond, body) or where()
+  // expected: a traced predicate has no C++ truth value: use k.when(cond, body) or where()
   x = x < y ? 1 : 2;
 #endif
 
 #if CASE == while_predicate
-// expected: a traced predicate has no C++ truth value: use k.when(cond, body) or where()
+  // expected: a traced predicate has no C++ truth value: use k.when(cond, body) or where()
   while (s > 0)
     x = y;
 #endif
 
 #if CASE == chained_index
-// expected: a comparison cannot be compared again: write a < b && b < c
+  // expected: a comparison cannot be compared again: write a < b && b < c
   k.when(0 < m < n, [] {});
 #endif
 
 #if CASE == chained_index_number
-// expected: a comparison cannot be compared again: write a < b && b < c
+  // expected: a comparison cannot be compared again: write a < b && b < c
   k.when(m < n <= 5, [] {});
 #endif
 
 #if CASE == chained_fragment
-// expected: a comparison cannot be compared again: write a < b && b < c
+  // expected: a comparison cannot be compared again: write a < b && b < c
   x = where(x > y > 0, x, y);
 #endif
 
 #if CASE == chained_scalar
-// expected: a comparison cannot be compared again: write a < b && b < c
+  // expected: a comparison cannot be compared again: write a < b && b < c
   k.when(s >= 0 >= s, [] {});
 #endif
 
 #if CASE == if_index
-// expected: a traced index has no C++ truth value: compare it and use k.when(cond, body)
+  // expected: a traced index has no C++ truth value: compare it and use k.when(cond, body)
   if (m)
     x = y;
 #endif
 
 #if CASE == if_scalar
-// expected: a traced number has no C++ truth value: compare it and use k.when(cond, body)
+  // expected: a traced number has no C++ truth value: compare it and use k.when(cond, body)
   if (s)
     x = y;
 #endif
 
 #if CASE == if_fragment
-// expected: a fragment has no C++ truth value: compare its elements in where()
+  // expected: a fragment has no C++ truth value: compare its elements in where()
   if (x)
     x = y;
 #endif
 
 #if CASE == if_value
-// expected: a fragment has no C++ truth value: compare its elements in where()
+  // expected: a fragment has no C++ truth value: compare its elements in where()
   if (x + y)
     x = y;
 #endif
 
 #if CASE == add_kinds
-// expected: invalid operands to binary expression ('Fragment' and 'Index') | no match for 'operator+'
+  // expected: invalid operands to binary expression ('Fragment' and 'Index') | no match for 'operator+'
   x = x + m;
 #endif
 
 #if CASE == gemm_on_global
-// expected: no matching function for call to 'gemm
+  // expected: no matching function for call to 'gemm
   gemm(A, a, x);
 #endif
 
 #if CASE == copy_a_tensor
-// expected: no matching function for call to 'copy
+  // expected: no matching function for call to 'copy
   copy(A, a);
 #endif
 
 #if CASE == copy_a_cursor
-// expected: deleted
+  // expected: deleted
   Cursor other = at;
 #endif
 
 #if CASE == persistent_axes
-// expected: a persistent loop has one to three extents
+  // expected: a persistent loop has one to three extents
   k.persistent({m, m, m, m}, {}, [](Index, Index, Index, Index) {});
 #endif
 }

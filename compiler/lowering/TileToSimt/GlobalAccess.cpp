@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Fragments to and from global memory: guarded, in vectors where alignment is known.
-#include "compiler/lowering/TileToSimt/FragmentAccess.h"
-
 #include "compiler/analysis/Divisibility.h"
+#include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "dialects/support/Math.h"
 
 #include <numeric>

@@ -209,8 +209,8 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
                             : runBytes(warp, instruction, bulk, *request);
     };
     if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      operation->order =
-          bulk.barrier ? checker->issueOnMbarrier(warp) : checker->issueCopy(warp, instruction, AsyncEngine::bulk, l);
+      operation->order = bulk.barrier ? checker->issueOnMbarrier(warp)
+                                      : checker->issueCopy(warp, instruction, AsyncEngine::bulk, l);
     clusterOf(warp).queue.push(operation);
     if (!bulk.barrier)
       warp.asyncGroups[size_t(AsyncEngine::bulk)].add(std::move(operation), 1u << l);
