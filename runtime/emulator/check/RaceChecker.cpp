@@ -7,13 +7,10 @@
 
 #include "runtime/emulator/exec/State.h"
 
-#include <bit>
-
 namespace tlc::emulator {
 
 RaceChecker::RaceChecker(Cluster &cluster)
-    : cluster(cluster), warpsOfBlock(unsigned(cluster.blocks[0].warps.size())),
-      granuleShift(unsigned(std::countr_zero(cluster.grid->kernel->sharedGranule))) {
+    : cluster(cluster), warpsOfBlock(unsigned(cluster.blocks[0].warps.size())) {
   for (const Block &block : cluster.blocks)
     for (const Warp &warp : block.warps) {
       Agent &agent = agents.emplace_back();
@@ -22,7 +19,7 @@ RaceChecker::RaceChecker(Cluster &cluster)
       agent.known.seen.raise(own, 1);
     }
   for (const Block &block : cluster.blocks) {
-    shadows.emplace_back().resize((block.sharedEnd >> granuleShift) + 1);
+    shadows.emplace_back(block.sharedEnd, cluster.grid->kernel->sharedGranule);
     for (size_t group = 0; group < block.warpgroups.size(); ++group)
       warpgroups.push_back(
           addColumn({.kind = ColumnInfo::Kind::wgmma, .warp = indexOf(block.warps[4 * group])}));
@@ -223,16 +220,15 @@ bool RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch
   // Flags that threads pass through strong accesses order what lies before and
   // behind them, whatever their semantics say.
   const bool isFlag = record.strong && access.kind != AccessKind::mbarrier && !running;
-  const uint32_t first = address >> granuleShift,
-                 end = (address + uint32_t(access.bytes) + (1u << granuleShift) - 1) >> granuleShift;
+  const uint64_t flag = uint64_t(block.rank) << 32 | address;
   if (isFlag && access.kind != AccessKind::write)
-    agent.known.join(flags[uint64_t(block.rank) << 32 | first]);
-  const Finding found =
-      shadows[block.rank].access(first, end, record, running ? running->known : agent.known);
+    agent.known.join(flags[flag]);
+  const Finding found = shadows[block.rank].access(address, address + uint32_t(access.bytes), record,
+                                                   running ? running->known : agent.known);
   if (found.conflict != Conflict::none)
     return report(warp, instruction, record, found, block);
   if (isFlag && access.kind != AccessKind::read) {
-    flags[uint64_t(block.rank) << 32 | first].join(agent.known);
+    flags[flag].join(agent.known);
     advance(agent);
   }
   return true;

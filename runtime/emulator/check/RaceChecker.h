@@ -131,14 +131,13 @@ private:
 
   Cluster &cluster;
   unsigned warpsOfBlock;
-  unsigned granuleShift;
   std::vector<Agent> agents; ///< their columns are their indices
   std::vector<ColumnInfo> columns;
   std::vector<Shadow> shadows; ///< by block
   std::vector<NamedPhase> named;
   Knowledge clusterArrived, clusterDone;
   std::unordered_map<uint64_t, Phases> mbarriers;
-  std::unordered_map<uint64_t, Knowledge> flags; ///< of strong accesses, by granule
+  std::unordered_map<uint64_t, Knowledge> flags; ///< of strong accesses, by address
   std::vector<Column> warpgroups;                ///< columns, by first warp / 4 in the block
   AsyncOrder *running = nullptr;
 };

@@ -82,7 +82,7 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
 
 bool RaceChecker::report(Warp &warp, const Instruction &instruction, const Record &now,
                          const Finding &finding, const Block &block) {
-  const std::string place = placeOf(block.rank, finding.granule << granuleShift);
+  const std::string place = placeOf(block.rank, finding.address);
   if (finding.conflict == Conflict::unwritten) {
     fault(warp, instruction,
           fmt::format("{} of {}, which nothing has written; missing: the write, or a wait for it",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/check/Shadow.h"
 
+#include <algorithm>
+
 namespace tlc::emulator {
 
 namespace {
@@ -24,28 +26,65 @@ Conflict judge(const Record &before, const Record &now, const Knowledge &known) 
 
 } // namespace
 
-Finding Shadow::access(uint32_t first, uint32_t end, const Record &access, const Knowledge &known) {
-  for (uint32_t granule = first; granule < end; ++granule) {
-    Cell &cell = cells[granule];
-    if (cell.write.number != 0) {
-      if (const Conflict conflict = judge(cell.write, access, known); conflict != Conflict::none)
-        return {conflict, cell.write, granule};
-    } else if (access.kind == AccessKind::read) {
-      return {Conflict::unwritten, {}, granule};
-    }
-    if (isRead(access)) {
-      addRead(cell, access, known.seen);
-      continue;
-    }
-    if (cell.read.number != 0) {
-      if (Finding found = checkReads(cell, access, known); found.conflict != Conflict::none) {
-        found.granule = granule;
+Finding Shadow::access(uint32_t address, uint32_t end, const Record &record, const Knowledge &known) {
+  while (address < end) {
+    const uint32_t line = address / lineBytes, next = std::min(end, (line + 1) * lineBytes);
+    const bool whole = next - address == lineBytes;
+    if (whole && pieces[line].empty()) {
+      if (Finding found = access(lines[line], record, known); found.conflict != Conflict::none) {
+        found.address = address;
         return found;
       }
-      clearReads(cell);
+    } else {
+      std::vector<Cell> &cells = split(line);
+      for (uint32_t at = address; at < next; at += granule)
+        if (Finding found = access(cells[at % lineBytes / granule], record, known);
+            found.conflict != Conflict::none) {
+          found.address = at;
+          return found;
+        }
+      if (whole && !isRead(record)) {
+        // All pieces are alike again: this write, and no reads.
+        lines[line] = cells[0];
+        std::vector<Cell>().swap(cells);
+      }
     }
-    cell.write = access;
+    address = next;
   }
+  return {};
+}
+
+std::vector<Shadow::Cell> &Shadow::split(uint32_t line) {
+  std::vector<Cell> &cells = pieces[line];
+  if (!cells.empty())
+    return cells;
+  cells.assign(lineBytes / granule, lines[line]);
+  if (cells[0].moreReads != 0)
+    for (size_t i = 1; i < cells.size(); ++i) {
+      cells[i].moreReads = newList();
+      lists[cells[i].moreReads] = lists[cells[0].moreReads];
+    }
+  lines[line] = {};
+  return cells;
+}
+
+Finding Shadow::access(Cell &cell, const Record &access, const Knowledge &known) {
+  if (cell.write.number != 0) {
+    if (const Conflict conflict = judge(cell.write, access, known); conflict != Conflict::none)
+      return {conflict, cell.write};
+  } else if (access.kind == AccessKind::read) {
+    return {Conflict::unwritten, {}};
+  }
+  if (isRead(access)) {
+    addRead(cell, access, known.seen);
+    return {};
+  }
+  if (cell.read.number != 0) {
+    if (const Finding found = checkReads(cell, access, known); found.conflict != Conflict::none)
+      return found;
+    clearReads(cell);
+  }
+  cell.write = access;
   return {};
 }
 
@@ -67,14 +106,8 @@ void Shadow::addRead(Cell &cell, const Record &read, const Clock &seen) {
     cell.read = read;
     return;
   }
-  if (cell.moreReads == 0) {
-    if (freeLists.empty()) {
-      freeLists.push_back(uint32_t(lists.size()));
-      lists.emplace_back();
-    }
-    cell.moreReads = freeLists.back();
-    freeLists.pop_back();
-  }
+  if (cell.moreReads == 0)
+    cell.moreReads = newList();
   std::vector<Record> &more = lists[cell.moreReads];
   for (Record &old : more)
     if (covers(old)) {
@@ -82,6 +115,16 @@ void Shadow::addRead(Cell &cell, const Record &read, const Clock &seen) {
       return;
     }
   more.push_back(read);
+}
+
+uint32_t Shadow::newList() {
+  if (freeLists.empty()) {
+    lists.emplace_back();
+    return uint32_t(lists.size() - 1);
+  }
+  const uint32_t list = freeLists.back();
+  freeLists.pop_back();
+  return list;
 }
 
 void Shadow::clearReads(Cell &cell) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The last accesses to each granule of a block's shared memory.
+/// The last accesses to each part of a block's shared memory: a line of 16
+/// bytes is one part as long as accesses cover it whole, as those of copies and
+/// products do, and the program's granules once some access does not.
 #pragma once
 
 #include "runtime/emulator/check/Clock.h"
@@ -31,15 +33,17 @@ enum class Conflict : uint8_t {
 struct Finding {
   Conflict conflict = Conflict::none;
   Record before; ///< not of `unwritten`
-  uint32_t granule = 0;
+  uint32_t address = 0;
 };
 
 class Shadow {
 public:
-  /// Granules [first, end) are accessed by `access` at a point that knows
-  /// `known`; gives the first finding.
-  Finding access(uint32_t first, uint32_t end, const Record &access, const Knowledge &known);
-  void resize(size_t granules) { cells.resize(granules); }
+  /// `granule` divides 16; accesses are multiples of it, and aligned to it.
+  Shadow(uint32_t bytes, uint32_t granule)
+      : granule(granule), lines(bytes / lineBytes + 1), pieces(lines.size()) {}
+  /// [address, end) is accessed by `access` at a point that knows `known`;
+  /// gives the first finding.
+  Finding access(uint32_t address, uint32_t end, const Record &access, const Knowledge &known);
 
 private:
   /// A write and the reads since that nothing orders with each other.
@@ -47,11 +51,17 @@ private:
     Record write, read;
     uint32_t moreReads = 0; ///< index into `lists`; 0: none
   };
+  static constexpr uint32_t lineBytes = 16;
+  std::vector<Cell> &split(uint32_t line);
+  Finding access(Cell &cell, const Record &access, const Knowledge &known);
   void addRead(Cell &cell, const Record &read, const Clock &seen);
   Finding checkReads(const Cell &cell, const Record &access, const Knowledge &known) const;
   void clearReads(Cell &cell);
+  uint32_t newList();
 
-  std::vector<Cell> cells;
+  uint32_t granule;
+  std::vector<Cell> lines;
+  std::vector<std::vector<Cell>> pieces; ///< of each line; empty: it is one
   std::vector<std::vector<Record>> lists{1};
   std::vector<uint32_t> freeLists;
 };

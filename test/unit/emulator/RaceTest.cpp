@@ -109,6 +109,25 @@ TEST_CASE("two warps that write the same word race, neighbours do not") {
                .threads = 64}) == "");
 }
 
+TEST_CASE("accesses of different sizes meet in their bytes alone") {
+  // Warp 0 has words 0 and 1 of the first 16 bytes, warp 1 the others; then one writes all of them.
+  const std::string halves = prepare + R"(
+    and.b32 %r1, %t, 31; shl.b32 %r2, %warp, 1; add.u32 %r3, %r1, %r2; mad.wide.u32 %d1, %r3, 4, %s;
+    setp.lt.u32 %p2, %r1, 2; @%p2 st.shared.b32 [%d1], %t; @%p2 ld.shared.b32 %r4, [%d1];
+)";
+  const std::string whole = "@%p1 st.shared.v4.b32 [s], {%t, %t, %t, %t};";
+  CHECK(check({.body = halves + "bar.sync 0;" + whole + "bar.sync 0; @%p2 st.shared.b32 [%d1], %t;",
+               .threads = 64}) == "");
+  CHECK_THAT(check({.body = halves + "bar.sync 0;" + whole + "@%p2 st.shared.b32 [%d1], %t;", .threads = 64}),
+             Contains("race between the") && Contains("of shared offset 10"));
+  // A whole read, then a write of a part.
+  CHECK_THAT(check({.body = prepare + whole + R"(
+    bar.sync 0; ld.shared.v4.b32 {%r5, %r6, %r7, %r8}, [s]; setp.eq.u32 %p2, %t, 40; @%p2 st.shared.b32 [s+8], %t;
+)",
+                    .threads = 64}),
+             Contains("race between the") && Contains("of shared offset 10"));
+}
+
 TEST_CASE("a write must come after the reads of other warps") {
   const auto [with, without] = pairOf({.body = prepare + R"(
     st.shared.b32 [%at], %t; bar.sync 0;
