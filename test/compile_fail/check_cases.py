@@ -18,7 +18,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-CASE = re.compile(r"^#if CASE == (\w+)\n// expected: (.*)$", re.MULTILINE)
+CASE = re.compile(r"^#if CASE == (\w+)\n\s*// expected: (.*)$", re.MULTILINE)
 NOTHING = "none"
 
 
