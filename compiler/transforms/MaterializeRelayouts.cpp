@@ -4,6 +4,7 @@
 /// scratch memory.
 
 #include "compiler/transforms/Passes.h"
+#include "dialects/layout/BankModel.h"
 #include "dialects/layout/Relayout.h"
 #include "dialects/layout/SharedLayout.h"
 
@@ -26,14 +27,11 @@ Type memoryType(Type element) {
   return element.isIndex() ? IntegerType::get(element.getContext(), 32) : element;
 }
 
-Value allocateScratch(KernelOp kernel, Location loc, const Shape &shape, Type element, const Twine &name) {
+Value allocateScratch(KernelOp kernel, Location loc, const SharedLayout &layout, Type element,
+                      const Twine &name) {
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  element = memoryType(element);
-  SharedLayout layout =
-      SharedLayout::preferred(shape, element.getIntOrFloatBitWidth(), int(shape.size()) - 1);
-  auto type =
-      SharedType::get(kernel.getContext(), shape, element, SharedLayoutAttr::get(kernel.getContext(), layout),
-                      /*transposed=*/false);
+  auto type = SharedType::get(kernel.getContext(), layout.shape, element,
+                              SharedLayoutAttr::get(kernel.getContext(), layout), /*transposed=*/false);
   return AllocSharedOp::create(builder, loc, type, name.str(), IntegerAttr());
 }
 
@@ -55,11 +53,14 @@ struct MaterializeRelayouts : impl::MaterializeRelayoutsBase<MaterializeRelayout
       if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {
         auto type = cast<RankedTensorType>(convert.getSource().getType());
         Shape shape(type.getShape().begin(), type.getShape().end());
-        RelayoutPlan plan = planRelayout(layoutOf(convert.getSource()), layoutOf(convert.getResult()), shape);
+        FragmentLayout from = layoutOf(convert.getSource()), to = layoutOf(convert.getResult());
         convert.getScratchMutable().clear();
-        if (plan.kind == RelayoutKind::throughShared)
-          convert.getScratchMutable().assign(allocateScratch(
-              kernel, op->getLoc(), shape, type.getElementType(), "relayout." + Twine(conversions++)));
+        if (planRelayout(from, to, shape).kind != RelayoutKind::throughShared)
+          return;
+        Type element = memoryType(type.getElementType());
+        SharedLayout layout = stagingLayout(from, to, shape, int(element.getIntOrFloatBitWidth()));
+        convert.getScratchMutable().assign(
+            allocateScratch(kernel, op->getLoc(), layout, element, "relayout." + Twine(conversions++)));
       } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
         auto type = cast<RankedTensorType>(reduce.getResult().getType());
         int64_t warps = 1;
@@ -70,8 +71,11 @@ struct MaterializeRelayouts : impl::MaterializeRelayoutsBase<MaterializeRelayout
           return;
         Shape shape(type.getShape().begin(), type.getShape().end());
         shape[reduce.getAxis()] = warps;
-        reduce.getScratchMutable().assign(allocateScratch(kernel, op->getLoc(), shape, type.getElementType(),
-                                                          "reduce." + Twine(reductions++)));
+        Type element = memoryType(type.getElementType());
+        SharedLayout layout =
+            SharedLayout::preferred(shape, element.getIntOrFloatBitWidth(), int(shape.size()) - 1);
+        reduce.getScratchMutable().assign(
+            allocateScratch(kernel, op->getLoc(), layout, element, "reduce." + Twine(reductions++)));
       }
     });
   }

@@ -3,11 +3,14 @@
 #rows = #tile.layout<"reg(2@1:1) lane(32@1:2) warp(4@0:1)">
 #other_rows = #tile.layout<"reg(2@1:32) lane(32@1:1) warp(4@0:1)">
 #columns = #tile.layout<"reg(4@0:1) lane(16@1:1, 2@*) warp(4@1:16)">
+#accumulator = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+#whole_rows = #tile.layout<"reg(8@1:1, 4@0:16) lane(8@1:8, 4@0:1) warp(4@0:4)">
 #row = #tile.layout<"rank 2 reg() lane(32@*) warp(4@0:1)">
 #column = #tile.layout<"rank 2 reg(4@0:1) lane(32@*) warp(4@*)">
 
-// CHECK-DAG: #[[F32:.*]] = #tile.shared_layout<"4x64 32b axis 1 panel 32 swizzle 128 pad 0">
-// CHECK-DAG: #[[I8:.*]] = #tile.shared_layout<"4x64 8b axis 1 panel 64 swizzle 64 pad 0">
+// CHECK-DAG: #[[F32:.*]] = #tile.shared_layout<"4x64 32b axis 1 panel 64 swizzle none pad 0">
+// CHECK-DAG: #[[I8:.*]] = #tile.shared_layout<"4x64 8b axis 1 panel 64 swizzle none pad 0">
+// CHECK-DAG: #[[SWIZZLED:.*]] = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 // CHECK-DAG: #[[SUMS:.*]] = #tile.shared_layout<"4x4 32b axis 1 panel 4 swizzle none pad 0">
 
 // Data moves between warps: through memory of the tile's shape, allocated at the kernel's top wherever the
@@ -26,6 +29,16 @@ tile.kernel @between_warps(%x: f32 {program.argument = #program.scalar<"x">}) at
     %g = tile.convert_layout %f : tensor<4x64xf32, #rows> -> tensor<4x64xf32, #columns>
     %h = tile.convert_layout %g : tensor<4x64xf32, #columns> -> tensor<4x64xf32, #rows>
   }
+  tile.return
+}
+
+// The memory lies so that neither side's accesses meet in a bank: here an accumulator becomes whole rows.
+// CHECK-LABEL: tile.kernel @without_conflicts(
+// CHECK:         tile.alloc_shared "relayout.0" : !tile.shared<64x64xbf16, #[[SWIZZLED]]>
+tile.kernel @without_conflicts(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  %h = arith.truncf %x : f32 to bf16
+  %f = tile.splat %h : bf16 -> tensor<64x64xbf16, #accumulator>
+  %g = tile.convert_layout %f : tensor<64x64xbf16, #accumulator> -> tensor<64x64xbf16, #whole_rows>
   tile.return
 }
 
