@@ -381,12 +381,6 @@ FragmentLayout FragmentLayout::withUnitAxis(int axis) const {
   return FragmentLayout(tileRank + 1, std::move(all));
 }
 
-FragmentLayout FragmentLayout::withoutRegisterReplicas() const {
-  std::array<Modes, 3> all = hardwareModes;
-  std::erase_if(all[size_t(HardwareAxis::reg)], [](const LayoutMode &mode) { return mode.isReplicated(); });
-  return FragmentLayout(tileRank, std::move(all));
-}
-
 int64_t FragmentLayout::contiguousAlong(int axis) const {
   int64_t run = 1;
   for (bool grown = true; grown;) {

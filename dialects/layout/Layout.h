@@ -209,8 +209,6 @@ public:
   FragmentLayout withoutAxis(int axis) const;
   /// The same values with an axis of extent 1 inserted before `axis`.
   FragmentLayout withUnitAxis(int axis) const;
-  /// Register replicas removed: each thread keeps one copy of each element.
-  FragmentLayout withoutRegisterReplicas() const;
 
   /// Number of consecutive elements along an axis that one thread holds, starting
   /// at multiples of that number: the widest vector for memory access.

@@ -102,34 +102,3 @@ Result<FragmentLayout> tlc::parseLayout(std::string_view text) {
 }
 
 std::string tlc::printShape(const Shape &shape) { return fmt::format("{}", fmt::join(shape, "x")); }
-
-std::string tlc::drawLayout(const FragmentLayout &layout, const Shape &shape) {
-  constexpr int64_t maxRows = 32, maxColumns = 16;
-  int64_t rows = layout.rank() < 2 ? 1 : shape[shape.size() - 2];
-  int64_t columns = layout.rank() < 1 ? 1 : shape.back();
-  int64_t drawnRows = std::min(rows, maxRows), drawnColumns = std::min(columns, maxColumns);
-
-  std::vector<std::string> cells;
-  size_t width = 0;
-  for (int64_t row = 0; row < drawnRows; ++row)
-    for (int64_t column = 0; column < drawnColumns; ++column) {
-      Coordinates at(size_t(layout.rank()), 0);
-      if (layout.rank() >= 1)
-        at.back() = column;
-      if (layout.rank() >= 2)
-        at[at.size() - 2] = row;
-      HardwareLocation owner = layout.ownerOf(at);
-      cells.push_back(fmt::format("{}:{}", owner.warp * lanesPerWarp + owner.lane, owner.reg));
-      width = std::max(width, cells.back().size());
-    }
-
-  std::string text;
-  for (int64_t row = 0; row < drawnRows; ++row) {
-    for (int64_t column = 0; column < drawnColumns; ++column)
-      text += fmt::format("{}{:>{}}", column ? "  " : "", cells[size_t(row * drawnColumns + column)], width);
-    text += "\n";
-  }
-  if (drawnRows < rows || drawnColumns < columns)
-    text += fmt::format("... the first {}x{} of {}x{}\n", drawnRows, drawnColumns, rows, columns);
-  return text;
-}

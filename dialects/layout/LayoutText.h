@@ -21,11 +21,6 @@ namespace tlc {
 std::string printLayout(const FragmentLayout &layout);
 Result<FragmentLayout> parseLayout(std::string_view text);
 
-/// A picture of a tile of rank 1 or 2 (of more, its last two axes at 0): each cell
-/// names one owner as `thread:register`, threads numbered through the warps. At
-/// most 32 rows and 16 columns are drawn; the last line says what was left out.
-std::string drawLayout(const FragmentLayout &layout, const Shape &shape);
-
 /// "64x128", "" for rank 0: shapes in messages and dumps.
 std::string printShape(const Shape &shape);
 

@@ -124,14 +124,6 @@ bool RelayoutMove::isLocal() const {
   return true;
 }
 
-int64_t RelayoutPlan::shuffleCount() const {
-  int64_t count = 0;
-  for (const std::vector<RelayoutMove> &sources : moves)
-    count +=
-        std::count_if(sources.begin(), sources.end(), [](const RelayoutMove &m) { return !m.isLocal(); });
-  return count;
-}
-
 RelayoutPlan tlc::planRelayout(const FragmentLayout &source, const FragmentLayout &target,
                                const Shape &shape) {
   assert(source.rank() == target.rank() && source.numWarps() == target.numWarps());

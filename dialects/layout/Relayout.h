@@ -33,9 +33,6 @@ struct RelayoutMove {
 struct RelayoutPlan {
   RelayoutKind kind = RelayoutKind::identity;
   std::vector<std::vector<RelayoutMove>> moves;
-
-  /// Shuffles that the plan executes per warp, to weigh it against shared memory.
-  int64_t shuffleCount() const;
 };
 
 /// The cheapest plan from `source` to `target`, two layouts of the tile of the same

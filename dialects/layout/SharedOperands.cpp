@@ -21,20 +21,6 @@ constexpr int64_t maxDescriptorOffset = ((int64_t(1) << 14) - 1) * 16;
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
 
-uint64_t swizzleCode(Swizzle swizzle) {
-  switch (swizzle) {
-  case Swizzle::none:
-    return 0;
-  case Swizzle::bytes128:
-    return 1;
-  case Swizzle::bytes64:
-    return 2;
-  case Swizzle::bytes32:
-    return 3;
-  }
-  return 0;
-}
-
 /// The largest part of at most 256 that divides the extent: all of it, or a multiple of
 /// the granule; 0 if there is none.
 int64_t largestPart(int64_t extent, int64_t granule) {
@@ -90,8 +76,6 @@ Result<void> checkOperand(const SharedLayout &layout, int kAxis) {
 
 } // namespace
 
-const char *tlc::toString(Majorness majorness) { return majorness == Majorness::k ? "K-major" : "MN-major"; }
-
 Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis) {
   if (Result<void> ok = checkOperand(layout, kAxis); !ok)
     return ok.error();
@@ -101,7 +85,6 @@ Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis) {
   operand.swizzle = layout.swizzle;
   operand.majorness = layout.contiguousAxis == kAxis ? Majorness::k : Majorness::mn;
   operand.kPerInstruction = instructionBytesOfK * 8 / layout.elementBits;
-  operand.kSteps = layout.shape[size_t(kAxis)] / operand.kPerInstruction;
 
   int64_t nextAtom = rowsPerAtom * layout.rowPitch(), nextPanel = layout.panelPitch();
   bool coreMatrices = layout.swizzle == Swizzle::none;
@@ -120,44 +103,12 @@ Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis) {
   return operand;
 }
 
-uint64_t WgmmaOperand::descriptorBase() const {
-  return uint64_t(leadingByteOffset >> 4) << 16 | uint64_t(strideByteOffset >> 4) << 32 |
-         swizzleCode(swizzle) << 62;
-}
-
 int64_t WgmmaOperand::startOffset(int64_t mn, int64_t kStep) const {
   Coordinates at(layout.shape.size(), 0);
   at[size_t(kAxis)] = kStep * kPerInstruction;
   at[size_t(kAxis == layout.rank() - 1 ? layout.rank() - 2 : layout.rank() - 1)] = mn;
   // The unit applies the swizzle to the addresses that it forms, so the start is linear.
   return layout.linearOffset(at);
-}
-
-std::vector<int64_t> WgmmaOperand::kStepOffsets() const {
-  std::vector<int64_t> offsets;
-  for (int64_t step = 0; step < kSteps; ++step)
-    offsets.push_back(startOffset(0, step));
-  return offsets;
-}
-
-std::string WgmmaOperand::explain() const {
-  std::string text = fmt::format(
-      "{} because axis {} of {} is contiguous and axis {} is reduced; swizzle {}, ", toString(majorness),
-      layout.contiguousAxis, printShape(layout.shape), kAxis, toString(swizzle));
-  bool coreMatrices = swizzle == Swizzle::none;
-  if (majorness == Majorness::k && !coreMatrices)
-    text += fmt::format("leading offset unused, stride {} bytes to the next 8 rows", strideByteOffset);
-  else if (majorness == Majorness::k)
-    text +=
-        fmt::format("leading offset {} bytes to the next 16 bytes of k, stride {} bytes to the next 8 rows",
-                    leadingByteOffset, strideByteOffset);
-  else if (!coreMatrices)
-    text += fmt::format("leading offset {} bytes to the next panel, stride {} bytes to the next 8 of k",
-                        leadingByteOffset, strideByteOffset);
-  else
-    text += fmt::format("leading offset {} bytes to the next 8 of k, stride {} bytes to the next panel",
-                        leadingByteOffset, strideByteOffset);
-  return text + fmt::format("; {} steps of {} along k", kSteps, kPerInstruction);
 }
 
 Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {

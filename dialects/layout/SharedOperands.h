@@ -12,7 +12,6 @@ enum class Majorness {
   k,  ///< the reduction axis is contiguous
   mn, ///< the other axis is contiguous (the instruction's transpose flag)
 };
-const char *toString(Majorness majorness);
 
 /// A tile in shared memory as an operand of wgmma. A descriptor is
 ///
@@ -32,18 +31,11 @@ struct WgmmaOperand {
   int64_t leadingByteOffset = 0;
   int64_t strideByteOffset = 0;
   int64_t kPerInstruction = 16; ///< 32 bytes of the element type
-  int64_t kSteps = 1;
 
-  /// The descriptor's upper bits, to which (address >> 4 & 0x3fff) is added.
-  uint64_t descriptorBase() const;
   /// Byte offset from the tile's start of the instruction's operand whose first
   /// element is (mn, kStep * kPerInstruction). `mn` is a multiple of 64 or, along n,
   /// of 8 (K-major) or of a panel (MN-major).
   int64_t startOffset(int64_t mn, int64_t kStep) const;
-  /// The k-steps' offsets, which are not evenly spaced where a K-major step crosses panels.
-  std::vector<int64_t> kStepOffsets() const;
-  /// One sentence on the choice, for remarks and dumps.
-  std::string explain() const;
 
   SharedLayout layout;
   int kAxis = 1;

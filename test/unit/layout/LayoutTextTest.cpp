@@ -60,11 +60,3 @@ TEST_CASE("no text crashes the parser", "[layout][text][unit]") {
       REQUIRE(*parseLayout(printLayout(*layout)) == *layout);
   }
 }
-
-TEST_CASE("the picture names an owner per element and what it leaves out", "[layout][text][unit]") {
-  FragmentLayout layout = *parseLayout("reg(2@1:1) lane(2@1:2, 16@0:1) warp()");
-  REQUIRE(drawLayout(layout, {2, 4}) == "0:0  0:1  1:0  1:1\n2:0  2:1  3:0  3:1\n");
-  std::string large = drawLayout(*parseLayout("reg(64@1:1) lane(32@0:1) warp(2@0:32)"), {64, 64});
-  REQUIRE_THAT(large, Contains("... the first 32x16 of 64x64"));
-  REQUIRE(drawLayout(FragmentLayout(), {}) == "0:0\n");
-}

@@ -43,7 +43,6 @@ TEST_CASE("a layout is obtained from itself without data movement", "[layout][re
   FragmentLayout layout = wgmmaAccumulator(128, 176, {2, 1});
   RelayoutPlan plan = planRelayout(layout, layout, {128, 176});
   REQUIRE(plan.kind == RelayoutKind::identity);
-  REQUIRE(plan.shuffleCount() == 0);
   requirePlanDelivers(layout, layout, {128, 176}, plan);
 }
 
@@ -74,7 +73,6 @@ TEST_CASE("lanes that swap roles shuffle", "[layout][relayout][unit]") {
                  b = parsed("reg() lane(8@1:1, 4@0:1) warp(2@1:8)");
   RelayoutPlan plan = planRelayout(a, b, {4, 16});
   REQUIRE(plan.kind == RelayoutKind::withinWarp);
-  REQUIRE(plan.shuffleCount() == 1);
   requirePlanDelivers(a, b, {4, 16}, plan);
 }
 
@@ -113,7 +111,6 @@ TEST_CASE("plans between random layouts deliver or say that they cannot", "[layo
       continue;
     INFO(printLayout(a) << " to " << printLayout(b));
     requirePlanDelivers(a, b, shape, plan);
-    REQUIRE((plan.kind == RelayoutKind::withinWarp) == (plan.shuffleCount() > 0));
     ++delivered;
   }
   REQUIRE(delivered > 0);

@@ -33,11 +33,10 @@ void requireReadable(const SharedLayout &layout, int kAxis, int64_t mnPerInstruc
   INFO(printSharedLayout(layout));
   REQUIRE(result);
   const WgmmaOperand &operand = *result;
-  INFO(operand.explain());
   int64_t extent = layout.shape[size_t(1 - kAxis)];
   bool same = true;
   for (int64_t mn = 0; mn < extent; mn += mnPerInstruction)
-    for (int64_t step = 0; step < operand.kSteps; ++step)
+    for (int64_t step = 0; step < layout.shape[size_t(kAxis)] / operand.kPerInstruction; ++step)
       for (int64_t i = 0; i < mnPerInstruction; ++i)
         for (int64_t k = 0; k < operand.kPerInstruction; ++k) {
           Coordinates at(2);
@@ -73,10 +72,11 @@ TEST_CASE("the unit finds every element through the descriptor", "[layout][share
 TEST_CASE("the known descriptors come out", "[layout][shared][wgmma][unit]") {
   WgmmaOperand k = *wgmmaOperand(SharedLayout::preferred({128, 128}, 16, 1), 1);
   REQUIRE(k.majorness == Majorness::k);
-  REQUIRE(k.descriptorBase() == (uint64_t(1) << 16 | uint64_t(64) << 32 | uint64_t(1) << 62));
+  REQUIRE(k.leadingByteOffset == 16);
+  REQUIRE(k.strideByteOffset == 1024);
   REQUIRE(k.startOffset(0, 1) == 32);
   REQUIRE(k.startOffset(64, 0) == 8192);
-  REQUIRE(k.kStepOffsets() == std::vector<int64_t>{0, 32, 64, 96, 16384, 16416, 16448, 16480});
+  REQUIRE(k.startOffset(0, 4) == 16384); // the next panel
 
   WgmmaOperand mn = *wgmmaOperand(SharedLayout::preferred({96, 128}, 16, 1), 0);
   REQUIRE(mn.majorness == Majorness::mn);
@@ -84,10 +84,6 @@ TEST_CASE("the known descriptors come out", "[layout][shared][wgmma][unit]") {
   REQUIRE(mn.strideByteOffset == 1024);
   REQUIRE(mn.startOffset(0, 1) == 128 * 16);
   REQUIRE(mn.startOffset(64, 0) == 96 * 128);
-  REQUIRE_THAT(mn.explain(),
-               Contains("MN-major because axis 1 of 96x128 is contiguous and axis 0 is reduced") &&
-                   Contains("leading offset 12288 bytes to the next panel") &&
-                   Contains("6 steps of 16 along k"));
 }
 
 TEST_CASE("what wgmma cannot read is refused with the way out", "[layout][shared][wgmma][unit]") {
