@@ -4,6 +4,7 @@
 #include "kernels/Parameters.h"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <fmt/format.h>
 

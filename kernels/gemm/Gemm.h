@@ -33,7 +33,7 @@ dsl::Program gemmProgram(const GemmConfig &config, const dsl::TraceOptions &opti
 /// As many stages as shared memory holds beside the tile's way out.
 void fitGemmStages(GemmConfig &config);
 
-/// A good configuration for a problem of that size on the GPU with `multiprocessors`.
+/// A good configuration for a problem of that size.
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
                             GemmLayout layout);
 

@@ -6,6 +6,7 @@
 #include "runtime/device/LaunchPlan.h"
 
 #include <algorithm>
+
 using namespace tlc;
 using namespace tlc::kernels;
 
