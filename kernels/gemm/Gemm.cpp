@@ -129,6 +129,8 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
     });
     k.role("math", {.warps = 4 * warpgroups, .registers = warpgroups > 2 ? 160 : 232}, [&] {
       Cursor at = ring.cursor(), done = ring.cursor();
+      // A single slot is refilled only when its product is over.
+      int64_t inFlight = c.stages > 1 ? 1 : 0;
       k.loop({block, tiles, blocks}, [&](Index tile) {
         auto [i, j] = tilePosition(p, tile);
         Fragment acc = k.fragment(f32, {c.bm, c.bn}).named("acc");
@@ -136,14 +138,14 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
           ring.wait(at);
           gemmAsync(a.slot(at), p.asFactor(b.slot(at)), acc);
           at.advance();
-          gemmWait(acc, 1); // the product before this one
-          k.when(s > 0, [&] {
+          gemmWait(acc, inFlight); // the product before this one
+          k.when(s >= inFlight, [&] {
             ring.release(done);
             done.advance();
           });
         });
         gemmWait(acc);
-        k.when(steps > 0, [&] {
+        k.when(inFlight > 0 && steps > 0, [&] {
           ring.release(done);
           done.advance();
         });
