@@ -120,9 +120,10 @@ Expected<MachineCode> tlc::assemble(StringRef ptxas, StringRef ptx, const Target
   Expected<std::string> output = report->read();
   if (!output)
     return output.takeError();
+  if (status < 0)
+    return createStringError("cannot run '" + ptxas + "': " + message);
   if (status != 0)
-    return createStringError("ptxas refuses the code (exit status " + Twine(status) + "): " + message +
-                             *output);
+    return createStringError("ptxas refuses the code (exit status " + Twine(status) + "): " + *output);
 
   MachineCode code;
   readReport(*output, code);

@@ -63,3 +63,9 @@ TEST_CASE("a path that is no program is an error", "[codegen]") {
   REQUIRE_FALSE(bool(code));
   CHECK_THAT(llvm::toString(code.takeError()), Catch::Contains("ptxas refuses the code (exit status -1)"));
 }
+
+TEST_CASE("a ptxas that cannot be run is named", "[codegen]") {
+  llvm::Expected<MachineCode> code = assemble("/nonexistent/ptxas", "", *findTarget("sm_90a"));
+  REQUIRE_FALSE(bool(code));
+  CHECK_THAT(llvm::toString(code.takeError()), Catch::StartsWith("cannot run '/nonexistent/ptxas': "));
+}
