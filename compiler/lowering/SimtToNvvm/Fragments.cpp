@@ -13,14 +13,26 @@ namespace {
 
 bool isFragment(Value value) { return isa<VectorType>(value.getType()); }
 
+/// The element that is extracted or inserted, where that is known; -1 stands for none.
+template <class Op> std::optional<int64_t> knownPosition(Op op) {
+  ArrayRef<int64_t> positions = op.getStaticPosition();
+  if (positions.size() != 1 || op.hasDynamicPosition() || positions[0] < 0)
+    return std::nullopt;
+  return positions[0];
+}
+
 class FragmentSplitter {
 public:
   explicit FragmentSplitter(MLIRContext *context) : builder(context) {}
 
   void split(Region &region) {
-    for (Block &block : region)
-      for (Operation &op : llvm::make_early_inc_range(block))
-        split(&op);
+    for (Block &block : region) {
+      // Not those that taking arguments apart adds: their results are elements already.
+      SmallVector<Operation *> ops = llvm::map_to_vector(block, [](Operation &op) { return &op; });
+      splitArguments(block);
+      for (Operation *op : ops)
+        split(op);
+    }
   }
 
   /// Everything that was replaced, users before definitions.
@@ -154,9 +166,10 @@ private:
           return Elements(broadcast.getType().getNumElements(), source.front());
         })
         .Case([&](vector::ExtractOp extract) -> std::optional<Elements> {
-          if (extract.getStaticPosition().size() != 1 || extract.hasDynamicPosition())
+          std::optional<int64_t> at = knownPosition(extract);
+          if (!at)
             return std::nullopt;
-          return Elements{elementsOf(extract.getSource())[extract.getStaticPosition()[0]]};
+          return Elements{elementsOf(extract.getSource())[*at]};
         })
         .Case([&](vector::ExtractStridedSliceOp slice) -> std::optional<Elements> {
           if (slice.getSourceVectorType().getRank() != 1)
@@ -168,10 +181,11 @@ private:
         })
         .Case([&](vector::FromElementsOp from) { return flatten(from.getElements()); })
         .Case([&](vector::InsertOp insert) -> std::optional<Elements> {
-          if (insert.getStaticPosition().size() != 1 || insert.hasDynamicPosition())
+          std::optional<int64_t> at = knownPosition(insert);
+          if (!at)
             return std::nullopt;
           Elements result = elementsOf(insert.getDest());
-          result[insert.getStaticPosition()[0]] = insert.getValueToStore();
+          result[*at] = insert.getValueToStore();
           return result;
         })
         .Case([&](vector::InsertStridedSliceOp insert) -> std::optional<Elements> {
@@ -280,11 +294,8 @@ private:
     for (Region &region : op->getRegions())
       state.addRegion()->takeBody(region);
     Operation *flat = builder.create(state);
-    for (Region &region : flat->getRegions()) {
-      for (Block &block : region)
-        splitArguments(block);
+    for (Region &region : flat->getRegions())
       split(region);
-    }
     ValueRange rest = flat->getResults();
     builder.setInsertionPointAfter(flat);
     for (OpResult result : op->getResults()) {

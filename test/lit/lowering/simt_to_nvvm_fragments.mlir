@@ -41,6 +41,28 @@ simt.kernel @fragments(%x: !llvm.ptr<1> {program.parameter = #program.parameter<
   simt.return
 }
 
+// Blocks carry elements of 16 bits in pairs; computed with is each by itself.
+// CHECK-LABEL: llvm.func @pairs(
+simt.kernel @pairs(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
+                   %n: i32 {program.parameter = #program.parameter<dimension, 0>})
+    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0]>],
+      schema_types = [index, tensor<?xbf16>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %v = simt.load %x : !llvm.ptr<1> -> vector<4xbf16>
+  // CHECK: ^{{.*}}(%{{.*}}: i32, %[[LOW:.*]]: i32, %[[HIGH:.*]]: i32):
+  // CHECK: %[[PAIR:.*]] = llvm.bitcast %[[LOW]] : i32 to vector<2xbf16>
+  // CHECK: %[[ELEMENT:.*]] = llvm.extractelement %[[PAIR]]
+  // CHECK: llvm.fadd %[[ELEMENT]], %{{.*}} : bf16
+  // CHECK-COUNT-3: llvm.fadd {{.*}} : bf16
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %v) -> (vector<4xbf16>) : i32 {
+    %sum = arith.addf %acc, %v : vector<4xbf16>
+    scf.yield %sum : vector<4xbf16>
+  }
+  simt.store %r, %x : vector<4xbf16>, !llvm.ptr<1>
+  simt.return
+}
+
 // Two numbers are narrowed by one instruction, into the word that is stored.
 // CHECK-LABEL: llvm.func @narrow(
 simt.kernel @narrow(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})

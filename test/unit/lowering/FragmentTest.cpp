@@ -220,6 +220,36 @@ TEST_CASE("masks are converted like numbers") {
   }
 }
 
+// Elements of 16 bits travel two to a register, whatever is computed with them in between.
+TEST_CASE("loops carry fragments of every width") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  FragmentLayout layout = blockedLayout({16, 24}, 32, 4, 1);
+  for (ElementType element :
+       {ElementType::bf16, ElementType::f16, ElementType::f32, ElementType::f64, ElementType::i8}) {
+    HostTensor x = randomTensor(element, {16, 24}, random), y = poisoned(element, {16, 24});
+    std::string name(toString(element));
+    std::string text = substitute(R"(
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %sx = tile.slice %X[%c0, %c0] : !tile.global<?x?x$e> -> !tile.slice<16x24x$e>
+  %v = tile.load %sx : !tile.slice<16x24x$e> -> $type
+  %sum = scf.for %i = %c0 to %c3 step %c1 iter_args(%part = %v) -> ($type) {
+    %next = arith.add$kind %part, %v : $type
+    scf.yield %next : $type
+  }
+  %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?x$e> -> !tile.slice<16x24x$e>
+  tile.store %sum, %sy atom simt : $type, !tile.slice<16x24x$e>)",
+                                  {{"$type", fragment({16, 24}, name, layout)},
+                                   {"$kind", element == ElementType::i8 ? "i" : "f"},
+                                   {"$e", name}});
+    runKernels(kernel(text, "?x?x" + name, "?x?x" + name), {&x, &y});
+    INFO(name);
+    for (double &value : x.values)
+      value *= 4;
+    CHECK(y.values == x.values);
+  }
+}
+
 TEST_CASE("reductions work on every type of number") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
   Shape shape = {16, 24};
