@@ -33,8 +33,7 @@ llvm::SmallVector<mlir::Value> unpack(mlir::OpBuilder &builder, mlir::Location l
 /// The reverse of `unpack`.
 mlir::Value pack(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::ValueRange elements);
 
-/// A value as 32-bit words, the last one zero-extended. The type has a power of two of bits below 32, or a
-/// multiple of 32.
+/// A value as 32-bit words; elements that do not fill one have a word of their own, zero-extended.
 llvm::SmallVector<mlir::Value> toWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 /// The reverse of `toWords`.
 mlir::Value fromWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::ValueRange words);

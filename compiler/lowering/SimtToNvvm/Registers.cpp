@@ -34,9 +34,32 @@ unsigned simt::bitsOf(Type type) {
   return type.getIntOrFloatBitWidth();
 }
 
+namespace {
+constexpr unsigned wordBits = 32;
+
+/// A vector longer than a word whose last elements do not fill one: how many elements come before those.
+std::optional<size_t> elementsOfWholeWords(Type type) {
+  unsigned bits = simt::bitsOf(type);
+  if (bits < wordBits || bits % wordBits == 0)
+    return std::nullopt;
+  return bits / wordBits * wordBits / cast<VectorType>(type).getElementTypeBitWidth();
+}
+
+VectorType resized(Type type, int64_t elements) {
+  return VectorType::get(elements, cast<VectorType>(type).getElementType());
+}
+} // namespace
+
 SmallVector<Value> simt::toWords(OpBuilder &builder, Location loc, Value value) {
-  Type i32 = builder.getI32Type();
-  unsigned bits = bitsOf(value.getType());
+  Type i32 = builder.getI32Type(), type = value.getType();
+  unsigned bits = bitsOf(type);
+  if (std::optional<size_t> whole = elementsOfWholeWords(type)) {
+    SmallVector<Value> elements = unpack(builder, loc, value), words;
+    for (ValueRange part : {ValueRange(elements).take_front(*whole), ValueRange(elements).drop_front(*whole)})
+      llvm::append_range(
+          words, toWords(builder, loc, pack(builder, loc, resized(type, int64_t(part.size())), part)));
+    return words;
+  }
   if (bits < 32) {
     Value narrow = LLVM::BitcastOp::create(builder, loc, builder.getIntegerType(bits), value);
     return {LLVM::ZExtOp::create(builder, loc, i32, narrow)};
@@ -49,6 +72,14 @@ SmallVector<Value> simt::toWords(OpBuilder &builder, Location loc, Value value) 
 
 Value simt::fromWords(OpBuilder &builder, Location loc, Type type, ValueRange words) {
   unsigned bits = bitsOf(type);
+  if (std::optional<size_t> whole = elementsOfWholeWords(type)) {
+    int64_t rest = cast<VectorType>(type).getNumElements() - int64_t(*whole);
+    Value first = fromWords(builder, loc, resized(type, int64_t(*whole)), words.drop_back());
+    SmallVector<Value> elements = unpack(builder, loc, first);
+    llvm::append_range(elements,
+                       unpack(builder, loc, fromWords(builder, loc, resized(type, rest), words.take_back())));
+    return pack(builder, loc, type, elements);
+  }
   Value packed;
   if (bits < 32)
     packed = LLVM::TruncOp::create(builder, loc, builder.getIntegerType(bits), words.front());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Fragments in every layout: loads, stores, reductions, broadcasts, conversions, run on the emulator.
+#include "dialects/layout/LayoutText.h"
 #include "dialects/layout/Relayout.h"
 #include "dialects/layout/StockLayouts.h"
 #include "test/unit/lowering/KernelRun.h"
@@ -286,6 +287,37 @@ TEST_CASE("reductions work on every type of number") {
       }
       CHECK(same);
     }
+}
+
+// A shuffle moves 32 bits: an odd number of narrow registers does not fill its words.
+TEST_CASE("lanes combine any number of registers") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  for (int64_t rows : {1, 2, 3, 5, 7}) {
+    FragmentLayout layout = *parseLayout("reg(" + std::to_string(rows) + "@0:1) lane(32@1:1) warp(4@*)");
+    for (ElementType type : {ElementType::bf16, ElementType::i8, ElementType::f32}) {
+      std::string element(toString(type)), extents = std::to_string(rows) + "x";
+      INFO(rows << " registers of " << element);
+      HostTensor x = randomTensor(type, {rows, 32}, random), y = poisoned(type, {rows, 32});
+      runKernels(kernel(substitute(R"(
+  %sx = tile.slice %X[%c0, %c0] : !tile.global<?x?x$e> -> !tile.slice<$rows32x$e>
+  %v = tile.load %sx : !tile.slice<$rows32x$e> -> $type
+  %r = tile.reduce max %v axis(1) : $type -> $reduced
+  %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?x$e> -> !tile.slice<$rows1x$e>
+  tile.store %r, %sy atom simt : $reduced, !tile.slice<$rows1x$e>)",
+                                   {{"$type", fragment({rows, 32}, element, layout)},
+                                    {"$reduced", fragment({rows, 1}, element, layout.reduced(1))},
+                                    {"$rows", extents},
+                                    {"$e", element}}),
+                        "?x?x" + element, "?x?x" + element),
+                 {&x, &y});
+      for (int64_t row = 0; row < rows; ++row) {
+        double expected = x.at(row, 0);
+        for (int64_t i = 1; i < 32; ++i)
+          expected = std::max(expected, x.at(row, i));
+        CHECK(y.at(row, 0) == expected);
+      }
+    }
+  }
 }
 
 TEST_CASE("coordinates, comparisons and selections see each element's own position") {
