@@ -79,6 +79,8 @@ struct Statement {
   std::optional<uint32_t> guard; ///< predicate register
   bool guardNegated = false;
   unsigned line = 0;     ///< of the PTX text
+  size_t begin = 0;      ///< where it stands in the text, guard and semicolon included
+  size_t end = 0;        ///< behind it
   uint32_t location = 0; ///< index into `Module::locations`
   // Only for `call`: (results), callee, (arguments).
   std::vector<std::string> callResults;

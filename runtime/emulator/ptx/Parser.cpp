@@ -192,6 +192,7 @@ std::string Parser::findVariable(std::string_view name) const {
 Result<void> Parser::instruction(Function &function) {
   Statement statement;
   statement.line = peek().line;
+  statement.begin = size_t(peek().text.data() - text.data());
   statement.location = location;
   if (accept("@")) {
     statement.guardNegated = accept("!");
@@ -229,6 +230,8 @@ Result<void> Parser::instruction(Function &function) {
       statement.operands.push_back(std::move(*next));
     } while (accept(","));
   }
+  if (peek().is(";"))
+    statement.end = size_t(peek().text.data() - text.data()) + 1;
   function.body.push_back(std::move(statement));
   statementScopes.push_back(scope);
   return expect(";");
@@ -421,7 +424,7 @@ Result<Module> parseModule(std::string_view text) {
   auto tokens = tokenize(text);
   if (!tokens)
     return tokens.error();
-  return Parser(std::move(*tokens)).run();
+  return Parser(text, std::move(*tokens)).run();
 }
 
 } // namespace tlc::emulator

@@ -28,7 +28,7 @@ struct Scope {
 
 class Parser {
 public:
-  explicit Parser(std::vector<Token> tokens) : tokens(std::move(tokens)) {}
+  Parser(std::string_view text, std::vector<Token> tokens) : text(text), tokens(std::move(tokens)) {}
   Result<Module> run();
 
 private:
@@ -71,6 +71,7 @@ private:
   Result<void> resolveLabels(Function &function);
   Result<void> resolveLabel(Operand &operand, int scope, unsigned line) const;
 
+  std::string_view text; ///< that the tokens point into
   std::vector<Token> tokens;
   size_t position = 0;
   Module module;

@@ -110,6 +110,17 @@ TEST_CASE("operands that do not fit are named when the module is loaded") {
         "PTX line 13: call of 'missing', which this module does not define");
 }
 
+TEST_CASE("statements know where they stand in the text") {
+  const std::string text =
+      head + ".visible .entry k() { .reg .pred p; x: @!p bra x; /* ; */ bar.sync 0 ; { ret; } }";
+  auto module = parseModule(text);
+  REQUIRE(module);
+  std::vector<std::string> statements;
+  for (const Statement &statement : module->functions[0].body)
+    statements.push_back(text.substr(statement.begin, statement.end - statement.begin));
+  CHECK(statements == std::vector<std::string>{"@!p bra x;", "bar.sync 0 ;", "ret;"});
+}
+
 TEST_CASE("broken text is an error, not a crash") {
   CHECK_THAT(loadError(""), Contains("the module has no .target"));
   CHECK_THAT(loadError(head + ".visible .entry k() { add.s32"), Contains("PTX line 4: expected"));
