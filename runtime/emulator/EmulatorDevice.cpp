@@ -150,13 +150,22 @@ public:
                 configuration.cluster.begin());
       configuration.dynamicSharedBytes = planned.launch->sharedBytes;
       configuration.parameters = planned.parameters;
-      if (auto done = emulator::runGrid(code, configuration, memory, machine); !done)
-        return done;
+      auto done = emulator::runGrid(code, configuration, memory, machine);
+      if (!done)
+        return done.error();
+      const std::lock_guard lock(mutex);
+      executed.warpInstructions += done->warpInstructions;
+      executed.threadInstructions += done->threadInstructions;
     }
     return {};
   }
 
   Result<void> synchronize(Stream) override { return {}; }
+
+  EmulatorStatistics statistics() const {
+    const std::lock_guard lock(mutex);
+    return executed;
+  }
 
 private:
   struct Allocation {
@@ -188,14 +197,21 @@ private:
 
   emulator::Machine machine;
   DeviceProperties deviceProperties;
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::map<uint64_t, Allocation> allocations;
+  EmulatorStatistics executed;
 };
 
 } // namespace
 
 std::unique_ptr<Device> createEmulatorDevice(EmulatorOptions options) {
   return std::make_unique<EmulatorDevice>(options);
+}
+
+std::optional<EmulatorStatistics> emulatorStatisticsOf(const Device &device) {
+  if (const auto *emulated = dynamic_cast<const EmulatorDevice *>(&device))
+    return emulated->statistics();
+  return std::nullopt;
 }
 
 } // namespace tlc

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace tlc {
 
@@ -20,5 +21,13 @@ struct EmulatorOptions {
 };
 
 std::unique_ptr<Device> createEmulatorDevice(EmulatorOptions options = {});
+
+/// What a device's launches have executed since it was created.
+struct EmulatorStatistics {
+  uint64_t warpInstructions = 0;   ///< instructions that some lane of a warp executed
+  uint64_t threadInstructions = 0; ///< the same, counted for each lane
+};
+/// Nothing for a device that is not emulated.
+std::optional<EmulatorStatistics> emulatorStatisticsOf(const Device &device);
 
 } // namespace tlc

@@ -17,8 +17,9 @@ MLIR = "mlir"
 LLVM = "llvm"
 FMT = "fmt"
 CATCH2 = "catch2"
+BENCHMARK = "benchmark"
 CUDA = "cuda.h"  # types and constants of the driver's interface; the driver itself is opened at run time
-LIBRARIES = [MLIR, LLVM, FMT, CATCH2, CUDA]
+LIBRARIES = [MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA]
 
 # Headers of the C library and of Linux that have no C++ name; more may be added.
 SYSTEM = ["dlfcn.h", "fcntl.h", "link.h", "pthread.h", "signal.h", "stddef.h", "stdint.h", "stdlib.h", "spawn.h", "unistd.h"]
@@ -53,7 +54,7 @@ LAYERS = {
     "kernels": ARTIFACT + ["compiler/dsl"],
     "kernels/library": ARTIFACT + ["kernels", "compiler/dsl", "compiler/pipeline", "runtime"],
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
-    "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2, CUDA],
+    "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2, BENCHMARK, CUDA],
 }
 
 # Including one of these must not bring in MLIR or LLVM, by whatever way:

@@ -104,6 +104,8 @@ void work(Grid &grid, uint32_t clusters, uint64_t resident, std::mutex &mutex, s
       return;
     }
     case ClusterOutcome::done:
+      grid.warpInstructions += running[turn]->warpInstructions;
+      grid.threadInstructions += running[turn]->threadInstructions;
       running.erase(running.begin() + ptrdiff_t(turn));
       if (running.empty())
         start();
@@ -119,15 +121,15 @@ void work(Grid &grid, uint32_t clusters, uint64_t resident, std::mutex &mutex, s
 
 } // namespace
 
-Result<void> runGrid(const Program &program, const LaunchConfiguration &launch, const MemoryMap &memory,
-                     const Machine &machine) {
+Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfiguration &launch,
+                                 const MemoryMap &memory, const Machine &machine) {
   auto found = program.kernels.find(launch.entry);
   if (found == program.kernels.end())
     return wrong(fmt::format("the module has no entry '{}'", launch.entry));
   const Kernel &kernel = *found->second;
   const Target &target = *machine.target;
   if (auto ok = checkBlock(*kernel.function, launch.block, target); !ok)
-    return ok;
+    return ok.error();
   if (launch.grid[0] > target.maxGridX || launch.grid[1] > target.maxGridYZ ||
       launch.grid[2] > target.maxGridYZ || product(launch.grid) > 0xFFFFFFFFull || product(launch.grid) == 0)
     return wrong(
@@ -170,7 +172,7 @@ Result<void> runGrid(const Program &program, const LaunchConfiguration &launch, 
     worker.join();
   if (error)
     return *error;
-  return {};
+  return LaunchStatistics{grid.warpInstructions, grid.threadInstructions};
 }
 
 } // namespace tlc::emulator

@@ -35,9 +35,15 @@ struct Machine {
   RaceCheck raceCheck = RaceCheck::off;
 };
 
+/// What a launch came to.
+struct LaunchStatistics {
+  uint64_t warpInstructions = 0;   ///< instructions that some lane of a warp executed
+  uint64_t threadInstructions = 0; ///< the same, counted for each lane
+};
+
 /// Runs to completion. A wrong configuration is an invalidArgument; what the
 /// kernel does wrong is an execution error with its place in the source.
-Result<void> runGrid(const Program &program, const LaunchConfiguration &launch, const MemoryMap &memory,
-                     const Machine &machine);
+Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfiguration &launch,
+                                 const MemoryMap &memory, const Machine &machine);
 
 } // namespace tlc::emulator

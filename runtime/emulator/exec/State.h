@@ -46,7 +46,8 @@ struct Grid {
   uint64_t maximumSteps = 0; ///< warp instructions of one warp
   RaceCheck raceCheck = RaceCheck::off;
   std::atomic<uint32_t> nextCluster{0};
-  std::atomic<bool> stop{false}; ///< some cluster failed
+  std::atomic<bool> stop{false};                                    ///< some cluster failed
+  std::atomic<uint64_t> warpInstructions{0}, threadInstructions{0}; ///< of clusters that are done
 };
 
 /// Why a group of lanes does not run.
@@ -135,6 +136,7 @@ struct Cluster {
   AsyncQueue queue;
   ClusterBarrier barrier;
   uint64_t progress = 0; ///< counts what other warps may be waiting for
+  uint64_t warpInstructions = 0, threadInstructions = 0;
   std::optional<Error> error;
   MemoryRange lastRange;                    ///< where the last global access was
   std::unique_ptr<RaceChecker> raceChecker; ///< null: off

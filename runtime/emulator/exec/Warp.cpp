@@ -129,7 +129,8 @@ Step exitLanes(Warp &warp, uint32_t lanes) {
 RunState runWarp(Warp &warp) {
   bool ran = false;
   const uint64_t maximumSteps = gridOf(warp).maximumSteps;
-  RaceChecker *checker = clusterOf(warp).raceChecker.get();
+  Cluster &cluster = clusterOf(warp);
+  RaceChecker *checker = cluster.raceChecker.get();
   unsigned budget = quantum;
   while (!warp.groups.empty()) {
     if (warp.groups.size() > 1)
@@ -169,6 +170,8 @@ RunState runWarp(Warp &warp) {
           return RunState::fault;
         step = instruction.eval(warp, active, instruction);
         ++warp.steps;
+        ++cluster.warpInstructions;
+        cluster.threadInstructions += active == allLanes ? warpSize : unsigned(std::popcount(active));
       }
       if (step == Step::next) {
         ++group.pc;

@@ -57,8 +57,9 @@ Outcome run(const KernelText &kernel) {
   machine.target = findTarget("sm_90a");
   machine.maximumSteps = kernel.maximumSteps;
   machine.raceCheck = kernel.raceCheck;
-  auto status = runGrid(**program, launch, memory, machine);
-  return {std::move(status), std::move(out)};
+  if (auto done = runGrid(**program, launch, memory, machine); !done)
+    return {done.error(), std::move(out)};
+  return {{}, std::move(out)};
 }
 
 std::vector<uint32_t> output(const KernelText &kernel) {

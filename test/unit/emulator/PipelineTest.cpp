@@ -148,7 +148,9 @@ Result<void> runGemm(Problem &problem, std::string_view text, unsigned hostThrea
   machine.target = findTarget("sm_90a");
   machine.hostThreads = hostThreads;
   machine.raceCheck = RaceCheck::on;
-  return runGrid(**program, launch, memory, machine);
+  if (auto done = runGrid(**program, launch, memory, machine); !done)
+    return done.error();
+  return {};
 }
 
 constexpr std::string_view releaseText = "@%p2 mbarrier.arrive.shared.b64 _, [%d4+32784];",
