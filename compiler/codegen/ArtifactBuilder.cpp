@@ -125,6 +125,15 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, LaunchAttr attribute) {
     parameter.axis = attribute.getAxis();
     launch.parameters.push_back(parameter);
   }
+  if (ArrayAttr roles = attribute.getRoles())
+    for (auto role : roles.getAsRange<RoleAttr>())
+      launch.names.roles.push_back(
+          {role.getName().str(), unsigned(role.getFirstWarp()), unsigned(role.getWarps())});
+  if (ArrayAttr shared = attribute.getShared())
+    for (auto object : shared.getAsRange<SharedAttr>())
+      launch.names.shared.push_back(
+          {object.getName().str(), static_cast<SharedObject::Kind>(object.getKind()),
+           unsigned(object.getOffset()), unsigned(object.getSlots()), unsigned(object.getSlotBytes())});
   return launch;
 }
 
@@ -169,6 +178,10 @@ LogicalResult verifyLaunch(LLVM::LLVMFuncOp function, LaunchAttr launch) {
     if (!map || map.getTensor() >= tensors)
       return report() << "expected tensor maps of the " << tensors << " tensors, but got " << entry;
   }
+  if (ArrayAttr roles = launch.getRoles(); roles && !llvm::all_of(roles, llvm::IsaPred<RoleAttr>))
+    return report() << "expected 'roles' to be made of #program.role, but got " << roles;
+  if (ArrayAttr shared = launch.getShared(); shared && !llvm::all_of(shared, llvm::IsaPred<SharedAttr>))
+    return report() << "expected 'shared' to be made of #program.shared, but got " << shared;
   if (launch.getParameters().size() != function.getNumArguments())
     return report()
            << "expected one entry of 'parameters' per argument because the launcher fills them, but got "

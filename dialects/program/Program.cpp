@@ -237,3 +237,23 @@ LogicalResult ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError
                        << " has none, but got " << axis;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+LogicalResult RoleAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+                               int64_t firstWarp, int64_t warps) {
+  if (firstWarp < 0 || warps < 1)
+    return emitError() << "expected role '" << name << "' to have at least one warp from 0 on, but got "
+                       << warps << " from " << firstWarp;
+  return success();
+}
+
+LogicalResult SharedAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, SharedKind,
+                                 int64_t offset, int64_t slots, int64_t slotBytes) {
+  if (offset < 0 || slots < 1 || slotBytes < 1)
+    return emitError() << "expected '" << name << "' to have at least one slot of a byte from 0 on, but got "
+                       << slots << " of " << slotBytes << " bytes from " << offset;
+  return success();
+}

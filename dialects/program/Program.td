@@ -133,6 +133,30 @@ def Program_ParameterAttr : Program_Attr<"Parameter", "parameter"> {
   let genVerifyDecl = 1;
 }
 
+def Program_RoleAttr : Program_Attr<"Role", "role"> {
+  let summary = "Warps of a lowered kernel that do the same, as the source calls them";
+  let description = "For reports: `#program.role<\"load\", first_warp = 0, warps = 4>`.";
+  let parameters = (ins StringRefParameter<"user's name">:$name, "int64_t":$first_warp, "int64_t":$warps);
+  let assemblyFormat = "`<` $name `,` struct($first_warp, $warps) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Program_SharedKindEnum : Program_Enum<"SharedKind", "what lies in shared memory", [
+  I32EnumCase<"buffer", 0>, I32EnumCase<"ring", 1>, I32EnumCase<"barrier", 2>]>;
+
+def Program_SharedAttr : Program_Attr<"Shared", "shared"> {
+  let summary = "What lies in a lowered kernel's shared memory, as the source calls it";
+  let description = [{
+    For reports. A ring has 16 bytes per slot: the mbarriers "full" of all slots, then the mbarriers "empty".
+
+        #program.shared<"a", buffer, offset = 8192, slots = 8, slot_bytes = 8192>
+  }];
+  let parameters = (ins StringRefParameter<"user's name">:$name, EnumParameter<Program_SharedKindEnum>:$kind,
+    "int64_t":$offset, "int64_t":$slots, "int64_t":$slot_bytes);
+  let assemblyFormat = "`<` $name `,` $kind `,` struct($offset, $slots, $slot_bytes) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Program_LaunchAttr : Program_Attr<"Launch", "launch"> {
   let summary = "How a kernel of the LLVM dialect is launched: what `simt.kernel` says in attributes of its own";
   let description = [{
@@ -141,7 +165,9 @@ def Program_LaunchAttr : Program_Attr<"Launch", "launch"> {
   }];
   let parameters = (ins "::mlir::ArrayAttr":$schema, "::mlir::ArrayAttr":$schema_types, "::mlir::ArrayAttr":$grid,
     "::mlir::ArrayAttr":$tensor_maps, "::mlir::ArrayAttr":$parameters, "int64_t":$threads, "int64_t":$cluster, "int64_t":$shared_bytes,
-    DefaultValuedParameter<"bool", "false", "the kernel waits for the launch before it by itself">:$ordered);
+    DefaultValuedParameter<"bool", "false", "the kernel waits for the launch before it by itself">:$ordered,
+    OptionalParameter<"::mlir::ArrayAttr", "names of warps">:$roles,
+    OptionalParameter<"::mlir::ArrayAttr", "names in shared memory">:$shared);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -99,6 +99,12 @@ LogicalResult verifyLaunch(KernelOp kernel) {
     if (!isa<program::TensorMapAttr>(map))
       return kernel.emitOpError() << "expected 'tensor_maps' to be made of #program.tensor_map, but got "
                                   << map;
+  for (Attribute role : kernel.getRolesAttr() ? kernel.getRolesAttr().getValue() : ArrayRef<Attribute>())
+    if (!isa<program::RoleAttr>(role))
+      return kernel.emitOpError() << "expected 'roles' to be made of #program.role, but got " << role;
+  for (Attribute object : kernel.getSharedAttr() ? kernel.getSharedAttr().getValue() : ArrayRef<Attribute>())
+    if (!isa<program::SharedAttr>(object))
+      return kernel.emitOpError() << "expected 'shared' to be made of #program.shared, but got " << object;
   return success();
 }
 

@@ -10,7 +10,7 @@ def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, H
   let description = [{
     Every argument carries `program.parameter`; a tensor map is a `!llvm.ptr` to the parameter itself. `schema` is
     the program's argument list, `schema_types` the types that go with it (`index`, `tensor<?x64xbf16>`, `f32`),
-    `grid` the number of blocks (missing axes are 1).
+    `grid` the number of blocks (missing axes are 1). `roles` and `shared` are names for reports.
 
     Constraints
     - kernel_c1: every argument has a `program.parameter` of the kind its type asks for: pointers `!llvm.ptr<1>`,
@@ -18,12 +18,14 @@ def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, H
     - kernel_c2: `threads` is a multiple of the warp size within the target's limit; `shared_bytes` fits the target.
     - kernel_c3: `schema` has one entry per type of `schema_types`: a `#program.dimension` for `index`, a
       `#program.tensor` for a tensor of as many axes as its `dims`, a `#program.scalar` for a number.
-    - kernel_c4: `grid` has one to three `#program.host_expr`, `tensor_maps` has only `#program.tensor_map`.
+    - kernel_c4: `grid` has one to three `#program.host_expr`, `tensor_maps` has only `#program.tensor_map`,
+      `roles` only `#program.role`, `shared` only `#program.shared`.
     - kernel_c5: `cluster` is at least 1 and within the target's blocks per cluster.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
     I64Attr:$threads, DefaultValuedAttr<I64Attr, "1">:$cluster, I64Attr:$shared_bytes,
     ArrayAttr:$schema, TypeArrayAttr:$schema_types, ArrayAttr:$grid, ArrayAttr:$tensor_maps,
+    OptionalAttr<ArrayAttr>:$roles, OptionalAttr<ArrayAttr>:$shared,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region MinSizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

@@ -2,6 +2,7 @@
 #include "runtime/artifact/Artifact.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 
 using namespace tlc;
@@ -122,4 +123,35 @@ unsigned tlc::parameterBytes(const Artifact &artifact, const KernelParameter &pa
 unsigned tlc::parameterAlignment(const Artifact &artifact, const KernelParameter &parameter) {
   // Natural alignment; a tensor map is an aggregate with an alignment of its own.
   return std::min(parameterBytes(artifact, parameter), 64u);
+}
+
+const WarpRole *LaunchNames::roleOf(unsigned warp) const {
+  auto found = std::ranges::find_if(roles, [&](const WarpRole &role) {
+    return warp >= role.firstWarp && warp - role.firstWarp < role.warps;
+  });
+  return found == roles.end() ? nullptr : &*found;
+}
+
+std::string LaunchNames::nameOf(unsigned offset) const {
+  auto found = std::ranges::find_if(shared, [&](const SharedObject &object) {
+    return offset >= object.offset && offset - object.offset < object.bytes();
+  });
+  if (found == shared.end())
+    return "";
+  constexpr unsigned mbarrierBytes = 8;
+  const unsigned within = offset - found->offset;
+  switch (found->kind) {
+  case SharedObject::Kind::ring: {
+    const unsigned barrier = within / mbarrierBytes;
+    return fmt::format("{}.{}[{}]", found->name, barrier < found->slots ? "full" : "empty",
+                       barrier % found->slots);
+  }
+  case SharedObject::Kind::buffer:
+    if (found->slots > 1)
+      return fmt::format("{}[{}]", found->name, within / found->slotBytes);
+    break;
+  case SharedObject::Kind::barrier:
+    break;
+  }
+  return found->name;
 }

@@ -119,6 +119,41 @@ struct KernelParameter {
   int64_t axis = 0;
 };
 
+/// Warps of a block that do the same, as the source calls them.
+struct WarpRole {
+  std::string name;
+  unsigned firstWarp = 0;
+  unsigned warps = 0;
+};
+
+/// What lies in a block's dynamic shared memory, as the source calls it.
+struct SharedObject {
+  enum class Kind : uint8_t {
+    buffer,  ///< `slots` tiles, each `slotBytes` after the one before
+    ring,    ///< mbarriers of 8 bytes: "full" of each slot, then "empty" of each slot
+    barrier, ///< one mbarrier
+  };
+  std::string name;
+  Kind kind = Kind::buffer;
+  unsigned offset = 0;
+  unsigned slots = 1;
+  unsigned slotBytes = 0; ///< 16 for a ring
+
+  unsigned bytes() const { return slots * slotBytes; }
+};
+
+/// What reports call the parts of a launch. Nothing else depends on it.
+struct LaunchNames {
+  std::vector<WarpRole> roles = {}; ///< by first warp; warps outside all of them have no name
+  std::vector<SharedObject> shared = {};
+
+  /// The role of a warp, or null.
+  const WarpRole *roleOf(unsigned warp) const;
+  /// "a[2]", "C.staging", "a.b.full[0]", "a.b.empty[3]" for an offset in dynamic shared memory; empty where
+  /// nothing has a name.
+  std::string nameOf(unsigned offset) const;
+};
+
 /// One kernel launch. If any grid extent evaluates to 0 nothing is launched.
 struct Launch {
   std::string entry;
@@ -131,6 +166,7 @@ struct Launch {
   bool ordered = false;
   std::vector<TensorMapRecipe> tensorMaps = {};
   std::vector<KernelParameter> parameters = {};
+  LaunchNames names = {};
 };
 
 /// Base address and all outer strides of tensor `tensor` are multiples of

@@ -38,9 +38,14 @@ void fields(auto &archive, Of<TensorMapRecipe> auto &map) { archive(map.tensor, 
 void fields(auto &archive, Of<KernelParameter> auto &parameter) {
   archive(parameter.kind, parameter.index, parameter.axis);
 }
+void fields(auto &archive, Of<WarpRole> auto &role) { archive(role.name, role.firstWarp, role.warps); }
+void fields(auto &archive, Of<SharedObject> auto &object) {
+  archive(object.name, object.kind, object.offset, object.slots, object.slotBytes);
+}
+void fields(auto &archive, Of<LaunchNames> auto &names) { archive(names.roles, names.shared); }
 void fields(auto &archive, Of<Launch> auto &launch) {
   archive(launch.entry, launch.grid, launch.threads, launch.cluster, launch.sharedBytes, launch.ordered,
-          launch.tensorMaps, launch.parameters);
+          launch.tensorMaps, launch.parameters, launch.names);
 }
 void fields(auto &archive, Of<AlignmentCondition> auto &condition) {
   archive(condition.tensor, condition.bytes);
@@ -60,6 +65,7 @@ constexpr ElementType last(ElementType) { return ElementType::f64; }
 constexpr Access last(Access) { return Access::workspace; }
 constexpr Swizzle last(Swizzle) { return Swizzle::bytes128; }
 constexpr KernelParameter::Kind last(KernelParameter::Kind) { return KernelParameter::Kind::tensorMap; }
+constexpr SharedObject::Kind last(SharedObject::Kind) { return SharedObject::Kind::barrier; }
 
 class Writer {
 public:

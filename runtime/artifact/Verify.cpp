@@ -175,6 +175,25 @@ private:
     for (const TensorMapRecipe &map : launch.tensorMaps)
       checkTensorMap(launch, map);
     checkParameters(launch);
+    checkNames(launch);
+  }
+
+  void checkNames(const Launch &launch) {
+    const uint64_t warps = (launch.threads + target->warpSize - 1) / target->warpSize;
+    uint64_t first = 0;
+    for (const WarpRole &role : launch.names.roles) {
+      require(role.firstWarp >= first && role.warps >= 1 && uint64_t(role.firstWarp) + role.warps <= warps,
+              "role '{}' of '{}' has {} warps from {}, but expected some from {} below {}", role.name,
+              launch.entry, role.warps, role.firstWarp, first, warps);
+      first = uint64_t(role.firstWarp) + role.warps;
+    }
+    for (const SharedObject &object : launch.names.shared) {
+      // The last slot may be shorter than the distance between slots.
+      const uint64_t lastSlot = object.offset + (uint64_t(object.slots) - 1) * object.slotBytes;
+      require(object.slots >= 1 && object.slotBytes >= 1 && lastSlot < launch.sharedBytes,
+              "'{}' in shared memory of '{}' has {} slots of {} bytes from {}, but there are {} bytes",
+              object.name, launch.entry, object.slots, object.slotBytes, object.offset, launch.sharedBytes);
+    }
   }
 
   void checkTensorMap(const Launch &launch, const TensorMapRecipe &map) {

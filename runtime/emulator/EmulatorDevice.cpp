@@ -150,6 +150,7 @@ public:
                 configuration.cluster.begin());
       configuration.dynamicSharedBytes = planned.launch->sharedBytes;
       configuration.parameters = planned.parameters;
+      configuration.names = &planned.launch->names;
       auto done = emulator::runGrid(code, configuration, memory, machine);
       if (!done)
         return done.error();

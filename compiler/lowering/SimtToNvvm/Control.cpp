@@ -48,10 +48,10 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
     }
     bool ordered = op.walk([](LaunchOrderOp) { return WalkResult::interrupt(); }).wasInterrupted();
     function->setAttr(program::ProgramDialect::launchAttrName,
-                      program::LaunchAttr::get(getContext(), op.getSchema(), op.getSchemaTypes(),
-                                               op.getGrid(), op.getTensorMaps(),
-                                               rewriter.getArrayAttr(parameters), op.getThreads(),
-                                               op.getCluster(), op.getSharedBytes(), ordered));
+                      program::LaunchAttr::get(
+                          getContext(), op.getSchema(), op.getSchemaTypes(), op.getGrid(), op.getTensorMaps(),
+                          rewriter.getArrayAttr(parameters), op.getThreads(), op.getCluster(),
+                          op.getSharedBytes(), ordered, op.getRolesAttr(), op.getSharedAttr()));
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     rewriter.eraseOp(op);
     return success();

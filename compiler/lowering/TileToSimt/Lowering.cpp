@@ -23,14 +23,22 @@ simt::KernelOp createKernel(tile::KernelOp source) {
   auto kernel = simt::KernelOp::create(b, source.getLoc(), source.getSymName(), b.getFunctionType({}, {}),
                                        source.getWarps() * lanesPerWarp, source.getCluster(),
                                        /*shared_bytes=*/0, b.getArrayAttr({}), b.getTypeArrayAttr({}),
-                                       b.getArrayAttr({}), b.getArrayAttr({}), ArrayAttr(), ArrayAttr());
+                                       b.getArrayAttr({}), b.getArrayAttr({}), /*roles=*/ArrayAttr(),
+                                       /*shared=*/ArrayAttr(), ArrayAttr(), ArrayAttr());
   kernel.getBody().emplaceBlock();
   return kernel;
 }
 
-/// End of what the plan placed in shared memory.
-int64_t plannedBytes(tile::KernelOp source) {
-  int64_t end = 0;
+/// What the plan placed in shared memory.
+struct PlannedObject {
+  StringRef name;
+  program::SharedKind kind;
+  int64_t offset, slots, slotBytes;
+  int64_t end; ///< the last slot may be shorter than the distance between slots
+};
+
+SmallVector<PlannedObject> plannedObjects(tile::KernelOp source) {
+  SmallVector<PlannedObject> objects;
   source.walk([&](Operation *op) {
     if (auto alloc = dyn_cast<tile::AllocSharedOp>(op)) {
       auto type = alloc.getBuffer().getType();
@@ -38,18 +46,48 @@ int64_t plannedBytes(tile::KernelOp source) {
         return;
       SharedLayout layout = type.getLayout().getLayout();
       int64_t slots = int64_t(type.getShape().size()) > layout.rank() ? type.getShape()[0] : 1;
-      end =
-          std::max(end, int64_t(*alloc.getOffset()) + (slots - 1) * slotPitch(layout) + layout.totalBytes());
+      int64_t offset = *alloc.getOffset(), pitch = lowering::slotPitch(layout);
+      objects.push_back({alloc.getName(), program::SharedKind::buffer, offset, slots,
+                         slots > 1 ? pitch : layout.totalBytes(),
+                         offset + (slots - 1) * pitch + layout.totalBytes()});
     } else if (auto ring = dyn_cast<tile::AllocRingOp>(op)) {
-      if (ring.getOffset())
-        end = std::max(end,
-                       int64_t(*ring.getOffset()) + 2 * barrierBytes * ring.getRing().getType().getSlots());
+      if (ring.getOffset()) {
+        int64_t offset = *ring.getOffset(), slots = ring.getRing().getType().getSlots();
+        objects.push_back({ring.getName(), program::SharedKind::ring, offset, slots, 2 * barrierBytes,
+                           offset + 2 * barrierBytes * slots});
+      }
     } else if (auto barrier = dyn_cast<tile::AllocBarrierOp>(op)) {
-      if (barrier.getOffset())
-        end = std::max(end, int64_t(*barrier.getOffset()) + barrierBytes);
+      if (barrier.getOffset()) {
+        int64_t offset = *barrier.getOffset();
+        objects.push_back({barrier.getName(), program::SharedKind::barrier, offset, 1, barrierBytes,
+                           offset + barrierBytes});
+      }
     }
   });
-  return end;
+  return objects;
+}
+
+/// For reports: what the source calls the warps and the shared memory.
+void setNames(simt::KernelOp kernel, tile::KernelOp source, ArrayRef<PlannedObject> objects) {
+  MLIRContext *context = kernel.getContext();
+  SmallVector<Attribute> roles, shared;
+  SmallVector<tile::RolesOp> parts;
+  source.walk([&](tile::RolesOp op) { parts.push_back(op); });
+  // Where roles follow roles, a warp has no one name.
+  if (parts.size() == 1) {
+    int64_t firstWarp = 0;
+    for (auto role : parts.front().getBody().getOps<tile::RoleOp>()) {
+      roles.push_back(program::RoleAttr::get(context, role.getName(), firstWarp, int64_t(role.getWarps())));
+      firstWarp += int64_t(role.getWarps());
+    }
+  }
+  for (const PlannedObject &object : objects)
+    shared.push_back(program::SharedAttr::get(context, object.name, object.kind, object.offset, object.slots,
+                                              object.slotBytes));
+  if (!roles.empty())
+    kernel.setRolesAttr(ArrayAttr::get(context, roles));
+  if (!shared.empty())
+    kernel.setSharedAttr(ArrayAttr::get(context, shared));
 }
 } // namespace
 
@@ -254,7 +292,12 @@ LogicalResult KernelLowering::finish() {
   kernel.setArgAttrsAttr(b.getArrayAttr(attributes));
   kernel.setSchemaAttr(b.getArrayAttr(schema));
   kernel.setTensorMapsAttr(b.getArrayAttr(maps));
-  kernel.setSharedBytes(plannedBytes(source));
+  SmallVector<PlannedObject> objects = plannedObjects(source);
+  int64_t sharedBytes = 0;
+  for (const PlannedObject &object : objects)
+    sharedBytes = std::max(sharedBytes, object.end);
+  kernel.setSharedBytes(sharedBytes);
+  setNames(kernel, source, objects);
   if (grid.empty())
     grid.push_back(program::HostExprAttr::get(b.getContext(), "1"));
   kernel.setGridAttr(b.getArrayAttr(grid));

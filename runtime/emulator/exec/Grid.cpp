@@ -154,6 +154,8 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   grid.cluster = *cluster;
   grid.dynamicSharedBytes = launch.dynamicSharedBytes;
   grid.threadRegisters = kernel.usesSetmaxnreg ? registersAtLaunch(*kernel.function, target) : 0;
+  const LaunchNames none;
+  grid.names = launch.names ? launch.names : &none;
   grid.parameters = launch.parameters;
   grid.memory = &memory;
   grid.maximumSteps = machine.maximumSteps;

@@ -4,6 +4,7 @@
 /// program, say which memory it may touch, launch.
 #pragma once
 
+#include "runtime/artifact/Artifact.h"
 #include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/emulator/exec/Program.h"
@@ -24,6 +25,7 @@ struct LaunchConfiguration {
   std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< blocks; {1, 1, 1} takes the entry's .reqnctapercluster
   uint32_t dynamicSharedBytes = 0;
   std::span<const std::byte> parameters; ///< the entry's parameter space
+  const LaunchNames *names = nullptr;    ///< for reports; null where nobody knows any
 };
 
 /// The machine to pretend to be.

@@ -5,6 +5,7 @@
 /// memory.
 #pragma once
 
+#include "runtime/artifact/Artifact.h"
 #include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Async.h"
@@ -36,6 +37,7 @@ struct Grid {
   const Program *program = nullptr;
   const Kernel *kernel = nullptr;
   const Target *target = nullptr;
+  const LaunchNames *names = nullptr;          ///< never null
   std::array<uint32_t, 3> blocks = {1, 1, 1};  ///< nctaid
   std::array<uint32_t, 3> threads = {1, 1, 1}; ///< ntid
   std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< blocks of a cluster

@@ -12,7 +12,8 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-SAME:    program.launch = #program.launch<schema = [#program.dimension<"m">, #program.tensor<"X", input, dims[0, -1], alignment = 16>],
 // CHECK-SAME:      grid = [#program.host_expr<"d0">], tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128>],
 // CHECK-SAME:      parameters = [#program.parameter<tensor_map, 0>, #program.parameter<tensor_pointer, 0>, #program.parameter<dimension, 0>],
-// CHECK-SAME:      threads = 256, cluster = 2, shared_bytes = 1024>
+// CHECK-SAME:      threads = 256, cluster = 2, shared_bytes = 1024, roles = [#program.role<"all", first_warp = 0, warps = 8>],
+// CHECK-SAME:      shared = [#program.shared<"ready", barrier, offset = 0, slots = 1, slot_bytes = 8>]>
 simt.kernel @whole(
     %map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>},
     %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
@@ -20,7 +21,9 @@ simt.kernel @whole(
     attributes {threads = 256 : i64, cluster = 2 : i64, shared_bytes = 1024 : i64,
       schema = [#program.dimension<"m">, #program.tensor<"X", input, dims[0, -1], alignment = 16>],
       schema_types = [index, tensor<?x64xbf16>], grid = [#program.host_expr<"d0">],
-      tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128>]} {
+      tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128>],
+      roles = [#program.role<"all", first_warp = 0, warps = 8>],
+      shared = [#program.shared<"ready", barrier, offset = 0, slots = 1, slot_bytes = 8>]} {
   // CHECK: %[[BASE:.*]] = llvm.mlir.addressof @dynamic_shared : !llvm.ptr<3>
   %base = simt.shared_base
   // CHECK: nvvm.mbarrier.init %[[BASE]]

@@ -18,7 +18,9 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-SAME:    %[[B:arg6]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 1>},
 // CHECK-SAME:    %[[C:arg7]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 2>})
 // CHECK-SAME:    grid = [#program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">]
+// CHECK-SAME:    roles = [#program.role<"load", first_warp = 0, warps = 4>, #program.role<"math", first_warp = 4, warps = 8>]
 // CHECK-SAME:    schema_types = [index, index, index, tensor<?x?xbf16>, tensor<?x?xbf16>, tensor<?x?xbf16>]
+// CHECK-SAME:    shared = [#program.shared<"ab", ring, offset = 229376, slots = 4, slot_bytes = 16>, #program.shared<"a", buffer, offset = 0, slots = 4, slot_bytes = 16384>,
 // CHECK-SAME:    shared_bytes = 229440
 // CHECK-SAME:    tensor_maps = [#program.tensor_map<0, box[128, 64], bytes128>, #program.tensor_map<1, box[256, 64], bytes128>, #program.tensor_map<2, box[64, 64], bytes128>]
 // CHECK-SAME:    threads = 384

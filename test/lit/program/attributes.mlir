@@ -15,7 +15,10 @@
 // CHECK-SAME: t.j = #program.parameter<tensor_pointer, 3>
 // CHECK-SAME: t.k = #program.parameter<tensor_stride, 3, axis = 1>
 // CHECK-SAME: t.l = #program<swizzle bytes64>
-// CHECK-SAME: t.m = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">], tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0>
+// CHECK-SAME: t.m = #program.role<"load", first_warp = 0, warps = 4>
+// CHECK-SAME: t.n = #program.shared<"a", buffer, offset = 8192, slots = 8, slot_bytes = 1024>
+// CHECK-SAME: t.o = #program.shared<"a.b", ring, offset = 16384, slots = 8, slot_bytes = 16>
+// CHECK-SAME: t.p = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">], tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0, roles = [#program.role<"math", first_warp = 0, warps = 4>]>
 module attributes {
   t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">,
   t.b = #program.host_expr<"d2 -1 add 3 floordiv d0 rem d1 max 4 sub">,
@@ -29,7 +32,11 @@ module attributes {
   t.j = #program.parameter<tensor_pointer, 3>,
   t.k = #program.parameter<tensor_stride, 3, axis = 1>,
   t.l = #program<swizzle bytes64>,
-  t.m = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
-    tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0>,
+  t.m = #program.role<"load", first_warp = 0, warps = 4>,
+  t.n = #program.shared<"a", buffer, offset = 8192, slots = 8, slot_bytes = 1024>,
+  t.o = #program.shared<"a.b", ring, offset = 16384, slots = 8, slot_bytes = 16>,
+  t.p = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
+    tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0,
+    roles = [#program.role<"math", first_warp = 0, warps = 4>]>,
   program.target = #program.target<"sm_90a">
 } {}

@@ -105,5 +105,15 @@ module attributes {a = #program.parameter<dimension, 0, axis = 1>} {}
 
 // -----
 
+// expected-error @below {{expected role 'load' to have at least one warp from 0 on, but got 0 from 4}}
+module attributes {a = #program.role<"load", first_warp = 4, warps = 0>} {}
+
+// -----
+
+// expected-error @below {{expected 'a' to have at least one slot of a byte from 0 on, but got 0 of 16 bytes from 64}}
+module attributes {a = #program.shared<"a", buffer, offset = 64, slots = 0, slot_bytes = 16>} {}
+
+// -----
+
 // expected-error @below {{expected 'program.launch' to be a #program.launch of a function, but got 1 : i64 of 'builtin.module'}}
 module attributes {program.launch = 1} {}

@@ -170,6 +170,24 @@ simt.kernel @maps() attributes {threads = 32 : i64, shared_bytes = 0 : i64, sche
 
 // -----
 
+// kernel_c4
+// expected-error @below {{expected 'roles' to be made of #program.role, but got 4 : i64}}
+simt.kernel @roles() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = [], roles = [4]} {
+  simt.return
+}
+
+// -----
+
+// kernel_c4
+// expected-error @below {{expected 'shared' to be made of #program.shared, but got 4 : i64}}
+simt.kernel @shared() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = [], shared = [4]} {
+  simt.return
+}
+
+// -----
+
 // kernel_c5
 // expected-error @below {{expected 'cluster' to be at least 1, but got 0}}
 simt.kernel @no_cluster() attributes {threads = 32 : i64, cluster = 0 : i64, shared_bytes = 0 : i64, schema = [],

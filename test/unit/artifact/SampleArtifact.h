@@ -27,7 +27,12 @@ inline Artifact sampleArtifact() {
                                    {.kind = Kind::tensorMap, .index = 1},
                                    {.kind = Kind::scalar, .index = 0},
                                    {.kind = Kind::tensorPointer, .index = 2},
-                                   {.kind = Kind::tensorStride, .index = 2, .axis = 0}}};
+                                   {.kind = Kind::tensorStride, .index = 2, .axis = 0}},
+                    .names = {.roles = {{"load", 0, 4}, {"math", 4, 8}},
+                              .shared = {{"a", SharedObject::Kind::buffer, 0, 4, 16384},
+                                         {"tiles", SharedObject::Kind::ring, 65536, 4, 16},
+                                         {"staging", SharedObject::Kind::buffer, 66560, 1, 32768},
+                                         {"done", SharedObject::Kind::barrier, 99328, 1, 8}}}};
   Launch combine = {.entry = "combine",
                     .grid = {HostExpr::multiprocessors(), one, one},
                     .threads = 128,

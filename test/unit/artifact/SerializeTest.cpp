@@ -58,6 +58,11 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(serialize(*read) == bytes);
   CHECK(read->name == "gemm");
   CHECK(read->dimensions[0].fixed == 4096);
+  const LaunchNames &names = read->variants[0].launches[0].names;
+  REQUIRE(names.roles.size() == 2);
+  CHECK(names.roles[1].name == "math");
+  REQUIRE(names.shared.size() == 4);
+  CHECK(names.shared[1].kind == SharedObject::Kind::ring);
   CHECK(read->dimensions[1].fixed == std::nullopt);
   CHECK(read->dimensions[1].multipleOf == 8);
   CHECK(read->tensors[3].access == Access::workspace);
@@ -103,7 +108,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 2 of the artifact format, but got version 99; compile the program again");
+          "expected version 3 of the artifact format, but got version 99; compile the program again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);

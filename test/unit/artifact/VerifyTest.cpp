@@ -110,3 +110,38 @@ TEST_CASE("parameters that refer to nothing are named", "[artifact][verify]") {
   CHECK(failureOfLaunch([](Launch &l) { l.parameters.resize(5000, {.index = 0}); }) ==
         "artifact 'gemm': the parameters of 'gemm_aligned' take 40296 bytes, but sm_90a allows 32764");
 }
+
+TEST_CASE("inconsistent names of warps and shared memory are named", "[artifact][verify]") {
+  CHECK(
+      failureOfLaunch([](Launch &l) { l.names.roles[1].warps = 9; }) ==
+      "artifact 'gemm': role 'math' of 'gemm_aligned' has 9 warps from 4, but expected some from 4 below 12");
+  CHECK(
+      failureOfLaunch([](Launch &l) { l.names.roles[1].firstWarp = 3; }) ==
+      "artifact 'gemm': role 'math' of 'gemm_aligned' has 8 warps from 3, but expected some from 4 below 12");
+  CHECK(
+      failureOfLaunch([](Launch &l) { l.names.roles[0].warps = 0; }) ==
+      "artifact 'gemm': role 'load' of 'gemm_aligned' has 0 warps from 0, but expected some from 0 below 12");
+  CHECK(failureOfLaunch([](Launch &l) { l.names.shared[1].offset = 99952; }) ==
+        "artifact 'gemm': 'tiles' in shared memory of 'gemm_aligned' has 4 slots of 16 bytes from 99952, but "
+        "there are 100000 bytes");
+  CHECK(failureOfLaunch([](Launch &l) { l.names.shared[0].slots = 0; }) ==
+        "artifact 'gemm': 'a' in shared memory of 'gemm_aligned' has 0 slots of 16384 bytes from 0, but "
+        "there are "
+        "100000 bytes");
+}
+
+TEST_CASE("warps and shared memory are found by their names", "[artifact]") {
+  const LaunchNames names = test::sampleArtifact().variants[0].launches[0].names;
+  REQUIRE(names.roleOf(3));
+  CHECK(names.roleOf(3)->name == "load");
+  CHECK(names.roleOf(4)->name == "math");
+  CHECK(names.roleOf(12) == nullptr);
+  CHECK(names.nameOf(0) == "a[0]");
+  CHECK(names.nameOf(2 * 16384 + 5) == "a[2]");
+  CHECK(names.nameOf(65536) == "tiles.full[0]");
+  CHECK(names.nameOf(65536 + 3 * 8) == "tiles.full[3]");
+  CHECK(names.nameOf(65536 + 4 * 8) == "tiles.empty[0]");
+  CHECK(names.nameOf(65536 + 64) == "");
+  CHECK(names.nameOf(66560 + 32767) == "staging");
+  CHECK(names.nameOf(99328) == "done");
+}

@@ -26,7 +26,10 @@ module attributes {program.target = #program.target<"sm_90a">} {
       tensor_maps = [#program.tensor_map<0, box[128, 64], bytes128>],
       parameters = [#program.parameter<tensor_map, 0>, #program.parameter<tensor_pointer, 1>,
                     #program.parameter<dimension, 0>, #program.parameter<scalar, 0>],
-      threads = 384, cluster = 2, shared_bytes = 4096>} {
+      threads = 384, cluster = 2, shared_bytes = 4096,
+      roles = [#program.role<"load", first_warp = 0, warps = 4>, #program.role<"math", first_warp = 4, warps = 8>],
+      shared = [#program.shared<"a", buffer, offset = 0, slots = 2, slot_bytes = 1024>,
+                #program.shared<"tiles", ring, offset = 2048, slots = 2, slot_bytes = 16>]>} {
     llvm.return
   }
   llvm.func @second(%c: !llvm.ptr<1>, %stride: i64) attributes {
@@ -104,6 +107,12 @@ TEST_CASE("launches come in the order of the module and count the artifact's ten
   CHECK(first.threads == 384);
   CHECK(first.cluster == std::array<unsigned, 3>{2, 1, 1});
   CHECK(first.sharedBytes == 4096);
+  REQUIRE(first.names.roles.size() == 2);
+  CHECK(first.names.roles[1].name == "math");
+  CHECK(first.names.roles[1].firstWarp == 4);
+  CHECK(first.names.roles[1].warps == 8);
+  CHECK(first.names.nameOf(1024) == "a[1]");
+  CHECK(first.names.nameOf(2048 + 16) == "tiles.empty[0]");
   REQUIRE(first.tensorMaps.size() == 1);
   CHECK(first.tensorMaps[0].tensor == 0);
   CHECK(first.tensorMaps[0].box == std::vector<int64_t>{128, 64});
