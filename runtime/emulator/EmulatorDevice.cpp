@@ -19,7 +19,7 @@ namespace tlc {
 
 namespace {
 
-constexpr std::string_view targetName = "sm_90a";
+constexpr std::string_view defaultTarget = "sm_90a";
 constexpr size_t allocationAlignment = 256;
 
 class EmulatedProgram : public LoadedProgram {
@@ -48,14 +48,14 @@ Result<void> placeTensorMap(const PlannedTensorMap &planned, std::vector<std::by
 class EmulatorDevice : public Device {
 public:
   explicit EmulatorDevice(EmulatorOptions options) {
-    machine.target = findTarget(targetName);
+    machine.target = options.target ? options.target : findTarget(defaultTarget);
     machine.multiprocessors = std::max(1, options.multiprocessors);
     machine.hostThreads =
         options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     machine.maximumSteps = options.maximumSteps;
     machine.raceCheck = options.raceCheck;
-    deviceProperties = {fmt::format("emulator ({})", targetName), std::string(targetName),
-                        machine.multiprocessors};
+    const std::string_view name = machine.target->name;
+    deviceProperties = {fmt::format("emulator ({})", name), std::string(name), machine.multiprocessors};
   }
 
   const DeviceProperties &properties() const override { return deviceProperties; }
@@ -105,12 +105,14 @@ public:
       return valid.error();
     if (!findTarget(artifact.target)->runsOn(machine.target->computeMajor, machine.target->computeMinor))
       return invalid(fmt::format("'{}' is compiled for {}, which the emulator of {} does not run",
-                                 artifact.name, artifact.target, targetName));
+                                 artifact.name, artifact.target, machine.target->name));
     std::vector<std::shared_ptr<const emulator::Program>> programs;
     for (const Variant &variant : artifact.variants) {
       auto program = emulator::loadProgram(variant.ptx);
       if (!program)
         return program.error();
+      if (auto ok = emulator::checkTarget(**program, *machine.target); !ok)
+        return ok.error();
       programs.push_back(std::move(*program));
     }
     return std::shared_ptr<const LoadedProgram>(

@@ -13,7 +13,10 @@
 
 namespace tlc {
 
+struct Target;
+
 struct EmulatorOptions {
+  const Target *target = nullptr;            ///< the device to stand for; null: sm_90a
   int multiprocessors = 132;                 ///< as an H200 has; persistent grids have that many blocks
   unsigned hostThreads = 0;                  ///< 0: all cores
   uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp before the launch fails

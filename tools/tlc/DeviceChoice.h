@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/device/Device.h"
+#include "runtime/target/Target.h"
 
 #include "llvm/Support/CommandLine.h"
 
@@ -22,7 +23,8 @@ class DeviceFlags {
 public:
   explicit DeviceFlags(llvm::cl::SubCommand &command);
   /// `auto` takes the GPU if there is one, else the emulator.
-  Result<ChosenDevice> create() const;
+  /// The emulator stands for `emulated`, or its default target when that is null.
+  Result<ChosenDevice> create(const Target *emulated) const;
 
 private:
   llvm::cl::opt<std::string> device;

@@ -5,6 +5,7 @@
 
 #include "kernels/library/KernelRun.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/target/Target.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Rounds.h"
 #include "tools/tlc/Time.h"
@@ -109,7 +110,8 @@ ExitCode RunCommand::execute() const {
   auto request = kernels::Request::parse(kernel.getValue(), *definitions, flags.fixedDimensions());
   if (!request)
     return failUsage(request.error().message);
-  Result<ChosenDevice> chosen = deviceFlags.create();
+  Result<ChosenDevice> chosen =
+      deviceFlags.create(flags.namesTarget() ? findTarget(options->target) : nullptr);
   if (!chosen)
     return chosen.error().kind == ErrorKind::invalidArgument ? failUsage(chosen.error().message)
                                                              : fail(chosen.error().message);

@@ -285,6 +285,9 @@ void Decoder::decodeStatement() {
     fail("unknown instruction '{}'", statement->fullName());
     return;
   }
+  if (auto needed = missingInstruction(code, statement->name, statement->modifiers))
+    return fail("'{}' needs target {}, but the module is for {}", statement->fullName(), *needed,
+                program.module.target);
   left.assign(statement->modifiers.begin(), statement->modifiers.end());
   kernel.names.push_back(std::make_unique<std::string>(statement->fullName()));
   fullName = *kernel.names.back();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "runtime/emulator/exec/Program.h"
+#include "runtime/target/CodeTarget.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -72,6 +73,8 @@ public:
   template <class... A> void fail(fmt::format_string<A...> format, A &&...arguments) {
     failText(fmt::format(format, std::forward<A>(arguments)...));
   }
+  /// The target of the module.
+  const CodeTarget &codeTarget() const { return code; }
   bool failed() const { return bool(error); }
 
   // --- operands ----------------------------------------------------------------
@@ -181,6 +184,7 @@ private:
   uint64_t constantBits(const Operand &operand, Type type);
 
   std::unordered_map<std::string_view, void (*)(Decoder &)> table;
+  CodeTarget code; ///< of the module
   std::map<const Function *, FunctionState> functions;
   std::map<std::string, Address, std::less<>> sharedVariables;
   FunctionState *state = nullptr;

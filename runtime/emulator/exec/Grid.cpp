@@ -6,6 +6,7 @@
 #include "runtime/emulator/exec/Grid.h"
 
 #include "runtime/emulator/exec/Cluster.h"
+#include "runtime/target/CodeTarget.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -121,6 +122,14 @@ void work(Grid &grid, uint32_t clusters, uint64_t resident, std::mutex &mutex, s
 
 } // namespace
 
+Result<void> checkTarget(const Program &program, const Target &target) {
+  const auto code = parseCodeTarget(program.module.target);
+  if (code && code->runsOn(target.computeMajor, target.computeMinor))
+    return {};
+  return wrong(fmt::format("the module is PTX for {}, which a device of {} does not run; compile it for {}",
+                           program.module.target, target.name, target.name));
+}
+
 Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfiguration &launch,
                                  const MemoryMap &memory, const Machine &machine) {
   auto found = program.kernels.find(launch.entry);
@@ -128,6 +137,8 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
     return wrong(fmt::format("the module has no entry '{}'", launch.entry));
   const Kernel &kernel = *found->second;
   const Target &target = *machine.target;
+  if (auto ok = checkTarget(program, target); !ok)
+    return ok.error();
   if (auto ok = checkBlock(*kernel.function, launch.block, target); !ok)
     return ok.error();
   if (launch.grid[0] > target.maxGridX || launch.grid[1] > target.maxGridYZ ||

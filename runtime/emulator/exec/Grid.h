@@ -43,6 +43,9 @@ struct LaunchStatistics {
   uint64_t threadInstructions = 0; ///< the same, counted for each lane
 };
 
+/// An error unless a device of the target runs the module's code.
+Result<void> checkTarget(const Program &program, const Target &target);
+
 /// Runs to completion. A wrong configuration is an invalidArgument; what the
 /// kernel does wrong is an execution error with its place in the source.
 Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfiguration &launch,

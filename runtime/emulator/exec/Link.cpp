@@ -218,6 +218,7 @@ Result<void> Decoder::run(const Function &entry) {
     for (const DecodeEntry &item : group)
       table.emplace(item.name, item.decode);
   kernel.name = entry.name;
+  code = *parseCodeTarget(program.module.target); // the parser has checked it
   kernel.function = &entry;
   kernel.localBytes = localBase;
   std::vector<const Function *> order, open;

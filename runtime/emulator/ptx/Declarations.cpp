@@ -2,6 +2,7 @@
 /// \file
 /// Module scope: variables, functions and their launch bounds.
 #include "runtime/emulator/ptx/ParserState.h"
+#include "runtime/target/CodeTarget.h"
 
 #include <bit>
 #include <charconv>
@@ -99,6 +100,8 @@ Result<void> Parser::moduleItem() {
     auto name = expectWord("a target");
     if (!name)
       return name.error();
+    if (!parseCodeTarget(*name))
+      return failure(fmt::format("unknown target '{}'", *name));
     module.target = *name;
     while (accept(","))
       take();

@@ -2,6 +2,7 @@
 /// \file
 /// The emulator as a device: memory, loading, launching artifacts.
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/target/Target.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -142,4 +143,22 @@ TEST_CASE("what a kernel or an artifact does wrong is an error of the right kind
   other.target = "sm_100a";
   CHECK_THAT(device->load(other).error().message,
              Contains("'double' is compiled for sm_100a, which the emulator of sm_90a does not run"));
+}
+
+TEST_CASE("the emulator stands for the device it is told to") {
+  for (const Target &target : allTargets()) {
+    auto device = createEmulatorDevice({.target = &target});
+    CHECK(device->properties().target == target.name);
+    Artifact artifact = doubler();
+    artifact.target = target.name;
+    for (Variant &variant : artifact.variants)
+      variant.ptx.replace(variant.ptx.find("sm_90a"), 6, target.name);
+    CHECK(device->load(artifact));
+    // What the artifact says may differ from what its PTX says.
+    for (Variant &variant : artifact.variants)
+      variant.ptx.replace(variant.ptx.find(target.name), target.name.size(), "sm_120a");
+    CHECK_THAT(device->load(artifact).error().message,
+               Contains("the module is PTX for sm_120a, which a device of " + std::string(target.name) +
+                        " does not run"));
+  }
 }

@@ -15,7 +15,7 @@ Value f64(double value) { return {64, bits(value)}; }
 
 std::string moduleText(const KernelText &kernel) {
   return fmt::format(R"(.version 8.7
-.target sm_90a
+.target {}
 .address_size 64
 {}
 .visible .entry k(.param .u64 out, .param .u64 in) {}
@@ -30,7 +30,7 @@ std::string moduleText(const KernelText &kernel) {
   ret;
 }}
 )",
-                     kernel.header, kernel.directives, kernel.body);
+                     kernel.target, kernel.header, kernel.directives, kernel.body);
 }
 
 Outcome run(const KernelText &kernel) {
@@ -54,7 +54,7 @@ Outcome run(const KernelText &kernel) {
   launch.dynamicSharedBytes = kernel.sharedBytes;
   launch.parameters = std::as_bytes(std::span(parameters));
   Machine machine;
-  machine.target = findTarget("sm_90a");
+  machine.target = findTarget(kernel.target);
   machine.maximumSteps = kernel.maximumSteps;
   machine.raceCheck = kernel.raceCheck;
   if (auto done = runGrid(**program, launch, memory, machine); !done)

@@ -39,8 +39,9 @@ uint64_t compute(std::string_view text, unsigned resultBits, std::initializer_li
 /// 32-bit word of `out`.
 struct KernelText {
   std::string body;
-  std::string header = "";     ///< of module scope
-  std::string directives = ""; ///< of the entry
+  std::string header = "";       ///< of module scope
+  std::string directives = "";   ///< of the entry
+  std::string target = "sm_90a"; ///< of the module, and the device's
   uint32_t threads = 32;
   uint32_t blocks = 1;
   uint32_t cluster = 1;

@@ -72,6 +72,23 @@ TEST_CASE("a module with everything around the code") {
   CHECK(location.column == 5);
 }
 
+TEST_CASE("instructions that the module's target lacks are refused") {
+  const auto of = [](std::string target, std::string body) {
+    return failure({.body = std::move(body), .target = std::move(target)});
+  };
+  CHECK_THAT(of("sm_80", "mapa.u64 %d1, %d2, 0;"),
+             Contains("PTX line 13: 'mapa.u64' needs target sm_90 and later, but the module is for sm_80"));
+  CHECK_THAT(of("sm_100a", "wgmma.fence.sync.aligned;"),
+             Contains("'wgmma.fence.sync.aligned' needs target sm_90a, but the module is for sm_100a"));
+  CHECK_THAT(of("sm_90a", "add.f32x2 %d1, %d2, %d3;"), Contains("needs target sm_100 and later"));
+  CHECK_THAT(loadError(".version 8.0\n.target sm_90\n.entry k() { setmaxnreg.inc.sync.aligned.u32 40; }"),
+             Contains("needs target sm_90a and later targets with an a or an f"));
+  CHECK_THAT(loadError(".version 8.0\n.target compute_90"),
+             Contains("PTX line 2: unknown target 'compute_90'"));
+  CHECK(of("sm_100a", "add.f32x2 %d1, %d2, %d3;").empty());
+  CHECK(of("sm_80", "mov.u32 %r1, 5;").empty());
+}
+
 TEST_CASE("names are local to their braces") {
   const auto out = output({.body = R"(
     mov.b32 %r1, 0;
