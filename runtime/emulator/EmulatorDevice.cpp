@@ -54,6 +54,7 @@ public:
         options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     machine.maximumSteps = options.maximumSteps;
     machine.raceCheck = options.raceCheck;
+    onFindings = std::move(options.onFindings);
     const std::string_view name = machine.target->name;
     deviceProperties = {fmt::format("emulator ({})", name), std::string(name), machine.multiprocessors};
   }
@@ -153,7 +154,12 @@ public:
       configuration.dynamicSharedBytes = planned.launch->sharedBytes;
       configuration.parameters = planned.parameters;
       configuration.names = &planned.launch->names;
-      auto done = emulator::runGrid(code, configuration, memory, machine);
+      Findings findings;
+      emulator::Machine machineOfLaunch = machine;
+      machineOfLaunch.findings = &findings;
+      const auto done = emulator::runGrid(code, configuration, memory, machineOfLaunch);
+      if (onFindings && !findings.empty())
+        onFindings(findings);
       if (!done)
         return done.error();
       const std::lock_guard lock(mutex);
@@ -199,6 +205,7 @@ private:
   }
 
   emulator::Machine machine;
+  std::function<void(const Findings &)> onFindings;
   DeviceProperties deviceProperties;
   mutable std::mutex mutex;
   std::map<uint64_t, Allocation> allocations;
@@ -208,7 +215,7 @@ private:
 } // namespace
 
 std::unique_ptr<Device> createEmulatorDevice(EmulatorOptions options) {
-  return std::make_unique<EmulatorDevice>(options);
+  return std::make_unique<EmulatorDevice>(std::move(options));
 }
 
 std::optional<EmulatorStatistics> emulatorStatisticsOf(const Device &device) {

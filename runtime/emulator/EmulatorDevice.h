@@ -5,9 +5,11 @@
 #pragma once
 
 #include "runtime/device/Device.h"
+#include "runtime/emulator/check/Finding.h"
 #include "runtime/emulator/check/RaceCheck.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -20,7 +22,10 @@ struct EmulatorOptions {
   int multiprocessors = 132;                 ///< as an H200 has; persistent grids have that many blocks
   unsigned hostThreads = 0;                  ///< 0: all cores
   uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp before the launch fails
-  RaceCheck raceCheck = RaceCheck::on;       ///< of shared memory
+  RaceCheck raceCheck = RaceCheck::on;
+  /// Called with what a launch found, by the thread that launches, before the
+  /// launch returns the same as text.
+  std::function<void(const Findings &)> onFindings = {};
 };
 
 std::unique_ptr<Device> createEmulatorDevice(EmulatorOptions options = {});

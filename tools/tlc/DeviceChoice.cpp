@@ -20,7 +20,7 @@ DeviceFlags::DeviceFlags(cl::SubCommand &command)
       raceCheck("race-check", cl::sub(command), cl::value_desc("on|off"), cl::init("on"),
                 cl::desc("Whether the emulator reports races in shared memory")) {}
 
-Result<ChosenDevice> DeviceFlags::create(const Target *emulated) const {
+Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findings) const {
   if (device != "auto" && device != "emulator" && device != "cuda")
     return tlc::Error{ErrorKind::invalidArgument,
                       "expected --device to be one of auto, emulator, cuda, but got '" + device + "'"};
@@ -41,5 +41,6 @@ Result<ChosenDevice> DeviceFlags::create(const Target *emulated) const {
   options.target = emulated;
   options.multiprocessors = multiprocessors;
   options.raceCheck = raceCheck == "on" ? RaceCheck::on : RaceCheck::off;
-  return ChosenDevice{DeviceKind::emulator, createEmulatorDevice(options)};
+  options.onFindings = [&findings](const Findings &found) { findings.add(found); };
+  return ChosenDevice{DeviceKind::emulator, createEmulatorDevice(std::move(options))};
 }

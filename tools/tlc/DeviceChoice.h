@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/device/Device.h"
+#include "runtime/emulator/check/Finding.h"
 #include "runtime/target/Target.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -22,9 +23,9 @@ struct ChosenDevice {
 class DeviceFlags {
 public:
   explicit DeviceFlags(llvm::cl::SubCommand &command);
-  /// `auto` takes the GPU if there is one, else the emulator.
-  /// The emulator stands for `emulated`, or its default target when that is null.
-  Result<ChosenDevice> create(const Target *emulated) const;
+  /// `auto` takes the GPU if there is one, else the emulator. The emulator stands for `emulated`, or its
+  /// default target when that is null, and adds what it finds to `findings`.
+  Result<ChosenDevice> create(const Target *emulated, Findings &findings) const;
 
 private:
   llvm::cl::opt<std::string> device;

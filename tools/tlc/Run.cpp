@@ -6,6 +6,7 @@
 #include "kernels/library/KernelRun.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/target/Target.h"
+#include "tools/tlc/FindingsJson.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Rounds.h"
 #include "tools/tlc/Time.h"
@@ -30,6 +31,8 @@ struct Report {
   uint64_t seed;
   std::optional<kernels::Verdict> verdict;
   double milliseconds;
+  const Findings &findings;
+  std::string error = {}; ///< why there is no verdict and no time
 };
 
 void printText(const Report &report) {
@@ -56,7 +59,10 @@ void printJson(const Report &report) {
     os.attribute("target", report.run.program().artifact().target);
     os.attribute("variant", report.run.variant());
     os.attribute("seed", report.seed);
-    os.attribute("milliseconds", report.milliseconds);
+    if (report.error.empty())
+      os.attribute("milliseconds", report.milliseconds);
+    else
+      os.attribute("error", report.error);
     if (const auto &verdict = report.verdict) {
       // JSON has no infinity.
       os.attribute("largest_error", std::min(verdict->largestError, std::numeric_limits<double>::max()));
@@ -67,6 +73,7 @@ void printJson(const Report &report) {
       if (!verdict->correct())
         os.attribute("complaint", verdict->complaint);
     }
+    writeFindings(os, report.findings);
   });
   outs() << '\n';
 }
@@ -110,8 +117,9 @@ ExitCode RunCommand::execute() const {
   auto request = kernels::Request::parse(kernel.getValue(), *definitions, flags.fixedDimensions());
   if (!request)
     return failUsage(request.error().message);
+  Findings findings;
   Result<ChosenDevice> chosen =
-      deviceFlags.create(flags.namesTarget() ? findTarget(options->target) : nullptr);
+      deviceFlags.create(flags.namesTarget() ? findTarget(options->target) : nullptr, findings);
   if (!chosen)
     return chosen.error().kind == ErrorKind::invalidArgument ? failUsage(chosen.error().message)
                                                              : fail(chosen.error().message);
@@ -138,13 +146,18 @@ ExitCode RunCommand::execute() const {
   if (!run)
     return fail(run.error().message);
   std::optional<kernels::Verdict> verdict;
+  const auto failRun = [&](const tlc::Error &error) {
+    if (json)
+      printJson({*request, *run, device, runOptions.seed, {}, 0, findings, error.message});
+    return fail(error.message);
+  };
   if (verify) {
     Result<kernels::Verdict> result = run->verify();
     if (!result)
-      return fail(result.error().message);
+      return failRun(result.error());
     verdict = *result;
   } else if (Result<void> done = run->execute(); !done) {
-    return fail(done.error().message);
+    return failRun(done.error());
   }
   double milliseconds = run->seconds() * 1e3;
   if (chosen->kind == DeviceKind::cuda) {
@@ -155,7 +168,7 @@ ExitCode RunCommand::execute() const {
       return fail(times.error().message);
     milliseconds = (*times)[0][0] * 1e3;
   }
-  Report report{*request, *run, device, runOptions.seed, verdict, milliseconds};
+  Report report{*request, *run, device, runOptions.seed, verdict, milliseconds, findings};
   json ? printJson(report) : printText(report);
   if (verdict && !verdict->correct())
     return fail("wrong result: " + verdict->complaint);

@@ -205,7 +205,7 @@ void RaceChecker::waitWgmma(const Warp &warp, uint64_t completed) {
 
 // --- accesses ------------------------------------------------------------------------------
 
-bool RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
+void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
                          uint32_t address) {
   Agent &agent = agentOf(warp);
   Record record;
@@ -223,50 +223,36 @@ bool RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch
   const uint64_t flag = uint64_t(block.rank) << 32 | address;
   if (isFlag && access.kind != AccessKind::write)
     agent.known.join(flags[flag]);
-  const Finding found = shadows[block.rank].access(address, address + uint32_t(access.bytes), record,
-                                                   running ? running->known : agent.known);
-  if (found.conflict != Conflict::none)
-    return report(warp, instruction, record, found, block);
+  conflicts.clear();
+  shadows[block.rank].access(address, address + uint32_t(access.bytes), record,
+                             running ? running->known : agent.known, conflicts);
+  for (const Conflict &conflict : conflicts)
+    report(warp, instruction, record, conflict, block);
   if (isFlag && access.kind != AccessKind::read) {
     flags[flag].join(agent.known);
     advance(agent);
   }
-  return true;
 }
 
-bool RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lanes) {
+void RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   const Agent &agent = agentOf(warp);
   for (const auto &[key, stream] : agent.streams) {
     if (key.first != AsyncEngine::bulk || !(lanes >> key.second & 1) ||
         agent.known.seen.at(stream.column) >= stream.issued)
       continue;
-    const Instruction &copy = warp.code[stream.pc];
-    fault(
-        warp, instruction,
-        fmt::format("the thread exits while its shared memory is read by '{}' at PTX line {} ({}); missing: "
-                    "cp.async.bulk.wait_group.read between them",
-                    copy.name, copy.line, locationText(*cluster.grid, copy)));
-    return false;
+    reportExit(warp, instruction, warp.code[stream.pc]);
   }
-  return true;
 }
 
-bool RaceChecker::registers(Warp &warp, const Instruction &instruction) {
+void RaceChecker::registers(Warp &warp, const Instruction &instruction) {
   const Agent &agent = agentOf(warp);
   if (agent.wgmmaIssued <= agent.wgmmaWaited)
-    return true;
+    return;
   for (const Slot &slot : std::span(instruction.slots, instruction.slotCount)) {
     const uint32_t number = slot.constant ? 0 : agent.inFlight[slot.offset / 4];
-    if (number <= agent.wgmmaWaited)
-      continue;
-    const Instruction &product = warp.code[agent.wgmmaPcs.at(number)];
-    fault(warp, instruction,
-          fmt::format("a register of a product under way is used: '{}' at PTX line {} ({}); missing: "
-                      "wgmma.wait_group between them",
-                      product.name, product.line, locationText(*cluster.grid, product)));
-    return false;
+    if (number > agent.wgmmaWaited)
+      reportRegister(warp, instruction, warp.code[agent.wgmmaPcs.at(number)]);
   }
-  return true;
 }
 
 } // namespace tlc::emulator

@@ -70,13 +70,12 @@ public:
   void run(AsyncOrder *order) { running = order; }
 
   // --- accesses -----------------------------------------------------------------------
-  /// False with the cluster's error set.
-  bool access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
+  void access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
               uint32_t address);
-  /// Nobody else can wait for the copies of a thread that exits; likewise.
-  bool exit(Warp &warp, const Instruction &instruction, uint32_t lanes);
-  /// Registers of products that the warp has not waited for; likewise.
-  bool registers(Warp &warp, const Instruction &instruction);
+  /// Nobody else can wait for the copies of a thread that exits.
+  void exit(Warp &warp, const Instruction &instruction, uint32_t lanes);
+  /// Registers of products that the warp has not waited for.
+  void registers(Warp &warp, const Instruction &instruction);
 
 private:
   struct ColumnInfo {
@@ -123,8 +122,10 @@ private:
   Stream *stream(Agent &agent, AsyncEngine engine, unsigned lane);
 
   // Report.cpp
-  bool report(Warp &warp, const Instruction &instruction, const Record &now, const Finding &finding,
+  void report(Warp &warp, const Instruction &instruction, const Record &now, const Conflict &conflict,
               const Block &block);
+  void reportExit(Warp &warp, const Instruction &instruction, const Instruction &copy);
+  void reportRegister(Warp &warp, const Instruction &instruction, const Instruction &product);
   std::string describe(const Record &record) const;
   std::string placeOf(unsigned block, uint32_t address) const;
   std::string missing(const Record &before, const Record &now) const;
@@ -135,6 +136,7 @@ private:
   std::vector<ColumnInfo> columns;
   std::vector<Shadow> shadows; ///< by block
   std::vector<NamedPhase> named;
+  std::vector<Conflict> conflicts; ///< of the access under way
   Knowledge clusterArrived, clusterDone;
   std::unordered_map<uint64_t, Phases> mbarriers;
   std::unordered_map<uint64_t, Knowledge> flags; ///< of strong accesses, by address

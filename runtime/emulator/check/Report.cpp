@@ -80,29 +80,79 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
   return text;
 }
 
-bool RaceChecker::report(Warp &warp, const Instruction &instruction, const Record &now,
-                         const Finding &finding, const Block &block) {
-  const std::string place = placeOf(block.rank, finding.address);
-  if (finding.conflict == Conflict::unwritten) {
-    fault(warp, instruction,
-          fmt::format("{} of {}, which nothing has written; missing: the write, or a wait for it",
-                      describe(now), place));
-    return false;
+void RaceChecker::report(Warp &warp, const Instruction &instruction, const Record &now,
+                         const Conflict &conflict, const Block &block) {
+  Finding finding;
+  const Record &before = conflict.before;
+  const Instruction *first = nullptr;
+  switch (conflict.wrong) {
+  case Wrong::nothing:
+    return;
+  case Wrong::unordered:
+    finding.kind = FindingKind::race;
+    break;
+  case Wrong::unfenced:
+    finding.kind = FindingKind::proxyRace;
+    break;
+  case Wrong::unwritten:
+    finding.kind = FindingKind::unwritten;
+    break;
   }
-  const Record &before = finding.before;
-  const Warp &other = *agents[before.warp].warp;
-  const Instruction &first = other.code[before.pc];
-  const std::string accesses = fmt::format("{} of {} and the {} by '{}' at PTX line {} ({}, {})",
-                                           describe(now), place, describe(before), first.name, first.line,
-                                           locationText(*cluster.grid, first), placeText(other));
-  if (finding.conflict == Conflict::unfenced)
-    fault(warp, instruction,
-          fmt::format("proxy race between the {}; missing: fence.proxy.async between them, by a thread that "
-                      "comes behind that {}",
-                      accesses, nameOf(before.kind)));
-  else
-    fault(warp, instruction, fmt::format("race between the {}; missing: {}", accesses, missing(before, now)));
-  return false;
+  if (conflict.wrong != Wrong::unwritten)
+    first = &agents[before.warp].warp->code[before.pc];
+  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0))
+    return;
+  finding.memory = placeOf(block.rank, conflict.address);
+  finding.site.what = describe(now);
+  if (!first) {
+    finding.missing = "the write, or a wait for it";
+    record(warp, instruction,
+           fmt::format("{} of {}, which nothing has written; missing: {}", finding.site.what, finding.memory,
+                       finding.missing),
+           finding);
+    return;
+  }
+  finding.before = siteOf(*agents[before.warp].warp, *first);
+  finding.before->what = describe(before);
+  finding.missing = conflict.wrong == Wrong::unfenced
+                        ? fmt::format("fence.proxy.async between them, by a thread that comes behind that {}",
+                                      nameOf(before.kind))
+                        : missing(before, now);
+  record(warp, instruction,
+         fmt::format("{} between the {} of {} and the {} by '{}' at PTX line {} ({}, {}); missing: {}",
+                     toString(finding.kind), finding.site.what, finding.memory, finding.before->what,
+                     first->name, first->line, finding.before->location(), finding.before->place(),
+                     finding.missing),
+         finding);
+}
+
+void RaceChecker::reportExit(Warp &warp, const Instruction &instruction, const Instruction &copy) {
+  if (cluster.findings.repeats(FindingKind::earlyExit, instruction.line, copy.line))
+    return;
+  Finding finding;
+  finding.kind = FindingKind::earlyExit;
+  finding.before = siteOf(warp, copy);
+  finding.before->what = "asynchronous read";
+  finding.missing = "cp.async.bulk.wait_group.read between them";
+  record(warp, instruction,
+         fmt::format("the thread exits while its shared memory is read by '{}' at PTX line {} ({}); missing: "
+                     "{}",
+                     copy.name, copy.line, finding.before->location(), finding.missing),
+         finding);
+}
+
+void RaceChecker::reportRegister(Warp &warp, const Instruction &instruction, const Instruction &product) {
+  if (cluster.findings.repeats(FindingKind::productRegister, instruction.line, product.line))
+    return;
+  Finding finding;
+  finding.kind = FindingKind::productRegister;
+  finding.before = siteOf(warp, product);
+  finding.before->what = "asynchronous product";
+  finding.missing = "wgmma.wait_group between them";
+  record(warp, instruction,
+         fmt::format("a register of a product under way is used: '{}' at PTX line {} ({}); missing: {}",
+                     product.name, product.line, finding.before->location(), finding.missing),
+         finding);
 }
 
 } // namespace tlc::emulator

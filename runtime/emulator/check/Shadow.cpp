@@ -11,38 +11,41 @@ bool isRead(const Record &record) {
   return record.kind == AccessKind::read || record.kind == AccessKind::mbarrier;
 }
 
-Conflict judge(const Record &before, const Record &now, const Knowledge &known) {
+Wrong judge(const Record &before, const Record &now, const Knowledge &known) {
   if (before.strong && now.strong)
-    return Conflict::none;
+    return Wrong::nothing;
   if (known.seen.at(before.column) < before.number)
-    return Conflict::unordered;
+    return Wrong::unordered;
   // The asynchronous engines do not see generic writes before a proxy fence;
   // generic reads are over once they are ordered.
   if (now.proxy == Proxy::async && before.proxy == Proxy::generic && !isRead(before) &&
       known.fenced.at(before.column) < before.number)
-    return Conflict::unfenced;
-  return Conflict::none;
+    return Wrong::unfenced;
+  return Wrong::nothing;
 }
 
 } // namespace
 
-Finding Shadow::access(uint32_t address, uint32_t end, const Record &record, const Knowledge &known) {
+void Shadow::access(uint32_t address, uint32_t end, const Record &record, const Knowledge &known,
+                    std::vector<Conflict> &conflicts) {
+  const auto note = [&](Conflict conflict, uint32_t at) {
+    if (conflict.wrong == Wrong::nothing ||
+        std::any_of(conflicts.begin(), conflicts.end(), [&](const Conflict &other) {
+          return other.wrong == conflict.wrong && other.before.pc == conflict.before.pc;
+        }))
+      return;
+    conflict.address = at;
+    conflicts.push_back(conflict);
+  };
   while (address < end) {
     const uint32_t line = address / lineBytes, next = std::min(end, (line + 1) * lineBytes);
     const bool whole = next - address == lineBytes;
     if (whole && pieces[line].empty()) {
-      if (Finding found = access(lines[line], record, known); found.conflict != Conflict::none) {
-        found.address = address;
-        return found;
-      }
+      note(access(lines[line], record, known), address);
     } else {
       std::vector<Cell> &cells = split(line);
       for (uint32_t at = address; at < next; at += granule)
-        if (Finding found = access(cells[at % lineBytes / granule], record, known);
-            found.conflict != Conflict::none) {
-          found.address = at;
-          return found;
-        }
+        note(access(cells[at % lineBytes / granule], record, known), at);
       if (whole && !isRead(record)) {
         // All pieces are alike again: this write, and no reads.
         lines[line] = cells[0];
@@ -51,7 +54,6 @@ Finding Shadow::access(uint32_t address, uint32_t end, const Record &record, con
     }
     address = next;
   }
-  return {};
 }
 
 std::vector<Shadow::Cell> &Shadow::split(uint32_t line) {
@@ -68,32 +70,32 @@ std::vector<Shadow::Cell> &Shadow::split(uint32_t line) {
   return cells;
 }
 
-Finding Shadow::access(Cell &cell, const Record &access, const Knowledge &known) {
+Conflict Shadow::access(Cell &cell, const Record &access, const Knowledge &known) {
+  Conflict conflict;
   if (cell.write.number != 0) {
-    if (const Conflict conflict = judge(cell.write, access, known); conflict != Conflict::none)
-      return {conflict, cell.write};
+    conflict = {judge(cell.write, access, known), cell.write};
   } else if (access.kind == AccessKind::read) {
-    return {Conflict::unwritten, {}};
+    conflict = {Wrong::unwritten, {}};
   }
   if (isRead(access)) {
     addRead(cell, access, known.seen);
-    return {};
+    return conflict;
   }
   if (cell.read.number != 0) {
-    if (const Finding found = checkReads(cell, access, known); found.conflict != Conflict::none)
-      return found;
+    if (conflict.wrong == Wrong::nothing)
+      conflict = checkReads(cell, access, known);
     clearReads(cell);
   }
   cell.write = access;
-  return {};
+  return conflict;
 }
 
-Finding Shadow::checkReads(const Cell &cell, const Record &access, const Knowledge &known) const {
-  if (const Conflict conflict = judge(cell.read, access, known); conflict != Conflict::none)
-    return {conflict, cell.read};
+Conflict Shadow::checkReads(const Cell &cell, const Record &access, const Knowledge &known) const {
+  if (const Wrong wrong = judge(cell.read, access, known); wrong != Wrong::nothing)
+    return {wrong, cell.read};
   for (const Record &read : lists[cell.moreReads])
-    if (const Conflict conflict = judge(read, access, known); conflict != Conflict::none)
-      return {conflict, read};
+    if (const Wrong wrong = judge(read, access, known); wrong != Wrong::nothing)
+      return {wrong, read};
   return {};
 }
 

@@ -23,15 +23,15 @@ struct Record {
   bool strong = false; ///< does not race with other strong accesses
 };
 
-/// Why two accesses are wrong.
-enum class Conflict : uint8_t {
-  none,
-  unordered, ///< nothing orders them
+/// Why an access is wrong.
+enum class Wrong : uint8_t {
+  nothing,
+  unordered, ///< nothing orders it with another
   unfenced,  ///< ordered, but no proxy fence on the way
   unwritten, ///< the read has no write before it
 };
-struct Finding {
-  Conflict conflict = Conflict::none;
+struct Conflict {
+  Wrong wrong = Wrong::nothing;
   Record before; ///< not of `unwritten`
   uint32_t address = 0;
 };
@@ -41,9 +41,10 @@ public:
   /// `granule` divides 16; accesses are multiples of it, and aligned to it.
   Shadow(uint32_t bytes, uint32_t granule)
       : granule(granule), lines(bytes / lineBytes + 1), pieces(lines.size()) {}
-  /// [address, end) is accessed by `access` at a point that knows `known`;
-  /// gives the first finding.
-  Finding access(uint32_t address, uint32_t end, const Record &access, const Knowledge &known);
+  /// [address, end) is accessed by `access` at a point that knows `known`.
+  /// Adds what is wrong with that, each earlier instruction once.
+  void access(uint32_t address, uint32_t end, const Record &access, const Knowledge &known,
+              std::vector<Conflict> &conflicts);
 
 private:
   /// A write and the reads since that nothing orders with each other.
@@ -53,9 +54,9 @@ private:
   };
   static constexpr uint32_t lineBytes = 16;
   std::vector<Cell> &split(uint32_t line);
-  Finding access(Cell &cell, const Record &access, const Knowledge &known);
+  Conflict access(Cell &cell, const Record &access, const Knowledge &known);
   void addRead(Cell &cell, const Record &read, const Clock &seen);
-  Finding checkReads(const Cell &cell, const Record &access, const Knowledge &known) const;
+  Conflict checkReads(const Cell &cell, const Record &access, const Knowledge &known) const;
   void clearReads(Cell &cell);
   uint32_t newList();
 

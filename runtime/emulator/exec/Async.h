@@ -28,7 +28,7 @@ inline constexpr unsigned asyncEngines = 2;
 struct AsyncOperation {
   Warp *warp = nullptr;
   const Instruction *instruction = nullptr;
-  std::function<bool()> run;         ///< false: the cluster's error is set
+  std::function<bool()> run;         ///< false after a fault
   std::function<bool()> ready;       ///< empty: always
   std::shared_ptr<AsyncOrder> order; ///< for the race checker; null when it is off
   bool done = false;

@@ -56,6 +56,7 @@ bool expireWaits(Cluster &cluster) {
 std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index) {
   auto cluster = std::make_unique<Cluster>();
   cluster->grid = &grid;
+  cluster->index = index;
   std::array<uint32_t, 3> origin;
   for (unsigned axis = 0; axis < 3; ++axis) {
     const uint32_t count = grid.blocks[axis] / grid.cluster[axis];
@@ -118,7 +119,8 @@ ClusterOutcome runCluster(Cluster &cluster) {
       progressAtExpiry = cluster.progress;
       continue;
     }
-    cluster.error = Error{ErrorKind::execution, deadlockReport(cluster)};
+    cluster.findings.add(deadlockReport(cluster));
+    cluster.faulted = true;
     return ClusterOutcome::failed;
   }
   return ClusterOutcome::yielded;

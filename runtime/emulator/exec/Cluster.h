@@ -15,11 +15,11 @@ std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index);
 enum class ClusterOutcome : uint8_t {
   done,
   yielded, ///< ran for a while; it may be waiting for another cluster
-  failed,  ///< the cluster's error is set
+  failed,  ///< a finding says why
 };
 ClusterOutcome runCluster(Cluster &cluster);
 
 /// Each waiting group: who, where, for what, and what that lacks.
-std::string deadlockReport(Cluster &cluster);
+Finding deadlockReport(Cluster &cluster);
 
 } // namespace tlc::emulator

@@ -141,9 +141,8 @@ void decodeCall(Decoder &d) {
 }
 
 Step exitThreads(Warp &warp, uint32_t active, const Instruction &instruction) {
-  RaceChecker *checker = clusterOf(warp).raceChecker.get();
-  if (checker && !checker->exit(warp, instruction, active))
-    return Step::fault;
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->exit(warp, instruction, active);
   return exitLanes(warp, active);
 }
 

@@ -61,35 +61,37 @@ std::string describe(Warp &warp, const Group &group) {
 
 } // namespace
 
-std::string deadlockReport(Cluster &cluster) {
+Finding deadlockReport(Cluster &cluster) {
   struct Line {
     std::string place, text;
     std::vector<unsigned> warps;
   };
   // Warps of a block that wait alike share a line.
   std::vector<Line> lines;
-  std::string first;
+  Finding finding;
+  finding.kind = FindingKind::deadlock;
+  finding.kernel = cluster.grid->kernel->name;
   for (Block &block : cluster.blocks)
     for (Warp &warp : block.warps)
       for (const Group &group : warp.groups) {
         const Instruction &instruction = warp.code[group.pc];
-        const std::string location = locationText(*cluster.grid, instruction);
-        if (first.empty())
-          first = location;
+        const FindingSite site = siteOf(warp, instruction);
+        if (lines.empty())
+          finding.site = site;
         Line line{fmt::format("block ({}, {}, {})", block.id[0], block.id[1], block.id[2]),
-                  fmt::format("{}: '{}' at PTX line {} {}", location, instruction.name, instruction.line,
-                              describe(warp, group)),
+                  fmt::format("{}: '{}' at PTX line {} {}", site.location(), instruction.name,
+                              instruction.line, describe(warp, group)),
                   {warp.index}};
         if (!lines.empty() && lines.back().place == line.place && lines.back().text == line.text)
           lines.back().warps.push_back(warp.index);
         else
           lines.push_back(std::move(line));
       }
-  std::string text = fmt::format("{}: deadlock in '{}'", first, cluster.grid->kernel->name);
+  finding.message = fmt::format("{}: deadlock in '{}'", finding.site.location(), finding.kernel);
   for (const Line &line : lines)
-    text += fmt::format("\n  {}, warp{} {}: {}", line.place, line.warps.size() > 1 ? "s" : "",
-                        fmt::join(line.warps, " "), line.text);
-  return text;
+    finding.message += fmt::format("\n  {}, warp{} {}: {}", line.place, line.warps.size() > 1 ? "s" : "",
+                                   fmt::join(line.warps, " "), line.text);
+  return finding;
 }
 
 } // namespace tlc::emulator

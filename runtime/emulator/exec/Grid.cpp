@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -83,8 +84,21 @@ uint64_t residentClusters(const Grid &grid, int multiprocessors) {
                                    product(grid.cluster));
 }
 
+/// Kept apart until the end, so that their order is that of the clusters.
+struct FindingsByCluster {
+  std::mutex mutex;
+  std::map<uint32_t, Findings> of;
+
+  void take(Cluster &cluster) {
+    if (cluster.findings.empty())
+      return;
+    const std::lock_guard lock(mutex);
+    of[cluster.index] = std::move(cluster.findings);
+  }
+};
+
 /// One host thread's share: its clusters take turns.
-void work(Grid &grid, uint32_t clusters, uint64_t resident, std::mutex &mutex, std::optional<Error> &error) {
+void work(Grid &grid, uint32_t clusters, uint64_t resident, FindingsByCluster &findings) {
   std::vector<std::unique_ptr<Cluster>> running;
   auto start = [&] {
     const uint32_t next = grid.nextCluster.fetch_add(1);
@@ -96,17 +110,16 @@ void work(Grid &grid, uint32_t clusters, uint64_t resident, std::mutex &mutex, s
   start();
   for (size_t turn = 0; !running.empty() && !grid.stop;) {
     turn = turn < running.size() ? turn : 0;
-    switch (runCluster(*running[turn])) {
-    case ClusterOutcome::failed: {
-      const std::lock_guard lock(mutex);
-      if (!error)
-        error = running[turn]->error;
+    Cluster &cluster = *running[turn];
+    const ClusterOutcome outcome = runCluster(cluster);
+    switch (outcome) {
+    case ClusterOutcome::failed:
       grid.stop = true;
-      return;
-    }
+      break;
     case ClusterOutcome::done:
-      grid.warpInstructions += running[turn]->warpInstructions;
-      grid.threadInstructions += running[turn]->threadInstructions;
+      grid.warpInstructions += cluster.warpInstructions;
+      grid.threadInstructions += cluster.threadInstructions;
+      findings.take(cluster);
       running.erase(running.begin() + ptrdiff_t(turn));
       if (running.empty())
         start();
@@ -118,6 +131,8 @@ void work(Grid &grid, uint32_t clusters, uint64_t resident, std::mutex &mutex, s
       break;
     }
   }
+  for (const std::unique_ptr<Cluster> &stopped : running)
+    findings.take(*stopped);
 }
 
 } // namespace
@@ -175,17 +190,21 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   const uint32_t clusters = uint32_t(product(launch.grid) / product(*cluster));
   const unsigned threads = unsigned(std::clamp<uint64_t>(machine.hostThreads, 1, clusters));
   const uint64_t resident = std::max<uint64_t>(1, residentClusters(grid, machine.multiprocessors) / threads);
-  std::mutex mutex;
-  std::optional<Error> error;
+  FindingsByCluster byCluster;
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads; ++i)
-    workers.emplace_back([&] { work(grid, clusters, resident, mutex, error); });
-  work(grid, clusters, resident, mutex, error);
+    workers.emplace_back([&] { work(grid, clusters, resident, byCluster); });
+  work(grid, clusters, resident, byCluster);
   for (std::thread &worker : workers)
     worker.join();
-  if (error)
-    return *error;
-  return LaunchStatistics{grid.warpInstructions, grid.threadInstructions};
+  Findings findings;
+  for (const auto &[index, ofCluster] : byCluster.of)
+    findings.add(ofCluster);
+  if (findings.empty())
+    return LaunchStatistics{grid.warpInstructions, grid.threadInstructions};
+  if (machine.findings)
+    machine.findings->add(findings);
+  return Error{ErrorKind::execution, findings.text()};
 }
 
 } // namespace tlc::emulator

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/emulator/check/Finding.h"
 #include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/emulator/exec/Program.h"
@@ -35,6 +36,7 @@ struct Machine {
   unsigned hostThreads = 1;
   uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp
   RaceCheck raceCheck = RaceCheck::off;
+  Findings *findings = nullptr; ///< if set, what is found is added here too
 };
 
 /// What a launch came to.
@@ -46,8 +48,9 @@ struct LaunchStatistics {
 /// An error unless a device of the target runs the module's code.
 Result<void> checkTarget(const Program &program, const Target &target);
 
-/// Runs to completion. A wrong configuration is an invalidArgument; what the
-/// kernel does wrong is an execution error with its place in the source.
+/// Runs to completion, or until nothing sensible can follow. A wrong
+/// configuration is an invalidArgument; what the kernel does wrong is an
+/// execution error that tells the first findings.
 Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfiguration &launch,
                                  const MemoryMap &memory, const Machine &machine);
 

@@ -84,9 +84,8 @@ std::byte *touchShared(Warp &warp, const Instruction &instruction, const Touch &
     return refuse(warp, instruction, access, "misaligned",
                   fmt::format("shared offset {}, which must be a multiple of {}", address - sharedBase,
                               access.alignment));
-  RaceChecker *checker = block->cluster->raceChecker.get();
-  if (checker && !checker->access(warp, instruction, access, *block, address))
-    return nullptr;
+  if (RaceChecker *checker = block->cluster->raceChecker.get())
+    checker->access(warp, instruction, access, *block, address);
   return block->shared().data() + address;
 }
 

@@ -48,7 +48,7 @@ struct Touch {
 };
 inline constexpr unsigned noLane = ~0u;
 
-/// The host memory of an access by `warp`, or null with the cluster's error set.
+/// The host memory of an access by `warp`, or null after a fault.
 std::byte *touch(Warp &warp, const Instruction &instruction, const Touch &access);
 
 /// A shared address seen from `warp`: the block it lies in and the address

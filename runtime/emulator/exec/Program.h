@@ -26,7 +26,7 @@ enum class Step : uint8_t {
   next,  ///< done; the group goes on behind it
   moved, ///< the warp's groups changed (branch, call, exit): pick one again
   wait,  ///< the group has its `Wait` set
-  fault, ///< the cluster has its error set
+  fault, ///< a finding says why
 };
 
 /// Evaluates an instruction for the lanes in `active`, which is not empty.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/emulator/check/Finding.h"
 #include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Async.h"
@@ -134,12 +135,14 @@ struct Block {
 
 struct Cluster {
   Grid *grid = nullptr;
+  uint32_t index = 0; ///< in the grid
   std::vector<Block> blocks;
   AsyncQueue queue;
   ClusterBarrier barrier;
   uint64_t progress = 0; ///< counts what other warps may be waiting for
   uint64_t warpInstructions = 0, threadInstructions = 0;
-  std::optional<Error> error;
+  Findings findings;
+  bool faulted = false;                     ///< one of the findings ends the run
   MemoryRange lastRange;                    ///< where the last global access was
   std::unique_ptr<RaceChecker> raceChecker; ///< null: off
 };
@@ -147,15 +150,15 @@ struct Cluster {
 inline Grid &gridOf(const Warp &warp) { return *warp.block->cluster->grid; }
 inline Cluster &clusterOf(const Warp &warp) { return *warp.block->cluster; }
 
-/// Records the cluster's error: the DSL location, what happened, where.
+/// A finding that ends the run.
 Step fault(Warp &warp, const Instruction &instruction, std::string what);
-/// "file.cpp:3:5" or "PTX line 12".
-std::string locationText(const Grid &grid, const Instruction &instruction);
-/// "block (0, 0, 0), warp 2".
-std::string placeText(const Warp &warp);
+/// Records a finding, of which kind, missing, memory and before are set: gives
+/// it its site and a message that says `what`.
+void record(Warp &warp, const Instruction &instruction, const std::string &what, Finding finding);
+FindingSite siteOf(const Warp &warp, const Instruction &instruction);
 
 enum class MbarrierState : uint8_t { any, initialised };
-/// The mbarrier at an address; null with the error set when there is none, or
+/// The mbarrier at an address; null after a fault when there is none, or
 /// none in that state (BarrierOps.cpp).
 SharedPlace findMbarrier(Warp &warp, const Instruction &instruction, Space space, unsigned lane,
                          uint64_t address, MbarrierState state);

@@ -166,8 +166,8 @@ RunState runWarp(Warp &warp) {
           fault(warp, instruction, fmt::format("the warp has run {} instructions, the limit", maximumSteps));
           return RunState::fault;
         }
-        if (checker && !checker->registers(warp, instruction))
-          return RunState::fault;
+        if (checker)
+          checker->registers(warp, instruction);
         step = instruction.eval(warp, active, instruction);
         ++warp.steps;
         ++cluster.warpInstructions;
@@ -202,26 +202,33 @@ RunState runWarp(Warp &warp) {
   return ran ? RunState::ran : RunState::idle;
 }
 
-std::string locationText(const Grid &grid, const Instruction &instruction) {
-  const SourceLocation &location = grid.program->module.locations[instruction.location];
-  if (location.line == 0)
-    return fmt::format("PTX line {}", instruction.line);
-  return fmt::format("{}:{}:{}", location.file.empty() ? "?" : location.file, location.line, location.column);
+FindingSite siteOf(const Warp &warp, const Instruction &instruction) {
+  const SourceLocation &location = gridOf(warp).program->module.locations[instruction.location];
+  FindingSite site;
+  site.instruction = instruction.name;
+  site.file = location.file, site.line = location.line, site.column = location.column;
+  site.ptxLine = instruction.line;
+  site.block = warp.block->id;
+  site.warp = warp.index;
+  return site;
 }
 
-std::string placeText(const Warp &warp) {
-  const auto &id = warp.block->id;
-  return fmt::format("block ({}, {}, {}), warp {}", id[0], id[1], id[2], warp.index);
+void record(Warp &warp, const Instruction &instruction, const std::string &what, Finding finding) {
+  // What the finder knows of the site, it has set.
+  FindingSite site = siteOf(warp, instruction);
+  site.what = std::move(finding.site.what), site.lane = finding.site.lane, site.repeat = finding.site.repeat;
+  finding.site = std::move(site);
+  finding.kernel = gridOf(warp).kernel->name;
+  finding.message = fmt::format("{}: {} ('{}' at PTX line {} of '{}', {})", finding.site.location(), what,
+                                instruction.name, instruction.line, finding.kernel, finding.site.place());
+  clusterOf(warp).findings.add(std::move(finding));
 }
 
 Step fault(Warp &warp, const Instruction &instruction, std::string what) {
   Cluster &cluster = clusterOf(warp);
-  const Grid &grid = *cluster.grid;
-  if (!cluster.error)
-    cluster.error =
-        Error{ErrorKind::execution,
-              fmt::format("{}: {} ('{}' at PTX line {} of '{}', {})", locationText(grid, instruction), what,
-                          instruction.name, instruction.line, grid.kernel->name, placeText(warp))};
+  if (!cluster.faulted)
+    record(warp, instruction, what, {.kind = FindingKind::fault});
+  cluster.faulted = true;
   return Step::fault;
 }
 

@@ -38,7 +38,7 @@ Outcome run(const KernelText &kernel) {
   in.resize(std::max<size_t>(in.size(), 1));
   auto program = loadProgram(moduleText(kernel));
   if (!program)
-    return {program.error(), std::move(out)};
+    return {program.error(), std::move(out), {}};
   std::vector<MemoryRange> ranges = (*program)->ranges;
   // Vectors of words are aligned to 16 bytes, which vector accesses rely on.
   ranges.push_back({reinterpret_cast<uint64_t>(out.data()), out.size() * 4});
@@ -57,9 +57,12 @@ Outcome run(const KernelText &kernel) {
   machine.target = findTarget(kernel.target);
   machine.maximumSteps = kernel.maximumSteps;
   machine.raceCheck = kernel.raceCheck;
+  Findings findings;
+  machine.findings = &findings;
+  Result<void> status;
   if (auto done = runGrid(**program, launch, memory, machine); !done)
-    return {done.error(), std::move(out)};
-  return {{}, std::move(out)};
+    status = done.error();
+  return {std::move(status), std::move(out), std::move(findings)};
 }
 
 std::vector<uint32_t> output(const KernelText &kernel) {

@@ -54,6 +54,7 @@ struct KernelText {
 struct Outcome {
   Result<void> status;
   std::vector<uint32_t> out;
+  Findings findings;
 };
 Outcome run(const KernelText &kernel);
 /// The output of a kernel that must succeed.

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/emulator/check/Finding.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tlc {
+
+namespace {
+
+/// Findings that an error shows in full.
+constexpr size_t shown = 5;
+
+bool isFatal(FindingKind kind) { return kind == FindingKind::fault || kind == FindingKind::deadlock; }
+
+} // namespace
+
+std::string_view toString(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::race:
+    return "race";
+  case FindingKind::proxyRace:
+    return "proxy race";
+  case FindingKind::unwritten:
+    return "unwritten";
+  case FindingKind::earlyExit:
+    return "early exit";
+  case FindingKind::productRegister:
+    return "register of a product";
+  case FindingKind::fault:
+    return "fault";
+  case FindingKind::deadlock:
+    return "deadlock";
+  }
+  return "finding";
+}
+
+std::string FindingSite::location() const {
+  if (line == 0)
+    return fmt::format("PTX line {}", ptxLine);
+  return fmt::format("{}:{}:{}", file.empty() ? "?" : file, line, column);
+}
+
+std::string FindingSite::place() const {
+  std::string text = fmt::format("block ({}, {}, {}), warp {}", block[0], block[1], block[2], warp);
+  if (lane)
+    text += fmt::format(", lane {}", *lane);
+  if (repeat && *repeat != 0)
+    text += fmt::format(", repeat {}", *repeat);
+  return text;
+}
+
+bool Findings::repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine) {
+  if (auto found = known.find({kind, ptxLine, beforePtxLine}); found != known.end()) {
+    ++list[found->second].count;
+    return true;
+  }
+  dropped += list.size() >= limit;
+  return list.size() >= limit;
+}
+
+void Findings::add(Finding finding) {
+  const unsigned before = finding.before ? finding.before->ptxLine : 0;
+  // What ends the run is kept in any case.
+  if (!isFatal(finding.kind) && repeats(finding.kind, finding.site.ptxLine, before))
+    return;
+  known.emplace(Key{finding.kind, finding.site.ptxLine, before}, list.size());
+  list.push_back(std::move(finding));
+}
+
+void Findings::add(const Findings &others) {
+  for (const Finding &finding : others.list) {
+    const uint64_t count = finding.count;
+    const unsigned before = finding.before ? finding.before->ptxLine : 0;
+    if (auto found = known.find({finding.kind, finding.site.ptxLine, before}); found != known.end())
+      list[found->second].count += count;
+    else
+      add(finding);
+  }
+  dropped += others.dropped;
+}
+
+std::string Findings::text() const {
+  // First why the run has ended.
+  std::vector<const Finding *> order;
+  for (const bool fatal : {true, false})
+    for (const Finding &finding : list)
+      if (isFatal(finding.kind) == fatal)
+        order.push_back(&finding);
+  std::string text;
+  for (size_t i = 0; i < std::min(shown, order.size()); ++i)
+    text += (i == 0 ? "" : "\n") + order[i]->message;
+  if (order.size() > shown)
+    text += fmt::format("\nand {} more findings", order.size() - shown);
+  if (dropped != 0)
+    text += fmt::format("\nand others beyond the limit of {}", limit);
+  return text;
+}
+
+} // namespace tlc

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the emulator has to say against a program, as data.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace tlc {
+
+enum class FindingKind : uint8_t {
+  race,            ///< two accesses that nothing orders
+  proxyRace,       ///< ordered, but no proxy fence between a thread's write and another engine
+  unwritten,       ///< a read of what nothing has written
+  earlyExit,       ///< a thread exits while its copies still read
+  productRegister, ///< a register of a matrix product under way is touched
+  fault,           ///< an instruction that cannot be: out of bounds, misaligned, wrong operands, a trap
+  deadlock,        ///< no warp can go on
+};
+/// "proxy race".
+std::string_view toString(FindingKind kind);
+
+/// Where a program does something: an instruction as a warp runs it.
+struct FindingSite {
+  std::string what = {};        ///< "asynchronous write"
+  std::string instruction = {}; ///< "st.shared.b32"
+  std::string file = {};        ///< of the source, with line and column; line 0: unknown
+  unsigned line = 0, column = 0;
+  unsigned ptxLine = 0;
+  std::array<uint32_t, 3> block = {};
+  unsigned warp = 0;                   ///< in the block
+  std::optional<unsigned> lane = {};   ///< when it is one
+  std::optional<uint64_t> repeat = {}; ///< how often the warp had run the instruction before, where counted
+
+  /// "file.cpp:3:5", or "PTX line 12".
+  std::string location() const;
+  /// "block (0, 0, 0), warp 2, lane 3, repeat 4".
+  std::string place() const;
+};
+
+struct Finding {
+  FindingKind kind = FindingKind::fault;
+  std::string kernel = {};
+  std::string message = {};               ///< all of it, for people
+  FindingSite site = {};                  ///< what was found wrong
+  std::optional<FindingSite> before = {}; ///< the access that it is wrong with
+  std::string memory = {};                ///< "shared offset 1024"; empty where none is concerned
+  std::string missing = {};               ///< the synchronisation
+  uint64_t count = 1;                     ///< how often it was met
+};
+
+/// Findings that differ in kind or in their instructions, up to a limit.
+class Findings {
+public:
+  static constexpr size_t limit = 100;
+  /// True, and counted, if there is one already or no room for more.
+  bool repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine);
+  void add(Finding finding);
+  void add(const Findings &others);
+
+  const std::vector<Finding> &all() const { return list; }
+  bool empty() const { return list.empty(); }
+  /// The first ones in full, and how many there are beyond; several lines.
+  std::string text() const;
+
+private:
+  using Key = std::tuple<FindingKind, unsigned, unsigned>;
+  std::vector<Finding> list;
+  std::map<Key, size_t> known; ///< index in the list
+  uint64_t dropped = 0;        ///< beyond the limit
+};
+
+} // namespace tlc

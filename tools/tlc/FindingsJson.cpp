@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tlc/FindingsJson.h"
+
+using namespace llvm;
+using namespace tlc;
+
+namespace {
+
+void writeSite(json::OStream &os, StringRef name, const FindingSite &site) {
+  os.attributeObject(name, [&] {
+    if (!site.what.empty())
+      os.attribute("what", site.what);
+    os.attribute("instruction", site.instruction);
+    if (site.line != 0) {
+      os.attribute("file", site.file);
+      os.attribute("line", site.line);
+      os.attribute("column", site.column);
+    }
+    os.attribute("ptx_line", site.ptxLine);
+    os.attributeArray("block", [&] {
+      for (uint32_t index : site.block)
+        os.value(index);
+    });
+    os.attribute("warp", site.warp);
+    if (site.lane)
+      os.attribute("lane", *site.lane);
+    if (site.repeat)
+      os.attribute("repeat", int64_t(*site.repeat));
+  });
+}
+
+} // namespace
+
+void tlc::driver::writeFindings(json::OStream &os, const Findings &findings) {
+  os.attributeArray("findings", [&] {
+    for (const Finding &finding : findings.all())
+      os.object([&] {
+        os.attribute("kind", toString(finding.kind));
+        os.attribute("kernel", finding.kernel);
+        os.attribute("message", finding.message);
+        writeSite(os, "site", finding.site);
+        if (finding.before)
+          writeSite(os, "before", *finding.before);
+        if (!finding.memory.empty())
+          os.attribute("memory", finding.memory);
+        if (!finding.missing.empty())
+          os.attribute("missing", finding.missing);
+        os.attribute("count", int64_t(finding.count));
+      });
+  });
+}
