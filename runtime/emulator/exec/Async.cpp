@@ -7,30 +7,25 @@
 
 namespace tlc::emulator {
 
-size_t AsyncQueue::next() const {
-  for (size_t i = 0; i < operations.size(); ++i)
-    if (!operations[i]->ready || operations[i]->ready())
-      return i;
-  return operations.size();
+size_t AsyncQueue::oldestReady() const {
+  size_t i = 0;
+  while (i < operations.size() && !isReady(i))
+    ++i;
+  return i;
 }
 
-AsyncQueue::Outcome AsyncQueue::completeOne() {
-  const size_t i = next();
-  if (i == operations.size())
-    return Outcome::none;
+bool AsyncQueue::complete(size_t i) {
   // Completing may push further operations, so take it out first.
   const std::shared_ptr<AsyncOperation> operation = operations[i];
-  operations.erase(operations.begin() + i);
+  operations.erase(operations.begin() + ptrdiff_t(i));
   RaceChecker *checker = clusterOf(*operation->warp).raceChecker.get();
   if (checker)
     checker->run(operation->order.get());
   const bool completed = operation->run();
   if (checker)
     checker->run(nullptr);
-  if (!completed)
-    return Outcome::fault;
-  operation->done = true;
-  return Outcome::completed;
+  operation->done = completed;
+  return completed;
 }
 
 void AsyncGroups::add(std::shared_ptr<AsyncOperation> operation, uint32_t lanes) {

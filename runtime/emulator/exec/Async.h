@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Asynchronous operations. They wait in one queue per cluster and complete
-/// when no warp can run, oldest first, which is about as late as the program
-/// allows; another order is another `AsyncQueue::next`.
+/// Asynchronous operations. They wait in one queue per cluster; the cluster's
+/// schedule says when each completes.
 #pragma once
 
 #include <array>
@@ -37,13 +36,16 @@ struct AsyncOperation {
 class AsyncQueue {
 public:
   void push(std::shared_ptr<AsyncOperation> operation) { operations.push_back(std::move(operation)); }
-  bool empty() const { return operations.empty(); }
-  enum class Outcome : uint8_t { none, completed, fault };
-  /// Completes the next operation that is ready.
-  Outcome completeOne();
+  size_t size() const { return operations.size(); }
+  /// Oldest first.
+  const std::shared_ptr<AsyncOperation> &at(size_t i) const { return operations[i]; }
+  bool isReady(size_t i) const { return !operations[i]->ready || operations[i]->ready(); }
+  /// The oldest that is ready, or `size()`.
+  size_t oldestReady() const;
+  /// Completes an operation that is ready and takes it out; false after a fault.
+  bool complete(size_t i);
 
 private:
-  size_t next() const;
   std::deque<std::shared_ptr<AsyncOperation>> operations;
 };
 

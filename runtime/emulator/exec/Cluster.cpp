@@ -8,9 +8,6 @@ namespace tlc::emulator {
 
 namespace {
 
-/// Rounds over the warps before other clusters get their turn.
-constexpr unsigned roundsPerTurn = 16;
-
 void initialiseBlock(Block &block, uint32_t threads) {
   const Grid &grid = *block.cluster->grid;
   const Kernel &kernel = *grid.kernel;
@@ -38,6 +35,12 @@ void initialiseBlock(Block &block, uint32_t threads) {
     group.mask = warp.live;
     warp.groups.push_back(std::move(group));
   }
+}
+
+bool isDone(const Cluster &cluster) {
+  return std::all_of(cluster.blocks.begin(), cluster.blocks.end(), [](const Block &block) {
+    return std::all_of(block.warps.begin(), block.warps.end(), [](const Warp &warp) { return warp.done(); });
+  });
 }
 
 /// Groups that wait for an mbarrier give up once: try_wait has a time limit.
@@ -78,52 +81,44 @@ std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index) {
   }
   if (grid.raceCheck == RaceCheck::on)
     cluster->raceChecker = std::make_unique<RaceChecker>(*cluster);
+  cluster->schedule = grid.makeSchedule ? grid.makeSchedule(*cluster) : createRoundRobin();
   return cluster;
 }
 
 ClusterOutcome runCluster(Cluster &cluster) {
-  uint64_t progressAtExpiry = ~uint64_t(0);
-  for (unsigned round = 0; round < roundsPerTurn;) {
-    bool ran = false, alive = false;
-    for (Block &block : cluster.blocks)
-      for (Warp &warp : block.warps) {
-        if (warp.done())
-          continue;
-        const RunState state = runWarp(warp);
-        if (state == RunState::fault)
-          return ClusterOutcome::failed;
-        ran |= state == RunState::ran;
-        alive |= !warp.done();
-      }
-    if (ran && alive) {
-      // Warps that only spin would keep the queue from ever completing.
-      ++round;
-      if (round % 8 != 0)
-        continue;
-    }
-    switch (cluster.queue.completeOne()) {
-    case AsyncQueue::Outcome::fault:
-      return ClusterOutcome::failed;
-    case AsyncQueue::Outcome::completed:
-      ++cluster.progress;
+  Schedule &schedule = *cluster.schedule;
+  while (true) {
+    const Turn turn = schedule.next(cluster);
+    switch (turn.kind) {
+    case Turn::Kind::warp: {
+      const RunState state = runWarp(*turn.warp, turn.instructions);
+      if (state == RunState::fault)
+        return ClusterOutcome::failed;
+      schedule.ran(*turn.warp, state);
       continue;
-    case AsyncQueue::Outcome::none:
+    }
+    case Turn::Kind::operation:
+      if (!cluster.queue.complete(turn.operation))
+        return ClusterOutcome::failed;
+      ++cluster.progress;
+      schedule.completed(cluster);
+      continue;
+    case Turn::Kind::pause:
+      return ClusterOutcome::yielded;
+    case Turn::Kind::nothing:
       break;
     }
-    if (!alive)
+    if (isDone(cluster))
       return ClusterOutcome::done;
-    if (ran)
-      continue;
-    // Nothing can run. If nothing has changed since waits expired last, nothing ever will.
-    if (cluster.progress != progressAtExpiry && expireWaits(cluster)) {
-      progressAtExpiry = cluster.progress;
+    // If nothing has changed since waits expired last, nothing ever will.
+    if (cluster.progress != cluster.progressAtExpiry && expireWaits(cluster)) {
+      cluster.progressAtExpiry = cluster.progress;
       continue;
     }
     cluster.findings.add(deadlockReport(cluster));
     cluster.faulted = true;
     return ClusterOutcome::failed;
   }
-  return ClusterOutcome::yielded;
 }
 
 } // namespace tlc::emulator

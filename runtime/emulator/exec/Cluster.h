@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The scheduler of one cluster: warps take turns on one host thread.
+/// Runs one cluster on one host thread, turn by turn of its schedule.
 #pragma once
 
 #include "runtime/emulator/exec/State.h"

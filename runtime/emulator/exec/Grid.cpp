@@ -186,6 +186,7 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   grid.memory = &memory;
   grid.maximumSteps = machine.maximumSteps;
   grid.raceCheck = machine.raceCheck;
+  grid.makeSchedule = machine.makeSchedule;
 
   const uint32_t clusters = uint32_t(product(launch.grid) / product(*cluster));
   const unsigned threads = unsigned(std::clamp<uint64_t>(machine.hostThreads, 1, clusters));

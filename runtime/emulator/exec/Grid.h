@@ -9,6 +9,7 @@
 #include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/emulator/exec/Program.h"
+#include "runtime/emulator/exec/Schedule.h"
 #include "runtime/target/Target.h"
 
 #include <array>
@@ -37,6 +38,7 @@ struct Machine {
   uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp
   RaceCheck raceCheck = RaceCheck::off;
   Findings *findings = nullptr; ///< if set, what is found is added here too
+  MakeSchedule makeSchedule;    ///< of each cluster; empty: round robin
 };
 
 /// What a launch came to.

@@ -13,6 +13,7 @@
 #include "runtime/emulator/exec/Barrier.h"
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/emulator/exec/Program.h"
+#include "runtime/emulator/exec/Schedule.h"
 #include "runtime/target/Target.h"
 
 #include <array>
@@ -48,6 +49,7 @@ struct Grid {
   const MemoryMap *memory = nullptr;
   uint64_t maximumSteps = 0; ///< warp instructions of one warp
   RaceCheck raceCheck = RaceCheck::off;
+  MakeSchedule makeSchedule; ///< empty: round robin
   std::atomic<uint32_t> nextCluster{0};
   std::atomic<bool> stop{false};                                    ///< some cluster failed
   std::atomic<uint64_t> warpInstructions{0}, threadInstructions{0}; ///< of clusters that are done
@@ -79,7 +81,8 @@ struct Wait {
 struct Group {
   uint32_t pc = 0;
   uint32_t mask = 0;
-  uint32_t turn = 0;     ///< quanta used up while others waited for theirs
+  uint32_t turn = 0;     ///< turns used up while others waited for theirs
+  uint32_t ran = 0;      ///< instructions of this turn
   bool timedOut = false; ///< a try_wait gives up once, because nothing else can run
   Wait wait;
 };
@@ -139,7 +142,9 @@ struct Cluster {
   std::vector<Block> blocks;
   AsyncQueue queue;
   ClusterBarrier barrier;
-  uint64_t progress = 0; ///< counts what other warps may be waiting for
+  std::unique_ptr<Schedule> schedule;
+  uint64_t progress = 0;                    ///< counts what other warps may be waiting for
+  uint64_t progressAtExpiry = ~uint64_t(0); ///< when waits gave up last
   uint64_t warpInstructions = 0, threadInstructions = 0;
   Findings findings;
   bool faulted = false;                     ///< one of the findings ends the run
@@ -174,8 +179,8 @@ bool gather(Warp &warp, uint32_t active, uint32_t needed);
 Step suspend(Warp &warp, Wait wait);
 
 enum class RunState : uint8_t { idle, ran, fault };
-/// Runs the warp until all its groups wait or the quantum is used up.
-RunState runWarp(Warp &warp);
+/// Runs the warp until all its groups wait, at most so many instructions.
+RunState runWarp(Warp &warp, unsigned instructions);
 /// True when a waiting group may run.
 bool isReady(Warp &warp, const Group &group);
 

@@ -12,8 +12,8 @@ namespace tlc::emulator {
 
 namespace {
 
-/// Warp instructions before other warps get their turn.
-constexpr unsigned quantum = 8192;
+/// Instructions of a group before the other groups of its warp get their turn.
+constexpr unsigned instructionsPerTurn = 8192;
 
 /// A group that has arrived at a barrier may not run its instruction again.
 bool mayMerge(const Group &group) { return group.wait.kind == Wait::Kind::none || !group.wait.advance; }
@@ -126,12 +126,12 @@ Step exitLanes(Warp &warp, uint32_t lanes) {
   return Step::moved;
 }
 
-RunState runWarp(Warp &warp) {
+RunState runWarp(Warp &warp, unsigned instructions) {
   bool ran = false;
   const uint64_t maximumSteps = gridOf(warp).maximumSteps;
   Cluster &cluster = clusterOf(warp);
   RaceChecker *checker = cluster.raceChecker.get();
-  unsigned budget = quantum;
+  unsigned budget = instructions;
   while (!warp.groups.empty()) {
     if (warp.groups.size() > 1)
       mergeGroups(warp);
@@ -191,8 +191,12 @@ RunState runWarp(Warp &warp) {
         return RunState::fault;
       }
       if (--budget == 0) {
-        if (step == Step::next)
-          ++warp.group().turn;
+        if (step != Step::wait && !warp.groups.empty()) {
+          Group &last = warp.group();
+          last.ran += instructions;
+          last.turn += last.ran / instructionsPerTurn;
+          last.ran %= instructionsPerTurn;
+        }
         return RunState::ran;
       }
     }
