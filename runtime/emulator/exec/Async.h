@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tlc::emulator {
@@ -19,9 +20,9 @@ struct Cluster;
 struct Instruction;
 struct Warp;
 
-/// Each has groups of its own: cp.async and cp.async.bulk.
-enum class AsyncEngine : uint8_t { copy, bulk };
-inline constexpr unsigned asyncEngines = 2;
+/// Each has groups of its own: cp.async, cp.async.bulk, tcgen05.st.
+enum class AsyncEngine : uint8_t { copy, bulk, tensorStore };
+inline constexpr unsigned asyncEngines = 3;
 
 /// An operation under way. Complete once `run` has returned true.
 struct AsyncOperation {
@@ -80,6 +81,14 @@ struct Warpgroup {
   uint64_t completed = 0; ///< operations; `pending.front()` is number `completed`
   std::array<uint64_t, 4> issued = {};
   std::array<std::vector<uint64_t>, 4> commits; ///< number of operations issued at each commit
+};
+
+/// The mma, cp, shift and commit of a block, or of a pair of blocks (in the
+/// even one's), complete in the order in which they were issued.
+struct TensorPipe {
+  uint64_t issued = 0, completed = 0;
+  /// What the collector buffers hold: A's, and the four of B of .ws.
+  std::array<std::optional<uint64_t>, 5> collectors;
 };
 
 } // namespace tlc::emulator

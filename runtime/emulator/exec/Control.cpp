@@ -143,7 +143,8 @@ void decodeCall(Decoder &d) {
 Step exitThreads(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
     checker->exit(warp, instruction, active);
-  return exitLanes(warp, active);
+  exitLanes(warp, active);
+  return checkTensorFreed(warp, instruction);
 }
 
 Step returnToCaller(Warp &warp, uint32_t active, const Instruction &instruction) {

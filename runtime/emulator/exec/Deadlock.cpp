@@ -55,6 +55,13 @@ std::string describe(Warp &warp, const Group &group) {
     return fmt::format("waits until at most {} groups of copies are pending", wait.count);
   case Wait::Kind::warpgroup:
     return fmt::format("waits for wgmma operations that not all four warps of the warpgroup have issued");
+  case Wait::Kind::tensorMemory: {
+    const TensorMemory &memory = warp.block->tensorMemory;
+    if (wait.count == 2 && !clusterOf(warp).blocks[warp.block->rank ^ 1].tensorMemory.request)
+      return fmt::format("waits for block rank {} to allocate tensor memory too", warp.block->rank ^ 1);
+    return fmt::format("waits for {} columns of tensor memory, {} are free", memory.request->columns,
+                       memory.freeColumns());
+  }
   }
   return "waits";
 }

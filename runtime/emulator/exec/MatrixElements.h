@@ -14,10 +14,14 @@
 
 namespace tlc::emulator {
 
+/// Bits that an element takes in memory; those of 6 and 4 bits stand 16 in 16 bytes.
 inline unsigned elementBits(MatrixElement element) {
   switch (element) {
   case MatrixElement::e4m3:
   case MatrixElement::e5m2:
+  case MatrixElement::e2m3:
+  case MatrixElement::e3m2:
+  case MatrixElement::e2m1:
   case MatrixElement::s8:
   case MatrixElement::u8:
     return 8;
@@ -82,6 +86,9 @@ inline void decodeElements(MatrixElement element, const std::byte *bytes, unsign
     return decodeBytes<int8_t>(bytes, size, values, [](int8_t v) { return float(v); });
   case MatrixElement::u8:
     return decodeBytes<uint8_t>(bytes, size, values, [](uint8_t v) { return float(v); });
+  case MatrixElement::e2m3:
+  case MatrixElement::e3m2:
+  case MatrixElement::e2m1:
   case MatrixElement::f32:
   case MatrixElement::s32:
   case MatrixElement::f64:

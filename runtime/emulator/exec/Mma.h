@@ -31,7 +31,7 @@
 
 namespace tlc::emulator {
 
-enum class MatrixElement : uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8, f32, s32, f64 };
+enum class MatrixElement : uint8_t { f16, bf16, tf32, e4m3, e5m2, e2m3, e3m2, e2m1, s8, u8, f32, s32, f64 };
 std::string_view toString(MatrixElement element);
 
 /// .satfinite of the integer forms.

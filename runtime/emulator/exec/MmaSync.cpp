@@ -21,6 +21,12 @@ std::string_view toString(MatrixElement element) {
     return "e4m3";
   case MatrixElement::e5m2:
     return "e5m2";
+  case MatrixElement::e2m3:
+    return "e2m3";
+  case MatrixElement::e3m2:
+    return "e3m2";
+  case MatrixElement::e2m1:
+    return "e2m1";
   case MatrixElement::s8:
     return "s8";
   case MatrixElement::u8:

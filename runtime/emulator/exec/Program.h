@@ -88,6 +88,8 @@ struct Kernel {
   /// The smallest access to shared memory; all are multiples of it, and aligned.
   uint32_t sharedGranule = 16;
   bool usesSetmaxnreg = false;
+  unsigned ctaGroup = 0;     ///< of its tcgen05 instructions; 0: it has none
+  uint32_t ctaGroupLine = 0; ///< where it was first named
   std::vector<std::unique_ptr<Slot[]>> slotPool;
   std::vector<std::shared_ptr<const void>> payloads;
   std::vector<std::unique_ptr<std::string>> names;

@@ -14,6 +14,7 @@
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/emulator/exec/Program.h"
 #include "runtime/emulator/exec/Schedule.h"
+#include "runtime/emulator/exec/TensorMemory.h"
 #include "runtime/target/Target.h"
 
 #include <array>
@@ -59,14 +60,16 @@ struct Grid {
 struct Wait {
   enum class Kind : uint8_t {
     none,
-    yield,       ///< gives way to the other warps once
-    lanes,       ///< until the lanes `mask` of the warp are together
-    mbarrier,    ///< until one of `barriers` leaves its phase
-    barrier,     ///< bar.sync: `id`, until its generation is not `count`
-    cluster,     ///< barrier.cluster.wait
-    registers,   ///< setmaxnreg.inc: until `count` registers of a thread are free
-    asyncGroups, ///< until at most `count` groups of `engine` are pending
-    warpgroup,   ///< until `count` wgmma operations are complete
+    yield,        ///< gives way to the other warps once
+    lanes,        ///< until the lanes `mask` of the warp are together
+    mbarrier,     ///< until one of `barriers` leaves its phase
+    barrier,      ///< bar.sync: `id`, until its generation is not `count`
+    cluster,      ///< barrier.cluster.wait
+    registers,    ///< setmaxnreg.inc: until `count` registers of a thread are free
+    asyncGroups,  ///< until at most `count` groups of `engine` are pending
+    warpgroup,    ///< until `count` wgmma operations are complete
+    tensorMemory, ///< tcgen05.alloc of cta_group `count`: until columns are free, and the pair's other block
+                  ///< asks
   };
   Kind kind = Kind::none;
   bool advance = false; ///< awake: go on behind the instruction, else run it again
@@ -132,6 +135,8 @@ struct Block {
   uint32_t freeRegisters = 0; ///< of the block's pool, in registers of one warp's threads
   std::vector<Warp> warps;
   std::vector<Warpgroup> warpgroups;
+  TensorMemory tensorMemory;
+  TensorPipe tensorPipe;
 
   std::span<std::byte> shared() { return {reinterpret_cast<std::byte *>(sharedMemory.data()), sharedEnd}; }
 };
@@ -167,6 +172,11 @@ enum class MbarrierState : uint8_t { any, initialised };
 /// none in that state (BarrierOps.cpp).
 SharedPlace findMbarrier(Warp &warp, const Instruction &instruction, Space space, unsigned lane,
                          uint64_t address, MbarrierState state);
+
+/// Whether a warp at a tcgen05.alloc gets its columns (Tcgen05Memory.cpp).
+bool mayAllocate(Warp &warp, uint64_t ctaGroup);
+/// A block whose last warp has exited must hold no tensor memory; `moved`, or a fault.
+Step checkTensorFreed(Warp &warp, const Instruction &instruction);
 
 // --- groups (Warp.cpp) -----------------------------------------------------------
 /// `taken` lanes of the current group go to `pc`, the others to the next instruction.

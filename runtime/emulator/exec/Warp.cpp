@@ -76,6 +76,8 @@ bool isReady(Warp &warp, const Group &group) {
     return warp.asyncGroups[size_t(wait.engine)].atMost(group.mask, wait.count);
   case Wait::Kind::warpgroup:
     return warp.block->warpgroups[warp.index / 4].completed >= wait.count;
+  case Wait::Kind::tensorMemory:
+    return mayAllocate(warp, wait.count);
   }
   return true;
 }

@@ -14,7 +14,7 @@ Value f32(float value) { return {32, bits(value)}; }
 Value f64(double value) { return {64, bits(value)}; }
 
 std::string moduleText(const KernelText &kernel) {
-  return fmt::format(R"(.version 8.7
+  return fmt::format(R"(.version 8.8
 .target {}
 .address_size 64
 {}
