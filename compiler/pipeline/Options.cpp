@@ -3,10 +3,22 @@
 /// Options as text.
 #include "compiler/pipeline/Options.h"
 
+using namespace tlc;
+
+std::span<const OptimizationSwitch> tlc::optimizationSwitches() {
+  static constexpr OptimizationSwitch switches[] = {
+      {"tma", &Optimizations::tma},
+      {"wgmma", &Optimizations::wgmma},
+      {"warp-specialization", &Optimizations::warpSpecialization},
+      {"overlap", &Optimizations::overlap},
+      {"deferred-stores", &Optimizations::deferredStores},
+  };
+  return switches;
+}
+
 std::string tlc::fingerprint(const CompileOptions &options) {
-  const Optimizations &o = options.optimizations;
   std::string text = options.target;
-  for (bool on : {o.tma, o.wgmma, o.warpSpecialization, o.overlap, o.deferredStores})
-    text += on ? '+' : '-';
+  for (const OptimizationSwitch &each : optimizationSwitches())
+    text += options.optimizations.*each.member ? '+' : '-';
   return text;
 }

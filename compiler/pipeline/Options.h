@@ -5,7 +5,9 @@
 
 #include "compiler/pipeline/Phases.h"
 
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace tlc {
 
@@ -18,6 +20,13 @@ struct Optimizations {
   bool deferredStores = true;     ///< a tile is stored under the first product of the next
   bool operator==(const Optimizations &) const = default;
 };
+
+/// An off-switch by the name that users know it by.
+struct OptimizationSwitch {
+  std::string_view name;
+  bool Optimizations::*member;
+};
+std::span<const OptimizationSwitch> optimizationSwitches();
 
 /// What the program may rely on about the addresses and strides of its tensors.
 enum class Alignment {

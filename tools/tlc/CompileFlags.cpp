@@ -15,18 +15,6 @@ using namespace tlc::driver;
 
 namespace {
 
-struct Switch {
-  StringRef name;
-  bool Optimizations::*member;
-};
-constexpr Switch switches[] = {
-    {"tma", &Optimizations::tma},
-    {"wgmma", &Optimizations::wgmma},
-    {"warp-specialization", &Optimizations::warpSpecialization},
-    {"overlap", &Optimizations::overlap},
-    {"deferred-stores", &Optimizations::deferredStores},
-};
-
 tlc::Error unknownValue(StringRef flag, StringRef value, ArrayRef<StringRef> allowed) {
   return {ErrorKind::invalidArgument,
           ("expected " + flag + " to be one of " + joinNames(allowed) + ", but got '" + value + "'").str()};
@@ -63,10 +51,13 @@ Result<CompileOptions> CompileFlags::options() const {
     return unknownValue("--target", target, targetNames());
   options.target = target;
   for (const std::string &name : disabled) {
-    const Switch *found = find_if(switches, [&](const Switch &entry) { return entry.name == name; });
-    if (found == std::end(switches))
+    auto found =
+        find_if(optimizationSwitches(), [&](const OptimizationSwitch &entry) { return entry.name == name; });
+    if (found == optimizationSwitches().end())
       return unknownValue("--disable", name,
-                          map_to_vector(switches, [](const Switch &entry) { return entry.name; }));
+                          map_to_vector(optimizationSwitches(), [](const OptimizationSwitch &entry) {
+                            return StringRef(entry.name);
+                          }));
     options.optimizations.*found->member = false;
   }
   std::optional<Phase> phase = parsePhase(startFrom.getValue());

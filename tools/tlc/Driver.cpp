@@ -7,6 +7,7 @@
 #include "tools/tlc/Compile.h"
 #include "tools/tlc/List.h"
 #include "tools/tlc/Messages.h"
+#include "tools/tlc/Mutate.h"
 #include "tools/tlc/Run.h"
 
 #include "llvm/Config/llvm-config.h"
@@ -39,6 +40,7 @@ int tlc_main(int argc, char **argv) {
   CompileCommand compile;
   RunCommand run;
   BenchCommand bench;
+  MutateCommand mutate;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))
     return int(ExitCode::usage);
@@ -50,6 +52,8 @@ int tlc_main(int argc, char **argv) {
     return int(run.execute());
   if (bench)
     return int(bench.execute());
+  if (mutate)
+    return int(mutate.execute());
   cl::PrintHelpMessage();
   return int(ExitCode::usage);
 }

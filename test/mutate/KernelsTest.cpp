@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Every synchronisation of every registered kernel, taken away or weakened, is
+/// missed, or tools/mutate/equivalent.txt says why not.
+#include "kernels/Registry.h"
+#include "tools/mutate/KernelTrial.h"
+#include "tools/mutate/Survey.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <sstream>
+
+using namespace tlc;
+using namespace tlc::mutate;
+
+namespace {
+
+std::string contentOf(const std::string &name) {
+  std::ifstream file(TLC_SOURCE_DIR "/tools/mutate/" + name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+template <class T> T expectValue(Result<T> result) {
+  INFO((result ? std::string() : result.error().message));
+  REQUIRE(bool(result));
+  return std::move(*result);
+}
+
+/// What is said of some of them.
+struct Expected {
+  std::string_view instruction;
+  Change change;
+  std::string_view words;
+};
+constexpr Expected expected[] = {
+    {"fence.proxy.async.shared::cta", Change::removed, "missing: fence.proxy.async between them"},
+    {"cp.async.bulk.wait_group.read", Change::removed, "missing: cp.async.bulk.wait_group"},
+    {"mbarrier.arrive.shared.b64", Change::removed, "deadlock in 'gemm"},
+};
+
+} // namespace
+
+TEST_CASE("every registered kernel has programs to mutate", "[mutate]") {
+  const std::vector<Case> cases = expectValue(parseCases(contentOf("cases.txt")));
+  for (const kernels::Kernel *kernel : kernels::allKernels()) {
+    INFO("no line of tools/mutate/cases.txt begins with '" << kernel->name() << "'");
+    CHECK(std::ranges::any_of(cases, [&](const Case &each) { return each.kernel == kernel->name(); }));
+  }
+}
+
+TEST_CASE("every synchronisation of the kernels is missed when it is taken away", "[mutate]") {
+  const std::vector<Case> cases = expectValue(parseCases(contentOf("cases.txt")));
+  const std::vector<Equivalent> equivalents = expectValue(parseEquivalents(contentOf("equivalent.txt")));
+  std::vector<const Equivalent *> unused;
+  for (const Equivalent &each : equivalents)
+    unused.push_back(&each);
+  kernels::Library library;
+  const TrialOptions options{.seed = std::random_device()()};
+  INFO("seed " << options.seed);
+  size_t mutants = 0, equivalent = 0;
+  for (const Case &each : cases)
+    for (const KernelTrial &trial : expectValue(KernelTrial::create(library, each, options))) {
+      const Survey survey = expectValue(Survey::make(
+          trial.origin(), trial.ptx(), [&](const std::string &ptx) { return trial.run(ptx); }, equivalents));
+      std::cout << survey.summary() << std::endl;
+      mutants += survey.entries().size();
+      equivalent += survey.equivalentCount();
+      for (const Survey::Entry *entry : survey.wrong())
+        FAIL_CHECK(survey.complaint(*entry));
+      for (const Survey::Entry &entry : survey.entries()) {
+        std::erase(unused, entry.equivalent);
+        for (const auto &[instruction, change, words] : expected)
+          if (entry.mutant.instruction == instruction && entry.mutant.change == change)
+            CHECK_THAT(entry.outcome.message, Catch::Contains(std::string(words)));
+      }
+    }
+  std::cout << mutants << " mutants, " << equivalent << " equivalent" << std::endl;
+  for (const Equivalent *each : unused)
+    FAIL_CHECK("line " << each->line << " of equivalent.txt is of no mutant");
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The list's text.
+#include "tools/mutate/Equivalents.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <sstream>
+
+using namespace tlc;
+using namespace tlc::mutate;
+
+namespace {
+
+std::vector<std::string> split(const std::string &text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, at);) {
+    const size_t first = part.find_first_not_of(' ');
+    parts.push_back(first == std::string::npos ? ""
+                                               : part.substr(first, part.find_last_not_of(' ') + 1 - first));
+  }
+  return parts;
+}
+
+} // namespace
+
+std::string Origin::text() const {
+  std::string text = kernel;
+  for (const std::string &word : words)
+    text += " " + word;
+  return text;
+}
+
+bool Equivalent::covers(const Origin &origin, const Mutant &mutant) const {
+  const auto holds = [&](std::string_view word) {
+    const bool wanted = !word.starts_with('!');
+    return (std::ranges::find(origin.words, word.substr(wanted ? 0 : 1)) != origin.words.end()) == wanted;
+  };
+  return of.kernel == origin.kernel && std::ranges::all_of(of.words, holds) &&
+         (place == mutant.where() || place == mutant.everywhere()) &&
+         std::ranges::find(changes, toString(mutant.change)) != changes.end();
+}
+
+Result<std::vector<Equivalent>> mutate::parseEquivalents(std::string_view text) {
+  std::vector<Equivalent> list;
+  std::istringstream lines{std::string(text)};
+  unsigned number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.empty() || line.starts_with('#'))
+      continue;
+    const std::vector<std::string> fields = split(line, '|');
+    if (fields.size() != 4 || std::ranges::find(fields, "") != fields.end())
+      return Error{ErrorKind::invalidArgument,
+                   fmt::format("line {}: expected 'kernel words | place | changes | reason', but got '{}'",
+                               number, line)};
+    Equivalent next;
+    std::vector<std::string> words = split(fields[0], ' ');
+    std::erase(words, "");
+    next.of = {words[0], {words.begin() + 1, words.end()}};
+    next.place = fields[1];
+    next.changes = split(fields[2], ',');
+    next.reason = fields[3];
+    next.line = number;
+    list.push_back(std::move(next));
+  }
+  return list;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Compiles, runs and compares.
+#include "tools/mutate/KernelTrial.h"
+
+#include "kernels/library/KernelRun.h"
+#include "runtime/emulator/EmulatorDevice.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <sstream>
+
+using namespace tlc;
+using namespace tlc::mutate;
+using kernels::Definitions;
+using kernels::KernelRun;
+using kernels::Request;
+
+namespace {
+
+/// Small problems end soon; what goes on for longer never ends.
+constexpr uint64_t maximumSteps = 1 << 18;
+/// Few, so that blocks have several tiles.
+constexpr int multiprocessors = 2;
+
+Result<Definitions> parseDefinitions(const std::string &text) {
+  Definitions definitions;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const size_t sign = word.find('=');
+    if (sign == std::string::npos || sign == 0)
+      return Error{ErrorKind::invalidArgument, fmt::format("expected name=value, but got '{}'", word)};
+    definitions[word.substr(0, sign)] = word.substr(sign + 1);
+  }
+  return definitions;
+}
+
+/// "tma,wgmma"
+Result<void> disable(Optimizations &optimizations, const std::string &names) {
+  std::istringstream stream(names);
+  for (std::string name; std::getline(stream, name, ',');) {
+    const auto switches = optimizationSwitches();
+    const auto found =
+        std::ranges::find_if(switches, [&](const OptimizationSwitch &each) { return each.name == name; });
+    if (found == switches.end())
+      return Error{ErrorKind::invalidArgument, fmt::format("'{}' is not an optimisation", name)};
+    optimizations.*found->member = false;
+  }
+  return {};
+}
+
+Outcome classify(const Error &error) {
+  const std::string &text = error.message;
+  const auto says = [&](std::string_view words) { return text.find(words) != std::string::npos; };
+  if (error.kind != ErrorKind::execution)
+    return {Detection::refused, text};
+  if (says("deadlock in '"))
+    return {Detection::deadlock, text};
+  if (says("; missing: ") || says("race") || says("nothing has written"))
+    return {Detection::checker, text};
+  return {Detection::fault, text};
+}
+
+} // namespace
+
+Origin Case::origin() const {
+  Origin origin{kernel, {}};
+  for (const auto &[name, value] : parameters)
+    origin.words.push_back(name + "=" + value);
+  for (const OptimizationSwitch &each : optimizationSwitches())
+    if (!(optimizations.*each.member))
+      origin.words.push_back("disable=" + std::string(each.name));
+  return origin;
+}
+
+Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
+  std::vector<Case> cases;
+  std::istringstream lines{std::string(text)};
+  unsigned number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::istringstream parts(line.substr(0, line.find('#')));
+    std::string part;
+    Case next;
+    for (bool first = true; std::getline(parts, part, ':'); first = false) {
+      if (first) {
+        std::istringstream words(part);
+        if (!(words >> next.kernel))
+          break;
+        std::getline(words, part);
+      }
+      Result<Definitions> definitions = parseDefinitions(part);
+      if (!definitions)
+        return Error{ErrorKind::invalidArgument,
+                     fmt::format("line {}: {}", number, definitions.error().message)};
+      if (first) {
+        if (auto disabled = definitions->find("disable"); disabled != definitions->end()) {
+          if (Result<void> done = disable(next.optimizations, disabled->second); !done)
+            return Error{ErrorKind::invalidArgument,
+                         fmt::format("line {}: {}", number, done.error().message)};
+          definitions->erase(disabled);
+        }
+        next.parameters = std::move(*definitions);
+      } else {
+        next.sizes.push_back(std::move(*definitions));
+      }
+    }
+    if (next.kernel.empty())
+      continue;
+    if (next.sizes.empty())
+      return Error{ErrorKind::invalidArgument, fmt::format("line {}: expected sizes behind a colon", number)};
+    cases.push_back(std::move(next));
+  }
+  return cases;
+}
+
+Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, const Case &of,
+                                                     const TrialOptions &options) {
+  std::vector<Request> problems;
+  for (const Definitions &sizes : of.sizes) {
+    Definitions all = of.parameters;
+    all.insert(sizes.begin(), sizes.end());
+    Result<Request> request = Request::parse(of.kernel, all);
+    if (!request)
+      return request.error();
+    problems.push_back(std::move(*request));
+  }
+  kernels::CompileLog log;
+  CompileOptions compileOptions;
+  compileOptions.target = options.target;
+  compileOptions.optimizations = of.optimizations;
+  Result<std::shared_ptr<const Artifact>> compiled = library.compile(problems.front(), compileOptions, log);
+  if (!compiled)
+    return compiled.error();
+  std::vector<KernelTrial> trials;
+  for (size_t variant = 0; variant != (*compiled)->variants.size(); ++variant) {
+    KernelTrial trial;
+    trial.from = of.origin();
+    trial.from.words.push_back("variant=" + (*compiled)->variants[variant].name);
+    trial.artifact = *compiled;
+    trial.variant = variant;
+    trial.problems = problems;
+    trial.options = options;
+    trials.push_back(std::move(trial));
+  }
+  return trials;
+}
+
+Outcome KernelTrial::run(const std::string &module) const {
+  auto changed = std::make_shared<Artifact>(*artifact);
+  changed->variants[variant].ptx = module;
+  for (const Request &problem : problems)
+    if (Outcome outcome = run(problem, changed); outcome.detection != Detection::none)
+      return outcome;
+  return {};
+}
+
+Outcome KernelTrial::run(const Request &request, std::shared_ptr<const Artifact> changed) const {
+  EmulatorOptions emulator;
+  emulator.multiprocessors = multiprocessors;
+  emulator.hostThreads = 1;
+  emulator.maximumSteps = maximumSteps;
+  std::unique_ptr<Device> device = createEmulatorDevice(emulator);
+  Result<KernelRun> run = KernelRun::create(*device, request, std::move(changed),
+                                            {.seed = options.seed, .alignment = alignment()});
+  if (!run)
+    return {Detection::refused, run.error().message};
+  Result<kernels::Verdict> verdict = run->verify();
+  if (!verdict)
+    return classify(verdict.error());
+  return verdict->correct() ? Outcome{} : Outcome{Detection::wrongResult, verdict->complaint};
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Registered kernels as programs to mutate: compiled once, tried on small
+/// problems on the emulator with its checker, compared with the reference.
+#pragma once
+
+#include "kernels/library/Library.h"
+#include "tools/mutate/Equivalents.h"
+#include "tools/mutate/Trial.h"
+
+namespace tlc::mutate {
+
+/// A program and problems that together take all ways through it.
+struct Case {
+  std::string kernel;
+  kernels::Definitions parameters;
+  Optimizations optimizations;
+  std::vector<kernels::Definitions> sizes;
+
+  Origin origin() const;
+};
+
+/// Lines `kernel name=value ... : size=value ... : size=value ...`; # begins a comment. `disable=tma,wgmma`
+/// is no parameter of the kernel but does without optimisations.
+Result<std::vector<Case>> parseCases(std::string_view text);
+
+struct TrialOptions {
+  std::string target = CompileOptions().target;
+  uint64_t seed = 0; ///< of the inputs
+};
+
+/// One variant of a case's program.
+class KernelTrial {
+public:
+  /// All variants of the program. `library` keeps what is compiled.
+  static Result<std::vector<KernelTrial>> create(kernels::Library &library, const Case &of,
+                                                 const TrialOptions &options);
+
+  const std::string &ptx() const { return artifact->variants[variant].ptx; }
+  /// With the word `variant=aligned`.
+  const Origin &origin() const { return from; }
+  Alignment alignment() const {
+    return variant + 1 == artifact->variants.size() ? Alignment::general : Alignment::aligned;
+  }
+  /// Runs another module in place of `ptx()`, on every problem until something is found.
+  Outcome run(const std::string &module) const;
+
+private:
+  Outcome run(const kernels::Request &request, std::shared_ptr<const Artifact> changed) const;
+
+  Origin from;
+  std::shared_ptr<const Artifact> artifact;
+  size_t variant = 0;
+  std::vector<kernels::Request> problems;
+  TrialOptions options;
+};
+
+} // namespace tlc::mutate

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A pool of threads over mutants.
+#include "tools/mutate/Trial.h"
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+using namespace tlc;
+using namespace tlc::mutate;
+
+std::string_view mutate::toString(Detection detection) {
+  constexpr std::array<std::string_view, detectionCount> names = {"missed",   "refused", "checker",
+                                                                  "deadlock", "fault",   "wrong result"};
+  return names[size_t(detection)];
+}
+
+std::vector<Outcome> mutate::tryAll(std::string_view ptx, std::span<const Mutant> mutants, const Trial &trial,
+                                    unsigned threads) {
+  std::vector<Outcome> outcomes(mutants.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < mutants.size(); i = next++)
+      outcomes[i] = trial(mutants[i].applyTo(ptx));
+  };
+  std::vector<std::jthread> workers;
+  for (unsigned i = threads != 0 ? threads : std::thread::hardware_concurrency(); i > 1; --i)
+    workers.emplace_back(work);
+  work();
+  workers.clear();
+  return outcomes;
+}

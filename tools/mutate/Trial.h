@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Tries mutants of a program, several at a time, and says what found each.
+#pragma once
+
+#include "tools/mutate/Mutants.h"
+
+#include <functional>
+#include <span>
+
+namespace tlc::mutate {
+
+/// What tells a mutant from the program as it was.
+enum class Detection : uint8_t {
+  none,
+  refused,     ///< it does not load
+  checker,     ///< two accesses that nothing orders, a read of what was never written, and the like
+  deadlock,    ///< warps wait for ever
+  fault,       ///< an instruction with operands that it must not have
+  wrongResult, ///< other results than the reference's
+};
+inline constexpr size_t detectionCount = 6;
+/// "checker"; of `none` "missed".
+std::string_view toString(Detection detection);
+
+struct Outcome {
+  Detection detection = Detection::none;
+  std::string message; ///< what was said
+};
+
+/// Runs a module instead of the kernel's own. May be called by several threads at a time.
+using Trial = std::function<Outcome(const std::string &ptx)>;
+
+/// One outcome for each mutant. `threads` 0: all cores.
+std::vector<Outcome> tryAll(std::string_view ptx, std::span<const Mutant> mutants, const Trial &trial,
+                            unsigned threads = 0);
+
+} // namespace tlc::mutate
