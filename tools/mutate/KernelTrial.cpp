@@ -49,16 +49,15 @@ Result<void> disable(Optimizations &optimizations, const std::string &names) {
   return {};
 }
 
-Outcome classify(const Error &error) {
-  const std::string &text = error.message;
-  const auto says = [&](std::string_view words) { return text.find(words) != std::string::npos; };
-  if (error.kind != ErrorKind::execution)
-    return {Detection::refused, text};
-  if (says("deadlock in '"))
-    return {Detection::deadlock, text};
-  if (says("; missing: ") || says("race") || says("nothing has written"))
-    return {Detection::checker, text};
-  return {Detection::fault, text};
+Detection detectionOf(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::fault:
+    return Detection::fault;
+  case FindingKind::deadlock:
+    return Detection::deadlock;
+  default:
+    return Detection::checker;
+  }
 }
 
 } // namespace
@@ -160,6 +159,8 @@ Outcome KernelTrial::run(const Request &request, std::shared_ptr<const Artifact>
   emulator.multiprocessors = multiprocessors;
   emulator.hostThreads = 1;
   emulator.maximumSteps = maximumSteps;
+  std::optional<FindingKind> found;
+  emulator.onFindings = [&](const Findings &findings) { found = findings.all().front().kind; };
   std::unique_ptr<Device> device = createEmulatorDevice(emulator);
   Result<KernelRun> run = KernelRun::create(*device, request, std::move(changed),
                                             {.seed = options.seed, .alignment = alignment()});
@@ -167,6 +168,6 @@ Outcome KernelTrial::run(const Request &request, std::shared_ptr<const Artifact>
     return {Detection::refused, run.error().message};
   Result<kernels::Verdict> verdict = run->verify();
   if (!verdict)
-    return classify(verdict.error());
+    return {found ? detectionOf(*found) : Detection::refused, verdict.error().message};
   return verdict->correct() ? Outcome{} : Outcome{Detection::wrongResult, verdict->complaint};
 }
