@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/device/Device.h"
-#include "runtime/emulator/check/Finding.h"
+#include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/target/Target.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -20,6 +20,20 @@ struct ChosenDevice {
   std::unique_ptr<Device> device;
 };
 
+/// Of every subcommand that runs something on the emulator.
+class EmulatorFlags {
+public:
+  /// `maximumSteps` is where `--max-steps` stands unless it is given.
+  EmulatorFlags(llvm::cl::SubCommand &command, uint64_t maximumSteps);
+  /// What the flags say; an error names the flag and what it allows.
+  Result<EmulatorOptions> options() const;
+
+private:
+  llvm::cl::opt<int> multiprocessors;
+  llvm::cl::opt<std::string> raceCheck;
+  llvm::cl::opt<uint64_t> maximumSteps;
+};
+
 class DeviceFlags {
 public:
   explicit DeviceFlags(llvm::cl::SubCommand &command);
@@ -30,8 +44,7 @@ public:
 private:
   llvm::cl::opt<std::string> device;
   llvm::cl::opt<int> ordinal;
-  llvm::cl::opt<int> multiprocessors;
-  llvm::cl::opt<std::string> raceCheck;
+  EmulatorFlags emulator;
 };
 
 } // namespace tlc::driver

@@ -5,6 +5,7 @@
 
 #include "tools/tlc/Bench.h"
 #include "tools/tlc/Compile.h"
+#include "tools/tlc/Emulate.h"
 #include "tools/tlc/List.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Mutate.h"
@@ -41,6 +42,7 @@ int tlc_main(int argc, char **argv) {
   RunCommand run;
   BenchCommand bench;
   MutateCommand mutate;
+  EmulateCommand emulate;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))
     return int(ExitCode::usage);
@@ -54,6 +56,8 @@ int tlc_main(int argc, char **argv) {
     return int(bench.execute());
   if (mutate)
     return int(mutate.execute());
+  if (emulate)
+    return int(emulate.execute());
   cl::PrintHelpMessage();
   return int(ExitCode::usage);
 }

@@ -130,6 +130,7 @@ void Decoder::layoutFunction(const Function &function) {
     }
     end = alignUp(end, parameter.alignment);
     layout.variables[parameter.name] = {StateSpace::parameter, end, uint32_t(parameter.bytes)};
+    kernel.parameterOffsets.push_back(uint32_t(end));
     end = std::min(end + parameter.bytes, maximumParameterBytes + 1);
     kernel.parameterBytes = uint32_t(end);
   }
@@ -202,8 +203,12 @@ Result<void> Decoder::decodeFunction(const Function &function) {
   decodeStatement();
   if (error)
     return *error;
-  for (const Jump &jump : jumps)
-    kernel.code[jump.instruction].immediate = state->statementPcs[jump.statement];
+  for (const Jump &jump : jumps) {
+    const uint32_t target = state->statementPcs[jump.statement], from = uint32_t(jump.instruction);
+    kernel.code[from].immediate = target;
+    if (target <= from)
+      kernel.loops.push_back({target, from});
+  }
   for (const TargetList &list : targetLists)
     for (const Operand &label : list.targets->labels)
       list.into->push_back(state->statementPcs[label.bits]);

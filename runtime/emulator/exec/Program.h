@@ -73,17 +73,24 @@ enum class Window : uint8_t { global = 0, shared = 2, local = 3, parameter = 4 }
 inline constexpr unsigned windowShift = 56;
 inline constexpr uint64_t windowBase(Window window) { return uint64_t(window) << windowShift; }
 
+/// Instructions that a jump backwards repeats, both included.
+struct Loop {
+  uint32_t first = 0, last = 0;
+};
+
 /// An entry with all functions that it calls, ready to run.
 struct Kernel {
   std::string name;
   const Function *function = nullptr;
   std::vector<Instruction> code;
+  std::vector<Loop> loops;
   uint32_t start = 0; ///< pc of the entry's first instruction
   std::vector<std::byte> constants;
   uint32_t registerBytes = 0; ///< of a warp
   uint32_t localBytes = 0;    ///< of a thread, `localBase` included
   uint32_t parameterBytes = 0;
-  uint32_t staticSharedEnd = sharedBase; ///< dynamic shared memory follows, aligned
+  std::vector<uint32_t> parameterOffsets; ///< of each parameter of the entry
+  uint32_t staticSharedEnd = sharedBase;  ///< dynamic shared memory follows, aligned
   uint32_t dynamicSharedStart = sharedBase;
   /// The smallest access to shared memory; all are multiples of it, and aligned.
   uint32_t sharedGranule = 16;

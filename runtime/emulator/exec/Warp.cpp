@@ -54,6 +54,25 @@ bool pick(Warp &warp) {
   return found;
 }
 
+/// A warp that ran too long is most likely in one of the loops around `pc`, the innermost first.
+Step faultEndless(Warp &warp, const Instruction &instruction) {
+  const Grid &grid = gridOf(warp);
+  const Kernel &kernel = *grid.kernel;
+  std::vector<Loop> around;
+  for (const Loop &loop : kernel.loops)
+    if (loop.first <= warp.group().pc && warp.group().pc <= loop.last)
+      around.push_back(loop);
+  std::sort(around.begin(), around.end(),
+            [](const Loop &a, const Loop &b) { return a.last - a.first < b.last - b.first; });
+  std::string text =
+      fmt::format("the warp has run {} instructions, the limit (--max-steps)", grid.maximumSteps);
+  for (const Loop &loop : around)
+    text +=
+        fmt::format("{} PTX lines {} to {}", &loop == &around.front() ? "; it is in the loop of" : ", inside",
+                    kernel.code[loop.first].line, kernel.code[loop.last].line);
+  return fault(warp, instruction, std::move(text));
+}
+
 } // namespace
 
 bool isReady(Warp &warp, const Group &group) {
@@ -165,7 +184,7 @@ RunState runWarp(Warp &warp, unsigned instructions) {
       }
       if (active != 0) {
         if (warp.steps >= maximumSteps) {
-          fault(warp, instruction, fmt::format("the warp has run {} instructions, the limit", maximumSteps));
+          faultEndless(warp, instruction);
           return RunState::fault;
         }
         if (checker)

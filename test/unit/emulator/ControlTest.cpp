@@ -125,9 +125,15 @@ TEST_CASE("a trap names the source line") {
       Contains("a.cpp:9:3: trap in lanes 0x00000004"));
 }
 
-TEST_CASE("an endless loop runs into the limit") {
-  CHECK_THAT(failure({.body = "$l: bra $l;", .maximumSteps = 5000}),
-             Contains("the warp has run 5000 instructions, the limit"));
+TEST_CASE("an endless loop runs into the limit, and is named") {
+  const std::string nested = "$outer: mov.b32 %r1, 0;\n$inner: add.u32 %r1, %r1, 1;\n"
+                             "setp.lt.u32 %p1, %r1, 1000; @%p1 bra $inner;\nbra $outer;";
+  CHECK_THAT(
+      failure({.body = nested, .maximumSteps = 5000}),
+      Contains("the warp has run 5000 instructions, the limit (--max-steps); it is in the loop of PTX lines "
+               "14 to 15, inside PTX lines 13 to 16 ("));
+  CHECK_THAT(failure({.body = std::string(5, '\n') + "add.u32 %r1, %r1, 1;", .maximumSteps = 3}),
+             Contains("the warp has run 3 instructions, the limit (--max-steps) ("));
 }
 
 namespace {

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The subcommand `emulate`.
+#include "tools/tlc/Emulate.h"
+
+#include "runtime/emulator/exec/Grid.h"
+#include "runtime/target/CodeTarget.h"
+#include "runtime/target/Target.h"
+#include "tools/emulate/Arguments.h"
+#include "tools/tlc/FindingsJson.h"
+#include "tools/tlc/Messages.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+namespace {
+
+/// Less than of a device: who tries out a kernel waits for the answer.
+constexpr uint64_t defaultMaximumSteps = 100'000'000;
+/// Elements that are printed of an array.
+constexpr size_t shownElements = 8;
+
+using Extents = std::array<uint32_t, 3>;
+
+tlc::Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
+
+/// "X", "X,Y" or "X,Y,Z".
+Result<Extents> parseExtents(StringRef flag, StringRef text) {
+  SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  Extents extents = {1, 1, 1};
+  bool valid = parts.size() <= extents.size();
+  for (size_t i = 0; valid && i < parts.size(); ++i)
+    valid = !parts[i].getAsInteger(10, extents[i]);
+  if (!valid)
+    return invalid(("expected --" + flag + " X, X,Y or X,Y,Z, but got '" + text + "'").str());
+  return extents;
+}
+
+Result<const emulator::Kernel *> chooseEntry(const emulator::Program &program, StringRef name) {
+  std::string names;
+  for (const auto &[known, kernel] : program.kernels) {
+    if (name == known || (name.empty() && program.kernels.size() == 1))
+      return static_cast<const emulator::Kernel *>(kernel.get());
+    names += (names.empty() ? "" : ", ") + known;
+  }
+  if (names.empty())
+    return invalid("the file has no entry");
+  return invalid("expected --entry to be one of " + names +
+                 (name.empty() ? "" : (", but got '" + name + "'").str()));
+}
+
+Result<const Target *> chooseTarget(StringRef asked, StringRef ofModule) {
+  SmallVector<StringRef> names;
+  for (const Target &target : allTargets())
+    names.push_back(target.name);
+  if (!asked.empty()) {
+    if (const Target *target = findTarget(asked))
+      return target;
+    return invalid(
+        ("expected --target to be one of " + joinNames(names) + ", but got '" + asked + "'").str());
+  }
+  // The oldest that runs the code.
+  if (const auto code = parseCodeTarget(ofModule))
+    for (const Target &target : allTargets())
+      if (code->runsOn(target.computeMajor, target.computeMinor))
+        return &target;
+  return invalid(("the file is for " + ofModule + ", but the emulator stands for " + joinNames(names)).str());
+}
+
+/// What there is to tell about a launch.
+struct Report {
+  const emulator::Kernel &kernel;
+  const Target &target;
+  const emulator::LaunchConfiguration &launch;
+  const emulate::Arguments &arguments;
+  uint64_t seed;
+  double milliseconds;
+  const Result<tlc::emulator::LaunchStatistics> &outcome;
+  const Findings &findings;
+};
+
+std::string text(const Extents &extents) {
+  return formatv("({0}, {1}, {2})", extents[0], extents[1], extents[2]).str();
+}
+
+void printText(const Report &report) {
+  outs() << report.kernel.name << " on the emulator of " << report.target.name << ", grid "
+         << text(report.launch.grid) << ", blocks " << text(report.launch.block) << ", seed " << report.seed
+         << formatv(": {0} instructions of warps in {1:f3} ms\n", report.outcome->warpInstructions,
+                    report.milliseconds);
+  for (const emulate::Array &array : report.arguments.arrays()) {
+    if (array.writeTo.empty() && !array.isOutput)
+      continue;
+    outs() << array.name << ": " << emulator::toString(array.type) << ' ' << emulate::shapeText(array.shape);
+    if (!array.writeTo.empty())
+      outs() << " to " << array.writeTo;
+    outs() << ':';
+    for (size_t i = 0; i < std::min(array.count(), shownElements); ++i)
+      outs() << ' ' << array.elementText(i);
+    outs() << (array.count() > shownElements ? " ...\n" : "\n");
+  }
+}
+
+void printJson(const Report &report) {
+  const auto list = [](json::OStream &os, const auto &values) {
+    for (auto value : values)
+      os.value(int64_t(value));
+  };
+  json::OStream os(outs());
+  os.object([&] {
+    os.attribute("entry", report.kernel.name);
+    os.attribute("target", StringRef(report.target.name));
+    os.attributeArray("grid", [&] { list(os, report.launch.grid); });
+    os.attributeArray("block", [&] { list(os, report.launch.block); });
+    os.attribute("seed", report.seed);
+    os.attribute("milliseconds", report.milliseconds);
+    os.attributeArray("arrays", [&] {
+      for (const emulate::Array &array : report.arguments.arrays())
+        os.object([&] {
+          os.attribute("name", array.name);
+          os.attribute("type", StringRef(emulator::toString(array.type)));
+          os.attributeArray("shape", [&] { list(os, array.shape); });
+          if (!array.writeTo.empty())
+            os.attribute("file", array.writeTo);
+        });
+    });
+    if (report.outcome)
+      os.attribute("warp_instructions", report.outcome->warpInstructions);
+    else
+      os.attribute("error", json::fixUTF8(report.outcome.error().message));
+    writeFindings(os, report.findings);
+  });
+  outs() << '\n';
+}
+
+} // namespace
+
+EmulateCommand::EmulateCommand()
+    : command("emulate", "Run a kernel of a PTX file on the emulator, with all its checks"),
+      source(cl::sub(command), cl::Positional, cl::Required, cl::value_desc("file.ptx"),
+             cl::desc("<file.ptx | ->")),
+      entry("entry", cl::sub(command), cl::value_desc("name"),
+            cl::desc("Kernel to launch; may be left out where the file has one")),
+      grid("grid", cl::sub(command), cl::value_desc("X[,Y[,Z]]"), cl::init("1"), cl::desc("Blocks")),
+      block("block", cl::sub(command), cl::value_desc("X[,Y[,Z]]"), cl::init("1"),
+            cl::desc("Threads of a block")),
+      cluster("cluster", cl::sub(command), cl::value_desc("X[,Y[,Z]]"), cl::init("1"),
+              cl::desc("Blocks of a cluster; otherwise what the kernel requires")),
+      sharedBytes("shared", cl::sub(command), cl::value_desc("bytes"), cl::init(0),
+                  cl::desc("Dynamic shared memory of a block")),
+      target("target", cl::sub(command), cl::value_desc("sm"),
+             cl::desc("Device to stand for, such as sm_90a; otherwise by the file's .target")),
+      arguments("arg", cl::sub(command), cl::value_desc("argument"),
+                cl::desc("An argument of the kernel, in its order: in:x.npy, random:f16:128x64, "
+                         "out:f32:64:y.npy, i32:5, tensormap:NAME:box=64x64, ...")),
+      arrays("array", cl::sub(command), cl::value_desc("name=array"),
+             cl::desc("An array that arguments refer to")),
+      seed("seed", cl::sub(command), cl::value_desc("number"),
+           cl::desc("Seed of random arrays instead of a fresh one")),
+      json("json", cl::sub(command), cl::desc("Report as one JSON object")),
+      emulator(command, defaultMaximumSteps) {}
+
+ExitCode EmulateCommand::execute() const {
+  const auto failWith = [](const tlc::Error &error) {
+    return error.kind == ErrorKind::invalidArgument ? failUsage(error.message) : fail(error.message);
+  };
+  Result<EmulatorOptions> options = emulator.options();
+  if (!options)
+    return failWith(options.error());
+  auto spec = emulate::parseLaunch({arrays.begin(), arrays.end()}, {arguments.begin(), arguments.end()});
+  if (!spec)
+    return failWith(spec.error());
+  tlc::emulator::LaunchConfiguration launch;
+  for (auto [flag, extents] :
+       {std::pair(&grid, &launch.grid), {&block, &launch.block}, {&cluster, &launch.cluster}}) {
+    auto parsed = parseExtents(flag->ArgStr, flag->getValue());
+    if (!parsed)
+      return failWith(parsed.error());
+    *extents = *parsed;
+  }
+  launch.dynamicSharedBytes = sharedBytes;
+
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(source, /*IsText=*/true);
+  if (!buffer)
+    return failUsage("cannot read '" + source + "': " + buffer.getError().message());
+  auto program = tlc::emulator::loadProgram((*buffer)->getBuffer());
+  if (!program)
+    return fail("'" + source + "': " + program.error().message);
+  auto kernel = chooseEntry(**program, entry);
+  if (!kernel)
+    return failWith(kernel.error());
+  auto device = chooseTarget(target, (*program)->module.target);
+  if (!device)
+    return failWith(device.error());
+  launch.entry = (*kernel)->name;
+  const uint64_t usedSeed = seed.getNumOccurrences() ? seed : std::random_device()();
+  auto made = emulate::Arguments::create(*spec, usedSeed);
+  if (!made)
+    return failWith(made.error());
+  auto parameters = made->parametersOf(**kernel);
+  if (!parameters)
+    return failWith(parameters.error());
+  launch.parameters = *parameters;
+
+  std::vector<tlc::emulator::MemoryRange> ranges = made->ranges();
+  ranges.insert(ranges.end(), (*program)->ranges.begin(), (*program)->ranges.end());
+  Findings findings;
+  const tlc::emulator::Machine machine{.target = *device,
+                                       .multiprocessors = options->multiprocessors,
+                                       .hostThreads = std::max(1u, std::thread::hardware_concurrency()),
+                                       .maximumSteps = options->maximumSteps,
+                                       .raceCheck = options->raceCheck,
+                                       .findings = &findings};
+  const auto begin = std::chrono::steady_clock::now();
+  const Result<tlc::emulator::LaunchStatistics> outcome =
+      runGrid(**program, launch, tlc::emulator::MemoryMap(std::move(ranges)), machine);
+  const double milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+
+  const Report report{**kernel, **device, launch, *made, usedSeed, milliseconds, outcome, findings};
+  if (json)
+    printJson(report);
+  if (!outcome)
+    return failWith(outcome.error());
+  if (auto saved = made->save(); !saved)
+    return fail(saved.error().message);
+  if (!json)
+    printText(report);
+  return ExitCode::success;
+}
