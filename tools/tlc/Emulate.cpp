@@ -217,12 +217,13 @@ ExitCode EmulateCommand::execute() const {
   std::vector<tlc::emulator::MemoryRange> ranges = made->ranges();
   ranges.insert(ranges.end(), (*program)->ranges.begin(), (*program)->ranges.end());
   Findings findings;
-  const tlc::emulator::Machine machine{.target = *device,
-                                       .multiprocessors = options->multiprocessors,
-                                       .hostThreads = std::max(1u, std::thread::hardware_concurrency()),
-                                       .maximumSteps = options->maximumSteps,
-                                       .raceCheck = options->raceCheck,
-                                       .findings = &findings};
+  tlc::emulator::Machine machine;
+  machine.target = *device;
+  machine.multiprocessors = options->multiprocessors;
+  machine.hostThreads = std::max(1u, std::thread::hardware_concurrency());
+  machine.maximumSteps = options->maximumSteps;
+  machine.raceCheck = options->raceCheck;
+  machine.findings = &findings;
   const auto begin = std::chrono::steady_clock::now();
   const Result<tlc::emulator::LaunchStatistics> outcome =
       runGrid(**program, launch, tlc::emulator::MemoryMap(std::move(ranges)), machine);
