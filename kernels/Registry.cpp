@@ -3,6 +3,7 @@
 /// The list of kernels.
 #include "kernels/Registry.h"
 
+#include "kernels/attention/ForwardKernel.h"
 #include "kernels/gemm/GemmKernel.h"
 #include "kernels/softmax/SoftmaxKernel.h"
 
@@ -23,9 +24,10 @@ double Kernel::bytes(const Parameters &values) const {
 }
 
 std::span<const Kernel *const> allKernels() {
+  static const AttentionForwardKernel attentionForward;
   static const GemmKernel gemm;
   static const SoftmaxKernel softmax;
-  static const std::array<const Kernel *, 2> kernels = {&gemm, &softmax};
+  static const std::array<const Kernel *, 3> kernels = {&gemm, &softmax, &attentionForward};
   return kernels;
 }
 

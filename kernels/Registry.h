@@ -40,7 +40,8 @@ public:
   /// among outputs). `inputs` are the contents of the inputs, `elements` row-major numbers.
   virtual std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
                                         size_t output, std::span<const int64_t> elements) const = 0;
-  virtual Tolerance tolerance(const Parameters &values) const = 0;
+  /// Of the elements of that output.
+  virtual Tolerance tolerance(const Parameters &values, size_t output) const = 0;
 
   virtual double flops(const Parameters &values) const = 0;
   /// Bytes that must cross global memory: every input once, every output once.

@@ -6,6 +6,7 @@
 /// the last sync; loops are walked twice, so that the back edge is seen.
 
 #include "compiler/transforms/Passes.h"
+#include "dialects/layout/StockLayouts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -24,6 +25,7 @@ namespace {
 struct Place {
   AllocSharedOp buffer;
   Value cursor;
+  int64_t ownRows = 0; ///< each warpgroup accesses its own consecutive rows, so many; 0: any access
 };
 
 /// Where a tile lies; nothing if it does not come from a buffer in sight.
@@ -31,7 +33,7 @@ std::optional<Place> placeOf(Value memory) {
   Value cursor;
   while (Operation *op = memory.getDefiningOp()) {
     if (auto buffer = dyn_cast<AllocSharedOp>(op))
-      return Place{buffer, cursor};
+      return Place{buffer, cursor, 0};
     if (auto slot = dyn_cast<SlotOp>(op))
       cursor = slot.getCursor();
     else if (!isa<TransposeOp>(op))
@@ -44,40 +46,79 @@ std::optional<Place> placeOf(Value memory) {
 /// Buffers with the cursors of the slots that are meant (null for a whole buffer).
 class Places {
 public:
-  bool empty() const { return cursors.empty(); }
-  bool contains(Operation *buffer) const { return cursors.contains(buffer); }
-  void add(const Place &place) { cursors[place.buffer].insert(place.cursor); }
-  void add(const Places &other) {
-    for (const auto &[buffer, of] : other.cursors)
-      cursors[buffer].insert_range(of);
+  void add(const Place &place) {
+    auto [entry, isNew] = buffers.try_emplace(place.buffer);
+    entry->second.cursors.insert(place.cursor);
+    entry->second.ownRows = isNew || entry->second.ownRows == place.ownRows ? place.ownRows : 0;
   }
-  void clear() { cursors.clear(); }
+  void add(const Places &other) {
+    for (const auto &[buffer, parts] : other.buffers) {
+      auto [entry, isNew] = buffers.try_emplace(buffer, parts);
+      entry->second.cursors.insert_range(parts.cursors);
+      entry->second.ownRows = isNew || entry->second.ownRows == parts.ownRows ? parts.ownRows : 0;
+    }
+  }
+  void clear() { buffers.clear(); }
   void removeAt(Value cursor) {
-    for (auto &[buffer, of] : cursors)
-      of.remove(cursor);
-    cursors.remove_if([](auto &entry) { return entry.second.empty(); });
+    for (auto &[buffer, parts] : buffers)
+      parts.cursors.remove(cursor);
+    buffers.remove_if([](auto &entry) { return entry.second.cursors.empty(); });
   }
   /// Different cursors may stand at one slot, so buffers decide.
   bool overlaps(const Places &other) const {
-    return llvm::any_of(cursors, [&](auto &entry) { return other.contains(entry.first); });
+    return llvm::any_of(buffers, [&](auto &entry) { return other.buffers.contains(entry.first); });
+  }
+  /// Whether a warpgroup may meet what another one does there.
+  bool overlapsAcrossWarpgroups(const Places &other) const {
+    return llvm::any_of(buffers, [&](auto &entry) {
+      auto found = other.buffers.find(entry.first);
+      return found != other.buffers.end() &&
+             (entry.second.ownRows == 0 || entry.second.ownRows != found->second.ownRows);
+    });
   }
 
 private:
-  llvm::MapVector<Operation *, llvm::SetVector<Value>> cursors;
+  struct Parts {
+    llvm::SetVector<Value> cursors;
+    int64_t ownRows = 0;
+  };
+  llvm::MapVector<Operation *, Parts> buffers;
+};
+
+/// Rows of a warpgroup if a fragment lies in registers as wgmma's accumulators do, with each warpgroup's
+/// rows its own; else 0.
+int64_t rowsOfWarpgroup(Operation *op, Value fragment) {
+  auto type = cast<RankedTensorType>(fragment.getType());
+  auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());
+  auto role = op->getParentOfType<RoleOp>();
+  int64_t warps = role ? int64_t(role.getWarps()) : int64_t(op->getParentOfType<KernelOp>().getWarps());
+  int64_t warpgroups = warps / warpsPerWarpgroup;
+  if (!layout || type.getRank() != 2 || warpgroups == 0 || type.getDimSize(0) % (64 * warpgroups) != 0 ||
+      type.getDimSize(1) % 8 != 0 ||
+      layout.getLayout() != wgmmaAccumulator(type.getDimSize(0), type.getDimSize(1), {warpgroups, 1}))
+    return 0;
+  return type.getDimSize(0) / warpgroups;
+}
+
+/// A shared tile that an operation accesses.
+struct Access {
+  Value tile;
+  int64_t ownRows = 0; ///< as in Place
 };
 
 /// The shared tiles that an operation reads and writes.
 struct Accesses {
-  SmallVector<Value> reads, writes;
+  SmallVector<Access> reads, writes;
   bool asynchronous = false; ///< by the asynchronous proxy
 };
 
 /// Scratch memory is not among them: it is one operation's own.
 Accesses accessesOf(Operation *op) {
   Accesses accesses;
-  auto add = [](SmallVector<Value> &tiles, Value memory) {
-    if (memory && isa<SharedType>(memory.getType()))
-      tiles.push_back(memory);
+  auto add = [](SmallVector<Access> &tiles, Value memory, int64_t ownRows = 0) {
+    auto type = memory ? dyn_cast<SharedType>(memory.getType()) : SharedType();
+    if (type)
+      tiles.push_back({memory, type.getTransposed() ? 0 : ownRows});
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case<CopyOp>([&](CopyOp copy) {
@@ -86,11 +127,13 @@ Accesses accessesOf(Operation *op) {
         accesses.asynchronous = copy.getAtom() == CopyAtom::tma;
       })
       .Case<LoadOp>([&](LoadOp load) { add(accesses.reads, load.getSource()); })
-      .Case<StoreOp>([&](StoreOp store) { add(accesses.writes, store.getDestination()); })
+      .Case<StoreOp>([&](StoreOp store) {
+        add(accesses.writes, store.getDestination(), rowsOfWarpgroup(store, store.getValue()));
+      })
       .Case<GemmOp, GemmAsyncOp>([&](auto gemm) {
-        add(accesses.reads, gemm.getA());
-        add(accesses.reads, gemm.getB());
         accesses.asynchronous = gemm.getAtom() == MatrixAtom::wgmma;
+        add(accesses.reads, gemm.getA(), accesses.asynchronous ? rowsOfWarpgroup(gemm, gemm.getAcc()) : 0);
+        add(accesses.reads, gemm.getB());
       });
   return accesses;
 }
@@ -126,8 +169,8 @@ public:
       }
       Accesses accesses = accessesOf(op);
       if (accesses.asynchronous)
-        for (Value memory : llvm::concat<Value>(accesses.reads, accesses.writes))
-          if (std::optional<Place> place = placeOf(memory))
+        for (const Access &access : llvm::concat<Access>(accesses.reads, accesses.writes))
+          if (std::optional<Place> place = placeOf(access.tile))
             usedAsynchronously.add(*place);
     });
   }
@@ -152,8 +195,10 @@ private:
       forget(state);
     } else if (isa<PublishOp, ReleaseOp, ArriveOp, NamedBarrierOp>(op)) {
       fence(op, state); // who goes on from here may use the buffers asynchronously
+      if (isa<PublishOp, ReleaseOp>(op))
+        passOn(op->getOperand(0), op->getOperand(1), state);
     } else if (isa<AcquireOp, AwaitOp>(op)) {
-      takeOver(op->getOperand(0), op->getOperand(1), state);
+      passOn(op->getOperand(0), op->getOperand(1), state);
     } else if (isa<ProxyFenceOp>(op)) {
       state.unfenced.clear();
     } else {
@@ -210,13 +255,14 @@ private:
   }
 
   /// Adds the places of the tiles; fails with a diagnostic of `op` where one is not in sight.
-  static LogicalResult addPlaces(Operation *op, ArrayRef<Value> tiles, Places &places) {
-    for (Value tile : tiles) {
-      std::optional<Place> place = placeOf(tile);
+  static LogicalResult addPlaces(Operation *op, ArrayRef<Access> accesses, Places &places) {
+    for (const Access &access : accesses) {
+      std::optional<Place> place = placeOf(access.tile);
       if (!place)
         return op->emitError(
             "expected shared memory that is a buffer, a slot or a view of one because accesses "
             "are ordered by buffer, but got another");
+      place->ownRows = access.ownRows;
       places.add(*place);
     }
     return success();
@@ -239,7 +285,9 @@ private:
   }
 
   static bool conflicts(const Places &reads, const Places &writes, const State &state) {
-    return reads.overlaps(state.writes) || writes.overlaps(state.reads) || writes.overlaps(state.writes);
+    // A product's end is its whole warpgroup's, so nobody else reads rows that are its own.
+    return reads.overlaps(state.writes) || writes.overlapsAcrossWarpgroups(state.reads) ||
+           writes.overlaps(state.writes);
   }
 
   /// Makes all threads see, and be done with, what was accessed so far.
@@ -264,8 +312,9 @@ private:
     state.writes.clear();
   }
 
-  /// A ring hands the slot over only when all its former users are done with it.
-  static void takeOver(Value ring, Value cursor, State &state) {
+  /// A ring hands a slot over only when all its former users are done with it; whoever gives it away comes
+  /// back to it by way of the ring.
+  static void passOn(Value ring, Value cursor, State &state) {
     bool isOwn = llvm::all_of(cursor.getUsers(), [&](Operation *user) {
       return !isa<AcquireOp, AwaitOp, PublishOp, ReleaseOp>(user) || user->getOperand(0) == ring;
     });

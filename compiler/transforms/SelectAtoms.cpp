@@ -191,6 +191,29 @@ std::string loadProblem(SliceOp slice, SharedType shared, const Target &target) 
   return problem;
 }
 
+/// A known divisor of the extent of the tensor's last axis.
+int64_t lastExtentDivisor(SliceOp slice) {
+  int64_t extent = cast<GlobalType>(slice.getTensor().getType()).getShape().back();
+  if (!ShapedType::isDynamic(extent))
+    return extent;
+  auto kernel = cast<KernelOp>(cast<BlockArgument>(slice.getTensor()).getOwner()->getParentOp());
+  auto dimension =
+      cast<program::DimensionAttr>(kernel.getArgument(unsigned(tensorOf(slice).getDims().back())));
+  return dimension.getFixed() >= 0 ? dimension.getFixed() : dimension.getMultipleOf();
+}
+
+/// Why the TMA cannot store this shared tile to the slice; empty if it can.
+std::string storeProblem(SharedType shared, SliceOp slice, const Target &target) {
+  std::string problem = loadProblem(slice, shared, target);
+  // It writes whole granules also where the tensor's rows end within one.
+  int64_t granule = target.tma.innerBoxGranularity * 8 / shared.getElementType().getIntOrFloatBitWidth();
+  if (problem.empty() && granule > 1 && lastExtentDivisor(slice) % granule != 0)
+    return llvm::formatv("the last extent of '{0}' is not known to be a multiple of {1}",
+                         tensorOf(slice).getName(), granule)
+        .str();
+  return problem;
+}
+
 class AtomSelector {
 public:
   AtomSelector(KernelOp kernel, const Target &target, bool useTma, bool useWgmma)
@@ -309,8 +332,11 @@ private:
       copy.setAtom(CopyAtom::simt);
       auto slice = copy.getSource().getDefiningOp<SliceOp>();
       auto shared = dyn_cast<SharedType>(copy.getDestination().getType());
-      if (!slice || !shared)
-        continue; // only loads go through the TMA
+      if (!slice || !shared) {
+        if (failed(selectCopyOut(copy)))
+          return failure();
+        continue;
+      }
       std::string problem = whyNoTma(slice, shared, specializable);
       if (problem.empty())
         copy.setAtom(CopyAtom::tma);
@@ -318,6 +344,22 @@ private:
                              "copy uses ordinary loads, not the TMA: " + problem)))
         return failure();
     }
+    return success();
+  }
+
+  /// From shared memory to a slice: a role may leave it to the TMA.
+  LogicalResult selectCopyOut(CopyOp copy) {
+    auto shared = dyn_cast<SharedType>(copy.getSource().getType());
+    auto slice = copy.getDestination().getDefiningOp<SliceOp>();
+    if (!shared || !slice || !copy->getParentOfType<RoleOp>())
+      return success();
+    std::string problem = !useTma                  ? "the TMA is switched off"
+                          : shared.getTransposed() ? "the tile is transposed"
+                                                   : storeProblem(shared, slice, target);
+    if (!problem.empty())
+      return missed(copy, Requirement::tma, target.tma.available, "copy-without-tma",
+                    "copy uses ordinary stores, not the TMA: " + problem);
+    copy.setAtom(CopyAtom::tma);
     return success();
   }
 

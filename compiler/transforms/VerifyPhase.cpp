@@ -49,10 +49,10 @@ const Invariant invariants[] = {
      }},
     {"specialized", "no loop left to be pipelined",
      [](Operation *op) { return op->hasAttr(TileDialect::pipelineAttrName); }},
-    {"specialized", "no synchronous copy through the TMA",
+    {"specialized", "no synchronous load through the TMA",
      [](Operation *op) {
        auto copy = dyn_cast<CopyOp>(op);
-       return copy && copy.getAtom() == CopyAtom::tma;
+       return copy && copy.getAtom() == CopyAtom::tma && isa<SliceType>(copy.getSource().getType());
      }},
     {"pipelined", "no scheduled loop", [](Operation *op) { return op->hasAttr(TileDialect::stageAttrName); }},
     {"laid-out", "a layout of every fragment and buffer",

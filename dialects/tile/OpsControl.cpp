@@ -286,12 +286,24 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
       diagnostic.attachNote(other.getLoc()) << "set here";
       return diagnostic;
     }
-    if (role.getWarps() % warpsPerWarpgroup != 0)
-      return role.emitOpError() << "expected role '" << role.getName() << "' to have a multiple of "
-                                << warpsPerWarpgroup
-                                << " warps because registers are set per warpgroup, but got "
-                                << role.getWarps();
   }
+  int64_t end = 0;
+  for (size_t i = 1; i < list.size(); ++i) {
+    RoleOp previous = list[i - 1], role = list[i];
+    end += int64_t(previous.getWarps());
+    if (end % warpsPerWarpgroup == 0 || *previous.getRegisters() == *role.getRegisters())
+      continue;
+    InFlightDiagnostic diagnostic =
+        role.emitOpError() << "expected role '" << role.getName() << "' to set registers("
+                           << *previous.getRegisters() << ") because it shares a warpgroup with role '"
+                           << previous.getName() << "' and registers are set per warpgroup, but got "
+                           << *role.getRegisters();
+    diagnostic.attachNote(previous.getLoc()) << "set here";
+    return diagnostic;
+  }
+  if (warps % warpsPerWarpgroup != 0)
+    return roles.emitOpError() << "expected the roles' warps to add up to a multiple of " << warpsPerWarpgroup
+                               << " because registers are set per warpgroup, but got " << warps;
   const Target *target = program::findTarget(roles);
   if (!target)
     return success();

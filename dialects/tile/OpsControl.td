@@ -123,7 +123,7 @@ def Tile_RolesOp : Tile_Op<"roles", [SingleBlock, NoTerminator]> {
     Constraints
     - roles_c1: at least one role, with different names, and nothing else inside.
     - roles_c2: the sum of the roles' warps is the kernel's `warps`, and within the target's threads per block.
-    - roles_c3: where one role sets `registers` all do, each role is whole warpgroups, and the sum of
+    - roles_c3: where one role sets `registers` all do, the roles of a warpgroup set the same number, and the sum of
       128 * registers over the warpgroups fits the registers the launch gets (or setmaxnreg hangs).
   }];
   let regions = (region SizedRegion<1>:$body);

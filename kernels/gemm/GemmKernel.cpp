@@ -95,7 +95,7 @@ std::vector<double> GemmKernel::reference(const Parameters &values,
   return referenceGemm(layoutOf(values), values.size("n"), values.size("k"), inputs[0], inputs[1], elements);
 }
 
-Tolerance GemmKernel::tolerance(const Parameters &values) const {
+Tolerance GemmKernel::tolerance(const Parameters &values, size_t) const {
   double k = double(values.size("k"));
   // Inputs have the variance 1/3: elements of C are of the size sqrt(k) / 3. The
   // matrix units cut off below the last place of f32, at every 16 of k.

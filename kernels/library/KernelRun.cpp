@@ -81,7 +81,6 @@ Result<Verdict> KernelRun::verify() {
       if (specs[i].access != Access::output)
         inputs.push_back(deviceArguments.initial(i).values());
   Verdict verdict;
-  verdict.limit = request->kernel->tolerance(request->values).limit;
   size_t output = 0;
   for (size_t i = 0; i != specs.size() && verdict.correct(); ++i)
     if (specs[i].access != Access::input)
@@ -103,7 +102,8 @@ void KernelRun::compare(size_t tensor, size_t output, Verdict &verdict) {
   std::vector<int64_t> elements = elementsToCompare(actual);
   verdict.compared += static_cast<int64_t>(elements.size());
   std::vector<double> expected = request->kernel->reference(request->values, inputs, output, elements);
-  Tolerance tolerance = request->kernel->tolerance(request->values);
+  Tolerance tolerance = request->kernel->tolerance(request->values, output);
+  verdict.limit = std::max(verdict.limit, tolerance.limit);
   for (size_t i = 0; i != elements.size(); ++i) {
     double value = actual.at(elements[i]), error = errorOf(value, expected[i], tolerance);
     if (error <= verdict.largestError)

@@ -36,7 +36,7 @@ std::vector<double> SoftmaxKernel::reference(const Parameters &values,
   return referenceSoftmax(values.size("columns"), inputs[0], elements);
 }
 
-Tolerance SoftmaxKernel::tolerance(const Parameters &values) const {
+Tolerance SoftmaxKernel::tolerance(const Parameters &values, size_t) const {
   constexpr double sums = 2e-5; // approximate exponentials of |x| <= 16, and their sum in f32
   double mean = 1 / double(std::max<int64_t>(values.size("columns"), 1));
   ElementType dtype = values.element("dtype");

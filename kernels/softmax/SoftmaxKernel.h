@@ -20,7 +20,7 @@ public:
   std::vector<TensorSpec> tensors(const Parameters &values) const override;
   std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
                                 size_t output, std::span<const int64_t> elements) const override;
-  Tolerance tolerance(const Parameters &values) const override;
+  Tolerance tolerance(const Parameters &values, size_t output) const override;
   double flops(const Parameters &values) const override;
   std::vector<Definitions> suite() const override;
 

@@ -14,6 +14,7 @@ per case and a last one with the geometric mean; a ratio above 1 means that
 ours is faster. Exit status 1 if a result is wrong.
 
     peers.py [gemm] [--dtype bf16] [--layout tn] [--out bf16] [--shape m,n,k ...]
+    peers.py attention_fwd [--dtype bf16] [--d 128] [--causal yes] [--shape b,s,h,hkv ...]
 """
 
 import argparse
@@ -145,7 +146,65 @@ def gemm_cases(library, options):
         yield gemm_case(library, options, m, n, k)
 
 
-SUITES = {"gemm": gemm_cases}
+ATTENTION_SHAPES = [  # b, s, h, hkv
+    (16, 1024, 16, 16),
+    (8, 2048, 16, 16),
+    (4, 4096, 16, 16),
+    (2, 8192, 16, 16),
+    (1, 16384, 16, 16),
+    (4, 4096, 32, 8),
+]
+
+
+def attention_case(library, options, b, s, h, hkv, causal):
+    """Forward, q and k of the same length, tensors b x s x h x d."""
+    dtype, d = DTYPES[options.dtype], options.d
+    q, k, v = (torch.randn(b, s, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv))
+    o, lse = torch.empty_like(q), torch.empty(b, h, s, device="cuda", dtype=torch.float32)
+    program = library.compile("attention_fwd", b=b, sq=s, sk=s, h=h, hkv=hkv, d=d, dtype=options.dtype,
+                              causal="right" if causal else "none", **dict(options.define or []))
+    ours = program.bind(q, k, v, o, lse)
+    heads_first = [tensor.transpose(1, 2) for tensor in (q, k, v)]
+    backend = torch.nn.attention.SDPBackend.CUDNN_ATTENTION
+
+    def cudnn():
+        with torch.nn.attention.sdpa_kernel(backend):
+            return torch.nn.functional.scaled_dot_product_attention(*heads_first, is_causal=causal, enable_gqa=h != hkv)
+
+    def check():
+        o.fill_(math.nan)
+        lse.fill_(math.nan)
+        ours()
+        peer = cudnn().transpose(1, 2)
+        # Weights are rounded before they meet v, in which both differ from the exact result and from each other.
+        rounding = ROUNDING[options.dtype]
+        everywhere = compare(o, peer.float(), 4 * rounding, 4 * rounding)
+        rows = torch.cat([torch.tensor([0, s - 1]), torch.randint(0, s, (62,))]).cuda()
+        sampled = 0.0
+        for batch, head in {(0, 0), (b - 1, h - 1)}:
+            scores = q[batch, rows, head].double() @ k[batch, :, head * hkv // h].double().t() / math.sqrt(d)
+            if causal:
+                scores.masked_fill_(torch.arange(s, device="cuda")[None, :] > rows[:, None], -math.inf)
+            expected = scores.softmax(-1) @ v[batch, :, head * hkv // h].double()
+            sampled = max(sampled, compare(o[batch, rows, head], expected, 2 * rounding, 2 * rounding),
+                          compare(lse[batch, head, rows], scores.logsumexp(-1), 1e-5, 1e-5))
+        error = max(sampled, everywhere)
+        return {"largest_error": error, "limit": 1.0, "correct": error <= 1.0}
+
+    return Case({"kernel": "attention_fwd", "b": b, "s": s, "h": h, "hkv": hkv, "d": d, "causal": causal,
+                 "dtype": options.dtype, **dict(options.define or [])},
+                4 * b * h * s * s * d // (2 if causal else 1), ours, {"cudnn": cudnn}, check)
+
+
+def attention_cases(library, options):
+    for causal in (False, True) if options.causal is None else (options.causal == "yes",):
+        for shape in options.shape or ATTENTION_SHAPES:
+            yield attention_case(library, options, *shape, causal)
+
+
+SUITES = {"gemm": gemm_cases, "attention_fwd": attention_cases}
+# What a shape of a suite consists of.
+EXTENTS = {"gemm": "m,n,k", "attention_fwd": "b,s,h,hkv"}
 
 
 def find_library():
@@ -160,24 +219,38 @@ def find_library():
 
 def parse_shape(text):
     extents = tuple(int(part) for part in text.split(","))
-    if len(extents) != 3 or min(extents) < 1:
-        raise argparse.ArgumentTypeError(f"expected m,n,k, each at least 1, but got '{text}'")
+    if min(extents) < 1:
+        raise argparse.ArgumentTypeError(f"expected extents of at least 1, but got '{text}'")
     return extents
+
+
+def parse_definition(text):
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"expected name=value, but got '{text}'")
+    return name, value
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", nargs="?", choices=SUITES, default="gemm")
     parser.add_argument("--library", default=find_library(), help="libtlc.so (default: beside this script or of a build)")
-    parser.add_argument("--shape", type=parse_shape, action="append", help="m,n,k instead of the suite's; may repeat")
+    parser.add_argument("--shape", type=parse_shape, action="append", help="instead of the suite's: m,n,k, or b,s,h,hkv of attention; may repeat")
     parser.add_argument("--dtype", choices=["f16", "bf16"], default="bf16")
     parser.add_argument("--layout", choices=["tn", "nn"], default="tn")
     parser.add_argument("--out", choices=list(DTYPES), default="bf16")
+    parser.add_argument("--d", type=int, default=128, help="length of attention's rows")
+    parser.add_argument("--causal", choices=["yes", "no"], help="of attention; left out: both")
+    parser.add_argument("-D", dest="define", type=parse_definition, action="append", metavar="name=value",
+                        help="further parameter of our attention kernel; may repeat")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="of the random inputs")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--warmups", type=int, default=5, help="launches before each batch")
     parser.add_argument("--launches", type=int, default=20, help="launches in a batch")
     options = parser.parse_args()
+    for shape in options.shape or []:
+        if len(shape) != EXTENTS[options.suite].count(",") + 1:
+            parser.error(f"expected --shape {EXTENTS[options.suite]}, but got {','.join(map(str, shape))}")
     if options.library is None:
         parser.error("found no libtlc.so; name it with --library")
     if not torch.cuda.is_available():

@@ -35,7 +35,7 @@ void tlc::driver::writeFindings(json::OStream &os, const Findings &findings) {
   os.attributeArray("findings", [&] {
     for (const Finding &finding : findings.all())
       os.object([&] {
-        os.attribute("kind", toString(finding.kind));
+        os.attribute("kind", llvm::StringRef(toString(finding.kind)));
         os.attribute("kernel", finding.kernel);
         os.attribute("message", finding.message);
         writeSite(os, "site", finding.site);

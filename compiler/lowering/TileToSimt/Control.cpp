@@ -2,6 +2,7 @@
 /// \file
 /// Loops, branches, roles.
 #include "compiler/lowering/TileToSimt/Lowering.h"
+#include "dialects/layout/StockLayouts.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -92,7 +93,8 @@ namespace {
 bool isForOneThread(tile::RoleOp role) {
   bool issues = false;
   WalkResult result = role.getBody().walk([&](Operation *op) {
-    if (isa<tile::CopyAsyncOp, tile::ExpectOp>(op)) {
+    auto copy = dyn_cast<tile::CopyOp>(op);
+    if (isa<tile::CopyAsyncOp, tile::ExpectOp>(op) || (copy && copy.getAtom() == tile::CopyAtom::tma)) {
       issues = true;
       return WalkResult::advance();
     }
@@ -121,7 +123,9 @@ bool readsSlotsOrdinarily(tile::RoleOp role) {
         bool wgmma = isa<tile::GemmAsyncOp>(op);
         if (auto gemm = dyn_cast<tile::GemmOp>(op))
           wgmma = gemm.getAtom() == tile::MatrixAtom::wgmma;
-        bool reads = !wgmma && isa<tile::LoadOp, tile::CopyOp, tile::GemmOp>(op) &&
+        auto copy = dyn_cast<tile::CopyOp>(op); // the TMA's is over for all when it is for one
+        bool reads = !wgmma && !(copy && copy.getAtom() == tile::CopyAtom::tma) &&
+                     isa<tile::LoadOp, tile::CopyOp, tile::GemmOp>(op) &&
                      llvm::any_of(op->getOperands(), isSlot);
         return reads ? WalkResult::interrupt() : WalkResult::advance();
       })
@@ -148,7 +152,6 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
   k.team.warp = k.b.add(block.warp, -firstWarp);
   k.team.name = ("role '" + role.getName() + "'").str();
   k.readsSlots = readsSlotsOrdinarily(role);
-  setRegisters(k, role);
   if (!isForOneThread(role)) {
     if (failed(k.lowerBlock(role.getBody().front())))
       return failure();
@@ -165,36 +168,78 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
 }
 } // namespace
 
+namespace {
+/// The branches by which warps find their roles. Roles that share a warpgroup stand under one
+/// branch, before which its warps set their registers together, as setmaxnreg wants it.
+struct RoleTree {
+  explicit RoleTree(KernelLowering &k) : k(k) {}
+
+  LogicalResult lower(ArrayRef<tile::RoleOp> roles, int64_t firstWarp) {
+    auto [count, warps] = firstGroup(roles);
+    return split(
+        firstWarp + warps, count == roles.size(),
+        [&] {
+          setRegisters(k, roles.front());
+          return lowerEach(roles.take_front(count), firstWarp);
+        },
+        [&] { return lower(roles.drop_front(count), firstWarp + warps); });
+  }
+
+  Operation *outermost = nullptr;
+
+private:
+  /// The roles, with all their warps, up to the first that ends with a warpgroup.
+  static std::pair<size_t, int64_t> firstGroup(ArrayRef<tile::RoleOp> roles) {
+    int64_t warps = 0;
+    for (size_t i = 0; i < roles.size(); ++i) {
+      tile::RoleOp role = roles[i];
+      warps += int64_t(role.getWarps());
+      if (!role.getRegisters() || warps % warpsPerWarpgroup == 0)
+        return {i + 1, warps};
+    }
+    return {roles.size(), warps};
+  }
+
+  LogicalResult lowerEach(ArrayRef<tile::RoleOp> roles, int64_t firstWarp) {
+    tile::RoleOp role = roles.front();
+    int64_t end = firstWarp + int64_t(role.getWarps());
+    return split(
+        end, roles.size() == 1, [&] { return lowerRole(k, role, firstWarp); },
+        [&] { return lowerEach(roles.drop_front(), end); });
+  }
+
+  /// What warps below `end` do, and what the others do; there are none if `isAll`.
+  LogicalResult split(int64_t end, bool isAll, function_ref<LogicalResult()> first,
+                      function_ref<LogicalResult()> others) {
+    if (isAll)
+      return first();
+    auto branch = scf::IfOp::create(k.b, k.b.isBelow(k.warpIndex, k.b.i32(end)), /*withElseRegion=*/true);
+    if (!outermost)
+      outermost = branch;
+    k.b.setInsertionPointToStart(branch.thenBlock());
+    if (failed(first()))
+      return failure();
+    k.b.setInsertionPointToStart(branch.elseBlock());
+    return others();
+  }
+
+  KernelLowering &k;
+};
+} // namespace
+
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::RolesOp op) {
   if (!k.team.isBlock || op->getParentOp() != k.source)
     return op.emitOpError()
            << "expected roles at the top level of a kernel, but got them inside another operation";
   k.awaitStores();
   SmallVector<tile::RoleOp> roles(op.getBody().getOps<tile::RoleOp>());
-  LogicalResult result = success();
-  int64_t firstWarp = 0;
   OpBuilder::InsertionGuard guard(k.b);
-  Operation *outermost = nullptr;
-  for (tile::RoleOp role : roles) {
-    int64_t end = firstWarp + int64_t(role.getWarps());
-    if (role == roles.back()) {
-      result = lowerRole(k, role, firstWarp);
-      break;
-    }
-    Value mine = k.b.isBelow(k.warpIndex, k.b.i32(end));
-    auto branch = scf::IfOp::create(k.b, mine, /*withElseRegion=*/true);
-    if (!outermost)
-      outermost = branch;
-    k.b.setInsertionPointToStart(branch.thenBlock());
-    if (failed(lowerRole(k, role, firstWarp)))
-      return failure();
-    k.b.setInsertionPointToStart(branch.elseBlock());
-    firstWarp = end;
-  }
+  RoleTree tree(k);
+  LogicalResult result = tree.lower(roles, 0);
   if (failed(result) || isa<tile::ReturnOp>(op->getNextNode()))
     return result;
-  if (outermost)
-    k.b.setInsertionPointAfter(outermost);
+  if (tree.outermost)
+    k.b.setInsertionPointAfter(tree.outermost);
   if (failed(k.syncTeam()))
     return failure();
   return success();

@@ -207,9 +207,7 @@ void copyShared(KernelLowering &k, const SharedTile &source, const SharedTile &d
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyOp op) {
   if (op.getAtom() == tile::CopyAtom::tma)
-    return op.emitOpError()
-           << "expected a copy by the TMA to be asynchronous, with a ring to wait for, but got a "
-              "synchronous one; run 'tile-warp-specialize' before 'tile-to-simt'";
+    return copyByTma(k, op);
   bool fromGlobal = isa<tile::SliceType>(op.getSource().getType());
   bool toGlobal = isa<tile::SliceType>(op.getDestination().getType());
   if (fromGlobal || toGlobal) {

@@ -160,12 +160,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::GemmAsyncOp op) {
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::GemmWaitOp op) {
   Value value = k.value(op.getAcc());
-  if (op.getPending() == 0) {
-    value = simt::WgmmaWaitOp::create(k.b, TypeRange{value.getType()}, ValueRange{value}, 0).getResult(0);
-  } else {
-    // Still in flight: nobody reads it, so nothing needs to be tied to the wait.
-    simt::WgmmaWaitOp::create(k.b, TypeRange{}, ValueRange{}, op.getPending());
-  }
-  k.set(op.getResult(), value);
+  auto wait = simt::WgmmaWaitOp::create(k.b, TypeRange{value.getType()}, ValueRange{value}, op.getPending());
+  k.set(op.getResult(), wait.getResult(0));
   return success();
 }

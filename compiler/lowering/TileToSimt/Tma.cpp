@@ -144,6 +144,48 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyAsyncOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Stores of tiles
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Whether the kernel reads what it writes through this slice.
+bool isReadBack(tile::SliceOp slice) {
+  return llvm::any_of(slice.getTensor().getUsers(), [](Operation *user) {
+    auto other = dyn_cast<tile::SliceOp>(user);
+    return other && llvm::any_of(other->getUsers(), [&](Operation *access) {
+             return access->getOperand(0) == other.getSlice();
+           });
+  });
+}
+} // namespace
+
+LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
+  if (!isa<tile::SliceType>(op.getDestination().getType()))
+    return op.emitOpError()
+           << "expected a load by the TMA to be asynchronous, with a ring to wait for, but got a "
+              "synchronous one; run 'tile-warp-specialize' before 'tile-to-simt'";
+  const Slice &slice = k.slice(op.getDestination());
+  const SharedTile &tile = k.shared(op.getSource());
+  std::optional<SliceBoxes> boxes = boxesFor(k, op, slice, tile);
+  if (!boxes)
+    return failure();
+  if (slice.tensor->multiples.back() % granuleElements(*slice.tensor, k.target) != 0)
+    return op.emitOpError() << "expected the last extent of '" << slice.tensor->argument.getName()
+                            << "' to be a multiple of " << granuleElements(*slice.tensor, k.target)
+                            << " because the TMA would write behind it, but that is not known; use the atom "
+                               "simt";
+  Value map = k.tensorMap(*slice.tensor, boxes->box, boxes->boxes.swizzle);
+  k.byOneThread([&] {
+    for (const TmaPiece &piece : boxes->boxes.pieces)
+      simt::TmaStoreOp::create(k.b, k.b.offset(tile.base, piece.byteOffset), map,
+                               boxCoordinates(k, slice, *boxes, piece.origin));
+    simt::BulkCommitOp::create(k.b);
+    simt::BulkWaitOp::create(k.b, 0, /*read=*/!isReadBack(slice.op));
+  });
+  return k.team.threads == Team::Threads::one ? success() : k.syncTeam();
+}
+
+//===----------------------------------------------------------------------===//
 // Stores of fragments
 //===----------------------------------------------------------------------===//
 

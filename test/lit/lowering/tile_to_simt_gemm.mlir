@@ -75,7 +75,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:               simt.wgmma_fence
 // CHECK-COUNT-4:       simt.wgmma %
 // CHECK:               simt.wgmma_commit
-// CHECK-NEXT:          simt.wgmma_wait 1{{$}}
+// CHECK-NEXT:          %{{.*}} = simt.wgmma_wait 1 for
 // CHECK:               %[[IN_GROUP:.*]] = arith.andi %{{.*}}, %c127_i32
 // CHECK:               %[[LEADER:.*]] = arith.cmpi eq, %[[IN_GROUP]], %c0_i32
 // CHECK:               scf.if %[[LEADER]] {

@@ -225,7 +225,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %s = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-  // expected-error @below {{expected a copy by the TMA to be asynchronous, with a ring to wait for, but got a synchronous one; run 'tile-warp-specialize' before 'tile-to-simt'}}
+  // expected-error @below {{expected a load by the TMA to be asynchronous, with a ring to wait for, but got a synchronous one; run 'tile-warp-specialize' before 'tile-to-simt'}}
   tile.copy %s, %p atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, #swizzled>
   tile.return
 }

@@ -302,9 +302,26 @@ tile.kernel @one_sets() {
 
 // roles_c3
 tile.kernel @whole_warpgroups() {
+  // expected-error @below {{expected the roles' warps to add up to a multiple of 4 because registers are set per warpgroup, but got 5}}
   tile.roles {
-    // expected-error @below {{expected role 'load' to have a multiple of 4 warps because registers are set per warpgroup, but got 1}}
+    tile.role "math" warps(4) registers(240) {
+    }
     tile.role "load" warps(1) registers(24) {
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// roles_c3
+tile.kernel @one_warpgroup() {
+  tile.roles {
+    // expected-note @below {{set here}}
+    tile.role "load" warps(1) registers(24) {
+    }
+    // expected-error @below {{expected role 'store' to set registers(24) because it shares a warpgroup with role 'load' and registers are set per warpgroup, but got 32}}
+    tile.role "store" warps(3) registers(32) {
     }
     tile.role "math" warps(8) registers(240) {
     }

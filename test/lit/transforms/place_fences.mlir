@@ -613,6 +613,52 @@ tile.kernel @in_place(%n: index {program.argument = #program.dimension<"n">},
   tile.return
 }
 
+// The result leaves through the slot of the left factor: each warpgroup writes the rows that it alone has read, so
+// they need not meet; before another role has it the writes are fenced.
+#rows = #tile.layout<"reg(2@1:1, 2@0:8, 16@1:8) lane(4@1:2, 8@0:1) warp(8@0:16)">
+// CHECK-LABEL: tile.kernel @own_rows(
+// CHECK:         tile.role "math"
+// CHECK-NOT:       tile.sync
+// CHECK:           tile.gemm
+// CHECK-NOT:       tile.sync
+// CHECK:           tile.store
+// CHECK-NEXT:      tile.proxy_fence
+// CHECK-NEXT:      tile.publish
+// CHECK-NOT:       tile.sync
+// CHECK:         tile.return
+tile.kernel @own_rows(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 12 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %zero = tile.splat %f0 : f32 -> tensor<128x128xf32, #rows>
+  %h = tile.splat %h0 : bf16 -> tensor<128x128xbf16, #rows>
+  %in = tile.alloc_ring "in" producers(1) consumers(1) : !tile.ring<2>
+  %out = tile.alloc_ring "out" producers(2) consumers(1) : !tile.ring<2>
+  %slots = tile.alloc_shared "slots" : !tile.shared<2x128x128xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<128x128xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "load" warps(4) {
+    }
+    tile.role "math" warps(8) {
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first, %d = %first) -> (!tile.cursor<2>, !tile.cursor<2>) {
+        tile.await %in[%c] : !tile.ring<2>
+        %q = tile.slot %slots[%c] : !tile.shared<2x128x128xbf16>, !tile.cursor<2> -> !tile.shared<128x128xbf16>
+        %g = tile.gemm %q, %b, %zero atom wgmma : !tile.shared<128x128xbf16>, !tile.shared<128x128xbf16>, tensor<128x128xf32, #rows>
+        %o = tile.slot %slots[%d] : !tile.shared<2x128x128xbf16>, !tile.cursor<2> -> !tile.shared<128x128xbf16>
+        tile.store %h, %o atom simt : tensor<128x128xbf16, #rows>, !tile.shared<128x128xbf16>
+        tile.publish %out[%d] : !tile.ring<2>
+        %nextC = tile.advance %c : !tile.cursor<2>
+        %nextD = tile.advance %d : !tile.cursor<2>
+        scf.yield %nextC, %nextD : !tile.cursor<2>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
 // One position in two rings: the second ring's await says nothing of the first one's slot.
 // CHECK-LABEL: tile.kernel @shared_cursor(
 // CHECK:           tile.store

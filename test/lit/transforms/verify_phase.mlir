@@ -107,7 +107,7 @@ tile.kernel @copy(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
   %c0 = arith.constant 0 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-  // expected-error @below {{phase 'specialized' promises no synchronous copy through the TMA, but here is 'tile.copy'}}
+  // expected-error @below {{phase 'specialized' promises no synchronous load through the TMA, but here is 'tile.copy'}}
   tile.copy %x, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   tile.return
 }

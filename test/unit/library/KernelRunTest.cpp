@@ -31,7 +31,9 @@ public:
       expected.back() += offset;
     return expected;
   }
-  Tolerance tolerance(const Parameters &values) const override { return kernel.tolerance(values); }
+  Tolerance tolerance(const Parameters &values, size_t output) const override {
+    return kernel.tolerance(values, output);
+  }
   double flops(const Parameters &values) const override { return kernel.flops(values); }
   std::vector<Definitions> suite() const override { return {}; }
 
