@@ -54,6 +54,7 @@ LAYERS = {
     "kernels": ARTIFACT + ["compiler/dsl"],
     "kernels/library": ARTIFACT + ["kernels", "compiler/dsl", "compiler/pipeline", "runtime"],
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
+    "tools/conformance": ["runtime", FMT, CUDA],
     "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2, BENCHMARK, CUDA],
 }
 

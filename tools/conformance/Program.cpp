@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/conformance/Program.h"
+
+#include "tools/conformance/Forms.h"
+
+#include <cstring>
+#include <span>
+
+namespace tlc::conformance {
+
+unsigned elementBytes(Format format) { return format == Format::predicate ? 4 : registerBits(format) / 8; }
+
+uint64_t elementOf(const std::vector<std::byte> &output, const Column &column, size_t i) {
+  const unsigned bytes = elementBytes(column.format);
+  uint64_t bits = 0;
+  std::memcpy(&bits, &output[column.offset + i * bytes], bytes);
+  return bits;
+}
+
+uint64_t fingerprint(const Program &program) {
+  uint64_t hash = 0xCBF29CE484222325;
+  const auto add = [&hash](const void *bytes, size_t count) {
+    for (const auto *byte = static_cast<const uint8_t *>(bytes); count-- > 0; ++byte)
+      hash = (hash ^ *byte) * 0x100000001B3;
+  };
+  add(program.ptx.data(), program.ptx.size());
+  for (unsigned value : {program.blocks, program.threads, program.cluster, program.sharedBytes})
+    add(&value, sizeof(value));
+  add(program.input.data(), program.input.size());
+  add(program.output.data(), program.output.size());
+  for (const emulator::EmulatedTensorMap &map : program.maps) {
+    const auto bytes = emulator::encodeTensorMap(map);
+    add(bytes.data(), bytes.size());
+  }
+  for (const Column &column : program.columns) {
+    add(column.name.data(), column.name.size());
+    add(&column.count, sizeof(column.count));
+  }
+  return hash;
+}
+
+std::string moduleText(const std::string &declarations, const std::string &body) {
+  return ".version 8.7\n.target sm_90a\n.address_size 64\n"
+         ".extern .shared .align 1024 .b8 dynamicShared[];\n"
+         ".visible .entry k(.param .u64 out, .param .u64 in, .param .u64 maps)\n{\n"
+         "  .reg .b64 %out, %in, %maps;\n" +
+         declarations +
+         "  ld.param.u64 %out, [out];\n  ld.param.u64 %in, [in];\n  ld.param.u64 %maps, [maps];\n"
+         "  cvta.to.global.u64 %out, %out;\n  cvta.to.global.u64 %in, %in;\n" +
+         body + "  ret;\n}\n";
+}
+
+namespace {
+
+std::vector<Program> deal(std::string_view group, std::initializer_list<void (*)(FormList &)> parts,
+                          unsigned copies = 3) {
+  FormList list;
+  for (auto *add : parts)
+    add(list);
+  return dealPrograms(group, list.forms, copies, 48);
+}
+
+struct Group {
+  std::string_view name;
+  std::vector<Program> (*make)();
+};
+constexpr Group groups[] = {
+    {"arithmetic",
+     [] {
+       return deal("arithmetic",
+                   {addIntegerForms, addBitForms, addFloatForms, addHalfForms, addApproximateForms});
+     }},
+    {"video", [] { return deal("video", {addVideoForms}); }},
+    {"conversion", [] { return deal("conversion", {addConversionForms}); }},
+    {"memory", [] { return deal("memory", {addMemoryForms}, 6); }},
+    {"warp", [] { return deal("warp", {addWarpForms}, 4); }},
+    {"mma", mmaPrograms},
+    {"wgmma", wgmmaPrograms},
+    {"tensor", tensorPrograms},
+    {"tensormap", tensorMapPrograms},
+    {"bulk", bulkPrograms},
+    {"mbarrier", barrierPrograms},
+    {"cluster", clusterPrograms},
+};
+} // namespace
+
+std::vector<std::string> groupNames() {
+  std::vector<std::string> names;
+  for (const Group &group : groups)
+    names.emplace_back(group.name);
+  return names;
+}
+
+std::vector<Program> programsOf(const std::string &name) {
+  for (const Group &group : groups)
+    if (group.name == name)
+      return group.make();
+  return {};
+}
+
+} // namespace tlc::conformance

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs a program on a device.
+#pragma once
+
+#include "runtime/device/Device.h"
+#include "tools/conformance/Program.h"
+
+#include <array>
+
+namespace tlc::conformance {
+
+using TensorMapBytes = std::array<std::byte, emulator::EmulatedTensorMap::encodedBytes>;
+
+/// Puts a tensor map into the form that the device reads.
+using EncodeTensorMap = Result<TensorMapBytes> (*)(const emulator::EmulatedTensorMap &map);
+Result<TensorMapBytes> encodeForEmulator(const emulator::EmulatedTensorMap &map);
+/// By the driver's cuTensorMapEncodeTiled.
+Result<TensorMapBytes> encodeForCuda(const emulator::EmulatedTensorMap &map);
+
+struct Machine {
+  std::unique_ptr<Device> device;
+  EncodeTensorMap encode = encodeForEmulator;
+};
+Machine emulatorMachine();
+Result<Machine> cudaMachine(int ordinal);
+
+/// The output after the program has run.
+Result<std::vector<std::byte>> runProgram(Machine &machine, const Program &program);
+
+} // namespace tlc::conformance
