@@ -32,7 +32,7 @@ template <bool bf16> struct HalfLane {
 template <class T, class F> uint32_t lanesWhere(In<T> a, In<T> b, F f) {
   uint32_t bits = 0;
   for (unsigned l = 0; l < warpSize; ++l)
-    bits |= uint32_t(f(a[l], b[l])) << l;
+    bits |= f(a[l], b[l]) ? laneBits[l] : 0;
   return bits;
 }
 

@@ -266,6 +266,48 @@ Eval integerCast(Type to, Type from) {
   return nullptr;
 }
 
+template <float (*decode)(uint16_t)> struct FromHalf {
+  float operator()(uint16_t bits) const {
+    const float value = decode(bits);
+    return value == value ? value : std::bit_cast<float>(canonicalNan(FloatFormat::f32));
+  }
+};
+template <uint16_t (*encode)(float)> struct ToHalf {
+  uint16_t operator()(float value) const { return encode(value); }
+};
+struct TruncateToInt {
+  int32_t operator()(float value) const {
+    const double limited = std::min(std::max(double(value), -0x1p31), 0x1p31 - 1);
+    return value == value ? int32_t(limited) : 0;
+  }
+};
+
+/// Conversions that inner loops are full of, as loops that vectorise; they
+/// agree with `convertOne`. Null for the rest.
+Eval shortConversion(const Conversion &c) {
+  if (c.flush || c.saturate || c.saturateFinite || c.relu)
+    return nullptr;
+  if (c.toIntegral)
+    return c.rounding == Rounding::towardZero && c.to == Type::s32 && c.from == Type::f32
+               ? mapLanes<TruncateToInt, int32_t, float>
+               : nullptr;
+  if (c.to == Type::f32 && c.from == Type::f16)
+    return mapLanes<FromHalf<f16ToFloat>, float, uint16_t>;
+  if (c.to == Type::f32 && c.from == Type::bf16)
+    return mapLanes<FromHalf<bf16ToFloat>, float, uint16_t>;
+  if (c.rounding != Rounding::nearestEven)
+    return nullptr;
+  if (c.to == Type::f16 && c.from == Type::f32)
+    return mapLanes<ToHalf<floatToF16>, uint16_t, float>;
+  if (c.to == Type::bf16 && c.from == Type::f32)
+    return mapLanes<ToHalf<floatToBf16>, uint16_t, float>;
+  if (c.to == Type::f32 && c.from == Type::s32)
+    return mapLanes<Cast<float, int32_t>, float, int32_t>;
+  if (c.to == Type::f32 && c.from == Type::u32)
+    return mapLanes<Cast<float, uint32_t>, float, uint32_t>;
+  return nullptr;
+}
+
 void decodeCvt(Decoder &d) {
   Conversion c;
   const auto integral = d.takeOneOf<Rounding>({{"rni", Rounding::nearestEven},
@@ -306,12 +348,14 @@ void decodeCvt(Decoder &d) {
     return d.fail("'{}' has no form for these types", d.at().fullName());
   const Slot to = d.outWide(d.operand(0), c.to), from = d.inWide(d.operand(1), c.from);
   c.toBytes = to.bytes, c.fromBytes = from.bytes;
-  if (isInteger(c.to) && isInteger(c.from) && !c.saturate && to.bytes == sizeInBytes(c.to) &&
-      from.bytes == sizeInBytes(c.from))
-    if (const Eval eval = integerCast(c.to, c.from)) {
+  if (to.bytes == sizeInBytes(c.to) && from.bytes == sizeInBytes(c.from)) {
+    const bool integers = isInteger(c.to) && isInteger(c.from);
+    const Eval eval = !integers ? shortConversion(c) : !c.saturate ? integerCast(c.to, c.from) : nullptr;
+    if (eval) {
       d.emit(eval, {to, from});
       return;
     }
+  }
   d.emitWith(convert, {to, from}, c);
 }
 

@@ -22,16 +22,40 @@ template <class T> struct In {
 
 template <class T> In<T> lanesOf(const Warp &warp, Slot slot) { return {warp.read(slot)}; }
 
+/// 1 << lane, as a table: loops that test lanes against it vectorise everywhere.
+inline constexpr std::array<uint32_t, warpSize> laneBits = [] {
+  std::array<uint32_t, warpSize> bits = {};
+  for (unsigned l = 0; l < warpSize; ++l)
+    bits[l] = 1u << l;
+  return bits;
+}();
+
+/// The unsigned integer of a size.
+template <size_t bytes>
+using UnsignedOf = std::conditional_t<
+    bytes == 1, uint8_t,
+    std::conditional_t<bytes == 2, uint16_t, std::conditional_t<bytes == 4, uint32_t, uint64_t>>>;
+
 /// Stores the active lanes.
 template <class T> void store(Warp &warp, Slot slot, uint32_t active, const T *values) {
   std::byte *to = warp.at(slot);
   if (active == allLanes) {
-    std::memcpy(to, values, sizeof(T) * warpSize);
+    // In parts that compilers copy without a call.
+    constexpr size_t bytes = sizeof(T) * warpSize, part = bytes < 128 ? bytes : 128;
+    std::memcpy(to, values, part);
+    if constexpr (bytes > part)
+      std::memcpy(to + part, reinterpret_cast<const std::byte *>(values) + part, bytes - part);
     return;
   }
-  for (unsigned l = 0; l < warpSize; ++l)
-    if (active >> l & 1)
-      std::memcpy(to + l * sizeof(T), values + l, sizeof(T));
+  using Bits = UnsignedOf<sizeof(T)>;
+  for (unsigned l = 0; l < warpSize; ++l) {
+    const Bits mask = Bits(0) - Bits((active & laneBits[l]) != 0);
+    Bits now, before;
+    std::memcpy(&now, values + l, sizeof(T));
+    std::memcpy(&before, to + l * sizeof(T), sizeof(T));
+    now = Bits((now & mask) | (before & ~mask));
+    std::memcpy(to + l * sizeof(T), &now, sizeof(T));
+  }
 }
 
 /// slots[0] = Op(slots[1], ...) for each lane.

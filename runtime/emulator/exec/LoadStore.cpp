@@ -40,11 +40,33 @@ void copyElement(std::byte *to, const std::byte *from, unsigned bytes) {
   }
 }
 
+/// Element `element` of each lane to its register.
 template <unsigned bytes>
-void gatherElements(std::byte *to, uint32_t active, std::byte *const *host, unsigned element) {
+void gather(std::byte *to, uint32_t active, const LaneMemory &memory, const Access &access,
+            unsigned element) {
+  if (memory.contiguous && !access.strong) {
+    const std::byte *from = memory.lane[0] + element * bytes;
+    const unsigned stride = access.count * bytes;
+    if (stride == bytes)
+      std::memcpy(to, from, warpSize * bytes);
+    else
+      for (unsigned l = 0; l < warpSize; ++l)
+        std::memcpy(to + l * bytes, from + l * stride, bytes);
+    return;
+  }
   for (unsigned l = 0; l < warpSize; ++l)
     if (active >> l & 1)
-      std::memcpy(to + l * bytes, host[l] + element * bytes, bytes);
+      std::memcpy(to + l * bytes, memory.lane[l] + element * bytes, bytes);
+}
+
+/// A register of each of 32 lanes that follow each other in memory to element `element`.
+template <unsigned bytes>
+void scatter(const std::byte *from, std::byte *to, unsigned count, unsigned element) {
+  if (count == 1)
+    std::memcpy(to, from, warpSize * bytes);
+  else
+    for (unsigned l = 0; l < warpSize; ++l)
+      std::memcpy(to + (l * count + element) * bytes, from + l * bytes, bytes);
 }
 
 /// slots: address, destinations...
@@ -53,34 +75,32 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
   const LaneAddresses64 addresses =
       laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
   const uint64_t total = uint64_t(access.bytes) * access.count;
-  std::byte *host[warpSize];
-  for (unsigned l = 0; l < warpSize; ++l) {
-    if (!(active >> l & 1))
-      continue;
-    host[l] = touch(warp, instruction,
-                    {access.space, AccessKind::read, Proxy::generic, l, addresses.lane[l], total, total,
-                     access.strong ? AccessOrdering::strong : AccessOrdering::weak});
-    if (!host[l])
-      return Step::fault;
-  }
+  LaneMemory memory;
+  const Touch each = {.space = access.space,
+                      .kind = AccessKind::read,
+                      .bytes = total,
+                      .alignment = total,
+                      .ordering = access.strong ? AccessOrdering::strong : AccessOrdering::weak};
+  if (!touchLanes(warp, instruction, active, each, addresses, memory))
+    return Step::fault;
   for (unsigned i = 0; i < access.count; ++i) {
     std::byte *to = warp.at(instruction.slots[1 + i]);
     if (access.bytes == access.registerBytes && access.bytes == 4) {
-      gatherElements<4>(to, active, host, i);
+      gather<4>(to, active, memory, access, i);
     } else if (access.bytes == access.registerBytes && access.bytes == 8) {
-      gatherElements<8>(to, active, host, i);
+      gather<8>(to, active, memory, access, i);
     } else if (access.bytes == 16) {
       for (unsigned l = 0; l < warpSize; ++l)
         if (active >> l & 1) {
-          std::memcpy(to + l * 8, host[l] + i * 16, 8);
-          std::memcpy(to + 256 + l * 8, host[l] + i * 16 + 8, 8);
+          std::memcpy(to + l * 8, memory.lane[l] + i * 16, 8);
+          std::memcpy(to + 256 + l * 8, memory.lane[l] + i * 16 + 8, 8);
         }
     } else {
       for (unsigned l = 0; l < warpSize; ++l) {
         if (!(active >> l & 1))
           continue;
         uint64_t bits = 0;
-        copyElement(reinterpret_cast<std::byte *>(&bits), host[l] + i * access.bytes, access.bytes);
+        copyElement(reinterpret_cast<std::byte *>(&bits), memory.lane[l] + i * access.bytes, access.bytes);
         if (access.signExtend && access.bytes < 8 && bits >> (access.bytes * 8 - 1) & 1)
           bits |= ~uint64_t(0) << (access.bytes * 8);
         copyElement(to + l * access.registerBytes, reinterpret_cast<const std::byte *>(&bits),
@@ -101,25 +121,36 @@ Step storeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
   const uint64_t total = uint64_t(access.bytes) * access.count;
   if (access.strong)
     std::atomic_thread_fence(std::memory_order_seq_cst);
-  for (unsigned l = 0; l < warpSize; ++l) {
-    if (!(active >> l & 1))
-      continue;
-    std::byte *host = touch(warp, instruction,
-                            {access.space, AccessKind::write, Proxy::generic, l, addresses.lane[l], total,
-                             total, access.strong ? AccessOrdering::strong : AccessOrdering::weak});
-    if (!host)
-      return Step::fault;
-    for (unsigned i = 0; i < access.count; ++i) {
-      const std::byte *from = warp.read(instruction.slots[1 + i]);
-      if (access.bytes == 16) {
-        std::memcpy(host + i * 16, from + l * 8, 8);
-        std::memcpy(host + i * 16 + 8, from + 256 + l * 8, 8);
-      } else {
-        copyElement(host + i * access.bytes, from + l * access.registerBytes, access.bytes);
+  LaneMemory memory;
+  const Touch each = {.space = access.space,
+                      .kind = AccessKind::write,
+                      .bytes = total,
+                      .alignment = total,
+                      .ordering = access.strong ? AccessOrdering::strong : AccessOrdering::weak};
+  if (!touchLanes(warp, instruction, active, each, addresses, memory))
+    return Step::fault;
+  ++clusterOf(warp).progress;
+  const bool whole = memory.contiguous && !access.strong && access.bytes == access.registerBytes;
+  for (unsigned i = 0; i < access.count; ++i) {
+    const std::byte *from = warp.read(instruction.slots[1 + i]);
+    if (whole && access.bytes == 4) {
+      scatter<4>(from, memory.lane[0], access.count, i);
+    } else if (whole && access.bytes == 8) {
+      scatter<8>(from, memory.lane[0], access.count, i);
+    } else {
+      for (unsigned l = 0; l < warpSize; ++l) {
+        if (!(active >> l & 1))
+          continue;
+        std::byte *to = memory.lane[l] + i * access.bytes;
+        if (access.bytes == 16) {
+          std::memcpy(to, from + l * 8, 8);
+          std::memcpy(to + 8, from + 256 + l * 8, 8);
+        } else {
+          copyElement(to, from + l * access.registerBytes, access.bytes);
+        }
       }
     }
   }
-  ++clusterOf(warp).progress;
   return Step::next;
 }
 

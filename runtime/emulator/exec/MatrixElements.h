@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/emulator/exec/Float.h"
+#include "runtime/emulator/exec/HostVectors.h"
 #include "runtime/emulator/exec/Mma.h"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ inline float e5m2ToFloat(uint8_t bits) { return f16ToFloat(uint16_t(bits << 8));
 inline float tf32ToFloat(uint32_t bits) { return std::bit_cast<float>(bits & 0xFFFFE000u); }
 
 template <class Raw, class Decode>
-void decodeBytes(const std::byte *bytes, unsigned count, float *values, Decode decode) {
+TLC_WITH_CALLER void decodeBytes(const std::byte *bytes, unsigned count, float *values, Decode decode) {
   for (unsigned i = 0; i < count; ++i) {
     Raw raw;
     std::memcpy(&raw, bytes + i * sizeof(Raw), sizeof(Raw));
@@ -70,7 +71,8 @@ void decodeBytes(const std::byte *bytes, unsigned count, float *values, Decode d
 }
 
 /// `size` bytes of packed elements to floats. Not for f64.
-inline void decodeElements(MatrixElement element, const std::byte *bytes, unsigned size, float *values) {
+TLC_WITH_CALLER void decodeElements(MatrixElement element, const std::byte *bytes, unsigned size,
+                                    float *values) {
   switch (element) {
   case MatrixElement::f16:
     return decodeBytes<uint16_t>(bytes, size / 2, values, f16ToFloat);

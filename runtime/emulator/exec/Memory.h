@@ -65,4 +65,14 @@ struct LaneAddresses64 {
 };
 LaneAddresses64 laneAddresses(const Warp &warp, const Instruction &instruction, Slot base, int64_t offset);
 
+/// Where lanes find what they access.
+struct LaneMemory {
+  std::byte *lane[32];     ///< of the active lanes
+  bool contiguous = false; ///< all are active, and each continues where the one before it ends
+};
+/// `touch` for each active lane at its own address, in one go where one check
+/// does for all. False after a fault.
+bool touchLanes(Warp &warp, const Instruction &instruction, uint32_t active, const Touch &each,
+                const LaneAddresses64 &addresses, LaneMemory &memory);
+
 } // namespace tlc::emulator

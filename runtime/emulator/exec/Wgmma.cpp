@@ -4,6 +4,7 @@
 /// works in the order of the accumulator registers: of a row, the eight columns
 /// 8 j to 8 j + 7 are lanes 4 g to 4 g + 3 of two registers, the even columns
 /// in one and the odd ones in the other. B's panel has its columns in that order.
+#include "runtime/emulator/exec/HostVectors.h"
 #include "runtime/emulator/exec/MatrixElements.h"
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ unsigned swizzleSpan(Swizzle swizzle) {
 /// is a row, j the first or second unit of its 32 bytes. MN-major: i counts
 /// eights of rows, j is k.
 template <class Visit>
-void visitUnits(const MatrixDescriptor &descriptor, Major major, unsigned rows, Visit visit) {
+TLC_WITH_CALLER void visitUnits(const MatrixDescriptor &descriptor, Major major, unsigned rows, Visit visit) {
   const uint32_t span = swizzleSpan(descriptor.swizzle), spanUnits = span / unitBytes;
   const bool plain = descriptor.swizzle == Swizzle::none;
   const unsigned lines = major == Major::k ? rows : rows / 8, depth = major == Major::k ? 2 : 16;
@@ -65,11 +66,12 @@ float &elementB(Panels &panels, unsigned column, unsigned k) {
   return panels.b[column / 8][k][column % 2 * 4 + column % 8 / 2];
 }
 
-/// Decodes an operand from shared memory; store(row or column, k, value).
+/// Decodes an operand from shared memory; store(row or column, k, value). Gives
+/// one past the first address that does not fit, or 0.
 template <class Store>
-Result<void> unpackShared(std::string_view name, MatrixElement element, Major major, unsigned rows,
-                          uint64_t bits, std::span<const std::byte> shared, Store store) {
-  uint64_t beyond = 0; // one past the first address that does not fit
+TLC_WITH_CALLER uint64_t unpackShared(MatrixElement element, Major major, unsigned rows, uint64_t bits,
+                                      std::span<const std::byte> shared, Store store) {
+  uint64_t beyond = 0;
   const unsigned perUnit = unitBytes * 8 / elementBits(element);
   visitUnits(MatrixDescriptor::decode(bits), major, rows, [&](unsigned i, unsigned j, uint32_t address) {
     if (uint64_t(address) + unitBytes > shared.size()) {
@@ -84,17 +86,11 @@ Result<void> unpackShared(std::string_view name, MatrixElement element, Major ma
       else
         store(i * perUnit + e, j, values[e]);
   });
-  if (beyond)
-    return Error{
-        ErrorKind::execution,
-        fmt::format("wgmma: operand {} of descriptor {:#018x} reads {} bytes at {:#x}, beyond the block's "
-                    "{} bytes of shared memory",
-                    name, bits, unitBytes, beyond - 1, shared.size())};
-  return {};
+  return beyond;
 }
 
-void unpackRegisters(MatrixElement element, const WarpgroupRegisters &registers, float scale,
-                     Panels &panels) {
+TLC_WITH_CALLER void unpackRegisters(MatrixElement element, const WarpgroupRegisters &registers, float scale,
+                                     Panels &panels) {
   const unsigned pack = 32 / elementBits(element);
   for (unsigned warp = 0; warp < warps; ++warp)
     for (unsigned r = 0; r < 4; ++r)
@@ -110,7 +106,8 @@ void unpackRegisters(MatrixElement element, const WarpgroupRegisters &registers,
 
 /// The sums of products, block of 4 rows by 8 columns after block;
 /// finish(warp, half, group, j, sums): row 16 warp + 8 half + group.
-template <class Finish> void multiply(const Panels &panels, unsigned n, unsigned depth, Finish finish) {
+template <class Finish>
+TLC_WITH_CALLER void multiply(const Panels &panels, unsigned n, unsigned depth, Finish finish) {
   for (unsigned block = 0; block < rowsA / 4; ++block)
     for (unsigned j = 0; j < n / 8; ++j) {
       Columns sums[4] = {};
@@ -177,9 +174,18 @@ Result<unsigned> wgmmaAccumulatorRegisters(const Wgmma &instruction) {
   return instruction.accumulator == MatrixElement::f16 ? instruction.n / 4 : instruction.n / 2;
 }
 
-Result<void> wgmma(const Wgmma &instruction, std::span<const std::byte> shared, const WgmmaOperandA &a,
-                   uint64_t descriptorB, ScaleD scaleD, const std::array<std::span<uint32_t>, 4> &d) {
-  assert(wgmmaAccumulatorRegisters(instruction) && "checked when the instruction was decoded");
+namespace {
+
+/// What an operand reads beyond shared memory.
+struct Beyond {
+  std::string_view operand;
+  uint64_t descriptor = 0;
+  uint64_t address = 0; ///< one past it; 0: all fits
+};
+
+TLC_WITH_CALLER void compute(const Wgmma &instruction, std::span<const std::byte> shared,
+                             const WgmmaOperandA &a, uint64_t descriptorB, ScaleD scaleD,
+                             const std::array<std::span<uint32_t>, 4> &d, Beyond &beyond) {
   Panels panels;
   const float scale = float(instruction.scaleA * instruction.scaleB);
   if (const auto *registers = std::get_if<WarpgroupRegisters>(&a)) {
@@ -188,16 +194,17 @@ Result<void> wgmma(const Wgmma &instruction, std::span<const std::byte> shared, 
     const auto store = [&](unsigned row, unsigned k, float value) {
       elementA(panels, row, k) = value * scale;
     };
-    if (Result<void> ok =
-            unpackShared("a", instruction.a, instruction.majorA, rowsA, std::get<uint64_t>(a), shared, store);
-        !ok)
-      return ok;
+    const uint64_t descriptorA = *std::get_if<uint64_t>(&a);
+    beyond = {"a", descriptorA,
+              unpackShared(instruction.a, instruction.majorA, rowsA, descriptorA, shared, store)};
+    if (beyond.address)
+      return;
   }
   const auto store = [&](unsigned column, unsigned k, float value) { elementB(panels, column, k) = value; };
-  if (Result<void> ok =
-          unpackShared("b", instruction.b, instruction.majorB, instruction.n, descriptorB, shared, store);
-      !ok)
-    return ok;
+  beyond = {"b", descriptorB,
+            unpackShared(instruction.b, instruction.majorB, instruction.n, descriptorB, shared, store)};
+  if (beyond.address)
+    return;
 
   const unsigned depth = wgmmaDepth(instruction.a);
   const bool keep = scaleD == ScaleD::one;
@@ -238,6 +245,21 @@ Result<void> wgmma(const Wgmma &instruction, std::span<const std::byte> shared, 
              });
     break;
   }
+}
+
+} // namespace
+
+Result<void> wgmma(const Wgmma &instruction, std::span<const std::byte> shared, const WgmmaOperandA &a,
+                   uint64_t descriptorB, ScaleD scaleD, const std::array<std::span<uint32_t>, 4> &d) {
+  assert(wgmmaAccumulatorRegisters(instruction) && "checked when the instruction was decoded");
+  Beyond beyond;
+  runVectorised([&] { compute(instruction, shared, a, descriptorB, scaleD, d, beyond); });
+  if (beyond.address)
+    return Error{
+        ErrorKind::execution,
+        fmt::format("wgmma: operand {} of descriptor {:#018x} reads {} bytes at {:#x}, beyond the block's "
+                    "{} bytes of shared memory",
+                    beyond.operand, beyond.descriptor, unitBytes, beyond.address - 1, shared.size())};
   return {};
 }
 
