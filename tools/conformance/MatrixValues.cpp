@@ -81,13 +81,4 @@ Format accumulatorFormat(MatrixType type) {
   return type.isInteger() ? Format::b32 : Format::f32;
 }
 
-Bound accumulatorBound(MatrixType operand, MatrixType accumulator, Values values, unsigned terms) {
-  if (values == Values::integers || values == Values::special || operand.isInteger() || operand.bits == 64)
-    return {};
-  // Products are below 4, so are their sum and the accumulator below 4 (terms + 1).
-  const double most = 4.0 * (terms + 1);
-  const double step = accumulator.name == "f16" ? 0x1p-11 : operand.bits == 8 ? 0x1p-12 : 0x1p-22;
-  return {0, values == Values::wide ? most * 0x1p24 * step : most * step};
-}
-
 } // namespace tlc::conformance

@@ -38,8 +38,5 @@ std::vector<std::byte> matrixElements(MatrixType type, Values values, size_t byt
 
 /// The format of an accumulator: f16 pairs, f32, f64, integers.
 Format accumulatorFormat(MatrixType type);
-/// How far two machines' sums of `terms` products of unit values may be apart;
-/// only f32's and f16's rounding and the bits that the hardware drops count.
-Bound accumulatorBound(MatrixType operand, MatrixType accumulator, Values values, unsigned terms);
 
 } // namespace tlc::conformance

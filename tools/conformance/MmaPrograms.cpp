@@ -91,8 +91,7 @@ Program mmaProgram(std::string name, const MmaClass &c, Values values, Random &r
     body += fmt::format("  {} {}, {}, {}, {};\n", instruction, names('c', d.count), names('a', a.count),
                         names('b', b.count), names('c', d.count));
     Column column = {fmt::format("{}, {}, product {}", instruction, toString(values), product),
-                     accumulatorFormat(c.accumulator), output, d.count * 32,
-                     accumulatorBound(c.a, c.accumulator, values, c.k * (product + 1))};
+                     accumulatorFormat(c.accumulator), output, d.count * 32};
     program.columns.push_back(column);
     for (unsigned i = 0; i < d.count; ++i, output += 32 * accumulatorBits / 8)
       body += fmt::format("  st.global.b{} [%to+{}], %c{};\n", accumulatorBits, output, i);

@@ -123,8 +123,7 @@ Program wgmmaProgram(std::string name, const WgmmaClass &c, unsigned n, Values v
     body += "  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
     program.columns.push_back({fmt::format("{}, {}, a {}, b {}, keep {}{}", text, toString(values),
                                            fromRegisters ? "registers" : a.text, b.text, int(keep), signs),
-                               accumulatorFormat(c.accumulator), output, registers * threads,
-                               accumulatorBound(c.a, c.accumulator, values, k * (product + 1))});
+                               accumulatorFormat(c.accumulator), output, registers * threads});
     for (unsigned i = 0; i < registers; ++i, output += threads * 4)
       body += fmt::format("  st.global.b32 [%to+{}], %c{};\n", output, i);
   }

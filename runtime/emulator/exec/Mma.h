@@ -9,12 +9,9 @@
 /// first. Shared memory is a span whose index is the shared-window address of
 /// the block, so the swizzles see the address bits that hardware sees.
 ///
-/// Arithmetic: a product of two operands narrower than f32 is exact in f32; the
-/// products of one instruction are summed in f32 in ascending k, and the sum is
-/// added to the accumulator (rounded once to f16 where that is f16). Hardware
-/// does not document its order, and keeps fewer bits. f64 and integers follow
-/// the ISA exactly (fused multiply-add in ascending k; wrap or saturate).
-/// A NaN result is the canonical NaN.
+/// Arithmetic: floating-point sums are an H200's, bit for bit (MatrixSum.h).
+/// f64 and integers follow the ISA exactly (fused multiply-add in ascending k;
+/// wrap or saturate). A NaN result is the canonical NaN.
 #pragma once
 
 #include "runtime/emulator/exec/ByteRange.h"

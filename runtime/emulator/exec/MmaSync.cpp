@@ -2,7 +2,7 @@
 /// \file
 /// mma.sync. All fragments follow one rule: lane l is in group g = l / 4 at
 /// place t = l % 4; a register holds `pack` neighbours along k (1 for 64 bits).
-#include "runtime/emulator/exec/MatrixElements.h"
+#include "runtime/emulator/exec/MatrixSum.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -116,6 +116,76 @@ void mmaF64(std::span<const uint32_t> a, std::span<const uint32_t> b, std::span<
     }
 }
 
+void mmaIntegers(const MmaSync &instruction, const Operands &operands, std::span<const uint32_t> c,
+                 std::span<uint32_t> d) {
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    for (unsigned i = 0; i < 4; ++i) {
+      const float *row = operands.a[lane / 4 + 8 * (i / 2)], *column = operands.b[2 * (lane % 4) + i % 2];
+      float sum = 0;
+      for (unsigned k = 0; k < instruction.k; ++k)
+        sum += row[k] * column[k];
+      d[i * lanes + lane] = integerResult(c[i * lanes + lane], sum, instruction.overflow);
+    }
+}
+
+/// A has no instruction for 8-bit floating point: it becomes f16, in two products, the first
+/// with the first two of each four elements along k, and the accumulator is added at the end.
+constexpr unsigned splitPosition(unsigned k) { return k % 4 / 2 * 16 + k / 4 * 2 + k % 2; }
+
+TLC_WITH_CALLER void mmaFloats(const MmaSync &instruction, const Operands &operands,
+                               std::span<const uint32_t> c, std::span<uint32_t> d) {
+  const bool half = instruction.accumulator == MatrixElement::f16, split = elementBits(instruction.a) == 8;
+  const MatrixElement elementA = split ? MatrixElement::f16 : instruction.a,
+                      elementB = split ? MatrixElement::f16 : instruction.b;
+  const SumRules rules = sumRules(SumWidth::wide, elementA, elementB, instruction.accumulator);
+  const unsigned parts = split ? instruction.k / 16 : 1, depth = instruction.k / parts;
+  ColumnPanel columns[2];
+  for (unsigned column = 0; column < sumColumns; ++column)
+    for (unsigned k = 0; k < instruction.k; ++k) {
+      const unsigned at = parts == 2 ? splitPosition(k) : k;
+      setSumElement(columns[at / depth], column, at % depth, operands.b[column][k], rules.leastExponentB);
+    }
+  for (unsigned block = 0; block < 16 / sumRows; ++block) {
+    RowPanel rows[2];
+    for (unsigned row = 0; row < sumRows; ++row)
+      for (unsigned k = 0; k < instruction.k; ++k) {
+        const unsigned at = parts == 2 ? splitPosition(k) : k;
+        setSumElement(rows[at / depth], row, at % depth, operands.a[block * sumRows + row][k],
+                      rules.leastExponentA);
+      }
+    // Row 8 upper + group, of which lane 4 group + t has columns 2 t and 2 t + 1.
+    const unsigned upper = block / 2, group = block % 2 * 4;
+    Columns old[sumRows], sums[sumRows] = {};
+    for (unsigned row = 0; row < sumRows; ++row)
+      for (unsigned column = 0; column < sumColumns; ++column) {
+        const unsigned lane = (group + row) * 4 + column / 2, odd = column % 2;
+        old[row][column] = half ? f16ToFloat(uint16_t(c[upper * lanes + lane] >> 16 * odd))
+                                : std::bit_cast<float>(c[(upper * 2 + odd) * lanes + lane]);
+        if (!split)
+          sums[row][column] = old[row][column];
+      }
+    for (unsigned part = 0; part < parts; ++part) {
+      Columns results[sumRows];
+      sumPanels(rows[part], columns[part], depth, sums, rules, results);
+      std::copy(results, results + sumRows, sums);
+    }
+    for (unsigned row = 0; row < sumRows; ++row) {
+      if (split)
+        sums[row] += old[row];
+      for (unsigned column = 0; column < sumColumns; column += 2) {
+        const unsigned lane = (group + row) * 4 + column / 2;
+        if (half) {
+          d[upper * lanes + lane] =
+              uint32_t(floatToF16(sums[row][column + 1])) << 16 | floatToF16(sums[row][column]);
+        } else {
+          d[upper * 2 * lanes + lane] = floatResult(sums[row][column]);
+          d[(upper * 2 + 1) * lanes + lane] = floatResult(sums[row][column + 1]);
+        }
+      }
+    }
+  }
+}
+
 } // namespace
 
 Result<MmaRegisters> mmaSyncRegisters(const MmaSync &instruction) {
@@ -138,29 +208,9 @@ void mmaSync(const MmaSync &instruction, std::span<const uint32_t> a, std::span<
 
   Operands operands;
   unpack(instruction, a, b, operands);
-  for (unsigned lane = 0; lane < lanes; ++lane)
-    for (unsigned half = 0; half < 2; ++half) {
-      const float *row = operands.a[lane / 4 + 8 * half];
-      float sums[2] = {0.0f, 0.0f};
-      for (unsigned i = 0; i < 2; ++i) {
-        const float *column = operands.b[2 * (lane % 4) + i];
-        for (unsigned k = 0; k < instruction.k; ++k)
-          sums[i] += row[k] * column[k];
-      }
-      if (instruction.accumulator == MatrixElement::f16) {
-        const uint32_t old = c[half * lanes + lane];
-        const uint32_t low = floatToF16(f16ToFloat(uint16_t(old)) + sums[0]);
-        const uint32_t high = floatToF16(f16ToFloat(uint16_t(old >> 16)) + sums[1]);
-        d[half * lanes + lane] = high << 16 | low;
-        continue;
-      }
-      for (unsigned i = 0; i < 2; ++i) {
-        const unsigned index = (half * 2 + i) * lanes + lane;
-        d[index] = instruction.accumulator == MatrixElement::s32
-                       ? integerResult(c[index], sums[i], instruction.overflow)
-                       : floatResult(std::bit_cast<float>(c[index]) + sums[i]);
-      }
-    }
+  if (instruction.accumulator == MatrixElement::s32)
+    return mmaIntegers(instruction, operands, c, d);
+  runVectorised([&] { mmaFloats(instruction, operands, c, d); });
 }
 
 } // namespace tlc::emulator

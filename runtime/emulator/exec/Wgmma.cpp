@@ -4,24 +4,19 @@
 /// works in the order of the accumulator registers: of a row, the eight columns
 /// 8 j to 8 j + 7 are lanes 4 g to 4 g + 3 of two registers, the even columns
 /// in one and the odd ones in the other. B's panel has its columns in that order.
-#include "runtime/emulator/exec/HostVectors.h"
-#include "runtime/emulator/exec/MatrixElements.h"
+#include "runtime/emulator/exec/MatrixSum.h"
 
 #include <fmt/format.h>
 
 namespace tlc::emulator {
 namespace {
 
-constexpr unsigned lanes = 32, warps = 4, rowsA = 64, maxColumns = 256, maxDepth = 32, unitBytes = 16;
+constexpr unsigned lanes = 32, warps = 4, rowsA = 64, maxColumns = 256, unitBytes = 16;
 
-/// Eight neighbouring columns of a row: the four even ones, then the odd ones.
-using Columns = float __attribute__((vector_size(32)));
-
+/// Columns of a panel: the four even ones of eight, then the odd ones.
 struct Panels {
-  /// a[row / 4][k][row % 4], rows of one block together for the product loop.
-  alignas(64) float a[rowsA / 4][maxDepth][4];
-  /// b[column / 8][k][even columns, odd columns]
-  alignas(64) float b[maxColumns / 8][maxDepth][8];
+  RowPanel a[rowsA / sumRows];
+  ColumnPanel b[maxColumns / sumColumns];
 };
 
 unsigned swizzleSpan(Swizzle swizzle) {
@@ -61,9 +56,11 @@ TLC_WITH_CALLER void visitUnits(const MatrixDescriptor &descriptor, Major major,
     }
 }
 
-float &elementA(Panels &panels, unsigned row, unsigned k) { return panels.a[row / 4][k][row % 4]; }
-float &elementB(Panels &panels, unsigned column, unsigned k) {
-  return panels.b[column / 8][k][column % 2 * 4 + column % 8 / 2];
+TLC_WITH_CALLER void setA(Panels &panels, unsigned row, unsigned k, float value, int least) {
+  setSumElement(panels.a[row / sumRows], row % sumRows, k, value, least);
+}
+TLC_WITH_CALLER void setB(Panels &panels, unsigned column, unsigned k, float value, int least) {
+  setSumElement(panels.b[column / sumColumns], column % 2 * 4 + column % 8 / 2, k, value, least);
 }
 
 /// Decodes an operand from shared memory; store(row or column, k, value). Gives
@@ -99,27 +96,65 @@ TLC_WITH_CALLER void unpackRegisters(MatrixElement element, const WarpgroupRegis
         float values[4];
         decodeElements(element, reinterpret_cast<const std::byte *>(&word), 4, values);
         for (unsigned e = 0; e < pack; ++e)
-          elementA(panels, 16 * warp + lane / 4 + 8 * (r % 2), (r / 2 * 4 + lane % 4) * pack + e) =
-              values[e] * scale;
+          setA(panels, 16 * warp + lane / 4 + 8 * (r % 2), (r / 2 * 4 + lane % 4) * pack + e,
+               values[e] * scale, leastExponent(element));
       }
 }
 
-/// The sums of products, block of 4 rows by 8 columns after block;
-/// finish(warp, half, group, j, sums): row 16 warp + 8 half + group.
-template <class Finish>
-TLC_WITH_CALLER void multiply(const Panels &panels, unsigned n, unsigned depth, Finish finish) {
-  for (unsigned block = 0; block < rowsA / 4; ++block)
-    for (unsigned j = 0; j < n / 8; ++j) {
-      Columns sums[4] = {};
-      for (unsigned k = 0; k < depth; ++k) {
-        Columns b;
-        std::memcpy(&b, panels.b[j][k], sizeof(b));
-        for (unsigned row = 0; row < 4; ++row)
-          sums[row] += panels.a[block][k][row] * b;
+/// Calls visit(block, j, warp, upper, group) for each block of four rows by eight columns; its
+/// first row is 16 warp + 8 upper + group.
+template <class Visit> TLC_WITH_CALLER void visitBlocks(unsigned n, Visit visit) {
+  for (unsigned block = 0; block < rowsA / sumRows; ++block)
+    for (unsigned j = 0; j < n / sumColumns; ++j)
+      visit(block, j, block / 4, block / 2 % 2, block % 2 * 4);
+}
+
+/// d = the sums, or with d where it is kept; in f32 two registers have a row's even and odd
+/// columns, in f16 one has both.
+template <MatrixElement accumulator>
+TLC_WITH_CALLER void multiplyFloats(const Panels &panels, unsigned n, unsigned depth, SumRules rules,
+                                    bool keep, const std::array<std::span<uint32_t>, 4> &d) {
+  constexpr bool half = accumulator == MatrixElement::f16;
+  visitBlocks(n, [&](unsigned block, unsigned j, unsigned warp, unsigned upper, unsigned group) {
+    Columns old[sumRows] = {}, results[sumRows];
+    uint32_t *const words = &d[warp][(half ? 2 * j + upper : 4 * j + 2 * upper) * lanes + 4 * group];
+    for (unsigned row = 0; keep && row < sumRows; ++row)
+      for (unsigned t = 0; t < 4; ++t) {
+        const uint32_t *word = words + 4 * row + t;
+        old[row][t] = half ? f16ToFloat(uint16_t(*word)) : std::bit_cast<float>(*word);
+        old[row][4 + t] = half ? f16ToFloat(uint16_t(*word >> 16)) : std::bit_cast<float>(word[lanes]);
       }
-      for (unsigned row = 0; row < 4; ++row)
-        finish(block / 4, block / 2 % 2, block % 2 * 4 + row, j, reinterpret_cast<const float *>(&sums[row]));
+    sumPanels(panels.a[block], panels.b[j], depth, old, rules, results);
+    for (unsigned row = 0; row < sumRows; ++row)
+      for (unsigned t = 0; t < 4; ++t) {
+        uint32_t *word = words + 4 * row + t;
+        if (half) {
+          *word = uint32_t(floatToF16(results[row][4 + t])) << 16 | floatToF16(results[row][t]);
+        } else {
+          word[0] = floatResult(results[row][t]);
+          word[lanes] = floatResult(results[row][4 + t]);
+        }
+      }
+  });
+}
+
+TLC_WITH_CALLER void multiplyIntegers(const Panels &panels, unsigned n, unsigned depth, bool keep,
+                                      IntegerOverflow overflow, const std::array<std::span<uint32_t>, 4> &d) {
+  visitBlocks(n, [&](unsigned block, unsigned j, unsigned warp, unsigned upper, unsigned group) {
+    Columns sums[sumRows] = {};
+    for (unsigned k = 0; k < depth; ++k) {
+      Columns b;
+      std::memcpy(&b, panels.b[j].values[k], sizeof(b));
+      for (unsigned row = 0; row < sumRows; ++row)
+        sums[row] += panels.a[block].values[k][row] * b;
     }
+    uint32_t *const words = &d[warp][(4 * j + 2 * upper) * lanes + 4 * group];
+    for (unsigned row = 0; row < sumRows; ++row)
+      for (unsigned t = 0; t < sumColumns; ++t) {
+        uint32_t &word = words[4 * row + t / 4 * lanes + t % 4];
+        word = integerResult(keep ? word : 0, sums[row][t], overflow);
+      }
+  });
 }
 
 bool isSupported(const Wgmma &i) {
@@ -192,7 +227,7 @@ TLC_WITH_CALLER void compute(const Wgmma &instruction, std::span<const std::byte
     unpackRegisters(instruction.a, *registers, scale, panels);
   } else {
     const auto store = [&](unsigned row, unsigned k, float value) {
-      elementA(panels, row, k) = value * scale;
+      setA(panels, row, k, value * scale, leastExponent(instruction.a));
     };
     const uint64_t descriptorA = *std::get_if<uint64_t>(&a);
     beyond = {"a", descriptorA,
@@ -200,7 +235,9 @@ TLC_WITH_CALLER void compute(const Wgmma &instruction, std::span<const std::byte
     if (beyond.address)
       return;
   }
-  const auto store = [&](unsigned column, unsigned k, float value) { elementB(panels, column, k) = value; };
+  const auto store = [&](unsigned column, unsigned k, float value) {
+    setB(panels, column, k, value, leastExponent(instruction.b));
+  };
   beyond = {"b", descriptorB,
             unpackShared(instruction.b, instruction.majorB, instruction.n, descriptorB, shared, store)};
   if (beyond.address)
@@ -208,42 +245,15 @@ TLC_WITH_CALLER void compute(const Wgmma &instruction, std::span<const std::byte
 
   const unsigned depth = wgmmaDepth(instruction.a);
   const bool keep = scaleD == ScaleD::one;
+  const SumRules rules = sumRules(elementBits(instruction.a) == 8 ? SumWidth::narrow : SumWidth::wide,
+                                  instruction.a, instruction.b, instruction.accumulator);
   switch (instruction.accumulator) {
   case MatrixElement::f32:
-    multiply(panels, instruction.n, depth,
-             [&](unsigned warp, unsigned half, unsigned group, unsigned j, const float *sums) {
-               uint32_t *even = &d[warp][(4 * j + 2 * half) * lanes + 4 * group];
-               for (unsigned parity = 0; parity < 2; ++parity)
-                 for (unsigned t = 0; t < 4; ++t) {
-                   uint32_t &word = even[parity * lanes + t];
-                   const float old = keep ? std::bit_cast<float>(word) : 0.0f;
-                   word = floatResult(old + sums[4 * parity + t]);
-                 }
-             });
-    break;
+    return multiplyFloats<MatrixElement::f32>(panels, instruction.n, depth, rules, keep, d);
   case MatrixElement::f16:
-    multiply(panels, instruction.n, depth,
-             [&](unsigned warp, unsigned half, unsigned group, unsigned j, const float *sums) {
-               uint32_t *words = &d[warp][(2 * j + half) * lanes + 4 * group];
-               for (unsigned t = 0; t < 4; ++t) {
-                 const uint32_t old = keep ? words[t] : 0;
-                 const uint32_t low = floatToF16(f16ToFloat(uint16_t(old)) + sums[t]);
-                 const uint32_t high = floatToF16(f16ToFloat(uint16_t(old >> 16)) + sums[4 + t]);
-                 words[t] = high << 16 | low;
-               }
-             });
-    break;
-  default: // s32
-    multiply(panels, instruction.n, depth,
-             [&](unsigned warp, unsigned half, unsigned group, unsigned j, const float *sums) {
-               uint32_t *even = &d[warp][(4 * j + 2 * half) * lanes + 4 * group];
-               for (unsigned parity = 0; parity < 2; ++parity)
-                 for (unsigned t = 0; t < 4; ++t) {
-                   uint32_t &word = even[parity * lanes + t];
-                   word = integerResult(keep ? word : 0, sums[4 * parity + t], instruction.overflow);
-                 }
-             });
-    break;
+    return multiplyFloats<MatrixElement::f16>(panels, instruction.n, depth, rules, keep, d);
+  default:
+    return multiplyIntegers(panels, instruction.n, depth, keep, instruction.overflow, d);
   }
 }
 
