@@ -24,13 +24,17 @@ double extreme(bool maximum, double a, double b) {
 
 /// f16, bf16, f32, f64 through double: sums of two f32 rounded to double and
 /// then to f32 are right, as 53 >= 2 * 24 + 2.
-uint64_t applyFloat(AtomicOp op, Type type, uint64_t old, uint64_t operand) {
+uint64_t applyFloat(AtomicOp op, Type type, uint64_t old, uint64_t operand, Subnormals subnormals) {
+  const bool flush = subnormals == Subnormals::flush && op == AtomicOp::add && type == Type::f32;
+  const auto flushed = [&](float v) {
+    return flush && std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v) : v;
+  };
   auto load = [&](uint64_t bits) {
     switch (type) {
     case Type::f64:
       return std::bit_cast<double>(bits);
     case Type::f32:
-      return double(std::bit_cast<float>(uint32_t(bits)));
+      return double(flushed(std::bit_cast<float>(uint32_t(bits))));
     case Type::f16:
       return toDouble(FloatFormat::f16, uint32_t(bits));
     default:
@@ -43,7 +47,7 @@ uint64_t applyFloat(AtomicOp op, Type type, uint64_t old, uint64_t operand) {
   case Type::f64:
     return std::bit_cast<uint64_t>(result);
   case Type::f32:
-    return fromDouble(FloatFormat::f32, result);
+    return fromDouble(FloatFormat::f32, flushed(std::bit_cast<float>(fromDouble(FloatFormat::f32, result))));
   case Type::f16:
     return fromDouble(FloatFormat::f16, result);
   default:
@@ -77,14 +81,18 @@ template <class U, class S> uint64_t applyInteger(AtomicOp op, Type type, U old,
   return old;
 }
 
-template <class U> uint64_t update(std::byte *at, AtomicOp op, Type type, uint64_t operand, uint64_t swap) {
+template <class U>
+uint64_t update(std::byte *at, AtomicOp op, Type type, uint64_t operand, uint64_t swap,
+                Subnormals subnormals) {
   U *word = reinterpret_cast<U *>(at);
   U old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
-  while (!__atomic_compare_exchange_n(word, &old, U(applyAtomic(op, type, old, operand, swap)), false,
-                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  while (!__atomic_compare_exchange_n(word, &old, U(applyAtomic(op, type, old, operand, swap, subnormals)),
+                                      false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
   }
   return old;
 }
+
+using Word128 = unsigned __int128;
 
 struct Atomic {
   AtomicOp op = AtomicOp::add;
@@ -93,6 +101,31 @@ struct Atomic {
   uint8_t count = 1;
   bool returns = false;
 };
+
+/// A 16-byte lane lies in two runs of 8 bytes.
+Word128 load128(const Warp &warp, Slot slot, unsigned lane) {
+  const In<uint64_t> words = lanesOf<uint64_t>(warp, slot);
+  return Word128(words[lane + warpSize]) << 64 | words[lane];
+}
+
+void store128(Warp &warp, Slot slot, unsigned lane, Word128 value) {
+  const uint64_t words[] = {uint64_t(value), uint64_t(value >> 64)};
+  std::memcpy(warp.at(slot) + lane * 8, &words[0], 8);
+  std::memcpy(warp.at(slot) + (lane + warpSize) * 8, &words[1], 8);
+}
+
+/// exch, or cas with `operand` as what to compare with; returns the old value.
+Word128 exchange128(std::byte *at, AtomicOp op, Word128 operand, Word128 swap) {
+  Word128 *word = reinterpret_cast<Word128 *>(at);
+  Word128 old = operand;
+  if (op == AtomicOp::compareSwap) {
+    __atomic_compare_exchange_n(word, &old, swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return old;
+  }
+  while (!__atomic_compare_exchange_n(word, &old, operand, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  return old;
+}
 
 /// slots: address, operands..., swap, results...
 Step atomic(Warp &warp, uint32_t active, const Instruction &instruction) {
@@ -111,12 +144,21 @@ Step atomic(Warp &warp, uint32_t active, const Instruction &instruction) {
               {how.space, AccessKind::atomic, Proxy::generic, l, addresses.lane[l], total, total});
     if (!host)
       return Step::fault;
+    if (bytes == 16) {
+      const Word128 old =
+          exchange128(host, how.op, load128(warp, operands[0], l), load128(warp, operands[1], l));
+      if (how.returns)
+        store128(warp, results[0], l, old);
+      continue;
+    }
+    const Subnormals subnormals =
+        isSharedAddress(how.space, addresses.lane[l]) ? Subnormals::keep : Subnormals::flush;
     for (unsigned i = 0; i < how.count; ++i) {
       uint64_t operand = 0, swap = 0;
       std::memcpy(&operand, warp.read(operands[i]) + l * bytes, bytes);
       if (how.op == AtomicOp::compareSwap)
         std::memcpy(&swap, swaps + l * bytes, bytes);
-      const uint64_t old = updateAtomically(host + i * bytes, how.op, how.type, operand, swap);
+      const uint64_t old = updateAtomically(host + i * bytes, how.op, how.type, operand, swap, subnormals);
       if (how.returns)
         std::memcpy(warp.at(results[i]) + l * bytes, &old, bytes);
     }
@@ -202,21 +244,22 @@ bool hasAtomic(AtomicOp op, Type type) {
   case AtomicOp::bitXor:
     return type == Type::b32 || type == Type::b64;
   case AtomicOp::exchange:
-    return type == Type::b32 || type == Type::b64;
+    return (bytes == 4 || bytes == 8 || bytes == 16) && type != Type::f16x2 && type != Type::bf16x2;
   case AtomicOp::compareSwap:
-    return !isFloat(type) && (bytes == 2 || bytes == 4 || bytes == 8);
+    return !isFloat(type) && (bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
   }
   return false;
 }
 
-uint64_t applyAtomic(AtomicOp op, Type type, uint64_t old, uint64_t operand, uint64_t swap) {
+uint64_t applyAtomic(AtomicOp op, Type type, uint64_t old, uint64_t operand, uint64_t swap,
+                     Subnormals subnormals) {
   if (type == Type::f16x2 || type == Type::bf16x2) {
     const Type half = type == Type::f16x2 ? Type::f16 : Type::bf16;
-    return applyFloat(op, half, old & 0xFFFF, operand & 0xFFFF) |
-           applyFloat(op, half, old >> 16 & 0xFFFF, operand >> 16 & 0xFFFF) << 16;
+    return applyFloat(op, half, old & 0xFFFF, operand & 0xFFFF, subnormals) |
+           applyFloat(op, half, old >> 16 & 0xFFFF, operand >> 16 & 0xFFFF, subnormals) << 16;
   }
   if (isFloat(type))
-    return applyFloat(op, type, old, operand);
+    return applyFloat(op, type, old, operand, subnormals);
   if (sizeInBytes(type) == 8)
     return applyInteger<uint64_t, int64_t>(op, type, old, operand, swap);
   if (sizeInBytes(type) == 2)
@@ -224,14 +267,15 @@ uint64_t applyAtomic(AtomicOp op, Type type, uint64_t old, uint64_t operand, uin
   return applyInteger<uint32_t, int32_t>(op, type, uint32_t(old), uint32_t(operand), uint32_t(swap));
 }
 
-uint64_t updateAtomically(std::byte *at, AtomicOp op, Type type, uint64_t operand, uint64_t swap) {
+uint64_t updateAtomically(std::byte *at, AtomicOp op, Type type, uint64_t operand, uint64_t swap,
+                          Subnormals subnormals) {
   switch (sizeInBytes(type)) {
   case 2:
-    return update<uint16_t>(at, op, type, operand, swap);
+    return update<uint16_t>(at, op, type, operand, swap, subnormals);
   case 4:
-    return update<uint32_t>(at, op, type, operand, swap);
+    return update<uint32_t>(at, op, type, operand, swap, subnormals);
   default:
-    return update<uint64_t>(at, op, type, operand, swap);
+    return update<uint64_t>(at, op, type, operand, swap, subnormals);
   }
 }
 

@@ -28,9 +28,13 @@ enum class AtomicOp : uint8_t {
 std::optional<AtomicOp> parseAtomicOp(std::string_view word);
 /// Whether PTX has the operation for the type.
 bool hasAtomic(AtomicOp op, Type type);
-/// The element's new value, in the low bits.
-uint64_t applyAtomic(AtomicOp op, Type type, uint64_t old, uint64_t operand, uint64_t swap);
+/// Sums of f32 in global memory flush subnormals, with their sign kept.
+enum class Subnormals : uint8_t { keep, flush };
+/// The element's new value, in the low bits. Up to 64 bits.
+uint64_t applyAtomic(AtomicOp op, Type type, uint64_t old, uint64_t operand, uint64_t swap,
+                     Subnormals subnormals);
 /// Applies it to host memory, atomically towards other host threads; returns the old value.
-uint64_t updateAtomically(std::byte *at, AtomicOp op, Type type, uint64_t operand, uint64_t swap);
+uint64_t updateAtomically(std::byte *at, AtomicOp op, Type type, uint64_t operand, uint64_t swap,
+                          Subnormals subnormals);
 
 } // namespace tlc::emulator

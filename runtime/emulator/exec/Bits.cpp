@@ -181,6 +181,15 @@ struct FindNthSet {
     return ~0u;
   }
 };
+/// szext: the low `n` bits, with their sign or with zeros above.
+template <bool isSigned, bool clamp> struct ExtendBits {
+  uint32_t operator()(uint32_t a, uint32_t n) const {
+    n = clamp ? n : n & 31;
+    if (n == 0 || n >= 32)
+      return n == 0 ? 0 : a;
+    return isSigned ? uint32_t(int32_t(a << (32 - n)) >> (32 - n)) : a & ((1u << n) - 1);
+  }
+};
 // --- decoding -------------------------------------------------------------------
 
 template <class Op> Step mapPredicate(Warp &warp, uint32_t active, const Instruction &instruction) {
@@ -336,8 +345,32 @@ void decodeShf(Decoder &d) {
          {d.out(0, Type::u32), d.in(1, Type::u32), d.in(2, Type::u32), d.in(3, Type::u32)});
 }
 
+/// slots: p, d, q. lop3 may also say whether its result is zero, with q.
+template <class Op> Step combineWithResult(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const In<uint32_t> result = lanesOf<uint32_t>(warp, instruction.slots[1]);
+  uint32_t bits = 0;
+  for (unsigned l = 0; l < warpSize; ++l)
+    bits |= uint32_t(result[l] != 0) << l;
+  warp.setPredicate(instruction.slots[0], active, Op()(bits, warp.predicate(instruction.slots[2])));
+  return Step::next;
+}
+
 void decodeLop3(Decoder &d) {
   d.take("b32");
+  const bool disjunction = d.take("or"), combines = disjunction || d.take("and");
+  if (combines) {
+    d.expectOperands(6);
+    Operand value = d.operand(0);
+    value.second.reset();
+    // The sink is shared, so a result that nobody keeps needs a place too.
+    const Slot result = value.kind == Operand::Kind::sink ? d.temporary(4) : d.out(value, Type::b32),
+               with = d.in(5, Type::pred);
+    d.emit(mapLanesWith<Logic3, uint32_t, uint32_t, uint32_t, uint32_t>,
+           {result, d.in(1, Type::u32), d.in(2, Type::u32), d.in(3, Type::u32)}, d.immediate(4));
+    d.emit(disjunction ? combineWithResult<Or> : combineWithResult<And>,
+           {d.second(d.operand(0), Type::pred), result, with});
+    return;
+  }
   d.expectOperands(5);
   d.emit(mapLanesWith<Logic3, uint32_t, uint32_t, uint32_t, uint32_t>,
          {d.out(0, Type::u32), d.in(1, Type::u32), d.in(2, Type::u32), d.in(3, Type::u32)}, d.immediate(4));
@@ -364,12 +397,26 @@ void decodeFns(Decoder &d) {
          {d.out(0, Type::u32), d.in(1, Type::u32), d.in(2, Type::u32), d.in(3, Type::u32)});
 }
 
+void decodeSzext(Decoder &d) {
+  const bool clamp = takeClamp(d);
+  const Type type = d.type();
+  d.expectOperands(3);
+  if (type != Type::u32 && type != Type::s32)
+    return failForType(d, type);
+  const Eval eval = isSigned(type)
+                        ? (clamp ? mapLanes<ExtendBits<true, true>, uint32_t, uint32_t, uint32_t>
+                                 : mapLanes<ExtendBits<true, false>, uint32_t, uint32_t, uint32_t>)
+                        : (clamp ? mapLanes<ExtendBits<false, true>, uint32_t, uint32_t, uint32_t>
+                                 : mapLanes<ExtendBits<false, false>, uint32_t, uint32_t, uint32_t>);
+  d.emit(eval, {d.out(0, type), d.in(1, type), d.in(2, Type::u32)});
+}
+
 constexpr DecodeEntry entries[] = {
     {"and", logic<And>},          {"or", logic<Or>},    {"xor", logic<Xor>},    {"not", decodeNot},
     {"cnot", decodeCnot},         {"shl", decodeShl},   {"shr", decodeShr},     {"popc", count<CountOnes>},
     {"clz", count<LeadingZeros>}, {"brev", decodeBrev}, {"bfind", decodeBfind}, {"bfe", decodeBfe},
     {"bfi", decodeBfi},           {"bmsk", decodeBmsk}, {"shf", decodeShf},     {"lop3", decodeLop3},
-    {"prmt", decodePrmt},         {"fns", decodeFns},
+    {"prmt", decodePrmt},         {"fns", decodeFns},   {"szext", decodeSzext},
 };
 
 } // namespace

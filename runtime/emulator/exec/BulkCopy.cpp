@@ -149,7 +149,8 @@ bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, cons
       for (uint64_t at = 0; at + size <= request.bytes; at += size) {
         uint64_t operand = 0;
         std::memcpy(&operand, from + at, size);
-        updateAtomically(to + at, *bulk.reduction, bulk.type, operand, 0);
+        updateAtomically(to + at, *bulk.reduction, bulk.type, operand, 0,
+                         bulk.to == Space::global ? Subnormals::flush : Subnormals::keep);
       }
     } else {
       std::memmove(to, from, request.bytes);
@@ -260,7 +261,7 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
         return false;
       for (unsigned i = 0; i < how.count; ++i) {
         if (how.reduction)
-          updateAtomically(host + i * bytes, *how.reduction, how.type, values[i], 0);
+          updateAtomically(host + i * bytes, *how.reduction, how.type, values[i], 0, Subnormals::keep);
         else
           std::memcpy(host + i * bytes, &values[i], bytes);
       }

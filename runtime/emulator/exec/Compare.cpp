@@ -20,7 +20,7 @@ struct Compare {
   Comparison comparison = Comparison::eq;
   Combine combine = Combine::none;
   bool flush = false;
-  bool toFloat = false; ///< set with .f32 destination
+  uint64_t whenTrue = 0; ///< what set gives
 };
 
 /// 16-bit floats, compared as float.
@@ -72,6 +72,14 @@ template <class T, class V> uint32_t compareLanes(Comparison comparison, In<T> a
   return 0;
 }
 
+/// f16 under .ftz: subnormals are zero.
+std::array<uint16_t, warpSize> flushedHalves(In<HalfLane<false>> from) {
+  std::array<uint16_t, warpSize> result;
+  for (unsigned l = 0; l < warpSize; ++l)
+    result[l] = (from[l].bits & 0x7C00) == 0 ? 0 : from[l].bits;
+  return result;
+}
+
 template <class T> uint32_t compare(const Warp &warp, const Compare &how, Slot left, Slot right) {
   // What the comparison is made in.
   using V = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
@@ -84,6 +92,12 @@ template <class T> uint32_t compare(const Warp &warp, const Compare &how, Slot l
         x[l] = flush(a[l]), y[l] = flush(b[l]);
       return compareLanes<float, float>(how.comparison, {reinterpret_cast<const std::byte *>(x)},
                                         {reinterpret_cast<const std::byte *>(y)});
+    }
+  if constexpr (std::is_same_v<T, HalfLane<false>>)
+    if (how.flush) {
+      const std::array<uint16_t, warpSize> x = flushedHalves(a), y = flushedHalves(b);
+      return compareLanes<T, V>(how.comparison, {reinterpret_cast<const std::byte *>(x.data())},
+                                {reinterpret_cast<const std::byte *>(y.data())});
     }
   return compareLanes<T, V>(how.comparison, a, b);
 }
@@ -112,23 +126,46 @@ template <class T> Step setPredicates(Warp &warp, uint32_t active, const Instruc
   return Step::next;
 }
 
-/// setp of packed halves: p for the low, q for the high ones.
-template <bool bf16> Step setPackedPredicates(Warp &warp, uint32_t active, const Instruction &instruction) {
-  using T = HalfLane<bf16>;
-  const Compare &how = instruction.payloadAs<Compare>();
-  uint32_t halves[2] = {};
+/// The low halves' comparison, then the high ones'. slots: .., .., a, b, c
+template <bool bf16>
+std::array<uint32_t, 2> comparePacked(const Warp &warp, const Compare &how, const Instruction &instruction) {
+  std::array<uint32_t, 2> halves;
   for (unsigned half = 0; half < 2; ++half) {
     uint16_t a[warpSize], b[warpSize];
     for (unsigned l = 0; l < warpSize; ++l) {
       a[l] = lanesOf<uint16_t>(warp, instruction.slots[2])[2 * l + half];
       b[l] = lanesOf<uint16_t>(warp, instruction.slots[3])[2 * l + half];
+      if (how.flush && !bf16) {
+        a[l] = (a[l] & 0x7C00) == 0 ? 0 : a[l];
+        b[l] = (b[l] & 0x7C00) == 0 ? 0 : b[l];
+      }
     }
-    halves[half] = compareLanes<T, float>(how.comparison, {reinterpret_cast<const std::byte *>(a)},
-                                          {reinterpret_cast<const std::byte *>(b)});
+    halves[half] =
+        combine(how.combine,
+                compareLanes<HalfLane<bf16>, float>(how.comparison, {reinterpret_cast<const std::byte *>(a)},
+                                                    {reinterpret_cast<const std::byte *>(b)}),
+                warp.predicate(instruction.slots[4]));
   }
-  const uint32_t with = warp.predicate(instruction.slots[4]);
-  warp.setPredicate(instruction.slots[0], active, combine(how.combine, halves[0], with));
-  warp.setPredicate(instruction.slots[1], active, combine(how.combine, halves[1], with));
+  return halves;
+}
+
+/// setp of packed halves: p for the low, q for the high ones.
+template <bool bf16> Step setPackedPredicates(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const auto halves = comparePacked<bf16>(warp, instruction.payloadAs<Compare>(), instruction);
+  warp.setPredicate(instruction.slots[0], active, halves[0]);
+  warp.setPredicate(instruction.slots[1], active, halves[1]);
+  return Step::next;
+}
+
+/// set of packed halves, each with its own result. slots: d, unused, a, b, c
+template <bool bf16> Step setPackedValues(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const Compare &how = instruction.payloadAs<Compare>();
+  const auto halves = comparePacked<bf16>(warp, how, instruction);
+  uint32_t results[warpSize];
+  for (unsigned l = 0; l < warpSize; ++l)
+    results[l] = (halves[0] >> l & 1 ? uint32_t(how.whenTrue) : 0) |
+                 (halves[1] >> l & 1 ? uint32_t(how.whenTrue) << 16 : 0);
+  store(warp, instruction.slots[0], active, results);
   return Step::next;
 }
 
@@ -138,11 +175,30 @@ template <class T> Step setValues(Warp &warp, uint32_t active, const Instruction
   const uint32_t bits =
       combine(how.combine, compare<T>(warp, how, instruction.slots[2], instruction.slots[3]),
               warp.predicate(instruction.slots[4]));
-  uint32_t results[warpSize];
-  for (unsigned l = 0; l < warpSize; ++l)
-    results[l] = bits >> l & 1 ? (how.toFloat ? 0x3F800000u : ~0u) : 0;
-  store(warp, instruction.slots[0], active, results);
+  std::byte *to = warp.at(instruction.slots[0]);
+  const unsigned bytes = instruction.slots[0].bytes;
+  for (unsigned l = 0; l < warpSize; ++l) {
+    const uint64_t result = bits >> l & 1 ? how.whenTrue : 0;
+    if (active >> l & 1)
+      std::memcpy(to + l * bytes, &result, bytes);
+  }
   return Step::next;
+}
+
+/// 1.0, or all ones: what `set` gives where the comparison holds.
+uint64_t trueValue(Type type) {
+  switch (type) {
+  case Type::f32:
+    return 0x3F800000;
+  case Type::f16:
+  case Type::f16x2:
+    return 0x3C00;
+  case Type::bf16:
+  case Type::bf16x2:
+    return 0x3F80;
+  default:
+    return ~uint64_t(0);
+  }
 }
 
 Compare takeCompare(Decoder &d) {
@@ -235,10 +291,16 @@ void decodeSet(Decoder &d) {
   const Type result = d.type(), type = d.type();
   d.expectOperands(how.combine == Combine::none ? 3 : 4);
   const Slot with = how.combine == Combine::none ? d.constant(0, 0) : d.in(3, Type::pred);
-  const Eval eval = forType<SetValues>(type);
-  if (!eval || sizeInBytes(result) != 4)
+  const bool packed = type == Type::f16x2 || type == Type::bf16x2;
+  const Eval eval = type == Type::f16x2    ? setPackedValues<false>
+                    : type == Type::bf16x2 ? setPackedValues<true>
+                                           : forType<SetValues>(type);
+  const bool packedResult = result == Type::f16x2 || result == Type::bf16x2;
+  const unsigned bytes = sizeInBytes(result);
+  if (!eval || (bytes != 2 && bytes != 4) || (packed && bytes != 4) || (packed && result == Type::f32) ||
+      (packedResult && result != type))
     return failForType(d, type);
-  how.toFloat = result == Type::f32;
+  how.whenTrue = packed ? trueValue(result) & 0xFFFF : trueValue(result);
   d.emitWith(eval, {d.out(0, result), d.constant(0, 0), d.in(1, type), d.in(2, type), with}, how);
 }
 
@@ -272,14 +334,18 @@ template <class T> struct ChooseBySign {
 template <class T> struct ChooseByFloat {
   T operator()(T a, T b, float c) const { return c >= 0 ? a : b; }
 };
+template <class T> struct ChooseByFlushed {
+  T operator()(T a, T b, float c) const { return c > -0x1p-126f ? a : b; }
+};
 
 void decodeSlct(Decoder &d) {
-  d.take("ftz");
+  const bool flush = d.take("ftz");
   const Type type = d.type(), by = d.type();
   d.expectOperands(4);
   if ((by != Type::s32 && by != Type::f32) || !withBits(type, [&](auto t) {
         using T = decltype(t);
         d.emit(by == Type::s32 ? mapLanes<ChooseBySign<T>, T, T, T, int32_t>
+               : flush         ? mapLanes<ChooseByFlushed<T>, T, T, T, float>
                                : mapLanes<ChooseByFloat<T>, T, T, T, float>,
                {d.out(0, type), d.in(1, type), d.in(2, type), d.in(3, by)});
       }))

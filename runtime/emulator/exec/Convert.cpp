@@ -36,10 +36,23 @@ std::optional<FloatFormat> formatOf(Type type) {
     return FloatFormat::tf32;
   case Type::e4m3:
   case Type::e4m3x2:
+  case Type::e4m3x4:
     return FloatFormat::e4m3;
   case Type::e5m2:
   case Type::e5m2x2:
+  case Type::e5m2x4:
     return FloatFormat::e5m2;
+  case Type::e2m1x2:
+  case Type::e2m1x4:
+    return FloatFormat::e2m1;
+  case Type::e2m3x2:
+  case Type::e2m3x4:
+    return FloatFormat::e2m3;
+  case Type::e3m2x2:
+  case Type::e3m2x4:
+    return FloatFormat::e3m2;
+  case Type::ue8m0x2:
+    return FloatFormat::ue8m0;
   default:
     return std::nullopt;
   }
@@ -68,10 +81,10 @@ double roundToIntegral(double value, Rounding rounding) {
 }
 
 /// Limits of an integer type as doubles and bits.
-uint64_t clampToInteger(double value, Type type) {
+uint64_t clampToInteger(double value, Type type, Type from) {
   const unsigned bits = sizeInBytes(type) * 8;
-  if (value != value) // NaN gives 0 below 64 bits, and the integer indefinite at 64
-    return bits == 64 ? uint64_t(1) << 63 : 0;
+  if (value != value) // NaN gives 0, but the highest bit where either side has 64 bits
+    return bits == 64 || from == Type::f64 ? uint64_t(1) << (bits - 1) : 0;
   if (isSigned(type)) {
     const double limit = std::ldexp(1.0, int(bits) - 1);
     if (value >= limit)
@@ -144,7 +157,7 @@ uint64_t convertOne(uint64_t bits, const Conversion &c) {
       value = flushed(value, c.from);
     if (isFloat(c.to))
       return finishFloat(value, c);
-    return clampToInteger(roundToIntegral(value, c.rounding), c.to);
+    return clampToInteger(roundToIntegral(value, c.rounding), c.to, c.from);
   }
   if (fromBits < 64)
     bits &= (uint64_t(1) << fromBits) - 1;
@@ -195,6 +208,15 @@ template <class D, class S> struct Cast {
   D operator()(S v) const { return D(v); }
 };
 
+/// To a register of 8, 16 or 32 bits.
+Step storeNarrow(Warp &warp, Slot slot, uint32_t active, const uint32_t *values) {
+  std::byte *to = warp.at(slot);
+  for (unsigned l = 0; l < warpSize; ++l)
+    if (active >> l & 1)
+      std::memcpy(to + l * slot.bytes, values + l, slot.bytes);
+  return Step::next;
+}
+
 /// slots: d, a (high), b (low): two floats to a pair.
 Step convertToPair(Warp &warp, uint32_t active, const Instruction &instruction) {
   const Conversion &c = instruction.payloadAs<Conversion>();
@@ -214,13 +236,52 @@ Step convertToPair(Warp &warp, uint32_t active, const Instruction &instruction) 
   else
     for (unsigned l = 0; l < warpSize; ++l)
       results[l] = fromFloat(format, high[l], how) << bits | fromFloat(format, low[l], how);
-  if (bits == 16) {
-    store(warp, instruction.slots[0], active, results);
-    return Step::next;
+  return storeNarrow(warp, instruction.slots[0], active, results);
+}
+
+/// slots: d, random bits, a pair or four floats, the highest first.
+Step convertRandomly(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const Conversion &c = instruction.payloadAs<Conversion>();
+  const FloatFormat format = *formatOf(c.to);
+  const unsigned count = instruction.slotCount - 2, bits = sizeInBytes(c.to) * 8 / count;
+  // As many random bits as an f32's fraction loses, but no more than there are for each.
+  const unsigned each = 32 / count, used = format == FloatFormat::f16 ? 13 : each;
+  const In<uint32_t> random = lanesOf<uint32_t>(warp, instruction.slots[1]);
+  uint32_t results[warpSize] = {};
+  for (unsigned l = 0; l < warpSize; ++l)
+    for (unsigned i = 0; i < count; ++i) {
+      const float value = lanesOf<float>(warp, instruction.slots[1 + count - i])[l];
+      const uint32_t part = random[l] >> (each * i) & ((1u << used) - 1);
+      results[l] |=
+          fromFloatRandomly(format, value, part, used, {Rounding::towardZero, c.saturateFinite, c.relu})
+          << (bits * i);
+    }
+  return storeNarrow(warp, instruction.slots[0], active, results);
+}
+
+struct Packing {
+  unsigned bits = 16; ///< of each of the two results
+  bool isSigned = true;
+};
+
+/// cvt.pack: two integers, saturated, below the low bits of a third.
+/// slots: d, a, b, c
+Step packIntegers(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const Packing &packing = instruction.payloadAs<Packing>();
+  const int64_t most = (int64_t(1) << (packing.bits - packing.isSigned)) - 1,
+                least = packing.isSigned ? -most - 1 : 0;
+  const uint32_t mask = (1u << packing.bits) - 1;
+  const auto saturate = [&](int32_t value) {
+    return uint32_t(std::clamp<int64_t>(value, least, most)) & mask;
+  };
+  uint32_t results[warpSize];
+  for (unsigned l = 0; l < warpSize; ++l) {
+    const uint32_t pair = saturate(lanesOf<int32_t>(warp, instruction.slots[1])[l]) << packing.bits |
+                          saturate(lanesOf<int32_t>(warp, instruction.slots[2])[l]);
+    const uint64_t above = lanesOf<uint32_t>(warp, instruction.slots[3])[l];
+    results[l] = uint32_t(above << (2 * packing.bits)) | pair;
   }
-  uint16_t narrow[warpSize];
-  std::copy(results, results + warpSize, narrow);
-  store(warp, instruction.slots[0], active, narrow);
+  store(warp, instruction.slots[0], active, results);
   return Step::next;
 }
 
@@ -247,7 +308,7 @@ Step convertPair(Warp &warp, uint32_t active, const Instruction &instruction) {
 }
 
 bool isPair(Type type) {
-  return type == Type::f16x2 || type == Type::bf16x2 || type == Type::e4m3x2 || type == Type::e5m2x2;
+  return type == Type::f16x2 || type == Type::bf16x2 || (type >= Type::e4m3x2 && type <= Type::ue8m0x2);
 }
 
 /// Plain integer conversions, which address arithmetic is full of.
@@ -308,8 +369,52 @@ Eval shortConversion(const Conversion &c) {
   return nullptr;
 }
 
+/// cvt.rs: a and b, or a vector of four, and the random bits.
+void decodeRandomly(Decoder &d, const Conversion &c) {
+  const bool four = c.to >= Type::e4m3x4 && c.to <= Type::e3m2x4;
+  if (c.from != Type::f32 || (!four && c.to != Type::f16x2 && c.to != Type::bf16x2))
+    return d.fail("'{}' has no form for these types", d.at().fullName());
+  d.expectOperands(four ? 3 : 4);
+  std::vector<Slot> slots{d.out(0, c.to), d.in(four ? 2 : 3, Type::b32)};
+  if (four) {
+    const auto elements = d.elements(d.operand(1));
+    if (elements.size() != 4)
+      return d.fail("'{}' takes 4 values, but got {}", d.at().fullName(), elements.size());
+    for (const Operand &element : elements)
+      slots.push_back(d.in(element, Type::f32));
+  } else {
+    slots.push_back(d.in(1, Type::f32));
+    slots.push_back(d.in(2, Type::f32));
+  }
+  d.emitWith(convertRandomly, slots, c);
+}
+
+void decodePack(Decoder &d) {
+  const auto packing = d.takeOneOf<Packing>({{"u16", {16, false}},
+                                             {"s16", {16, true}},
+                                             {"u8", {8, false}},
+                                             {"s8", {8, true}},
+                                             {"u4", {4, false}},
+                                             {"s4", {4, true}},
+                                             {"u2", {2, false}},
+                                             {"s2", {2, true}}});
+  if (!packing || !d.take("sat") || !d.take("s32"))
+    return d.fail("'{}' is not a known form", d.at().fullName());
+  const bool merges = packing->bits < 16;
+  if (merges && !d.take("b32"))
+    return d.fail("'{}' needs .b32", d.at().fullName());
+  d.expectOperands(merges ? 4 : 3);
+  d.emitWith(packIntegers,
+             {d.out(0, Type::b32), d.in(1, Type::s32), d.in(2, Type::s32),
+              merges ? d.in(3, Type::b32) : d.constant(0, 4)},
+             *packing);
+}
+
 void decodeCvt(Decoder &d) {
+  if (d.take("pack"))
+    return decodePack(d);
   Conversion c;
+  const bool randomly = d.take("rs");
   const auto integral = d.takeOneOf<Rounding>({{"rni", Rounding::nearestEven},
                                                {"rzi", Rounding::towardZero},
                                                {"rmi", Rounding::down},
@@ -327,6 +432,8 @@ void decodeCvt(Decoder &d) {
   c.relu = d.take("relu");
   c.to = d.type();
   c.from = d.type();
+  if (randomly)
+    return decodeRandomly(d, c);
   if (d.operandCount() == 3) {
     d.expectOperands(3);
     if (!isPair(c.to) || c.from != Type::f32)

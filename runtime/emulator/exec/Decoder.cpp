@@ -157,6 +157,8 @@ uint64_t Decoder::constantBits(const Operand &operand, Type type) {
 
 Slot Decoder::in(const Operand &operand, Type type) {
   const unsigned bytes = sizeInBytes(type);
+  if (operand.minus || !operand.selector.empty())
+    fail("'{}' takes neither parts of registers nor a minus", fullName);
   switch (operand.kind) {
   case Operand::Kind::reg: {
     const Slot slot = checkSize(registerSlot(operand.reg), bytes, operand);
@@ -207,7 +209,7 @@ Slot Decoder::in(const Operand &operand, Type type) {
 Slot Decoder::out(const Operand &operand, Type type) {
   if (operand.kind == Operand::Kind::sink)
     return sink(sizeInBytes(type));
-  if (operand.kind != Operand::Kind::reg || operand.negated) {
+  if (operand.kind != Operand::Kind::reg || operand.negated || operand.minus || !operand.selector.empty()) {
     fail("the destination of '{}' is not a register", fullName);
     return sink(sizeInBytes(type));
   }
@@ -216,13 +218,14 @@ Slot Decoder::out(const Operand &operand, Type type) {
 
 Slot Decoder::inWide(const Operand &operand, Type type) {
   if (operand.kind == Operand::Kind::reg && registerSlot(operand.reg).bytes > sizeInBytes(type) &&
-      !operand.negated)
+      !operand.negated && !operand.minus && operand.selector.empty())
     return registerSlot(operand.reg);
   return in(operand, type);
 }
 
 Slot Decoder::outWide(const Operand &operand, Type type) {
-  if (operand.kind == Operand::Kind::reg && registerSlot(operand.reg).bytes > sizeInBytes(type))
+  if (operand.kind == Operand::Kind::reg && registerSlot(operand.reg).bytes > sizeInBytes(type) &&
+      operand.selector.empty())
     return registerSlot(operand.reg);
   return out(operand, type);
 }

@@ -215,6 +215,7 @@ std::span<const DecodeEntry> convertInstructions();
 std::span<const DecodeEntry> memoryInstructions();
 std::span<const DecodeEntry> atomicInstructions();
 std::span<const DecodeEntry> controlInstructions();
+std::span<const DecodeEntry> videoInstructions();
 std::span<const DecodeEntry> warpInstructions();
 std::span<const DecodeEntry> barrierInstructions();
 std::span<const DecodeEntry> asyncInstructions();

@@ -22,6 +22,14 @@ struct FormatFacts {
 
 constexpr FormatFacts factsOf(FloatFormat format) {
   switch (format) {
+  case FloatFormat::e2m1:
+    return {1, 1, 0x8, 0x7, 0x8, 0x8, 0};
+  case FloatFormat::e2m3:
+    return {3, 1, 0x20, 0x1F, 0x20, 0x20, 0};
+  case FloatFormat::e3m2:
+    return {2, 3, 0x20, 0x1F, 0x20, 0x20, 0};
+  case FloatFormat::ue8m0:
+    return {0, 127, 0x100, 0xFE, 0xFF, 0xFF, 0};
   case FloatFormat::e4m3:
     return {3, 7, 0x80, 0x7E, 0x7F, 0x7F, 0};
   case FloatFormat::e5m2:
@@ -36,6 +44,25 @@ constexpr FormatFacts factsOf(FloatFormat format) {
     break;
   }
   return {23, 127, 0x80000000, 0x7F7FFFFF, 0x7F800000, 0x7FFFFFFF, 0};
+}
+
+bool hasNan(const FormatFacts &facts) { return facts.nan < facts.signBit; }
+
+/// To a power of two: the exponent, rounded up or down, of the magnitude.
+uint32_t toExponent(double value, FloatConversion conversion) {
+  const FormatFacts facts = factsOf(FloatFormat::ue8m0);
+  if (std::isnan(value))
+    return facts.nan;
+  const double absolute = std::fabs(value);
+  if (std::isinf(absolute))
+    return conversion.saturateFinite ? facts.largest : facts.infinity;
+  if (absolute <= 0x1p-127)
+    return 0;
+  int exponent = std::ilogb(absolute);
+  if (conversion.rounding == Rounding::up && std::ldexp(1.0, exponent) != absolute)
+    ++exponent;
+  const uint32_t biased = uint32_t(exponent + facts.bias);
+  return biased > facts.largest ? (conversion.saturateFinite ? facts.largest : facts.infinity) : biased;
 }
 
 /// `scaled` (not negative) to an integer.
@@ -80,7 +107,10 @@ bool overflowsToInfinity(Rounding rounding, bool negative) {
 } // namespace
 
 uint32_t canonicalNan(FloatFormat format) {
-  return format == FloatFormat::tf32 ? 0x7FFFFFFFu : factsOf(format).nan;
+  if (format == FloatFormat::tf32)
+    return 0x7FFFFFFFu;
+  const FormatFacts facts = factsOf(format);
+  return hasNan(facts) ? facts.nan : facts.largest;
 }
 
 uint32_t largestFinite(FloatFormat format) {
@@ -90,6 +120,11 @@ uint32_t largestFinite(FloatFormat format) {
 
 double toDouble(FloatFormat format, uint32_t bits) {
   const FormatFacts facts = factsOf(format);
+  if (format == FloatFormat::ue8m0) {
+    bits &= 0xFF;
+    return bits == facts.nan ? std::numeric_limits<double>::quiet_NaN()
+                             : std::ldexp(1.0, int(bits) - facts.bias);
+  }
   bits >>= facts.shift;
   const bool negative = bits & facts.signBit;
   const uint32_t magnitude = bits & (facts.signBit - 1);
@@ -120,7 +155,26 @@ float toFloat(FloatFormat format, uint32_t bits) {
   }
 }
 
+uint32_t fromFloatRandomly(FloatFormat format, float value, uint32_t random, unsigned randomBits,
+                           FloatConversion conversion) {
+  conversion.rounding = Rounding::towardZero;
+  if (!std::isfinite(value))
+    return fromDouble(format, value, conversion);
+  const FormatFacts facts = factsOf(format);
+  const double absolute = std::fabs(double(value));
+  const int exponent = absolute == 0.0 ? 1 - facts.bias : std::max(std::ilogb(absolute), 1 - facts.bias);
+  // A fraction of the unit in the last place, below one: exact in a double.
+  const double unit = std::ldexp(1.0, exponent - facts.fractionBits);
+  const double part = std::ldexp(double(random), -int(randomBits)) * unit;
+  const bool overflows = absolute + part >= toDouble(format, largestFinite(format)) + unit;
+  if (overflows && !conversion.saturateFinite) // as if rounded up to infinity
+    conversion.rounding = std::signbit(value) ? Rounding::down : Rounding::up;
+  return fromDouble(format, std::copysign(absolute + part, double(value)), conversion);
+}
+
 uint32_t fromDouble(FloatFormat format, double value, FloatConversion conversion) {
+  if (format == FloatFormat::ue8m0)
+    return toExponent(value, conversion);
   if (std::isnan(value))
     return canonicalNan(format);
   const FormatFacts facts = factsOf(format);
@@ -145,7 +199,7 @@ uint32_t fromDouble(FloatFormat format, double value, FloatConversion conversion
     toInfinity = overflowsToInfinity(conversion.rounding, negative);
   }
   if (magnitude > facts.largest)
-    magnitude = conversion.saturateFinite || !toInfinity ? facts.largest : facts.infinity;
+    magnitude = conversion.saturateFinite || !hasNan(facts) || !toInfinity ? facts.largest : facts.infinity;
   if (magnitude > facts.largest && facts.infinity == facts.nan)
     return canonicalNan(format); // e4m3 has no infinity, its NaN no sign
   return (magnitude | (negative ? facts.signBit : 0)) << facts.shift;

@@ -14,8 +14,10 @@ namespace tlc::emulator {
 /// PTX: .rn .rz .rm .rp .rna
 enum class Rounding : uint8_t { nearestEven, towardZero, down, up, nearestAway };
 
-/// tf32 stands in the bit positions of f32, with the low 13 bits zero.
-enum class FloatFormat : uint8_t { e4m3, e5m2, f16, bf16, tf32, f32 };
+/// tf32 stands in the bit positions of f32, with the low 13 bits zero. The
+/// formats of 4 and 6 bits have neither infinity nor NaN, ue8m0 is a power of
+/// two without a sign.
+enum class FloatFormat : uint8_t { e2m1, e2m3, e3m2, e4m3, e5m2, ue8m0, f16, bf16, tf32, f32 };
 
 /// What `cvt` may ask for beside the format.
 struct FloatConversion {
@@ -24,7 +26,8 @@ struct FloatConversion {
   bool relu = false;           ///< .relu: a negative result (-0 too) becomes +0
 };
 
-/// The canonical NaN that PTX instructions return: 0x7F, 0x7FFF, 0x7FFFFFFF.
+/// What PTX instructions return for a NaN: 0x7F, 0x7FFF, 0x7FFFFFFF; the
+/// largest value in formats without one.
 uint32_t canonicalNan(FloatFormat format);
 /// Bits of the largest finite value.
 uint32_t largestFinite(FloatFormat format);
@@ -37,8 +40,13 @@ float toFloat(FloatFormat format, uint32_t bits);
 /// `value` rounded once to `format`. Without saturation what is too large
 /// becomes infinity or the largest finite value as the rounding says; e4m3,
 /// which has no infinity, then gets NaN. NaN becomes the canonical NaN, also
-/// under saturation and relu. Subnormals are kept on both sides.
+/// under saturation and relu. Subnormals are kept on both sides. To ue8m0, the
+/// magnitude's exponent.
 uint32_t fromDouble(FloatFormat format, double value, FloatConversion conversion = {});
+/// Stochastic rounding, cvt.rs: `random`, of `randomBits` bits, is added to the
+/// fraction bits that the format drops, from the highest on, before they go.
+uint32_t fromFloatRandomly(FloatFormat format, float value, uint32_t random, unsigned randomBits,
+                           FloatConversion conversion);
 inline uint32_t fromFloat(FloatFormat format, float value, FloatConversion conversion = {}) {
   return fromDouble(format, value, conversion);
 }

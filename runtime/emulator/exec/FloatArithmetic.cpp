@@ -8,6 +8,7 @@
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/TypeDispatch.h"
 
+#include <algorithm>
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -32,6 +33,8 @@ struct Flags {
   bool relu = false;
   bool propagateNan = false; ///< .NaN
   bool xorSign = false;      ///< .xorsign.abs
+  bool magnitude = false;    ///< .abs of the form with three sources
+  bool zeroOutside = false;  ///< .oob: what TMA filled with NaN makes the result 0
 };
 
 const float canonicalFloat = std::bit_cast<float>(0x7FFFFFFFu);
@@ -101,6 +104,10 @@ struct Fused {
 struct FusedHalf {
   double operator()(double a, double b, double c) const { return fusedToOdd(a, b, c); }
 };
+/// f16 and bf16 as f32, for the sums and products of mixed precision.
+template <class T> struct Widen {
+  float operator()(T a) const { return float(Format<T>::load(a, {})); }
+};
 struct Reciprocal {
   template <class T> T operator()(T a) const { return T(1) / a; }
 };
@@ -146,6 +153,9 @@ private:
   int previous;
 };
 
+/// What TMA writes for f16 and bf16 beyond the tensor, if asked for NaN.
+constexpr uint16_t outsideNan = 0x7FFF;
+
 /// Any modifiers, any type, `elements` per warp (64 for packed halves).
 template <class Op, class T, unsigned sources, unsigned elements>
 Step general(Warp &warp, uint32_t active, const Instruction &instruction) {
@@ -171,6 +181,10 @@ Step general(Warp &warp, uint32_t active, const Instruction &instruction) {
   T results[elements];
   for (unsigned l = 0; l < elements; ++l) {
     Compute value = out[l];
+    if constexpr (sources == 3 && sizeof(T) == 2)
+      if (flags.zeroOutside && (lanesOf<T>(warp, instruction.slots[1])[l].bits == outsideNan ||
+                                lanesOf<T>(warp, instruction.slots[2])[l].bits == outsideNan))
+        value = 0;
     if (flags.saturate)
       value = value > 0 ? std::min(value, Compute(1)) : Compute(0);
     if (flags.relu && value <= 0)
@@ -222,7 +236,7 @@ template <bool maximum> struct Extreme {
     C x = Format<T>::load(a, flags), y = Format<T>::load(b, flags);
     C result;
     const bool negative = std::signbit(x) != std::signbit(y);
-    if (flags.xorSign)
+    if (flags.xorSign || flags.magnitude)
       x = std::fabs(x), y = std::fabs(y);
     if (x != x || y != y) {
       if (flags.propagateNan || (x != x && y != y))
@@ -288,6 +302,7 @@ Flags takeFlags(Decoder &d) {
   flags.saturate = d.take("sat");
   flags.relu = d.take("relu");
   flags.propagateNan = d.take("NaN");
+  flags.zeroOutside = d.take("oob");
   return flags;
 }
 
@@ -312,14 +327,30 @@ template <class Op, class HalfOp, unsigned sources> Eval generalFor(Type type) {
   }
 }
 
+/// A source of the type; of an f32 sum or product of halves, all but the last
+/// are halves.
+Slot source(Decoder &d, unsigned i, unsigned last, Type type, std::optional<Type> half) {
+  if (!half || i == last)
+    return d.in(i, type);
+  const Slot wide = d.temporary(4);
+  d.emit(*half == Type::f16 ? mapLanes<Widen<F16>, float, F16> : mapLanes<Widen<BF16>, float, BF16>,
+         {wide, d.in(i, *half)});
+  return wide;
+}
+
 template <class Op, class HalfOp, unsigned sources> void arithmetic(Decoder &d) {
   const Type type = d.type();
+  const std::optional<Type> half = sources > 1 ? d.typeIfAny() : std::nullopt;
   const Flags flags = takeFlags(d);
   d.expectOperands(sources + 1);
+  if (half && (type != Type::f32 || (*half != Type::f16 && *half != Type::bf16) || flags.flush))
+    return failForType(d, *half);
+  if (flags.zeroOutside && (sources != 3 || type == Type::f32 || sizeInBytes(type) > 4))
+    return failForType(d, type);
   std::array<Slot, sources + 1> slots;
   slots[0] = d.out(0, type);
   for (unsigned i = 1; i <= sources; ++i)
-    slots[i] = d.in(i, type);
+    slots[i] = source(d, i, sources, type, half);
   if (type == Type::f32 && flags.rounding == Rounding::nearestEven && !flags.saturate && !flags.relu) {
     d.emit(flags.flush ? floatLanes<Flushing, Op, sources>() : floatLanes<Plain, Op, sources>(), slots);
     return;
@@ -338,7 +369,19 @@ template <bool maximum> void extreme(Decoder &d) {
     if (!d.take("abs"))
       d.fail("'{}' needs .abs with .xorsign", d.at().fullName());
   }
-  d.expectOperands(3);
+  flags.magnitude = !flags.xorSign && d.take("abs");
+  d.expectOperands(3, 4);
+  if (d.operandCount() == 4) {
+    if (type != Type::f32 || flags.xorSign || d.codeTarget().sm < 100)
+      return d.fail("'{}' takes three sources only for .f32 and from sm_100 on", d.at().fullName());
+    const Slot pair = d.temporary(4);
+    const Eval eval = mapLanesWith<Extreme<maximum>, float, float, float>;
+    d.emitWith(eval, {pair, d.in(1, type), d.in(2, type)}, flags);
+    d.emitWith(eval, {d.out(0, type), pair, d.in(3, type)}, flags);
+    return;
+  }
+  if (flags.magnitude)
+    return d.fail("'{}' takes .abs with three sources only", d.at().fullName());
   const Slot slots[] = {d.out(0, type), d.in(1, type), d.in(2, type)};
   Eval eval = nullptr;
   switch (type) {
@@ -393,8 +436,33 @@ template <bool negate> void sign(Decoder &d) {
   }
 }
 
+/// The approximations of f64: they see and give the upper word, and flush.
+template <class Op> struct UpperWord {
+  static double upper(double v) {
+    return std::bit_cast<double>(std::bit_cast<uint64_t>(v) & ~uint64_t(0xFFFFFFFF));
+  }
+  double operator()(double a) const {
+    a = std::fabs(a) < 0x1p-1022 ? std::copysign(0.0, a) : upper(a);
+    const double result = Op()(a);
+    if (result != result)
+      return std::bit_cast<double>(uint64_t(0x7FFFFFFF) << 32);
+    return std::fabs(result) < 0x1p-1022 ? std::copysign(0.0, result) : upper(result);
+  }
+};
+
 template <class Op> void function(Decoder &d) {
-  d.ignore({"approx", "full"});
+  const bool approximate = d.take("approx");
+  d.take("full");
+  const auto &left = d.remaining();
+  const auto has = [&](std::string_view word) {
+    return std::find(left.begin(), left.end(), word) != left.end();
+  };
+  if (approximate && has("ftz") && has("f64")) {
+    d.take("ftz"), d.take("f64");
+    d.expectOperands(2);
+    d.emit(mapLanes<UpperWord<Op>, double, double>, {d.out(0, Type::f64), d.in(1, Type::f64)});
+    return;
+  }
   arithmetic<Op, Op, 1>(d);
 }
 

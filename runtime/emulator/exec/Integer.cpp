@@ -140,6 +140,15 @@ template <class A, class B> struct DotProduct4 {
   }
 };
 
+/// dp2a: the halves of a with two bytes of b.
+template <class A, class B, unsigned first> struct DotProduct2 {
+  uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
+    for (unsigned i = 0; i < 2; ++i)
+      c += uint32_t(int32_t(A(a >> (16 * i))) * int32_t(B(b >> (8 * (first + i)))));
+    return c;
+  }
+};
+
 // --- decoding -------------------------------------------------------------------
 
 template <class Op> void binary(Decoder &d, Type type) {
@@ -359,7 +368,10 @@ void decodeMul24(Decoder &d) {
     d.emit(part == Half::low ? mapLanes<Multiply24Low, int32_t, int32_t, int32_t>
                              : mapLanes<Multiply24High, int32_t, int32_t, int32_t>,
            {product, d.in(1, type), d.in(2, type)});
-  if (add)
+  const bool saturates = add && part == Half::high && type == Type::s32 && d.take("sat");
+  if (saturates)
+    d.emit(mapLanes<AddSaturating, int32_t, int32_t, int32_t>, {to, product, d.in(3, type)});
+  else if (add)
     d.emit(mapLanes<Add, uint32_t, uint32_t, uint32_t>, {to, product, d.in(3, type)});
 }
 
@@ -410,6 +422,24 @@ void decodeDp4a(Decoder &d) {
   d.emit(eval, {d.out(0, Type::u32), d.in(1, Type::u32), d.in(2, Type::u32), d.in(3, Type::u32)});
 }
 
+template <class A, class B> Eval dotProduct2(bool high) {
+  return high ? mapLanes<DotProduct2<A, B, 2>, uint32_t, uint32_t, uint32_t, uint32_t>
+              : mapLanes<DotProduct2<A, B, 0>, uint32_t, uint32_t, uint32_t, uint32_t>;
+}
+
+void decodeDp2a(Decoder &d) {
+  const Half part = half(d);
+  const Type a = d.type(), b = d.type();
+  d.expectOperands(4);
+  if (part == Half::wide || sizeInBytes(a) != 4 || sizeInBytes(b) != 4)
+    return failForType(d, a);
+  const bool signedB = b == Type::s32, high = part == Half::high;
+  const Eval eval =
+      a == Type::s32 ? (signedB ? dotProduct2<int16_t, int8_t>(high) : dotProduct2<int16_t, uint8_t>(high))
+                     : (signedB ? dotProduct2<uint16_t, int8_t>(high) : dotProduct2<uint16_t, uint8_t>(high));
+  d.emit(eval, {d.out(0, Type::u32), d.in(1, Type::u32), d.in(2, Type::u32), d.in(3, Type::u32)});
+}
+
 constexpr DecodeEntry entries[] = {
     {"add", decodeAdd},
     {"addc", [](Decoder &d) { extended<false>(d, true, d.take("cc")); }},
@@ -428,6 +458,7 @@ constexpr DecodeEntry entries[] = {
     {"neg", decodeSign<Negate, FloatOp::negate>},
     {"sad", decodeSad},
     {"dp4a", decodeDp4a},
+    {"dp2a", decodeDp2a},
 };
 
 } // namespace

@@ -51,6 +51,12 @@ inline constexpr unsigned noLane = ~0u;
 /// The host memory of an access by `warp`, or null after a fault.
 std::byte *touch(Warp &warp, const Instruction &instruction, const Touch &access);
 
+/// Whether an access in that space to that address is one to shared memory.
+inline bool isSharedAddress(Space space, uint64_t address) {
+  return space == Space::shared || space == Space::sharedCluster ||
+         (space == Space::generic && address >> windowShift == uint64_t(Window::shared));
+}
+
 /// A shared address seen from `warp`: the block it lies in and the address
 /// there. Null when the rank is not in the cluster.
 struct SharedPlace {

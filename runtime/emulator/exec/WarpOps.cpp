@@ -6,6 +6,8 @@
 #include "runtime/emulator/exec/Lanes.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 namespace tlc::emulator {
 
@@ -216,6 +218,43 @@ template <class T> Step reduceLanes(Warp &warp, uint32_t active, const Instructi
   return Step::next;
 }
 
+struct ReduceFloats {
+  bool maximum = false, magnitude = false, propagateNan = false;
+};
+
+/// redux of f32, where NaNs lose unless one is to win. slots: d, a, mask
+Step reduceFloats(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const ReduceFloats &how = instruction.payloadAs<ReduceFloats>();
+  uint32_t members;
+  if (!together(warp, active, instruction.slots[2], members))
+    return Step::wait;
+  const In<float> a = lanesOf<float>(warp, instruction.slots[1]);
+  const float canonical = std::bit_cast<float>(0x7FFFFFFFu);
+  float result = canonical;
+  bool nan = false;
+  for (uint32_t rest = members & active; rest != 0; rest &= rest - 1) {
+    const float raw = a[std::countr_zero(rest)], value = how.magnitude ? std::fabs(raw) : raw;
+    nan |= value != value;
+    // -0 is below +0.
+    const bool below = value < result || (value == result && std::signbit(value) && !std::signbit(result));
+    const bool above = value > result || (value == result && !std::signbit(value) && std::signbit(result));
+    if (value == value && (result != result || (how.maximum ? above : below)))
+      result = value;
+  }
+  float results[warpSize];
+  std::fill(results, results + warpSize, nan && how.propagateNan ? canonical : result);
+  store(warp, instruction.slots[0], active, results);
+  return Step::next;
+}
+
+void decodeReduxFloat(Decoder &d, Reduce op) {
+  const ReduceFloats how{op == Reduce::maximum, d.take("abs"), d.take("NaN")};
+  d.expectOperands(3);
+  if (op != Reduce::minimum && op != Reduce::maximum)
+    return d.fail("'{}' is not a known form", d.at().fullName());
+  d.emitWith(reduceFloats, {d.out(0, Type::f32), d.in(1, Type::f32), d.in(2, Type::b32)}, how);
+}
+
 void decodeRedux(Decoder &d) {
   d.take("sync");
   const auto op = d.takeOneOf<Reduce>({{"add", Reduce::add},
@@ -225,6 +264,8 @@ void decodeRedux(Decoder &d) {
                                        {"or", Reduce::bitOr},
                                        {"xor", Reduce::bitXor}});
   const Type type = d.type();
+  if (op && type == Type::f32)
+    return decodeReduxFloat(d, *op);
   d.expectOperands(3);
   if (!op || sizeInBytes(type) != 4 || isFloat(type))
     return d.fail("'{}' is not a known form", d.at().fullName());

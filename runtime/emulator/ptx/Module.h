@@ -69,6 +69,8 @@ struct Operand {
   std::string name;
   std::vector<Operand> elements;
   std::optional<uint32_t> second; ///< the register after `|`, as in `d|p`
+  std::string selector;           ///< "b0" of %r1.b0, which video instructions take
+  bool minus = false;             ///< -a, likewise
 };
 
 /// One instruction.

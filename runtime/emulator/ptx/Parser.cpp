@@ -326,8 +326,16 @@ Result<Operand> Parser::word(Function &function) {
     result.kind = Operand::Kind::reg;
     result.reg = *reg;
   } else {
-    result.kind = Operand::Kind::symbol;
-    result.name = findVariable(name);
+    const size_t dot = name.rfind('.');
+    const auto part = dot == std::string_view::npos ? std::nullopt : findRegister(name.substr(0, dot));
+    if (part) {
+      result.kind = Operand::Kind::reg;
+      result.reg = *part;
+      result.selector = name.substr(dot + 1);
+    } else {
+      result.kind = Operand::Kind::symbol;
+      result.name = findVariable(name);
+    }
   }
   if (accept("|")) {
     auto other = expectWord("a register after '|'");
@@ -379,6 +387,13 @@ Result<Operand> Parser::operand(Function &function) {
     auto inner = operand(function);
     if (inner)
       inner->negated = !inner->negated;
+    return inner;
+  }
+  if (token.is("-") && peek(1).kind == Token::Kind::word) {
+    take();
+    auto inner = word(function);
+    if (inner)
+      inner->minus = true;
     return inner;
   }
   auto result = token.kind == Token::Kind::word ? word(function) : number();

@@ -35,9 +35,22 @@ enum class Type : uint8_t {
   s16x2,
   e4m3,
   e5m2,
+  e2m1,
+  e2m3,
+  e3m2,
+  ue8m0,
   tf32,
   e4m3x2,
   e5m2x2,
+  e2m1x2,
+  e2m3x2,
+  e3m2x2,
+  ue8m0x2,
+  e4m3x4,
+  e5m2x4,
+  e2m1x4,
+  e2m3x4,
+  e3m2x4,
 };
 
 /// "f32" to `Type::f32`; nothing for other words.

@@ -81,6 +81,59 @@ TEST_CASE("halves are rounded once") {
   CHECK(compute("tanh.approx.f16 %d, %a;", 16, {b16(0)}) == 0);
 }
 
+TEST_CASE("sums of mixed precision, three sources, packed pairs: sm_100") {
+  CHECK(asFloat(compute("add.f32.f16 %d, %a, %b;", 32, {b16(0x3C00), f32(0x1p-20f)}, "sm_100a")) ==
+        1 + 0x1p-20f);
+  CHECK(asFloat(compute("sub.rz.f32.bf16 %d, %a, %b;", 32, {b16(0x3F80), f32(0x1p-30f)}, "sm_100a")) ==
+        1 - 0x1p-24f);
+  CHECK(asFloat(compute("fma.rn.sat.f32.bf16 %d, %a, %b, %c;", 32, {b16(0x4000), b16(0x4000), f32(-3.5f)},
+                        "sm_100a")) == 0.5f);
+  CHECK(asFloat(compute("fma.rp.f32.f16 %d, %a, %b, %c;", 32, {b16(0x3C01), b16(0x3C01), f32(0)},
+                        "sm_100a")) == 1 + 0x1p-9f + 0x1p-20f);
+  CHECK(asFloat(compute("min.f32 %d, %a, %b, %c;", 32, {f32(3), f32(-4), f32(2)}, "sm_100a")) == -4);
+  CHECK(asFloat(compute("min.abs.f32 %d, %a, %b, %c;", 32, {f32(3), f32(-4), f32(-2)}, "sm_100a")) == 2);
+  CHECK(asFloat(compute("max.f32 %d, %a, %b, %c;", 32, {f32(3), f32(notANumber), f32(5)}, "sm_100a")) == 5);
+  CHECK(compute("max.NaN.f32 %d, %a, %b, %c;", 32, {f32(3), f32(notANumber), f32(5)}, "sm_100a") ==
+        0x7FFFFFFF);
+  CHECK(compute("add.rn.f32x2 %d, %a, %b;", 64, {b64(0x3F80000040000000), b64(0x3F8000003F800000)},
+                "sm_100a") == 0x4000000040400000);
+  CHECK(compute("fma.rz.ftz.f32x2 %d, %a, %a, %b;", 64, {b64(0x4000000000000001), b64(0x3F80000080000000)},
+                "sm_100a") == 0x40A0000000000000);
+  CHECK(failure({.body = "min.f32 %r1, %r2, %r3, %r4;"}) != "");
+}
+
+TEST_CASE("what lies outside of a tensor makes fma.oob zero") {
+  CHECK(compute("fma.rn.oob.f16 %d, %a, %b, %c;", 16, {b16(0x7FFF), b16(0x3C00), b16(0x3C00)}) == 0);
+  CHECK(compute("fma.rn.oob.bf16x2 %d, %a, %b, %c;", 32,
+                {b32(0x3F807FFF), b32(0x40004000), b32(0x3F803F80)}) == 0x40400000);
+  CHECK(compute("fma.rn.f16 %d, %a, %b, %c;", 16, {b16(0x7FFF), b16(0x3C00), b16(0x3C00)}) == 0x7FFF);
+}
+
+TEST_CASE("approximations of f64 see the upper word") {
+  CHECK(compute("rcp.approx.ftz.f64 %d, %a;", 64, {b64(0x40000000FFFFFFFF)}) == 0x3FE0000000000000);
+  CHECK(compute("rcp.approx.ftz.f64 %d, %a;", 64, {b64(1)}) == 0x7FF0000000000000);
+  CHECK(compute("rcp.approx.ftz.f64 %d, %a;", 64, {f64(NAN)}) == 0x7FFFFFFF00000000);
+  CHECK(compute("rsqrt.approx.ftz.f64 %d, %a;", 64, {f64(16)}) == 0x3FD0000000000000);
+  CHECK(asDouble(compute("rsqrt.approx.f64 %d, %a;", 64, {f64(16)})) == 0.25);
+}
+
+TEST_CASE("set of halves and to halves, setp and slct under ftz") {
+  CHECK(compute("set.lt.f16.f16 %d, %a, %b;", 16, {b16(0x3C00), b16(0x4000)}) == 0x3C00);
+  CHECK(compute("set.lt.u16.bf16 %d, %a, %b;", 16, {b16(0x3F80), b16(0x4000)}) == 0xFFFF);
+  CHECK(compute("set.eq.f16.s32 %d, %a, %b;", 16, {b32(7), b32(7)}) == 0x3C00);
+  CHECK(compute("set.gt.bf16.bf16 %d, %a, %b;", 16, {b16(0x3F80), b16(0x4000)}) == 0);
+  CHECK(compute("set.lt.f16x2.f16x2 %d, %a, %b;", 32, {b32(0x3C004000), b32(0x40003C00)}) == 0x3C000000);
+  CHECK(compute("set.lt.u32.f16x2 %d, %a, %b;", 32, {b32(0x3C004000), b32(0x40003C00)}) == 0xFFFF0000);
+  CHECK(compute("set.ge.bf16x2.bf16x2 %d, %a, %b;", 32, {b32(0x3F804000), b32(0x40003F80)}) == 0x00003F80);
+  CHECK(compute("set.eq.ftz.u16.f16 %d, %a, %b;", 16, {b16(0x0001), b16(0x8002)}) == 0xFFFF);
+  CHECK(compute("set.eq.u16.f16 %d, %a, %b;", 16, {b16(0x0001), b16(0x8002)}) == 0);
+  CHECK(compute("setp.eq.ftz.f16 %d, %a, %b;", 1, {b16(0x0001), b16(0x0002)}) == 1);
+  CHECK(compute("setp.eq.ftz.f16x2 %d|%p1, %a, %b;", 1, {b32(0x00000001), b32(0x00000002)}) == 1);
+  CHECK(compute("slct.ftz.b32.f32 %d, %a, %b, %c;", 32, {b32(1), b32(2), f32(-0x1p-130f)}) == 1);
+  CHECK(compute("slct.b32.f32 %d, %a, %b, %c;", 32, {b32(1), b32(2), f32(-0x1p-130f)}) == 2);
+  CHECK(compute("slct.ftz.b32.f32 %d, %a, %b, %c;", 32, {b32(1), b32(2), f32(notANumber)}) == 2);
+}
+
 TEST_CASE("setp, set, selp, slct, testp") {
   CHECK(compute("setp.lt.s32 %d, %a, %b;", 1, {b32(0xFFFFFFFF), b32(1)}) == 1);
   CHECK(compute("setp.lt.u32 %d, %a, %b;", 1, {b32(0xFFFFFFFF), b32(1)}) == 0);
@@ -99,47 +152,6 @@ TEST_CASE("setp, set, selp, slct, testp") {
   CHECK(compute("setp.eq.s32 %p1, %a, 7; selp.b16 %d, %b, %c, %p1;", 16, {b32(7), b16(1), b16(2)}) == 1);
   CHECK(compute("slct.b32.s32 %d, %a, %b, %c;", 32, {b32(1), b32(2), b32(uint32_t(-1))}) == 2);
   CHECK(compute("testp.infinite.f32 %d, %a;", 1, {f32(infinity)}) == 1);
-}
-
-TEST_CASE("cvt between integers") {
-  CHECK(compute("cvt.u64.u32 %d, %a;", 64, {b32(0xFFFFFFFF)}) == 0xFFFFFFFF);
-  CHECK(compute("cvt.s64.s32 %d, %a;", 64, {b32(0xFFFFFFFF)}) == ~uint64_t(0));
-  CHECK(compute("cvt.u32.u64 %d, %a;", 32, {b64(0x123456789)}) == 0x23456789);
-  CHECK(compute("cvt.s32.s8 %d, %a;", 32, {b32(0x180)}) == 0xFFFFFF80);
-  CHECK(compute("cvt.u32.u8 %d, %a;", 32, {b16(0x1FF)}) == 0xFF);
-  CHECK(compute("cvt.sat.s8.s32 %d, %a;", 32, {b32(1000)}) == 127);
-  CHECK(compute("cvt.sat.u8.s32 %d, %a;", 32, {b32(uint32_t(-4))}) == 0);
-  CHECK(compute("cvt.sat.u32.u64 %d, %a;", 32, {b64(uint64_t(1) << 40)}) == 0xFFFFFFFF);
-}
-
-TEST_CASE("cvt between integers and floats") {
-  CHECK(asFloat(compute("cvt.rn.f32.s32 %d, %a;", 32, {b32(uint32_t(-5))})) == -5);
-  CHECK(asFloat(compute("cvt.rz.f32.u32 %d, %a;", 32, {b32(0xFFFFFFFF)})) == 0x1.fffffep31f);
-  CHECK(asFloat(compute("cvt.rn.f32.u64 %d, %a;", 32, {b64(0x8000008000000001)})) == 0x1.000002p63f);
-  CHECK(asDouble(compute("cvt.rn.f64.s64 %d, %a;", 64, {b64(uint64_t(-3))})) == -3);
-  CHECK(compute("cvt.rzi.s32.f32 %d, %a;", 32, {f32(-2.7f)}) == uint32_t(-2));
-  CHECK(compute("cvt.rni.s32.f32 %d, %a;", 32, {f32(2.5f)}) == 2);
-  CHECK(compute("cvt.rpi.s32.f32 %d, %a;", 32, {f32(2.1f)}) == 3);
-  CHECK(compute("cvt.rzi.u32.f32 %d, %a;", 32, {f32(-5)}) == 0);
-  CHECK(compute("cvt.rzi.s32.f32 %d, %a;", 32, {f32(1e20f)}) == 0x7FFFFFFF);
-  CHECK(compute("cvt.rzi.s32.f32 %d, %a;", 32, {f32(notANumber)}) == 0);
-  CHECK(compute("cvt.rn.f16.s32 %d, %a;", 16, {b32(3)}) == 0x4200);
-}
-
-TEST_CASE("cvt between floats") {
-  CHECK(compute("cvt.rn.bf16.f32 %d, %a;", 16, {f32(1.0f)}) == 0x3F80);
-  CHECK(asFloat(compute("cvt.f32.bf16 %d, %a;", 32, {b16(0x4040)})) == 3);
-  CHECK(compute("cvt.rn.f16.f32 %d, %a;", 16, {f32(65536)}) == 0x7C00);
-  CHECK(asFloat(compute("cvt.f32.f16 %d, %a;", 32, {b16(0x0001)})) == 0x1p-24f);
-  CHECK(asFloat(compute("cvt.rn.f32.f64 %d, %a;", 32, {f64(0.1)})) == 0.1f);
-  CHECK(asFloat(compute("cvt.rni.f32.f32 %d, %a;", 32, {f32(2.5f)})) == 2);
-  CHECK(asFloat(compute("cvt.sat.f32.f32 %d, %a;", 32, {f32(2.5f)})) == 1);
-  CHECK(compute("cvt.rn.bf16x2.f32 %d, %a, %b;", 32, {f32(2), f32(1)}) == 0x40003F80);
-  CHECK(compute("cvt.rn.relu.f16x2.f32 %d, %a, %b;", 32, {f32(-2), f32(1)}) == 0x00003C00);
-  CHECK(compute("cvt.rz.bf16x2.f32 %d, %a, %b;", 32, {f32(1 + 0x1.8p-8f), f32(1)}) == 0x3F803F80);
-  CHECK(compute("cvt.rn.satfinite.e4m3x2.f32 %d, %a, %b;", 16, {f32(1000), f32(1)}) == 0x7E38);
-  CHECK(compute("cvt.rn.f16x2.e4m3x2 %d, %a;", 32, {b16(0x7E38)}) == 0x5F003C00);
-  CHECK(compute("cvt.rna.tf32.f32 %d, %a;", 32, {f32(1 + 0x1p-11f)}) == bits(1 + 0x1p-10f));
 }
 
 TEST_CASE("mov packs, unpacks and moves bits") {

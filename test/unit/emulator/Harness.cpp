@@ -77,8 +77,10 @@ std::string failure(const KernelText &kernel) {
   return outcome.status ? std::string() : outcome.status.error().message;
 }
 
-uint64_t compute(std::string_view text, unsigned resultBits, std::initializer_list<Value> sources) {
+uint64_t compute(std::string_view text, unsigned resultBits, std::initializer_list<Value> sources,
+                 std::string target) {
   KernelText kernel;
+  kernel.target = std::move(target);
   kernel.threads = 1;
   kernel.outWords = 4;
   kernel.body = fmt::format("  .reg .{} %d;\n", resultBits == 1 ? "pred" : fmt::format("b{}", resultBits));

@@ -31,7 +31,8 @@ uint64_t bits(double value);
 /// Runs one instruction, or several, on %a, %b, %c, %e and gives back %d, a
 /// register of `resultBits` bits (1: a predicate). The text of an error goes to
 /// the test's log and the result is poison.
-uint64_t compute(std::string_view text, unsigned resultBits, std::initializer_list<Value> sources);
+uint64_t compute(std::string_view text, unsigned resultBits, std::initializer_list<Value> sources,
+                 std::string target = "sm_90a");
 
 /// A kernel `k` with parameters `out` and `in` and some registers: %r0-99 of 32
 /// bits, %d0-49 of 64, %h0-29 of 16, %p0-19 predicates, %out and %in the two

@@ -35,6 +35,22 @@ TEST_CASE("products: low, high, wide, 24 bits, with an addend") {
   CHECK(compute("dp4a.s32.u32 %d, %a, %b, %c;", 32, {b32(0xFF020304), b32(0x01020304), b32(10)}) == 38);
 }
 
+TEST_CASE("dot products of bytes with halves, saturating products of 24 bits") {
+  // 2 * 3 + -1 * 4 and 2 * 1 + -1 * 2 of the halves of a and the bytes of b.
+  const Value a = b32(0xFFFF0002), b = b32(0x02010403);
+  CHECK(compute("dp2a.lo.s32.s32 %d, %a, %b, %c;", 32, {a, b, b32(10)}) == 12);
+  CHECK(compute("dp2a.hi.s32.s32 %d, %a, %b, %c;", 32, {a, b, b32(10)}) == 10);
+  CHECK(compute("dp2a.lo.u32.u32 %d, %a, %b, %c;", 32, {a, b, b32(0)}) == 6 + 65535 * 4);
+  CHECK(compute("dp2a.lo.s32.u32 %d, %a, %b, %c;", 32, {b32(0x0000FFFF), b32(0xFF), b32(0)}) ==
+        uint32_t(-255));
+  CHECK(compute("dp2a.lo.u32.s32 %d, %a, %b, %c;", 32, {b32(0x0000FFFF), b32(0xFF), b32(0)}) ==
+        uint32_t(-65535));
+  CHECK(compute("mad24.hi.sat.s32 %d, %a, %b, %c;", 32, {b32(0x7FFFFF), b32(0x7FFFFF), b32(0x7FFFFFFF)}) ==
+        0x7FFFFFFF);
+  CHECK(compute("mad24.hi.sat.s32 %d, %a, %b, %c;", 32, {b32(0x10000), b32(0x30000), b32(5)}) == 0x30005);
+  CHECK(compute("mul24.hi.s32 %d, %a, %b;", 32, {b32(0xFFFFFF), b32(0x10000)}) == 0xFFFFFFFF);
+}
+
 TEST_CASE("quotients and remainders, by zero too") {
   CHECK(compute("div.s32 %d, %a, %b;", 32, {b32(uint32_t(-7)), b32(2)}) == uint32_t(-3));
   CHECK(compute("rem.s32 %d, %a, %b;", 32, {b32(uint32_t(-7)), b32(2)}) == uint32_t(-1));
@@ -83,6 +99,27 @@ TEST_CASE("bit fields and counts") {
   CHECK(compute("bfind.shiftamt.u32 %d, %a;", 32, {b32(0x1000)}) == 19);
   CHECK(compute("bmsk.clamp.b32 %d, %a, %b;", 32, {b32(4), b32(8)}) == 0xFF0);
   CHECK(compute("fns.b32 %d, %a, 0, 2;", 32, {b32(0b10110)}) == 2);
+}
+
+TEST_CASE("szext takes the low bits with or without their sign") {
+  CHECK(compute("szext.clamp.s32 %d, %a, %b;", 32, {b32(0x1F8), b32(4)}) == 0xFFFFFFF8);
+  CHECK(compute("szext.clamp.u32 %d, %a, %b;", 32, {b32(0x1F8), b32(4)}) == 8);
+  CHECK(compute("szext.clamp.s32 %d, %a, %b;", 32, {b32(0x80000001), b32(40)}) == 0x80000001);
+  CHECK(compute("szext.wrap.s32 %d, %a, %b;", 32, {b32(0xFF), b32(33)}) == 0xFFFFFFFF);
+  CHECK(compute("szext.wrap.u32 %d, %a, %b;", 32, {b32(0xFF), b32(32)}) == 0);
+  CHECK(compute("szext.clamp.u32 %d, %a, %b;", 32, {b32(0xFF), b32(0)}) == 0);
+}
+
+TEST_CASE("lop3 with a predicate") {
+  // 0xC0: a and b.
+  const std::string_view text = "setp.ne.b32 %p1, %c, 0; lop3.or.b32 %r1|%d, %a, %b, 0, 0xC0, %p1;";
+  CHECK(compute(text, 1, {b32(6), b32(1), b32(0)}) == 0);
+  CHECK(compute(text, 1, {b32(6), b32(2), b32(0)}) == 1);
+  CHECK(compute(text, 1, {b32(6), b32(1), b32(1)}) == 1);
+  CHECK(compute("setp.ne.b32 %p1, %c, 0; lop3.and.b32 _|%d, %a, %b, 0, 0xC0, !%p1;", 1,
+                {b32(6), b32(2), b32(0)}) == 1);
+  CHECK(compute("setp.ne.b32 %p1, %b, 0; lop3.and.b32 %d|%p2, %a, %b, 0, 0xC0, %p1;", 32, {b32(6), b32(3)}) ==
+        2);
 }
 
 TEST_CASE("prmt in all its modes") {

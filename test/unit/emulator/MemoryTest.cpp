@@ -8,6 +8,36 @@
 using namespace tlc::emulator::test;
 using Catch::Matchers::Contains;
 
+TEST_CASE("128-bit exchange and compare, sums that flush in global memory only") {
+  const auto swapped = output({.body = R"(
+    .reg .b128 %q<3>;
+    mov.b128 %q1, {1, 2}; mov.b128 %q2, {3, 4};
+    st.global.v2.b64 [%out], {1, 2};
+    atom.global.cas.b128 %q0, [%out], %q1, %q2;
+    mov.b128 {%d1, %d2}, %q0;
+    atom.cas.b128 %q0, [%out], %q1, %q1;
+    mov.b128 {%d3, %d4}, %q0;
+    st.global.v4.u32 [%out+16], {0, 0, 0, 0};
+    atom.exch.b128 %q0, [%out+16], %q2;
+    st.global.v2.b64 [%out+32], {%d1, %d2};
+    st.global.v2.b64 [%out+48], {%d3, %d4};
+  )",
+                               .threads = 1});
+  const std::vector<uint32_t> expected = {3, 0, 4, 0, 3, 0, 4, 0, 1, 0, 2, 0, 3, 0, 4, 0};
+  CHECK(std::vector<uint32_t>(swapped.begin(), swapped.begin() + 16) == expected);
+  const auto sums = output({.body = R"(
+    .shared .align 4 .b32 word;
+    st.shared.b32 [word], 1; st.global.b32 [%out+4], 0x80000001;
+    red.shared.add.f32 [word], 0f00000002;
+    red.global.add.f32 [%out+4], 0f80000002;
+    ld.shared.b32 %r1, [word];
+    st.global.b32 [%out], %r1;
+  )",
+                            .threads = 1});
+  CHECK(sums[0] == 3);
+  CHECK(sums[1] == 0x80000000);
+}
+
 TEST_CASE("loads extend to wider registers, stores truncate") {
   CHECK(compute("ld.global.s8 %r1, [%in]; mov.b32 %d, %r1;", 32, {b32(0x80)}) == 0xFFFFFF80);
   CHECK(compute("ld.global.u16 %d, [%in];", 64, {b32(0xFFFF8001)}) == 0x8001);

@@ -19,6 +19,20 @@ std::vector<uint32_t> lanes(std::string text) {
 
 } // namespace
 
+TEST_CASE("redux of floats, sm_100") {
+  const auto reduced = [](std::string form) {
+    return output({.body = "cvt.rn.f32.u32 %r1, %t; sub.f32 %r1, %r1, 0f40400000;\n" // lane - 3
+                           "setp.eq.u32 %p1, %t, 9; @%p1 mov.b32 %r1, 0x7FC00000;\n redux.sync." +
+                           form + ".f32 %r2, %r1, -1; st.global.b32 [%mine], %r2;",
+                   .target = "sm_100a"})[7];
+  };
+  CHECK(reduced("min") == 0xC0400000);
+  CHECK(reduced("max") == 0x41E00000);
+  CHECK(reduced("min.abs") == 0);
+  CHECK(reduced("max.NaN") == 0x7FFFFFFF);
+  CHECK(reduced("max.abs.NaN") == 0x7FFFFFFF);
+}
+
 TEST_CASE("shfl in its four modes") {
   const auto up = lanes("shfl.sync.up.b32 %r1|%p1, %t, 3, 0, -1;");
   const auto down = lanes("shfl.sync.down.b32 %r1, %t, 3, 31, -1;");
