@@ -219,8 +219,8 @@ Result<void> Decoder::decodeFunction(const Function &function) {
 Result<void> Decoder::run(const Function &entry) {
   for (auto group : {integerInstructions(), bitInstructions(), floatInstructions(), compareInstructions(),
                      convertInstructions(), memoryInstructions(), atomicInstructions(), controlInstructions(),
-                     warpInstructions(), barrierInstructions(), asyncInstructions(), matrixInstructions(), videoInstructions(),
-                     tensorInstructions()})
+                     warpInstructions(), barrierInstructions(), asyncInstructions(), matrixInstructions(),
+                     videoInstructions(), tensorInstructions()})
     for (const DecodeEntry &item : group)
       table.emplace(item.name, item.decode);
   kernel.name = entry.name;
