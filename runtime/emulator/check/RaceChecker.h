@@ -27,6 +27,19 @@ struct AsyncOrder {
   uint32_t number = 0;
 };
 
+/// What accesses tensor memory: a warp's loads and stores, and what its
+/// threads issue to a pipe.
+enum class TensorEngine : uint8_t { load, store, pipe };
+inline constexpr size_t tensorEngines = 3;
+
+/// All cells of these lanes and columns; lanes in groups of 16.
+struct TensorTouch {
+  const Block *block = nullptr;
+  unsigned lane = 0, lanes = 0;
+  uint32_t column = 0, columns = 0;
+  AccessKind kind = AccessKind::read;
+};
+
 class RaceChecker {
 public:
   explicit RaceChecker(Cluster &cluster);
@@ -66,6 +79,21 @@ public:
                   uint32_t number, std::shared_ptr<AsyncOrder> &order);
   void waitWgmma(const Warp &warp, uint64_t completed);
 
+  // --- tensor memory (TensorRace.cpp) ------------------------------------------------
+  std::shared_ptr<AsyncOrder> issueOnPipe(Warp &warp, const Instruction &instruction,
+                                          std::span<const TensorTouch> touches);
+  /// What the warp has issued until now, and its arrival when that is complete.
+  std::shared_ptr<AsyncOrder> commitPipe(const Warp &warp);
+  void completePipe(const AsyncOrder &order, const SharedPlace &place);
+  void moveTensor(Warp &warp, const Instruction &instruction, TensorEngine engine,
+                  std::span<const TensorTouch> touches);
+  void waitTensor(const Warp &warp, TensorEngine engine);
+  void fenceTensorBefore(const Warp &warp);
+  void fenceTensorAfter(const Warp &warp);
+  /// Nothing has written the columns.
+  void allocateTensor(const Block &block, uint32_t column, uint32_t count);
+  void freeTensor(Warp &warp, const Instruction &instruction, uint32_t column, uint32_t count);
+
   /// Accesses are the operation's until the next call; null: the threads' again.
   void run(AsyncOrder *order) { running = order; }
 
@@ -79,7 +107,16 @@ public:
 
 private:
   struct ColumnInfo {
-    enum class Kind : uint8_t { warp, laneCopies, bulkCopies, wgmma, mbarrier };
+    enum class Kind : uint8_t {
+      warp,
+      laneCopies,
+      bulkCopies,
+      wgmma,
+      mbarrier,
+      tensorLoads,
+      tensorStores,
+      tensorPipe,
+    };
     Kind kind = Kind::warp;
     unsigned warp = 0;    ///< in the cluster; the first of a warpgroup
     unsigned block = 0;   ///< of an mbarrier
@@ -92,6 +129,13 @@ private:
     uint32_t pc = 0;               ///< of the last one
     std::vector<uint32_t> commits; ///< `issued` at each commit
   };
+  /// Numbers of a warp's accesses to tensor memory.
+  struct TensorStream {
+    Column column = 0; ///< of those complete; 0: there are none yet
+    Column plain = 0;  ///< likewise, or issued to the pipe, as synchronisation without fences passes it on
+    Column issue = 0;  ///< of those issued to the pipe
+    uint32_t issued = 0;
+  };
   struct Agent {
     const Warp *warp = nullptr;
     Knowledge known;
@@ -101,6 +145,8 @@ private:
     std::vector<uint32_t> inFlight; ///< by register offset / 4: the wgmma that has it
     uint32_t wgmmaIssued = 0, wgmmaWaited = 0;
     std::unordered_map<uint32_t, uint32_t> wgmmaPcs; ///< by number, of those not waited for
+    Clock tensor;                                    ///< what its next access to tensor memory is behind
+    std::array<TensorStream, tensorEngines> tensorStreams;
   };
   /// What arrivals give to those who wait.
   struct Phases {
@@ -121,6 +167,19 @@ private:
   Phases &phasesOf(const Block &block, uint32_t address);
   Stream *stream(Agent &agent, AsyncEngine engine, unsigned lane);
 
+  // TensorRace.cpp
+  enum class TensorFences : uint8_t { needed, assumed };
+  TensorStream &tensorStream(Agent &agent, TensorEngine engine);
+  /// What an access is behind; `assumed`: if all fences were there.
+  Clock tensorClock(const Agent &agent, TensorEngine engine, TensorFences fences) const;
+  void accessTensor(Warp &warp, const Instruction &instruction, TensorEngine engine,
+                    std::span<const TensorTouch> touches);
+  Shadow &tensorShadow(const Block &block);
+  void reportTensor(Warp &warp, const Instruction &instruction, TensorEngine engine, const Record &now,
+                    const Conflict &conflict, const Block &block);
+  std::string missingForTensor(const Agent &agent, TensorEngine engine, const Record &before,
+                               const Record &now) const;
+
   // Report.cpp
   void report(Warp &warp, const Instruction &instruction, const Record &now, const Conflict &conflict,
               const Block &block);
@@ -134,7 +193,8 @@ private:
   unsigned warpsOfBlock;
   std::vector<Agent> agents; ///< their columns are their indices
   std::vector<ColumnInfo> columns;
-  std::vector<Shadow> shadows; ///< by block
+  std::vector<Shadow> shadows;       ///< by block
+  std::vector<Shadow> tensorShadows; ///< likewise, once there is tensor memory
   std::vector<NamedPhase> named;
   std::vector<Conflict> conflicts; ///< of the access under way
   Knowledge clusterArrived, clusterDone;

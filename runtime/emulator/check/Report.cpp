@@ -54,6 +54,10 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
       return fmt::format("cp.async.wait_group in {}", warpText(of.warp));
     case Kind::bulkCopies:
       return fmt::format("cp.async.bulk.wait_group in {}", warpText(of.warp));
+    case Kind::tensorLoads:
+    case Kind::tensorStores:
+    case Kind::tensorPipe:
+      return fmt::format("a wait for the mbarrier of a tcgen05.commit of {}", warpText(of.warp));
     case Kind::wgmma:
       return fmt::format("wgmma.wait_group in the warpgroup of {}", warpText(of.warp));
     case Kind::mbarrier:

@@ -56,6 +56,14 @@ void Shadow::access(uint32_t address, uint32_t end, const Record &record, const 
   }
 }
 
+void Shadow::forget(uint32_t address, uint32_t end) {
+  for (; address < end; address += granule) {
+    Cell &cell = split(address / lineBytes)[address % lineBytes / granule];
+    clearReads(cell);
+    cell = {};
+  }
+}
+
 std::vector<Shadow::Cell> &Shadow::split(uint32_t line) {
   std::vector<Cell> &cells = pieces[line];
   if (!cells.empty())

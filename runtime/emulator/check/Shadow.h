@@ -46,6 +46,9 @@ public:
   void access(uint32_t address, uint32_t end, const Record &access, const Knowledge &known,
               std::vector<Conflict> &conflicts);
 
+  /// As if nothing had ever been in [address, end).
+  void forget(uint32_t address, uint32_t end);
+
 private:
   /// A write and the reads since that nothing orders with each other.
   struct Cell {

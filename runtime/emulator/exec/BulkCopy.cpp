@@ -17,6 +17,7 @@ struct Bulk {
   bool barrier = false;   ///< completes on an mbarrier, else in a bulk group
   bool multicast = false; ///< to all blocks of a mask
   unsigned rank = 0;      ///< of the tensor; 0 for plain bytes
+  unsigned ctaGroup = 1;  ///< 2: the barrier may be in the other block of the pair
   std::optional<AtomicOp> reduction;
   Type type = Type::u32; ///< of a reduction of plain bytes
   int64_t toOffset = 0, fromOffset = 0, barrierOffset = 0;
@@ -71,10 +72,13 @@ bool failWith(Warp &warp, const Instruction &instruction, const Error &error) {
   return false;
 }
 
-/// A multicast signals the barrier at the same offset of every block it reaches.
+/// A multicast signals the barrier at the same offset of every block it
+/// reaches; for pairs, of the even or the odd block beside each.
 SharedPlace barrierFor(Warp &warp, const Bulk &bulk, const Request &request, const SharedPlace &to) {
   SharedPlace barrier = sharedPlace(warp, request.barrier);
-  if (bulk.multicast)
+  if (bulk.multicast && bulk.ctaGroup == 2)
+    barrier.block = &clusterOf(warp).blocks[(to.block->rank & ~1u) | (barrier.block->rank & 1)];
+  else if (bulk.multicast)
     barrier.block = to.block;
   if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
     checker->completesOn(barrier);
@@ -161,6 +165,24 @@ bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, cons
   return true;
 }
 
+/// The barrier of a tensor copy is in the block that it writes to, or in its pair.
+bool checkBarrierBlock(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
+  const SharedPlace barrier = sharedPlace(warp, request.barrier), to = sharedPlace(warp, request.to);
+  if (const size_t blocks = clusterOf(warp).blocks.size(); bulk.ctaGroup == 2 && blocks % 2 != 0) {
+    fault(warp, instruction,
+          fmt::format(".cta_group::2 needs pairs of blocks, but the cluster has {}", blocks));
+    return false;
+  }
+  if (!to.block || bulk.multicast || barrier.block->rank / bulk.ctaGroup == to.block->rank / bulk.ctaGroup)
+    return true;
+  fault(warp, instruction,
+        fmt::format("the copy writes to block rank {}, but its mbarrier is in rank {}{}", to.block->rank,
+                    barrier.block->rank,
+                    bulk.ctaGroup == 1 ? "; .cta_group::2 lets it be in the other block of the pair"
+                                       : ", which is no block of the pair"));
+  return false;
+}
+
 /// Reads the operands of each active lane and queues its operation.
 Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
   const Bulk &bulk = instruction.payloadAs<Bulk>();
@@ -172,7 +194,8 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
     if (!(active >> l & 1))
       continue;
     auto request = std::make_shared<Request>();
-    request->to = to.lane[l], request->from = from.lane[l], request->barrier = barriers.lane[l];
+    request->to = to.lane[l], request->from = from.lane[l];
+    request->barrier = barriers.lane[l] & 0xFFFFFFFF; // of a generic address too
     request->bytes = lanesOf<uint32_t>(warp, slots[slotBytes])[l];
     request->mask = lanesOf<uint16_t>(warp, slots[slotMask])[l];
     if (bulk.multicast && (request->mask == 0 || request->mask >> clusterOf(warp).blocks.size() != 0))
@@ -181,9 +204,11 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
                                request->mask, clusterOf(warp).blocks.size()));
     if (bulk.rank == 0 && request->bytes % 16 != 0)
       return fault(warp, instruction, fmt::format("{} bytes are not a multiple of 16", request->bytes));
-    if (bulk.barrier && !findMbarrier(warp, instruction, Space::sharedCluster, l,
-                                      request->barrier & 0xFFFFFFFF, MbarrierState::initialised)
+    if (bulk.barrier && !findMbarrier(warp, instruction, Space::sharedCluster, l, request->barrier,
+                                      MbarrierState::initialised)
                              .block)
+      return Step::fault;
+    if (bulk.rank != 0 && bulk.barrier && !checkBarrierBlock(warp, instruction, bulk, *request))
       return Step::fault;
     if (bulk.rank != 0) {
       for (unsigned i = 0; i < bulk.rank; ++i)
@@ -369,6 +394,8 @@ void decodeBulk(Decoder &d, std::optional<AtomicOp> reduction) {
   if (!bulk.barrier && !d.take("bulk_group"))
     return d.fail("'{}' needs .mbarrier::complete_tx::bytes or .bulk_group", d.at().fullName());
   bulk.multicast = d.take("multicast::cluster");
+  if (tensor && bulk.barrier)
+    bulk.ctaGroup = d.takeOneOf<unsigned>({{"cta_group::1", 1}, {"cta_group::2", 2}}).value_or(1);
   takeCacheHints(d);
   if (bulk.barrier != (bulk.to != Space::global))
     return d.fail("'{}' cannot complete this way", d.at().fullName());

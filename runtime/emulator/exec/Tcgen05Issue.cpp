@@ -17,13 +17,15 @@ bool failWith(Warp &warp, const Instruction &instruction, const Error &error) {
   return false;
 }
 
-/// Queues what completes after all that the pipe has been given before.
+/// Queues what completes after all that the pipe has been given before; `order`
+/// is null when the race checker is off, and of commits.
 void pushOnPipe(Warp &warp, const Instruction &instruction, const TensorPair &pair,
-                std::function<bool()> run) {
+                std::shared_ptr<AsyncOrder> order, std::function<bool()> run) {
   TensorPipe &pipe = pair.blocks[0]->tensorPipe;
   auto operation = std::make_shared<AsyncOperation>();
   operation->warp = &warp;
   operation->instruction = &instruction;
+  operation->order = std::move(order);
   operation->ready = [&pipe, number = pipe.issued++] { return pipe.completed == number; };
   operation->run = [&pipe, run = std::move(run)] {
     if (!run())
@@ -33,6 +35,13 @@ void pushOnPipe(Warp &warp, const Instruction &instruction, const TensorPair &pa
   };
   clusterOf(warp).queue.push(std::move(operation));
   ++clusterOf(warp).progress;
+}
+
+/// The race checker's order of an operation with these accesses, or null.
+std::shared_ptr<AsyncOrder> orderOf(Warp &warp, const Instruction &instruction,
+                                    std::span<const TensorTouch> touches) {
+  RaceChecker *checker = clusterOf(warp).raceChecker.get();
+  return checker ? checker->issueOnPipe(warp, instruction, touches) : nullptr;
 }
 
 /// Shared memory that an operation reads in a block of the cluster.
@@ -94,6 +103,31 @@ bool checkMmaColumns(Warp &warp, const Instruction &instruction, const TensorPai
       return false;
   }
   return true;
+}
+
+/// The cells of tensor memory that the product reads and writes, 16 lanes a piece.
+std::vector<TensorTouch> touchesOf(const TensorPair &pair, const MmaRequest &request, const MmaUse &use) {
+  constexpr unsigned step = 16;
+  const TensorMma &mma = request.mma;
+  const TensorMmaCall &call = request.call;
+  std::vector<TensorTouch> touches;
+  for (unsigned p = 0; p < pair.count; ++p)
+    for (unsigned lane = 0; lane < tensorLanes; lane += step) {
+      if (!tensorRow(mma, lane, call.d.lane).used)
+        continue;
+      const Block *block = pair.blocks[p];
+      if (mma.form.a == TensorOperandA::tensorMemory)
+        touches.push_back({block, lane, step, call.tensorA.column, mma.columnsA(), AccessKind::read});
+      const uint32_t disabled = call.disabledLanes[4 * p + lane / 32] >> lane % 32 & 0xFFFF;
+      if (disabled != 0xFFFF) {
+        if (call.accumulate)
+          touches.push_back({block, lane, step, call.d.column, mma.columnsD(), AccessKind::read});
+        touches.push_back({block, lane, step, call.d.column, mma.columnsD(), AccessKind::write});
+      }
+      if (use.shift)
+        touches.push_back({block, lane, step, call.tensorA.column, shiftColumns, AccessKind::write});
+    }
+  return touches;
 }
 
 bool runMma(Warp &warp, const Instruction &instruction, const TensorPair &pair, const MmaRequest &request) {
@@ -223,6 +257,7 @@ Step issueMma(Warp &warp, uint32_t active, const Instruction &instruction) {
     if (!readMma(warp, instruction, pair, l, *request))
       return Step::fault;
     pushOnPipe(warp, instruction, pair,
+               orderOf(warp, instruction, touchesOf(pair, *request, instruction.payloadAs<MmaUse>())),
                [&warp, &instruction, pair, request] { return runMma(warp, instruction, pair, *request); });
   }
   return Step::next;
@@ -279,7 +314,11 @@ Step issueCopy(Warp &warp, uint32_t active, const Instruction &instruction) {
     };
     if (!columnsFit())
       return Step::fault;
-    pushOnPipe(warp, instruction, pair,
+    std::vector<TensorTouch> touches;
+    for (unsigned p = 0; p < pair.count; ++p)
+      for (unsigned lane = four ? to.lane / 16 * 16 : 0; lane < tensorLanes; lane += four ? quarterLanes : 16)
+        touches.push_back({pair.blocks[p], lane, 16, to.column, use.copy.columns(), AccessKind::write});
+    pushOnPipe(warp, instruction, pair, orderOf(warp, instruction, touches),
                [&warp, &instruction, &use, pair, to, descriptor = *descriptor, columnsFit] {
                  std::vector<ByteRange> ranges;
                  copyRanges(use.copy, descriptor, ranges);
@@ -317,7 +356,11 @@ Step issueShift(Warp &warp, uint32_t active, const Instruction &instruction) {
     };
     if (!columnsFit())
       return Step::fault;
-    pushOnPipe(warp, instruction, pair, [pair, at, columnsFit] {
+    std::vector<TensorTouch> touches;
+    for (unsigned p = 0; p < pair.count; ++p)
+      for (AccessKind kind : {AccessKind::read, AccessKind::write})
+        touches.push_back({pair.blocks[p], at.lane, quarterLanes, at.column, shiftColumns, kind});
+    pushOnPipe(warp, instruction, pair, orderOf(warp, instruction, touches), [pair, at, columnsFit] {
       if (!columnsFit())
         return false;
       for (unsigned p = 0; p < pair.count; ++p)
@@ -381,10 +424,15 @@ Step issueCommit(Warp &warp, uint32_t active, const Instruction &instruction) {
       if (!findMbarrier(warp, instruction, space, l, address, MbarrierState::initialised).block)
         return Step::fault;
     }
-    pushOnPipe(warp, instruction, pair, [&warp, &instruction, places] {
-      return std::all_of(places.begin(), places.end(),
-                         [&](const SharedPlace &place) { return arrive(warp, instruction, place); });
-    });
+    RaceChecker *checker = cluster.raceChecker.get();
+    pushOnPipe(warp, instruction, pair, nullptr,
+               [&warp, &instruction, places, checker, order = checker ? checker->commitPipe(warp) : nullptr] {
+                 return std::all_of(places.begin(), places.end(), [&](const SharedPlace &place) {
+                   if (checker)
+                     checker->completePipe(*order, place);
+                   return arrive(warp, instruction, place);
+                 });
+               });
   }
   return Step::next;
 }

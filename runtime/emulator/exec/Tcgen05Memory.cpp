@@ -60,6 +60,8 @@ void grant(const TensorPair &pair) {
   for (unsigned i = 0; i < pair.count; ++i) {
     requestOf(i)->granted = column;
     pair.blocks[i]->tensorMemory.allocate({*column, requestOf(i)->columns, requestOf(i)->pc});
+    if (RaceChecker *checker = pair.blocks[i]->cluster->raceChecker.get())
+      checker->allocateTensor(*pair.blocks[i], *column, requestOf(i)->columns);
   }
   ++pair.blocks[0]->cluster->progress;
 }
@@ -137,6 +139,8 @@ Step deallocate(Warp &warp, uint32_t active, const Instruction &instruction) {
                  fmt::format("{} columns at address {:#x} of tensor memory are freed, but the block has "
                              "allocated {}",
                              *columns, *bits, allocationsText(memory)));
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->freeTensor(warp, instruction, address.column, *columns);
   ++clusterOf(warp).progress;
   return Step::next;
 }
@@ -186,6 +190,19 @@ std::optional<TensorAddress> moveAddress(Warp &warp, uint32_t active, const Inst
               : std::nullopt;
 }
 
+/// Tells the race checker of a warp's access.
+void noteMove(Warp &warp, const Instruction &instruction, TensorEngine engine, TensorAddress address) {
+  RaceChecker *checker = clusterOf(warp).raceChecker.get();
+  if (!checker)
+    return;
+  const TensorMove &move = instruction.payloadAs<TensorMove>();
+  std::vector<TensorTouch> touches;
+  for (const TensorColumns &columns : columnsOf(move))
+    touches.push_back({warp.block, address.lane, coveredLanes(move), address.column + columns.first,
+                       columns.count, engine == TensorEngine::load ? AccessKind::read : AccessKind::write});
+  checker->moveTensor(warp, instruction, engine, touches);
+}
+
 /// slots: address, registers... A register that is used before wait::ld waits
 /// for its value by itself, so a load may complete at once.
 Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
@@ -195,6 +212,7 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
   const auto address = moveAddress(warp, active, instruction);
   if (!address)
     return Step::fault;
+  noteMove(warp, instruction, TensorEngine::load, *address);
   const unsigned count = registersOf(move);
   uint32_t values[128 * warpSize];
   loadTensor(move, warp.block->tensorMemory.cells(), *address, values);
@@ -211,6 +229,7 @@ Step storeRegisters(Warp &warp, uint32_t active, const Instruction &instruction)
   const auto address = moveAddress(warp, active, instruction);
   if (!address)
     return Step::fault;
+  noteMove(warp, instruction, TensorEngine::store, *address);
   std::vector<uint32_t> values(registersOf(move) * warpSize);
   for (unsigned r = 0; r < registersOf(move); ++r)
     std::memcpy(&values[r * warpSize], warp.read(instruction.slots[1 + r]), warpSize * 4);
@@ -232,22 +251,38 @@ Step storeRegisters(Warp &warp, uint32_t active, const Instruction &instruction)
 }
 
 Step waitForLoads(Warp &warp, uint32_t active, const Instruction &) {
-  return gather(warp, active, allLanes) ? Step::next : Step::wait;
+  if (!gather(warp, active, allLanes))
+    return Step::wait;
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->waitTensor(warp, TensorEngine::load);
+  return Step::next;
 }
 
 Step waitForStores(Warp &warp, uint32_t active, const Instruction &) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
-  if (warp.asyncGroups[size_t(AsyncEngine::tensorStore)].atMost(active, 0))
+  if (warp.asyncGroups[size_t(AsyncEngine::tensorStore)].atMost(active, 0)) {
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+      checker->waitTensor(warp, TensorEngine::store);
     return Step::next;
+  }
   Wait wait;
   wait.kind = Wait::Kind::asyncGroups;
   wait.engine = AsyncEngine::tensorStore;
   return suspend(warp, std::move(wait));
 }
 
-Step fenceBefore(Warp &, uint32_t, const Instruction &) { return Step::next; }
-Step fenceAfter(Warp &, uint32_t, const Instruction &) { return Step::next; }
+Step fenceBefore(Warp &warp, uint32_t, const Instruction &) {
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->fenceTensorBefore(warp);
+  return Step::next;
+}
+
+Step fenceAfter(Warp &warp, uint32_t, const Instruction &) {
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->fenceTensorAfter(warp);
+  return Step::next;
+}
 
 void decodeMove(Decoder &d, bool isStore) {
   TensorMove move;

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Tensor memory. What a warp's next tcgen05 instruction is behind is apart
+/// from what the warp knows: only tcgen05.fence brings one to the other. The
+/// pipe takes its operations in the order of issue, so there the issue of an
+/// earlier one is enough; everybody else must know it complete. Accesses count
+/// from their issue on.
+#include "runtime/emulator/check/RaceChecker.h"
+#include "runtime/emulator/exec/State.h"
+
+#include <fmt/format.h>
+
+namespace tlc::emulator {
+
+namespace {
+
+/// Lanes of a shadow's cell.
+constexpr unsigned cellLanes = 16;
+
+std::string_view nameOf(AccessKind kind) { return kind == AccessKind::read ? "read" : "write"; }
+
+} // namespace
+
+RaceChecker::TensorStream &RaceChecker::tensorStream(Agent &agent, TensorEngine engine) {
+  TensorStream &stream = agent.tensorStreams[size_t(engine)];
+  if (stream.column == 0) {
+    constexpr ColumnInfo::Kind kinds[] = {ColumnInfo::Kind::tensorLoads, ColumnInfo::Kind::tensorStores,
+                                          ColumnInfo::Kind::tensorPipe};
+    const ColumnInfo info{.kind = kinds[size_t(engine)], .warp = indexOf(*agent.warp)};
+    stream.column = addColumn(info);
+    stream.plain = addColumn(info);
+    stream.issue = engine == TensorEngine::pipe ? addColumn(info) : 0;
+  }
+  return stream;
+}
+
+Clock RaceChecker::tensorClock(const Agent &agent, TensorEngine engine, TensorFences fences) const {
+  Clock clock = agent.tensor;
+  if (fences == TensorFences::assumed)
+    clock.join(agent.known.seen);
+  for (const Agent &other : agents)
+    for (size_t i = 0; i < tensorEngines; ++i) {
+      const TensorStream &stream = other.tensorStreams[i];
+      const bool pipe = TensorEngine(i) == TensorEngine::pipe;
+      if (stream.column == 0)
+        continue;
+      if (pipe && engine == TensorEngine::pipe)
+        clock.raise(stream.column, &other == &agent ? stream.issued : clock.at(stream.issue));
+      if (fences == TensorFences::assumed && pipe == (engine == TensorEngine::pipe && pipe))
+        clock.raise(stream.column, clock.at(stream.plain));
+    }
+  return clock;
+}
+
+void RaceChecker::accessTensor(Warp &warp, const Instruction &instruction, TensorEngine engine,
+                               std::span<const TensorTouch> touches) {
+  Agent &agent = agentOf(warp);
+  TensorStream &stream = tensorStream(agent, engine);
+  Record record;
+  record.column = stream.column;
+  record.number = ++stream.issued;
+  record.pc = uint32_t(&instruction - warp.code);
+  record.warp = uint16_t(indexOf(warp));
+  const Knowledge known{tensorClock(agent, engine, TensorFences::needed), {}};
+  for (const TensorTouch &touch : touches) {
+    record.kind = touch.kind;
+    conflicts.clear();
+    for (unsigned lane = touch.lane; lane < touch.lane + touch.lanes; lane += cellLanes) {
+      const uint32_t first = lane / cellLanes * tensorColumns + touch.column;
+      tensorShadow(*touch.block).access(first, first + touch.columns, record, known, conflicts);
+    }
+    for (const Conflict &conflict : conflicts)
+      reportTensor(warp, instruction, engine, record, conflict, *touch.block);
+  }
+}
+
+Shadow &RaceChecker::tensorShadow(const Block &block) {
+  if (tensorShadows.empty())
+    tensorShadows.assign(cluster.blocks.size(), Shadow(tensorLanes / cellLanes * tensorColumns, 1));
+  return tensorShadows[block.rank];
+}
+
+// --- what instructions tell ---------------------------------------------------------
+
+std::shared_ptr<AsyncOrder> RaceChecker::issueOnPipe(Warp &warp, const Instruction &instruction,
+                                                     std::span<const TensorTouch> touches) {
+  accessTensor(warp, instruction, TensorEngine::pipe, touches);
+  Agent &agent = agentOf(warp);
+  const TensorStream &stream = tensorStream(agent, TensorEngine::pipe);
+  auto order = std::make_shared<AsyncOrder>(AsyncOrder{agent.known, stream.column, stream.issued});
+  agent.tensor.raise(stream.issue, stream.issued);
+  agent.known.seen.raise(stream.plain, stream.issued);
+  advance(agent);
+  return order;
+}
+
+std::shared_ptr<AsyncOrder> RaceChecker::commitPipe(const Warp &warp) {
+  Agent &agent = agentOf(warp);
+  const TensorStream &stream = tensorStream(agent, TensorEngine::pipe);
+  fenceTensorBefore(warp); // which a commit implies
+  auto order = std::make_shared<AsyncOrder>(AsyncOrder{agent.known, stream.column, stream.issued});
+  advance(agent);
+  return order;
+}
+
+void RaceChecker::completePipe(const AsyncOrder &order, const SharedPlace &place) {
+  // What the operations came behind, who waits for them comes behind too.
+  Knowledge &arrived = phasesOf(*place.block, place.address).arrived;
+  arrived.join(order.known);
+  arrived.seen.raise(order.column, order.number);
+}
+
+void RaceChecker::moveTensor(Warp &warp, const Instruction &instruction, TensorEngine engine,
+                             std::span<const TensorTouch> touches) {
+  accessTensor(warp, instruction, engine, touches);
+}
+
+void RaceChecker::waitTensor(const Warp &warp, TensorEngine engine) {
+  Agent &agent = agentOf(warp);
+  const TensorStream &stream = tensorStream(agent, engine);
+  agent.tensor.raise(stream.column, stream.issued);
+  agent.known.seen.raise(stream.plain, stream.issued);
+}
+
+void RaceChecker::fenceTensorBefore(const Warp &warp) {
+  Agent &agent = agentOf(warp);
+  agent.known.seen.join(agent.tensor);
+}
+
+void RaceChecker::fenceTensorAfter(const Warp &warp) {
+  Agent &agent = agentOf(warp);
+  agent.tensor.join(agent.known.seen);
+}
+
+void RaceChecker::allocateTensor(const Block &block, uint32_t column, uint32_t columns_) {
+  for (unsigned lane = 0; lane < tensorLanes; lane += cellLanes) {
+    const uint32_t first = lane / cellLanes * tensorColumns + column;
+    tensorShadow(block).forget(first, first + columns_);
+  }
+}
+
+void RaceChecker::freeTensor(Warp &warp, const Instruction &instruction, uint32_t column, uint32_t count) {
+  // Not asynchronous itself: it needs no fence to come behind what is complete.
+  Agent &agent = agentOf(warp);
+  const Knowledge known{tensorClock(agent, TensorEngine::load, TensorFences::assumed), {}};
+  Record record;
+  record.column = indexOf(warp);
+  record.number = agent.known.seen.at(record.column);
+  record.pc = uint32_t(&instruction - warp.code);
+  record.warp = uint16_t(indexOf(warp));
+  record.kind = AccessKind::write;
+  conflicts.clear();
+  for (unsigned lane = 0; lane < tensorLanes; lane += cellLanes) {
+    const uint32_t first = lane / cellLanes * tensorColumns + column;
+    tensorShadow(*warp.block).access(first, first + count, record, known, conflicts);
+  }
+  for (const Conflict &conflict : conflicts)
+    reportTensor(warp, instruction, TensorEngine::load, record, conflict, *warp.block);
+}
+
+// --- what a finding says ----------------------------------------------------------------
+
+std::string RaceChecker::missingForTensor(const Agent &agent, TensorEngine engine, const Record &before,
+                                          const Record &now) const {
+  const auto warpText = [&](unsigned index) {
+    const Warp &warp = *agents[index].warp;
+    return cluster.blocks.size() > 1 ? fmt::format("warp {} of block rank {}", warp.index, warp.block->rank)
+                                     : fmt::format("warp {}", warp.index);
+  };
+  if (tensorClock(agent, engine, TensorFences::assumed).at(before.column) >= before.number)
+    return fmt::format("tcgen05.fence::before_thread_sync in {}, or tcgen05.fence::after_thread_sync in {}",
+                       warpText(before.warp), warpText(now.warp));
+  std::string wait;
+  switch (columns[before.column].kind) {
+  case ColumnInfo::Kind::tensorLoads:
+    wait = "tcgen05.wait::ld";
+    break;
+  case ColumnInfo::Kind::tensorStores:
+    wait = "tcgen05.wait::st";
+    break;
+  default:
+    if (columns[now.column].kind == ColumnInfo::Kind::tensorPipe)
+      return fmt::format("a barrier or mbarrier at which {} waits for {}", warpText(now.warp),
+                         warpText(before.warp));
+    return fmt::format("a wait in {} for the mbarrier of a tcgen05.commit behind it", warpText(now.warp));
+  }
+  if (before.warp == now.warp)
+    return wait + " between them";
+  return fmt::format("{} in {} and a barrier or mbarrier at which {} waits for it", wait,
+                     warpText(before.warp), warpText(now.warp));
+}
+
+void RaceChecker::reportTensor(Warp &warp, const Instruction &instruction, TensorEngine engine,
+                               const Record &now, const Conflict &conflict, const Block &block) {
+  const Record &before = conflict.before;
+  const bool unwritten = conflict.wrong == Wrong::unwritten;
+  const Instruction *first = unwritten ? nullptr : &agents[before.warp].warp->code[before.pc];
+  Finding finding;
+  finding.kind = unwritten ? FindingKind::unwritten : FindingKind::race;
+  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0))
+    return;
+  const uint32_t lane = conflict.address / tensorColumns * cellLanes;
+  finding.memory = fmt::format("column {} of lanes {} to {} of tensor memory",
+                               conflict.address % tensorColumns, lane, lane + cellLanes - 1);
+  if (cluster.blocks.size() > 1)
+    finding.memory += fmt::format(" of block rank {}", block.rank);
+  finding.site.what = nameOf(now.kind);
+  if (unwritten) {
+    finding.missing = "the write";
+    record(warp, instruction,
+           fmt::format("read of {}, which nothing has written; missing: {}", finding.memory, finding.missing),
+           finding);
+    return;
+  }
+  finding.before = siteOf(*agents[before.warp].warp, *first);
+  finding.before->what = nameOf(before.kind);
+  finding.missing = missingForTensor(agentOf(warp), engine, before, now);
+  record(warp, instruction,
+         fmt::format("race between the {} of {} and the {} by '{}' at PTX line {} ({}, {}); missing: {}",
+                     finding.site.what, finding.memory, finding.before->what, first->name, first->line,
+                     finding.before->location(), finding.before->place(), finding.missing),
+         finding);
+}
+
+} // namespace tlc::emulator
