@@ -91,6 +91,7 @@ Result<Verdict> KernelRun::verify() {
 void KernelRun::compare(size_t tensor, size_t output, Verdict &verdict) {
   const HostTensor &actual = deviceArguments.tensors()[tensor];
   verdict.elements += actual.elementCount();
+  verdict.outputs.update(actual.bytes());
   if (auto stray = actual.findStrayWrite()) {
     verdict.complaint = *stray;
     return;

@@ -8,6 +8,7 @@
 #include "kernels/library/DeviceArguments.h"
 #include "kernels/library/Library.h"
 #include "runtime/device/Device.h"
+#include "runtime/support/Hash.h"
 
 #include <memory>
 #include <optional>
@@ -28,6 +29,8 @@ struct Verdict {
   double largestError = 0; ///< in the sense of `Tolerance`
   double limit = 0;
   int64_t compared = 0, elements = 0;
+  Hash128 outputs =
+      {}; ///< of all bytes of the outputs: equal for runs of the same seed that agree bit for bit
   std::string complaint = {}; ///< what is wrong, with place and values; empty if the result is right
 
   bool correct() const { return complaint.empty(); }

@@ -4,7 +4,11 @@
 runs of checks.txt with their verification, the benchmarks, and the comparison
 with PyTorch's peers where PyTorch is installed.
 
-    gpu_suite.py [--out results.json] [--only tests,checks,bench,peers]
+    gpu_suite.py [--out results.json] [--only tests,checks,devices,bench,peers]
+
+devices runs the same checks twice on the GPU and once on the emulator: all
+must be right, the GPU's two runs the same bit for bit; whether the emulator's
+result is so as well is in the field same_bits.
 
 Works on the folder of an unpacked archive of tools/pack.sh. Writes one JSON
 object; exit status 1 if anything failed.
@@ -56,13 +60,33 @@ def tests():
         yield run(os.path.basename(path), [path], 300)
 
 
-def checks():
+def check_commands():
+    """(line, command without a device) of each line of checks.txt."""
     with open(os.path.join(HERE, "checks.txt"), encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
     for line in lines:
         kernel, *parameters = line.split()
         defines = [word for parameter in parameters for word in ("-D", parameter)]
-        yield run(line, [TLC, "run", kernel, *defines, "--device", "cuda", "--verify", "--json"], 120)
+        yield line, [TLC, "run", kernel, *defines, "--verify", "--json"]
+
+
+def checks():
+    for line, command in check_commands():
+        yield run(line, command + ["--device", "cuda"], 120)
+
+
+def devices():
+    """With the same seed on both devices, and on the GPU twice."""
+    for seed, (line, command) in enumerate(check_commands()):
+        command += ["--seed", str(seed)]
+        gpu = [run(f"{line}, GPU", command + ["--device", "cuda"], 120) for _ in range(2)]
+        emulator = run(f"{line}, emulator", command + ["--device", "emulator", "--race-check=off"], 300)
+        first, second, ours = (entry.get("lines", [{}])[-1].get("outputs") for entry in (*gpu, emulator))
+        if first != second:
+            gpu[1].update(passed=False, status="different bits", output=f"{first}, then {second}")
+            print(f"FAIL {line}: two runs differ: {first}, then {second}", flush=True)
+        emulator["same_bits"] = first is not None and first == ours
+        yield from (*gpu, emulator)
 
 
 def bench():
@@ -80,7 +104,7 @@ def peers():
     yield run("peers gemm f16 tn", script + ["--dtype", "f16", "--out", "f16", "--shape", "8192,8192,8192"], 120)
 
 
-STEPS = {"tests": tests, "checks": checks, "bench": bench, "peers": peers}
+STEPS = {"tests": tests, "checks": checks, "devices": devices, "bench": bench, "peers": peers}
 
 
 def describe_machine():
@@ -109,6 +133,9 @@ def main():
             json.dump(results, file, indent=1)
     entries = [entry for name in wanted for entry in results[name]]
     failed = [entry["name"] for entry in entries if not entry["passed"]]
+    emulated = [entry["same_bits"] for entry in entries if "same_bits" in entry]
+    if emulated:
+        print(f"{sum(emulated)} of {len(emulated)} results of the emulator have the GPU's bits")
     print(f"{len(entries) - len(failed)} of {len(entries)} passed; results in {options.out}")
     return 1 if failed else 0
 

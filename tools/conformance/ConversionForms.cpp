@@ -57,6 +57,8 @@ void addFloatToFloat(FormList &list) {
     list.add(f32, {f64}, "cvt.{}.ftz.sat.f32.f64 $d, $a;", rounding);
     list.add(f16, {f64}, "cvt.{}.f16.f64 $d, $a;", rounding);
     list.add(f16, {f32}, "cvt.{}.f16.f32 $d, $a;", rounding);
+    list.add(f16, {f32}, "cvt.{}.ftz.f16.f32 $d, $a;", rounding);
+    list.add(f16, {f32}, "cvt.{}.sat.f16.f32 $d, $a;", rounding);
     list.add(f16, {f32}, "cvt.{}.ftz.sat.f16.f32 $d, $a;", rounding);
     list.add(bf16, {f64}, "cvt.{}.bf16.f64 $d, $a;", rounding);
     list.add(bf16, {f32}, "cvt.{}.bf16.f32 $d, $a;", rounding);

@@ -31,6 +31,25 @@ uint64_t smallInteger(MatrixType type, Random &random) {
                 room >= exponent ? fraction << (room - exponent) : fraction >> (exponent - room));
 }
 
+uint64_t extremeValue(MatrixType type, Random &random) {
+  const uint64_t fraction = random.next() & ((uint64_t(1) << type.fractionBits) - 1);
+  const int64_t bias = (int64_t(1) << (type.exponentBits - 1)) - 1;
+  const bool negative = random.oneIn(2);
+  switch (random.below(6)) {
+  case 0:
+  case 1:
+    return encode(type, negative, -bias, 0); // zero
+  case 2:
+    return encode(type, negative, -bias, fraction); // subnormal
+  case 3:
+    return encode(type, negative, 1 - bias + int64_t(random.below(4)), fraction);
+  case 4:
+    return encode(type, negative, bias - 1 - int64_t(random.below(4)), fraction);
+  default:
+    return encode(type, negative, random.between(-bias / 2, bias / 2), fraction);
+  }
+}
+
 uint64_t specialValue(MatrixType type, Random &random) {
   const uint64_t ones = (uint64_t(1) << type.exponentBits) - 1;
   const unsigned unused = type.bits - 1 - type.exponentBits - type.fractionBits;
@@ -44,7 +63,7 @@ uint64_t specialValue(MatrixType type, Random &random) {
 } // namespace
 
 std::string_view toString(Values values) {
-  constexpr std::string_view names[] = {"integers", "unit", "wide", "special"};
+  constexpr std::string_view names[] = {"integers", "unit", "wide", "special", "extreme"};
   return names[unsigned(values)];
 }
 
@@ -55,6 +74,8 @@ uint64_t matrixElement(MatrixType type, Values values, Random &random) {
     return smallInteger(type, random);
   if (values == Values::special)
     return specialValue(type, random);
+  if (values == Values::extreme)
+    return extremeValue(type, random);
   const uint64_t fraction = random.next() & ((uint64_t(1) << type.fractionBits) - 1);
   const int64_t bias = (int64_t(1) << (type.exponentBits - 1)) - 1;
   const int64_t reach = std::min<int64_t>(bias - 2, type.name == "f32" ? 24 : 12);

@@ -28,6 +28,7 @@ enum class Values : uint8_t {
   unit,     ///< any significand, magnitudes of 2^-4 to 2
   wide,     ///< any significand, exponents far apart: sums round and cancel
   special,  ///< small integers, and now and then an infinity, NaN, or subnormal
+  extreme,  ///< the largest, the smallest and subnormal numbers, and many zeros
 };
 std::string_view toString(Values values);
 

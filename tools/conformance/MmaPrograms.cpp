@@ -172,7 +172,7 @@ std::vector<Program> mmaPrograms() {
   const auto name = [&] { return fmt::format("mma.{}", programs.size()); };
   for (const MmaClass &c : mmaClasses()) {
     const bool plain = c.a.isInteger();
-    for (Values values : {Values::integers, Values::unit, Values::wide, Values::special})
+    for (Values values : {Values::integers, Values::unit, Values::wide, Values::special, Values::extreme})
       if (!plain || values == Values::integers)
         programs.push_back(mmaProgram(name(), c, values, random));
   }

@@ -150,7 +150,7 @@ std::vector<Program> wgmmaPrograms() {
     }
     if (c.a.isInteger())
       continue;
-    for (Values values : {Values::unit, Values::wide, Values::special})
+    for (Values values : {Values::unit, Values::wide, Values::special, Values::extreme})
       add(c, 16, values);
   }
   return programs;

@@ -69,6 +69,7 @@ void printJson(const Report &report) {
       os.attribute("limit", verdict->limit);
       os.attribute("compared", verdict->compared);
       os.attribute("elements", verdict->elements);
+      os.attribute("outputs", formatv("{0:x-16}{1:x-16}", verdict->outputs.high, verdict->outputs.low).str());
       os.attribute("correct", verdict->correct());
       if (!verdict->correct())
         os.attribute("complaint", verdict->complaint);
