@@ -134,8 +134,8 @@ void addApproximateForms(FormList &list) {
   list.approximate({0x1p-11, 0}, f32, {f32}, "tanh.approx.f32 $d, $a;");
   list.approximate({0x1p-20, 0}, f64, {f64}, "rcp.approx.ftz.f64 $d, $a;");
   list.approximate({0x1p-20, 0}, f64, {f64}, "rsqrt.approx.ftz.f64 $d, $a;");
-  list.approximate({0x1p-9, 0}, f16, {f16}, "ex2.approx.f16 $d, $a;");
-  list.approximate({0x1p-9, 0}, f16x2, {f16x2}, "ex2.approx.f16x2 $d, $a;");
+  list.approximate({0x1p-9, 0x1p-24}, f16, {f16}, "ex2.approx.f16 $d, $a;");
+  list.approximate({0x1p-9, 0x1p-24}, f16x2, {f16x2}, "ex2.approx.f16x2 $d, $a;");
   list.approximate({0x1p-7, 0}, bf16, {bf16}, "ex2.approx.ftz.bf16 $d, $a;");
   list.approximate({0x1p-7, 0}, bf16x2, {bf16x2}, "ex2.approx.ftz.bf16x2 $d, $a;");
   list.approximate({0, 0x1p-10}, f16, {f16}, "tanh.approx.f16 $d, $a;");

@@ -37,7 +37,7 @@ bool serves(Format have, Format want) {
 /// One program as it is written.
 class Writer {
 public:
-  Writer(Random &random) : random(random) {}
+  Writer(Random &random, Chaining chaining) : random(random), chaining(chaining) {}
 
   void append(const Form &form);
   Program finish(std::string name);
@@ -51,6 +51,7 @@ private:
     bool exact = true;
   };
   Random &random;
+  Chaining chaining;
   std::vector<Register> registers;
   std::map<Format, unsigned> inputs;                   ///< of a format: its first input register
   std::vector<std::pair<Format, unsigned>> inputOrder; ///< as they lie in memory
@@ -66,7 +67,7 @@ unsigned Writer::newRegister(Format format) {
 }
 
 unsigned Writer::source(Format format) {
-  if (!random.oneIn(3)) {
+  if (chaining == Chaining::yes && !random.oneIn(3)) {
     std::vector<unsigned> made;
     for (unsigned i = 0; i < registers.size(); ++i)
       if (registers[i].exact && serves(registers[i].format, format))
@@ -197,7 +198,7 @@ Program Writer::finish(std::string name) {
 } // namespace
 
 std::vector<Program> dealPrograms(std::string_view group, const std::vector<Form> &forms, unsigned copies,
-                                  unsigned length) {
+                                  unsigned length, Chaining chaining) {
   Random random(1, group);
   std::vector<const Form *> deck;
   for (unsigned copy = 0; copy < copies; ++copy)
@@ -206,7 +207,7 @@ std::vector<Program> dealPrograms(std::string_view group, const std::vector<Form
   random.shuffle(std::span(deck));
   std::vector<Program> programs;
   for (size_t begin = 0; begin < deck.size(); begin += length) {
-    Writer writer(random);
+    Writer writer(random, chaining);
     for (size_t i = begin; i < std::min(begin + length, deck.size()); ++i)
       writer.append(*deck[i]);
     programs.push_back(writer.finish(fmt::format("{}.{}", group, programs.size())));

@@ -39,9 +39,12 @@ public:
   std::vector<Form> forms;
 };
 
+/// Whether the result of one instruction may be an operand of a later one.
+enum class Chaining : uint8_t { no, yes };
+
 /// The forms, `copies` times each, in programs of at most `length`.
 std::vector<Program> dealPrograms(std::string_view group, const std::vector<Form> &forms, unsigned copies,
-                                  unsigned length);
+                                  unsigned length, Chaining chaining);
 
 // Forms.cpp has what deals them, the other *Forms.cpp the instructions.
 void addIntegerForms(FormList &list);

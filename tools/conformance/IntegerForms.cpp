@@ -154,9 +154,11 @@ void addBitForms(FormList &list) {
     for (char sign : {'u', 's'}) {
       list.add(b32, {b}, "bfind.{}{} $d, $a;", sign, bits);
       list.add(b32, {b}, "bfind.shiftamt.{}{} $d, $a;", sign, bits);
-      list.add(b, {b, count32, count32}, "bfe.{}{} $d, $a, $b, $c;", sign, bits);
+      list.add(b, {b, count32, count32},
+               "and.b32 $x0, $b, 255; and.b32 $x1, $c, 255; bfe.{}{} $d, $a, $x0, $x1;", sign, bits);
     }
-    list.add(b, {b, b, count32, count32}, "bfi.b{} $d, $a, $b, $c, $e;", bits);
+    list.add(b, {b, b, count32, count32},
+             "and.b32 $x0, $c, 255; and.b32 $x1, $e, 255; bfi.b{} $d, $a, $b, $x0, $x1;", bits);
   }
   for (std::string_view mode : {"clamp", "wrap"}) {
     for (char direction : {'l', 'r'})

@@ -53,11 +53,11 @@ std::string moduleText(const std::string &declarations, const std::string &body)
 namespace {
 
 std::vector<Program> deal(std::string_view group, std::initializer_list<void (*)(FormList &)> parts,
-                          unsigned copies = 3) {
+                          unsigned copies = 3, Chaining chaining = Chaining::yes) {
   FormList list;
   for (auto *add : parts)
     add(list);
-  return dealPrograms(group, list.forms, copies, 48);
+  return dealPrograms(group, list.forms, copies, 48, chaining);
 }
 
 struct Group {
@@ -70,7 +70,7 @@ constexpr Group groups[] = {
        return deal("arithmetic",
                    {addIntegerForms, addBitForms, addFloatForms, addHalfForms, addApproximateForms});
      }},
-    {"video", [] { return deal("video", {addVideoForms}); }},
+    {"video", [] { return deal("video", {addVideoForms}, 1, Chaining::no); }},
     {"conversion", [] { return deal("conversion", {addConversionForms}); }},
     {"memory", [] { return deal("memory", {addMemoryForms}, 6); }},
     {"warp", [] { return deal("warp", {addWarpForms}, 4); }},

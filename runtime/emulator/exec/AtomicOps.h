@@ -28,7 +28,8 @@ enum class AtomicOp : uint8_t {
 std::optional<AtomicOp> parseAtomicOp(std::string_view word);
 /// Whether PTX has the operation for the type.
 bool hasAtomic(AtomicOp op, Type type);
-/// Sums of f32 in global memory flush subnormals, with their sign kept.
+/// Sums of f32 by atom and red in global memory flush subnormals, with their sign kept; those of the copy
+/// engine do not.
 enum class Subnormals : uint8_t { keep, flush };
 /// The element's new value, in the low bits. Up to 64 bits.
 uint64_t applyAtomic(AtomicOp op, Type type, uint64_t old, uint64_t operand, uint64_t swap,

@@ -153,8 +153,7 @@ bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, cons
       for (uint64_t at = 0; at + size <= request.bytes; at += size) {
         uint64_t operand = 0;
         std::memcpy(&operand, from + at, size);
-        updateAtomically(to + at, *bulk.reduction, bulk.type, operand, 0,
-                         bulk.to == Space::global ? Subnormals::flush : Subnormals::keep);
+        updateAtomically(to + at, *bulk.reduction, bulk.type, operand, 0, Subnormals::keep);
       }
     } else {
       std::memmove(to, from, request.bytes);

@@ -373,7 +373,7 @@ template <class T> Step testClass(Warp &warp, uint32_t active, const Instruction
       is = v != v;
       break;
     case FloatClass::normal:
-      is = std::isnormal(v);
+      is = std::isnormal(v) || v == 0; // zeros count
       break;
     case FloatClass::subnormal:
       is = std::fpclassify(v) == FP_SUBNORMAL;

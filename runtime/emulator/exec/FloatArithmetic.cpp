@@ -270,13 +270,16 @@ template <bool maximum> struct PlainExtreme {
   }
 };
 
-/// abs and neg act on the sign bits; flushing is the only arithmetic.
-template <bool negate, class Bits, Bits signs> struct Sign {
-  explicit Sign(const Instruction &instruction) : flush(instruction.immediate != 0) {}
+/// abs and neg act on the sign bits; flushing, which `exponents` are for, is the only arithmetic.
+template <bool negate, class Bits, Bits signs, Bits exponents = 0> struct Sign {
+  explicit Sign(const Instruction &instruction) : flush(exponents != 0 && instruction.immediate != 0) {}
+  static Bits flushed(Bits a, Bits element) {
+    return (a & exponents & element) == 0 ? Bits(a & ~(element & ~signs)) : a;
+  }
   Bits operator()(Bits a) const {
-    if constexpr (sizeof(Bits) == 4)
-      if (flush && signs == 0x80000000u && (a & 0x7F800000u) == 0)
-        a &= 0x80000000u;
+    constexpr bool pair = signs == 0x80008000u;
+    if (flush)
+      a = pair ? flushed(flushed(a, Bits(0xFFFF)), Bits(0xFFFF0000u)) : flushed(a, Bits(~Bits(0)));
     return negate ? a ^ signs : a & ~signs;
   }
   bool flush;
@@ -418,16 +421,20 @@ template <bool negate> void sign(Decoder &d) {
   const Slot slots[] = {d.out(0, type), d.in(1, type)};
   switch (type) {
   case Type::f32:
-    d.emit(mapLanesWith<Sign<negate, uint32_t, 0x80000000u>, uint32_t, uint32_t>, slots, flush);
+    d.emit(mapLanesWith<Sign<negate, uint32_t, 0x80000000u, 0x7F800000u>, uint32_t, uint32_t>, slots, flush);
     break;
   case Type::f64:
     d.emit(mapLanesWith<Sign<negate, uint64_t, uint64_t(1) << 63>, uint64_t, uint64_t>, slots);
     break;
   case Type::f16:
+    d.emit(mapLanesWith<Sign<negate, uint16_t, 0x8000, 0x7C00>, uint16_t, uint16_t>, slots, flush);
+    break;
   case Type::bf16:
     d.emit(mapLanesWith<Sign<negate, uint16_t, 0x8000>, uint16_t, uint16_t>, slots);
     break;
   case Type::f16x2:
+    d.emit(mapLanesWith<Sign<negate, uint32_t, 0x80008000u, 0x7C007C00u>, uint32_t, uint32_t>, slots, flush);
+    break;
   case Type::bf16x2:
     d.emit(mapLanesWith<Sign<negate, uint32_t, 0x80008000u>, uint32_t, uint32_t>, slots);
     break;
