@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Threads, copies and matrix products on the same memory.
+#include "test/hazards/Hazard.h"
+#include "test/unit/emulator/Harness.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::dsl;
+using namespace tlc::hazards;
+using mutate::Change;
+
+namespace {
+
+/// C = A Bᵀ in one block with roles by hand; what is varied is wrong but for the defaults.
+struct Variation {
+  int64_t warpgroups = 1;     ///< that multiply
+  int64_t consumers = 1;      ///< that the ring knows of
+  int64_t pending = 0;        ///< products that may be in flight when a slot is released
+  bool releasesBefore = true; ///< that is the slot of the product before, if one may be in flight
+};
+struct ProductLines {
+  unsigned loadA = 0, loadB = 0, product = 0, release = 0;
+  Lines all() const { return {loadA, loadB, product, release}; }
+};
+
+Program product(const Variation &options, ProductLines &at) {
+  return Program::trace("product", [&](Scope &k) {
+    const int64_t rows = 64 * options.warpgroups, slots = 2;
+    Index depth = k.dim("depth"), steps = ceilDiv(depth, 64);
+    Global A = k.input("A", bf16, {rows, depth}, {.alignment = 16});
+    Global B = k.input("B", bf16, {64, depth}, {.alignment = 16});
+    Global C = k.output("C", f32, {rows, 64});
+    Shared a = k.shared("a", bf16, {rows, 64}, {.slots = slots});
+    Shared b = k.shared("b", bf16, {64, 64}, {.slots = slots});
+    Ring ring = k.ring("ab", {.slots = slots, .producers = 1, .consumers = options.consumers});
+    k.roles([&] {
+      k.role("load", {.warps = 4}, [&] {
+        Cursor cursor = ring.cursor();
+        k.loop(steps, [&](Index s) {
+          ring.acquire(cursor);
+          ring.expect(cursor, a.slotBytes() + b.slotBytes());
+          at.loadA = lineBelow();
+          copy(A.tile({0, s * 64}, {rows, 64}), a.slot(cursor), ring.full(cursor));
+          at.loadB = lineBelow();
+          copy(B.tile({0, s * 64}, {64, 64}), b.slot(cursor), ring.full(cursor));
+          cursor.advance();
+        });
+      });
+      k.role("math", {.warps = 4 * options.warpgroups}, [&] {
+        Cursor cursor = ring.cursor(), done = ring.cursor();
+        Fragment acc = k.fragment(f32, {rows, 64}).named("acc");
+        k.loop(steps, [&](Index s) {
+          ring.wait(cursor);
+          at.product = lineBelow();
+          gemmAsync(a.slot(cursor), b.slot(cursor).t(), acc);
+          cursor.advance();
+          gemmWait(acc, options.pending);
+          const auto release = [&] {
+            at.release = lineBelow();
+            ring.release(done);
+            done.advance();
+          };
+          if (options.pending > 0 && options.releasesBefore)
+            k.when(s > 0, release);
+          else
+            release();
+        });
+        gemmWait(acc);
+        copy(acc, C.tile({0, 0}, {rows, 64}));
+      });
+    });
+  });
+}
+
+const Values longEnough = {{"depth", 520}};
+
+} // namespace
+
+TEST_CASE("tl#2634: what threads wrote is fenced before a product reads it") {
+  unsigned writeA = 0, writeB = 0, multiply = 0;
+  const Subject subject(
+      Program::trace("stored",
+                     [&](Scope &k) {
+                       Index depth = k.dim("depth");
+                       Global A = k.input("A", f32, {64, depth}), B = k.input("B", f32, {64, depth});
+                       Global C = k.output("C", f32, {64, 64});
+                       Shared a = k.shared("a", bf16, {64, 64}), b = k.shared("b", bf16, {64, 64});
+                       Fragment x = k.fragment(f32, {64, 64}), acc = k.fragment(f32, {64, 64});
+                       k.loop(ceilDiv(depth, 64), [&](Index s) {
+                         copy(A.tile({0, s * 64}, {64, 64}), x);
+                         writeA = lineBelow();
+                         copy(x.to(bf16), a);
+                         copy(B.tile({0, s * 64}, {64, 64}), x);
+                         writeB = lineBelow();
+                         copy(x.to(bf16), b);
+                         multiply = lineBelow();
+                         gemm(a, b.t(), acc);
+                       });
+                       copy(acc, C.tile({0, 0}, {64, 64}));
+                     }),
+      longEnough);
+  subject.checkClean();
+  subject.checkMissed("fence.proxy.async", Change::removed, {writeA, writeB, multiply},
+                      {writeA, writeB, multiply}, {FindingKind::proxyRace});
+}
+
+TEST_CASE("tri#7278: a slot is read before a copy overwrites it; that takes no fence") {
+  unsigned load = 0, wait = 0, use = 0;
+  // `early`: the slot is released before it has been read.
+  const auto program = [&](bool early) {
+    return Program::trace("overwritten", [&, early](Scope &k) {
+      Index rows = k.dim("rows"), steps = ceilDiv(rows, 32);
+      Global X = k.input("X", f32, {rows, 32}, {.alignment = 16}), Y = k.output("Y", f32, {rows, 32});
+      Shared tile = k.shared("tile", f32, {32, 32}, {.slots = 1});
+      Ring ring = k.ring("tiles", {.slots = 1, .producers = 1, .consumers = 1});
+      k.roles([&] {
+        k.role("load", {.warps = 4}, [&] {
+          Cursor at = ring.cursor();
+          k.loop(steps, [&](Index i) {
+            ring.acquire(at);
+            ring.expect(at, tile.slotBytes());
+            load = lineBelow();
+            copy(X.tile({i * 32, 0}, {32, 32}), tile.slot(at), ring.full(at));
+            at.advance();
+          });
+        });
+        k.role("use", {.warps = 4}, [&] {
+          Cursor at = ring.cursor();
+          k.loop(steps, [&](Index i) {
+            Fragment x = k.fragment(f32, {32, 32});
+            wait = lineBelow();
+            ring.wait(at);
+            if (early)
+              ring.release(at);
+            use = lineBelow();
+            copy(tile.slot(at), x);
+            if (!early)
+              ring.release(at);
+            at.advance();
+            copy(x, Y.tile({i * 32, 0}, {32, 32}));
+          });
+        });
+      });
+    });
+  };
+  const Subject subject(program(false), {{"rows", 150}});
+  subject.checkClean();
+  CHECK(subject.ptx().find("fence.proxy") == std::string::npos);
+  const Findings found = Subject(program(true), {{"rows", 150}}).findings();
+  INFO(found.text());
+  CHECK(names(found, {FindingKind::race, FindingKind::proxyRace}, {load, use}));
+}
+
+TEST_CASE("tri#11047: a warpgroup waits for its own products, not for the others'") {
+  ProductLines at;
+  Subject(product({.warpgroups = 2, .consumers = 2}, at), longEnough).checkClean();
+  const Findings found = Subject(product({.warpgroups = 2, .consumers = 1}, at), longEnough).findings();
+  INFO(found.text());
+  CHECK(names(found, {FindingKind::race}, at.all()));
+}
+
+TEST_CASE("fbt#1278: a slot lives until the wait that covers its product") {
+  ProductLines at;
+  Subject(product({.pending = 1, .releasesBefore = true}, at), longEnough).checkClean();
+  const Findings found = Subject(product({.pending = 1, .releasesBefore = false}, at), longEnough).findings();
+  INFO(found.text());
+  CHECK(names(found, {FindingKind::race}, at.all()));
+}
