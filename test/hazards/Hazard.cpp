@@ -75,7 +75,7 @@ void Subject::checkMissed(std::string_view instruction, mutate::Change change, c
   size_t count = 0;
   for (const mutate::Mutant &mutant : expectValue(mutate::mutantsOf(ptx()))) {
     const bool stands = std::ranges::any_of(at, [&](unsigned line) {
-      return mutant.place.find(":" + std::to_string(line) + ":") != std::string::npos;
+      return mutant.location.find(":" + std::to_string(line) + ":") != std::string::npos;
     });
     if (!stands || mutant.change != change || !mutant.instruction.starts_with(instruction))
       continue;

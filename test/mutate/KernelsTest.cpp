@@ -59,6 +59,7 @@ TEST_CASE("every synchronisation of the kernels is missed when it is taken away"
   std::vector<const Equivalent *> unused;
   for (const Equivalent &each : equivalents)
     unused.push_back(&each);
+  const Sources sources(TLC_SOURCE_DIR);
   kernels::Library library;
   const TrialOptions options{.seed = std::random_device()()};
   INFO("seed " << options.seed);
@@ -66,7 +67,8 @@ TEST_CASE("every synchronisation of the kernels is missed when it is taken away"
   for (const Case &each : cases)
     for (const KernelTrial &trial : expectValue(KernelTrial::create(library, each, options))) {
       const Survey survey = expectValue(Survey::make(
-          trial.origin(), trial.ptx(), [&](const std::string &ptx) { return trial.run(ptx); }, equivalents));
+          trial.origin(), trial.ptx(), [&](const std::string &ptx) { return trial.run(ptx); }, equivalents,
+          sources));
       std::cout << survey.summary() << std::endl;
       mutants += survey.entries().size();
       equivalent += survey.equivalentCount();

@@ -140,7 +140,24 @@ TEST_CASE("mutants are named by place, instruction and occurrence", "[mutate]") 
   CHECK((*mutants)[1].key() == "k dir/a.cpp:7:3 bar.sync#1 removed");
   CHECK((*mutants)[2].key() == "k dir/a.cpp:7:3 bar.sync#2 removed");
   CHECK((*mutants)[2].line == 10);
+  CHECK((*mutants)[2].everywhere() == "k dir/a.cpp:7:3 bar.sync#*");
   CHECK(mutantsOf("nonsense").error().message.starts_with("PTX line 1: "));
+}
+
+TEST_CASE("where the source is at hand, the text of a line names it and not its number", "[mutate]") {
+  const std::string module =
+      ".version 8.7\n.target sm_90a\n.address_size 64\n.file 1 \"test/mutate/MutantsTest.cpp\"\n"
+      ".visible .entry k() {\n.loc 1 3 1\nbar.sync 0;\n.loc 1 3 5\nbar.sync 0;\n.loc 1 99999 1\nbar.sync "
+      "0;\n}\n";
+  Result<std::vector<Mutant>> mutants = mutantsOf(module, Sources(TLC_SOURCE_DIR));
+  REQUIRE(mutants);
+  REQUIRE(mutants->size() == 3);
+  const std::string text =
+      "test/mutate/MutantsTest.cpp `/// What becomes of each instruction that synchronises; lists; surveys.`";
+  CHECK((*mutants)[0].key() == "k " + text + " bar.sync#1 removed");
+  CHECK((*mutants)[1].key() == "k " + text + " bar.sync#2 removed");
+  CHECK((*mutants)[1].location == "test/mutate/MutantsTest.cpp:3:5");
+  CHECK((*mutants)[2].key() == "k test/mutate/MutantsTest.cpp:99999:1 bar.sync#1 removed");
 }
 
 TEST_CASE("a survey counts, and holds mutants against the list", "[mutate]") {
@@ -156,7 +173,7 @@ TEST_CASE("a survey counts, and holds mutants against the list", "[mutate]") {
       return {};
     return ptx == module ? Outcome{} : Outcome{Detection::checker, "seen"};
   };
-  Result<Survey> survey = Survey::make({"kernel", {"a=1", "b=2"}}, module, trial, *list, 2);
+  Result<Survey> survey = Survey::make({"kernel", {"a=1", "b=2"}}, module, trial, *list, {}, 2);
   REQUIRE(survey);
   CHECK(survey->summary() == "kernel a=1 b=2: 6 mutants: 4 checker, 2 equivalent, 0 missed");
   CHECK(survey->wrong().empty());
@@ -166,7 +183,7 @@ TEST_CASE("a survey counts, and holds mutants against the list", "[mutate]") {
   REQUIRE(survey);
   CHECK(survey->counts()[size_t(Detection::none)] == 5);
   CHECK(survey->complaint(*survey->wrong().front()) ==
-        "kernel a=2: missed: k ? bar.sync#1 removed (PTX line 9)");
+        "kernel a=2: missed: k ? bar.sync#1 removed (?, PTX line 9)");
 
   const Trial strict = [&](const std::string &ptx) {
     return ptx == module ? Outcome{} : Outcome{Detection::deadlock, "stuck"};

@@ -12,14 +12,21 @@ using namespace tlc::mutate;
 
 namespace {
 
-std::vector<std::string> split(const std::string &text, char at) {
+std::string trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(' ');
+  return first == std::string_view::npos
+             ? std::string()
+             : std::string(text.substr(first, text.find_last_not_of(' ') + 1 - first));
+}
+
+/// The parts between separators, without the space around them.
+std::vector<std::string> split(std::string_view text, std::string_view separator) {
   std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, at);) {
-    const size_t first = part.find_first_not_of(' ');
-    parts.push_back(first == std::string::npos ? ""
-                                               : part.substr(first, part.find_last_not_of(' ') + 1 - first));
+  for (size_t at = text.find(separator); at != std::string_view::npos; at = text.find(separator)) {
+    parts.push_back(trimmed(text.substr(0, at)));
+    text.remove_prefix(at + separator.size());
   }
+  parts.push_back(trimmed(text));
   return parts;
 }
 
@@ -50,17 +57,17 @@ Result<std::vector<Equivalent>> mutate::parseEquivalents(std::string_view text) 
     ++number;
     if (line.empty() || line.starts_with('#'))
       continue;
-    const std::vector<std::string> fields = split(line, '|');
+    const std::vector<std::string> fields = split(line, " | ");
     if (fields.size() != 4 || std::ranges::find(fields, "") != fields.end())
       return Error{ErrorKind::invalidArgument,
                    fmt::format("line {}: expected 'kernel words | place | changes | reason', but got '{}'",
                                number, line)};
     Equivalent next;
-    std::vector<std::string> words = split(fields[0], ' ');
+    std::vector<std::string> words = split(fields[0], " ");
     std::erase(words, "");
     next.of = {words[0], {words.begin() + 1, words.end()}};
     next.place = fields[1];
-    next.changes = split(fields[2], ',');
+    next.changes = split(fields[2], ",");
     next.reason = fields[3];
     next.line = number;
     list.push_back(std::move(next));

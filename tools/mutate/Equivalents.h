@@ -28,8 +28,8 @@ struct Equivalent {
   bool covers(const Origin &origin, const Mutant &mutant) const;
 };
 
-/// Lines `kernel name=value... | entry place instruction#occurrence | change, change... | reason`; # at the
-/// start of a line begins a comment.
+/// Lines `kernel name=value... | entry file.cpp `text of the line` instruction#occurrence | change, change...
+/// | reason`; # at the start of a line begins a comment.
 Result<std::vector<Equivalent>> parseEquivalents(std::string_view text);
 
 } // namespace tlc::mutate

@@ -8,6 +8,7 @@
 #include "tools/mutate/StatementText.h"
 
 #include <fmt/format.h>
+#include <fstream>
 #include <map>
 #include <tuple>
 
@@ -45,12 +46,13 @@ constexpr int leastBulkBytes = 16;
 
 class Generator {
 public:
-  Generator(std::string_view ptx, const Module &module) : ptx(ptx), module(module) {}
+  Generator(std::string_view ptx, const Module &module, const Sources &sources)
+      : ptx(ptx), module(module), sources(sources) {}
 
   std::vector<Mutant> run() {
     for (const Function &each : module.functions) {
       function = &each;
-      place = "?";
+      location = place = "?";
       occurrences.clear();
       for (const Statement &statement : each.body)
         visit(statement);
@@ -75,8 +77,8 @@ private:
     add(change, std::vector<Edit>{{statement->begin, statement->end, std::move(text)}});
   }
   void add(Change change, std::vector<Edit> edits) {
-    mutants.push_back(
-        {function->name, place, instruction, occurrence, change, statement->line, std::move(edits)});
+    mutants.push_back({function->name, location, place, instruction, occurrence, change, statement->line,
+                       std::move(edits)});
   }
   void remove() { add(Change::removed, ""); }
   void morePending() {
@@ -86,10 +88,12 @@ private:
 
   std::string_view ptx;
   const Module &module;
+  const Sources &sources;
   const Function *function = nullptr;
   const Statement *statement = nullptr;
   StatementText text;
-  std::string place; ///< of the last line that is known: code that the compiler adds in between has none
+  // Of the last line that is known: code that the compiler adds in between has none.
+  std::string location, place;
   std::string instruction;
   unsigned occurrence = 0;
   bool isFound = false;
@@ -107,8 +111,11 @@ void Generator::visit(const Statement &next) {
   statement = &next;
   isFound = false;
   text = StatementText::of(ptx, next);
-  if (const emulator::SourceLocation &location = module.locations[next.location]; location.line != 0)
-    place = fmt::format("{}:{}:{}", location.file, location.line, location.column);
+  if (const emulator::SourceLocation &from = module.locations[next.location]; from.line != 0) {
+    location = fmt::format("{}:{}:{}", from.file, from.line, from.column);
+    const std::string_view text = sources.line(from.file, from.line);
+    place = text.empty() ? location : fmt::format("{} `{}`", from.file, text);
+  }
   const std::string &name = next.name;
   if ((name == "barrier" || name == "bar") && text.has("cluster"))
     visitClusterBarrier();
@@ -297,6 +304,20 @@ void Generator::narrow() {
 
 } // namespace
 
+std::string_view Sources::line(const std::string &file, unsigned number) const {
+  auto [found, isNew] = files.try_emplace(file);
+  std::vector<std::string> &lines = found->second;
+  if (isNew && !root.empty()) {
+    std::ifstream stream(root / file);
+    for (std::string line; std::getline(stream, line);) {
+      const size_t first = line.find_first_not_of(" \t");
+      lines.push_back(
+          first == std::string::npos ? "" : line.substr(first, line.find_last_not_of(" \t\r") + 1 - first));
+    }
+  }
+  return number >= 1 && number <= lines.size() ? std::string_view(lines[number - 1]) : std::string_view();
+}
+
 std::string_view mutate::toString(Change change) { return names[size_t(change)]; }
 
 std::string Mutant::where() const {
@@ -305,11 +326,11 @@ std::string Mutant::where() const {
 std::string Mutant::everywhere() const { return fmt::format("{} {} {}#*", entry, place, instruction); }
 std::string Mutant::key() const { return fmt::format("{} {}", where(), toString(change)); }
 
-Result<std::vector<Mutant>> mutate::mutantsOf(std::string_view ptx) {
+Result<std::vector<Mutant>> mutate::mutantsOf(std::string_view ptx, const Sources &sources) {
   Result<Module> module = emulator::parseModule(ptx);
   if (!module)
     return module.error();
-  return Generator(ptx, *module).run();
+  return Generator(ptx, *module, sources).run();
 }
 
 std::string Mutant::applyTo(std::string_view ptx) const {

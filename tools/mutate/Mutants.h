@@ -7,6 +7,8 @@
 #include "runtime/support/Result.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,26 +42,40 @@ struct Edit {
   std::string text;
 };
 
+/// The files that kernels were written in, below a folder; those that cannot be read have no lines.
+class Sources {
+public:
+  Sources() = default;
+  explicit Sources(std::filesystem::path root) : root(std::move(root)) {}
+  /// Without the space around it; empty if it cannot be read.
+  std::string_view line(const std::string &file, unsigned number) const;
+
+private:
+  std::filesystem::path root;
+  mutable std::map<std::string, std::vector<std::string>, std::less<>> files;
+};
+
 struct Mutant {
   std::string entry;       ///< the function
-  std::string place;       ///< "file.cpp:12:3" in the source that the kernel was written in; "?" if unknown
+  std::string location;    ///< "file.cpp:12:3" in the source that the kernel was written in; "?" if unknown
+  std::string place;       ///< "file.cpp `text of the line`", which stays when lines move; else the location
   std::string instruction; ///< "bar.sync"
   unsigned occurrence = 1; ///< among those of the function with that place
   Change change = Change::removed;
   unsigned line = 0;       ///< of the PTX
   std::vector<Edit> edits; ///< in order
 
-  /// What stays when other lines of the PTX change: "gemm file.cpp:12:3 bar.sync#2".
+  /// "gemm file.cpp `text` bar.sync#2".
   std::string where() const;
-  /// As if it were all occurrences: "gemm file.cpp:12:3 bar.sync#*".
+  /// As if it were all occurrences: "gemm file.cpp `text` bar.sync#*".
   std::string everywhere() const;
-  /// "gemm file.cpp:12:3 bar.sync#2 removed"
+  /// "gemm file.cpp `text` bar.sync#2 removed"
   std::string key() const;
   /// The module with the edits.
   std::string applyTo(std::string_view ptx) const;
 };
 
 /// All of them, in the order of the text. An error if the text is no PTX.
-Result<std::vector<Mutant>> mutantsOf(std::string_view ptx);
+Result<std::vector<Mutant>> mutantsOf(std::string_view ptx, const Sources &sources = {});
 
 } // namespace tlc::mutate

@@ -10,10 +10,11 @@ using namespace tlc;
 using namespace tlc::mutate;
 
 Result<Survey> Survey::make(Origin origin, std::string_view ptx, const Trial &trial,
-                            std::span<const Equivalent> equivalents, unsigned threads) {
+                            std::span<const Equivalent> equivalents, const Sources &sources,
+                            unsigned threads) {
   if (Outcome outcome = trial(std::string(ptx)); outcome.detection != Detection::none)
     return Error{ErrorKind::execution, fmt::format("{}: fails as it is: {}", origin.text(), outcome.message)};
-  Result<std::vector<Mutant>> mutants = mutantsOf(ptx);
+  Result<std::vector<Mutant>> mutants = mutantsOf(ptx, sources);
   if (!mutants)
     return mutants.error();
   std::vector<Outcome> outcomes = tryAll(ptx, *mutants, trial, threads);
@@ -63,7 +64,9 @@ std::string Survey::summary() const {
 std::string Survey::complaint(const Entry &entry) const {
   const Mutant &mutant = entry.mutant;
   if (!entry.equivalent)
-    return fmt::format("{}: missed: {} (PTX line {})", from.text(), mutant.key(), mutant.line);
+    return fmt::format("{}: missed: {} ({}, PTX line {})", from.text(), mutant.key(), mutant.location,
+                       mutant.line);
   return fmt::format("{}: line {} of the list calls it equivalent, but it is found: {}: {}", from.text(),
-                     entry.equivalent->line, mutant.key(), entry.outcome.message);
+                     entry.equivalent->line, mutant.key(),
+                     entry.outcome.message.substr(0, entry.outcome.message.find('\n')));
 }

@@ -14,7 +14,8 @@ class Survey {
 public:
   /// An error if the program itself fails its trial.
   static Result<Survey> make(Origin origin, std::string_view ptx, const Trial &trial,
-                             std::span<const Equivalent> equivalents, unsigned threads = 0);
+                             std::span<const Equivalent> equivalents, const Sources &sources = {},
+                             unsigned threads = 0);
 
   struct Entry {
     Mutant mutant;

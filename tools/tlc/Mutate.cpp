@@ -39,6 +39,8 @@ MutateCommand::MutateCommand()
                cl::desc("Programs and problems, instead of a kernel and -D")),
       equivalentFile("equivalent", cl::sub(command), cl::value_desc("file"),
                      cl::desc("Mutants that are as good as the program, with reasons")),
+      sourceFolder("sources", cl::sub(command), cl::value_desc("folder"), cl::init("."),
+                   cl::desc("Where the paths of the kernel's lines begin; mutants are named by their text")),
       eachSwitch("each-disabled", cl::sub(command),
                  cl::desc("Every program again without each of the optimisations")),
       verbose("verbose", cl::sub(command), cl::desc("Say of every mutant what found it")),
@@ -101,6 +103,7 @@ ExitCode MutateCommand::execute() const {
     equivalents = std::move(*parsed);
   }
 
+  const mutate::Sources sources(sourceFolder.getValue());
   kernels::Library library;
   mutate::TrialOptions trialOptions{.target = options->target,
                                     .seed = seed.getNumOccurrences() ? seed : std::random_device()()};
@@ -124,7 +127,7 @@ ExitCode MutateCommand::execute() const {
         continue;
       Result<mutate::Survey> survey = mutate::Survey::make(
           trial.origin(), trial.ptx(), [&](const std::string &ptx) { return trial.run(ptx); }, equivalents,
-          threads);
+          sources, threads);
       if (!survey)
         return fail(survey.error().message);
       outs() << survey->summary() << '\n';

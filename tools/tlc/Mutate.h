@@ -23,6 +23,7 @@ private:
   llvm::cl::opt<std::string> kernel;
   llvm::cl::opt<std::string> caseFile;
   llvm::cl::opt<std::string> equivalentFile;
+  llvm::cl::opt<std::string> sourceFolder;
   llvm::cl::opt<bool> eachSwitch;
   llvm::cl::opt<bool> verbose;
   llvm::cl::opt<uint64_t> seed;
