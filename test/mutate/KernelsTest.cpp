@@ -31,7 +31,7 @@ template <class T> T expectValue(Result<T> result) {
   return std::move(*result);
 }
 
-/// What is said of some of them.
+/// What is said of some of them in the GEMM.
 struct Expected {
   std::string_view instruction;
   Change change;
@@ -77,7 +77,8 @@ TEST_CASE("every synchronisation of the kernels is missed when it is taken away"
       for (const Survey::Entry &entry : survey.entries()) {
         std::erase(unused, entry.equivalent);
         for (const auto &[instruction, change, words] : expected)
-          if (entry.mutant.instruction == instruction && entry.mutant.change == change)
+          if (each.kernel == "gemm" && entry.mutant.instruction == instruction &&
+              entry.mutant.change == change)
             CHECK_THAT(entry.outcome.message, Catch::Contains(std::string(words)));
       }
     }
