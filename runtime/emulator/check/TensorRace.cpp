@@ -206,7 +206,7 @@ void RaceChecker::reportTensor(Warp &warp, const Instruction &instruction, Tenso
     finding.memory += fmt::format(" of block rank {}", block.rank);
   finding.site.what = nameOf(now.kind);
   if (unwritten) {
-    finding.missing = "the write";
+    finding.missing = "the write, or a wait for it";
     record(warp, instruction,
            fmt::format("read of {}, which nothing has written; missing: {}", finding.memory, finding.missing),
            finding);

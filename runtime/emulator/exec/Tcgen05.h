@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The parts of tcgen05: what warps do with tensor memory (Tcgen05Memory.cpp),
-/// and what single threads issue (Tcgen05Issue.cpp), which a pipe executes in
-/// the order of issue.
+/// and what single threads issue (Tcgen05Mma.cpp, Tcgen05Issue.cpp), which a
+/// pipe executes in the order of issue.
 #pragma once
 
 #include "runtime/emulator/exec/Decoder.h"
 #include "runtime/emulator/exec/State.h"
-#include "runtime/emulator/exec/TensorMemory.h"
+#include "runtime/emulator/exec/TensorMma.h"
 
 namespace tlc::emulator {
 
@@ -37,7 +37,27 @@ TensorPair tensorPair(Warp &warp, const Instruction &instruction, unsigned ctaGr
 /// False, with the error set, when not all columns are allocated in the block.
 bool checkTensorColumns(Warp &warp, const Instruction &instruction, Block &block, uint32_t column,
                         uint32_t columns);
-/// "columns 0 to 63", or "no columns".
+/// "64 at 0x0, 32 at 0x40", or "none".
 std::string allocationsText(const TensorMemory &memory);
+
+// --- what goes to the pipe (Tcgen05Issue.cpp) -----------------------------------------
+
+/// The race checker's order of an operation with these accesses, or null.
+std::shared_ptr<AsyncOrder> orderOf(Warp &warp, const Instruction &instruction,
+                                    std::span<const TensorTouch> touches);
+/// Queues what completes after all that the pipe has been given before; `order`
+/// is null when the race checker is off, and of commits.
+void pushOnPipe(Warp &warp, const Instruction &instruction, const TensorPair &pair,
+                std::shared_ptr<AsyncOrder> order, std::function<bool()> run);
+/// Shared memory that an operation reads in a block of the cluster.
+bool touchShared(Warp &warp, const Instruction &instruction, const Block &block,
+                 const std::vector<ByteRange> &ranges);
+/// An operation that completes needs the columns that were there at its issue.
+bool checkNotFreed(Warp &warp, const Instruction &instruction, const Block &block, uint32_t column,
+                   uint32_t columns);
+/// The lane of an address must be one of those that the layout can start at.
+bool checkLane(Warp &warp, const Instruction &instruction, std::string_view what, TensorAddress address,
+               unsigned step, std::string_view why);
+inline TensorBlock tensorBlock(Block &block) { return {block.shared(), block.tensorMemory.cells()}; }
 
 } // namespace tlc::emulator

@@ -2,7 +2,9 @@
 /// \file
 /// What tcgen05's asynchronous instructions compute, as pure functions: mma
 /// with its descriptors, cp, shift. Shared memory is a span whose index is the
-/// shared-window address of the block, as in Mma.h. Sums are taken as there.
+/// shared-window address of the block, as in Mma.h. The order and precision of the
+/// hardware's sums are not known: here the products of an instruction are summed
+/// in f32 in ascending k, and the sum is added to the accumulator.
 #pragma once
 
 #include "runtime/emulator/exec/Mma.h"
