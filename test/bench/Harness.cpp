@@ -9,8 +9,8 @@ namespace tlc::emulator::bench {
 namespace {
 
 std::string moduleText(const KernelText &text) {
-  return fmt::format(R"(.version 8.7
-.target sm_90a
+  return fmt::format(R"(.version 8.8
+.target {}
 .address_size 64
 {}
 .visible .entry k(.param .u64 mem)
@@ -23,7 +23,7 @@ std::string moduleText(const KernelText &text) {
   ret;
 }}
 )",
-                     text.header, text.body);
+                     text.target, text.header, text.body);
 }
 
 } // namespace
@@ -34,7 +34,7 @@ BenchKernel::BenchKernel(KernelText kernel, RaceCheck raceCheck)
     program = *loaded;
   else
     loadError = loaded.error().message;
-  machine.target = findTarget("sm_90a");
+  machine.target = findTarget(text.target);
   machine.raceCheck = raceCheck;
 }
 

@@ -18,6 +18,7 @@ namespace tlc::emulator::bench {
 struct KernelText {
   std::string body;
   std::string header = ""; ///< of module scope
+  std::string_view target = "sm_90a";
   uint32_t threads = 256;
   uint32_t sharedBytes = 0; ///< dynamic
   size_t words = 4096;

@@ -90,6 +90,76 @@ BENCHMARK_CAPTURE(wgmma, m64n128k8_f32_tf32, tf32, RaceCheck::off)->Unit(benchma
 BENCHMARK_CAPTURE(wgmma, m64n128k32_f32_e4m3, e4m3, RaceCheck::off)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(wgmma, m64n128k32_s32_s8, s8, RaceCheck::off)->Unit(benchmark::kMillisecond);
 
+/// tcgen05.mma of one block, 128 x n: A and B as above, all zero.
+struct TensorProduct {
+  std::string_view kind;
+  unsigned n = 256, k = 16;
+  unsigned types = 0; ///< of A, B and D in the instruction descriptor
+};
+
+void tcgen05(benchmark::State &state, const TensorProduct &product, RaceCheck raceCheck) {
+  KernelText text;
+  text.target = "sm_100a";
+  text.threads = 128;
+  text.sharedBytes = 64 * 1024;
+  text.header = ".extern .shared .align 1024 .b8 dynamic[];";
+  text.body = fmt::format(
+      R"(
+  .shared .align 8 .b64 bar; .shared .align 4 .b32 slot;
+  mov.u32 %r1, dynamic; mov.u32 %r2, 0; mov.u32 %r4, 0;
+  shl.b32 %r3, %t, 4; add.u32 %r3, %r3, %r1;
+$clear:
+  st.shared.v4.b32 [%r3], {{%r2, %r2, %r2, %r2}};
+  add.u32 %r3, %r3, 2048; add.u32 %r4, %r4, 1;
+  setp.lt.u32 %p0, %r4, 32;
+  @%p0 bra $clear;
+  setp.ne.u32 %p2, %t, 0; shr.u32 %r5, %t, 5; setp.ne.u32 %p3, %r5, 0;
+  @!%p2 mbarrier.init.shared.b64 [bar], 1;
+  @%p3 bra $ready;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 256;
+$ready:
+  fence.mbarrier_init.release.cluster; fence.proxy.async;
+  tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;
+  ld.shared.b32 %r10, [slot];
+  shr.u32 %r5, %r1, 4; cvt.u64.u32 %d1, %r5; or.b64 %d1, %d1, 0x4000404000010000;
+  add.u64 %d2, %d1, 1024; // 16384 bytes on
+  mov.u32 %r0, 0; @%p2 bra $wait;
+$loop:
+  setp.ne.u32 %p1, %r0, 0;
+  tcgen05.mma.cta_group::1.kind::{} [%r10], %d1, %d2, {}, %p1;
+  add.u32 %r0, %r0, 1;
+  setp.lt.u32 %p0, %r0, {};
+  @%p0 bra $loop;
+  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+$wait:
+  mbarrier.try_wait.parity.shared.b64 %p4, [bar], 0; @!%p4 bra $wait;
+  bar.sync 0;
+  @%p3 bra $end;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r10, 256;
+$end:
+)",
+      product.kind, product.types | product.n >> 3 << 17 | 8 << 24, productsOfLaunch);
+  const BenchKernel kernel(std::move(text), raceCheck);
+  for (auto _ : state)
+    kernel.launch(state);
+  state.counters["flops"] = benchmark::Counter(2.0 * 128 * product.n * product.k * productsOfLaunch,
+                                               benchmark::Counter::kIsIterationInvariantRate);
+}
+
+constexpr TensorProduct tensorBf16 = {"f16", 256, 16, 1 << 4 | 1 << 7 | 1 << 10},
+                        tensorNarrow = {"f16", 64, 16, 1 << 4 | 1 << 7 | 1 << 10},
+                        tensorTf32 = {"tf32", 256, 8, 1 << 4 | 2 << 7 | 2 << 10},
+                        tensorE4m3 = {"f8f6f4", 256, 32, 1 << 4},
+                        tensorS8 = {"i8", 256, 32, 2 << 4 | 1 << 7 | 1 << 10};
+
+BENCHMARK_CAPTURE(tcgen05, m128n256k16_bf16, tensorBf16, RaceCheck::off)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tcgen05, m128n256k16_bf16_checked, tensorBf16, RaceCheck::on)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tcgen05, m128n64k16_bf16, tensorNarrow, RaceCheck::off)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tcgen05, m128n256k8_tf32, tensorTf32, RaceCheck::off)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tcgen05, m128n256k32_e4m3, tensorE4m3, RaceCheck::off)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tcgen05, m128n256k32_s8, tensorS8, RaceCheck::off)->Unit(benchmark::kMillisecond);
+
 /// mma.sync m16n8k16 of four warps.
 void mmaSync(benchmark::State &state, RaceCheck raceCheck) {
   KernelText text;
