@@ -35,8 +35,8 @@ struct TensorPair {
 TensorPair tensorPair(Warp &warp, const Instruction &instruction, unsigned ctaGroup);
 
 /// False, with the error set, when not all columns are allocated in the block.
-bool checkTensorColumns(Warp &warp, const Instruction &instruction, Block &block, uint32_t column,
-                        uint32_t columns);
+bool checkTensorColumns(Warp &warp, const Instruction &instruction, Block &block, uint64_t column,
+                        uint64_t columns);
 /// "64 at 0x0, 32 at 0x40", or "none".
 std::string allocationsText(const TensorMemory &memory);
 
@@ -55,9 +55,9 @@ bool touchShared(Warp &warp, const Instruction &instruction, const Block &block,
 /// An operation that completes needs the columns that were there at its issue.
 bool checkNotFreed(Warp &warp, const Instruction &instruction, const Block &block, uint32_t column,
                    uint32_t columns);
-/// The lane of an address must be one of those that the layout can start at.
+/// The lane of an address must be one of these.
 bool checkLane(Warp &warp, const Instruction &instruction, std::string_view what, TensorAddress address,
-               unsigned step, std::string_view why);
+               std::initializer_list<unsigned> lanes);
 inline TensorBlock tensorBlock(Block &block) { return {block.shared(), block.tensorMemory.cells()}; }
 
 } // namespace tlc::emulator

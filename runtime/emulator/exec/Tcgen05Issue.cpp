@@ -6,6 +6,7 @@
 #include "runtime/emulator/exec/Tcgen05.h"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 
 namespace tlc::emulator {
 
@@ -34,8 +35,13 @@ Step issueCopy(Warp &warp, uint32_t active, const Instruction &instruction) {
       return fault(warp, instruction, descriptor.error().message);
     // Four rows go to the same lane of each quarter, all others fill lanes from 0 on.
     const bool four = use.copy.shape == TensorCopyShape::rows4x256b;
-    if (!checkLane(warp, instruction, "the destination", {four ? to.lane / quarterLanes : to.lane, to.column},
-                   tensorLanes, four ? "below 32" : "0"))
+    if (four && to.lane >= quarterLanes)
+      return fault(
+          warp, instruction,
+          fmt::format("the address {:#x} of the destination has lane {}, which must be below {} for four "
+                      "rows",
+                      to.encode(), to.lane, quarterLanes));
+    if (!four && !checkLane(warp, instruction, "the destination", to, {0}))
       return Step::fault;
     for (unsigned p = 0; p < pair.count; ++p)
       if (!checkTensorColumns(warp, instruction, *pair.blocks[p], to.column, use.copy.columns()))
@@ -72,7 +78,7 @@ Step issueShift(Warp &warp, uint32_t active, const Instruction &instruction) {
       continue;
     const TensorAddress at = TensorAddress::decode(lanesOf<uint32_t>(warp, instruction.slots[0])[l] +
                                                    uint32_t(instruction.immediate));
-    if (!checkLane(warp, instruction, "the rows", at, quarterLanes, "a multiple of 32"))
+    if (!checkLane(warp, instruction, "the rows", at, {0, quarterLanes, 2 * quarterLanes, 3 * quarterLanes}))
       return Step::fault;
     for (unsigned p = 0; p < pair.count; ++p)
       if (!checkTensorColumns(warp, instruction, *pair.blocks[p], at.column, shiftColumns))
@@ -208,12 +214,12 @@ bool checkNotFreed(Warp &warp, const Instruction &instruction, const Block &bloc
 }
 
 bool checkLane(Warp &warp, const Instruction &instruction, std::string_view what, TensorAddress address,
-               unsigned step, std::string_view why) {
-  if (address.lane < tensorLanes && address.lane % step == 0)
+               std::initializer_list<unsigned> lanes) {
+  if (std::find(lanes.begin(), lanes.end(), address.lane) != lanes.end())
     return true;
   fault(warp, instruction,
         fmt::format("the address {:#x} of {} has lane {}, which must be {}", address.encode(), what,
-                    address.lane, why));
+                    address.lane, fmt::join(lanes, " or ")));
   return false;
 }
 

@@ -176,7 +176,8 @@ std::optional<TensorAddress> checkMove(Warp &warp, const Instruction &instructio
     return std::nullopt;
   }
   for (const TensorColumns &columns : columnsOf(move))
-    if (!checkTensorColumns(warp, instruction, *warp.block, address.column + columns.first, columns.count))
+    if (!checkTensorColumns(warp, instruction, *warp.block, uint64_t(address.column) + columns.first,
+                            columns.count))
       return std::nullopt;
   address.lane = quarter + within;
   return address;
@@ -238,7 +239,8 @@ Step storeRegisters(Warp &warp, uint32_t active, const Instruction &instruction)
   operation->instruction = &instruction;
   operation->run = [&warp, &instruction, &move, address = *address, values = std::move(values)] {
     for (const TensorColumns &columns : columnsOf(move))
-      if (!checkTensorColumns(warp, instruction, *warp.block, address.column + columns.first, columns.count))
+      if (!checkTensorColumns(warp, instruction, *warp.block, uint64_t(address.column) + columns.first,
+                              columns.count))
         return false;
     storeTensor(move, warp.block->tensorMemory.cells(), address, values);
     return true;
@@ -303,8 +305,13 @@ void decodeMove(Decoder &d, bool isStore) {
   const bool split = *shape == TensorShape::lanes16x32bx2;
   d.expectOperands(2 + split);
   const AddressOperand address = d.address(isStore ? 0 : 1);
-  if (split)
-    move.splitOffset = uint32_t(d.immediate(isStore ? 1 : 2));
+  if (split) {
+    const int64_t offset = d.immediate(isStore ? 1 : 2);
+    if (offset < 0 || offset >= int64_t(tensorColumns))
+      return d.fail("the second half of '{}' lies 0 to {} columns on, but got {}", d.at().fullName(),
+                    tensorColumns - 1, offset);
+    move.splitOffset = uint32_t(offset);
+  }
   if (d.failed())
     return;
   const auto registers = d.elements(d.operand(isStore ? d.operandCount() - 1 : 0));
@@ -429,15 +436,15 @@ std::string allocationsText(const TensorMemory &memory) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-bool checkTensorColumns(Warp &warp, const Instruction &instruction, Block &block, uint32_t column,
-                        uint32_t columns) {
+bool checkTensorColumns(Warp &warp, const Instruction &instruction, Block &block, uint64_t column,
+                        uint64_t columns) {
   if (column + columns > tensorColumns) {
     fault(warp, instruction,
           fmt::format("columns {} to {} of tensor memory are accessed, but it has {}", column,
                       column + columns - 1, tensorColumns));
     return false;
   }
-  if (block.tensorMemory.isAllocated(column, columns))
+  if (block.tensorMemory.isAllocated(uint32_t(column), uint32_t(columns)))
     return true;
   fault(warp, instruction,
         fmt::format("columns {} to {} of tensor memory are accessed, but the block{} has allocated {}",

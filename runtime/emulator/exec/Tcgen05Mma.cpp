@@ -156,8 +156,8 @@ bool readMma(Warp &warp, const Instruction &instruction, const TensorPair &pair,
   // Half of the lanes of each quarter are free with 64 rows in a block.
   const bool halves = use.form.form == TensorForm::dense && use.form.ctaGroup == 1 && mma->m == 64;
   const auto lanesFit = [&](std::string_view what, TensorAddress address) {
-    return halves ? checkLane(warp, instruction, what, address, 16, "0 or 16 for an M of 64")
-                  : checkLane(warp, instruction, what, address, tensorLanes, "0");
+    return halves ? checkLane(warp, instruction, what, address, {0, 16})
+                  : checkLane(warp, instruction, what, address, {0});
   };
   if (!lanesFit("D", call.d))
     return false;

@@ -321,6 +321,10 @@ TEST_CASE("accesses stay inside what is allocated") {
              Contains("columns 511 to 512 of tensor memory are accessed, but it has 512"));
   CHECK_THAT(failure(kernel("tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r1}, [%tm], 64;", 64)),
              Contains("columns 64 to 64"));
+  CHECK_THAT(failure(kernel("tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r1}, [%tm], 4294967288;")),
+             Contains("lies 0 to 511 columns on, but got 4294967288"));
+  CHECK_THAT(failure(kernel("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%tm+0xFFFF];")),
+             Contains("columns 65535 to 65535 of tensor memory are accessed, but it has 512"));
   CHECK_THAT(failure({.body = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [0];", .target = "sm_100a"}),
              Contains("the block has allocated none"));
 }

@@ -182,6 +182,8 @@ TEST_CASE("tcgen05.mma says which field is wrong") {
              Contains("out-of-bounds read"));
   CHECK_THAT(wrong("add.u32 %tm, %tm, 0x100000;\n" + mma("0")),
              Contains("of D has lane 16, which must be 0"));
+  CHECK_THAT(wrong("add.u32 %tm, %tm, 0x200000;\n" + mma("0", descriptor - (4 << 24))),
+             Contains("of D has lane 32, which must be 0 or 16"));
   CHECK_THAT(wrong("add.u32 %tm, %tm, 124;\n" + mma("0")), Contains("columns 124 to 131 of tensor memory"));
   CHECK_THAT(wrong(mma("1, 16")), Contains("scales D by 2 to the minus 0 to 15, but got 16"));
   CHECK_THAT(wrong(mma("{%r1, %r1}, 1")), Contains("takes 4 words of disabled lanes, but got 2"));
@@ -247,7 +249,7 @@ TEST_CASE("tcgen05.shift moves the rows of a quarter by one") {
     CHECK(out[lane * 8 + 5] == row * 4 + 1 + 256);
   }
   CHECK_THAT(failure(kernel("add.u32 %r30, %tm, 0x100000; @%p2 tcgen05.shift.cta_group::1.down [%r30];")),
-             Contains("of the rows has lane 16, which must be a multiple of 32"));
+             Contains("of the rows has lane 16, which must be 0 or 32 or 64 or 96"));
 }
 
 TEST_CASE("tcgen05.commit arrives when all before it is complete, and at once when nothing is") {
