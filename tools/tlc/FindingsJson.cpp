@@ -22,6 +22,8 @@ void writeSite(json::OStream &os, StringRef name, const FindingSite &site) {
         os.value(index);
     });
     os.attribute("warp", site.warp);
+    if (!site.role.empty())
+      os.attribute("role", site.role);
     if (site.lane)
       os.attribute("lane", *site.lane);
     if (site.repeat)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Vector clocks. A column is a thing that makes accesses or completes them: a
-/// warp, the copies of a warp, the products of a warpgroup, an mbarrier. What
+/// warp, a lane that acts alone, the copies of a warp, the products of a
+/// warpgroup, an mbarrier. What
 /// an access is stamped with, its column and the column's number at that time,
 /// is known to whoever's clock has reached that number there.
 #pragma once
@@ -17,6 +18,7 @@ using Column = uint32_t;
 /// Columns beyond the end are at 0.
 class Clock {
 public:
+  bool empty() const { return numbers.empty(); }
   uint32_t at(Column column) const { return column < numbers.size() ? numbers[column] : 0; }
   void raise(Column column, uint32_t number) {
     if (column >= numbers.size())

@@ -43,6 +43,8 @@ std::string FindingSite::location() const {
 
 std::string FindingSite::place() const {
   std::string text = fmt::format("block ({}, {}, {}), warp {}", block[0], block[1], block[2], warp);
+  if (!role.empty())
+    text += fmt::format(" ({})", role);
   if (lane)
     text += fmt::format(", lane {}", *lane);
   if (repeat && *repeat != 0)
@@ -50,30 +52,34 @@ std::string FindingSite::place() const {
   return text;
 }
 
-bool Findings::repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine) {
-  if (auto found = known.find({kind, ptxLine, beforePtxLine}); found != known.end()) {
+Findings::Key Findings::keyOf(const Finding &finding) {
+  return {finding.kind, finding.site.ptxLine, finding.before ? finding.before->ptxLine : 0, finding.reach};
+}
+
+bool Findings::repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine, FindingReach reach) {
+  if (auto found = known.find({kind, ptxLine, beforePtxLine, reach}); found != known.end()) {
     ++list[found->second].count;
     return true;
   }
-  dropped += list.size() >= limit;
-  return list.size() >= limit;
+  // What ends the run is kept in any case.
+  const bool full = list.size() >= limit && !isFatal(kind);
+  dropped += full;
+  return full;
 }
 
 void Findings::add(Finding finding) {
-  const unsigned before = finding.before ? finding.before->ptxLine : 0;
-  // What ends the run is kept in any case.
-  if (!isFatal(finding.kind) && repeats(finding.kind, finding.site.ptxLine, before))
+  const Key key = keyOf(finding);
+  if (std::apply([&](auto... parts) { return repeats(parts...); }, key))
     return;
-  known.emplace(Key{finding.kind, finding.site.ptxLine, before}, list.size());
+  known.emplace(key, list.size());
   list.push_back(std::move(finding));
 }
 
 void Findings::add(const Findings &others) {
   for (const Finding &finding : others.list) {
-    const uint64_t count = finding.count;
-    const unsigned before = finding.before ? finding.before->ptxLine : 0;
-    if (auto found = known.find({finding.kind, finding.site.ptxLine, before}); found != known.end())
-      list[found->second].count += count;
+    const auto found = known.find(keyOf(finding));
+    if (found != known.end())
+      list[found->second].count += finding.count;
     else
       add(finding);
   }

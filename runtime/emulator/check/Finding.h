@@ -35,14 +35,18 @@ struct FindingSite {
   unsigned ptxLine = 0;
   std::array<uint32_t, 3> block = {};
   unsigned warp = 0;                   ///< in the block
+  std::string role = {};               ///< of the warp, as the source calls it
   std::optional<unsigned> lane = {};   ///< when it is one
   std::optional<uint64_t> repeat = {}; ///< how often the warp had run the instruction before, where counted
 
   /// "file.cpp:3:5", or "PTX line 12".
   std::string location() const;
-  /// "block (0, 0, 0), warp 2, lane 3, repeat 4".
+  /// "block (0, 0, 0), warp 2 (load), lane 3, repeat 4".
   std::string place() const;
 };
+
+/// Whether the accesses of a finding are of one warp.
+enum class FindingReach : uint8_t { betweenWarps, insideWarp };
 
 struct Finding {
   FindingKind kind = FindingKind::fault;
@@ -50,17 +54,19 @@ struct Finding {
   std::string message = {};               ///< all of it, for people
   FindingSite site = {};                  ///< what was found wrong
   std::optional<FindingSite> before = {}; ///< the access that it is wrong with
+  FindingReach reach = FindingReach::betweenWarps;
   std::string memory = {};                ///< "shared offset 1024"; empty where none is concerned
   std::string missing = {};               ///< the synchronisation
   uint64_t count = 1;                     ///< how often it was met
 };
 
-/// Findings that differ in kind or in their instructions, up to a limit.
+/// Findings that differ in kind, reach or instructions, up to a limit.
 class Findings {
 public:
   static constexpr size_t limit = 100;
   /// True, and counted, if there is one already or no room for more.
-  bool repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine);
+  bool repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine = 0,
+               FindingReach reach = FindingReach::betweenWarps);
   void add(Finding finding);
   void add(const Findings &others);
 
@@ -70,7 +76,8 @@ public:
   std::string text() const;
 
 private:
-  using Key = std::tuple<FindingKind, unsigned, unsigned>;
+  using Key = std::tuple<FindingKind, unsigned, unsigned, FindingReach>;
+  static Key keyOf(const Finding &finding);
   std::vector<Finding> list;
   std::map<Key, size_t> known; ///< index in the list
   uint64_t dropped = 0;        ///< beyond the limit

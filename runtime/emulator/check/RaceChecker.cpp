@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The happens-before relation. A release joins what a warp knows into the
-/// barrier and opens a new number in the warp's column, so that what it does
-/// next is not among that; an acquire joins it back.
+/// Asynchronous operations, and accesses.
 #include "runtime/emulator/check/RaceChecker.h"
 
 #include "runtime/emulator/exec/State.h"
@@ -10,13 +8,16 @@
 namespace tlc::emulator {
 
 RaceChecker::RaceChecker(Cluster &cluster)
-    : cluster(cluster), warpsOfBlock(unsigned(cluster.blocks[0].warps.size())) {
+    : cluster(cluster), warpsOfBlock(unsigned(cluster.blocks[0].warps.size())),
+      laneColumns(cluster.blocks.size() * warpsOfBlock) {
   for (const Block &block : cluster.blocks)
     for (const Warp &warp : block.warps) {
       Agent &agent = agents.emplace_back();
       agent.warp = &warp;
-      const Column own = addColumn({.kind = ColumnInfo::Kind::warp, .warp = indexOf(warp)});
-      agent.known.seen.raise(own, 1);
+      agent.executions.resize(cluster.grid->kernel->code.size());
+      agent.parties.resize(1);
+      agent.parties[0].lanes = warp.live;
+      addColumn({.kind = ColumnInfo::Kind::warp, .warp = indexOf(warp)});
     }
   for (const Block &block : cluster.blocks) {
     shadows.emplace_back(block.sharedEnd, cluster.grid->kernel->sharedGranule);
@@ -29,88 +30,19 @@ RaceChecker::RaceChecker(Cluster &cluster)
 
 unsigned RaceChecker::indexOf(const Warp &warp) const { return warp.block->rank * warpsOfBlock + warp.index; }
 
-void RaceChecker::advance(Agent &agent) {
-  const Column own = indexOf(*agent.warp);
-  agent.known.seen.raise(own, agent.known.seen.at(own) + 1);
-}
-
 Column RaceChecker::addColumn(ColumnInfo info) {
   columns.push_back(info);
   return Column(columns.size() - 1);
 }
 
-// --- threads ---------------------------------------------------------------------------
-
-void RaceChecker::proxyFence(const Warp &warp) {
-  Agent &agent = agentOf(warp);
-  agent.known.fenced.join(agent.known.seen);
-  advance(agent);
-}
-
-void RaceChecker::fence(const Warp &warp) {
-  Agent &agent = agentOf(warp);
-  agent.known.join(agent.observed);
-  agent.observed = {};
-  agent.released = agent.known;
-  advance(agent);
-}
-
-void RaceChecker::arriveNamed(const Warp &warp, unsigned id, NamedArrival arrival) {
-  Agent &agent = agentOf(warp);
-  NamedPhase &phase = named[warp.block->rank * namedBarriers + id];
-  phase.arrived.join(agent.known);
-  if (arrival == NamedArrival::waits)
-    phase.waiting.push_back(indexOf(warp));
-  advance(agent);
-}
-
-void RaceChecker::completeNamed(const Block &block, unsigned id) {
-  NamedPhase &phase = named[block.rank * namedBarriers + id];
-  for (unsigned index : phase.waiting)
-    agents[index].known.join(phase.arrived);
-  phase = {};
-}
-
-void RaceChecker::arriveCluster(const Warp &warp, Ordering ordering) {
-  Agent &agent = agentOf(warp);
-  clusterArrived.join(ordering == Ordering::relaxed ? agent.released : agent.known);
-  advance(agent);
-}
-
-void RaceChecker::completeCluster() {
-  clusterDone.join(clusterArrived);
-  clusterArrived = {};
-}
-
-void RaceChecker::waitCluster(const Warp &warp) { agentOf(warp).known.join(clusterDone); }
-
-RaceChecker::Phases &RaceChecker::phasesOf(const Block &block, uint32_t address) {
-  const auto [found, isNew] = mbarriers.try_emplace(uint64_t(block.rank) << 32 | address);
-  if (isNew)
-    found->second.column =
-        addColumn({.kind = ColumnInfo::Kind::mbarrier, .block = block.rank, .address = address});
-  return found->second;
-}
-
-void RaceChecker::arriveMbarrier(const Warp &warp, const SharedPlace &place, Ordering ordering) {
-  Agent &agent = agentOf(warp);
-  phasesOf(*place.block, place.address)
-      .arrived.join(ordering == Ordering::relaxed ? agent.released : agent.known);
-  advance(agent);
-}
-
-void RaceChecker::completePhase(const Block &block, uint32_t address) {
-  Phases &phases = phasesOf(block, address);
-  ++phases.completed;
-  phases.done.join(phases.arrived);
-  phases.done.seen.raise(phases.column, phases.completed);
-  phases.arrived = {};
-}
-
-void RaceChecker::waitMbarrier(const Warp &warp, const SharedPlace &place, Ordering ordering) {
-  Agent &agent = agentOf(warp);
-  (ordering == Ordering::relaxed ? agent.observed : agent.known)
-      .join(phasesOf(*place.block, place.address).done);
+uint32_t RaceChecker::repeatOf(Agent &agent, uint32_t pc) {
+  Execution &execution = agent.executions[pc];
+  // All lanes that run it together are one step.
+  if (const uint32_t step = uint32_t(agent.warp->steps) + 1; execution.step != step) {
+    execution.step = step;
+    ++execution.count;
+  }
+  return execution.count - 1;
 }
 
 // --- asynchronous operations ------------------------------------------------------------
@@ -121,24 +53,33 @@ RaceChecker::Stream *RaceChecker::stream(Agent &agent, AsyncEngine engine, unsig
 }
 
 std::shared_ptr<AsyncOrder> RaceChecker::issueCopy(const Warp &warp, const Instruction &instruction,
-                                                   AsyncEngine engine, unsigned lane) {
+                                                   AsyncEngine engine, uint32_t lanes) {
   Agent &agent = agentOf(warp);
-  const auto [found, isNew] = agent.streams.try_emplace({engine, lane});
+  const unsigned lane = unsigned(std::countr_zero(lanes));
+  const bool perLane = engine == AsyncEngine::copy;
+  const auto [found, isNew] = agent.streams.try_emplace({engine, perLane ? 0 : lane});
   Stream &stream = found->second;
   if (isNew)
     stream.column = addColumn(
-        {.kind = engine == AsyncEngine::copy ? ColumnInfo::Kind::laneCopies : ColumnInfo::Kind::bulkCopies,
-         .warp = indexOf(warp)});
+        {.kind = perLane ? ColumnInfo::Kind::laneCopies : ColumnInfo::Kind::bulkCopies, .warp = indexOf(warp)});
   stream.pc = uint32_t(&instruction - warp.code);
-  auto order = std::make_shared<AsyncOrder>(AsyncOrder{agent.known, stream.column, ++stream.issued});
-  advance(agent);
+  auto order = issueOnMbarrier(warp, instruction, lane);
+  order->column = stream.column, order->number = ++stream.issued;
+  if (perLane)
+    order->lane = severalLanes;
   return order;
 }
 
-std::shared_ptr<AsyncOrder> RaceChecker::issueOnMbarrier(const Warp &warp) {
+std::shared_ptr<AsyncOrder> RaceChecker::issueOnMbarrier(const Warp &warp, const Instruction &instruction,
+                                                         unsigned lane) {
   Agent &agent = agentOf(warp);
-  auto order = std::make_shared<AsyncOrder>(AsyncOrder{agent.known, 0, 0});
-  advance(agent);
+  const Party &party = partyOf(agent, lane);
+  auto order = std::make_shared<AsyncOrder>();
+  order->known = party.known;
+  order->lane = uint8_t(lane);
+  order->own = agent.number++;
+  order->copies = party.copies;
+  order->repeat = repeatOf(agent, uint32_t(&instruction - warp.code));
   return order;
 }
 
@@ -151,11 +92,17 @@ void RaceChecker::commitCopies(const Warp &warp, AsyncEngine engine, uint32_t la
 void RaceChecker::waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending) {
   Agent &agent = agentOf(warp);
   for (auto &[key, stream] : agent.streams) {
-    if (key.first != engine || (engine == AsyncEngine::bulk && !(lanes >> key.second & 1)) ||
+    if (key.first != engine || (engine != AsyncEngine::copy && !(lanes >> key.second & 1)) ||
         stream.commits.size() <= pending)
       continue;
-    agent.known.seen.raise(stream.column, stream.commits[stream.commits.size() - 1 - pending]);
+    const uint32_t complete = stream.commits[stream.commits.size() - 1 - pending];
     stream.commits.erase(stream.commits.begin(), stream.commits.end() - ptrdiff_t(pending));
+    // Each lane waits for its own copies.
+    if (engine == AsyncEngine::copy)
+      forParties(agent, lanes, [&](Party &party) { party.copies = std::max(party.copies, complete); });
+    else
+      forParties(agent, 1u << key.second,
+                 [&](Party &party) { party.known.seen.raise(stream.column, complete); });
   }
 }
 
@@ -165,9 +112,10 @@ void RaceChecker::completesOn(const SharedPlace &place) {
   running->number = phases.completed + 1;
 }
 
-std::shared_ptr<AsyncOrder> RaceChecker::copiesUntilNow(const Warp &warp) {
+std::shared_ptr<AsyncOrder> RaceChecker::copiesUntilNow(const Warp &warp, AsyncEngine engine,
+                                                        unsigned lane) {
   auto order = std::make_shared<AsyncOrder>();
-  if (const Stream *copies = stream(agentOf(warp), AsyncEngine::copy, 0))
+  if (const Stream *copies = stream(agentOf(warp), engine, engine == AsyncEngine::copy ? 0 : lane))
     order->column = copies->column, order->number = copies->issued;
   return order;
 }
@@ -181,12 +129,17 @@ void RaceChecker::issueWgmma(const Warp &warp, const Instruction &instruction,
                              std::span<const Slot> registers, uint32_t number,
                              std::shared_ptr<AsyncOrder> &order) {
   Agent &agent = agentOf(warp);
-  if (!order)
-    order = std::make_shared<AsyncOrder>(AsyncOrder{
-        agent.known, warpgroups[indexOf(warp) / warpsOfBlock * (warpsOfBlock / 4) + warp.index / 4], number});
-  else
-    order->known.meet(agent.known); // what a warp does not know, its part of the product may overtake
-  advance(agent);
+  Knowledge known;
+  release(agent, warp.live, Ordering::acquireRelease, known);
+  if (!order) {
+    order = std::make_shared<AsyncOrder>();
+    order->known = std::move(known);
+    order->column = warpgroups[indexOf(warp) / warpsOfBlock * (warpsOfBlock / 4) + warp.index / 4];
+    order->number = number;
+    order->repeat = repeatOf(agent, uint32_t(&instruction - warp.code));
+  } else {
+    order->known.meet(known); // what a warp does not know, its part of the product may overtake
+  }
   agent.inFlight.resize(cluster.grid->kernel->registerBytes / 4 + 1);
   for (const Slot &slot : registers)
     if (!slot.constant)
@@ -197,51 +150,60 @@ void RaceChecker::issueWgmma(const Warp &warp, const Instruction &instruction,
 
 void RaceChecker::waitWgmma(const Warp &warp, uint64_t completed) {
   Agent &agent = agentOf(warp);
-  agent.known.seen.raise(warpgroups[indexOf(warp) / warpsOfBlock * (warpsOfBlock / 4) + warp.index / 4],
-                         uint32_t(completed));
+  const Column column = warpgroups[indexOf(warp) / warpsOfBlock * (warpsOfBlock / 4) + warp.index / 4];
+  for (Party &party : agent.parties)
+    party.known.seen.raise(column, uint32_t(completed));
   for (; agent.wgmmaWaited < completed; ++agent.wgmmaWaited)
     agent.wgmmaPcs.erase(agent.wgmmaWaited + 1);
 }
 
 // --- accesses ------------------------------------------------------------------------------
 
-void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
-                         uint32_t address) {
+void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch &access, BlockMemory memory,
+                         Block &block, uint32_t address) {
   Agent &agent = agentOf(warp);
   Record record;
-  record.column = running ? running->column : indexOf(warp);
-  record.number = running ? running->number : agent.known.seen.at(record.column);
   record.pc = uint32_t(&instruction - warp.code);
+  record.column = running ? running->column : indexOf(warp);
+  record.number = running ? running->number : agent.number;
+  record.repeat = running ? running->repeat : repeatOf(agent, record.pc);
   record.warp = uint16_t(indexOf(warp));
+  record.lane = access.lane == noLane ? severalLanes : uint8_t(access.lane);
   record.kind = access.kind;
   record.proxy = access.proxy;
-  record.strong = access.ordering == AccessOrdering::strong || access.kind == AccessKind::atomic ||
+  record.strong = access.ordering != AccessOrdering::weak || access.kind == AccessKind::atomic ||
                   access.kind == AccessKind::mbarrier;
-  // Flags that threads pass through strong accesses order what lies before and
-  // behind them, whatever their semantics say.
   const bool isFlag = record.strong && access.kind != AccessKind::mbarrier && !running;
   const uint64_t flag = uint64_t(block.rank) << 32 | address;
   if (isFlag && access.kind != AccessKind::write)
-    agent.known.join(flags[flag]);
-  conflicts.clear();
-  shadows[block.rank].access(address, address + uint32_t(access.bytes), record,
-                             running ? running->known : agent.known, conflicts);
-  for (const Conflict &conflict : conflicts)
-    report(warp, instruction, record, conflict, block);
-  if (isFlag && access.kind != AccessKind::read) {
-    flags[flag].join(agent.known);
-    advance(agent);
+    acquireFlag(agent, access, flag);
+  const Party &party = partyOf(agent, access.lane);
+  const Stream *copies = party.copies != 0 ? stream(agent, AsyncEngine::copy, 0) : nullptr;
+  Point point{running ? running->known : party.known, laneColumns, record.warp, record.lane, agent.number,
+              copies ? copies->column : 0, party.copies};
+  if (running) {
+    if (running->lane != severalLanes)
+      point.lane = running->lane;
+    point.own = running->own, point.copies = running->copies;
   }
+  conflicts.clear();
+  shadows[block.rank].access(address, address + uint32_t(access.bytes), record, point, conflicts);
+  for (const Conflict &conflict : conflicts) {
+    if (conflict.wrong == Wrong::overlap)
+      overlap = true;
+    else
+      report(warp, instruction, record, conflict, block);
+  }
+  if (isFlag && access.kind != AccessKind::read)
+    releaseFlag(agent, access, flag);
 }
 
 void RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   const Agent &agent = agentOf(warp);
-  for (const auto &[key, stream] : agent.streams) {
-    if (key.first != AsyncEngine::bulk || !(lanes >> key.second & 1) ||
-        agent.known.seen.at(stream.column) >= stream.issued)
-      continue;
-    reportExit(warp, instruction, warp.code[stream.pc]);
-  }
+  for (const auto &[key, stream] : agent.streams)
+    if (key.first == AsyncEngine::bulk && lanes >> key.second & 1 &&
+        partyOf(agent, key.second).known.seen.at(stream.column) < stream.issued)
+      reportExit(warp, instruction, warp.code[stream.pc]);
 }
 
 void RaceChecker::registers(Warp &warp, const Instruction &instruction) {

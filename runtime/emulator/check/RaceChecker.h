@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The race checker of a cluster: what happens before what, by vector clocks,
-/// and every access to shared memory against those before it. Instructions tell
-/// it of each synchronisation; `touch` and the queue of asynchronous operations
-/// tell it of each access. The lanes of a warp count as one.
+/// The checker of a cluster: what happens before what, by vector clocks, every
+/// access against those before it, and the use of barriers and registers.
+/// Instructions tell it of each synchronisation; `touch` and the queue of
+/// asynchronous operations tell it of each access.
+///
+/// Lanes of a warp that know the same form a party. A whole warp is one; it
+/// comes apart when some lanes wait or fence without the others, and
+/// bar.warp.sync puts it together again. An access carries its warp's number at
+/// the time and its lane. What a party knows of its own warp is what has been
+/// synchronised; beyond that a lane knows only what it did itself.
 #pragma once
 
+#include "runtime/emulator/check/Finding.h"
 #include "runtime/emulator/check/Shadow.h"
 #include "runtime/emulator/exec/Async.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,9 +30,13 @@ enum class Ordering : uint8_t { acquireRelease, relaxed };
 /// What an asynchronous operation knows, and what says that it is complete: a
 /// column that has reached a number.
 struct AsyncOrder {
-  Knowledge known; ///< at its issue
+  Knowledge known; ///< at its issue, without what the issuing lane itself did
   Column column = 0;
   uint32_t number = 0;
+  uint8_t lane = severalLanes; ///< that issued it; severalLanes: each lane its part
+  uint32_t own = 0;            ///< of the warp's numbers, at the issue
+  uint32_t copies = 0;         ///< cp.async that the lane had waited for
+  uint32_t repeat = 0;
 };
 
 /// What accesses tensor memory: a warp's loads and stores, and what its
@@ -44,34 +56,37 @@ class RaceChecker {
 public:
   explicit RaceChecker(Cluster &cluster);
 
-  // --- what threads do ---------------------------------------------------------
-  void proxyFence(const Warp &warp);
+  // --- what threads do; `lanes` are those that do it together --------------------
+  void proxyFence(const Warp &warp, uint32_t lanes);
   /// Of threads: makes relaxed arrivals behind it release, relaxed waits before it acquire.
-  void fence(const Warp &warp);
+  void fence(const Warp &warp, uint32_t lanes);
+  /// bar.warp.sync: what each lane did comes before what all do next.
+  void syncLanes(const Warp &warp, uint32_t lanes);
 
   enum class NamedArrival : uint8_t { waits, leaves };
   void arriveNamed(const Warp &warp, unsigned id, NamedArrival arrival);
   void completeNamed(const Block &block, unsigned id);
 
-  void arriveCluster(const Warp &warp, Ordering ordering);
+  void arriveCluster(const Warp &warp, uint32_t lanes, Ordering ordering);
   void completeCluster();
-  void waitCluster(const Warp &warp);
+  void waitCluster(const Warp &warp, uint32_t lanes);
 
-  void arriveMbarrier(const Warp &warp, const SharedPlace &place, Ordering ordering);
+  void arriveMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering);
   void completePhase(const Block &block, uint32_t address);
-  void waitMbarrier(const Warp &warp, const SharedPlace &place, Ordering ordering);
+  void waitMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering);
 
   // --- asynchronous operations ----------------------------------------------------
   /// A copy that completes in a group, or on an mbarrier (`completesOn`).
   std::shared_ptr<AsyncOrder> issueCopy(const Warp &warp, const Instruction &instruction, AsyncEngine engine,
-                                        unsigned lane);
-  std::shared_ptr<AsyncOrder> issueOnMbarrier(const Warp &warp);
+                                        uint32_t lanes);
+  std::shared_ptr<AsyncOrder> issueOnMbarrier(const Warp &warp, const Instruction &instruction,
+                                              unsigned lane);
   void commitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes);
   void waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending);
   /// The running operation completes with the present phase of an mbarrier.
   void completesOn(const SharedPlace &place);
-  /// All cp.async of the warp until now will have arrived at an mbarrier.
-  std::shared_ptr<AsyncOrder> copiesUntilNow(const Warp &warp);
+  /// All copies of the lane until now (cp.async: of the warp) will have arrived at an mbarrier.
+  std::shared_ptr<AsyncOrder> copiesUntilNow(const Warp &warp, AsyncEngine engine, unsigned lane);
   void arriveAfter(const AsyncOrder &copies, const SharedPlace &place);
 
   /// Operation `number` of the warpgroup, counted from 1, issued by one of its warps.
@@ -100,6 +115,11 @@ public:
   // --- accesses -----------------------------------------------------------------------
   void access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
               uint32_t address);
+  /// True once if lanes have written the same place by the instruction that was checked last.
+  bool takeOverlap() { return std::exchange(overlap, false); }
+  /// Two lanes wrote different values to a place by one instruction.
+  void reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second,
+                     const std::string &place);
   /// Nobody else can wait for the copies of a thread that exits.
   void exit(Warp &warp, const Instruction &instruction, uint32_t lanes);
   /// Registers of products that the warp has not waited for.
@@ -109,6 +129,7 @@ private:
   struct ColumnInfo {
     enum class Kind : uint8_t {
       warp,
+      lane,
       laneCopies,
       bulkCopies,
       wgmma,
@@ -136,12 +157,26 @@ private:
     Column issue = 0;  ///< of those issued to the pipe
     uint32_t issued = 0;
   };
+  /// Lanes of a warp that know the same.
+  struct Party {
+    uint32_t lanes = 0;
+    Knowledge known;
+    Knowledge released;  ///< at the last fence, without what its own lanes did
+    uint32_t releasedOwn = 0; ///< the warp's number at that fence
+    Knowledge observed;  ///< by relaxed waits since the last fence
+    uint32_t copies = 0; ///< cp.async of its lanes that they have waited for
+  };
+  /// How often an instruction has run.
+  struct Execution {
+    uint32_t step = 0; ///< the warp's, of the last time, plus 1
+    uint32_t count = 0;
+  };
   struct Agent {
     const Warp *warp = nullptr;
-    Knowledge known;
-    Knowledge released;                                         ///< at the last fence
-    Knowledge observed;                                         ///< by relaxed waits since the last fence
-    std::map<std::pair<AsyncEngine, unsigned>, Stream> streams; ///< by lane
+    uint32_t number = 1; ///< of the warp's column, for its next accesses
+    std::vector<Party> parties;
+    std::map<std::pair<AsyncEngine, unsigned>, Stream> streams; ///< by lane; cp.async of all lanes: 0
+    std::vector<Execution> executions;                          ///< by pc
     std::vector<uint32_t> inFlight; ///< by register offset / 4: the wgmma that has it
     uint32_t wgmmaIssued = 0, wgmmaWaited = 0;
     std::unordered_map<uint32_t, uint32_t> wgmmaPcs; ///< by number, of those not waited for
@@ -161,30 +196,45 @@ private:
 
   unsigned indexOf(const Warp &warp) const;
   Agent &agentOf(const Warp &warp) { return agents[indexOf(warp)]; }
-  /// Later accesses of the warp are behind what was released so far.
-  void advance(Agent &agent);
   Column addColumn(ColumnInfo info);
   Phases &phasesOf(const Block &block, uint32_t address);
   Stream *stream(Agent &agent, AsyncEngine engine, unsigned lane);
+  uint32_t repeatOf(Agent &agent, uint32_t pc);
+
+  /// Calls `act` for the parties that make up `lanes`, taking parties apart.
+  void forParties(Agent &agent, uint32_t lanes, const std::function<void(Party &)> &act);
+  const Party &partyOf(const Agent &agent, unsigned lane) const;
+  /// Adds what the lanes themselves have done.
+  void addOwn(const Agent &agent, uint32_t lanes, uint32_t number, Clock &clock);
+  /// What lanes release; what they do next is not among it.
+  void release(Agent &agent, uint32_t lanes, Ordering ordering, Knowledge &into);
+  void acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Knowledge &from);
+  /// Makes lanes one party.
+  void unite(Agent &agent, uint32_t lanes);
+  /// The lanes taken as one.
+  Knowledge knownToWarp(const Agent &agent);
+  void acquireFlag(Agent &agent, const Touch &access, uint64_t flag);
+  void releaseFlag(Agent &agent, const Touch &access, uint64_t flag);
 
   // TensorRace.cpp
   enum class TensorFences : uint8_t { needed, assumed };
   TensorStream &tensorStream(Agent &agent, TensorEngine engine);
   /// What an access is behind; `assumed`: if all fences were there.
-  Clock tensorClock(const Agent &agent, TensorEngine engine, TensorFences fences) const;
+  Clock tensorClock(const Agent &agent, TensorEngine engine, TensorFences fences);
   void accessTensor(Warp &warp, const Instruction &instruction, TensorEngine engine,
                     std::span<const TensorTouch> touches);
   Shadow &tensorShadow(const Block &block);
   void reportTensor(Warp &warp, const Instruction &instruction, TensorEngine engine, const Record &now,
                     const Conflict &conflict, const Block &block);
   std::string missingForTensor(const Agent &agent, TensorEngine engine, const Record &before,
-                               const Record &now) const;
+                               const Record &now);
 
   // Report.cpp
   void report(Warp &warp, const Instruction &instruction, const Record &now, const Conflict &conflict,
               const Block &block);
   void reportExit(Warp &warp, const Instruction &instruction, const Instruction &copy);
   void reportRegister(Warp &warp, const Instruction &instruction, const Instruction &product);
+  FindingSite siteOfRecord(const Record &record) const;
   std::string describe(const Record &record) const;
   std::string placeOf(unsigned block, uint32_t address) const;
   std::string missing(const Record &before, const Record &now) const;
@@ -192,11 +242,13 @@ private:
   Cluster &cluster;
   unsigned warpsOfBlock;
   std::vector<Agent> agents; ///< their columns are their indices
+  LaneColumns laneColumns;
   std::vector<ColumnInfo> columns;
   std::vector<Shadow> shadows;       ///< by block
   std::vector<Shadow> tensorShadows; ///< likewise, once there is tensor memory
   std::vector<NamedPhase> named;
   std::vector<Conflict> conflicts; ///< of the access under way
+  bool overlap = false;
   Knowledge clusterArrived, clusterDone;
   std::unordered_map<uint64_t, Phases> mbarriers;
   std::unordered_map<uint64_t, Knowledge> flags; ///< of strong accesses, by address

@@ -4,6 +4,7 @@
 #include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/State.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tlc::emulator {
@@ -26,15 +27,29 @@ std::string_view nameOf(AccessKind kind) {
 
 } // namespace
 
+FindingSite RaceChecker::siteOfRecord(const Record &record) const {
+  const Warp &warp = *agents[record.warp].warp;
+  FindingSite site = siteOf(warp, warp.code[record.pc]);
+  site.what = describe(record);
+  site.repeat = record.repeat;
+  if (record.lane < warpSize)
+    site.lane = record.lane;
+  return site;
+}
+
 std::string RaceChecker::placeOf(unsigned block, uint32_t address) const {
   std::string text = fmt::format("shared offset {}", address - sharedBase);
+  const uint32_t dynamic = cluster.grid->kernel->dynamicSharedStart;
+  if (const std::string name = address < dynamic ? "" : cluster.grid->names->nameOf(address - dynamic);
+      !name.empty())
+    text += fmt::format(" ({})", name);
   if (cluster.blocks.size() > 1)
     text += fmt::format(" of block rank {}", block);
   return text;
 }
 
 std::string RaceChecker::describe(const Record &record) const {
-  const bool asynchronous = columns[record.column].kind != ColumnInfo::Kind::warp;
+  const bool asynchronous = record.column != record.warp;
   return fmt::format("{}{}", asynchronous ? "asynchronous " : "", nameOf(record.kind));
 }
 
@@ -49,6 +64,7 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
   const auto wait = [&](const ColumnInfo &of, const Record &record) {
     switch (of.kind) {
     case Kind::warp:
+    case Kind::lane:
       break;
     case Kind::laneCopies:
       return fmt::format("cp.async.wait_group in {}", warpText(of.warp));
@@ -68,8 +84,11 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
   };
   if (column.kind == Kind::warp) {
     // What the issuing warp did before is known to the operation.
-    if (nowColumn.kind != Kind::warp && before.warp == now.warp)
+    if (before.warp == now.warp) {
+      if (!running || before.number <= running->own)
+        return fmt::format("bar.warp.sync in {} between them", warpText(now.warp));
       return wait(nowColumn, now) + " before that " + std::string(nameOf(before.kind));
+    }
     const std::string order = fmt::format("a barrier or mbarrier at which {} waits for {}",
                                           warpText(now.warp), warpText(before.warp));
     return nowColumn.kind == Kind::warp
@@ -78,8 +97,13 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
                              wait(nowColumn, now), nameOf(before.kind));
   }
   std::string text = wait(column, before);
+  if (column.kind == Kind::laneCopies && before.warp == now.warp && before.lane != now.lane)
+    text += " and bar.warp.sync behind it";
   for (size_t index = 0; index < agents.size(); ++index)
-    if (index != now.warp && agents[index].known.seen.at(before.column) >= before.number)
+    if (index != now.warp && std::any_of(agents[index].parties.begin(), agents[index].parties.end(),
+                                         [&](const Party &party) {
+                                           return party.known.seen.at(before.column) >= before.number;
+                                         }))
       return fmt::format("{0}, or a barrier behind that of {1}", text, warpText(unsigned(index)));
   return text;
 }
@@ -91,6 +115,7 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
   const Instruction *first = nullptr;
   switch (conflict.wrong) {
   case Wrong::nothing:
+  case Wrong::overlap:
     return;
   case Wrong::unordered:
     finding.kind = FindingKind::race;
@@ -104,10 +129,12 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
   }
   if (conflict.wrong != Wrong::unwritten)
     first = &agents[before.warp].warp->code[before.pc];
-  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0))
+  if (first && before.warp == now.warp)
+    finding.reach = FindingReach::insideWarp;
+  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0, finding.reach))
     return;
   finding.memory = placeOf(block.rank, conflict.address);
-  finding.site.what = describe(now);
+  finding.site = siteOfRecord(now);
   if (!first) {
     finding.missing = "the write, or a wait for it";
     record(warp, instruction,
@@ -116,8 +143,7 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
            finding);
     return;
   }
-  finding.before = siteOf(*agents[before.warp].warp, *first);
-  finding.before->what = describe(before);
+  finding.before = siteOfRecord(before);
   finding.missing = conflict.wrong == Wrong::unfenced
                         ? fmt::format("fence.proxy.async between them, by a thread that comes behind that {}",
                                       nameOf(before.kind))

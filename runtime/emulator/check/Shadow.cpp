@@ -11,27 +11,32 @@ bool isRead(const Record &record) {
   return record.kind == AccessKind::read || record.kind == AccessKind::mbarrier;
 }
 
-Wrong judge(const Record &before, const Record &now, const Knowledge &known) {
+Wrong judge(const Record &before, const Record &now, const Point &point) {
   if (before.strong && now.strong)
     return Wrong::nothing;
-  if (known.seen.at(before.column) < before.number)
+  // Reads and writes of one execution of an instruction never meet.
+  if (before.column == now.column && before.column == before.warp && before.pc == now.pc &&
+      before.number == now.number && before.repeat == now.repeat)
+    return Wrong::overlap;
+  if (!point.isBehind(before))
     return Wrong::unordered;
   // The asynchronous engines do not see generic writes before a proxy fence;
   // generic reads are over once they are ordered.
   if (now.proxy == Proxy::async && before.proxy == Proxy::generic && !isRead(before) &&
-      known.fenced.at(before.column) < before.number)
+      !point.isFenced(before))
     return Wrong::unfenced;
   return Wrong::nothing;
 }
 
 } // namespace
 
-void Shadow::access(uint32_t address, uint32_t end, const Record &record, const Knowledge &known,
+void Shadow::access(uint32_t address, uint32_t end, const Record &record, const Point &point,
                     std::vector<Conflict> &conflicts) {
   const auto note = [&](Conflict conflict, uint32_t at) {
     if (conflict.wrong == Wrong::nothing ||
         std::any_of(conflicts.begin(), conflicts.end(), [&](const Conflict &other) {
-          return other.wrong == conflict.wrong && other.before.pc == conflict.before.pc;
+          return other.wrong == conflict.wrong && other.before.pc == conflict.before.pc &&
+                 (other.before.warp == record.warp) == (conflict.before.warp == record.warp);
         }))
       return;
     conflict.address = at;
@@ -41,11 +46,11 @@ void Shadow::access(uint32_t address, uint32_t end, const Record &record, const 
     const uint32_t line = address / lineBytes, next = std::min(end, (line + 1) * lineBytes);
     const bool whole = next - address == lineBytes;
     if (whole && pieces[line].empty()) {
-      note(access(lines[line], record, known), address);
+      note(access(lines[line], record, point), address);
     } else {
       std::vector<Cell> &cells = split(line);
       for (uint32_t at = address; at < next; at += granule)
-        note(access(cells[at % lineBytes / granule], record, known), at);
+        note(access(cells[at % lineBytes / granule], record, point), at);
       if (whole && !isRead(record)) {
         // All pieces are alike again: this write, and no reads.
         lines[line] = cells[0];
@@ -78,53 +83,64 @@ std::vector<Shadow::Cell> &Shadow::split(uint32_t line) {
   return cells;
 }
 
-Conflict Shadow::access(Cell &cell, const Record &access, const Knowledge &known) {
+Conflict Shadow::access(Cell &cell, const Record &access, const Point &point) {
   Conflict conflict;
   if (cell.write.number != 0) {
-    conflict = {judge(cell.write, access, known), cell.write};
+    conflict = {judge(cell.write, access, point), cell.write};
   } else if (access.kind == AccessKind::read) {
     conflict = {Wrong::unwritten, {}};
   }
   if (isRead(access)) {
-    addRead(cell, access, known.seen);
+    addRead(cell, access, point);
     return conflict;
   }
   if (cell.read.number != 0) {
     if (conflict.wrong == Wrong::nothing)
-      conflict = checkReads(cell, access, known);
+      conflict = checkReads(cell, access, point);
     clearReads(cell);
   }
   cell.write = access;
+  if (conflict.wrong == Wrong::overlap)
+    cell.write.lane = alikeLanes;
   return conflict;
 }
 
-Conflict Shadow::checkReads(const Cell &cell, const Record &access, const Knowledge &known) const {
-  if (const Wrong wrong = judge(cell.read, access, known); wrong != Wrong::nothing)
+Conflict Shadow::checkReads(const Cell &cell, const Record &access, const Point &point) const {
+  if (const Wrong wrong = judge(cell.read, access, point); wrong != Wrong::nothing)
     return {wrong, cell.read};
   for (const Record &read : lists[cell.moreReads])
-    if (const Wrong wrong = judge(read, access, known); wrong != Wrong::nothing)
+    if (const Wrong wrong = judge(read, access, point); wrong != Wrong::nothing)
       return {wrong, read};
   return {};
 }
 
-void Shadow::addRead(Cell &cell, const Record &read, const Clock &seen) {
+void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   // A read that comes before this one is before whatever this one is before.
-  const auto covers = [&](const Record &old) {
-    return old.column == read.column || seen.at(old.column) >= old.number;
+  // Those of a warp's lanes that nothing orders become one of several lanes.
+  const auto replaces = [&](Record &old) {
+    if (!point.isBehind(old)) {
+      if (old.column != read.column)
+        return false;
+      const bool otherLane = old.column == old.warp && old.lane != read.lane;
+      old = read;
+      if (otherLane)
+        old.lane = severalLanes;
+      return true;
+    }
+    old = read;
+    return true;
   };
-  if (cell.read.number == 0 || covers(cell.read)) {
+  if (cell.read.number == 0) {
     cell.read = read;
     return;
   }
+  if (replaces(cell.read))
+    return;
   if (cell.moreReads == 0)
     cell.moreReads = newList();
   std::vector<Record> &more = lists[cell.moreReads];
-  for (Record &old : more)
-    if (covers(old)) {
-      old = read;
-      return;
-    }
-  more.push_back(read);
+  if (std::none_of(more.begin(), more.end(), replaces))
+    more.push_back(read);
 }
 
 uint32_t Shadow::newList() {

@@ -1,26 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The last accesses to each part of a block's shared memory: a line of 16
-/// bytes is one part as long as accesses cover it whole, as those of copies and
-/// products do, and the program's granules once some access does not.
+/// The last accesses to each part of a piece of memory: a line of 16 bytes is
+/// one part as long as accesses cover it whole, as those of copies and products
+/// do, and granules once some access does not.
 #pragma once
 
 #include "runtime/emulator/check/Clock.h"
 #include "runtime/emulator/exec/Memory.h"
 
-#include <optional>
+#include <array>
+#include <memory>
 
 namespace tlc::emulator {
+
+/// A record's lane when several lanes made the access, or all as one.
+inline constexpr uint8_t severalLanes = 32;
+/// Several lanes wrote by one instruction. They take it for their own: they
+/// wrote the same, else that is a finding of its own.
+inline constexpr uint8_t alikeLanes = 33;
 
 /// An access as the shadow remembers it.
 struct Record {
   uint32_t number = 0; ///< of the column; 0: no access
   Column column = 0;
   uint32_t pc = 0;
-  uint16_t warp = 0; ///< in the cluster
-  AccessKind kind = AccessKind::read;
-  Proxy proxy = Proxy::generic;
-  bool strong = false; ///< does not race with other strong accesses
+  uint32_t repeat = 0; ///< how often the warp had run the instruction before
+  uint16_t warp = 0;   ///< in the cluster
+  uint8_t lane = severalLanes;
+  AccessKind kind : 3 = AccessKind::read;
+  Proxy proxy : 3 = Proxy::generic;
+  bool strong : 1 = false; ///< does not race with other strong accesses
+};
+
+/// The columns of lanes that have released on their own, without their warp.
+class LaneColumns {
+public:
+  explicit LaneColumns(size_t warps) : warps(warps) {}
+  /// 0, a warp's column, when there is none.
+  Column of(unsigned warp, unsigned lane) const {
+    return warps[warp] && lane < severalLanes ? (*warps[warp])[lane] : 0;
+  }
+  void set(unsigned warp, unsigned lane, Column column) {
+    if (!warps[warp])
+      warps[warp] = std::make_unique<std::array<Column, 32>>();
+    (*warps[warp])[lane] = column;
+  }
+
+private:
+  std::vector<std::unique_ptr<std::array<Column, 32>>> warps;
+};
+
+/// The point of a program at which a lane makes an access, or issues it.
+struct Point {
+  const Knowledge &known; ///< of what others did, the other lanes of the warp too
+  const LaneColumns &lanes;
+  unsigned warp = 0;
+  uint8_t lane = severalLanes;
+  uint32_t own = 0;         ///< of the warp's numbers, up to where the lane's own accesses come before
+  Column copiesColumn = 0;  ///< of the warp's cp.async
+  uint32_t copies = 0;      ///< up to where the lane has waited for its own
+
+  bool isBehind(const Record &before) const { return isIn(known.seen, before) || isOwn(before); }
+  bool isFenced(const Record &before) const { return isIn(known.fenced, before); }
+
+private:
+  bool isIn(const Clock &clock, const Record &before) const {
+    if (clock.at(before.column) >= before.number)
+      return true;
+    if (before.column != before.warp)
+      return false;
+    if (before.lane == alikeLanes) {
+      for (unsigned lane = 0; lane < severalLanes; ++lane)
+        if (isInLane(clock, before, lane))
+          return true;
+      return false;
+    }
+    return isInLane(clock, before, before.lane);
+  }
+  bool isInLane(const Clock &clock, const Record &before, unsigned lane) const {
+    const Column column = lanes.of(before.warp, lane);
+    return column != 0 && clock.at(column) >= before.number;
+  }
+  bool isOwn(const Record &before) const {
+    if (lane == severalLanes || (before.lane != lane && before.lane != alikeLanes) || before.warp != warp)
+      return false;
+    return (before.column == warp && before.number <= own) ||
+           (copiesColumn != 0 && before.column == copiesColumn && before.number <= copies);
+  }
 };
 
 /// Why an access is wrong.
@@ -29,6 +95,7 @@ enum class Wrong : uint8_t {
   unordered, ///< nothing orders it with another
   unfenced,  ///< ordered, but no proxy fence on the way
   unwritten, ///< the read has no write before it
+  overlap,   ///< another lane writes the same place by the same instruction
 };
 struct Conflict {
   Wrong wrong = Wrong::nothing;
@@ -41,9 +108,9 @@ public:
   /// `granule` divides 16; accesses are multiples of it, and aligned to it.
   Shadow(uint32_t bytes, uint32_t granule)
       : granule(granule), lines(bytes / lineBytes + 1), pieces(lines.size()) {}
-  /// [address, end) is accessed by `access` at a point that knows `known`.
-  /// Adds what is wrong with that, each earlier instruction once.
-  void access(uint32_t address, uint32_t end, const Record &access, const Knowledge &known,
+  /// [address, end) is accessed by `access` at a point of the program. Adds
+  /// what is wrong with that, each earlier instruction once.
+  void access(uint32_t address, uint32_t end, const Record &access, const Point &point,
               std::vector<Conflict> &conflicts);
 
   /// As if nothing had ever been in [address, end).
@@ -57,9 +124,9 @@ private:
   };
   static constexpr uint32_t lineBytes = 16;
   std::vector<Cell> &split(uint32_t line);
-  Conflict access(Cell &cell, const Record &access, const Knowledge &known);
-  void addRead(Cell &cell, const Record &read, const Clock &seen);
-  Conflict checkReads(const Cell &cell, const Record &access, const Knowledge &known) const;
+  Conflict access(Cell &cell, const Record &access, const Point &point);
+  void addRead(Cell &cell, const Record &read, const Point &point);
+  Conflict checkReads(const Cell &cell, const Record &access, const Point &point) const;
   void clearReads(Cell &cell);
   uint32_t newList();
 

@@ -4,7 +4,7 @@
 /// from what the warp knows: only tcgen05.fence brings one to the other. The
 /// pipe takes its operations in the order of issue, so there the issue of an
 /// earlier one is enough; everybody else must know it complete. Accesses count
-/// from their issue on.
+/// from their issue on. The lanes of a warp count as one.
 #include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/State.h"
 
@@ -34,10 +34,10 @@ RaceChecker::TensorStream &RaceChecker::tensorStream(Agent &agent, TensorEngine 
   return stream;
 }
 
-Clock RaceChecker::tensorClock(const Agent &agent, TensorEngine engine, TensorFences fences) const {
+Clock RaceChecker::tensorClock(const Agent &agent, TensorEngine engine, TensorFences fences) {
   Clock clock = agent.tensor;
   if (fences == TensorFences::assumed)
-    clock.join(agent.known.seen);
+    clock.join(knownToWarp(agent).seen);
   for (const Agent &other : agents)
     for (size_t i = 0; i < tensorEngines; ++i) {
       const TensorStream &stream = other.tensorStreams[i];
@@ -62,12 +62,13 @@ void RaceChecker::accessTensor(Warp &warp, const Instruction &instruction, Tenso
   record.pc = uint32_t(&instruction - warp.code);
   record.warp = uint16_t(indexOf(warp));
   const Knowledge known{tensorClock(agent, engine, TensorFences::needed), {}};
+  const Point point{.known = known, .lanes = laneColumns, .warp = record.warp};
   for (const TensorTouch &touch : touches) {
     record.kind = touch.kind;
     conflicts.clear();
     for (unsigned lane = touch.lane; lane < touch.lane + touch.lanes; lane += cellLanes) {
       const uint32_t first = lane / cellLanes * tensorColumns + touch.column;
-      tensorShadow(*touch.block).access(first, first + touch.columns, record, known, conflicts);
+      tensorShadow(*touch.block).access(first, first + touch.columns, record, 0, point, conflicts);
     }
     for (const Conflict &conflict : conflicts)
       reportTensor(warp, instruction, engine, record, conflict, *touch.block);
@@ -87,10 +88,14 @@ std::shared_ptr<AsyncOrder> RaceChecker::issueOnPipe(Warp &warp, const Instructi
   accessTensor(warp, instruction, TensorEngine::pipe, touches);
   Agent &agent = agentOf(warp);
   const TensorStream &stream = tensorStream(agent, TensorEngine::pipe);
-  auto order = std::make_shared<AsyncOrder>(AsyncOrder{agent.known, stream.column, stream.issued});
+  auto order = std::make_shared<AsyncOrder>();
+  order->known = knownToWarp(agent);
+  order->column = stream.column, order->number = stream.issued;
+  order->repeat = repeatOf(agent, uint32_t(&instruction - warp.code));
   agent.tensor.raise(stream.issue, stream.issued);
-  agent.known.seen.raise(stream.plain, stream.issued);
-  advance(agent);
+  for (Party &party : agent.parties)
+    party.known.seen.raise(stream.plain, stream.issued);
+  ++agent.number;
   return order;
 }
 
@@ -98,8 +103,10 @@ std::shared_ptr<AsyncOrder> RaceChecker::commitPipe(const Warp &warp) {
   Agent &agent = agentOf(warp);
   const TensorStream &stream = tensorStream(agent, TensorEngine::pipe);
   fenceTensorBefore(warp); // which a commit implies
-  auto order = std::make_shared<AsyncOrder>(AsyncOrder{agent.known, stream.column, stream.issued});
-  advance(agent);
+  auto order = std::make_shared<AsyncOrder>();
+  order->known = knownToWarp(agent);
+  order->column = stream.column, order->number = stream.issued;
+  ++agent.number;
   return order;
 }
 
@@ -119,17 +126,19 @@ void RaceChecker::waitTensor(const Warp &warp, TensorEngine engine) {
   Agent &agent = agentOf(warp);
   const TensorStream &stream = tensorStream(agent, engine);
   agent.tensor.raise(stream.column, stream.issued);
-  agent.known.seen.raise(stream.plain, stream.issued);
+  for (Party &party : agent.parties)
+    party.known.seen.raise(stream.plain, stream.issued);
 }
 
 void RaceChecker::fenceTensorBefore(const Warp &warp) {
   Agent &agent = agentOf(warp);
-  agent.known.seen.join(agent.tensor);
+  for (Party &party : agent.parties)
+    party.known.seen.join(agent.tensor);
 }
 
 void RaceChecker::fenceTensorAfter(const Warp &warp) {
   Agent &agent = agentOf(warp);
-  agent.tensor.join(agent.known.seen);
+  agent.tensor.join(knownToWarp(agent).seen);
 }
 
 void RaceChecker::allocateTensor(const Block &block, uint32_t column, uint32_t columns_) {
@@ -145,14 +154,15 @@ void RaceChecker::freeTensor(Warp &warp, const Instruction &instruction, uint32_
   const Knowledge known{tensorClock(agent, TensorEngine::load, TensorFences::assumed), {}};
   Record record;
   record.column = indexOf(warp);
-  record.number = agent.known.seen.at(record.column);
+  record.number = agent.number;
   record.pc = uint32_t(&instruction - warp.code);
   record.warp = uint16_t(indexOf(warp));
   record.kind = AccessKind::write;
   conflicts.clear();
+  const Point point{.known = known, .lanes = laneColumns, .warp = record.warp};
   for (unsigned lane = 0; lane < tensorLanes; lane += cellLanes) {
     const uint32_t first = lane / cellLanes * tensorColumns + column;
-    tensorShadow(*warp.block).access(first, first + count, record, known, conflicts);
+    tensorShadow(*warp.block).access(first, first + count, record, 0, point, conflicts);
   }
   for (const Conflict &conflict : conflicts)
     reportTensor(warp, instruction, TensorEngine::load, record, conflict, *warp.block);
@@ -161,7 +171,7 @@ void RaceChecker::freeTensor(Warp &warp, const Instruction &instruction, uint32_
 // --- what a finding says ----------------------------------------------------------------
 
 std::string RaceChecker::missingForTensor(const Agent &agent, TensorEngine engine, const Record &before,
-                                          const Record &now) const {
+                                          const Record &now) {
   const auto warpText = [&](unsigned index) {
     const Warp &warp = *agents[index].warp;
     return cluster.blocks.size() > 1 ? fmt::format("warp {} of block rank {}", warp.index, warp.block->rank)

@@ -68,7 +68,7 @@ Step copyLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
     return true;
   };
   if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    operation->order = checker->issueCopy(warp, instruction, AsyncEngine::copy, 0);
+    operation->order = checker->issueCopy(warp, instruction, AsyncEngine::copy, active);
   clusterOf(warp).queue.push(operation);
   warp.asyncGroups[size_t(AsyncEngine::copy)].add(std::move(operation), active);
   return Step::next;
@@ -133,7 +133,7 @@ Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instructi
   };
   RaceChecker *checker = clusterOf(warp).raceChecker.get();
   if (checker)
-    operation->order = checker->copiesUntilNow(warp);
+    operation->order = checker->copiesUntilNow(warp, AsyncEngine::copy, 0);
   operation->run = [&warp, &instruction, active, addresses, checker, order = operation->order] {
     for (unsigned l = 0; l < warpSize; ++l) {
       if (!(active >> l & 1))

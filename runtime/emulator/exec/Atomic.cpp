@@ -100,6 +100,7 @@ struct Atomic {
   Space space = Space::generic;
   uint8_t count = 1;
   bool returns = false;
+  MemoryOrder order;
 };
 
 /// A 16-byte lane lies in two runs of 8 bytes.
@@ -141,7 +142,8 @@ Step atomic(Warp &warp, uint32_t active, const Instruction &instruction) {
     const uint64_t total = uint64_t(bytes) * how.count;
     std::byte *host =
         touch(warp, instruction,
-              {how.space, AccessKind::atomic, Proxy::generic, l, addresses.lane[l], total, total});
+              {how.space, AccessKind::atomic, Proxy::generic, l, addresses.lane[l], total, total,
+               how.order.ordering, how.order.scope});
     if (!host)
       return Step::fault;
     if (bytes == 16) {
@@ -172,7 +174,9 @@ void decodeAtomic(Decoder &d, bool returns) {
     return decodeReduceAsync(d);
   Atomic how;
   how.returns = returns;
-  takeOrdering(d);
+  how.order = takeOrdering(d);
+  if (!how.order.isStrong())
+    how.order.ordering = AccessOrdering::relaxed;
   takeCacheHints(d);
   how.space = d.space();
   d.take("noftz");

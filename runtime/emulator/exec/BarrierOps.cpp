@@ -105,7 +105,11 @@ Step takeReduction(Warp &warp, uint32_t active, const Instruction &instruction) 
 /// slots: mask
 Step syncWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
   const uint32_t members = lanesOf<uint32_t>(warp, instruction.slots[0])[std::countr_zero(active)];
-  return gather(warp, active, members) ? Step::next : Step::wait;
+  if (!gather(warp, active, members))
+    return Step::wait;
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->syncLanes(warp, members & active);
+  return Step::next;
 }
 
 Step arriveCluster(Warp &warp, uint32_t active, const Instruction &instruction) {
@@ -118,7 +122,7 @@ Step arriveCluster(Warp &warp, uint32_t active, const Instruction &instruction) 
       warp.clusterArrivals.generation[l] = cluster.barrier.generation;
   cluster.barrier.arrived += uint32_t(std::popcount(active));
   if (cluster.raceChecker)
-    cluster.raceChecker->arriveCluster(warp, Ordering(instruction.immediate));
+    cluster.raceChecker->arriveCluster(warp, active, Ordering(instruction.immediate));
   ++cluster.progress;
   if (cluster.barrier.arrived >= liveLanes(cluster))
     completeClusterBarrier(cluster);
@@ -135,7 +139,7 @@ Step waitCluster(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (passed) {
     warp.clusterArrivals.lanes &= ~active;
     if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      checker->waitCluster(warp);
+      checker->waitCluster(warp, active);
     return Step::next;
   }
   Wait wait;
@@ -221,6 +225,14 @@ struct MbarrierUse {
   Ordering ordering = Ordering::acquireRelease;
 };
 
+/// The lanes among some that have the address of `lane`.
+uint32_t lanesAt(const LaneAddresses64 &addresses, uint32_t among, unsigned lane) {
+  uint32_t lanes = 0;
+  for (unsigned l = 0; l < warpSize; ++l)
+    lanes |= uint32_t(among >> l & 1 && addresses.lane[l] == addresses.lane[lane]) << l;
+  return lanes;
+}
+
 bool fitsByteCount(int64_t bytes) { return bytes > -(1 << 20) && bytes < (1 << 20); }
 
 /// slots: address, count, bytes, state (out)
@@ -299,8 +311,10 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
         use.action == MbarrierAction::arriveNoComplete || use.action == MbarrierAction::arriveDropNoComplete;
     if (noComplete && barrier.pending == 0)
       return fault(warp, instruction, fmt::format("arrive.noComplete would end the phase of {}", name()));
+    // Lanes that arrive at the same mbarrier do so together.
     if (RaceChecker *checker = clusterOf(warp).raceChecker.get(); checker && arrivals != 0)
-      checker->arriveMbarrier(warp, place, use.ordering);
+      if (const uint32_t lanes = lanesAt(addresses, active, l); unsigned(std::countr_zero(lanes)) == l)
+        checker->arriveMbarrier(warp, lanes, place, use.ordering);
     storeMbarrier(*place.block, place.address, barrier);
   }
   store(warp, instruction.slots[3], active, states);
@@ -336,8 +350,6 @@ Step testMbarrier(Warp &warp, uint32_t active, const Instruction &instruction) {
     const MbarrierWait one{place.block, place.address, phase};
     if (phasePassed(one)) {
       passed |= 1u << l;
-      if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-        checker->waitMbarrier(warp, place, use.ordering);
     } else if (std::none_of(wait.barriers.begin(), wait.barriers.end(), [&](const MbarrierWait &other) {
                  return other.block == one.block && other.address == one.address && other.phase == one.phase;
                })) {
@@ -350,6 +362,12 @@ Step testMbarrier(Warp &warp, uint32_t active, const Instruction &instruction) {
     return suspend(warp, std::move(wait));
   }
   group.timedOut = false;
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    for (uint32_t left = passed, lanes; left != 0; left &= ~lanes) {
+      const unsigned lane = unsigned(std::countr_zero(left));
+      lanes = lanesAt(addresses, left, lane);
+      checker->waitMbarrier(warp, lanes, sharedPlace(warp, addresses.lane[lane]), use.ordering);
+    }
   warp.setPredicate(instruction.slots[0], active, passed);
   return Step::next;
 }
@@ -445,13 +463,13 @@ void decodeMbarrier(Decoder &d) {
 
 enum class FenceKind : uint8_t { memory, asyncProxy, otherProxy };
 
-Step fence(Warp &warp, uint32_t, const Instruction &instruction) {
+Step fence(Warp &warp, uint32_t active, const Instruction &instruction) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (RaceChecker *checker = clusterOf(warp).raceChecker.get()) {
     if (FenceKind(instruction.immediate) == FenceKind::memory)
-      checker->fence(warp);
+      checker->fence(warp, active);
     else if (FenceKind(instruction.immediate) == FenceKind::asyncProxy)
-      checker->proxyFence(warp);
+      checker->proxyFence(warp, active);
   }
   return Step::next;
 }

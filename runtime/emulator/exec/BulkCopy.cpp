@@ -234,8 +234,8 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
                             : runBytes(warp, instruction, bulk, *request);
     };
     if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      operation->order = bulk.barrier ? checker->issueOnMbarrier(warp)
-                                      : checker->issueCopy(warp, instruction, AsyncEngine::bulk, l);
+      operation->order = bulk.barrier ? checker->issueOnMbarrier(warp, instruction, l)
+                                      : checker->issueCopy(warp, instruction, AsyncEngine::bulk, 1u << l);
     clusterOf(warp).queue.push(operation);
     if (!bulk.barrier)
       warp.asyncGroups[size_t(AsyncEngine::bulk)].add(std::move(operation), 1u << l);
@@ -293,7 +293,7 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
       return true;
     };
     if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      operation->order = checker->issueOnMbarrier(warp);
+      operation->order = checker->issueOnMbarrier(warp, instruction, l);
     clusterOf(warp).queue.push(std::move(operation));
   }
   return Step::next;

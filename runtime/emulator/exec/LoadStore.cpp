@@ -16,7 +16,7 @@ struct Access {
   uint8_t registerBytes = 4; ///< of its register, not smaller
   uint8_t count = 1;
   bool signExtend = false;
-  bool strong = false; ///< ordered with other threads
+  MemoryOrder order;
 };
 
 /// Copies with one host access for the usual sizes, so that blocks on other
@@ -44,7 +44,7 @@ void copyElement(std::byte *to, const std::byte *from, unsigned bytes) {
 template <unsigned bytes>
 void gather(std::byte *to, uint32_t active, const LaneMemory &memory, const Access &access,
             unsigned element) {
-  if (memory.contiguous && !access.strong) {
+  if (memory.contiguous && !access.order.isStrong()) {
     const std::byte *from = memory.lane[0] + element * bytes;
     const unsigned stride = access.count * bytes;
     if (stride == bytes)
@@ -80,7 +80,8 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
                       .kind = AccessKind::read,
                       .bytes = total,
                       .alignment = total,
-                      .ordering = access.strong ? AccessOrdering::strong : AccessOrdering::weak};
+                      .ordering = access.order.ordering,
+                      .scope = access.order.scope};
   if (!touchLanes(warp, instruction, active, each, addresses, memory))
     return Step::fault;
   for (unsigned i = 0; i < access.count; ++i) {
@@ -108,7 +109,7 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
       }
     }
   }
-  if (access.strong)
+  if (access.order.isStrong())
     std::atomic_thread_fence(std::memory_order_seq_cst);
   return Step::next;
 }
@@ -119,18 +120,19 @@ Step storeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
   const LaneAddresses64 addresses =
       laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
   const uint64_t total = uint64_t(access.bytes) * access.count;
-  if (access.strong)
+  if (access.order.isStrong())
     std::atomic_thread_fence(std::memory_order_seq_cst);
   LaneMemory memory;
   const Touch each = {.space = access.space,
                       .kind = AccessKind::write,
                       .bytes = total,
                       .alignment = total,
-                      .ordering = access.strong ? AccessOrdering::strong : AccessOrdering::weak};
+                      .ordering = access.order.ordering,
+                      .scope = access.order.scope};
   if (!touchLanes(warp, instruction, active, each, addresses, memory))
     return Step::fault;
   ++clusterOf(warp).progress;
-  const bool whole = memory.contiguous && !access.strong && access.bytes == access.registerBytes;
+  const bool whole = memory.contiguous && !access.order.isStrong() && access.bytes == access.registerBytes;
   for (unsigned i = 0; i < access.count; ++i) {
     const std::byte *from = warp.read(instruction.slots[1 + i]);
     if (whole && access.bytes == 4) {
@@ -160,7 +162,7 @@ unsigned vectorLength(Decoder &d) {
 
 Access takeAccess(Decoder &d, Type &type) {
   Access access;
-  access.strong = takeOrdering(d);
+  access.order = takeOrdering(d);
   takeCacheHints(d);
   access.space = d.space();
   access.count = uint8_t(vectorLength(d));
@@ -360,12 +362,20 @@ constexpr DecodeEntry entries[] = {
 
 } // namespace
 
-bool takeOrdering(Decoder &d) {
-  bool strong = false;
-  for (std::string_view word : {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
-    strong |= d.take(word);
-  d.ignore({"weak", "cta", "cluster", "gpu", "sys"});
-  return strong;
+MemoryOrder takeOrdering(Decoder &d) {
+  MemoryOrder order;
+  if (d.take("volatile"))
+    order = {AccessOrdering::relaxed, Scope::sys};
+  d.ignore({"weak", "mmio"});
+  if (auto ordering = d.takeOneOf<AccessOrdering>({{"relaxed", AccessOrdering::relaxed},
+                                                   {"acquire", AccessOrdering::acquire},
+                                                   {"release", AccessOrdering::release},
+                                                   {"acq_rel", AccessOrdering::acquireRelease}}))
+    order.ordering = *ordering;
+  if (auto scope = d.takeOneOf<Scope>(
+          {{"cta", Scope::cta}, {"cluster", Scope::cluster}, {"gpu", Scope::gpu}, {"sys", Scope::sys}}))
+    order.scope = *scope;
+  return order;
 }
 
 void takeCacheHints(Decoder &d) {

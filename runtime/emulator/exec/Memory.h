@@ -33,8 +33,10 @@ private:
 enum class AccessKind : uint8_t { read, write, atomic, mbarrier };
 /// Which engine makes the access: the threads or the asynchronous units.
 enum class Proxy : uint8_t { generic, async };
-/// Whether threads may make the access at the same time (volatile, relaxed, acquire ...).
-enum class AccessOrdering : uint8_t { weak, strong };
+/// Threads may make all but weak accesses at the same time.
+enum class AccessOrdering : uint8_t { weak, relaxed, acquire, release, acquireRelease };
+/// The threads that an access or a fence orders with.
+enum class Scope : uint8_t { cta, cluster, gpu, sys };
 
 struct Touch {
   Space space = Space::generic;
@@ -45,6 +47,7 @@ struct Touch {
   uint64_t bytes = 0;
   uint64_t alignment = 1;
   AccessOrdering ordering = AccessOrdering::weak;
+  Scope scope = Scope::gpu;
 };
 inline constexpr unsigned noLane = ~0u;
 

@@ -4,11 +4,17 @@
 #pragma once
 
 #include "runtime/emulator/exec/Decoder.h"
+#include "runtime/emulator/exec/Memory.h"
 
 namespace tlc::emulator {
 
-/// Takes semantics and scope; true when the access is ordered with other threads.
-bool takeOrdering(Decoder &decoder);
+struct MemoryOrder {
+  AccessOrdering ordering = AccessOrdering::weak;
+  Scope scope = Scope::gpu;
+  bool isStrong() const { return ordering != AccessOrdering::weak; }
+};
+/// Takes semantics and scope.
+MemoryOrder takeOrdering(Decoder &decoder);
 /// Takes cache operators and eviction hints, which change nothing here.
 void takeCacheHints(Decoder &decoder);
 

@@ -235,6 +235,8 @@ FindingSite siteOf(const Warp &warp, const Instruction &instruction) {
   site.ptxLine = instruction.line;
   site.block = warp.block->id;
   site.warp = warp.index;
+  if (const WarpRole *role = gridOf(warp).names->roleOf(warp.index))
+    site.role = role->name;
   return site;
 }
 

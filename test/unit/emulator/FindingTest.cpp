@@ -84,6 +84,7 @@ TEST_CASE("the same pair of instructions is one finding, in the order of the clu
   CHECK(findings.repeats(FindingKind::race, 1, 2));
   CHECK_FALSE(findings.repeats(FindingKind::proxyRace, 1, 2));
   CHECK_FALSE(findings.repeats(FindingKind::race, 1, 3));
+  CHECK_FALSE(findings.repeats(FindingKind::race, 1, 2, FindingReach::insideWarp));
   Findings others;
   others.add(racingAt(1, 2));
   others.add(racingAt(4, 5));

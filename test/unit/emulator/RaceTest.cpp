@@ -95,9 +95,9 @@ TEST_CASE("a finding names both accesses, their lines and what is missing") {
              Contains("kernel.cpp:20:5: race between the read of shared offset 1024 and the write by "
                       "'st.shared.b32' at PTX line"));
   CHECK_THAT(message,
-             Contains("(kernel.cpp:10:3, block (0, 0, 0), warp 0); missing: a barrier or mbarrier at "
+             Contains("(kernel.cpp:10:3, block (0, 0, 0), warp 0, lane 0); missing: a barrier or mbarrier at "
                       "which warp 1 waits for warp 0 ('ld.shared.b32' at PTX line"));
-  CHECK_THAT(message, Contains("of 'k', block (0, 0, 0), warp 1)"));
+  CHECK_THAT(message, Contains("of 'k', block (0, 0, 0), warp 1, lane 0)"));
 }
 
 TEST_CASE("two warps that write the same word race, neighbours do not") {

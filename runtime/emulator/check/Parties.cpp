@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What threads know, and how synchronisation passes it on. A release gives
+/// away what the lanes know and did, and opens a new number in the warp's
+/// column, so that what they do next is not among that; an acquire joins it to
+/// what others know.
+#include "runtime/emulator/check/RaceChecker.h"
+
+#include "runtime/emulator/exec/State.h"
+
+namespace tlc::emulator {
+
+void RaceChecker::forParties(Agent &agent, uint32_t lanes, const std::function<void(Party &)> &act) {
+  for (size_t i = 0, count = agent.parties.size(); i < count; ++i) {
+    const uint32_t common = agent.parties[i].lanes & lanes;
+    if (common == 0)
+      continue;
+    if ((agent.parties[i].lanes & agent.warp->live & ~lanes) == 0) {
+      act(agent.parties[i]);
+      continue;
+    }
+    Party part = agent.parties[i];
+    part.lanes = common;
+    agent.parties[i].lanes &= ~common;
+    act(part);
+    agent.parties.push_back(std::move(part));
+  }
+}
+
+const RaceChecker::Party &RaceChecker::partyOf(const Agent &agent, unsigned lane) const {
+  if (lane < warpSize)
+    for (const Party &party : agent.parties)
+      if (party.lanes >> lane & 1)
+        return party;
+  return agent.parties.front();
+}
+
+void RaceChecker::addOwn(const Agent &agent, uint32_t lanes, uint32_t number, Clock &clock) {
+  const unsigned warp = indexOf(*agent.warp);
+  if ((agent.warp->live & ~lanes) == 0) {
+    clock.raise(warp, number);
+    return;
+  }
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
+    if (!(lanes >> lane & 1))
+      continue;
+    if (laneColumns.of(warp, lane) == 0)
+      laneColumns.set(warp, lane, addColumn({.kind = ColumnInfo::Kind::lane, .warp = warp}));
+    clock.raise(laneColumns.of(warp, lane), number);
+  }
+}
+
+void RaceChecker::release(Agent &agent, uint32_t lanes, Ordering ordering, Knowledge &into) {
+  for (const Party &party : agent.parties) {
+    if ((party.lanes & lanes) == 0)
+      continue;
+    if (ordering == Ordering::relaxed) {
+      into.join(party.released);
+      if (party.releasedOwn != 0)
+        addOwn(agent, lanes & party.lanes, party.releasedOwn, into.seen);
+      continue;
+    }
+    into.join(party.known);
+    if (party.copies != 0)
+      into.seen.raise(stream(agent, AsyncEngine::copy, 0)->column, party.copies);
+  }
+  if (ordering != Ordering::relaxed)
+    addOwn(agent, lanes, agent.number, into.seen);
+  ++agent.number;
+}
+
+void RaceChecker::acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Knowledge &from) {
+  forParties(agent, lanes,
+             [&](Party &party) { (ordering == Ordering::relaxed ? party.observed : party.known).join(from); });
+}
+
+void RaceChecker::unite(Agent &agent, uint32_t lanes) {
+  if (agent.parties.size() == 1 && (agent.warp->live & ~lanes) == 0)
+    return;
+  Party all;
+  all.copies = all.releasedOwn = ~0u;
+  std::erase_if(agent.parties, [&](Party &party) {
+    const uint32_t common = party.lanes & lanes;
+    if (common == 0)
+      return false;
+    all.lanes |= common;
+    all.known.join(party.known);
+    all.released.join(party.released);
+    all.releasedOwn = std::min(all.releasedOwn, party.releasedOwn);
+    all.observed.join(party.observed);
+    all.copies = std::min(all.copies, party.copies);
+    party.lanes &= ~common;
+    return (party.lanes & agent.warp->live) == 0;
+  });
+  agent.parties.push_back(std::move(all));
+}
+
+Knowledge RaceChecker::knownToWarp(const Agent &agent) {
+  Knowledge known;
+  for (const Party &party : agent.parties)
+    known.join(party.known);
+  addOwn(agent, allLanes, agent.number, known.seen);
+  return known;
+}
+
+void RaceChecker::syncLanes(const Warp &warp, uint32_t lanes) {
+  Agent &agent = agentOf(warp);
+  lanes &= warp.live;
+  unite(agent, lanes);
+  Party &party = const_cast<Party &>(partyOf(agent, unsigned(std::countr_zero(lanes))));
+  addOwn(agent, lanes, agent.number, party.known.seen);
+  if (party.copies != 0)
+    party.known.seen.raise(stream(agent, AsyncEngine::copy, 0)->column, party.copies);
+  ++agent.number;
+}
+
+void RaceChecker::proxyFence(const Warp &warp, uint32_t lanes) {
+  Agent &agent = agentOf(warp);
+  forParties(agent, lanes, [&](Party &party) {
+    party.known.fenced.join(party.known.seen);
+    addOwn(agent, lanes, agent.number, party.known.fenced);
+  });
+  ++agent.number;
+}
+
+void RaceChecker::fence(const Warp &warp, uint32_t lanes) {
+  Agent &agent = agentOf(warp);
+  forParties(agent, lanes, [&](Party &party) {
+    party.known.join(party.observed);
+    party.observed = {};
+    party.released = party.known;
+    party.releasedOwn = agent.number;
+  });
+  ++agent.number;
+}
+
+// --- barriers ----------------------------------------------------------------------------
+
+void RaceChecker::arriveNamed(const Warp &warp, unsigned id, NamedArrival arrival) {
+  NamedPhase &phase = named[warp.block->rank * namedBarriers + id];
+  release(agentOf(warp), warp.live, Ordering::acquireRelease, phase.arrived);
+  if (arrival == NamedArrival::waits)
+    phase.waiting.push_back(indexOf(warp));
+}
+
+void RaceChecker::completeNamed(const Block &block, unsigned id) {
+  NamedPhase &phase = named[block.rank * namedBarriers + id];
+  for (unsigned index : phase.waiting) {
+    unite(agents[index], allLanes);
+    agents[index].parties[0].known.join(phase.arrived);
+  }
+  phase = {};
+}
+
+void RaceChecker::arriveCluster(const Warp &warp, uint32_t lanes, Ordering ordering) {
+  release(agentOf(warp), lanes, ordering, clusterArrived);
+}
+
+void RaceChecker::completeCluster() {
+  clusterDone.join(clusterArrived);
+  clusterArrived = {};
+}
+
+void RaceChecker::waitCluster(const Warp &warp, uint32_t lanes) {
+  acquire(agentOf(warp), lanes, Ordering::acquireRelease, clusterDone);
+}
+
+RaceChecker::Phases &RaceChecker::phasesOf(const Block &block, uint32_t address) {
+  const auto [found, isNew] = mbarriers.try_emplace(uint64_t(block.rank) << 32 | address);
+  if (isNew)
+    found->second.column =
+        addColumn({.kind = ColumnInfo::Kind::mbarrier, .block = block.rank, .address = address});
+  return found->second;
+}
+
+void RaceChecker::arriveMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place,
+                                 Ordering ordering) {
+  release(agentOf(warp), lanes, ordering, phasesOf(*place.block, place.address).arrived);
+}
+
+void RaceChecker::completePhase(const Block &block, uint32_t address) {
+  Phases &phases = phasesOf(block, address);
+  ++phases.completed;
+  phases.done.join(phases.arrived);
+  phases.done.seen.raise(phases.column, phases.completed);
+  phases.arrived = {};
+}
+
+void RaceChecker::waitMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place,
+                               Ordering ordering) {
+  acquire(agentOf(warp), lanes, ordering, phasesOf(*place.block, place.address).done);
+}
+
+// --- flags: what threads pass through strong accesses ---------------------------------------
+
+void RaceChecker::acquireFlag(Agent &agent, const Touch &access, uint64_t flag) {
+  const auto found = flags.find(flag);
+  if (found == flags.end())
+    return;
+  const bool acquires =
+      access.ordering == AccessOrdering::acquire || access.ordering == AccessOrdering::acquireRelease;
+  acquire(agent, 1u << access.lane, acquires ? Ordering::acquireRelease : Ordering::relaxed, found->second);
+}
+
+void RaceChecker::releaseFlag(Agent &agent, const Touch &access, uint64_t flag) {
+  const bool releases =
+      access.ordering == AccessOrdering::release || access.ordering == AccessOrdering::acquireRelease;
+  if (!releases && partyOf(agent, access.lane).releasedOwn == 0)
+    return;
+  release(agent, 1u << access.lane, releases ? Ordering::acquireRelease : Ordering::relaxed, flags[flag]);
+}
+
+} // namespace tlc::emulator
