@@ -54,6 +54,12 @@ public:
         options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     machine.maximumSteps = options.maximumSteps;
     machine.raceCheck = options.raceCheck;
+    if (options.scheduleSeed) {
+      machine.hostThreads = 1;
+      machine.makeSchedule = [seed = *options.scheduleSeed](emulator::Cluster &cluster) {
+        return emulator::createSeeded(seed, cluster);
+      };
+    }
     onFindings = std::move(options.onFindings);
     const std::string_view name = machine.target->name;
     deviceProperties = {fmt::format("emulator ({})", name), std::string(name), machine.multiprocessors};

@@ -23,6 +23,9 @@ struct EmulatorOptions {
   unsigned hostThreads = 0;                  ///< 0: all cores
   uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp before the launch fails
   RaceCheck raceCheck = RaceCheck::on;
+  /// Another order of warps and completions than the usual one, the same for
+  /// the same seed, on one host thread.
+  std::optional<uint64_t> scheduleSeed = {};
   /// Called with what a launch found, by the thread that launches, before the
   /// launch returns the same as text.
   std::function<void(const Findings &)> onFindings = {};

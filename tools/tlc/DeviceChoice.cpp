@@ -41,7 +41,8 @@ DeviceFlags::DeviceFlags(cl::SubCommand &command)
       ordinal("gpu", cl::sub(command), cl::value_desc("ordinal"), cl::init(0), cl::desc("Which GPU")),
       emulator(command, EmulatorOptions().maximumSteps) {}
 
-Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findings) const {
+Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findings,
+                                         std::optional<uint64_t> scheduleSeed) const {
   if (device != "auto" && device != "emulator" && device != "cuda")
     return tlc::Error{ErrorKind::invalidArgument,
                       "expected --device to be one of auto, emulator, cuda, but got '" + device + "'"};
@@ -56,6 +57,7 @@ Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findi
       return gpu.error();
   }
   options->target = emulated;
+  options->scheduleSeed = scheduleSeed;
   options->onFindings = [&findings](const Findings &found) { findings.add(found); };
   return ChosenDevice{DeviceKind::emulator, createEmulatorDevice(std::move(*options))};
 }

@@ -39,7 +39,9 @@ public:
   explicit DeviceFlags(llvm::cl::SubCommand &command);
   /// `auto` takes the GPU if there is one, else the emulator. The emulator stands for `emulated`, or its
   /// default target when that is null, and adds what it finds to `findings`.
-  Result<ChosenDevice> create(const Target *emulated, Findings &findings) const;
+  /// `scheduleSeed` is `EmulatorOptions`'.
+  Result<ChosenDevice> create(const Target *emulated, Findings &findings,
+                              std::optional<uint64_t> scheduleSeed = {}) const;
 
 private:
   llvm::cl::opt<std::string> device;

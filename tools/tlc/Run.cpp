@@ -32,7 +32,8 @@ struct Report {
   std::optional<kernels::Verdict> verdict;
   double milliseconds;
   const Findings &findings;
-  std::string error = {}; ///< why there is no verdict and no time
+  std::string error = {};                    ///< why there is no verdict and no time
+  std::optional<uint64_t> scheduleSeed = {}; ///< of the emulator, if not the usual one
 };
 
 void printText(const Report &report) {
@@ -59,6 +60,8 @@ void printJson(const Report &report) {
     os.attribute("target", report.run.program().artifact().target);
     os.attribute("variant", report.run.variant());
     os.attribute("seed", report.seed);
+    if (report.scheduleSeed)
+      os.attribute("schedule_seed", *report.scheduleSeed);
     if (report.error.empty())
       os.attribute("milliseconds", report.milliseconds);
     else
@@ -79,6 +82,25 @@ void printJson(const Report &report) {
   outs() << '\n';
 }
 
+/// "8": seeds 1 to 8; "seed=5": that one; empty: the usual order.
+Result<std::vector<std::optional<uint64_t>>> scheduleSeeds(StringRef text) {
+  if (text.empty())
+    return std::vector<std::optional<uint64_t>>{std::nullopt};
+  constexpr uint64_t most = 100000;
+  uint64_t number = 0;
+  const bool single = text.consume_front("seed=");
+  if (text.getAsInteger(10, number) || (!single && (number == 0 || number > most)))
+    return tlc::Error{
+        ErrorKind::invalidArgument,
+        formatv("expected --schedule to be a count from 1 to {0}, or seed= and a number", most).str()};
+  if (single)
+    return std::vector<std::optional<uint64_t>>{number};
+  std::vector<std::optional<uint64_t>> seeds;
+  for (uint64_t seed = 1; seed <= number; ++seed)
+    seeds.push_back(seed);
+  return seeds;
+}
+
 } // namespace
 
 RunCommand::RunCommand()
@@ -89,6 +111,8 @@ RunCommand::RunCommand()
       json("json", cl::sub(command), cl::desc("Report as one JSON object")),
       seed("seed", cl::sub(command), cl::value_desc("number"),
            cl::desc("Seed of the inputs instead of a fresh one")),
+      schedule("schedule", cl::sub(command), cl::value_desc("count|seed=number"),
+               cl::desc("Run on the emulator in so many orders of warps and completions, or in one of them")),
       rowPadding("row-padding", cl::sub(command), cl::value_desc("elements"), cl::init(0),
                  cl::desc("Room between the rows of each tensor")),
       offset("offset", cl::sub(command), cl::value_desc("elements"), cl::init(0),
@@ -118,15 +142,19 @@ ExitCode RunCommand::execute() const {
   auto request = kernels::Request::parse(kernel.getValue(), *definitions, flags.fixedDimensions());
   if (!request)
     return failUsage(request.error().message);
+  auto seeds = scheduleSeeds(schedule.getValue());
+  if (!seeds)
+    return failUsage(seeds.error().message);
   Findings findings;
-  Result<ChosenDevice> chosen =
-      deviceFlags.create(flags.namesTarget() ? findTarget(options->target) : nullptr, findings);
+  const Target *emulated = flags.namesTarget() ? findTarget(options->target) : nullptr;
+  Result<ChosenDevice> chosen = deviceFlags.create(emulated, findings, seeds->front());
   if (!chosen)
     return chosen.error().kind == ErrorKind::invalidArgument ? failUsage(chosen.error().message)
                                                              : fail(chosen.error().message);
-  Device &device = *chosen->device;
+  if (seeds->front() && chosen->kind != DeviceKind::emulator)
+    return failUsage("expected --device emulator because of --schedule");
   if (!flags.namesTarget())
-    options->target = device.properties().target;
+    options->target = chosen->device->properties().target;
 
   kernels::CompileLog log;
   kernels::Library library =
@@ -143,35 +171,54 @@ ExitCode RunCommand::execute() const {
   kernels::RunOptions runOptions{.placement = {rowPadding, offset},
                                  .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
                                  .alignment = *alignment};
-  Result<kernels::KernelRun> run = kernels::KernelRun::create(device, *request, *artifact, runOptions);
-  if (!run)
-    return fail(run.error().message);
+  std::optional<kernels::KernelRun> run;
   std::optional<kernels::Verdict> verdict;
-  const auto failRun = [&](const tlc::Error &error) {
-    if (json)
-      printJson({*request, *run, device, runOptions.seed, {}, 0, findings, error.message});
-    return fail(error.message);
-  };
-  if (verify) {
-    Result<kernels::Verdict> result = run->verify();
-    if (!result)
-      return failRun(result.error());
-    verdict = *result;
-  } else if (Result<void> done = run->execute(); !done) {
-    return failRun(done.error());
+  for (const std::optional<uint64_t> &scheduleSeed : *seeds) {
+    const std::string how = scheduleSeed ? formatv(" (--schedule seed={0})", *scheduleSeed).str() : "";
+    if (scheduleSeed != seeds->front()) {
+      run.reset();
+      chosen = deviceFlags.create(emulated, findings, scheduleSeed);
+      if (!chosen)
+        return fail(chosen.error().message);
+    }
+    auto created = kernels::KernelRun::create(*chosen->device, *request, *artifact, runOptions);
+    if (!created)
+      return fail(created.error().message);
+    run.emplace(std::move(*created));
+    const auto failRun = [&](const tlc::Error &error) {
+      if (json)
+        printJson(
+            {*request, *run, *chosen->device, runOptions.seed, {}, 0, findings, error.message, scheduleSeed});
+      return fail(error.message + how);
+    };
+    if (verify) {
+      Result<kernels::Verdict> result = run->verify();
+      if (!result)
+        return failRun(result.error());
+      verdict = *result;
+    } else if (Result<void> done = run->execute(); !done) {
+      return failRun(done.error());
+    }
+    if (verdict && !verdict->correct()) {
+      Report report{*request, *run, *chosen->device, runOptions.seed, verdict, run->seconds() * 1e3,
+                    findings, {},   scheduleSeed};
+      json ? printJson(report) : printText(report);
+      return fail("wrong result: " + verdict->complaint + how);
+    }
   }
   double milliseconds = run->seconds() * 1e3;
   if (chosen->kind == DeviceKind::cuda) {
     // The first launch is not representative.
-    auto times =
-        timeInTurns(device, {[&] { return run->launch(); }}, {.rounds = 1, .warmups = 0, .launches = 1});
+    auto times = timeInTurns(*chosen->device, {[&] { return run->launch(); }},
+                             {.rounds = 1, .warmups = 0, .launches = 1});
     if (!times)
       return fail(times.error().message);
     milliseconds = (*times)[0][0] * 1e3;
   }
-  Report report{*request, *run, device, runOptions.seed, verdict, milliseconds, findings};
+  Report report{*request, *run, *chosen->device, runOptions.seed, verdict, milliseconds, findings};
   json ? printJson(report) : printText(report);
-  if (verdict && !verdict->correct())
-    return fail("wrong result: " + verdict->complaint);
+  if (!json && seeds->front())
+    outs() << formatv("the same in {0} order{1} of warps and completions\n", seeds->size(),
+                      seeds->size() == 1 ? "" : "s");
   return ExitCode::success;
 }

@@ -23,6 +23,8 @@ std::string_view toString(FindingKind kind) {
     return "proxy race";
   case FindingKind::unwritten:
     return "unwritten";
+  case FindingKind::lanes:
+    return "lanes";
   case FindingKind::earlyExit:
     return "early exit";
   case FindingKind::productRegister:

@@ -18,6 +18,7 @@ enum class FindingKind : uint8_t {
   race,            ///< two accesses that nothing orders
   proxyRace,       ///< ordered, but no proxy fence between a thread's write and another engine
   unwritten,       ///< a read of what nothing has written
+  lanes,           ///< lanes write different values to one place by one instruction
   earlyExit,       ///< a thread exits while its copies still read
   productRegister, ///< a register of a matrix product under way is touched
   fault,           ///< an instruction that cannot be: out of bounds, misaligned, wrong operands, a trap
@@ -55,9 +56,9 @@ struct Finding {
   FindingSite site = {};                  ///< what was found wrong
   std::optional<FindingSite> before = {}; ///< the access that it is wrong with
   FindingReach reach = FindingReach::betweenWarps;
-  std::string memory = {};                ///< "shared offset 1024"; empty where none is concerned
-  std::string missing = {};               ///< the synchronisation
-  uint64_t count = 1;                     ///< how often it was met
+  std::string memory = {};  ///< "shared offset 1024"; empty where none is concerned
+  std::string missing = {}; ///< the synchronisation
+  uint64_t count = 1;       ///< how often it was met
 };
 
 /// Findings that differ in kind, reach or instructions, up to a limit.

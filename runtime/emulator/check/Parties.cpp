@@ -5,7 +5,6 @@
 /// column, so that what they do next is not among that; an acquire joins it to
 /// what others know.
 #include "runtime/emulator/check/RaceChecker.h"
-
 #include "runtime/emulator/exec/State.h"
 
 namespace tlc::emulator {
@@ -70,8 +69,9 @@ void RaceChecker::release(Agent &agent, uint32_t lanes, Ordering ordering, Knowl
 }
 
 void RaceChecker::acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Knowledge &from) {
-  forParties(agent, lanes,
-             [&](Party &party) { (ordering == Ordering::relaxed ? party.observed : party.known).join(from); });
+  forParties(agent, lanes, [&](Party &party) {
+    (ordering == Ordering::relaxed ? party.observed : party.known).join(from);
+  });
 }
 
 void RaceChecker::unite(Agent &agent, uint32_t lanes) {

@@ -60,8 +60,8 @@ std::shared_ptr<AsyncOrder> RaceChecker::issueCopy(const Warp &warp, const Instr
   const auto [found, isNew] = agent.streams.try_emplace({engine, perLane ? 0 : lane});
   Stream &stream = found->second;
   if (isNew)
-    stream.column = addColumn(
-        {.kind = perLane ? ColumnInfo::Kind::laneCopies : ColumnInfo::Kind::bulkCopies, .warp = indexOf(warp)});
+    stream.column = addColumn({.kind = perLane ? ColumnInfo::Kind::laneCopies : ColumnInfo::Kind::bulkCopies,
+                               .warp = indexOf(warp)});
   stream.pc = uint32_t(&instruction - warp.code);
   auto order = issueOnMbarrier(warp, instruction, lane);
   order->column = stream.column, order->number = ++stream.issued;
@@ -112,8 +112,7 @@ void RaceChecker::completesOn(const SharedPlace &place) {
   running->number = phases.completed + 1;
 }
 
-std::shared_ptr<AsyncOrder> RaceChecker::copiesUntilNow(const Warp &warp, AsyncEngine engine,
-                                                        unsigned lane) {
+std::shared_ptr<AsyncOrder> RaceChecker::copiesUntilNow(const Warp &warp, AsyncEngine engine, unsigned lane) {
   auto order = std::make_shared<AsyncOrder>();
   if (const Stream *copies = stream(agentOf(warp), engine, engine == AsyncEngine::copy ? 0 : lane))
     order->column = copies->column, order->number = copies->issued;
@@ -168,7 +167,7 @@ void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch
   record.number = running ? running->number : agent.number;
   record.repeat = running ? running->repeat : repeatOf(agent, record.pc);
   record.warp = uint16_t(indexOf(warp));
-  record.lane = access.lane == noLane ? severalLanes : uint8_t(access.lane);
+  record.lane = access.lane == noLane || access.collective ? severalLanes : uint8_t(access.lane);
   record.kind = access.kind;
   record.proxy = access.proxy;
   record.strong = access.ordering != AccessOrdering::weak || access.kind == AccessKind::atomic ||
@@ -179,15 +178,22 @@ void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch
     acquireFlag(agent, access, flag);
   const Party &party = partyOf(agent, access.lane);
   const Stream *copies = party.copies != 0 ? stream(agent, AsyncEngine::copy, 0) : nullptr;
-  Point point{running ? running->known : party.known, laneColumns, record.warp, record.lane, agent.number,
-              copies ? copies->column : 0, party.copies};
+  Point point{running ? running->known : party.known,
+              laneColumns,
+              record.warp,
+              record.lane,
+              record.laneShift,
+              agent.number,
+              copies ? copies->column : 0,
+              party.copies};
   if (running) {
     if (running->lane != severalLanes)
       point.lane = running->lane;
     point.own = running->own, point.copies = running->copies;
   }
   conflicts.clear();
-  shadows[block.rank].access(address, address + uint32_t(access.bytes), record, point, conflicts);
+  shadows[block.rank].access(address, address + uint32_t(access.bytes), record, access.laneBytes, point,
+                             conflicts);
   for (const Conflict &conflict : conflicts) {
     if (conflict.wrong == Wrong::overlap)
       overlap = true;
@@ -196,6 +202,34 @@ void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch
   }
   if (isFlag && access.kind != AccessKind::read)
     releaseFlag(agent, access, flag);
+}
+
+void RaceChecker::accessLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
+                              const LaneAddresses64 &addresses, Block &block) {
+  constexpr uint32_t inBlock = (1u << sharedRankShift) - 1;
+  // Lanes that continue each other, and know the same, make one access.
+  Touch run = each;
+  run.bytes = 0;
+  run.laneBytes = uint32_t(each.bytes);
+  const Agent &agent = agentOf(warp);
+  uint32_t party = 0;
+  const auto flush = [&] {
+    if (run.bytes != 0)
+      access(warp, instruction, run, block, uint32_t(run.address) & inBlock);
+  };
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const unsigned lane = unsigned(std::countr_zero(left));
+    const uint64_t address = addresses.lane[lane];
+    if (run.bytes != 0 && address == run.address + run.bytes && lane == run.lane + run.bytes / each.bytes &&
+        party >> lane & 1) {
+      run.bytes += each.bytes;
+      continue;
+    }
+    flush();
+    party = partyOf(agent, lane).lanes;
+    run.lane = lane, run.address = address, run.bytes = each.bytes;
+  }
+  flush();
 }
 
 void RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lanes) {

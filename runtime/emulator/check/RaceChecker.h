@@ -115,11 +115,14 @@ public:
   // --- accesses -----------------------------------------------------------------------
   void access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
               uint32_t address);
+  /// The same for lanes at addresses of their own, in shared memory of one block.
+  void accessLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
+                   const LaneAddresses64 &addresses, Block &block);
   /// True once if lanes have written the same place by the instruction that was checked last.
   bool takeOverlap() { return std::exchange(overlap, false); }
   /// Two lanes wrote different values to a place by one instruction.
   void reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second,
-                     const std::string &place);
+                     const SharedPlace &place);
   /// Nobody else can wait for the copies of a thread that exits.
   void exit(Warp &warp, const Instruction &instruction, uint32_t lanes);
   /// Registers of products that the warp has not waited for.
@@ -161,10 +164,10 @@ private:
   struct Party {
     uint32_t lanes = 0;
     Knowledge known;
-    Knowledge released;  ///< at the last fence, without what its own lanes did
+    Knowledge released;       ///< at the last fence, without what its own lanes did
     uint32_t releasedOwn = 0; ///< the warp's number at that fence
-    Knowledge observed;  ///< by relaxed waits since the last fence
-    uint32_t copies = 0; ///< cp.async of its lanes that they have waited for
+    Knowledge observed;       ///< by relaxed waits since the last fence
+    uint32_t copies = 0;      ///< cp.async of its lanes that they have waited for
   };
   /// How often an instruction has run.
   struct Execution {

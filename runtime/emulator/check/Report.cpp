@@ -100,10 +100,9 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
   if (column.kind == Kind::laneCopies && before.warp == now.warp && before.lane != now.lane)
     text += " and bar.warp.sync behind it";
   for (size_t index = 0; index < agents.size(); ++index)
-    if (index != now.warp && std::any_of(agents[index].parties.begin(), agents[index].parties.end(),
-                                         [&](const Party &party) {
-                                           return party.known.seen.at(before.column) >= before.number;
-                                         }))
+    if (index != now.warp &&
+        std::any_of(agents[index].parties.begin(), agents[index].parties.end(),
+                    [&](const Party &party) { return party.known.seen.at(before.column) >= before.number; }))
       return fmt::format("{0}, or a barrier behind that of {1}", text, warpText(unsigned(index)));
   return text;
 }
@@ -154,6 +153,19 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
                      first->name, first->line, finding.before->location(), finding.before->place(),
                      finding.missing),
          finding);
+}
+
+void RaceChecker::reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second,
+                                const SharedPlace &place) {
+  if (cluster.findings.repeats(FindingKind::lanes, instruction.line))
+    return;
+  Finding finding;
+  finding.kind = FindingKind::lanes;
+  finding.reach = FindingReach::insideWarp;
+  finding.memory = placeOf(place.block->rank, place.address);
+  finding.site.what = "write";
+  record(warp, instruction,
+         fmt::format("lanes {} and {} write different values to {}", first, second, finding.memory), finding);
 }
 
 void RaceChecker::reportExit(Warp &warp, const Instruction &instruction, const Instruction &copy) {

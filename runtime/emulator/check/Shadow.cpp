@@ -2,6 +2,7 @@
 #include "runtime/emulator/check/Shadow.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tlc::emulator {
 
@@ -30,7 +31,7 @@ Wrong judge(const Record &before, const Record &now, const Point &point) {
 
 } // namespace
 
-void Shadow::access(uint32_t address, uint32_t end, const Record &record, const Point &point,
+void Shadow::access(uint32_t address, uint32_t end, Record record, uint32_t laneBytes, Point point,
                     std::vector<Conflict> &conflicts) {
   const auto note = [&](Conflict conflict, uint32_t at) {
     if (conflict.wrong == Wrong::nothing ||
@@ -42,18 +43,30 @@ void Shadow::access(uint32_t address, uint32_t end, const Record &record, const 
     conflict.address = at;
     conflicts.push_back(conflict);
   };
+  const uint32_t start = address;
+  const uint8_t firstLane = record.lane, shift = uint8_t(std::countr_zero(std::max(laneBytes, 1u)));
+  const auto setLane = [&](uint32_t at, uint8_t laneShift) {
+    if (laneBytes == 0 || firstLane == severalLanes)
+      return;
+    record.lane = point.lane = uint8_t(firstLane + ((at - start) >> shift));
+    record.laneShift = point.laneShift = laneShift;
+  };
   while (address < end) {
     const uint32_t line = address / lineBytes, next = std::min(end, (line + 1) * lineBytes);
     const bool whole = next - address == lineBytes;
     if (whole && pieces[line].empty()) {
+      setLane(address, std::min(shift, oneLane));
       note(access(lines[line], record, point), address);
     } else {
       std::vector<Cell> &cells = split(line);
-      for (uint32_t at = address; at < next; at += granule)
+      for (uint32_t at = address; at < next; at += granule) {
+        setLane(at, oneLane);
         note(access(cells[at % lineBytes / granule], record, point), at);
+      }
       if (whole && !isRead(record)) {
         // All pieces are alike again: this write, and no reads.
         lines[line] = cells[0];
+        lines[line].write.laneShift = laneBytes == 0 ? oneLane : std::min(shift, oneLane);
         std::vector<Cell>().swap(cells);
       }
     }
@@ -79,6 +92,17 @@ std::vector<Shadow::Cell> &Shadow::split(uint32_t line) {
       cells[i].moreReads = newList();
       lists[cells[i].moreReads] = lists[cells[0].moreReads];
     }
+  for (uint32_t i = 0; i < cells.size(); ++i) {
+    const auto take = [&](Record &record) {
+      if (record.lane < severalLanes)
+        record.lane += uint8_t(i * granule >> record.laneShift);
+      record.laneShift = oneLane;
+    };
+    take(cells[i].write);
+    take(cells[i].read);
+    for (Record &read : lists[cells[i].moreReads])
+      take(read);
+  }
   lines[line] = {};
   return cells;
 }
@@ -101,7 +125,7 @@ Conflict Shadow::access(Cell &cell, const Record &access, const Point &point) {
   }
   cell.write = access;
   if (conflict.wrong == Wrong::overlap)
-    cell.write.lane = alikeLanes;
+    cell.write.lane = alikeLanes, cell.write.laneShift = oneLane;
   return conflict;
 }
 
@@ -121,10 +145,11 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
     if (!point.isBehind(old)) {
       if (old.column != read.column)
         return false;
-      const bool otherLane = old.column == old.warp && old.lane != read.lane;
+      const bool otherLane =
+          old.column == old.warp && (old.lane != read.lane || old.laneShift != read.laneShift);
       old = read;
       if (otherLane)
-        old.lane = severalLanes;
+        old.lane = severalLanes, old.laneShift = oneLane;
       return true;
     }
     old = read;

@@ -19,6 +19,9 @@ inline constexpr uint8_t severalLanes = 32;
 /// wrote the same, else that is a finding of its own.
 inline constexpr uint8_t alikeLanes = 33;
 
+/// The line is all of one lane.
+inline constexpr uint8_t oneLane = 4;
+
 /// An access as the shadow remembers it.
 struct Record {
   uint32_t number = 0; ///< of the column; 0: no access
@@ -30,6 +33,8 @@ struct Record {
   AccessKind kind : 3 = AccessKind::read;
   Proxy proxy : 3 = Proxy::generic;
   bool strong : 1 = false; ///< does not race with other strong accesses
+  /// On a line: each lane from `lane` on has 1 << laneShift bytes of it.
+  uint8_t laneShift = oneLane;
 };
 
 /// The columns of lanes that have released on their own, without their warp.
@@ -55,10 +60,10 @@ struct Point {
   const Knowledge &known; ///< of what others did, the other lanes of the warp too
   const LaneColumns &lanes;
   unsigned warp = 0;
-  uint8_t lane = severalLanes;
-  uint32_t own = 0;         ///< of the warp's numbers, up to where the lane's own accesses come before
-  Column copiesColumn = 0;  ///< of the warp's cp.async
-  uint32_t copies = 0;      ///< up to where the lane has waited for its own
+  uint8_t lane = severalLanes, laneShift = oneLane;
+  uint32_t own = 0;        ///< of the warp's numbers, up to where the lane's own accesses come before
+  Column copiesColumn = 0; ///< of the warp's cp.async
+  uint32_t copies = 0;     ///< up to where the lane has waited for its own
 
   bool isBehind(const Record &before) const { return isIn(known.seen, before) || isOwn(before); }
   bool isFenced(const Record &before) const { return isIn(known.fenced, before); }
@@ -75,14 +80,18 @@ private:
           return true;
       return false;
     }
-    return isInLane(clock, before, before.lane);
+    for (unsigned i = 0; i < 16u >> before.laneShift; ++i)
+      if (!isInLane(clock, before, before.lane + i))
+        return false;
+    return true;
   }
   bool isInLane(const Clock &clock, const Record &before, unsigned lane) const {
     const Column column = lanes.of(before.warp, lane);
     return column != 0 && clock.at(column) >= before.number;
   }
   bool isOwn(const Record &before) const {
-    if (lane == severalLanes || (before.lane != lane && before.lane != alikeLanes) || before.warp != warp)
+    if (lane == severalLanes || before.warp != warp ||
+        (before.lane != alikeLanes && (before.lane != lane || before.laneShift != laneShift)))
       return false;
     return (before.column == warp && before.number <= own) ||
            (copiesColumn != 0 && before.column == copiesColumn && before.number <= copies);
@@ -108,9 +117,10 @@ public:
   /// `granule` divides 16; accesses are multiples of it, and aligned to it.
   Shadow(uint32_t bytes, uint32_t granule)
       : granule(granule), lines(bytes / lineBytes + 1), pieces(lines.size()) {}
-  /// [address, end) is accessed by `access` at a point of the program. Adds
+  /// [address, end) is accessed by `access` at a point of the program, each
+  /// lane from the record's on having `laneBytes` of it; 0: all one lane. Adds
   /// what is wrong with that, each earlier instruction once.
-  void access(uint32_t address, uint32_t end, const Record &access, const Point &point,
+  void access(uint32_t address, uint32_t end, Record access, uint32_t laneBytes, Point point,
               std::vector<Conflict> &conflicts);
 
   /// As if nothing had ever been in [address, end).

@@ -140,10 +140,9 @@ Step atomic(Warp &warp, uint32_t active, const Instruction &instruction) {
     if (!(active >> l & 1))
       continue;
     const uint64_t total = uint64_t(bytes) * how.count;
-    std::byte *host =
-        touch(warp, instruction,
-              {how.space, AccessKind::atomic, Proxy::generic, l, addresses.lane[l], total, total,
-               how.order.ordering, how.order.scope});
+    std::byte *host = touch(warp, instruction,
+                            {how.space, AccessKind::atomic, Proxy::generic, l, addresses.lane[l], total,
+                             total, how.order.ordering, how.order.scope});
     if (!host)
       return Step::fault;
     if (bytes == 16) {

@@ -56,26 +56,6 @@ std::byte *findGlobal(Warp &warp, const Extent &extent) {
   return reinterpret_cast<std::byte *>(extent.first);
 }
 
-/// Tells the checker, a run of lanes that continue each other at a time.
-void check(RaceChecker &checker, Warp &warp, const Instruction &instruction, uint32_t active,
-           const Touch &each, const LaneAddresses64 &addresses, Block &block) {
-  constexpr uint32_t inBlock = (1u << sharedRankShift) - 1;
-  Touch run = each;
-  run.bytes = 0;
-  for (uint32_t left = active; left != 0; left &= left - 1) {
-    const unsigned lane = unsigned(std::countr_zero(left));
-    const uint64_t address = addresses.lane[lane];
-    if (run.bytes != 0 && address == run.address + run.bytes) {
-      run.bytes += each.bytes;
-      continue;
-    }
-    if (run.bytes != 0)
-      checker.access(warp, instruction, run, block, uint32_t(run.address) & inBlock);
-    run.lane = lane, run.address = address, run.bytes = each.bytes;
-  }
-  checker.access(warp, instruction, run, block, uint32_t(run.address) & inBlock);
-}
-
 /// The memory of `extent.first`, or null where the lanes have to be looked at one by one.
 std::byte *find(Warp &warp, const Instruction &instruction, uint32_t active, const Touch &each,
                 const LaneAddresses64 &addresses, Extent extent) {
@@ -108,9 +88,9 @@ std::byte *find(Warp &warp, const Instruction &instruction, uint32_t active, con
       return nullptr;
     if (RaceChecker *checker = block->cluster->raceChecker.get()) {
       // Each strong access is a flag of its own.
-      if (each.ordering == AccessOrdering::strong)
+      if (each.ordering != AccessOrdering::weak)
         return nullptr;
-      check(*checker, warp, instruction, active, each, addresses, *block);
+      checker->accessLanes(warp, instruction, active, each, addresses, *block);
     }
     return block->shared().data() + address;
   }

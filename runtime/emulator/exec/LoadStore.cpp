@@ -114,6 +114,32 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
   return Step::next;
 }
 
+/// Lanes that write the same bytes write the same to them.
+void checkOverlap(RaceChecker &checker, Warp &warp, uint32_t active, const Instruction &instruction,
+                  const LaneAddresses64 &addresses) {
+  const Access &access = instruction.payloadAs<Access>();
+  const uint64_t total = uint64_t(access.bytes) * access.count;
+  std::byte values[warpSize][32];
+  for (unsigned l = 0; l < warpSize; ++l)
+    for (unsigned i = 0; i < access.count; ++i) {
+      const std::byte *from = warp.read(instruction.slots[1 + i]);
+      std::memcpy(values[l] + i * access.bytes, from + l * std::min<unsigned>(access.registerBytes, 8),
+                  std::min<unsigned>(access.bytes, 8));
+      if (access.bytes == 16)
+        std::memcpy(values[l] + i * 16 + 8, from + 256 + l * 8, 8);
+    }
+  for (unsigned a = 0; a < warpSize; ++a)
+    for (unsigned b = a + 1; b < warpSize; ++b) {
+      if (!(active >> a & active >> b & 1))
+        continue;
+      const uint64_t from = std::max(addresses.lane[a], addresses.lane[b]),
+                     to = std::min(addresses.lane[a], addresses.lane[b]) + total;
+      if (from < to && std::memcmp(values[a] + (from - addresses.lane[a]),
+                                   values[b] + (from - addresses.lane[b]), to - from) != 0)
+        return checker.reportOverlap(warp, instruction, a, b, sharedPlace(warp, from));
+    }
+}
+
 /// slots: address, sources...
 Step storeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
   const Access &access = instruction.payloadAs<Access>();
@@ -131,6 +157,8 @@ Step storeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
                       .scope = access.order.scope};
   if (!touchLanes(warp, instruction, active, each, addresses, memory))
     return Step::fault;
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get(); checker && checker->takeOverlap())
+    checkOverlap(*checker, warp, active, instruction, addresses);
   ++clusterOf(warp).progress;
   const bool whole = memory.contiguous && !access.order.isStrong() && access.bytes == access.registerBytes;
   for (unsigned i = 0; i < access.count; ++i) {

@@ -63,8 +63,13 @@ Step moveMatrix(Warp &warp, uint32_t active, const Instruction &instruction) {
   std::array<uint32_t, 32> rows = {};
   for (unsigned l = 0; l < 8 * move.matrices; ++l) {
     if (!touch(warp, instruction,
-               {move.space, move.isStore ? AccessKind::write : AccessKind::read, Proxy::generic, l,
-                addresses.lane[l], 16, 16}))
+               {.space = move.space,
+                .kind = move.isStore ? AccessKind::write : AccessKind::read,
+                .lane = l,
+                .address = addresses.lane[l],
+                .bytes = 16,
+                .alignment = 16,
+                .collective = true}))
       return Step::fault;
     const SharedPlace place = sharedPlace(warp, addresses.lane[l]);
     if (place.block != warp.block)

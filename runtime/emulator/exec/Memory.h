@@ -48,6 +48,9 @@ struct Touch {
   uint64_t alignment = 1;
   AccessOrdering ordering = AccessOrdering::weak;
   Scope scope = Scope::gpu;
+  bool collective = false; ///< `lane` only says where, the whole warp makes the access
+  /// Lanes from `lane` on make the access, each of so many bytes; 0: one lane, or all as one.
+  uint32_t laneBytes = 0;
 };
 inline constexpr unsigned noLane = ~0u;
 

@@ -51,4 +51,10 @@ using MakeSchedule = std::function<std::unique_ptr<Schedule>(Cluster &cluster)>;
 /// can run, oldest first, which is about as late as the program allows.
 std::unique_ptr<Schedule> createRoundRobin();
 
+/// One of many orders that a program allows, the same for the same seed: warps
+/// in order, in reverse or at random, in turns of one instruction up to many;
+/// operations complete at once, as late as can be or at random. The first nine
+/// seeds go through all pairs of those.
+std::unique_ptr<Schedule> createSeeded(uint64_t seed, const Cluster &cluster);
+
 } // namespace tlc::emulator

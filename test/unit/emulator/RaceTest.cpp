@@ -145,7 +145,7 @@ TEST_CASE("a write must come after the reads of other warps") {
 TEST_CASE("bar.arrive orders what comes before it, and nothing for who arrives") {
   const std::string start = prepare + "setp.ne.u32 %p2, %warp, 0; @%p2 bra $second;\n";
   CHECK(check({.body = start + R"(
-    st.shared.b32 [s], %t; bar.arrive 1, 64; bra $end;
+    st.shared.b32 [s], %warp; bar.arrive 1, 64; bra $end;
   $second: bar.sync 1, 64; ld.shared.b32 %r1, [s];
   $end:
 )",
