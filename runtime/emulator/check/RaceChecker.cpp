@@ -158,8 +158,8 @@ void RaceChecker::waitWgmma(const Warp &warp, uint64_t completed) {
 
 // --- accesses ------------------------------------------------------------------------------
 
-void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch &access, BlockMemory memory,
-                         Block &block, uint32_t address) {
+void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
+                         uint32_t address) {
   Agent &agent = agentOf(warp);
   Record record;
   record.pc = uint32_t(&instruction - warp.code);
