@@ -54,12 +54,13 @@ void addDotProducts(FormList &list) {
 
 } // namespace
 
+// Left out are a saturated half in place of another (d.h1 with .sat) and vmad's .shr15: what ptxas makes of
+// them is not what the manual says.
 void addVideoForms(FormList &list) {
   for (std::string_view op : {"vadd", "vsub", "vabsdiff", "vmin", "vmax"}) {
     list.add(b32, {b32, b32}, "{}.s32.u32.s32 $d, $a.b1, $b.h1;", op);
     list.add(b32, {b32, b32}, "{}.u32.s32.s32.sat $d, $a, $b.b3;", op);
     list.add(b32, {b32, b32, b32}, "{}.s32.s32.s32.add $d, $a.h0, $b, $c;", op);
-    list.add(b32, {b32, b32, b32}, "{}.s32.s32.u32.sat $d.h1, $a, $b.b2, $c;", op);
     list.add(b32, {b32, b32, b32}, "{}2.s32.s32.s32 $d, $a, $b, $c;", op);
     list.add(b32, {b32, b32, b32}, "{}2.u32.u32.u32.sat $d.h10, $a.h32, $b.h02, $c;", op);
     list.add(b32, {word8, word8, b32}, "{}4.u32.u32.u32 $d, $a, $b, $c;", op);
@@ -70,7 +71,6 @@ void addVideoForms(FormList &list) {
     list.add(b32, {b32, count32}, "vshr.s32.s32.u32.{} $d, $a, $b;", mode);
   }
   list.add(b32, {b32, b32, b32}, "vmad.s32.s32.s32 $d, $a.h0, $b.h1, $c;");
-  list.add(b32, {b32, b32, b32}, "vmad.u32.u32.u32.shr15 $d, $a.b0, $b.h1, $c;");
   list.add(b32, {b32, b32}, "vset.s32.u32.lt $d, $a, $b.h0;");
   list.add(b32, {b32, b32, b32}, "vset2.u32.s32.ge $d, $a, $b, $c;");
   list.add(b32, {word8, word8, b32}, "vset4.u32.u32.ne.add $d, $a, $b, $c;");
@@ -92,7 +92,8 @@ void addIntegerForms(FormList &list) {
         list.add(wide, {b, b, wide}, "mad.wide.{}{} $d, $a, $b, $c;", sign, bits);
       }
     }
-    list.add(b, {b}, "abs.s{} $d, $a;", bits);
+    // The most negative number has no absolute value.
+    list.add(b, {b}, "max.s{0} $d, $a, {1}; abs.s{0} $d, $d;", bits, -(int64_t(1) << (bits - 1)) + 1);
     list.add(b, {b}, "neg.s{} $d, $a;", bits);
   }
   for (std::string_view op : {"add", "sub"})

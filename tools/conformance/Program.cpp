@@ -71,7 +71,8 @@ constexpr Group groups[] = {
                    {addIntegerForms, addBitForms, addFloatForms, addHalfForms, addApproximateForms});
      }},
     {"video", [] { return deal("video", {addVideoForms}, 1, Chaining::no); }},
-    {"conversion", [] { return deal("conversion", {addConversionForms}); }},
+    // Alone, because ptxas joins a conversion with the one before it and then saturates otherwise.
+    {"conversion", [] { return deal("conversion", {addConversionForms}, 2, Chaining::no); }},
     {"memory", [] { return deal("memory", {addMemoryForms}, 6); }},
     {"warp", [] { return deal("warp", {addWarpForms}, 4); }},
     {"mma", mmaPrograms},

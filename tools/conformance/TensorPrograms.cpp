@@ -5,6 +5,7 @@
 #include "tools/conformance/MatrixValues.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -88,15 +89,18 @@ Traffic randomTraffic(TensorElement element, unsigned rank, Swizzle swizzle, boo
   return traffic;
 }
 
-/// The innermost coordinate stands for whole 16 bytes; with any other the hardware refuses the instruction.
-std::string coordinates(const EmulatedTensorMap &map, Random &random) {
+/// The innermost coordinate stands for whole 16 bytes, those of a store are not negative: with others the
+/// hardware stops the kernel.
+std::string coordinates(const EmulatedTensorMap &map, emulator::BoxUse use, Random &random) {
   std::string text;
   for (unsigned i = 0; i < map.rank; ++i) {
     const int64_t step = i == 0 ? 16 / sizeInBytes(map.element) : 1;
     const int64_t box = map.box[i], dim = int64_t(map.dims[i]);
-    const int64_t at = random.oneIn(2)   ? random.between(0, std::max<int64_t>(dim - box, 0))
-                       : random.oneIn(8) ? random.between(-2 * box - 3, dim + box + 3)
-                                         : random.between(1 - box, dim - 1);
+    int64_t at = random.oneIn(2)   ? random.between(0, std::max<int64_t>(dim - box, 0))
+                 : random.oneIn(8) ? random.between(-2 * box - 3, dim + box + 3)
+                                   : random.between(1 - box, dim - 1);
+    if (use == emulator::BoxUse::store)
+      at = std::abs(at);
     text += fmt::format("{}{}", i ? ", " : "", at / step * step);
   }
   return text;
@@ -221,7 +225,7 @@ Program loadProgram(std::string name, const Traffic &traffic, Random &random, co
   }
   for (unsigned i = 0; i < boxes; ++i) {
     const uint32_t place = 128 * uint32_t(random.below(8));
-    const std::string at = coordinates(traffic.map, random);
+    const std::string at = coordinates(traffic.map, emulator::BoxUse::load, random);
     body += poisonText(dumped);
     body += fmt::format(
         "  add.u32 %box, %base, {};\n  fence.proxy.async.shared::cta;\n  bar.sync 0;\n"
@@ -253,7 +257,7 @@ Program storeProgram(std::string name, const Traffic &traffic, std::string_view 
   std::string body(prologue), text = fmt::format("{} {}", op.empty() ? "store" : op, describe(traffic));
   for (unsigned i = 0; i < boxes; ++i) {
     const uint32_t place = 128 * uint32_t(random.below(8));
-    const std::string at = coordinates(traffic.map, random);
+    const std::string at = coordinates(traffic.map, emulator::BoxUse::store, random);
     body += fillText(area, program.input.size());
     const std::vector<std::byte> values = randomElements(format, area, random);
     program.input.insert(program.input.end(), values.begin(), values.end());

@@ -92,7 +92,7 @@ void arrive(const SharedPlace &barrier, uint64_t bytes) {
 bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
   const BoxCoordinates coordinates(request.coordinates.data(), bulk.rank);
   std::vector<ByteRange> ranges;
-  boxGlobalRanges(request.map, coordinates, ranges);
+  boxGlobalRanges(request.map, coordinates, bulk.to == Space::global ? BoxUse::store : BoxUse::load, ranges);
   if (bulk.to == Space::global) {
     const SharedPlace from = sharedPlace(warp, request.from);
     if (!touchBox(warp, instruction, request.map, request.from, AccessKind::read) ||
@@ -224,6 +224,10 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
         return fault(
             warp, instruction,
             fmt::format("the tensor map has {} dimensions, the instruction {}", map->rank, bulk.rank));
+      if (auto valid = checkCoordinates(*map, request->coordinates,
+                                        bulk.to == Space::global ? BoxUse::store : BoxUse::load);
+          !valid)
+        return fault(warp, instruction, valid.error().message);
       request->map = *map;
     }
     auto operation = std::make_shared<AsyncOperation>();

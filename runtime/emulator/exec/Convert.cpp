@@ -153,8 +153,12 @@ uint64_t convertOne(uint64_t bits, const Conversion &c) {
   if (isFloat(c.from)) {
     double value =
         c.from == Type::f64 ? std::bit_cast<double>(bits) : toDouble(*formatOf(c.from), uint32_t(bits));
-    if (c.flush)
+    if (c.flush && c.to != Type::f16) // whose .ftz the hardware does not heed
       value = flushed(value, c.from);
+    // To tf32 the fraction is cut without a look at what it is: a NaN of its low bits alone becomes an
+    // infinity.
+    if (c.to == Type::tf32 && c.rounding == Rounding::nearestAway && (bits & 0x7FFFE000) == 0x7F800000)
+      return bits & 0xFFFFE000;
     if (isFloat(c.to))
       return finishFloat(value, c);
     return clampToInteger(roundToIntegral(value, c.rounding), c.to, c.from);

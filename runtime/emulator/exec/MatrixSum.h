@@ -81,6 +81,12 @@ inline void setSumElement(ColumnPanel &panel, unsigned column, unsigned k, float
   panel.exponents[k][column] = sumExponent(value, least);
 }
 
+/// A sum as an f16; a zero is positive, however it came about.
+inline uint16_t sumToF16(float sum) {
+  const uint16_t bits = floatToF16(sum);
+  return bits == 0x8000 ? 0 : bits;
+}
+
 namespace detail {
 
 using Exponents = int16_t __attribute__((vector_size(16)));

@@ -176,7 +176,7 @@ TLC_WITH_CALLER void mmaFloats(const MmaSync &instruction, const Operands &opera
         const unsigned lane = (group + row) * 4 + column / 2;
         if (half) {
           d[upper * lanes + lane] =
-              uint32_t(floatToF16(sums[row][column + 1])) << 16 | floatToF16(sums[row][column]);
+              uint32_t(sumToF16(sums[row][column + 1])) << 16 | sumToF16(sums[row][column]);
         } else {
           d[upper * 2 * lanes + lane] = floatResult(sums[row][column]);
           d[(upper * 2 + 1) * lanes + lane] = floatResult(sums[row][column + 1]);

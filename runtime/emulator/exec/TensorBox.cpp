@@ -3,7 +3,6 @@
 /// Box copies: one walk over the box's rows serves load, store, reduce and the
 /// range lists. A row is the innermost dimension of the box; in shared memory
 /// rows follow each other, padded to the swizzle's span where there is one.
-#include "runtime/emulator/exec/Float.h"
 #include "runtime/emulator/exec/Mma.h"
 #include "runtime/emulator/exec/TensorMap.h"
 
@@ -47,12 +46,15 @@ struct RowPart {
 };
 
 /// Calls visit(row, part) for every row of the box, in shared-memory order.
-template <class Visit> void visitRows(const EmulatedTensorMap &map, BoxCoordinates coordinates, Visit visit) {
+template <class Visit>
+void visitRows(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use, Visit visit) {
   assert(coordinates.size() >= map.rank);
   const unsigned size = sizeInBytes(map.element);
   const int64_t inner = coordinates[0], innerEnd = int64_t(map.dims[0]);
   const int64_t first = std::clamp<int64_t>(-inner, 0, map.box[0]);
-  const int64_t end = std::clamp<int64_t>(innerEnd - inner, first, map.box[0]);
+  int64_t end = std::clamp<int64_t>(innerEnd - inner, first, map.box[0]);
+  if (const int64_t unit = unitBytes / size; use == BoxUse::store && first < end)
+    end = (end + unit - 1) / unit * unit; // a row of the box is whole units
 
   std::array<uint32_t, EmulatedTensorMap::maxRank> index = {};
   for (uint32_t row = 0, rows = rowCount(map); row < rows; ++row) {
@@ -100,19 +102,9 @@ void readRow(const EmulatedTensorMap &map, std::span<const std::byte> shared, ui
 
 std::byte *hostPointer(uint64_t address) { return reinterpret_cast<std::byte *>(uintptr_t(address)); }
 
+/// The hardware's NaN is made of this in every type.
 uint64_t fillBits(const EmulatedTensorMap &map) {
-  if (map.fill == OutOfBoundsFill::zero)
-    return 0;
-  switch (map.element) {
-  case TensorElement::f16:
-    return canonicalNan(FloatFormat::f16);
-  case TensorElement::bf16:
-    return canonicalNan(FloatFormat::bf16);
-  case TensorElement::f32:
-    return canonicalNan(FloatFormat::f32);
-  default:
-    return 0x7FFFFFFFFFFFFFFF;
-  }
+  return map.fill == OutOfBoundsFill::zero ? 0 : 0x7FF77FF77FF77FF7;
 }
 
 void fillElements(std::byte *bytes, size_t count, uint64_t bits, unsigned size) {
@@ -138,10 +130,28 @@ void reduceRow(Reduction reduction, TensorElement element, std::byte *global, co
 
 uint64_t boxBytes(const EmulatedTensorMap &map) { return uint64_t(rowBytes(map)) * rowCount(map); }
 
-void boxGlobalRanges(const EmulatedTensorMap &map, BoxCoordinates coordinates,
+Result<void> checkCoordinates(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use) {
+  const int64_t bytes = int64_t(coordinates[0]) * sizeInBytes(map.element);
+  if (bytes % int64_t(unitBytes) != 0)
+    return Error{
+        ErrorKind::execution,
+        fmt::format("tensor copy: the innermost coordinate must stand for a multiple of {} bytes, but {} "
+                    "elements of {} are {}",
+                    unitBytes, coordinates[0], toString(map.element), bytes)};
+  for (unsigned i = 0; use == BoxUse::store && i < map.rank; ++i)
+    if (coordinates[i] < 0)
+      return Error{
+          ErrorKind::execution,
+          fmt::format("tensor copy: the coordinates of a store must not be negative, but that of dimension "
+                      "{} (innermost is 0) is {}",
+                      i, coordinates[i])};
+  return {};
+}
+
+void boxGlobalRanges(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use,
                      std::vector<ByteRange> &ranges) {
   const unsigned size = sizeInBytes(map.element);
-  visitRows(map, coordinates, [&](uint32_t, const RowPart &part) {
+  visitRows(map, coordinates, use, [&](uint32_t, const RowPart &part) {
     if (part.first < part.end)
       appendRange(ranges, part.global, uint64_t(part.end - part.first) * size);
   });
@@ -163,7 +173,7 @@ Result<void> loadBox(const EmulatedTensorMap &map, BoxCoordinates coordinates, s
     return ok;
   const unsigned size = sizeInBytes(map.element);
   const uint64_t fill = fillBits(map);
-  visitRows(map, coordinates, [&](uint32_t row, const RowPart &part) {
+  visitRows(map, coordinates, BoxUse::load, [&](uint32_t row, const RowPart &part) {
     std::byte bytes[maxRowBytes];
     fillElements(bytes, part.first, fill, size);
     if (part.first < part.end)
@@ -179,7 +189,7 @@ Result<void> storeBox(const EmulatedTensorMap &map, BoxCoordinates coordinates,
   if (Result<void> ok = checkShared(map, address, shared.size()); !ok)
     return ok;
   const unsigned size = sizeInBytes(map.element);
-  visitRows(map, coordinates, [&](uint32_t row, const RowPart &part) {
+  visitRows(map, coordinates, BoxUse::store, [&](uint32_t row, const RowPart &part) {
     if (part.first == part.end)
       return;
     std::byte bytes[maxRowBytes];
@@ -196,7 +206,7 @@ Result<void> reduceBox(const EmulatedTensorMap &map, Reduction reduction, BoxCoo
   if (Result<void> ok = checkShared(map, address, shared.size()); !ok)
     return ok;
   const unsigned size = sizeInBytes(map.element);
-  visitRows(map, coordinates, [&](uint32_t row, const RowPart &part) {
+  visitRows(map, coordinates, BoxUse::store, [&](uint32_t row, const RowPart &part) {
     if (part.first == part.end)
       return;
     std::byte bytes[maxRowBytes];

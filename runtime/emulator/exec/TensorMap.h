@@ -76,10 +76,18 @@ uint64_t boxBytes(const EmulatedTensorMap &map);
 /// and beyond the tensor. At least `map.rank` of them.
 using BoxCoordinates = std::span<const int32_t>;
 
+/// Stores and reductions write whole units of 16 bytes: where a row of the tensor ends inside
+/// of one, the rest of the unit is written too. Loads give exactly the elements inside.
+enum class BoxUse : uint8_t { load, store };
+
+/// What an H200 asks of coordinates, and stops the kernel for: the innermost one stands for
+/// whole units of 16 bytes; of a store or reduction none is negative.
+Result<void> checkCoordinates(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use);
+
 /// The global bytes of the part of the box that lies inside the tensor: what a
 /// load reads and a store or reduction writes. Merged where they follow each
 /// other. Check them against the allocations before the copy, which does not.
-void boxGlobalRanges(const EmulatedTensorMap &map, BoxCoordinates coordinates,
+void boxGlobalRanges(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use,
                      std::vector<ByteRange> &ranges);
 
 /// The shared bytes of the box at `address`, all that a load writes; a store
@@ -94,7 +102,7 @@ void boxSharedRanges(const EmulatedTensorMap &map, uint32_t address, std::vector
 Result<void> loadBox(const EmulatedTensorMap &map, BoxCoordinates coordinates, std::span<std::byte> shared,
                      uint32_t address);
 
-/// cp.async.bulk.tensor shared -> global: elements outside the tensor are dropped.
+/// cp.async.bulk.tensor shared -> global: units outside the tensor are dropped.
 Result<void> storeBox(const EmulatedTensorMap &map, BoxCoordinates coordinates,
                       std::span<const std::byte> shared, uint32_t address);
 

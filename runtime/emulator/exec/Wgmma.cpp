@@ -129,7 +129,7 @@ TLC_WITH_CALLER void multiplyFloats(const Panels &panels, unsigned n, unsigned d
       for (unsigned t = 0; t < 4; ++t) {
         uint32_t *word = words + 4 * row + t;
         if (half) {
-          *word = uint32_t(floatToF16(results[row][4 + t])) << 16 | floatToF16(results[row][t]);
+          *word = uint32_t(sumToF16(results[row][4 + t])) << 16 | sumToF16(results[row][t]);
         } else {
           word[0] = floatResult(results[row][t]);
           word[lanes] = floatResult(results[row][4 + t]);

@@ -204,7 +204,7 @@ TEST_CASE("tensor copies load a box, store it and reduce into it") {
   const auto [message, out] = runTensor({prepare + loadBoxText + waitBar + R"(
     @!%p1 bra $end;
     cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%outMap, {8, 0}], [%s];
-    cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%outMap, {-4, 8}], [%s];
+    cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%outMap, {12, 8}], [%s];
     cp.async.bulk.commit_group;
     cp.async.bulk.wait_group 0;
   $end:
@@ -214,8 +214,9 @@ TEST_CASE("tensor copies load a box, store it and reduce into it") {
   CHECK(out[0 * 16 + 8] == 1000 + 2 * 12 + 4);
   CHECK(out[7 * 16 + 15] == 1000 + 9 * 12 + 11);
   CHECK(out[0] == 7);
-  CHECK(out[8 * 16 + 0] == 7 + 1000 + 2 * 12 + 8); // the left half of the box is outside
-  CHECK(out[8 * 16 + 4] == 7);
+  CHECK(out[8 * 16 + 12] == 7 + 1000 + 2 * 12 + 4);
+  CHECK(out[8 * 16 + 15] == 7 + 1000 + 2 * 12 + 7);
+  CHECK(out[9 * 16 + 0] == 7); // the right half of the box is outside
 }
 
 TEST_CASE("a multicast load reaches every block of its mask") {

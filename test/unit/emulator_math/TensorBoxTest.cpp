@@ -42,6 +42,7 @@ struct Box {
     map.box[0] = 16 / size * uint32_t(random.integer(1, units));
     for (unsigned i = 0; i < map.rank; ++i)
       coordinates[i] = int32_t(random.integer(-int64_t(map.box[i]) - 1, int64_t(map.dims[i]) + 1));
+    coordinates[0] = coordinates[0] / int32_t(16 / size) * int32_t(16 / size);
     globalBytes = stride;
     storage.resize(globalBytes + 16);
     for (std::byte &byte : storage)
@@ -53,8 +54,11 @@ struct Box {
   }
 
   /// visit(shared byte address, global byte offset or -1) for each element.
-  template <class Visit> void visit(Visit visit) const {
+  template <class Visit> void visit(BoxUse use, Visit visit) const {
     const unsigned size = sizeInBytes(map.element);
+    std::array<uint64_t, 5> dims = map.dims;
+    if (use == BoxUse::store) // whole units of 16 bytes
+      dims[0] = (dims[0] * size + 15) / 16 * 16 / size;
     const unsigned pitch = map.swizzle == Swizzle::none ? map.box[0] * size : 16u << unsigned(map.swizzle);
     std::array<uint32_t, 5> count = {1, 1, 1, 1, 1};
     for (unsigned i = 0; i < map.rank; ++i)
@@ -70,7 +74,7 @@ struct Box {
               int64_t offset = 0;
               for (unsigned i = 0; i < map.rank; ++i) {
                 const int64_t c = coordinates[i] + int64_t(at[i]) * (i == 0 ? 1 : map.elementStrides[i]);
-                if (c < 0 || c >= int64_t(map.dims[i]) || offset < 0)
+                if (c < 0 || c >= int64_t(dims[i]) || offset < 0)
                   offset = -1;
                 else
                   offset += c * int64_t(i == 0 ? size : map.strides[i - 1]);
@@ -105,7 +109,7 @@ TEST_CASE("a box is loaded with zeros outside, swizzled, and nothing else is wri
     std::vector<std::byte> shared(sharedBytes, std::byte(0xCD)), expected = shared;
     std::set<uint64_t> written, read;
     uint64_t bytes = 0;
-    box.visit([&](uint32_t to, int64_t from) {
+    box.visit(BoxUse::load, [&](uint32_t to, int64_t from) {
       for (unsigned i = 0; i < size; ++i) {
         expected[to + i] = from < 0 ? std::byte(0) : box.global[from + i];
         written.insert(to + i);
@@ -122,7 +126,7 @@ TEST_CASE("a box is loaded with zeros outside, swizzled, and nothing else is wri
     boxSharedRanges(box.map, box.address, ranges);
     CHECK((bytesIn(ranges) == written));
     ranges.clear();
-    boxGlobalRanges(box.map, box.coordinates, ranges);
+    boxGlobalRanges(box.map, box.coordinates, BoxUse::load, ranges);
     CHECK((bytesIn(ranges) == read));
   });
   CHECK(inside > 1000);
@@ -136,7 +140,7 @@ TEST_CASE("a box is stored where it lies inside the tensor and nowhere else") {
     for (std::byte &byte : shared)
       byte = std::byte(random.bits());
     std::vector<std::byte> expected(box.global, box.global + box.globalBytes);
-    box.visit([&](uint32_t from, int64_t to) {
+    box.visit(BoxUse::store, [&](uint32_t from, int64_t to) {
       if (to >= 0)
         std::memcpy(&expected[size_t(to)], &shared[from], size);
     });
@@ -155,7 +159,7 @@ TEST_CASE("a box is added to the part of the tensor it covers") {
       for (std::byte &byte : shared)
         byte = std::byte(random.bits());
       std::vector<std::byte> expected(box.global, box.global + box.globalBytes);
-      box.visit([&](uint32_t from, int64_t to) {
+      box.visit(BoxUse::store, [&](uint32_t from, int64_t to) {
         if (to < 0)
           return;
         uint32_t a, b;
@@ -169,17 +173,34 @@ TEST_CASE("a box is added to the part of the tensor it covers") {
     }
 }
 
-TEST_CASE("NaN fill writes the element's NaN") {
+TEST_CASE("NaN fill writes the hardware's NaN") {
   alignas(16) const uint16_t global[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   EmulatedTensorMap map{.globalAddress = uint64_t(global), .element = TensorElement::f16, .rank = 1};
   map.dims = {5};
-  map.box = {8};
+  map.box = {16};
   map.fill = OutOfBoundsFill::nan;
   std::vector<std::byte> shared(128);
-  const int32_t coordinates[] = {-1};
+  const int32_t coordinates[] = {-8};
   REQUIRE(loadBox(map, coordinates, shared, 0));
-  const uint16_t expected[8] = {0x7FFF, 1, 2, 3, 4, 5, 0x7FFF, 0x7FFF};
-  CHECK(std::memcmp(shared.data(), expected, 16) == 0);
+  const uint16_t nan = 0x7FF7,
+                 expected[16] = {nan, nan, nan, nan, nan, nan, nan, nan, 1, 2, 3, 4, 5, nan, nan, nan};
+  CHECK(std::memcmp(shared.data(), expected, 32) == 0);
+}
+
+TEST_CASE("coordinates that the hardware refuses are named") {
+  EmulatedTensorMap map{.element = TensorElement::f16, .rank = 2};
+  const auto failure = [&](std::array<int32_t, 2> coordinates, BoxUse use) {
+    Result<void> valid = checkCoordinates(map, coordinates, use);
+    return valid ? "" : valid.error().message;
+  };
+  CHECK(failure({-8, -3}, BoxUse::load) == "");
+  CHECK(failure({8, 3}, BoxUse::store) == "");
+  CHECK(failure({5, 0}, BoxUse::load) ==
+        "tensor copy: the innermost coordinate must stand for a multiple of 16 "
+        "bytes, but 5 elements of f16 are 10");
+  CHECK(failure({0, -3}, BoxUse::store) ==
+        "tensor copy: the coordinates of a store must not be negative, but that "
+        "of dimension 1 (innermost is 0) is -3");
 }
 
 TEST_CASE("a 128-byte swizzle follows the shared address, not the box") {
