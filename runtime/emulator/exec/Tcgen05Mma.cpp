@@ -25,12 +25,22 @@ struct MmaUse {
   bool shift = false;  ///< .ashift
   unsigned scale = 0;
   unsigned maskWords = 0;
-  int64_t offsetD = 0, offsetA = 0;
+  int64_t offsetD = 0, offsetA = 0, offsetScalesA = 0, offsetScalesB = 0;
 };
 
 /// slots: d, a (descriptor or address), b, instruction descriptor, enable-input-d,
-/// zero-column mask, disabled lanes...
-enum MmaSlot { slotD, slotA, slotB, slotDescriptor, slotEnable, slotZeroColumns, slotDisabled };
+/// zero-column mask, factors of A and of B, disabled lanes...
+enum MmaSlot {
+  slotD,
+  slotA,
+  slotB,
+  slotDescriptor,
+  slotEnable,
+  slotZeroColumns,
+  slotScalesA,
+  slotScalesB,
+  slotDisabled,
+};
 
 struct MmaRequest {
   TensorMma mma;
@@ -38,16 +48,25 @@ struct MmaRequest {
 };
 
 /// The columns of tensor memory that the product needs, in each of its blocks.
+std::vector<TensorColumns> columnsOf(const MmaRequest &request) {
+  const TensorMma &mma = request.mma;
+  const TensorMmaCall &call = request.call;
+  std::vector<TensorColumns> all = {{call.d.column, mma.columnsD()}};
+  if (mma.form.a == TensorOperandA::tensorMemory)
+    all.push_back({call.tensorA.column, mma.columnsA()});
+  if (isScaled(mma.form.kind)) {
+    all.push_back({call.scalesA, mma.columnsOfScales(WgmmaOperand::a)});
+    all.push_back({call.scalesB, mma.columnsOfScales(WgmmaOperand::b)});
+  }
+  return all;
+}
+
 bool checkMmaColumns(Warp &warp, const Instruction &instruction, const TensorPair &pair,
                      const MmaRequest &request) {
-  const TensorMma &mma = request.mma;
-  for (unsigned p = 0; p < pair.count; ++p) {
-    if (!checkTensorColumns(warp, instruction, *pair.blocks[p], request.call.d.column, mma.columnsD()))
-      return false;
-    if (mma.form.a == TensorOperandA::tensorMemory &&
-        !checkTensorColumns(warp, instruction, *pair.blocks[p], request.call.tensorA.column, mma.columnsA()))
-      return false;
-  }
+  for (const TensorColumns &columns : columnsOf(request))
+    for (unsigned p = 0; p < pair.count; ++p)
+      if (!checkTensorColumns(warp, instruction, *pair.blocks[p], columns.first, columns.count))
+        return false;
   return true;
 }
 
@@ -64,6 +83,12 @@ std::vector<TensorTouch> touchesOf(const TensorPair &pair, const MmaRequest &req
       const Block *block = pair.blocks[p];
       if (mma.form.a == TensorOperandA::tensorMemory)
         touches.push_back({block, lane, step, call.tensorA.column, mma.columnsA(), AccessKind::read});
+      if (isScaled(mma.form.kind)) {
+        touches.push_back(
+            {block, lane, step, call.scalesA, mma.columnsOfScales(WgmmaOperand::a), AccessKind::read});
+        touches.push_back(
+            {block, lane, step, call.scalesB, mma.columnsOfScales(WgmmaOperand::b), AccessKind::read});
+      }
       const uint32_t disabled = call.disabledLanes[4 * p + lane / 32] >> lane % 32 & 0xFFFF;
       if (disabled != 0xFFFF) {
         if (call.accumulate)
@@ -79,11 +104,10 @@ std::vector<TensorTouch> touchesOf(const TensorPair &pair, const MmaRequest &req
 bool runMma(Warp &warp, const Instruction &instruction, const TensorPair &pair, const MmaRequest &request) {
   const MmaUse &use = instruction.payloadAs<MmaUse>();
   const TensorMma &mma = request.mma;
-  for (unsigned p = 0; p < pair.count; ++p)
-    if (!checkNotFreed(warp, instruction, *pair.blocks[p], request.call.d.column, mma.columnsD()) ||
-        (mma.form.a == TensorOperandA::tensorMemory &&
-         !checkNotFreed(warp, instruction, *pair.blocks[p], request.call.tensorA.column, mma.columnsA())))
-      return false;
+  for (const TensorColumns &columns : columnsOf(request))
+    for (unsigned p = 0; p < pair.count; ++p)
+      if (!checkNotFreed(warp, instruction, *pair.blocks[p], columns.first, columns.count))
+        return false;
   std::vector<ByteRange> rangesA, rangesB;
   if (mma.form.a == TensorOperandA::shared)
     operandRanges(mma, WgmmaOperand::a, request.call.a, rangesA);
@@ -94,6 +118,12 @@ bool runMma(Warp &warp, const Instruction &instruction, const TensorPair &pair, 
         !touchShared(warp, instruction, *pair.blocks[p], rangesB))
       return false;
     blocks[p] = tensorBlock(*pair.blocks[p]);
+    if (!isScaled(mma.form.kind))
+      continue;
+    for (const auto &[operand, column] :
+         {std::pair(WgmmaOperand::a, request.call.scalesA), std::pair(WgmmaOperand::b, request.call.scalesB)})
+      if (auto same = checkScales(mma, operand, column, blocks[p].cells); !same)
+        return failWith(warp, instruction, same.error());
   }
   tensorMma(mma, request.call, std::span(blocks.data(), pair.count));
   if (use.shift)
@@ -177,6 +207,18 @@ bool readMma(Warp &warp, const Instruction &instruction, const TensorPair &pair,
     if (!operand(WgmmaOperand::a, a, call.a))
       return false;
   }
+  if (isScaled(use.form.kind)) {
+    // Two bits above the lane repeat the byte that the instruction descriptor names.
+    const auto scales = [&](std::string_view what, unsigned slot, int64_t offset, uint32_t &to) {
+      TensorAddress address = TensorAddress::decode(word(slot) + uint32_t(offset));
+      address.lane &= 0x3FFF;
+      to = address.column;
+      return checkLane(warp, instruction, what, address, {0});
+    };
+    if (!scales("the factors of A", slotScalesA, use.offsetScalesA, call.scalesA) ||
+        !scales("the factors of B", slotScalesB, use.offsetScalesB, call.scalesB))
+      return false;
+  }
   if (lanesOf<uint64_t>(warp, slots[slotZeroColumns])[lane] >> 39 & 1) {
     fault(warp, instruction, "a zero-column mask is enabled, which is not emulated");
     return false;
@@ -230,6 +272,30 @@ bool takeCollector(Decoder &d, MmaUse &use) {
   return false;
 }
 
+/// How many factors a row has: .scale_vec, or the elements of k that share one.
+bool takeScales(Decoder &d, MmaUse &use) {
+  if (!isScaled(use.form.kind))
+    return true;
+  const TensorKind kind = use.form.kind;
+  const auto named = d.takeOneOf<unsigned>({{"scale_vec::1X", 1},
+                                            {"scale_vec::2X", 2},
+                                            {"scale_vec::4X", 4},
+                                            {"block16", 4},
+                                            {"block32", kind == TensorKind::mxf8f6f4 ? 1u : 2u}});
+  use.form.scales = named.value_or(kind == TensorKind::mxf8f6f4 ? 1 : kind == TensorKind::mxf4 ? 2 : 0);
+  const bool fits = kind == TensorKind::mxf8f6f4 ? use.form.scales == 1
+                    : kind == TensorKind::mxf4   ? use.form.scales == 2
+                                                 : use.form.scales == 2 || use.form.scales == 4;
+  if (!d.take("block_scale") || !fits) {
+    d.fail("'{}' is not a known form", d.at().fullName());
+    return false;
+  }
+  if (use.form.form == TensorForm::dense)
+    return true;
+  d.fail("'{}': .ws has no block-scaled kinds", d.at().fullName());
+  return false;
+}
+
 } // namespace
 
 void decodeTensorMma(Decoder &d) {
@@ -239,22 +305,28 @@ void decodeTensorMma(Decoder &d) {
   if (d.take("ws"))
     use.form.form = TensorForm::weightStationary;
   use.form.ctaGroup = takeCtaGroup(d);
-  for (std::string_view word : d.remaining())
-    if (word == "block_scale" || word.starts_with("kind::mx"))
-      return d.fail("'{}' is not emulated: block-scaled operands", d.at().fullName());
   const auto kind = d.takeOneOf<TensorKind>({{"kind::f16", TensorKind::f16},
                                              {"kind::tf32", TensorKind::tf32},
                                              {"kind::f8f6f4", TensorKind::f8f6f4},
-                                             {"kind::i8", TensorKind::i8}});
+                                             {"kind::i8", TensorKind::i8},
+                                             {"kind::mxf8f6f4", TensorKind::mxf8f6f4},
+                                             {"kind::mxf4", TensorKind::mxf4},
+                                             {"kind::mxf4nvf4", TensorKind::mxf4nvf4}});
   if (!kind)
     return d.fail("'{}' needs a .kind", d.at().fullName());
   use.form.kind = *kind;
+  if (!takeScales(d, use))
+    return;
   use.shift = d.take("ashift");
   takeCollector(d, use);
   const bool stationary = use.form.form == TensorForm::weightStationary;
   if (stationary && use.form.ctaGroup != 1)
     return d.fail("'{}' exists with .cta_group::1 only", d.at().fullName());
-  d.expectOperands(5, stationary ? 6 : 7);
+  const bool scaled = isScaled(use.form.kind);
+  if (scaled)
+    d.expectOperands(7);
+  else
+    d.expectOperands(5, stationary ? 6 : 7);
   if (d.failed())
     return;
   const bool tensorA = d.operand(1).kind == Operand::Kind::address;
@@ -275,8 +347,14 @@ void decodeTensorMma(Decoder &d) {
   }
   std::vector<Slot> slots{to.base, a, d.in(2, Type::b64), d.in(3, Type::b32)};
   size_t next = 4;
+  Slot scalesA = d.constant(0, 4), scalesB = scalesA;
+  if (scaled) {
+    const AddressOperand forA = d.address(next++), forB = d.address(next++);
+    scalesA = forA.base, scalesB = forB.base;
+    use.offsetScalesA = forA.offset, use.offsetScalesB = forB.offset;
+  }
   std::vector<Slot> disabled;
-  if (!stationary && d.operand(next).kind == Operand::Kind::vector) {
+  if (!stationary && !scaled && d.operand(next).kind == Operand::Kind::vector) {
     for (const Operand &word : d.elements(d.operand(next++)))
       disabled.push_back(d.in(word, Type::b32));
     use.maskWords = unsigned(disabled.size());
@@ -299,7 +377,7 @@ void decodeTensorMma(Decoder &d) {
     }
   }
   d.expectOperands(next);
-  slots.push_back(zeroColumns);
+  slots.insert(slots.end(), {zeroColumns, scalesA, scalesB});
   slots.insert(slots.end(), disabled.begin(), disabled.end());
   d.emitWith(issueMma, slots, use);
 }

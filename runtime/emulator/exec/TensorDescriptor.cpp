@@ -26,6 +26,7 @@ constexpr Coded<MatrixElement> elements16[] = {{0, MatrixElement::f16}, {1, Matr
                                               {3, MatrixElement::e2m3},
                                               {4, MatrixElement::e3m2},
                                               {5, MatrixElement::e2m1}},
+                               elements4[] = {{1, MatrixElement::e2m1}},
                                elementsInteger[] = {{0, MatrixElement::u8}, {1, MatrixElement::s8}},
                                accumulators[] = {
                                    {0, MatrixElement::f16}, {1, MatrixElement::f32}, {2, MatrixElement::s32}};
@@ -44,7 +45,11 @@ std::span<const Coded<MatrixElement>> operandCodes(TensorKind kind) {
   case TensorKind::tf32:
     return elementsTf32;
   case TensorKind::f8f6f4:
+  case TensorKind::mxf8f6f4:
     return elements8;
+  case TensorKind::mxf4:
+  case TensorKind::mxf4nvf4:
+    return elements4;
   case TensorKind::i8:
     break;
   }
@@ -60,6 +65,10 @@ bool allows(TensorKind kind, MatrixElement a, MatrixElement b, MatrixElement acc
     return accumulator == MatrixElement::f32;
   case TensorKind::f8f6f4:
     return accumulator == MatrixElement::f32 || accumulator == MatrixElement::f16;
+  case TensorKind::mxf8f6f4:
+  case TensorKind::mxf4:
+  case TensorKind::mxf4nvf4:
+    return true; // always f32, and no field
   case TensorKind::i8:
     break;
   }
@@ -67,14 +76,17 @@ bool allows(TensorKind kind, MatrixElement a, MatrixElement b, MatrixElement acc
 }
 
 bool allowsM(const TensorMmaForm &form, unsigned m) {
+  if (isScaled(form.kind) && form.ctaGroup == 1)
+    return m == 128;
   if (form.form == TensorForm::weightStationary)
     return m == 32 || m == 64 || m == 128;
   return m == 64 * form.ctaGroup || m == 128 * form.ctaGroup;
 }
 std::string_view rulesOfM(const TensorMmaForm &form) {
-  return form.form == TensorForm::weightStationary ? "32, 64 or 128"
-         : form.ctaGroup == 1                      ? "64 or 128"
-                                                   : "128 or 256";
+  return form.form == TensorForm::weightStationary   ? "32, 64 or 128"
+         : isScaled(form.kind) && form.ctaGroup == 1 ? "128"
+         : form.ctaGroup == 1                        ? "64 or 128"
+                                                     : "128 or 256";
 }
 
 /// The rule of n in words, and whether it holds.
@@ -102,6 +114,12 @@ std::string_view toString(TensorKind kind) {
     return "tf32";
   case TensorKind::f8f6f4:
     return "f8f6f4";
+  case TensorKind::mxf8f6f4:
+    return "mxf8f6f4";
+  case TensorKind::mxf4:
+    return "mxf4";
+  case TensorKind::mxf4nvf4:
+    return "mxf4nvf4";
   case TensorKind::i8:
     break;
   }
@@ -164,7 +182,8 @@ Result<TensorMma> TensorMma::decode(TensorMmaForm form, uint32_t bits) {
   mma.overflow = field(3, 1) ? IntegerOverflow::saturate : IntegerOverflow::wrap;
   const auto codes = operandCodes(form.kind);
   const auto a = decodeField(codes, field(7, 3)), b = decodeField(codes, field(10, 3)),
-             accumulator = decodeField<MatrixElement>(accumulators, field(4, 2));
+             accumulator = isScaled(form.kind) ? std::optional(MatrixElement::f32)
+                                               : decodeField<MatrixElement>(accumulators, field(4, 2));
   std::string known;
   for (const Coded<MatrixElement> &one : codes)
     known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", one.code, toString(one.value));
@@ -185,11 +204,31 @@ Result<TensorMma> TensorMma::decode(TensorMmaForm form, uint32_t bits) {
   mma.majorA = field(15, 1) ? Major::mn : Major::k, mma.majorB = field(16, 1) ? Major::mn : Major::k;
   if (mma.majorA == Major::mn && form.a == TensorOperandA::tensorMemory)
     return wrong("transpose A", "bit 15", 1, "0 for A in tensor memory");
-  for (const auto &[low, text] : {std::pair(6, "bit 6"), std::pair(23, "bit 23"), std::pair(29, "bit 29")})
-    if (field(unsigned(low), 1) != 0)
-      return wrong("reserved", text, 1, "0");
-  if (form.form == TensorForm::dense && field(30, 2) != 0)
-    return wrong("maximum shift", "bits 30-31", field(30, 2), "0 without .ws");
+  if (field(6, 1) != 0)
+    return wrong("reserved", "bit 6", 1, "0");
+  if (isScaled(form.kind)) {
+    if (isPacked4(form.kind))
+      for (const auto &[low, text, place] :
+           {std::tuple(15, "transpose A", "bit 15"), std::tuple(16, "transpose B", "bit 16")})
+        if (field(unsigned(low), 1) != 0)
+          return wrong(text, place, 1, "0");
+    mma.scale = field(23, 1) ? ScaleElement::ue8m0 : ScaleElement::ue4m3;
+    if (mma.scale == ScaleElement::ue4m3 && form.kind != TensorKind::mxf4nvf4)
+      return wrong("scale type", "bit 23", 0, "1 (ue8m0)");
+    mma.scaleByteB = field(4, 2), mma.scaleByteA = field(29, 2);
+    for (const auto &[value, text, place] : {std::tuple(mma.scaleByteA, "scale factor A id", "bits 29-30"),
+                                             std::tuple(mma.scaleByteB, "scale factor B id", "bits 4-5")})
+      if (value % form.scales != 0)
+        return wrong(text, place, value, form.scales == 2 ? "0 or 2" : "0");
+    if (field(31, 1) != 0)
+      return wrong("K size", "bit 31", 1, "0");
+  } else {
+    for (const auto &[low, text] : {std::pair(23, "bit 23"), std::pair(29, "bit 29")})
+      if (field(unsigned(low), 1) != 0)
+        return wrong("reserved", text, 1, "0");
+    if (form.form == TensorForm::dense && field(30, 2) != 0)
+      return wrong("maximum shift", "bits 30-31", field(30, 2), "0 without .ws");
+  }
   mma.m = field(24, 5) << 4, mma.n = field(17, 6) << 3;
   if (!allowsM(form, mma.m))
     return wrong("M", "bits 24-28", field(24, 5),

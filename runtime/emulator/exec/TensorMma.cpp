@@ -10,12 +10,13 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 namespace tlc::emulator {
 
 namespace {
 
-constexpr unsigned maxColumns = 256, maxDepth = 32, blockLanes = 4, blockColumns = 8;
+constexpr unsigned maxColumns = 256, maxDepth = 64, maxScales = 4, blockLanes = 4, blockColumns = 8;
 
 /// Eight neighbouring columns of a row.
 using Columns = float __attribute__((vector_size(32)));
@@ -25,6 +26,9 @@ struct Panels {
   alignas(64) float a[tensorLanes / blockLanes][maxDepth][blockLanes];
   /// b[column / 8][k][column % 8]
   alignas(64) float b[maxColumns / blockColumns][maxDepth][blockColumns];
+  /// Factors of the blocks of k, placed alike; of block-scaled kinds only.
+  float scalesA[tensorLanes / blockLanes][maxScales][blockLanes];
+  alignas(64) float scalesB[maxColumns / blockColumns][maxScales][blockColumns];
 };
 
 /// A binary number of 4 or 6 bits: sign, `exponentBits`, `fractionBits`, no infinities.
@@ -48,21 +52,27 @@ bool isSmallFloat(MatrixElement element) {
   return element == MatrixElement::e2m3 || element == MatrixElement::e3m2 || element == MatrixElement::e2m1;
 }
 
-/// 16 bytes of shared memory: elements of 6 or 4 bits follow each other, 16 in a unit.
-void decodeUnit(MatrixElement element, const std::byte *bytes, float *values) {
-  if (!isSmallFloat(element))
-    return decodeElements(element, bytes, unitBytes, values);
+/// `count` elements of 6 or 4 bits that follow each other.
+void decodePacked(MatrixElement element, const std::byte *bytes, unsigned count, float *values) {
   const unsigned bits = element == MatrixElement::e2m1 ? 4 : 6;
-  for (unsigned i = 0; i < unitBytes; ++i) {
+  for (unsigned i = 0; i < count; ++i) {
+    if (bits == 4) {
+      values[i] = smallFloat(element, unsigned(bytes[i / 2]) >> i % 2 * 4 & 0xF);
+      continue;
+    }
     uint16_t word;
     std::memcpy(&word, bytes + i * bits / 8, sizeof(word));
     values[i] = smallFloat(element, word >> i * bits % 8 & ((1u << bits) - 1));
   }
 }
 
-/// Cells of tensor memory, in which elements of 6 or 4 bits stand in the middle of a byte.
-void decodeCells(MatrixElement element, const uint32_t *cells, unsigned count, float *values) {
+/// Cells of tensor memory, in which elements of 6 or 4 bits stand in the middle
+/// of a byte, but for the packed kinds.
+void decodeCells(const TensorMma &mma, const uint32_t *cells, unsigned count, float *values) {
+  const MatrixElement element = mma.a;
   const auto *bytes = reinterpret_cast<const std::byte *>(cells);
+  if (isPacked4(mma.form.kind))
+    return decodePacked(element, bytes, count * 8, values);
   if (!isSmallFloat(element))
     return decodeElements(element, bytes, count * 4, values);
   const unsigned shift = element == MatrixElement::e2m1 ? 2 : 1;
@@ -75,11 +85,14 @@ template <class Store>
 void unpackShared(const TensorMma &mma, WgmmaOperand operand, const TensorDescriptor &descriptor,
                   std::span<const std::byte> shared, Store store) {
   const MatrixElement element = operand == WgmmaOperand::a ? mma.a : mma.b;
-  const unsigned perUnit = unitBytes * 8 / elementBits(element);
+  const unsigned perUnit = mma.elementsOfUnit(operand);
   const Major major = operand == WgmmaOperand::a ? mma.majorA : mma.majorB;
   visitOperand(mma, operand, descriptor, [&](unsigned i, unsigned j, uint32_t address) {
-    float values[unitBytes];
-    decodeUnit(element, shared.data() + address, values);
+    float values[2 * unitBytes];
+    if (isSmallFloat(element))
+      decodePacked(element, shared.data() + address, perUnit, values);
+    else
+      decodeElements(element, shared.data() + address, unitBytes, values);
     for (unsigned e = 0; e < perUnit; ++e)
       if (major == Major::k)
         store(i, j * perUnit + e, values[e]);
@@ -95,7 +108,7 @@ void unpackA(const TensorMma &mma, const TensorMmaCall &call, const TensorBlock 
       if (!tensorRow(mma, lane, call.d.lane).used)
         continue;
       float values[maxDepth];
-      decodeCells(mma.a, &tensorCell(block.cells, lane, call.tensorA.column), mma.columnsA(), values);
+      decodeCells(mma, &tensorCell(block.cells, lane, call.tensorA.column), mma.columnsA(), values);
       for (unsigned k = 0; k < mma.depth(); ++k)
         panels.a[lane / blockLanes][k][lane % blockLanes] = values[k] * sign;
     }
@@ -122,10 +135,33 @@ void unpackB(const TensorMma &mma, const TensorMmaCall &call, std::span<const Te
     });
 }
 
+/// The factor of block `block` of k of a row.
+float scaleOf(const TensorMma &mma, WgmmaOperand operand, TensorCells cells, uint32_t column, unsigned row,
+              unsigned block) {
+  const unsigned byte = operand == WgmmaOperand::a ? mma.scaleByteA : mma.scaleByteB;
+  const uint32_t cell = tensorCell(cells, row % quarterLanes, column + row / quarterLanes);
+  const uint8_t bits = uint8_t(cell >> (byte + block) * 8);
+  if (mma.scale == ScaleElement::ue4m3)
+    return e4m3ToFloat(bits & 0x7F);
+  return bits == 0xFF ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0f, int(bits) - 127);
+}
+
+void unpackScales(const TensorMma &mma, const TensorMmaCall &call, const TensorBlock &block, Panels &panels) {
+  for (unsigned i = 0; i < mma.form.scales; ++i) {
+    for (unsigned lane = 0; lane < tensorLanes; ++lane)
+      panels.scalesA[lane / blockLanes][i][lane % blockLanes] =
+          scaleOf(mma, WgmmaOperand::a, block.cells, call.scalesA, tensorRow(mma, lane, 0).row, i);
+    for (unsigned column = 0; column < mma.n; ++column)
+      panels.scalesB[column / blockColumns][i][column % blockColumns] =
+          scaleOf(mma, WgmmaOperand::b, block.cells, call.scalesB, column, i);
+  }
+}
+
 /// The sums of products of a block; finish(lane, first of eight columns, sums).
 template <class Finish>
 void multiply(const TensorMma &mma, uint32_t addressLane, const Panels &panels, Finish finish) {
-  const unsigned depth = mma.depth(), columns = mma.columnsD();
+  const unsigned columns = mma.columnsD(), scales = mma.form.scales, parts = scales == 0 ? 1 : scales,
+                 depth = mma.depth() / parts;
   for (unsigned lane = 0; lane < tensorLanes; lane += blockLanes) {
     const TensorRow first = tensorRow(mma, lane, addressLane);
     if (!first.used)
@@ -134,11 +170,20 @@ void multiply(const TensorMma &mma, uint32_t addressLane, const Panels &panels, 
     for (unsigned column = 0; column < columns; column += blockColumns) {
       const auto &b = panels.b[(first.n + column) / blockColumns];
       Columns sums[blockLanes] = {};
-      for (unsigned k = 0; k < depth; ++k) {
-        Columns row;
-        std::memcpy(&row, b[k], sizeof(row));
+      for (unsigned part = 0; part < parts; ++part) {
+        Columns products[blockLanes] = {};
+        for (unsigned k = part * depth; k < (part + 1) * depth; ++k) {
+          Columns row;
+          std::memcpy(&row, b[k], sizeof(row));
+          for (unsigned l = 0; l < blockLanes; ++l)
+            products[l] += a[k][l] * row;
+        }
+        Columns factors;
+        if (scales != 0)
+          std::memcpy(&factors, panels.scalesB[(first.n + column) / blockColumns][part], sizeof(factors));
         for (unsigned l = 0; l < blockLanes; ++l)
-          sums[l] += a[k][l] * row;
+          sums[l] += scales == 0 ? products[l]
+                                 : products[l] * (panels.scalesA[lane / blockLanes][part][l] * factors);
       }
       for (unsigned l = 0; l < blockLanes; ++l)
         finish(lane + l, column, reinterpret_cast<const float *>(&sums[l]));
@@ -177,7 +222,15 @@ void multiplyBlock(const TensorMma &mma, const TensorMmaCall &call, const Panels
 } // namespace
 
 unsigned TensorMma::depth() const {
-  return form.kind == TensorKind::tf32 ? 8 : form.kind == TensorKind::f16 ? 16 : 32;
+  return form.kind == TensorKind::tf32  ? 8
+         : form.kind == TensorKind::f16 ? 16
+         : isPacked4(form.kind)         ? 64
+                                        : 32;
+}
+
+unsigned TensorMma::elementsOfUnit(WgmmaOperand operand) const {
+  return isPacked4(form.kind) ? 2 * unitBytes
+                              : unitBytes * 8 / elementBits(operand == WgmmaOperand::a ? a : b);
 }
 
 unsigned TensorMma::columnsD() const {
@@ -212,6 +265,18 @@ Result<void> checkOperand(const TensorMma &mma, WgmmaOperand operand, const Tens
                                : "is 1 (128 bytes in atoms of 32), which only transposed tf32 takes")};
 }
 
+Result<void> checkScales(const TensorMma &mma, WgmmaOperand operand, uint32_t column, TensorCells cells) {
+  for (unsigned lane = quarterLanes; lane < tensorLanes; ++lane)
+    for (unsigned i = 0; i < mma.columnsOfScales(operand); ++i)
+      if (tensorCell(cells, lane, column + i) != tensorCell(cells, lane % quarterLanes, column + i))
+        return Error{
+            ErrorKind::execution,
+            fmt::format("the scale factors of {} at column {} of tensor memory differ between lanes {} and "
+                        "{}; every quarter holds them, as tcgen05.cp.32x128b.warpx4 leaves them",
+                        operand == WgmmaOperand::a ? "A" : "B", column + i, lane % quarterLanes, lane)};
+  return {};
+}
+
 void operandRanges(const TensorMma &mma, WgmmaOperand operand, const TensorDescriptor &descriptor,
                    std::vector<ByteRange> &ranges) {
   UnitSet units;
@@ -224,6 +289,8 @@ void tensorMma(const TensorMma &mma, const TensorMmaCall &call, std::span<const 
   unpackB(mma, call, blocks, panels);
   for (size_t p = 0; p < blocks.size(); ++p) {
     unpackA(mma, call, blocks[p], panels);
+    if (isScaled(mma.form.kind))
+      unpackScales(mma, call, blocks[p], panels);
     multiplyBlock(mma, call, panels, blocks[p].cells, &call.disabledLanes[4 * p]);
   }
 }

@@ -31,7 +31,12 @@ struct TensorDescriptor {
 
 // --- tcgen05.mma ----------------------------------------------------------------------
 
-enum class TensorKind : uint8_t { f16, tf32, f8f6f4, i8 };
+/// The last three are block-scaled: rows of A and of B have a factor for each
+/// block of k, in tensor memory.
+enum class TensorKind : uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
+constexpr bool isScaled(TensorKind kind) { return kind >= TensorKind::mxf8f6f4; }
+/// Elements of 4 bits without gaps, the only ones of these kinds.
+constexpr bool isPacked4(TensorKind kind) { return kind >= TensorKind::mxf4; }
 std::string_view toString(TensorKind kind);
 
 enum class TensorForm : uint8_t { dense, weightStationary };
@@ -43,7 +48,11 @@ struct TensorMmaForm {
   TensorForm form = TensorForm::dense;
   TensorOperandA a = TensorOperandA::shared;
   unsigned ctaGroup = 1;
+  unsigned scales = 0; ///< factors of a row in one instruction: .scale_vec::1X, 2X, 4X
 };
+
+/// Factors: unsigned e4m3, or a power of two with 8 bits of exponent.
+enum class ScaleElement : uint8_t { ue4m3, ue8m0 };
 
 /// What it says together with its instruction descriptor.
 struct TensorMma {
@@ -53,6 +62,8 @@ struct TensorMma {
   Major majorA = Major::k, majorB = Major::k;
   int signA = 1, signB = 1;
   IntegerOverflow overflow = IntegerOverflow::wrap;
+  ScaleElement scale = ScaleElement::ue8m0;
+  unsigned scaleByteA = 0, scaleByteB = 0; ///< of the cells that hold the factors
 
   /// An Error names the field that is wrong.
   static Result<TensorMma> decode(TensorMmaForm form, uint32_t descriptor);
@@ -64,6 +75,12 @@ struct TensorMma {
   /// Columns of tensor memory that the accumulator and A take.
   unsigned columnsD() const;
   unsigned columnsA() const { return 8; }
+  /// Columns of the factors: row r's are in lane r % 32 of each quarter, column r / 32.
+  unsigned columnsOfScales(WgmmaOperand operand) const {
+    return ((operand == WgmmaOperand::a ? rowsA() : n) + quarterLanes - 1) / quarterLanes;
+  }
+  /// Elements of an operand in 16 bytes of shared memory.
+  unsigned elementsOfUnit(WgmmaOperand operand) const;
 };
 
 /// What one lane of tensor memory holds of the accumulator: columns `n`
@@ -93,11 +110,14 @@ struct TensorMmaCall {
   TensorAddress tensorA;
   TensorDescriptor b;
   TensorAddress d;
-  bool accumulate = true; ///< enable-input-d
-  unsigned scale = 0;     ///< D is divided by 2^scale before
+  uint32_t scalesA = 0, scalesB = 0; ///< columns of the factors
+  bool accumulate = true;            ///< enable-input-d
+  unsigned scale = 0;                ///< D is divided by 2^scale before
   /// Lanes whose results are not written: a bit each, four words for each block.
   std::array<uint32_t, 8> disabledLanes = {};
 };
+/// The quarters of tensor memory hold the same factors; an Error says where they do not.
+Result<void> checkScales(const TensorMma &mma, WgmmaOperand operand, uint32_t column, TensorCells cells);
 /// All addresses are inside the memories, which the caller has checked.
 void tensorMma(const TensorMma &mma, const TensorMmaCall &call, std::span<const TensorBlock> blocks);
 

@@ -69,8 +69,7 @@ void visitOperand(const TensorMma &mma, WgmmaOperand operand, const TensorDescri
                   Visit visit) {
   const bool isA = operand == WgmmaOperand::a;
   const Major major = isA ? mma.majorA : mma.majorB;
-  const unsigned rows = isA ? mma.rowsA() : mma.rowsB(),
-                 perUnit = unitBytes * 8 / elementBits(isA ? mma.a : mma.b);
+  const unsigned rows = isA ? mma.rowsA() : mma.rowsB(), perUnit = mma.elementsOfUnit(operand);
   if (major == Major::k)
     visitUnits(descriptor, major, rows, mma.depth() / perUnit, visit);
   else

@@ -170,6 +170,37 @@ TEST_CASE("tcgen05.mma multiplies A from tensor memory, and shifts it behind") {
              Contains(".ashift needs A in tensor memory"));
 }
 
+TEST_CASE("tcgen05.mma scales blocks of k by factors from tensor memory") {
+  // All bytes of A are 0x38, 1 in e4m3, of B 0x40, 2; factors are 4 for A and 1/2 for B.
+  const std::string prepare = R"(
+    mov.b32 %r10, 0x38383838; mov.b32 %r11, 0x40404040; mad.wide.u32 %d1, %t, 128, %s; mov.b32 %r0, 0;
+  $again:
+    st.shared.b32 [%d1], %r10; st.shared.b32 [%d1+16384], %r11; add.s64 %d1, %d1, 4;
+    add.u32 %r0, %r0, 1; setp.lt.u32 %p3, %r0, 32; @%p3 bra $again;
+    mov.b32 %r12, 0x00810000; mad.wide.u32 %d1, %t, 16, %s; setp.lt.u32 %p6, %t, 32;
+    @%p6 st.shared.v4.b32 [%d1+32768], {%r12, %r12, %r12, %r12}; mov.b32 %r12, 0x7E00;
+    @%p6 st.shared.v4.b32 [%d1+33280], {%r12, %r12, %r12, %r12};
+    fence.proxy.async; bar.sync 0; add.s64 %d14, %d13, 32;
+)";
+  // Factors of A in byte 2, of B in byte 1; e4m3 x e4m3, 128 x 8.
+  const unsigned bits = 1 << 4 | 1 << 17 | 1 << 23 | 8 << 24 | 2 << 29;
+  const std::string copies = "@%p2 tcgen05.cp.cta_group::1.32x128b.warpx4 [%tm+64], %d13;\n"
+                             "@%p2 tcgen05.cp.cta_group::1.32x128b.warpx4 [%tm+68], %d14;\n";
+  const auto out =
+      shown(copies + fmt::format("@%p2 tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X "
+                                 "[%tm], %d11, %d12, {}, [%tm+64], [%tm+68], 0;\n",
+                                 bits),
+            8, prepare);
+  CHECK(allAre(out, 8, 32 * 1 * 2 * 4 * 0.5f));
+  const auto wrong = [&](std::string_view form) {
+    return failure(
+        kernel(fmt::format("@%p2 tcgen05.mma.{} [%tm], %d11, %d12, %r1, [%tm+64], [%tm+68], 0;\n", form)));
+  };
+  CHECK_THAT(wrong("cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::2X"), Contains("is not a known form"));
+  CHECK_THAT(wrong("cta_group::1.kind::mxf4"), Contains("is not a known form"));
+  CHECK_THAT(wrong("ws.cta_group::1.kind::mxf4.block_scale"), Contains(".ws has no block-scaled kinds"));
+}
+
 TEST_CASE("tcgen05.mma says which field is wrong") {
   const auto wrong = [](std::string body) { return failure(kernel(body)); };
   CHECK_THAT(wrong(mma("0", descriptor | 4)),

@@ -31,6 +31,7 @@ struct Element {
   unsigned bits;
   unsigned shift; ///< of the bits in a byte of tensor memory
   std::vector<Coded> values;
+  bool packed = false; ///< two in a byte, everywhere
 };
 const Element f16{"f16", 0, 2, 16, 0, {{0, 0}, {0x3C00, 1}, {0xC000, -2}, {0x3E00, 1.5}, {0x4200, 3}}},
     bf16{"bf16", 1, 2, 16, 0, {{0, 0}, {0x3F80, 1}, {0xC000, -2}, {0x3FC0, 1.5}, {0x4040, 3}}},
@@ -41,6 +42,7 @@ const Element f16{"f16", 0, 2, 16, 0, {{0, 0}, {0x3C00, 1}, {0xC000, -2}, {0x3E0
     e2m3{"e2m3", 3, 1, 6, 1, {{0, 0}, {0x08, 1}, {0x30, -2}, {0x0C, 1.5}, {0x14, 3}, {0x04, 0.5}}},
     e3m2{"e3m2", 4, 1, 6, 1, {{0, 0}, {0x0C, 1}, {0x30, -2}, {0x0E, 1.5}, {0x12, 3}, {0x08, 0.5}}},
     e2m1{"e2m1", 5, 1, 4, 2, {{0, 0}, {0x2, 1}, {0xC, -2}, {0x3, 1.5}, {0x5, 3}, {0x1, 0.5}}},
+    packedE2m1{"packed e2m1", 1, 1, 4, 0, {{0, 0}, {0x2, 1}, {0xC, -2}, {0x3, 1.5}, {0x5, 3}}, true},
     u8{"u8", 0, 1, 8, 0, {{0, 0}, {1, 1}, {255, 255}, {7, 7}}},
     s8{"s8", 1, 1, 8, 0, {{0, 0}, {1, 1}, {0x80, -128}, {0xFF, -1}, {127, 127}}};
 
@@ -60,13 +62,26 @@ struct Case {
   Order orderA = Order::k, orderB = Order::k;
   TensorSwizzle swizzle = TensorSwizzle::bytes128;
   unsigned lane = 0; ///< of D
+  // Of block-scaled kinds.
+  ScaleElement scale = ScaleElement::ue8m0;
+  unsigned byteA = 0, byteB = 0;
 };
+const Element ue8m0{"ue8m0", 1, 1, 8, 0, {{126, 0.5}, {127, 1}, {128, 2}}},
+    ue4m3{"ue4m3", 0, 1, 8, 0, {{0x30, 0.5}, {0x38, 1}, {0x3C, 1.5}, {0x40, 2}}};
 
-unsigned depthOf(TensorKind kind) { return kind == TensorKind::tf32 ? 8 : kind == TensorKind::f16 ? 16 : 32; }
+unsigned depthOf(TensorKind kind) {
+  return kind == TensorKind::tf32                                   ? 8
+         : kind == TensorKind::f16                                  ? 16
+         : kind == TensorKind::mxf4 || kind == TensorKind::mxf4nvf4 ? 64
+                                                                    : 32;
+}
 
 uint32_t descriptorOf(const Case &c) {
-  return c.d.code << 4 | c.a->code << 7 | c.b->code << 10 | unsigned(c.orderA == Order::mn) << 15 |
-         unsigned(c.orderB == Order::mn) << 16 | c.n >> 3 << 17 | c.m >> 4 << 24;
+  const uint32_t common = c.a->code << 7 | c.b->code << 10 | unsigned(c.orderA == Order::mn) << 15 |
+                          unsigned(c.orderB == Order::mn) << 16 | c.n >> 3 << 17 | c.m >> 4 << 24;
+  return c.form.scales != 0
+             ? common | c.byteB << 4 | unsigned(c.scale == ScaleElement::ue8m0) << 23 | c.byteA << 29
+             : common | c.d.code << 4;
 }
 
 struct Matrix {
@@ -135,10 +150,13 @@ TensorDescriptor place(SharedTile &shared, uint32_t start, const Matrix &matrix,
   const unsigned along = tileBytes * groups, across = tileBytes; // groups of lines follow each other
   for (unsigned line = 0; line < lines; ++line)
     for (unsigned e = 0; e < length; ++e) {
-      const unsigned x = e * element.bytes;
+      const unsigned x = element.packed ? e / 2 : e * element.bytes;
       const uint32_t offset = x / span * along + line / group * across + line % group * span;
       const size_t at = order == Order::k ? line * matrix.depth + e : e * matrix.depth + line;
-      if (element.bits >= 8) {
+      if (element.packed) {
+        shared.put(swizzle, start + offset + x % span / 2 * 2, element, matrix.codes[at],
+                   x % 2 * 8 + e % 2 * 4);
+      } else if (element.bits >= 8) {
         shared.put(swizzle, start + offset + x % span, element, matrix.codes[at]);
       } else {
         const unsigned bit = e % 16 * element.bits;
@@ -205,7 +223,9 @@ void check(const Case &c) {
   std::array<SharedTile, 2> shared;
   std::array<std::vector<uint32_t>, 2> cells;
   std::array<TensorBlock, 2> memories;
-  constexpr unsigned columnD = 16, columnA = 400;
+  constexpr unsigned columnD = 16, columnA = 400, columnScalesA = 420, columnScalesB = 440;
+  const Element &scale = c.scale == ScaleElement::ue8m0 ? ue8m0 : ue4m3;
+  const Matrix scalesA(scale, c.m, c.form.scales, random), scalesB(scale, c.n, c.form.scales, random);
   call.d = {c.lane, columnD};
   call.tensorA = {c.lane, columnA};
   // Transposed tf32 takes the atoms of 32 bytes.
@@ -223,14 +243,29 @@ void check(const Case &c) {
       for (unsigned row = 0; row < rows; ++row)
         for (unsigned column = 0; column < c.n; ++column)
           for (unsigned k = 0; k < depth; ++k) {
-            const unsigned lane = cellOfD(c, row, column).lane, byte = k * c.a->bytes;
+            const unsigned lane = cellOfD(c, row, column).lane, byte = c.a->packed ? k / 2 : k * c.a->bytes;
             auto *to = reinterpret_cast<std::byte *>(&cells[p][lane * tensorColumns + columnA]) + byte;
             const uint32_t code = own.codes[row * depth + k] << c.a->shift;
-            std::memcpy(to, &code, c.a->bytes);
+            if (!c.a->packed)
+              std::memcpy(to, &code, c.a->bytes);
+            else
+              *to = (*to & std::byte(k % 2 ? 0x0F : 0xF0)) | std::byte(code << k % 2 * 4);
           }
     }
     memories[p] = {shared[p].memory, cells[p]};
+    // Factors: of row r in lane r % 32 of each quarter, in byte `byte` onwards of column r / 32.
+    const auto put = [&](const Matrix &factors, unsigned first, unsigned count, uint32_t column,
+                         unsigned byte) {
+      for (unsigned r = 0; r < count; ++r)
+        for (unsigned i = 0; i < factors.depth; ++i)
+          for (unsigned quarter = 0; quarter < 4; ++quarter)
+            cells[p][(32 * quarter + r % 32) * tensorColumns + column + r / 32] |=
+                factors.codes[(first + r) * factors.depth + i] << 8 * (byte + i);
+    };
+    put(scalesA, p * rows, rows, columnScalesA, c.byteA);
+    put(scalesB, 0, c.n, columnScalesB, c.byteB);
   }
+  call.scalesA = columnScalesA, call.scalesB = columnScalesB;
   REQUIRE(checkOperand(*mma, WgmmaOperand::b, call.b));
   if (c.form.a == TensorOperandA::shared)
     REQUIRE(checkOperand(*mma, WgmmaOperand::a, call.a));
@@ -248,8 +283,13 @@ void check(const Case &c) {
     for (unsigned row = 0; row < c.m; ++row)
       for (unsigned column = 0; column < c.n; ++column) {
         double sum = accumulate ? expected[row * c.n + column] : 0;
-        for (unsigned k = 0; k < depth; ++k)
-          sum += a.values[row * depth + k] * b.values[column * depth + k];
+        for (unsigned k = 0; k < depth; ++k) {
+          double product = a.values[row * depth + k] * b.values[column * depth + k];
+          if (const unsigned scales = c.form.scales; scales != 0)
+            product *= scalesA.values[row * scales + k * scales / depth] *
+                       scalesB.values[column * scales + k * scales / depth];
+          sum += product;
+        }
         expected[row * c.n + column] = sum;
         const TensorAddress at = cellOfD(c, row % rows, column);
         wrong += valueOf(c.d, cells[row / rows][at.lane * tensorColumns + columnD + at.column]) != sum;
@@ -318,6 +358,59 @@ TEST_CASE("tcgen05.mma: each layout of the accumulator") {
     check({form(TensorKind::tf32, 2, a), &tf32, &tf32, toF32, 256, 64});
     check({form(TensorKind::i8, 2, a), &s8, &u8, toS32, 256, 32});
   }
+}
+
+TEST_CASE("tcgen05.mma: block-scaled kinds") {
+  const auto scaled = [](TensorKind kind, unsigned scales, unsigned ctaGroup = 1,
+                         TensorOperandA a = TensorOperandA::shared) {
+    TensorMmaForm all = form(kind, ctaGroup, a);
+    all.scales = scales;
+    return all;
+  };
+  for (TensorOperandA place : {TensorOperandA::shared, TensorOperandA::tensorMemory})
+    for (unsigned byte = 0; byte < 4; ++byte) {
+      Case c{scaled(TensorKind::mxf8f6f4, 1, 1, place), &e4m3, &e2m1, toF32, 128, 72};
+      c.byteA = byte, c.byteB = 3 - byte;
+      check(c);
+      c = {scaled(TensorKind::mxf4, 2, 1, place), &packedE2m1, &packedE2m1, toF32, 128, 128};
+      c.byteA = byte / 2 * 2, c.byteB = 2 - c.byteA;
+      check(c);
+    }
+  for (unsigned m : {128u, 256u}) {
+    check({scaled(TensorKind::mxf8f6f4, 1, 2), &e5m2, &e3m2, toF32, m, 256});
+    check({scaled(TensorKind::mxf4nvf4, 2, 2), &packedE2m1, &packedE2m1, toF32, m, 64});
+  }
+  Case c{scaled(TensorKind::mxf4nvf4, 4), &packedE2m1, &packedE2m1, toF32, 128, 256};
+  check(c);
+  c.scale = ScaleElement::ue4m3;
+  check(c);
+  c = {scaled(TensorKind::mxf8f6f4, 1), &e4m3, &e4m3, toF32, 128, 64, Order::mn, Order::mn};
+  check(c);
+
+  const auto message = [&](uint32_t bits, TensorMmaForm which) {
+    const auto mma = TensorMma::decode(which, bits);
+    return mma ? std::string() : mma.error().message;
+  };
+  const uint32_t good = 1 << 7 | 1 << 10 | 128 >> 3 << 17 | 1 << 23 | 8 << 24;
+  CHECK(message(good, scaled(TensorKind::mxf4, 2)) == "");
+  CHECK_THAT(message(good | 1 << 4, scaled(TensorKind::mxf4, 2)),
+             Contains("field 'scale factor B id' (bits 4-5)") && Contains("takes 0 or 2"));
+  CHECK_THAT(message(good | 2u << 29, scaled(TensorKind::mxf4nvf4, 4)),
+             Contains("field 'scale factor A id' (bits 29-30)"));
+  CHECK_THAT(message(good ^ 1 << 23, scaled(TensorKind::mxf4, 2)), Contains("field 'scale type' (bit 23)"));
+  CHECK_THAT(message(good | 1u << 31, scaled(TensorKind::mxf4, 2)), Contains("field 'K size' (bit 31)"));
+  CHECK_THAT(message(good | 1 << 15, scaled(TensorKind::mxf4, 2)), Contains("field 'transpose A' (bit 15)"));
+  CHECK_THAT(message(good - (4 << 24), scaled(TensorKind::mxf4, 2)),
+             Contains("an M of 128, and this one is 64"));
+
+  const auto mma = TensorMma::decode(scaled(TensorKind::mxf4, 2), good);
+  std::vector<uint32_t> cells(tensorLanes * tensorColumns, 5);
+  CHECK(checkScales(*mma, WgmmaOperand::a, 8, cells));
+  cells[70 * tensorColumns + 9] = 6;
+  const auto differ = checkScales(*mma, WgmmaOperand::a, 8, cells);
+  REQUIRE_FALSE(differ);
+  CHECK_THAT(differ.error().message,
+             Contains("the scale factors of A at column 9 of tensor memory differ between lanes 6 and 70"));
 }
 
 TEST_CASE("tcgen05.mma: negation, scale of D, lanes that stay") {
