@@ -9,6 +9,8 @@
 
 #include <array>
 #include <fmt/format.h>
+#include <mutex>
+#include <set>
 
 using namespace tlc;
 
@@ -91,10 +93,15 @@ public:
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override;
   Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments, Stream stream) override;
   Result<void> synchronize(Stream stream) override;
+  Result<void> enablePeerAccess(Device &peer) override;
+  Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override;
 
 private:
   static constexpr size_t emptyTensorBytes = 256;
 
+  /// Another GPU.
+  Result<const CudaContext *> peerContext(const Device &device) const;
+  bool reaches(int ordinal) const;
   Result<void> checkOwnMemory(const TensorArgument &argument, const TensorView &tensor) const;
   Result<void> enqueue(const ZeroFill &fill, CUstream stream) const;
   Result<void> enqueue(const CudaProgram &program, size_t variant, PlannedLaunch &planned, CUstream stream);
@@ -104,6 +111,8 @@ private:
   const Target &target;
   CUdeviceptr emptyTensor = 0;
   TensorMapEncoder tensorMaps;
+  mutable std::mutex mutex;
+  std::set<int> peers; ///< ordinals of the GPUs whose memory kernels of this one reach
 };
 
 Result<void *> CudaDeviceImpl::allocate(size_t bytes) {
@@ -169,7 +178,63 @@ Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artif
   return std::shared_ptr<const LoadedProgram>(std::move(*program));
 }
 
-/// Whether the tensor's memory is this GPU's. Catches the usual mistakes, an
+Result<const CudaContext *> CudaDeviceImpl::peerContext(const Device &device) const {
+  auto *other = dynamic_cast<const CudaDeviceImpl *>(&device);
+  if (!other)
+    return Error{.message = fmt::format("expected a GPU beside {}, but got {}", description.name,
+                                        device.properties().name)};
+  if (other->cuda->ordinal == cuda->ordinal)
+    return Error{.message = fmt::format("GPU {} is its own peer", cuda->ordinal)};
+  return other->cuda.get();
+}
+
+Result<void> CudaDeviceImpl::enablePeerAccess(Device &peer) {
+  Result<const CudaContext *> other = peerContext(peer);
+  if (!other)
+    return other.error();
+  CurrentContext scope(*cuda);
+  int possible = 0;
+  CUresult status = cuda->driver.cuDeviceCanAccessPeer(&possible, cuda->device, (*other)->device);
+  if (status == CUDA_SUCCESS && !possible)
+    return Error{ErrorKind::environment,
+                 fmt::format("GPU {} cannot reach the memory of GPU {} on this machine", cuda->ordinal,
+                             (*other)->ordinal)};
+  if (status == CUDA_SUCCESS)
+    status = cuda->driver.cuCtxEnablePeerAccess((*other)->context, 0);
+  if (status != CUDA_SUCCESS && status != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+    return cuda->error(
+        status, fmt::format("cannot let GPU {} access memory of GPU {}", cuda->ordinal, (*other)->ordinal));
+  const std::lock_guard lock(mutex);
+  peers.insert((*other)->ordinal);
+  return {};
+}
+
+Result<void> CudaDeviceImpl::copyFromPeer(void *destination, Device &source, const void *address,
+                                          size_t bytes) {
+  Result<const CudaContext *> other = peerContext(source);
+  if (!other)
+    return other.error();
+  if (bytes == 0)
+    return {};
+  CurrentContext scope(*cuda);
+  CUresult status = cuda->driver.cuMemcpyPeer(asDevicePointer(destination), cuda->context,
+                                              asDevicePointer(address), (*other)->context, bytes);
+  if (status == CUDA_SUCCESS)
+    status = cuda->driver.cuStreamSynchronize(nullptr);
+  if (status != CUDA_SUCCESS)
+    return cuda->error(
+        status,
+        fmt::format("cannot copy {} bytes from GPU {} to GPU {}", bytes, (*other)->ordinal, cuda->ordinal),
+        ErrorKind::execution);
+  return {};
+}
+
+bool CudaDeviceImpl::reaches(int ordinal) const {
+  const std::lock_guard lock(mutex);
+  return ordinal == cuda->ordinal || peers.contains(ordinal);
+}
+
+/// Whether the tensor's memory is this GPU's, or a peer's that it reaches. Catches the usual mistakes, an
 /// address of the host or of another GPU; costs a fraction of a microsecond.
 Result<void> CudaDeviceImpl::checkOwnMemory(const TensorArgument &argument, const TensorView &tensor) const {
   if (isEmpty(tensor))
@@ -194,8 +259,8 @@ Result<void> CudaDeviceImpl::checkOwnMemory(const TensorArgument &argument, cons
   if (cuda->deviceCount > 1) {
     int owner = 0;
     if (driver.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) == CUDA_SUCCESS &&
-        owner != cuda->ordinal)
-      return fail(fmt::format("memory of GPU {}", owner));
+        !reaches(owner))
+      return fail(fmt::format("memory of GPU {}, to which peer access is not enabled", owner));
   }
   return {};
 }
@@ -321,7 +386,8 @@ Result<std::unique_ptr<Device>> tlc::createCudaDevice(int ordinal) {
                              name.data(), major, minor)};
   DeviceProperties properties = {.name = name.data(),
                                  .target = std::string(target->name),
-                                 .multiprocessors = cuda.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)};
+                                 .multiprocessors = cuda.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+                                 .ordinal = ordinal};
   auto device = std::make_unique<CudaDeviceImpl>(*context, std::move(properties), *target);
   if (Result<void> created = device->create(); !created)
     return created.error();

@@ -49,6 +49,7 @@ struct DeviceProperties {
   std::string name;   ///< "NVIDIA H200", "emulator (sm_90a)"
   std::string target; ///< best target of runtime/target that it executes
   int multiprocessors = 0;
+  int ordinal = 0; ///< among the devices of its kind
 };
 
 /// An artifact made ready on one device. Immutable; safe to launch from
@@ -77,12 +78,20 @@ public:
 
   /// Checks the arguments against the schema, picks the variant and enqueues
   /// its launches on `stream`. Never allocates, synchronises or loads; can be
-  /// captured in a CUDA graph. The emulator runs to completion and returns
-  /// what it found.
+  /// captured in a CUDA graph. An emulated device that stands alone runs it to
+  /// completion and returns what it found; one of several returns that from
+  /// the next copy or `synchronize`.
   virtual Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments,
                               Stream stream = {}) = 0;
 
   virtual Result<void> synchronize(Stream stream = {}) = 0;
+
+  /// From now on kernels of this device may access memory of `peer`, another
+  /// device of the same kind. The other direction is its own matter.
+  virtual Result<void> enablePeerAccess(Device &peer) = 0;
+  /// From memory of `source` to memory of this device, with or without peer
+  /// access. Returns when the copy is done.
+  virtual Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) = 0;
 };
 
 } // namespace tlc

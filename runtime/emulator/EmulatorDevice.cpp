@@ -4,15 +4,16 @@
 #include "runtime/artifact/Verify.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
+#include "runtime/emulator/EmulatedMemory.h"
+#include "runtime/emulator/LaunchQueue.h"
 #include "runtime/emulator/exec/Grid.h"
 #include "runtime/emulator/exec/TensorMap.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
-#include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace tlc {
@@ -20,9 +21,8 @@ namespace tlc {
 namespace {
 
 constexpr std::string_view defaultTarget = "sm_90a";
-constexpr size_t allocationAlignment = 256;
 
-class EmulatedProgram : public LoadedProgram {
+class EmulatedProgram : public LoadedProgram, public std::enable_shared_from_this<EmulatedProgram> {
 public:
   EmulatedProgram(Artifact artifact, std::vector<std::shared_ptr<const emulator::Program>> programs)
       : programs(std::move(programs)), source(std::move(artifact)) {}
@@ -45,9 +45,19 @@ Result<void> placeTensorMap(const PlannedTensorMap &planned, std::vector<std::by
   return {};
 }
 
+/// What devices that are emulated together have in common.
+struct Machines {
+  explicit Machines(unsigned devices) : progress(devices) {}
+  EmulatedMemory memory;
+  emulator::Progress progress;
+};
+
 class EmulatorDevice : public Device {
 public:
-  explicit EmulatorDevice(EmulatorOptions options) {
+  enum class Launches : uint8_t { complete, queued };
+
+  EmulatorDevice(EmulatorOptions options, int ordinal, std::shared_ptr<Machines> machines, Launches launches)
+      : machines(std::move(machines)) {
     machine.target = options.target ? options.target : findTarget(defaultTarget);
     machine.multiprocessors = std::max(1, options.multiprocessors);
     machine.hostThreads =
@@ -60,39 +70,34 @@ public:
         return emulator::createSeeded(seed, cluster);
       };
     }
+    machine.device = ordinal;
+    machine.progress = &this->machines->progress;
     onFindings = std::move(options.onFindings);
     const std::string_view name = machine.target->name;
-    deviceProperties = {fmt::format("emulator ({})", name), std::string(name), machine.multiprocessors};
+    deviceProperties = {fmt::format("emulator ({})", name), std::string(name), machine.multiprocessors,
+                        ordinal};
+    if (launches == Launches::queued)
+      queue.emplace();
+  }
+  ~EmulatorDevice() override {
+    queue.reset();
+    machines->memory.freeAll(ordinal());
   }
 
   const DeviceProperties &properties() const override { return deviceProperties; }
 
-  Result<void *> allocate(size_t bytes) override {
-    if (bytes > SIZE_MAX / 2)
-      return invalid(fmt::format("cannot allocate {} bytes", bytes));
-    const size_t rounded = std::max(bytes, size_t(1)) + allocationAlignment - 1;
-    std::unique_ptr<void, decltype(&std::free)> memory(
-        std::aligned_alloc(allocationAlignment, rounded / allocationAlignment * allocationAlignment),
-        std::free);
-    if (!memory)
-      return Error{ErrorKind::environment, fmt::format("the host has no {} bytes of memory left", bytes)};
-    void *address = memory.get();
-    const std::lock_guard lock(mutex);
-    allocations.emplace(reinterpret_cast<uint64_t>(address), Allocation{std::move(memory), bytes});
-    return address;
-  }
+  Result<void *> allocate(size_t bytes) override { return machines->memory.allocate(ordinal(), bytes); }
 
   Result<void> free(void *address) override {
-    if (!address)
-      return {};
-    const std::lock_guard lock(mutex);
-    if (allocations.erase(reinterpret_cast<uint64_t>(address)) == 0)
-      return invalid(fmt::format("{} is not an allocation of this device", address));
-    return {};
+    if (queue)
+      queue->drain();
+    return machines->memory.free(ordinal(), address);
   }
 
   Result<void> copyToDevice(void *device, const void *host, size_t bytes) override {
-    if (auto ok = checkRange(device, bytes); !ok)
+    if (auto ok = finish(); !ok)
+      return ok;
+    if (auto ok = machines->memory.check(ordinal(), device, bytes); !ok)
       return ok;
     if (bytes != 0)
       std::memcpy(device, host, bytes);
@@ -100,7 +105,9 @@ public:
   }
 
   Result<void> copyToHost(void *host, const void *device, size_t bytes) override {
-    if (auto ok = checkRange(device, bytes); !ok)
+    if (auto ok = finish(); !ok)
+      return ok;
+    if (auto ok = machines->memory.check(ordinal(), device, bytes); !ok)
       return ok;
     if (bytes != 0)
       std::memcpy(host, device, bytes);
@@ -134,23 +141,104 @@ public:
     if (!plan)
       return plan.error();
     for (size_t i = 0; i < arguments.tensors.size(); ++i)
-      if (const TensorView &tensor = arguments.tensors[i]; !isEmpty(tensor) && !checkRange(tensor.data, 1))
-        return invalid(fmt::format("argument '{}': expected memory of the emulator, but {} is not",
-                                   program->artifact().tensors[i].name, tensor.data));
-    const emulator::Program &code = *program->programs[plan->variantIndex];
-    const emulator::MemoryMap memory = memoryFor(code);
-    for (const ZeroFill &fill : plan->zeroFills)
+      if (const TensorView &tensor = arguments.tensors[i]; !isEmpty(tensor))
+        if (auto ok = checkReachable(program->artifact().tensors[i].name, tensor.data); !ok)
+          return ok;
+    for (PlannedLaunch &planned : plan->launches)
+      for (const PlannedTensorMap &map : planned.tensorMaps)
+        if (auto placed = placeTensorMap(map, planned.parameters); !placed)
+          return placed;
+    if (!queue)
+      return run(*program, *plan);
+    queue->push(
+        [this, kept = program->shared_from_this(),
+         shared = std::make_shared<const LaunchPlan>(std::move(*plan))] { return run(*kept, *shared); });
+    return {};
+  }
+
+  Result<void> synchronize(Stream) override { return finish(); }
+
+  Result<void> enablePeerAccess(Device &peer) override {
+    auto other = neighbour(peer);
+    if (!other)
+      return other.error();
+    const std::lock_guard lock(mutex);
+    peers.insert((*other)->ordinal());
+    return {};
+  }
+
+  Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override {
+    auto other = neighbour(source);
+    if (!other)
+      return other.error();
+    if (auto ok = (*other)->finish(); !ok)
+      return ok;
+    if (auto ok = finish(); !ok)
+      return ok;
+    if (auto ok = machines->memory.check((*other)->ordinal(), address, bytes); !ok)
+      return ok;
+    if (auto ok = machines->memory.check(ordinal(), destination, bytes); !ok)
+      return ok;
+    if (bytes != 0)
+      std::memcpy(destination, address, bytes);
+    return {};
+  }
+
+  EmulatorStatistics statistics() const {
+    const std::lock_guard lock(mutex);
+    return executed;
+  }
+
+private:
+  int ordinal() const { return machine.device; }
+
+  /// All launches are done; what they found.
+  Result<void> finish() { return queue ? queue->wait() : Result<void>(); }
+
+  Result<EmulatorDevice *> neighbour(Device &device) const {
+    auto *other = dynamic_cast<EmulatorDevice *>(&device);
+    if (!other || other->machines != machines)
+      return invalid(fmt::format("{} and {} were not created together, so neither reaches the other's memory",
+                                 deviceProperties.name, device.properties().name));
+    if (other == this)
+      return invalid(fmt::format("device {} is its own peer", ordinal()));
+    return other;
+  }
+
+  /// An argument's memory, of this device or of a peer.
+  Result<void> checkReachable(std::string_view argument, const void *address) const {
+    const std::optional<int> owner = machines->memory.ownerOf(address);
+    if (!owner)
+      return invalid(
+          fmt::format("argument '{}': expected memory of the emulator, but {} is not", argument, address));
+    const std::lock_guard lock(mutex);
+    if (*owner != ordinal() && !peers.contains(*owner))
+      return invalid(
+          fmt::format("argument '{}': {} is memory of device {}, which device {} cannot access before "
+                      "it enables peer access",
+                      argument, address, *owner, ordinal()));
+    return {};
+  }
+
+  Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan) {
+    EmulatedMemory::View view = [&] {
+      const std::lock_guard lock(mutex);
+      return machines->memory.viewOf(ordinal(), peers);
+    }();
+    const emulator::Program &code = *program.programs[plan.variantIndex];
+    for (const emulator::MemoryRange &range : code.ranges)
+      view.ranges.push_back({range.address, range.bytes, ordinal()});
+    const emulator::MemoryMap memory(std::move(view.ranges));
+    for (const ZeroFill &fill : plan.zeroFills)
       for (size_t row = 0; row < fill.rows; ++row) {
         std::byte *at = static_cast<std::byte *>(fill.address) + row * fill.pitchBytes;
-        if (auto ok = checkRange(at, fill.rowBytes); !ok)
+        const int owner = machines->memory.ownerOf(at).value_or(ordinal());
+        if (auto ok = machines->memory.check(owner, at, fill.rowBytes); !ok)
           return ok;
         if (fill.rowBytes != 0)
           std::memset(at, 0, fill.rowBytes);
       }
-    for (PlannedLaunch &planned : plan->launches) {
-      for (const PlannedTensorMap &map : planned.tensorMaps)
-        if (auto placed = placeTensorMap(map, planned.parameters); !placed)
-          return placed;
+    for (const PlannedLaunch &planned : plan.launches) {
       emulator::LaunchConfiguration configuration;
       configuration.entry = planned.launch->entry;
       configuration.grid = planned.grid;
@@ -175,53 +263,33 @@ public:
     return {};
   }
 
-  Result<void> synchronize(Stream) override { return {}; }
-
-  EmulatorStatistics statistics() const {
-    const std::lock_guard lock(mutex);
-    return executed;
-  }
-
-private:
-  struct Allocation {
-    std::unique_ptr<void, decltype(&std::free)> memory;
-    size_t bytes = 0;
-  };
-
-  Result<void> checkRange(const void *address, size_t bytes) {
-    const uint64_t first = reinterpret_cast<uint64_t>(address);
-    const std::lock_guard lock(mutex);
-    auto after = allocations.upper_bound(first);
-    if (after == allocations.begin())
-      return bytes == 0 ? Result<void>() : invalid(fmt::format("{} is not memory of this device", address));
-    const auto &[base, allocation] = *--after;
-    if (first - base > allocation.bytes || allocation.bytes - (first - base) < bytes)
-      return bytes == 0 ? Result<void>()
-                        : invalid(fmt::format("{} bytes at {} are not inside one allocation of this device",
-                                              bytes, address));
-    return {};
-  }
-
-  emulator::MemoryMap memoryFor(const emulator::Program &program) {
-    std::vector<emulator::MemoryRange> ranges = program.ranges;
-    const std::lock_guard lock(mutex);
-    for (const auto &[base, allocation] : allocations)
-      ranges.push_back({base, allocation.bytes});
-    return emulator::MemoryMap(std::move(ranges));
-  }
-
   emulator::Machine machine;
   std::function<void(const Findings &)> onFindings;
   DeviceProperties deviceProperties;
+  std::shared_ptr<Machines> machines;
   mutable std::mutex mutex;
-  std::map<uint64_t, Allocation> allocations;
+  std::set<int> peers; ///< whose memory kernels of this device reach
   EmulatorStatistics executed;
+  std::optional<LaunchQueue>
+      queue; ///< where launches do not run to completion at once; uses all of the above
 };
 
 } // namespace
 
 std::unique_ptr<Device> createEmulatorDevice(EmulatorOptions options) {
-  return std::make_unique<EmulatorDevice>(std::move(options));
+  return std::make_unique<EmulatorDevice>(std::move(options), 0, std::make_shared<Machines>(1),
+                                          EmulatorDevice::Launches::complete);
+}
+
+std::vector<std::unique_ptr<Device>> createEmulatorDevices(unsigned count, EmulatorOptions options) {
+  if (options.hostThreads == 0)
+    options.hostThreads = std::max(1u, std::thread::hardware_concurrency() / std::max(1u, count));
+  const auto machines = std::make_shared<Machines>(count);
+  std::vector<std::unique_ptr<Device>> devices;
+  for (unsigned ordinal = 0; ordinal < count; ++ordinal)
+    devices.push_back(
+        std::make_unique<EmulatorDevice>(options, int(ordinal), machines, EmulatorDevice::Launches::queued));
+  return devices;
 }
 
 std::optional<EmulatorStatistics> emulatorStatisticsOf(const Device &device) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The device that executes PTX on the CPU. Its memory is host memory; its
-/// launches run to completion and return what went wrong.
+/// Devices that execute PTX on the CPU. Their memory is host memory.
 #pragma once
 
 #include "runtime/device/Device.h"
@@ -12,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace tlc {
 
@@ -26,12 +26,20 @@ struct EmulatorOptions {
   /// Another order of warps and completions than the usual one, the same for
   /// the same seed, on one host thread.
   std::optional<uint64_t> scheduleSeed = {};
-  /// Called with what a launch found, by the thread that launches, before the
-  /// launch returns the same as text.
+  /// Called with what a launch found, by the thread that runs it, before the
+  /// same is returned as text.
   std::function<void(const Findings &)> onFindings = {};
 };
 
+/// One device. Its launches run to completion and return what went wrong.
 std::unique_ptr<Device> createEmulatorDevice(EmulatorOptions options = {});
+
+/// Devices of one process, with the ordinals 0, 1, ..., that copy between each
+/// other and, where peer access is enabled, reach each other's memory. Launches
+/// are queued and run at the same time as those of the other devices, so that
+/// kernels may wait for each other. Host threads are per device; 0: its share of
+/// the cores. The devices may be destroyed in any order.
+std::vector<std::unique_ptr<Device>> createEmulatorDevices(unsigned count, EmulatorOptions options = {});
 
 /// What a device's launches have executed since it was created.
 struct EmulatorStatistics {

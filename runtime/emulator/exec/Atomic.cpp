@@ -136,6 +136,7 @@ Step atomic(Warp &warp, uint32_t active, const Instruction &instruction) {
       laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
   const Slot *operands = instruction.slots + 1, *results = operands + how.count + 1;
   const std::byte *swaps = warp.read(operands[how.count]);
+  bool changes = false;
   for (unsigned l = 0; l < warpSize; ++l) {
     if (!(active >> l & 1))
       continue;
@@ -146,8 +147,9 @@ Step atomic(Warp &warp, uint32_t active, const Instruction &instruction) {
     if (!host)
       return Step::fault;
     if (bytes == 16) {
-      const Word128 old =
-          exchange128(host, how.op, load128(warp, operands[0], l), load128(warp, operands[1], l));
+      const Word128 operand = load128(warp, operands[0], l), swap = load128(warp, operands[1], l);
+      const Word128 old = exchange128(host, how.op, operand, swap);
+      changes |= how.op == AtomicOp::compareSwap ? old == operand && swap != operand : old != operand;
       if (how.returns)
         store128(warp, results[0], l, old);
       continue;
@@ -160,11 +162,16 @@ Step atomic(Warp &warp, uint32_t active, const Instruction &instruction) {
       if (how.op == AtomicOp::compareSwap)
         std::memcpy(&swap, swaps + l * bytes, bytes);
       const uint64_t old = updateAtomically(host + i * bytes, how.op, how.type, operand, swap, subnormals);
+      changes |= applyAtomic(how.op, how.type, old, operand, swap, subnormals) != old;
       if (how.returns)
         std::memcpy(warp.at(results[i]) + l * bytes, &old, bytes);
     }
   }
-  ++clusterOf(warp).progress;
+  // One that changes nothing polls.
+  if (changes)
+    ++clusterOf(warp).progress;
+  else
+    warp.lastPoll = {&instruction, addresses.lane[std::countr_zero(active)]};
   return Step::next;
 }
 

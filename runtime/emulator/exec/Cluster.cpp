@@ -43,9 +43,15 @@ bool isDone(const Cluster &cluster) {
   });
 }
 
-/// Groups that wait for an mbarrier give up once: try_wait has a time limit.
+} // namespace
+
 bool expireWaits(Cluster &cluster) {
+  // If nothing has changed since waits expired last, nothing comes of it again.
+  if (cluster.progress == cluster.progressAtExpiry)
+    return false;
+  cluster.progressAtExpiry = cluster.progress;
   bool any = false;
+  // Groups that wait for an mbarrier give up once: try_wait has a time limit.
   for (Block &block : cluster.blocks)
     for (Warp &warp : block.warps)
       for (Group &group : warp.groups)
@@ -53,8 +59,6 @@ bool expireWaits(Cluster &cluster) {
           group.timedOut = any = true;
   return any;
 }
-
-} // namespace
 
 std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index) {
   auto cluster = std::make_unique<Cluster>();
@@ -110,11 +114,8 @@ ClusterOutcome runCluster(Cluster &cluster) {
     }
     if (isDone(cluster))
       return ClusterOutcome::done;
-    // If nothing has changed since waits expired last, nothing ever will.
-    if (cluster.progress != cluster.progressAtExpiry && expireWaits(cluster)) {
-      cluster.progressAtExpiry = cluster.progress;
+    if (expireWaits(cluster))
       continue;
-    }
     cluster.findings.add(deadlockReport(cluster));
     cluster.faulted = true;
     return ClusterOutcome::failed;

@@ -19,7 +19,12 @@ enum class ClusterOutcome : uint8_t {
 };
 ClusterOutcome runCluster(Cluster &cluster);
 
-/// Each waiting group: who, where, for what, and what that lacks.
-Finding deadlockReport(Cluster &cluster);
+/// Lets waits that have a time limit give up; false if they have done so since
+/// anything changed last.
+bool expireWaits(Cluster &cluster);
+
+/// Each waiting group: who, where, for what, and what that lacks. `notStarted`
+/// clusters of the grid have found no room yet.
+Finding deadlockReport(Cluster &cluster, uint32_t notStarted = 0);
 
 } // namespace tlc::emulator

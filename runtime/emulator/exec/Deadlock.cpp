@@ -22,12 +22,25 @@ std::string describeBarrier(const Warp &warp, const MbarrierWait &wait) {
   return text + " are pending";
 }
 
+/// A group that runs and gets nowhere.
+std::string describePoll(const Warp &warp) {
+  const Poll &poll = warp.lastPoll;
+  if (!poll.instruction)
+    return "runs in a loop that nothing can end";
+  std::string text = fmt::format("runs in a loop: '{}' at PTX line {} reads {:#x} again and again",
+                                 poll.instruction->name, poll.instruction->line, poll.address);
+  const Grid &grid = gridOf(warp);
+  if (const MemoryRange *range = grid.memory->find(poll.address); range && range->device != grid.device)
+    text += fmt::format(", memory of device {}", range->device);
+  return text + ", and nothing that runs writes there";
+}
+
 std::string describe(Warp &warp, const Group &group) {
   const Wait &wait = group.wait;
   switch (wait.kind) {
   case Wait::Kind::none:
   case Wait::Kind::yield:
-    return "runs";
+    return describePoll(warp);
   case Wait::Kind::lanes:
     return fmt::format("waits for lanes {:#010x} to come to the same instruction",
                        wait.mask & warp.live & ~group.mask);
@@ -68,7 +81,7 @@ std::string describe(Warp &warp, const Group &group) {
 
 } // namespace
 
-Finding deadlockReport(Cluster &cluster) {
+Finding deadlockReport(Cluster &cluster, uint32_t notStarted) {
   struct Line {
     std::string place, text;
     std::vector<unsigned> warps;
@@ -98,6 +111,10 @@ Finding deadlockReport(Cluster &cluster) {
   for (const Line &line : lines)
     finding.message += fmt::format("\n  {}, warp{} {}: {}", line.place, line.warps.size() > 1 ? "s" : "",
                                    fmt::join(line.warps, " "), line.text);
+  if (notStarted != 0)
+    finding.message += fmt::format("\n  {} of {} clusters of the grid have not started: the device holds no "
+                                   "more at the same time",
+                                   notStarted, clusterCount(*cluster.grid));
   return finding;
 }
 

@@ -98,9 +98,11 @@ struct FindingsByCluster {
 };
 
 /// One host thread's share: its clusters take turns.
-void work(Grid &grid, uint32_t clusters, uint64_t resident, FindingsByCluster &findings) {
+void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
   std::vector<std::unique_ptr<Cluster>> running;
-  auto start = [&] {
+  const uint32_t clusters = clusterCount(grid);
+  Progress &progress = *grid.progress;
+  const auto start = [&] {
     const uint32_t next = grid.nextCluster.fetch_add(1);
     if (next >= clusters)
       return false;
@@ -111,7 +113,24 @@ void work(Grid &grid, uint32_t clusters, uint64_t resident, FindingsByCluster &f
   for (size_t turn = 0; !running.empty() && !grid.stop;) {
     turn = turn < running.size() ? turn : 0;
     Cluster &cluster = *running[turn];
+    const uint64_t version = progress.version(), before = cluster.progress;
+    if (cluster.repetition.proven(version)) {
+      ++turn;
+      const bool all = std::all_of(running.begin(), running.end(),
+                                   [&](const auto &other) { return other->repetition.proven(version); });
+      if (!all || (running.size() < resident && start()))
+        continue;
+      if (progress.standsStill(version)) {
+        const uint32_t started = std::min(grid.nextCluster.load(), clusters);
+        for (const std::unique_ptr<Cluster> &stuck : running)
+          stuck->findings.add(deadlockReport(*stuck, clusters - started));
+        grid.stop = true;
+      }
+      continue;
+    }
     const ClusterOutcome outcome = runCluster(cluster);
+    if (outcome != ClusterOutcome::yielded || cluster.progress != before)
+      progress.changed();
     switch (outcome) {
     case ClusterOutcome::failed:
       grid.stop = true;
@@ -125,6 +144,9 @@ void work(Grid &grid, uint32_t clusters, uint64_t resident, FindingsByCluster &f
         start();
       break;
     case ClusterOutcome::yielded:
+      cluster.repetition.observe(cluster, version);
+      if (cluster.repetition.proven(version) && expireWaits(cluster))
+        cluster.repetition = {};
       if (running.size() < resident)
         start();
       ++turn;
@@ -133,6 +155,7 @@ void work(Grid &grid, uint32_t clusters, uint64_t resident, FindingsByCluster &f
   }
   for (const std::unique_ptr<Cluster> &stopped : running)
     findings.take(*stopped);
+  progress.leave();
 }
 
 } // namespace
@@ -188,16 +211,20 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   grid.raceCheck = machine.raceCheck;
   grid.makeSchedule = machine.makeSchedule;
 
-  const uint32_t clusters = uint32_t(product(launch.grid) / product(*cluster));
-  const unsigned threads = unsigned(std::clamp<uint64_t>(machine.hostThreads, 1, clusters));
+  Progress ofThisLaunch;
+  grid.device = machine.device;
+  grid.progress = machine.progress ? machine.progress : &ofThisLaunch;
+  const unsigned threads = std::clamp(machine.hostThreads, 1u, clusterCount(grid));
+  grid.progress->beginLaunch(threads);
   const uint64_t resident = std::max<uint64_t>(1, residentClusters(grid, machine.multiprocessors) / threads);
   FindingsByCluster byCluster;
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads; ++i)
-    workers.emplace_back([&] { work(grid, clusters, resident, byCluster); });
-  work(grid, clusters, resident, byCluster);
+    workers.emplace_back([&] { work(grid, resident, byCluster); });
+  work(grid, resident, byCluster);
   for (std::thread &worker : workers)
     worker.join();
+  grid.progress->endLaunch();
   Findings findings;
   for (const auto &[index, ofCluster] : byCluster.of)
     findings.add(ofCluster);

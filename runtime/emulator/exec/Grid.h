@@ -10,6 +10,7 @@
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/emulator/exec/Program.h"
 #include "runtime/emulator/exec/Schedule.h"
+#include "runtime/emulator/exec/Standstill.h"
 #include "runtime/target/Target.h"
 
 #include <array>
@@ -39,6 +40,8 @@ struct Machine {
   RaceCheck raceCheck = RaceCheck::off;
   Findings *findings = nullptr; ///< if set, what is found is added here too
   MakeSchedule makeSchedule;    ///< of each cluster; empty: round robin
+  int device = 0;               ///< its ordinal
+  Progress *progress = nullptr; ///< of all that runs at the same time; null: of this launch alone
 };
 
 /// What a launch came to.

@@ -49,7 +49,7 @@ std::byte *findGlobal(Warp &warp, const Extent &extent) {
   };
   if (!holds(last)) {
     const MemoryRange *range = gridOf(warp).memory->find(extent.first);
-    if (!range || !holds(*range))
+    if (!range || !range->reachable || !holds(*range))
       return nullptr;
     last = *range;
   }

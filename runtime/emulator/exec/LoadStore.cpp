@@ -109,8 +109,10 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
       }
     }
   }
-  if (access.order.isStrong())
+  if (access.order.isStrong()) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
+    warp.lastPoll = {&instruction, addresses.lane[std::countr_zero(active)]};
+  }
   return Step::next;
 }
 

@@ -52,6 +52,12 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
       return refuse(warp, instruction, access, "out-of-bounds",
                     fmt::format("global address {:#x}, {}", access.address, near));
     }
+    if (!range->reachable)
+      return refuse(
+          warp, instruction, access, "illegal",
+          fmt::format("global address {:#x}, memory of device {}, which kernels of device {} cannot "
+                      "access before it enables peer access",
+                      access.address, range->device, gridOf(warp).device));
     last = *range;
   }
   if (access.address % access.alignment != 0)

@@ -102,10 +102,12 @@ struct Kernel {
   std::vector<std::unique_ptr<std::string>> names;
 };
 
-/// Memory that kernels may touch: [address, address + bytes).
+/// Memory of a device: [address, address + bytes).
 struct MemoryRange {
   uint64_t address = 0;
   uint64_t bytes = 0;
+  int device = 0;        ///< whose it is
+  bool reachable = true; ///< by the kernels of the launch
 };
 
 /// A loaded module: its kernels and the storage of its .global and .const

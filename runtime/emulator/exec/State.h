@@ -14,6 +14,7 @@
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/emulator/exec/Program.h"
 #include "runtime/emulator/exec/Schedule.h"
+#include "runtime/emulator/exec/Standstill.h"
 #include "runtime/emulator/exec/TensorMemory.h"
 #include "runtime/target/Target.h"
 
@@ -51,6 +52,8 @@ struct Grid {
   uint64_t maximumSteps = 0; ///< warp instructions of one warp
   RaceCheck raceCheck = RaceCheck::off;
   MakeSchedule makeSchedule; ///< empty: round robin
+  int device = 0;            ///< its ordinal
+  Progress *progress = nullptr;
   std::atomic<uint32_t> nextCluster{0};
   std::atomic<bool> stop{false};                                    ///< some cluster failed
   std::atomic<uint64_t> warpInstructions{0}, threadInstructions{0}; ///< of clusters that are done
@@ -94,6 +97,12 @@ struct alignas(64) CacheLine {
   std::byte bytes[64];
 };
 
+/// What a warp reads that other threads may change.
+struct Poll {
+  const Instruction *instruction = nullptr;
+  uint64_t address = 0; ///< of the first lane
+};
+
 struct Warp {
   Block *block = nullptr;
   const Instruction *code = nullptr;
@@ -104,6 +113,7 @@ struct Warp {
   unsigned index = 0;           ///< in the block
   uint32_t live = 0;            ///< lanes that have not exited
   uint64_t steps = 0;
+  Poll lastPoll;
   std::vector<Group> groups;
   size_t current = 0; ///< the group that runs
   uint32_t threadRegisters = 0;
@@ -150,6 +160,7 @@ struct Cluster {
   std::unique_ptr<Schedule> schedule;
   uint64_t progress = 0;                    ///< counts what other warps may be waiting for
   uint64_t progressAtExpiry = ~uint64_t(0); ///< when waits gave up last
+  Repetition repetition;
   uint64_t warpInstructions = 0, threadInstructions = 0;
   Findings findings;
   bool faulted = false;                     ///< one of the findings ends the run
@@ -157,6 +168,12 @@ struct Cluster {
   std::unique_ptr<RaceChecker> raceChecker; ///< null: off
 };
 
+inline uint32_t clusterCount(const Grid &grid) {
+  uint64_t count = 1;
+  for (unsigned axis = 0; axis < 3; ++axis)
+    count *= grid.blocks[axis] / grid.cluster[axis];
+  return uint32_t(count);
+}
 inline Grid &gridOf(const Warp &warp) { return *warp.block->cluster->grid; }
 inline Cluster &clusterOf(const Warp &warp) { return *warp.block->cluster; }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/CudaContext.h"
 #include "runtime/device/LaunchPlan.h"
+#include "runtime/emulator/EmulatorDevice.h"
 #include "test/unit/device/CudaKernels.h"
 
 #include <bit>
@@ -280,6 +281,42 @@ TEST_CASE("memory of the host is refused by the argument's name", "[cuda]") {
   REQUIRE_FALSE(launched);
   CHECK_THAT(launched.error().message, Contains("argument 'x': expected memory of GPU 0, but 0x") &&
                                            Contains("is an address of the host"));
+}
+
+TEST_CASE("a GPU is no peer of itself nor of an emulated device", "[cuda][peers]") {
+  std::unique_ptr<Device> device = openDevice(), emulator = createEmulatorDevice();
+  CHECK(device->properties().ordinal == 0);
+  CHECK_THAT(device->enablePeerAccess(*device).error().message, Contains("GPU 0 is its own peer"));
+  CHECK_THAT(device->enablePeerAccess(*emulator).error().message, Contains("but got emulator (sm_90a)"));
+}
+
+TEST_CASE("GPUs copy between each other and reach each other's memory once that is enabled",
+          "[cuda][peers]") {
+  std::unique_ptr<Device> first = openDevice();
+  Result<std::unique_ptr<Device>> second = createCudaDevice(1);
+  if (!second) {
+    WARN("skipped, this test needs two GPUs: " << second.error().message);
+    return;
+  }
+  CHECK((*second)->properties().ordinal == 1);
+  const std::vector<float> values = randomValues(64);
+  Buffer<float> x(*first, values), copy(**second, std::vector<float>(64, poison)),
+      y(**second, std::vector<float>(64, poison));
+  require((*second)->copyFromPeer(copy.data, *first, x.data, x.bytes()));
+  CHECK(copy.read() == values);
+  auto program = load(**second, scaleArtifact());
+  const LaunchArguments arguments = {.tensors = {rows(x.data, 4, 16, 16), rows(y.data, 4, 16, 16)},
+                                     .scalars = {scalar(1)}};
+  Result<void> refused = (*second)->launch(*program, arguments);
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().message,
+             Contains("argument 'x': expected memory of GPU 1, but 0x") &&
+                 Contains("is memory of GPU 0, to which peer access is not enabled"));
+  require((*second)->enablePeerAccess(*first));
+  require((*second)->enablePeerAccess(*first)); // once more is no mistake
+  require((*second)->launch(*program, arguments));
+  require((*second)->synchronize());
+  CHECK(y.read() == values);
 }
 
 TEST_CASE("programs that cannot be loaded say why", "[cuda]") {

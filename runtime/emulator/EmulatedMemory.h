@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The memory of devices that are emulated together: host memory, each
+/// allocation of which belongs to one device.
+#pragma once
+
+#include "runtime/emulator/exec/Memory.h"
+#include "runtime/support/Result.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace tlc {
+
+class EmulatedMemory {
+public:
+  Result<void *> allocate(int device, size_t bytes);
+  Result<void> free(int device, void *address);
+  void freeAll(int device);
+
+  /// An error unless the bytes lie inside one allocation of the device.
+  Result<void> check(int device, const void *address, size_t bytes) const;
+  /// Whose memory the address is; nothing: nobody's.
+  std::optional<int> ownerOf(const void *address) const;
+
+  /// What a launch may access. Lives on where it is freed while the launch runs.
+  struct View {
+    std::vector<emulator::MemoryRange> ranges;
+    std::vector<std::shared_ptr<void>> kept;
+  };
+  /// For a launch on `device`, whose kernels reach the memory of `peers` too.
+  View viewOf(int device, const std::set<int> &peers) const;
+
+private:
+  struct Allocation {
+    std::shared_ptr<void> memory;
+    size_t bytes = 0;
+    int device = 0;
+  };
+  /// The allocation that begins at or closest below the address; null if there is none.
+  const std::pair<const uint64_t, Allocation> *below(const void *address) const;
+
+  mutable std::mutex mutex;
+  std::map<uint64_t, Allocation> allocations;
+};
+
+} // namespace tlc

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Warps that poll: those that nothing will ever release are found, whatever
+/// the length of their loop; those that end by themselves are left alone.
+#include "test/unit/emulator/Harness.h"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+using namespace tlc::emulator::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+constexpr uint64_t forEver = uint64_t(1) << 40;
+
+} // namespace
+
+TEST_CASE("a loop that reads what nobody writes is a deadlock", "[standstill]") {
+  // Any period: the loop has 3 instructions, and more.
+  for (const char *padding : {"", "xor.b32 %r3, %r3, 5;", "add.u32 %r4, %r1, 1; add.u32 %r5, %r1, 2;"}) {
+    INFO(padding);
+    const std::string message = failure({.body = fmt::format(R"(
+$poll:
+  ld.acquire.gpu.global.u32 %r1, [%out];
+  {}
+  setp.ne.u32 %p1, %r1, 1;
+  @%p1 bra $poll;
+)",
+                                                             padding),
+                                         .threads = 64,
+                                         .maximumSteps = forEver});
+    CHECK_THAT(message, Contains("deadlock in 'k'"));
+    CHECK_THAT(message, Contains("block (0, 0, 0), warp"));
+    CHECK_THAT(message, Contains("runs in a loop: 'ld.acquire.gpu.global.u32' at PTX line 15 reads 0x"));
+    CHECK_THAT(message, Contains("again and again, and nothing that runs writes there"));
+  }
+}
+
+TEST_CASE("atomics that change nothing are polls", "[standstill]") {
+  for (const char *poll : {"atom.global.or.b32 %r1, [%out], 0;", "atom.global.cas.b32 %r1, [%out], 7, 8;",
+                           "atom.global.exch.b32 %r1, [%out], 0xDDDDDDDD;"}) {
+    INFO(poll);
+    const std::string message =
+        failure({.body = fmt::format("$poll:\n  {}\n  setp.ne.u32 %p1, %r1, 1;\n  @%p1 bra $poll;\n", poll),
+                 .threads = 1,
+                 .maximumSteps = forEver});
+    CHECK_THAT(message, Contains("deadlock in 'k'"));
+    CHECK_THAT(message, Contains("runs in a loop: 'atom.global"));
+  }
+}
+
+TEST_CASE("warps that wait beside one that polls are reported with it", "[standstill]") {
+  const std::string message = failure({.body = R"(
+  setp.ge.u32 %p2, %t, 32;
+  @%p2 bra $wait;
+$poll:
+  ld.volatile.global.u32 %r1, [%out];
+  setp.ne.u32 %p1, %r1, 1;
+  @%p1 bra $poll;
+$wait:
+  bar.sync 0;
+)",
+                                       .threads = 64,
+                                       .maximumSteps = forEver});
+  CHECK_THAT(message, Contains("runs in a loop: 'ld.volatile.global.u32'"));
+  CHECK_THAT(message, Contains("waits at barrier 0; 32 of 64 threads have arrived"));
+}
+
+TEST_CASE("a loop that gives up by itself is no deadlock", "[standstill]") {
+  const auto out = output({.body = R"(
+  mov.u32 %r2, 0;
+$poll:
+  ld.acquire.gpu.global.u32 %r1, [%out+4];
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p1, %r2, 400000;
+  @%p1 bra $poll;
+  st.global.u32 [%out], %r2;
+)",
+                           .threads = 1,
+                           .maximumSteps = forEver});
+  CHECK(out[0] == 400000);
+}
+
+TEST_CASE("a block that waits for a later one is released", "[standstill]") {
+  const auto out = output({.body = R"(
+  mov.u32 %r2, %ctaid.x;
+  setp.eq.u32 %p1, %r2, 3;
+  @%p1 bra $set;
+$poll:
+  ld.acquire.gpu.global.u32 %r1, [%out];
+  setp.ne.u32 %p1, %r1, 1;
+  @%p1 bra $poll;
+  atom.global.add.u32 %r3, [%out+4], 1;
+  ret;
+$set:
+  mov.u32 %r3, 0;
+$work: // long enough for the others to repeat themselves
+  add.u32 %r3, %r3, 1;
+  setp.lt.u32 %p1, %r3, 2000000;
+  @%p1 bra $work;
+  mov.u32 %r4, 1;
+  st.release.gpu.global.u32 [%out], %r4;
+)",
+                           .threads = 1,
+                           .blocks = 4,
+                           .maximumSteps = forEver});
+  CHECK(out[0] == 1);
+  CHECK(out[1] == 0xDDDDDDDD + 3);
+}
