@@ -276,18 +276,22 @@ Program clusterProgram(std::string name, Random &random) {
 } // namespace
 
 std::vector<Program> barrierPrograms() {
-  Random random(1, "mbarrier");
   std::vector<Program> programs;
-  for (unsigned i = 0; i < 24; ++i)
-    programs.push_back(Sequence(random).make(fmt::format("mbarrier.{}", i)));
+  for (unsigned i = 0; i < 24; ++i) {
+    const std::string name = fmt::format("mbarrier.{}", i);
+    Random random(1, name);
+    programs.push_back(Sequence(random).make(name));
+  }
   return programs;
 }
 
 std::vector<Program> clusterPrograms() {
-  Random random(1, "cluster");
   std::vector<Program> programs;
-  for (unsigned i = 0; i < 24; ++i)
-    programs.push_back(clusterProgram(fmt::format("cluster.{}", i), random));
+  for (unsigned i = 0; i < 24; ++i) {
+    const std::string name = fmt::format("cluster.{}", i);
+    Random random(1, name);
+    programs.push_back(clusterProgram(name, random));
+  }
   return programs;
 }
 

@@ -167,17 +167,18 @@ Program moveProgram(std::string name, Random &random) {
 } // namespace
 
 std::vector<Program> mmaPrograms() {
-  Random random(1, "mma");
   std::vector<Program> programs;
   const auto name = [&] { return fmt::format("mma.{}", programs.size()); };
-  for (const MmaClass &c : mmaClasses()) {
-    const bool plain = c.a.isInteger();
+  for (const MmaClass &c : mmaClasses())
     for (Values values : {Values::integers, Values::unit, Values::wide, Values::special, Values::extreme})
-      if (!plain || values == Values::integers)
+      if (!c.a.isInteger() || values == Values::integers) {
+        Random random(1, name());
         programs.push_back(mmaProgram(name(), c, values, random));
-  }
-  for (unsigned i = 0; i < 4; ++i)
+      }
+  for (unsigned i = 0; i < 4; ++i) {
+    Random random(1, name());
     programs.push_back(moveProgram(name(), random));
+  }
   return programs;
 }
 

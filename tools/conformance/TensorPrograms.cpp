@@ -324,21 +324,37 @@ Program bulkProgram(std::string name, std::string_view op, std::string_view type
 } // namespace
 
 std::vector<Program> tensorPrograms() {
-  Random random(1, "tensor");
   std::vector<Program> programs;
-  const auto name = [&] { return fmt::format("tensor.{}", programs.size()); };
   constexpr Swizzle swizzles[] = {Swizzle::none, Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128};
+  // What a program is does not depend on those before it.
+  const auto add = [&](TensorElement element, unsigned rank, Swizzle swizzle, auto make) {
+    const std::string name = fmt::format("tensor.{}", programs.size());
+    Random random(1, name);
+    programs.push_back(make(name, element, rank, swizzle, random));
+  };
+  const auto load = [](std::string name, TensorElement element, unsigned rank, Swizzle swizzle,
+                       Random &random) {
+    return loadProgram(std::move(name), randomTraffic(element, rank, swizzle, false, random), random);
+  };
+  const auto strided = [](std::string name, TensorElement element, unsigned rank, Swizzle swizzle,
+                          Random &random) {
+    return loadProgram(std::move(name), randomTraffic(element, rank, swizzle, true, random), random);
+  };
+  const auto store = [](std::string name, TensorElement element, unsigned rank, Swizzle swizzle,
+                        Random &random) {
+    return storeProgram(std::move(name), randomTraffic(element, rank, swizzle, false, random), "", random);
+  };
   unsigned turn = 0;
   for (Swizzle swizzle : swizzles)
     for (unsigned rank = 1; rank <= 5; ++rank)
       for (unsigned i = 0; i < 4; ++i, ++turn) {
         const TensorElement element = elements[turn % std::size(elements)];
-        const bool strided = rank > 1 && i == 3;
-        programs.push_back(
-            loadProgram(name(), randomTraffic(element, rank, swizzle, strided, random), random));
+        if (rank > 1 && i == 3)
+          add(element, rank, swizzle, strided);
+        else
+          add(element, rank, swizzle, load);
         if (i < 2)
-          programs.push_back(
-              storeProgram(name(), randomTraffic(element, rank, swizzle, false, random), "", random));
+          add(element, rank, swizzle, store);
       }
   for (TensorElement element : elements)
     for (emulator::Reduction reduction :
@@ -346,33 +362,38 @@ std::vector<Program> tensorPrograms() {
           emulator::Reduction::inc, emulator::Reduction::dec, emulator::Reduction::bitAnd,
           emulator::Reduction::bitOr, emulator::Reduction::bitXor})
       if (emulator::checkReduction(reduction, element)) {
-        const unsigned rank = 1 + turn % 5;
-        const Swizzle swizzle = swizzles[turn++ % 4];
-        programs.push_back(storeProgram(name(), randomTraffic(element, rank, swizzle, false, random),
-                                        emulator::toString(reduction), random));
+        const auto reduce = [&](std::string name, TensorElement of, unsigned rank, Swizzle swizzle,
+                                Random &random) {
+          return storeProgram(std::move(name), randomTraffic(of, rank, swizzle, false, random),
+                              emulator::toString(reduction), random);
+        };
+        add(element, 1 + turn % 5, swizzles[turn % 4], reduce);
+        ++turn;
       }
   return programs;
 }
 
 std::vector<Program> tensorMapPrograms() {
-  Random random(1, "tensormap");
   std::vector<Program> programs;
   for (unsigned i = 0; i < 20; ++i) {
+    const std::string name = fmt::format("tensormap.{}", i);
+    Random random(1, name);
     const auto traffic = [&] {
       return randomTraffic(random.pick(elements), 1 + (i + 2) % 5, Swizzle(random.below(4)), random.oneIn(4),
                            random);
     };
     const Traffic base = traffic(), made = traffic();
-    programs.push_back(loadProgram(fmt::format("tensormap.{}", i), made, random, &base));
+    programs.push_back(loadProgram(name, made, random, &base));
   }
   return programs;
 }
 
 std::vector<Program> bulkPrograms() {
-  Random random(1, "bulk");
   std::vector<Program> programs;
   const auto add = [&](std::string_view op, std::string_view type, Format format) {
-    programs.push_back(bulkProgram(fmt::format("bulk.{}", programs.size()), op, type, format, random));
+    const std::string name = fmt::format("bulk.{}", programs.size());
+    Random random(1, name);
+    programs.push_back(bulkProgram(name, op, type, format, random));
   };
   for (unsigned i = 0; i < 4; ++i)
     add("", "b8", Format::b32);

@@ -139,7 +139,9 @@ std::vector<Program> wgmmaPrograms() {
   Random random(1, "wgmma");
   std::vector<Program> programs;
   const auto add = [&](const WgmmaClass &c, unsigned n, Values values) {
-    programs.push_back(wgmmaProgram(fmt::format("wgmma.{}", programs.size()), c, n, values, random));
+    const std::string name = fmt::format("wgmma.{}", programs.size());
+    Random own(1, name);
+    programs.push_back(wgmmaProgram(name, c, n, values, own));
   };
   for (unsigned n = 8; n <= 256; n += 8) // every n once, the types in turn
     add(classes[n / 8 % 10], n, Values::integers);

@@ -109,9 +109,9 @@ Result<void> storeBox(const EmulatedTensorMap &map, BoxCoordinates coordinates,
 enum class Reduction : uint8_t { add, min, max, inc, dec, bitAnd, bitOr, bitXor };
 std::string_view toString(Reduction reduction);
 
-/// Whether PTX has the reduction for the element: add for 32- and 64-bit
-/// integers and every float; min and max for those integers, f16 and bf16; inc
-/// and dec for u32; and, or, xor for 32- and 64-bit integers.
+/// Whether there is the reduction for the element: add for integers of 32 bits, u64 and every
+/// float; min and max for integers of 32 and 64 bits, f16 and bf16; inc and dec for u32; and, or,
+/// xor for integers of 32 bits and u64. An H200 stops the kernel for the others.
 Result<void> checkReduction(Reduction reduction, TensorElement element);
 
 /// One element's new value, in the low bits. f16 and bf16 round to nearest even

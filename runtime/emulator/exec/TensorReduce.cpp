@@ -23,8 +23,8 @@ bool isHalf(TensorElement element) { return element == TensorElement::f16 || ele
 bool isSupported(Reduction reduction, TensorElement element) {
   switch (reduction) {
   case Reduction::add:
-    return isInteger(element) || isHalf(element) || element == TensorElement::f32 ||
-           element == TensorElement::f64;
+    return (isInteger(element) && element != TensorElement::s64) || isHalf(element) ||
+           element == TensorElement::f32 || element == TensorElement::f64;
   case Reduction::min:
   case Reduction::max:
     return isInteger(element) || isHalf(element);
@@ -36,16 +36,11 @@ bool isSupported(Reduction reduction, TensorElement element) {
   case Reduction::bitXor:
     break;
   }
-  return isInteger(element);
-}
-
-/// Reductions of f32 in global memory flush subnormals, keeping the sign.
-float flushed(float value) {
-  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+  return isInteger(element) && element != TensorElement::s64;
 }
 
 uint64_t addFloats(float old, float operand) {
-  const float sum = flushed(flushed(old) + flushed(operand));
+  const float sum = old + operand; // subnormals stay, other than with red
   return std::isnan(sum) ? canonicalNan(FloatFormat::f32) : std::bit_cast<uint32_t>(sum);
 }
 
