@@ -76,6 +76,7 @@ struct Target {
   unsigned warpSize = 32;
   unsigned warpgroupSize = 128;
   unsigned maxThreadsPerBlock = 1024;
+  unsigned maxBlockZ = 64; ///< threads of a block along z
   unsigned maxThreadsPerMultiprocessor = 2048;
   unsigned maxBlocksPerMultiprocessor = 32;
   unsigned maxClusterSize = 1;        ///< blocks, portable; 1 where there are no clusters

@@ -228,6 +228,12 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
                                         bulk.to == Space::global ? BoxUse::store : BoxUse::load);
           !valid)
         return fault(warp, instruction, valid.error().message);
+      // Before anybody goes through all of its rows.
+      if (boxBytes(*map) > warp.block->sharedEnd - sharedBase)
+        return fault(
+            warp, instruction,
+            fmt::format("the box of the tensor map has {} bytes, the block {} bytes of shared memory",
+                        boxBytes(*map), warp.block->sharedEnd - sharedBase));
       request->map = *map;
     }
     auto operation = std::make_shared<AsyncOperation>();

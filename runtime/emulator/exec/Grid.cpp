@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <unistd.h>
 
 namespace tlc::emulator {
 
@@ -22,14 +23,20 @@ Error wrong(std::string message) { return Error{ErrorKind::invalidArgument, std:
 
 std::string text(const std::array<uint32_t, 3> &v) { return fmt::format("({}, {}, {})", v[0], v[1], v[2]); }
 
-uint64_t product(const std::array<uint32_t, 3> &v) { return uint64_t(v[0]) * v[1] * v[2]; }
+/// At most 2^33, more than any limit.
+uint64_t product(const std::array<uint32_t, 3> &v) {
+  uint64_t result = 1;
+  for (uint32_t extent : v)
+    result = std::min(result * extent, uint64_t(1) << 33);
+  return result;
+}
 
 Result<void> checkBlock(const Function &function, const std::array<uint32_t, 3> &block,
                         const Target &target) {
   const uint64_t threads = product(block);
-  if (threads == 0 || block[0] > 1024 || block[1] > 1024 || threads > target.maxThreadsPerBlock)
-    return wrong(fmt::format("'{}' is launched with blocks of {} threads, the limit is {}", function.name,
-                             text(block), target.maxThreadsPerBlock));
+  if (threads == 0 || threads > target.maxThreadsPerBlock || block[2] > target.maxBlockZ)
+    return wrong(fmt::format("'{}' is launched with blocks of {} threads, the limits are {} and {} along z",
+                             function.name, text(block), target.maxThreadsPerBlock, target.maxBlockZ));
   if (function.requiredThreads && block != *function.requiredThreads)
     return wrong(fmt::format("'{}' requires blocks of {} threads, but got {}", function.name,
                              text(*function.requiredThreads), text(block)));
@@ -72,6 +79,17 @@ uint32_t registersAtLaunch(const Function &function, const Target &target) {
   const uint64_t share = target.registersPerMultiprocessor / (product(*threads) * *function.minimumBlocks);
   return round(uint32_t(std::min<uint64_t>(share, target.maxRegistersPerThread)));
 }
+
+/// What a cluster takes of the host's memory.
+uint64_t clusterBytes(const Grid &grid) {
+  const Kernel &kernel = *grid.kernel;
+  const uint64_t warps = (product(grid.threads) + warpSize - 1) / warpSize;
+  const uint64_t shared = kernel.dynamicSharedStart + grid.dynamicSharedBytes;
+  return product(grid.cluster) *
+         (warps * (kernel.registerBytes + uint64_t(kernel.localBytes) * warpSize) + shared);
+}
+
+uint64_t hostBytes() { return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE)); }
 
 uint64_t residentClusters(const Grid &grid, int multiprocessors) {
   const Target &target = *grid.target;
@@ -211,12 +229,21 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   grid.raceCheck = machine.raceCheck;
   grid.makeSchedule = machine.makeSchedule;
 
+  const uint64_t bytes = clusterBytes(grid), room = hostBytes() / 2 / bytes;
+  if (room == 0)
+    return Error{
+        ErrorKind::environment,
+        fmt::format("a cluster of '{}' needs {} MiB for its registers, local and shared memory, more than "
+                    "half of the host's {} MiB",
+                    kernel.name, bytes >> 20, hostBytes() >> 20)};
   Progress ofThisLaunch;
   grid.device = machine.device;
   grid.progress = machine.progress ? machine.progress : &ofThisLaunch;
-  const unsigned threads = std::clamp(machine.hostThreads, 1u, clusterCount(grid));
+  const unsigned threads =
+      unsigned(std::clamp<uint64_t>(machine.hostThreads, 1, std::min<uint64_t>(clusterCount(grid), room)));
   grid.progress->beginLaunch(threads);
-  const uint64_t resident = std::max<uint64_t>(1, residentClusters(grid, machine.multiprocessors) / threads);
+  const uint64_t resident =
+      std::max<uint64_t>(1, std::min(residentClusters(grid, machine.multiprocessors), room) / threads);
   FindingsByCluster byCluster;
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads; ++i)

@@ -22,12 +22,12 @@
 namespace tlc::emulator {
 
 struct LaunchConfiguration {
-  std::string entry;
+  std::string entry = {};
   std::array<uint32_t, 3> grid = {1, 1, 1};    ///< blocks
   std::array<uint32_t, 3> block = {1, 1, 1};   ///< threads
   std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< blocks; {1, 1, 1} takes the entry's .reqnctapercluster
   uint32_t dynamicSharedBytes = 0;
-  std::span<const std::byte> parameters; ///< the entry's parameter space
+  std::span<const std::byte> parameters = {}; ///< the entry's parameter space
   const LaunchNames *names = nullptr;    ///< for reports; null where nobody knows any
 };
 

@@ -23,6 +23,8 @@ constexpr uint64_t maximumParameterBytes = 32764;
 constexpr uint64_t maximumLocalBytes = 512 * 1024;
 constexpr uint64_t maximumSharedBytes = 1024 * 1024;
 constexpr uint64_t maximumRegisterBytes = uint64_t(1) << 30;
+/// Of calls; more would exhaust the stack.
+constexpr size_t maximumCallDepth = 512;
 
 void collectNames(const Operand &operand, std::set<std::string_view> &names) {
   if (operand.kind == Operand::Kind::symbol)
@@ -38,8 +40,10 @@ Error linkError(std::string message) { return Error{ErrorKind::invalidArgument, 
 uint32_t Decoder::allocateRegister(unsigned bytes) {
   const uint32_t size = bytes == 0 ? 4 : 32 * bytes;
   const uint32_t offset = uint32_t(alignUp(kernel.registerBytes, bytes == 0 ? 4 : std::min(64u, size)));
-  kernel.registerBytes = offset + size;
-  return offset;
+  // Too many are an error in the end; until then nothing may wrap around.
+  const bool fits = offset + size <= maximumRegisterBytes;
+  kernel.registerBytes = fits ? offset + size : uint32_t(maximumRegisterBytes) + 1;
+  return fits ? offset : 0;
 }
 
 /// Callees come before their callers in `order`, the entry last.
@@ -49,6 +53,9 @@ Result<void> Decoder::collect(const Function &function, std::vector<const Functi
     return {};
   if (std::find(open.begin(), open.end(), &function) != open.end())
     return linkError(fmt::format("'{}' is recursive, which is not supported", function.name));
+  if (open.size() == maximumCallDepth)
+    return linkError(
+        fmt::format("calls of '{}' are nested more than {} deep", kernel.name, maximumCallDepth));
   open.push_back(&function);
   for (const Statement &call : function.body) {
     if (call.name != "call")
@@ -255,26 +262,35 @@ Result<std::shared_ptr<const Program>> loadProgram(std::string_view ptx) {
     return module.error();
   auto program = std::make_shared<Program>();
   program->module = std::move(*module);
-  auto allocate = [&](const Variable &variable) {
+  auto allocate = [&](const Variable &variable) -> Result<void> {
     if (variable.space != StateSpace::global && variable.space != StateSpace::constant)
-      return;
-    Program::Storage storage;
+      return {};
+    Program::Storage &storage = program->storage[variable.name];
+    if (storage.variable && (variable.isExtern || !storage.variable->isExtern))
+      return variable.isExtern ? Result<void>()
+                               : linkError(fmt::format("variable '{}' is defined twice", variable.name));
     storage.variable = &variable;
     const uint64_t alignment = std::max<uint64_t>(256, variable.alignment);
-    storage.memory = std::make_unique<std::byte[]>(variable.bytes + alignment);
+    // Pages that nobody touches cost nothing.
+    storage.memory.reset(std::calloc(1, variable.bytes + alignment));
+    if (!storage.memory)
+      return Error{ErrorKind::environment, fmt::format("the host has no memory left for the {} bytes of '{}'",
+                                                       variable.bytes, variable.name)};
     storage.address = alignUp(reinterpret_cast<uint64_t>(storage.memory.get()), alignment);
     if (!variable.initial.empty())
       std::memcpy(reinterpret_cast<void *>(storage.address), variable.initial.data(),
                   variable.initial.size());
-    program->ranges.push_back({storage.address, variable.bytes});
-    program->storage[variable.name] = std::move(storage);
+    return {};
   };
   for (const Variable &variable : program->module.variables)
-    allocate(variable);
+    if (auto done = allocate(variable); !done)
+      return done.error();
   for (const Function &function : program->module.functions)
     for (const Variable &variable : function.locals)
-      allocate(variable);
-  for (auto &[name, storage] : program->storage)
+      if (auto done = allocate(variable); !done)
+        return done.error();
+  for (auto &[name, storage] : program->storage) {
+    program->ranges.push_back({storage.address, storage.variable->bytes});
     for (const InitialAddress &initial : storage.variable->initialAddresses) {
       auto target = program->storage.find(initial.symbol);
       if (target == program->storage.end())
@@ -282,6 +298,7 @@ Result<std::shared_ptr<const Program>> loadProgram(std::string_view ptx) {
       const uint64_t value = target->second.address + initial.addend;
       std::memcpy(reinterpret_cast<void *>(storage.address + initial.offset), &value, sizeof(value));
     }
+  }
   for (const Function &function : program->module.functions) {
     if (!function.isEntry || !function.hasBody)
       continue;

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -117,7 +118,7 @@ struct Program {
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels;
   struct Storage {
     const Variable *variable = nullptr;
-    std::unique_ptr<std::byte[]> memory;
+    std::unique_ptr<void, decltype([](void *memory) { std::free(memory); })> memory;
     uint64_t address = 0; ///< aligned, inside `memory`
   };
   std::map<std::string, Storage, std::less<>> storage;

@@ -12,6 +12,10 @@ namespace tlc::emulator {
 
 namespace {
 
+/// Values of launch bounds beyond this are a mistake in the text: products of four fit 64 bits.
+constexpr uint64_t maximumBound = 0xFFFF;
+/// Braces of an initialiser.
+constexpr int maximumNesting = 32;
 /// Larger variables are a mistake in the text.
 constexpr uint64_t maximumVariableBytes = uint64_t(1) << 32;
 
@@ -221,7 +225,7 @@ Result<void> Parser::launchBound(Function &function) {
     auto value = expectInteger(fmt::format("a number after {}", *directive));
     if (!value)
       return value.error();
-    if (count == 3 || *value > 0x7FFFFFFF)
+    if (count == 3 || *value > maximumBound)
       return failure(fmt::format("{} has too many or too large values", *directive));
     values[count++] = unsigned(*value);
   } while (accept(","));
@@ -321,31 +325,33 @@ Result<void> Parser::variables(StateSpace space, bool isExtern, std::vector<Vari
       return failure(fmt::format("'{}' is too large", *name));
     variable.bytes = open ? 0 : count * element;
     if (accept("=")) {
-      if (auto done = initialiser(variable); !done)
+      if (auto done = initialiser(variable, 0); !done)
         return done;
       if (open)
         variable.bytes = variable.initial.size();
       if (variable.initial.size() > variable.bytes)
         return failure(fmt::format("'{}' has more initial values than elements", *name));
-      variable.initial.resize(variable.bytes);
     }
     if (scope >= 0) {
-      // The same name may be declared again in another pair of braces.
-      variable.name = fmt::format("{}@{}", *name, scope);
-      scopes[scope].variables[*name] = variable.name;
+      // The same name may be declared again in another pair of braces, and in another function.
+      variable.name = fmt::format("{}@{}.{}", *name, module.functions.size(), scope);
+      if (!scopes[scope].variables.try_emplace(*name, variable.name).second)
+        return failure(fmt::format("variable '{}' is declared twice", *name));
     }
     into.push_back(std::move(variable));
   } while (!inList && accept(","));
   return inList ? Result<void>() : expect(";");
 }
 
-Result<void> Parser::initialiser(Variable &variable) {
+Result<void> Parser::initialiser(Variable &variable, int depth) {
   if (!accept("{"))
     return initialElement(variable);
   if (accept("}"))
     return {};
+  if (depth == maximumNesting)
+    return failure(fmt::format("the initial value of '{}' is nested too deeply", variable.name));
   do {
-    if (auto done = initialiser(variable); !done)
+    if (auto done = initialiser(variable, depth + 1); !done)
       return done;
   } while (accept(","));
   return expect("}");

@@ -42,7 +42,7 @@ struct Variable {
   uint64_t bytes = 0; ///< 0 for `.extern .shared x[]`: the launch's dynamic shared memory
   uint64_t alignment = 1;
   bool isExtern = false;
-  std::vector<std::byte> initial; ///< empty or `bytes` long
+  std::vector<std::byte> initial; ///< of the first bytes; zero behind
   std::vector<InitialAddress> initialAddresses;
 };
 

@@ -10,6 +10,9 @@ namespace tlc::emulator {
 namespace {
 
 constexpr uint32_t maximumRegisters = 1u << 20;
+constexpr uint64_t maximumRegistersOfModule = uint64_t(1) << 22;
+/// Braces inside braces; every name is looked up through all of them.
+constexpr int maximumScopeDepth = 256;
 /// Operand nesting beyond this is not PTX; it would exhaust the stack.
 constexpr int maximumDepth = 8;
 
@@ -32,6 +35,8 @@ Result<void> Parser::body(Function &function) {
     return open;
   for (int depth = 1; depth > 0;) {
     if (accept("{")) {
+      if (depth == maximumScopeDepth)
+        return failure(fmt::format("the braces of '{}' are nested too deeply", function.name));
       scopes.emplace_back().parent = scope;
       scope = int(scopes.size()) - 1;
       ++depth;
@@ -104,14 +109,14 @@ Result<void> Parser::registers(Function &function) {
   auto word = expectWord("a register type");
   if (!word)
     return word.error();
-  auto type = parseType(word->substr(1));
+  const auto type = word->starts_with('.') ? parseType(word->substr(1)) : std::nullopt;
   if (!type)
     return failure(fmt::format("expected a register type, but got '{}'", *word));
   do {
     auto name = expectWord("a register name");
     if (!name)
       return name.error();
-    uint64_t count = 0;
+    uint64_t count = 1;
     const bool range = accept("<");
     if (range) {
       auto extent = expectInteger("the number of registers");
@@ -121,15 +126,21 @@ Result<void> Parser::registers(Function &function) {
       if (auto close = expect(">"); !close)
         return close;
     }
-    if (function.registers.size() + count > maximumRegisters)
-      return failure("too many registers");
+    registerCount += std::min<uint64_t>(count, maximumRegistersOfModule);
+    if (count > maximumRegisters || function.registers.size() + count > maximumRegisters ||
+        registerCount > maximumRegistersOfModule)
+      return failure(fmt::format("too many registers; the limit is {} of a function and {} of a module",
+                                 maximumRegisters, maximumRegistersOfModule));
     const uint32_t first = uint32_t(function.registers.size());
+    const bool isNew =
+        range ? scopes[scope].ranges.try_emplace(*name, Scope::Range{first, uint32_t(count)}).second
+              : scopes[scope].registers.try_emplace(*name, first).second;
+    if (!isNew)
+      return failure(fmt::format("register '{}' is declared twice", *name));
     if (range) {
-      scopes[scope].ranges[*name] = {first, uint32_t(count)};
       for (uint64_t i = 0; i < count; ++i)
         function.registers.push_back({fmt::format("{}{}", *name, i), *type});
     } else {
-      scopes[scope].registers[*name] = first;
       function.registers.push_back({std::string(*name), *type});
     }
   } while (accept(","));

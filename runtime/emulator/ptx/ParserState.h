@@ -48,7 +48,7 @@ private:
   Result<void> launchBound(Function &function);
   Result<void> parameterList(std::vector<Variable> &into);
   Result<void> variables(StateSpace space, bool isExtern, std::vector<Variable> &into);
-  Result<void> initialiser(Variable &variable);
+  Result<void> initialiser(Variable &variable, int depth);
   Result<void> initialElement(Variable &variable);
   Result<void> skipBraces();
   Result<void> skipStatement();
@@ -81,6 +81,7 @@ private:
   std::vector<Scope> scopes; ///< of the current function
   int scope = -1;
   int operandDepth = 0;
+  uint64_t registerCount = 0; ///< of the module
   std::vector<int> statementScopes;
   std::vector<int> targetScopes; ///< of each .branchtargets list
 };

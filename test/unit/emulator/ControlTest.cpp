@@ -174,7 +174,7 @@ TEST_CASE("setmaxnreg that asks too much is a deadlock, without launch bounds an
 TEST_CASE("launches are checked against the entry") {
   CHECK_THAT(failure({.body = "", .directives = ".reqntid 64, 1, 1", .threads = 32}),
              Contains("'k' requires blocks of (64, 1, 1) threads, but got (32, 1, 1)"));
-  CHECK_THAT(failure({.body = "", .threads = 2048}), Contains("the limit is 1024"));
+  CHECK_THAT(failure({.body = "", .threads = 2048}), Contains("the limits are 1024 and 64 along z"));
   CHECK_THAT(failure({.body = "", .blocks = 3, .cluster = 2}),
              Contains("is not a multiple of its clusters (2, 1, 1)"));
   CHECK_THAT(failure({.body = "", .sharedBytes = 300000}),
