@@ -28,7 +28,7 @@ struct LaunchConfiguration {
   std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< blocks; {1, 1, 1} takes the entry's .reqnctapercluster
   uint32_t dynamicSharedBytes = 0;
   std::span<const std::byte> parameters = {}; ///< the entry's parameter space
-  const LaunchNames *names = nullptr;    ///< for reports; null where nobody knows any
+  const LaunchNames *names = nullptr;         ///< for reports; null where nobody knows any
 };
 
 /// The machine to pretend to be.

@@ -116,7 +116,9 @@ bool touchLanes(Warp &warp, const Instruction &instruction, uint32_t active, con
   if (std::byte *host = find(warp, instruction, active, each, addresses, extent)) {
     memory.contiguous = extent.contiguous;
     for (unsigned l = 0; l < warpSize; ++l)
-      memory.lane[l] = host + (addresses.lane[l] - extent.first);
+      // Lanes that are not active may be anywhere: no arithmetic of pointers.
+      memory.lane[l] = reinterpret_cast<std::byte *>(reinterpret_cast<uintptr_t>(host) +
+                                                     (addresses.lane[l] - extent.first));
     return true;
   }
   memory.contiguous = false;
