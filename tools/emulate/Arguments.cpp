@@ -346,6 +346,24 @@ Result<std::vector<std::byte>> Arguments::parametersOf(const emulator::Kernel &k
   return bytes;
 }
 
+std::optional<std::string> findDifference(const Arguments &first, const Arguments &second) {
+  for (size_t i = 0; i < first.arrays().size(); ++i) {
+    const Array &a = first.arrays()[i], &b = second.arrays()[i];
+    const size_t size = sizeInBytes(a.type);
+    const std::byte *end = a.memory.get() + a.bytes;
+    const auto [at, other] =
+        std::mismatch(static_cast<const std::byte *>(a.memory.get()), end, b.memory.get());
+    if (at == end)
+      continue;
+    const size_t element = size_t(at - a.memory.get()) / size;
+    return fmt::format(
+        "element {} of '{}' is {} after the first launch, but {} after another order of warps and "
+        "completions",
+        element, a.name, a.elementText(element), b.elementText(element));
+  }
+  return std::nullopt;
+}
+
 std::vector<emulator::MemoryRange> Arguments::ranges() const {
   std::vector<emulator::MemoryRange> ranges;
   for (const Array &array : all)

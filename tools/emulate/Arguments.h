@@ -57,6 +57,9 @@ private:
   std::vector<Array> all;
 };
 
+/// Where two launches with the same arrays left something else, in words; nothing where all is the same.
+std::optional<std::string> findDifference(const Arguments &first, const Arguments &second);
+
 /// "(x: .u64, n: .u32)"
 std::string parameterText(const emulator::Function &function);
 

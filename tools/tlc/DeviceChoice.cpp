@@ -5,6 +5,8 @@
 
 #include "runtime/cuda/CudaDevice.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace llvm;
 using namespace tlc;
 using namespace tlc::driver;
@@ -15,6 +17,8 @@ EmulatorFlags::EmulatorFlags(cl::SubCommand &command, uint64_t maximumSteps)
                       cl::desc("Multiprocessors that the emulator stands for")),
       raceCheck("race-check", cl::sub(command), cl::value_desc("on|off"), cl::init("on"),
                 cl::desc("Whether the emulator reports races in shared memory")),
+      schedule("schedule", cl::sub(command), cl::value_desc("count|seed=number"),
+               cl::desc("Run on the emulator in so many orders of warps and completions, or in one of them")),
       maximumSteps("max-steps", cl::sub(command), cl::value_desc("count"), cl::init(maximumSteps),
                    cl::desc("Instructions of one warp before the emulator takes its loop for endless")) {}
 
@@ -33,6 +37,26 @@ Result<EmulatorOptions> EmulatorFlags::options() const {
   options.maximumSteps = maximumSteps;
   options.raceCheck = raceCheck == "on" ? RaceCheck::on : RaceCheck::off;
   return options;
+}
+
+/// "8": seeds 1 to 8; "seed=5": that one; empty: the usual order.
+Result<std::vector<std::optional<uint64_t>>> EmulatorFlags::scheduleSeeds() const {
+  StringRef text = schedule.getValue();
+  if (text.empty())
+    return std::vector<std::optional<uint64_t>>{std::nullopt};
+  constexpr uint64_t most = 100000;
+  uint64_t number = 0;
+  const bool single = text.consume_front("seed=");
+  if (text.getAsInteger(10, number) || (!single && (number == 0 || number > most)))
+    return tlc::Error{
+        ErrorKind::invalidArgument,
+        formatv("expected --schedule to be a count from 1 to {0}, or seed= and a number", most).str()};
+  if (single)
+    return std::vector<std::optional<uint64_t>>{number};
+  std::vector<std::optional<uint64_t>> seeds;
+  for (uint64_t seed = 1; seed <= number; ++seed)
+    seeds.push_back(seed);
+  return seeds;
 }
 
 DeviceFlags::DeviceFlags(cl::SubCommand &command)

@@ -10,6 +10,8 @@
 #include "llvm/Support/CommandLine.h"
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace tlc::driver {
 
@@ -27,10 +29,13 @@ public:
   EmulatorFlags(llvm::cl::SubCommand &command, uint64_t maximumSteps);
   /// What the flags say; an error names the flag and what it allows.
   Result<EmulatorOptions> options() const;
+  /// The seeds of `--schedule`, for a run each; nothing in place of a seed: the usual order.
+  Result<std::vector<std::optional<uint64_t>>> scheduleSeeds() const;
 
 private:
   llvm::cl::opt<int> multiprocessors;
   llvm::cl::opt<std::string> raceCheck;
+  llvm::cl::opt<std::string> schedule;
   llvm::cl::opt<uint64_t> maximumSteps;
 };
 
@@ -42,6 +47,7 @@ public:
   /// `scheduleSeed` is `EmulatorOptions`'.
   Result<ChosenDevice> create(const Target *emulated, Findings &findings,
                               std::optional<uint64_t> scheduleSeed = {}) const;
+  Result<std::vector<std::optional<uint64_t>>> scheduleSeeds() const { return emulator.scheduleSeeds(); }
 
 private:
   llvm::cl::opt<std::string> device;

@@ -89,6 +89,7 @@ struct Report {
   double milliseconds;
   const Result<tlc::emulator::LaunchStatistics> &outcome;
   const Findings &findings;
+  std::optional<uint64_t> scheduleSeed;
 };
 
 std::string text(const Extents &extents) {
@@ -125,6 +126,8 @@ void printJson(const Report &report) {
     os.attributeArray("grid", [&] { list(os, report.launch.grid); });
     os.attributeArray("block", [&] { list(os, report.launch.block); });
     os.attribute("seed", report.seed);
+    if (report.scheduleSeed)
+      os.attribute("schedule_seed", *report.scheduleSeed);
     os.attribute("milliseconds", report.milliseconds);
     os.attributeArray("arrays", [&] {
       for (const emulate::Array &array : report.arguments.arrays())
@@ -205,39 +208,65 @@ ExitCode EmulateCommand::execute() const {
   if (!device)
     return failWith(device.error());
   launch.entry = (*kernel)->name;
+  auto seeds = emulator.scheduleSeeds();
+  if (!seeds)
+    return failWith(seeds.error());
   const uint64_t usedSeed = seed.getNumOccurrences() ? seed : std::random_device()();
-  auto made = emulate::Arguments::create(*spec, usedSeed);
-  if (!made)
-    return failWith(made.error());
-  auto parameters = made->parametersOf(**kernel);
-  if (!parameters)
-    return failWith(parameters.error());
-  launch.parameters = *parameters;
-
-  std::vector<tlc::emulator::MemoryRange> ranges = made->ranges();
-  ranges.insert(ranges.end(), (*program)->ranges.begin(), (*program)->ranges.end());
-  Findings findings;
   tlc::emulator::Machine machine;
   machine.target = *device;
   machine.multiprocessors = options->multiprocessors;
-  machine.hostThreads = std::max(1u, std::thread::hardware_concurrency());
   machine.maximumSteps = options->maximumSteps;
   machine.raceCheck = options->raceCheck;
-  machine.findings = &findings;
-  const auto begin = std::chrono::steady_clock::now();
-  const Result<tlc::emulator::LaunchStatistics> outcome =
-      runGrid(**program, launch, tlc::emulator::MemoryMap(std::move(ranges)), machine);
-  const double milliseconds =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 
-  const Report report{**kernel, **device, launch, *made, usedSeed, milliseconds, outcome, findings};
-  if (json)
-    printJson(report);
-  if (!outcome)
-    return failWith(outcome.error());
-  if (auto saved = made->save(); !saved)
+  std::optional<emulate::Arguments> first;
+  for (const std::optional<uint64_t> &scheduleSeed : *seeds) {
+    const std::string how = scheduleSeed ? formatv(" (--schedule seed={0})", *scheduleSeed).str() : "";
+    if (first) // variables of the module have the values of the launch before
+      program = tlc::emulator::loadProgram((*buffer)->getBuffer());
+    auto made = emulate::Arguments::create(*spec, usedSeed);
+    if (!made)
+      return failWith(made.error());
+    const tlc::emulator::Kernel &code = *(*program)->kernels.find(launch.entry)->second;
+    auto parameters = made->parametersOf(code);
+    if (!parameters)
+      return failWith(parameters.error());
+    launch.parameters = *parameters;
+    std::vector<tlc::emulator::MemoryRange> ranges = made->ranges();
+    ranges.insert(ranges.end(), (*program)->ranges.begin(), (*program)->ranges.end());
+    Findings findings;
+    machine.findings = &findings;
+    machine.hostThreads = scheduleSeed ? 1 : std::max(1u, std::thread::hardware_concurrency());
+    machine.makeSchedule = nullptr;
+    if (scheduleSeed)
+      machine.makeSchedule = [&](tlc::emulator::Cluster &cluster) {
+        return tlc::emulator::createSeeded(*scheduleSeed, cluster);
+      };
+    const auto begin = std::chrono::steady_clock::now();
+    Result<tlc::emulator::LaunchStatistics> outcome =
+        runGrid(**program, launch, tlc::emulator::MemoryMap(std::move(ranges)), machine);
+    const double milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (outcome && first)
+      if (auto difference = emulate::findDifference(*first, *made))
+        outcome = tlc::Error{ErrorKind::execution, *difference};
+    const bool isLast = scheduleSeed == seeds->back();
+    const Report report{code,         **device, launch,   *made,       usedSeed,
+                        milliseconds, outcome,  findings, scheduleSeed};
+    if (json && (isLast || !outcome))
+      printJson(report);
+    if (!outcome) {
+      tlc::Error error = outcome.error();
+      error.message += how;
+      return failWith(error);
+    }
+    if (!json && isLast)
+      printText(report);
+    if (!first)
+      first = std::move(*made);
+  }
+  if (!json && seeds->size() > 1)
+    outs() << formatv("the same in {0} orders of warps and completions\n", seeds->size());
+  if (auto saved = first->save(); !saved)
     return fail(saved.error().message);
-  if (!json)
-    printText(report);
   return ExitCode::success;
 }

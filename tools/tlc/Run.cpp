@@ -82,25 +82,6 @@ void printJson(const Report &report) {
   outs() << '\n';
 }
 
-/// "8": seeds 1 to 8; "seed=5": that one; empty: the usual order.
-Result<std::vector<std::optional<uint64_t>>> scheduleSeeds(StringRef text) {
-  if (text.empty())
-    return std::vector<std::optional<uint64_t>>{std::nullopt};
-  constexpr uint64_t most = 100000;
-  uint64_t number = 0;
-  const bool single = text.consume_front("seed=");
-  if (text.getAsInteger(10, number) || (!single && (number == 0 || number > most)))
-    return tlc::Error{
-        ErrorKind::invalidArgument,
-        formatv("expected --schedule to be a count from 1 to {0}, or seed= and a number", most).str()};
-  if (single)
-    return std::vector<std::optional<uint64_t>>{number};
-  std::vector<std::optional<uint64_t>> seeds;
-  for (uint64_t seed = 1; seed <= number; ++seed)
-    seeds.push_back(seed);
-  return seeds;
-}
-
 } // namespace
 
 RunCommand::RunCommand()
@@ -111,8 +92,6 @@ RunCommand::RunCommand()
       json("json", cl::sub(command), cl::desc("Report as one JSON object")),
       seed("seed", cl::sub(command), cl::value_desc("number"),
            cl::desc("Seed of the inputs instead of a fresh one")),
-      schedule("schedule", cl::sub(command), cl::value_desc("count|seed=number"),
-               cl::desc("Run on the emulator in so many orders of warps and completions, or in one of them")),
       rowPadding("row-padding", cl::sub(command), cl::value_desc("elements"), cl::init(0),
                  cl::desc("Room between the rows of each tensor")),
       offset("offset", cl::sub(command), cl::value_desc("elements"), cl::init(0),
@@ -142,7 +121,7 @@ ExitCode RunCommand::execute() const {
   auto request = kernels::Request::parse(kernel.getValue(), *definitions, flags.fixedDimensions());
   if (!request)
     return failUsage(request.error().message);
-  auto seeds = scheduleSeeds(schedule.getValue());
+  auto seeds = deviceFlags.scheduleSeeds();
   if (!seeds)
     return failUsage(seeds.error().message);
   Findings findings;

@@ -21,7 +21,6 @@ private:
   llvm::cl::opt<bool> verify;
   llvm::cl::opt<bool> json;
   llvm::cl::opt<uint64_t> seed;
-  llvm::cl::opt<std::string> schedule;
   llvm::cl::opt<int64_t> rowPadding;
   llvm::cl::opt<int64_t> offset;
   llvm::cl::opt<std::string> cacheDirectory;

@@ -154,6 +154,17 @@ TEST_CASE("outputs are poisoned, zeros are zero") {
   CHECK(made->arrays()[2].elementText(0) == "-1");
 }
 
+TEST_CASE("launches that left something else are told apart") {
+  auto one = make({"zero:u8:3", "x=zero:f32:4"}), two = make({"zero:u8:3", "x=zero:f32:4"});
+  REQUIRE((one && two));
+  CHECK_FALSE(findDifference(*one, *two));
+  const float value = 2.5f;
+  std::memcpy(two->arrays()[1].memory.get() + 8, &value, sizeof(value));
+  CHECK(findDifference(*one, *two) ==
+        "element 2 of 'x' is 0 after the first launch, but 2.5 after another order of "
+        "warps and completions");
+}
+
 TEST_CASE("files give arrays their contents, and get them") {
   const std::string in = temporary("in.npy"), out = temporary("out.npy");
   const std::vector<int64_t> shape = {2, 2};
