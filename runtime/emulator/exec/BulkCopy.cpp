@@ -63,9 +63,7 @@ std::vector<SharedPlace> destinations(Warp &warp, const Bulk &bulk, const Reques
 }
 
 /// Shared address of a place as every block of the cluster sees it.
-uint64_t clusterAddress(const SharedPlace &place) {
-  return uint64_t(place.block->rank + 1) << sharedRankShift | place.address;
-}
+uint64_t clusterAddress(const SharedPlace &place) { return sharedWindow(place.block->rank) | place.address; }
 
 bool failWith(Warp &warp, const Instruction &instruction, const Error &error) {
   fault(warp, instruction, error.message);

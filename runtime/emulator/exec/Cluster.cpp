@@ -16,6 +16,17 @@ void initialiseBlock(Block &block, uint32_t threads) {
   CacheLine poison;
   std::memset(&poison, 0xFF, sizeof(poison));
   block.sharedMemory.assign(block.sharedEnd / sizeof(CacheLine) + 1, poison);
+  if (block.cluster->blocks.size() > 1) {
+    block.constants = kernel.constants;
+    for (const Slot &address : kernel.sharedAddresses)
+      for (unsigned l = 0; l < warpSize; ++l) {
+        std::byte *lane = block.constants.data() + address.offset + l * address.bytes;
+        uint32_t low;
+        std::memcpy(&low, lane, sizeof(low));
+        low |= uint32_t(sharedWindow(block.rank));
+        std::memcpy(lane, &low, sizeof(low));
+      }
+  }
   block.warps = std::vector<Warp>((threads + warpSize - 1) / warpSize);
   block.warpgroups = std::vector<Warpgroup>(block.warps.size() / 4);
   for (unsigned i = 0; i < block.warps.size(); ++i) {
@@ -25,7 +36,7 @@ void initialiseBlock(Block &block, uint32_t threads) {
     warp.code = kernel.code.data();
     warp.registerFile.resize(kernel.registerBytes / sizeof(CacheLine) + 1);
     warp.registers = reinterpret_cast<std::byte *>(warp.registerFile.data());
-    warp.constants = kernel.constants.data();
+    warp.constants = (block.constants.empty() ? kernel.constants : block.constants).data();
     warp.local.resize(kernel.localBytes > localBase ? size_t(kernel.localBytes) * warpSize : 0);
     warp.threadRegisters = grid.threadRegisters;
     const uint32_t lanes = std::min(threads - i * warpSize, warpSize);

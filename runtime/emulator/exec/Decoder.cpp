@@ -81,8 +81,22 @@ Space Decoder::space() {
 }
 
 Slot Decoder::constant(uint64_t bits, unsigned bytes) {
-  if (auto found = constants.find({bits, bytes}); found != constants.end())
-    return found->second;
+  const auto [found, isNew] = constants.try_emplace({bits, bytes});
+  if (isNew)
+    found->second = newConstant(bits, bytes);
+  return found->second;
+}
+
+Slot Decoder::sharedAddress(uint64_t value, unsigned bytes) {
+  const auto [found, isNew] = sharedAddresses.try_emplace({value, bytes});
+  if (isNew) {
+    found->second = newConstant(value, bytes);
+    kernel.sharedAddresses.push_back(found->second);
+  }
+  return found->second;
+}
+
+Slot Decoder::newConstant(uint64_t bits, unsigned bytes) {
   // As in the register file: one word for a predicate, else 32 lanes.
   const size_t lane = bytes == 0 ? 4 : std::min(bytes, 8u), lanes = bytes == 0 ? 1 : 32;
   const Slot slot{uint32_t(kernel.constants.size()), uint8_t(bytes), true};
@@ -90,7 +104,6 @@ Slot Decoder::constant(uint64_t bits, unsigned bytes) {
   const uint64_t stored = bytes == 0 && bits != 0 ? ~uint64_t(0) : bits;
   for (size_t l = 0; l < lanes; ++l)
     std::memcpy(kernel.constants.data() + slot.offset + l * lane, &stored, lane);
-  constants[{bits, bytes}] = slot;
   return slot;
 }
 
@@ -198,7 +211,7 @@ Slot Decoder::in(const Operand &operand, Type type) {
     uint64_t value = variable->value + operand.offset;
     if (bytes == 4)
       value = uint32_t(value);
-    return constant(value, bytes);
+    return variable->space == StateSpace::shared ? sharedAddress(value, bytes) : constant(value, bytes);
   }
   default:
     fail("'{}' cannot take this operand as a source", fullName);
@@ -257,6 +270,10 @@ AddressOperand Decoder::address(const Operand &operand) {
       fail("an address needs a register of 32 or 64 bits");
     return {slot, base.offset};
   }
+  // Of the block itself, so it needs no rank.
+  if (base.kind == Operand::Kind::symbol)
+    if (auto variable = findVariable(base.name))
+      return {constant(variable->value + base.offset, 8), 0};
   return {in(base, Type::u64), 0};
 }
 

@@ -179,6 +179,9 @@ private:
   std::optional<Address> findVariable(std::string_view name) const;
   uint32_t allocateRegister(unsigned bytes);
   Slot registerSlot(uint32_t reg) const { return state->registers[reg]; }
+  Slot newConstant(uint64_t bits, unsigned bytes);
+  /// The address of a shared variable as a value.
+  Slot sharedAddress(uint64_t value, unsigned bytes);
   Slot checkSize(Slot slot, unsigned bytes, const Operand &operand);
   Slot sink(unsigned bytes);
   uint64_t constantBits(const Operand &operand, Type type);
@@ -193,7 +196,7 @@ private:
   std::vector<std::string_view> left;
   std::string_view fullName;
   std::optional<Error> error;
-  std::map<std::pair<uint64_t, unsigned>, Slot> constants;
+  std::map<std::pair<uint64_t, unsigned>, Slot> constants, sharedAddresses;
   std::vector<Jump> jumps;
   struct TargetList {
     std::vector<uint32_t> *into;

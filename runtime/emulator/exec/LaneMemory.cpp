@@ -77,12 +77,12 @@ std::byte *find(Warp &warp, const Instruction &instruction, uint32_t active, con
     return findGlobal(warp, extent);
   case Space::shared:
   case Space::sharedCluster: {
-    const uint64_t rank = extent.first >> sharedRankShift;
+    const uint64_t rank = sharedRank(extent.first, block->rank);
     const uint32_t address = uint32_t(extent.first) & ((1u << sharedRankShift) - 1);
-    if (rank != 0) {
-      if (rank > block->cluster->blocks.size() || (space == Space::shared && rank - 1 != block->rank))
+    if (rank != block->rank) {
+      if (rank >= block->cluster->blocks.size() || space == Space::shared)
         return nullptr;
-      block = &block->cluster->blocks[rank - 1];
+      block = &block->cluster->blocks[rank];
     }
     if (address < sharedBase || address > block->sharedEnd || extent.bytes > block->sharedEnd - address)
       return nullptr;

@@ -273,11 +273,11 @@ Step isInSpace(Warp &warp, uint32_t active, const Instruction &instruction) {
   uint32_t bits = 0;
   for (unsigned l = 0; l < warpSize; ++l) {
     const Window window = Window(address[l] >> windowShift);
-    const uint64_t rank = (address[l] & 0xFFFFFFFF) >> sharedRankShift;
+    const uint64_t rank = sharedRank(address[l] & 0xFFFFFFFF, warp.block->rank);
     bool inside = false;
     switch (Space(instruction.immediate)) {
     case Space::shared:
-      inside = window == Window::shared && (rank == 0 || rank - 1 == warp.block->rank);
+      inside = window == Window::shared && rank == warp.block->rank;
       break;
     case Space::sharedCluster:
       inside = window == Window::shared;
@@ -316,7 +316,7 @@ template <class T> Step mapToRank(Warp &warp, uint32_t active, const Instruction
                    fmt::format("rank {} in lane {} is not in the cluster of {} blocks", rank[l], l,
                                clusterOf(warp).blocks.size()));
     const T offset = address[l] & ((T(1) << sharedRankShift) - 1);
-    results[l] = T(instruction.immediate) | T(rank[l] + 1) << sharedRankShift | offset;
+    results[l] = T(instruction.immediate) | T(sharedWindow(rank[l])) | offset;
   }
   store(warp, instruction.slots[0], active, results);
   return Step::next;
@@ -339,10 +339,8 @@ void decodeMapa(Decoder &d) {
 template <class T> Step rankOf(Warp &warp, uint32_t active, const Instruction &instruction) {
   const In<T> address = lanesOf<T>(warp, instruction.slots[1]);
   uint32_t results[warpSize];
-  for (unsigned l = 0; l < warpSize; ++l) {
-    const uint32_t rank = uint32_t(address[l]) >> sharedRankShift;
-    results[l] = rank == 0 ? warp.block->rank : rank - 1;
-  }
+  for (unsigned l = 0; l < warpSize; ++l)
+    results[l] = uint32_t(sharedRank(uint32_t(address[l]), warp.block->rank));
   store(warp, instruction.slots[0], active, results);
   return Step::next;
 }

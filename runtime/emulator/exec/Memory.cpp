@@ -68,19 +68,19 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
 }
 
 std::byte *touchShared(Warp &warp, const Instruction &instruction, const Touch &access) {
-  const uint32_t rank = uint32_t(access.address >> sharedRankShift);
   Block *block = warp.block;
+  const uint64_t rank = sharedRank(access.address, block->rank);
   const uint32_t address = uint32_t(access.address) & ((1u << sharedRankShift) - 1);
-  if (rank != 0) {
-    if (access.address >> 32 != 0 || rank > block->cluster->blocks.size())
+  if (rank != block->rank) {
+    if (rank >= block->cluster->blocks.size())
       return refuse(warp, instruction, access, "out-of-bounds",
                     fmt::format("shared address {:#x}, beyond the cluster's {} blocks", access.address,
                                 block->cluster->blocks.size()));
-    if (access.space == Space::shared && rank - 1 != block->rank)
+    if (access.space == Space::shared)
       return refuse(warp, instruction, access, "out-of-bounds",
                     fmt::format("shared offset {} of block rank {}, which .shared::cta cannot reach",
-                                int64_t(address) - sharedBase, rank - 1));
-    block = &block->cluster->blocks[rank - 1];
+                                int64_t(address) - sharedBase, rank));
+    block = &block->cluster->blocks[rank];
   }
   if (address < sharedBase || address > block->sharedEnd || access.bytes > block->sharedEnd - address)
     return refuse(warp, instruction, access, "out-of-bounds",
@@ -193,12 +193,11 @@ std::byte *touch(Warp &warp, const Instruction &instruction, const Touch &access
 SharedPlace sharedPlace(Warp &warp, uint64_t address) {
   if (address >> windowShift == uint64_t(Window::shared))
     address &= (uint64_t(1) << windowShift) - 1;
-  const uint64_t rank = address >> sharedRankShift;
+  const uint64_t rank = sharedRank(address, warp.block->rank);
   Cluster &cluster = clusterOf(warp);
-  if (rank > cluster.blocks.size())
+  if (rank >= cluster.blocks.size())
     return {};
-  return {rank == 0 ? warp.block : &cluster.blocks[rank - 1],
-          uint32_t(address) & ((1u << sharedRankShift) - 1)};
+  return {&cluster.blocks[rank], uint32_t(address) & ((1u << sharedRankShift) - 1)};
 }
 
 LaneAddresses64 laneAddresses(const Warp &warp, const Instruction &, Slot base, int64_t offset) {

@@ -62,9 +62,16 @@ struct Instruction {
 /// Addresses of shared memory start here, as on hardware, where the system
 /// keeps what lies below. Also makes address 0 invalid.
 inline constexpr uint32_t sharedBase = 1024;
-/// A shared::cluster address of block rank r is (r + 1) << 24 | address in that
-/// block; without a rank it means the block itself.
+/// A shared::cluster address of block rank r is (r + 2) << 24 | address in that
+/// block; without a rank it means the block itself. As on hardware, an address
+/// without its bit 24 is one of the even block of a pair.
 inline constexpr unsigned sharedRankShift = 24;
+inline constexpr uint64_t sharedWindow(uint32_t rank) { return uint64_t(rank + 2) << sharedRankShift; }
+/// The rank that an address names, or `own`; addresses that are none have ranks beyond every cluster.
+inline constexpr uint64_t sharedRank(uint64_t address, uint32_t own) {
+  const uint64_t window = address >> sharedRankShift;
+  return window == 0 ? own : window - 2;
+}
 inline constexpr uint32_t localBase = 16;
 /// Parameters of a .func live in local memory; their .param addresses say so.
 inline constexpr uint64_t functionParameterFlag = uint64_t(1) << 31;
@@ -87,6 +94,8 @@ struct Kernel {
   std::vector<Loop> loops;
   uint32_t start = 0; ///< pc of the entry's first instruction
   std::vector<std::byte> constants;
+  /// Of these, addresses of shared variables, which name the block's rank where clusters have several.
+  std::vector<Slot> sharedAddresses;
   uint32_t registerBytes = 0; ///< of a warp
   uint32_t localBytes = 0;    ///< of a thread, `localBase` included
   uint32_t parameterBytes = 0;

@@ -145,6 +145,7 @@ struct Block {
   uint32_t freeRegisters = 0; ///< of the block's pool, in registers of one warp's threads
   std::vector<Warp> warps;
   std::vector<Warpgroup> warpgroups;
+  std::vector<std::byte> constants; ///< the kernel's with addresses of this block; empty: there is one block
   TensorMemory tensorMemory;
   TensorPipe tensorPipe;
 

@@ -145,9 +145,8 @@ Step issueCommit(Warp &warp, uint32_t active, const Instruction &instruction) {
     if (places.empty())
       places.push_back(own);
     for (const SharedPlace &place : places) {
-      const uint64_t address = use.multicast
-                                   ? uint64_t(place.block->rank + 1) << sharedRankShift | own.address
-                                   : addresses.lane[l];
+      const uint64_t address =
+          use.multicast ? sharedWindow(place.block->rank) | own.address : addresses.lane[l];
       const Space space = use.multicast ? Space::sharedCluster : use.space;
       if (!findMbarrier(warp, instruction, space, l, address, MbarrierState::initialised).block)
         return Step::fault;
@@ -193,7 +192,7 @@ std::shared_ptr<AsyncOrder> orderOf(Warp &warp, const Instruction &instruction,
 
 bool touchShared(Warp &warp, const Instruction &instruction, const Block &block,
                  const std::vector<ByteRange> &ranges) {
-  const uint64_t base = uint64_t(block.rank + 1) << sharedRankShift;
+  const uint64_t base = sharedWindow(block.rank);
   return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange &range) {
     return touch(warp, instruction,
                  {Space::sharedCluster, AccessKind::read, Proxy::async, noLane, base | range.address,

@@ -302,6 +302,27 @@ TEST_CASE("tcgen05.commit arrives when all before it is complete, and at once wh
              Contains("the multicast mask 0x2 does not fit the cluster of 1 blocks"));
 }
 
+TEST_CASE("an address without bit 24 is one of the even block of the pair") {
+  const auto out = output({.body = R"(
+    .shared .align 8 .b64 bar; .shared .align 8 .b64 other; mov.u32 %r1, bar; mov.u32 %r2, %cluster_ctarank;
+    getctarank.shared::cluster.u32 %r5, %r1;
+    setp.eq.u32 %p1, %t, 0; setp.eq.and.u32 %p2, %r2, 2, %p1;
+    @%p1 mbarrier.init.shared.b64 [%r1], 2; fence.mbarrier_init.release.cluster;
+    barrier.cluster.arrive; barrier.cluster.wait;
+    and.b32 %r3, %r1, 0xFEFFFFFF;
+    @%p1 mbarrier.arrive.shared::cluster.b64 _, [%r3];
+    @!%p2 bra $end;
+  $wait: mbarrier.try_wait.parity.shared.b64 %p9, [bar], 0; @!%p9 bra $wait;
+  $end:
+    barrier.cluster.arrive; barrier.cluster.wait;
+    mad.wide.u32 %d1, %r2, 4, %out; st.global.b32 [%d1], %r5;
+)",
+                           .target = "sm_100a",
+                           .blocks = 4,
+                           .cluster = 4});
+  CHECK(std::vector(out.begin(), out.begin() + 4) == std::vector<uint32_t>{0, 1, 2, 3});
+}
+
 TEST_CASE("an accumulator is read behind the wait for its commit") {
   const std::string early = mma("0") + "bar.sync 0;\n" + show(8) + std::string(finish);
   CHECK_THAT(failure(kernel(early)),
