@@ -8,6 +8,7 @@
 #include "runtime/emulator/LaunchQueue.h"
 #include "runtime/emulator/exec/Grid.h"
 #include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/trace/TimedSchedule.h"
 
 #include <algorithm>
 #include <cstring>
@@ -73,6 +74,7 @@ public:
     machine.device = ordinal;
     machine.progress = &this->machines->progress;
     onFindings = std::move(options.onFindings);
+    request = options.trace;
     const std::string_view name = machine.target->name;
     deviceProperties = {fmt::format("emulator ({})", name), std::string(name), machine.multiprocessors,
                         ordinal};
@@ -148,6 +150,15 @@ public:
       for (const PlannedTensorMap &map : planned.tensorMaps)
         if (auto placed = placeTensorMap(map, planned.parameters); !placed)
           return placed;
+    if (request) {
+      if (request->launch >= plan->launches.size())
+        return invalid(fmt::format("'{}' makes {} launches, so there is no launch {}; they count from 0",
+                                   program->artifact().name, plan->launches.size(), request->launch));
+      tensors.clear();
+      for (size_t i = 0; i < arguments.tensors.size(); ++i)
+        tensors.push_back(
+            {program->artifact().tensors[i].name, reinterpret_cast<uint64_t>(arguments.tensors[i].data)});
+    }
     if (!queue)
       return run(*program, *plan);
     queue->push(
@@ -251,6 +262,14 @@ private:
       Findings findings;
       emulator::Machine machineOfLaunch = machine;
       machineOfLaunch.findings = &findings;
+      const bool traced = request && &planned == &plan.launches[request->launch];
+      if (traced) {
+        configuration.onlyBlock = request->block;
+        request->trace = {};
+        machineOfLaunch.makeSchedule = [&](emulator::Cluster &cluster) {
+          return emulator::createTimedSchedule(cluster, tensors, request->trace);
+        };
+      }
       const auto done = emulator::runGrid(code, configuration, memory, machineOfLaunch);
       if (onFindings && !findings.empty())
         onFindings(findings);
@@ -259,11 +278,15 @@ private:
       const std::lock_guard lock(mutex);
       executed.warpInstructions += done->warpInstructions;
       executed.threadInstructions += done->threadInstructions;
+      if (traced)
+        break;
     }
     return {};
   }
 
   emulator::Machine machine;
+  TraceRequest *request = nullptr;
+  std::vector<emulator::NamedMemory> tensors; ///< of the launch to trace
   std::function<void(const Findings &)> onFindings;
   DeviceProperties deviceProperties;
   std::shared_ptr<Machines> machines;

@@ -6,6 +6,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/emulator/check/Finding.h"
 #include "runtime/emulator/check/RaceCheck.h"
+#include "runtime/emulator/trace/Trace.h"
 
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,14 @@
 namespace tlc {
 
 struct Target;
+
+/// Asks a device for the timeline of one block's cluster: launches before
+/// `launch` run, of that one only the cluster runs, later ones do not.
+struct TraceRequest {
+  uint32_t block = 0;    ///< counted in x, then y, then z
+  size_t launch = 0;     ///< of a program that has several
+  emulator::Trace trace; ///< the answer
+};
 
 struct EmulatorOptions {
   const Target *target = nullptr;            ///< the device to stand for; null: sm_90a
@@ -29,6 +38,7 @@ struct EmulatorOptions {
   /// Called with what a launch found, by the thread that runs it, before the
   /// same is returned as text.
   std::function<void(const Findings &)> onFindings = {};
+  TraceRequest *trace = nullptr; ///< outlives the device
 };
 
 /// One device. Its launches run to completion and return what went wrong.

@@ -22,6 +22,8 @@ for tool in ("tlc-opt", "tlc-lsp-server", "tile-opt", "simt-opt", "tlc"):
     config.substitutions.append((rf"%{tool}\b", os.path.join(binaries, tool)))
 config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ["PATH"]])
 
+config.substitutions.append((r"%python\b", sys.executable))
+
 # Libraries in the place of the driver's; only a build with CUDA headers opens one.
 config.substitutions.append((r"%drivers\b", os.path.join(config.tlc_binary_dir, "test", "drivers")))
 if config.tlc_cuda_headers:

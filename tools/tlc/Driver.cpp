@@ -10,6 +10,7 @@
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Mutate.h"
 #include "tools/tlc/Run.h"
+#include "tools/tlc/Trace.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
@@ -43,6 +44,7 @@ int tlc_main(int argc, char **argv) {
   BenchCommand bench;
   MutateCommand mutate;
   EmulateCommand emulate;
+  TraceCommand trace;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))
     return int(ExitCode::usage);
@@ -58,6 +60,8 @@ int tlc_main(int argc, char **argv) {
     return int(mutate.execute());
   if (emulate)
     return int(emulate.execute());
+  if (trace)
+    return int(trace.execute());
   cl::PrintHelpMessage();
   return int(ExitCode::usage);
 }

@@ -24,6 +24,24 @@ struct Warp;
 enum class AsyncEngine : uint8_t { copy, bulk, tensorStore };
 inline constexpr unsigned asyncEngines = 3;
 
+/// What an operation asks of the hardware, for schedules that keep time.
+struct AsyncWork {
+  enum class Unit : uint8_t {
+    none,        ///< takes no time of its own
+    load,        ///< into shared memory
+    store,       ///< out of shared memory
+    remote,      ///< to another block's shared memory
+    tensorCores, ///< a matrix product
+  };
+  Unit unit = Unit::none;
+  uint32_t bytes = 0;         ///< that move; of a product, operands in shared memory
+  uint64_t multiplyAdds = 0;  ///< of a product
+  unsigned operandBits = 0;   ///< of an element of a product's operands
+  uint32_t blocks = 0;        ///< ranks that a load goes to; 0: the block that issued it
+  uint64_t globalAddress = 0; ///< for names, where there is one
+  uint32_t sharedAddress = 0;
+};
+
 /// An operation under way. Complete once `run` has returned true.
 struct AsyncOperation {
   Warp *warp = nullptr;
@@ -31,6 +49,7 @@ struct AsyncOperation {
   std::function<bool()> run;         ///< false after a fault
   std::function<bool()> ready;       ///< empty: always
   std::shared_ptr<AsyncOrder> order; ///< for the race checker; null when it is off
+  AsyncWork work;
   bool done = false;
 };
 

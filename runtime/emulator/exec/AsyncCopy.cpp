@@ -67,6 +67,11 @@ Step copyLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
     }
     return true;
   };
+  const unsigned first = unsigned(std::countr_zero(active));
+  operation->work = {.unit = AsyncWork::Unit::load,
+                     .bytes = copy.bytes * unsigned(std::popcount(active)),
+                     .globalAddress = request->from.lane[first],
+                     .sharedAddress = uint32_t(request->to.lane[first])};
   if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
     operation->order = checker->issueCopy(warp, instruction, AsyncEngine::copy, active);
   clusterOf(warp).queue.push(operation);

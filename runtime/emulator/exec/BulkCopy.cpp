@@ -241,6 +241,16 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
       return bulk.rank != 0 ? runTensor(warp, instruction, bulk, *request)
                             : runBytes(warp, instruction, bulk, *request);
     };
+    const bool toShared = bulk.to != Space::global;
+    operation->work = {.unit = !toShared                    ? AsyncWork::Unit::store
+                               : bulk.from == Space::global ? AsyncWork::Unit::load
+                                                            : AsyncWork::Unit::remote,
+                       .bytes = uint32_t(bulk.rank != 0 ? boxBytes(request->map) : request->bytes),
+                       .blocks = bulk.multicast ? request->mask : 0,
+                       .globalAddress = bulk.rank != 0 ? request->map.globalAddress
+                                        : toShared     ? request->from
+                                                       : request->to,
+                       .sharedAddress = uint32_t(toShared ? request->to : request->from)};
     if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
       operation->order = bulk.barrier ? checker->issueOnMbarrier(warp, instruction, l)
                                       : checker->issueCopy(warp, instruction, AsyncEngine::bulk, 1u << l);
@@ -280,6 +290,8 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
     auto operation = std::make_shared<AsyncOperation>();
     operation->warp = &warp;
     operation->instruction = &instruction;
+    operation->work = {
+        .unit = AsyncWork::Unit::remote, .bytes = bytes * how.count, .sharedAddress = uint32_t(to.lane[l])};
     operation->run = [&warp, &instruction, &how, l, bytes, values, address = to.lane[l],
                       barrier = barriers.lane[l]] {
       const uint64_t total = uint64_t(bytes) * how.count;

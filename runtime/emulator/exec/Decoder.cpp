@@ -226,7 +226,9 @@ Slot Decoder::out(const Operand &operand, Type type) {
     fail("the destination of '{}' is not a register", fullName);
     return sink(sizeInBytes(type));
   }
-  return checkSize(registerSlot(operand.reg), sizeInBytes(type), operand);
+  Slot slot = checkSize(registerSlot(operand.reg), sizeInBytes(type), operand);
+  slot.written = true;
+  return slot;
 }
 
 Slot Decoder::inWide(const Operand &operand, Type type) {
@@ -238,8 +240,11 @@ Slot Decoder::inWide(const Operand &operand, Type type) {
 
 Slot Decoder::outWide(const Operand &operand, Type type) {
   if (operand.kind == Operand::Kind::reg && registerSlot(operand.reg).bytes > sizeInBytes(type) &&
-      operand.selector.empty())
-    return registerSlot(operand.reg);
+      operand.selector.empty()) {
+    Slot slot = registerSlot(operand.reg);
+    slot.written = true;
+    return slot;
+  }
   return out(operand, type);
 }
 

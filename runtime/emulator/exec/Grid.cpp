@@ -103,6 +103,17 @@ uint64_t residentClusters(const Grid &grid, int multiprocessors) {
 }
 
 /// Kept apart until the end, so that their order is that of the clusters.
+uint32_t clusterOfBlock(uint32_t block, const std::array<uint32_t, 3> &grid,
+                        const std::array<uint32_t, 3> &cluster) {
+  uint32_t index = 0, stride = 1;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    index += block % grid[axis] / cluster[axis] * stride;
+    stride *= grid[axis] / cluster[axis];
+    block /= grid[axis];
+  }
+  return index;
+}
+
 struct FindingsByCluster {
   std::mutex mutex;
   std::map<uint32_t, Findings> of;
@@ -118,7 +129,7 @@ struct FindingsByCluster {
 /// One host thread's share: its clusters take turns.
 void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
   std::vector<std::unique_ptr<Cluster>> running;
-  const uint32_t clusters = clusterCount(grid);
+  const uint32_t clusters = grid.clusterEnd;
   Progress &progress = *grid.progress;
   const auto start = [&] {
     const uint32_t next = grid.nextCluster.fetch_add(1);
@@ -239,8 +250,17 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   Progress ofThisLaunch;
   grid.device = machine.device;
   grid.progress = machine.progress ? machine.progress : &ofThisLaunch;
-  const unsigned threads =
-      unsigned(std::clamp<uint64_t>(machine.hostThreads, 1, std::min<uint64_t>(clusterCount(grid), room)));
+  grid.clusterEnd = clusterCount(grid);
+  if (launch.onlyBlock) {
+    if (*launch.onlyBlock >= product(launch.grid))
+      return wrong(fmt::format("'{}' is launched with {} blocks, so there is no block {}; the last is {}",
+                               kernel.name, product(launch.grid), *launch.onlyBlock,
+                               product(launch.grid) - 1));
+    grid.nextCluster = clusterOfBlock(*launch.onlyBlock, launch.grid, *cluster);
+    grid.clusterEnd = grid.nextCluster + 1;
+  }
+  const unsigned threads = unsigned(std::clamp<uint64_t>(
+      machine.hostThreads, 1, std::min<uint64_t>(grid.clusterEnd - grid.nextCluster, room)));
   grid.progress->beginLaunch(threads);
   const uint64_t resident =
       std::max<uint64_t>(1, std::min(residentClusters(grid, machine.multiprocessors), room) / threads);

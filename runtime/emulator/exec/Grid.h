@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -29,6 +30,7 @@ struct LaunchConfiguration {
   uint32_t dynamicSharedBytes = 0;
   std::span<const std::byte> parameters = {}; ///< the entry's parameter space
   const LaunchNames *names = nullptr;         ///< for reports; null where nobody knows any
+  std::optional<uint32_t> onlyBlock = {};     ///< runs its cluster alone; counted in x, then y, then z
 };
 
 /// The machine to pretend to be.

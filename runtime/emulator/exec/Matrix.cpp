@@ -328,6 +328,17 @@ std::span<const Slot> registersOf(const WgmmaUse &use, const Instruction &instru
   return use.fromRegisters ? all : all.subspan(slotAccumulators);
 }
 
+AsyncWork workOf(const WgmmaUse &use) {
+  constexpr unsigned rowBits = 256; // of k, whatever the type
+  const unsigned depth = wgmmaDepth(use.wgmma.a), bits = rowBits / depth;
+  AsyncWork work;
+  work.unit = AsyncWork::Unit::tensorCores;
+  work.multiplyAdds = uint64_t(64) * use.wgmma.n * depth;
+  work.operandBits = bits;
+  work.bytes = (use.wgmma.n + (use.fromRegisters ? 0 : 64)) * rowBits / 8;
+  return work;
+}
+
 Step issueWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
@@ -355,6 +366,7 @@ Step issueWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
       return group.completed == number && group.pending.front().issued == 0xF;
     };
     operation->run = [&block, index] { return completeWgmma(block, index); };
+    operation->work = workOf(use);
     block.cluster->queue.push(std::move(operation));
   }
   WgmmaIssue &known = group.pending[at];

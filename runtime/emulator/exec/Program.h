@@ -40,6 +40,7 @@ struct Slot {
   uint32_t offset = 0;
   uint8_t bytes = 0;
   bool constant = false;
+  bool written = false; ///< the instruction's result
 };
 
 inline constexpr uint32_t noGuard = ~0u;

@@ -55,6 +55,7 @@ struct Grid {
   int device = 0;            ///< its ordinal
   Progress *progress = nullptr;
   std::atomic<uint32_t> nextCluster{0};
+  uint32_t clusterEnd = 0; ///< one past the last that runs
   std::atomic<bool> stop{false};                                    ///< some cluster failed
   std::atomic<uint64_t> warpInstructions{0}, threadInstructions{0}; ///< of clusters that are done
 };
@@ -211,5 +212,7 @@ enum class RunState : uint8_t { idle, ran, fault };
 RunState runWarp(Warp &warp, unsigned instructions);
 /// True when a waiting group may run.
 bool isReady(Warp &warp, const Group &group);
+/// What a turn of the warp would run first; null when all its groups wait.
+const Instruction *nextInstruction(Warp &warp);
 
 } // namespace tlc::emulator

@@ -101,6 +101,18 @@ bool isReady(Warp &warp, const Group &group) {
   return true;
 }
 
+const Instruction *nextInstruction(Warp &warp) {
+  std::optional<std::pair<uint32_t, uint32_t>> first;
+  for (const Group &group : warp.groups) {
+    if (!isReady(warp, group))
+      continue;
+    const bool passes = group.wait.kind != Wait::Kind::none && group.wait.advance;
+    const std::pair candidate(group.turn, group.pc + passes);
+    first = first ? std::min(*first, candidate) : candidate;
+  }
+  return first ? &warp.code[first->second] : nullptr;
+}
+
 Step suspend(Warp &warp, Wait wait) {
   warp.group().wait = std::move(wait);
   return Step::wait;

@@ -53,10 +53,12 @@ Outcome run(const KernelText &kernel) {
   launch.cluster = {kernel.cluster, 1, 1};
   launch.dynamicSharedBytes = kernel.sharedBytes;
   launch.parameters = std::as_bytes(std::span(parameters));
+  launch.names = &kernel.names;
   Machine machine;
   machine.target = findTarget(kernel.target);
   machine.maximumSteps = kernel.maximumSteps;
   machine.raceCheck = kernel.raceCheck;
+  machine.makeSchedule = kernel.makeSchedule;
   Findings findings;
   machine.findings = &findings;
   Result<void> status;

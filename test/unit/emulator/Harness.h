@@ -51,6 +51,8 @@ struct KernelText {
   std::vector<uint32_t> in = {};
   uint64_t maximumSteps = 1000000;
   RaceCheck raceCheck = RaceCheck::off;
+  MakeSchedule makeSchedule = {};
+  LaunchNames names = {};
 };
 struct Outcome {
   Result<void> status;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The subcommand `trace`.
+#include "tools/tlc/Trace.h"
+
+#include "kernels/library/KernelRun.h"
+#include "runtime/emulator/trace/Export.h"
+#include "tools/tlc/Messages.h"
+#include "tools/tlc/Output.h"
+#include "tools/tlc/Time.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <random>
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+namespace {
+
+/// "1000:5000".
+std::optional<emulator::TraceWindow> parseWindow(StringRef text) {
+  const auto [begin, end] = text.split(':');
+  emulator::TraceWindow window;
+  if (begin.getAsInteger(10, window.begin) || end.getAsInteger(10, window.end) || window.begin >= window.end)
+    return std::nullopt;
+  return window;
+}
+
+} // namespace
+
+TraceCommand::TraceCommand()
+    : command("trace", "Show when the warps and engines of a block do what, by a model of their costs"),
+      kernel(cl::sub(command), cl::Positional, cl::Required, cl::desc("<kernel>")),
+      outputs("o", cl::sub(command), cl::value_desc("file"),
+              cl::desc("Timeline to write: .json for ui.perfetto.dev, .svg for a browser; may be repeated")),
+      block("block", cl::sub(command), cl::value_desc("number"), cl::init(0),
+            cl::desc("Block to show, with the others of its cluster, counted in x, then y, then z")),
+      launch("launch", cl::sub(command), cl::value_desc("number"), cl::init(0),
+             cl::desc("Launch to show where a program makes several, counted from 0")),
+      window("window", cl::sub(command), cl::value_desc("begin:end"),
+             cl::desc("Cycles that an .svg shows instead of the beginning and the end")),
+      seed("seed", cl::sub(command), cl::value_desc("number"),
+           cl::desc("Seed of the inputs instead of a fresh one")),
+      emulator(command, EmulatorOptions().maximumSteps), flags(command) {}
+
+ExitCode TraceCommand::execute() const {
+  Result<CompileOptions> options = flags.options();
+  if (!options)
+    return failUsage(options.error().message);
+  if (options->startFrom != Phase::input)
+    return failUsage("expected --start-from input because a kernel is traced to that phase");
+  Result<std::optional<Alignment>> alignment = flags.alignment();
+  if (!alignment)
+    return failUsage(alignment.error().message);
+  Result<kernels::Definitions> definitions = flags.definitions();
+  if (!definitions)
+    return failUsage(definitions.error().message);
+  for (const std::string &output : outputs)
+    if (!StringRef(output).ends_with(".json") && !StringRef(output).ends_with(".svg"))
+      return failUsage("expected -o to name a file that ends in .json or .svg, but got '" + output + "'");
+  std::optional<tlc::emulator::TraceWindow> shown;
+  if (window.getNumOccurrences() && !(shown = parseWindow(window)))
+    return failUsage("expected --window of two numbers of cycles like 1000:5000, but got '" + window + "'");
+  auto request = kernels::Request::parse(kernel.getValue(), *definitions, flags.fixedDimensions());
+  if (!request)
+    return failUsage(request.error().message);
+  Result<EmulatorOptions> emulatorOptions = emulator.options();
+  if (!emulatorOptions)
+    return failUsage(emulatorOptions.error().message);
+
+  TraceRequest traced{.block = block, .launch = launch, .trace = {}};
+  emulatorOptions->target = flags.namesTarget() ? findTarget(options->target) : nullptr;
+  emulatorOptions->trace = &traced;
+  const std::unique_ptr<Device> device = createEmulatorDevice(std::move(*emulatorOptions));
+  options->target = device->properties().target;
+  kernels::CompileLog log;
+  Result<std::shared_ptr<const Artifact>> artifact = kernels::Library().compile(*request, *options, log);
+  if (!artifact)
+    return failCompile(artifact.error(), log.diagnostics);
+  print(log.diagnostics, Remarks::hide);
+  if (flags.wantsRemarks())
+    printRemarks(**artifact);
+  if (flags.wantsTime())
+    printTimes(log.times);
+
+  Result<kernels::KernelRun> run =
+      kernels::KernelRun::create(*device, *request, *artifact,
+                                 {.placement = {},
+                                  .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
+                                  .alignment = *alignment});
+  if (!run)
+    return fail(run.error().message);
+  if (Result<void> done = run->execute(); !done)
+    return fail(done.error().message);
+
+  const tlc::emulator::TraceSummary summary = summarise(traced.trace);
+  for (const std::string &output : outputs) {
+    const std::string text = StringRef(output).ends_with(".json") ? toChromeJson(traced.trace, summary)
+                                                                  : toSvg(traced.trace, summary, shown);
+    if (Result<void> written = writeOutput(output, text); !written)
+      return fail(written.error().message);
+  }
+  outs() << summaryText(traced.trace, summary);
+  return ExitCode::success;
+}
