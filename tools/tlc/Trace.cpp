@@ -71,6 +71,9 @@ ExitCode TraceCommand::execute() const {
   if (!emulatorOptions)
     return failUsage(emulatorOptions.error().message);
 
+  if (auto seeds = emulator.scheduleSeeds(); !seeds || seeds->front())
+    return failUsage("expected no --schedule because a timeline has the order of its model");
+
   TraceRequest traced{.block = block, .launch = launch, .trace = {}};
   emulatorOptions->target = flags.namesTarget() ? findTarget(options->target) : nullptr;
   emulatorOptions->trace = &traced;

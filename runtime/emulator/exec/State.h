@@ -55,7 +55,7 @@ struct Grid {
   int device = 0;            ///< its ordinal
   Progress *progress = nullptr;
   std::atomic<uint32_t> nextCluster{0};
-  uint32_t clusterEnd = 0; ///< one past the last that runs
+  uint32_t clusterEnd = 0;                                          ///< one past the last that runs
   std::atomic<bool> stop{false};                                    ///< some cluster failed
   std::atomic<uint64_t> warpInstructions{0}, threadInstructions{0}; ///< of clusters that are done
 };

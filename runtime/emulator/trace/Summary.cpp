@@ -89,6 +89,7 @@ uint64_t floorCycles(const Trace &trace, const TraceSummary &summary) {
 
 TraceSummary summarise(const Trace &trace) {
   TraceSummary summary;
+  summary.bytesIn = trace.threadBytesIn, summary.bytesOut = trace.threadBytesOut;
   std::vector<std::vector<const TraceSpan *>> ofTrack(trace.tracks.size());
   std::set<uint32_t> copiers; ///< tracks of warps that issue copies
   std::optional<uint64_t> firstProduct;
@@ -187,7 +188,7 @@ std::string summaryText(const Trace &trace, const TraceSummary &summary) {
   }
   if (summary.bytesIn + summary.bytesOut != 0)
     text +=
-        fmt::format("copies: {} bytes in, {:.0f} % of the way in; {} bytes out, {:.0f} % of the way out\n",
+        fmt::format("memory: {} bytes in, {:.0f} % of the way in; {} bytes out, {:.0f} % of the way out\n",
                     summary.bytesIn, share(summary.bytesIn / trace.blocks / trace.loadBytesPerCycle),
                     summary.bytesOut, share(summary.bytesOut / trace.blocks / trace.storeBytesPerCycle));
   for (const LaneSummary &lane : summary.lanes) {

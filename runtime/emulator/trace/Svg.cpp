@@ -188,7 +188,7 @@ private:
     }
     figures.emplace_back(
         fmt::format("{:.0f} %", 100 * share(summary.bytesIn / trace.blocks / trace.loadBytesPerCycle)),
-        fmt::format("of the way in: {} bytes copied", grouped(summary.bytesIn)));
+        fmt::format("of the way in: {} bytes", grouped(summary.bytesIn)));
     const double width = (rightEdge - margin) / double(figures.size());
     for (size_t i = 0; i < figures.size(); ++i) {
       text(margin + double(i) * width, 100, figures[i].first, "figure");
@@ -253,7 +253,8 @@ private:
     entry(stallFill, "waits for operands");
     if (summary.phases)
       entry(productFills[0], "product, by who issued it");
-    if (summary.bytesIn + summary.bytesOut != 0)
+    if (std::any_of(trace.spans.begin(), trace.spans.end(),
+                    [](const TraceSpan &span) { return span.kind == Kind::copy; }))
       entry(copyFills[0], "copy, by tensor");
     if (std::any_of(trace.tracks.begin(), trace.tracks.end(),
                     [](const TraceTrack &track) { return track.kind == TraceTrack::Kind::slot; })) {

@@ -19,7 +19,8 @@ uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 class TimedSchedule : public Schedule {
 public:
   TimedSchedule(Cluster &cluster, std::span<const NamedMemory> tensors, Trace &trace)
-      : cluster(cluster), facts(timingOf(*cluster.grid->target)), recorder(cluster, tensors, trace) {
+      : cluster(cluster), facts(timingOf(*cluster.grid->target)), trace(trace),
+        recorder(cluster, tensors, trace) {
     const Kernel &kernel = *cluster.grid->kernel;
     for (const Instruction &instruction : kernel.code)
       costs.push_back(costOf(instruction.name, facts));
@@ -178,6 +179,8 @@ private:
       if (executed) {
         freeUnit(warp, cost.unit) = now + cost.cycles;
         result = now + cost.latency;
+        trace.threadBytesIn += cost.loadBytes * lanes;
+        trace.threadBytesOut += cost.storeBytes * lanes;
         if (cost.loadBytes != 0) {
           multiprocessor.loads =
               std::max(multiprocessor.loads, now) + ceilDiv(cost.loadBytes * lanes, facts.loadBytesPerCycle);
@@ -288,6 +291,7 @@ private:
 
   Cluster &cluster;
   const TimingFacts &facts;
+  Trace &trace;
   Recorder recorder;
   std::vector<InstructionCost> costs; ///< of each instruction of the kernel
   std::vector<Clock> clocks;

@@ -64,7 +64,8 @@ struct Trace {
   double clockGhz = 1;
   unsigned multiplyAddsPerCycle = 1; ///< peak of a multiprocessor, of 16-bit operands
   unsigned loadBytesPerCycle = 1, storeBytesPerCycle = 1;
-  uint64_t cycles = 0; ///< from the first instruction to the end of all work
+  uint64_t threadBytesIn = 0, threadBytesOut = 0; ///< by loads and stores of threads, which have no spans
+  uint64_t cycles = 0;                            ///< from the first instruction to the end of all work
   std::vector<TraceTrack> tracks;
   std::vector<TraceSpan> spans; ///< by begin
 };
