@@ -111,9 +111,14 @@ std::string Recorder::waitName(const Warp &warp, const Wait &wait) const {
     return wait.engine == AsyncEngine::bulk ? "bulk copies" : "copies";
   case Wait::Kind::warpgroup:
     return "products";
-  default:
-    return "other warps";
+  case Wait::Kind::tensorMemory:
+    return "tensor memory";
+  case Wait::Kind::none:
+  case Wait::Kind::yield:
+  case Wait::Kind::lanes:
+    break;
   }
+  return "other lanes";
 }
 
 void Recorder::endRun(WarpState &state) {
