@@ -464,6 +464,23 @@ Step unpack(Warp &warp, uint32_t active, const Instruction &instruction) {
   return Step::next;
 }
 
+/// Pairs, which packed arithmetic is full of, as loops that vectorise.
+template <class Whole, class Part> struct Join {
+  Whole operator()(Part low, Part high) const { return Whole(low) | Whole(high) << (sizeof(Part) * 8); }
+};
+
+/// slots: whole, low, high
+template <class Whole, class Part>
+Step unpackPair(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const In<Whole> whole = lanesOf<Whole>(warp, instruction.slots[0]);
+  alignas(64) Part low[warpSize], high[warpSize];
+  for (unsigned l = 0; l < warpSize; ++l)
+    low[l] = Part(whole[l]), high[l] = Part(whole[l] >> (sizeof(Part) * 8));
+  store(warp, instruction.slots[1], active, low);
+  store(warp, instruction.slots[2], active, high);
+  return Step::next;
+}
+
 void decodeParts(Decoder &d, Type type, const Operand &whole, const Operand &vector, bool packing) {
   const size_t count = vector.elements.size();
   const unsigned total = sizeInBytes(type);
@@ -474,7 +491,16 @@ void decodeParts(Decoder &d, Type type, const Operand &whole, const Operand &vec
   std::vector<Slot> slots{packing ? d.out(whole, type) : d.in(whole, type)};
   for (const Operand &element : vector.elements)
     slots.push_back(packing ? d.in(element, part) : d.out(element, part));
-  d.emitWith(packing ? pack : unpack, slots, Parts{uint8_t(count), uint8_t(bytes)});
+  if (count == 2 && bytes == 2)
+    d.emit(packing ? mapLanes<Join<uint32_t, uint16_t>, uint32_t, uint16_t, uint16_t>
+                   : unpackPair<uint32_t, uint16_t>,
+           slots);
+  else if (count == 2 && bytes == 4)
+    d.emit(packing ? mapLanes<Join<uint64_t, uint32_t>, uint64_t, uint32_t, uint32_t>
+                   : unpackPair<uint64_t, uint32_t>,
+           slots);
+  else
+    d.emitWith(packing ? pack : unpack, slots, Parts{uint8_t(count), uint8_t(bytes)});
 }
 
 void decodeMov(Decoder &d) {
