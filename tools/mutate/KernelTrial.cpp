@@ -49,17 +49,6 @@ Result<void> disable(Optimizations &optimizations, const std::string &names) {
   return {};
 }
 
-Detection detectionOf(FindingKind kind) {
-  switch (kind) {
-  case FindingKind::fault:
-    return Detection::fault;
-  case FindingKind::deadlock:
-    return Detection::deadlock;
-  default:
-    return Detection::checker;
-  }
-}
-
 } // namespace
 
 Origin Case::origin() const {

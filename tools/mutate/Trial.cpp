@@ -16,6 +16,17 @@ std::string_view mutate::toString(Detection detection) {
   return names[size_t(detection)];
 }
 
+Detection mutate::detectionOf(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::fault:
+    return Detection::fault;
+  case FindingKind::deadlock:
+    return Detection::deadlock;
+  default:
+    return Detection::checker;
+  }
+}
+
 std::vector<Outcome> mutate::tryAll(std::string_view ptx, std::span<const Mutant> mutants, const Trial &trial,
                                     unsigned threads) {
   std::vector<Outcome> outcomes(mutants.size());

@@ -3,6 +3,7 @@
 /// Tries mutants of a program, several at a time, and says what found each.
 #pragma once
 
+#include "runtime/emulator/check/Finding.h"
 #include "tools/mutate/Mutants.h"
 
 #include <functional>
@@ -22,6 +23,9 @@ enum class Detection : uint8_t {
 inline constexpr size_t detectionCount = 6;
 /// "checker"; of `none` "missed".
 std::string_view toString(Detection detection);
+
+/// By what a finding of that kind is.
+Detection detectionOf(FindingKind kind);
 
 struct Outcome {
   Detection detection = Detection::none;

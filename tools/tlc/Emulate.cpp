@@ -7,6 +7,7 @@
 #include "runtime/target/CodeTarget.h"
 #include "runtime/target/Target.h"
 #include "tools/emulate/Arguments.h"
+#include "tools/mutate/FileTrial.h"
 #include "tools/tlc/FindingsJson.h"
 #include "tools/tlc/Messages.h"
 
@@ -173,7 +174,9 @@ EmulateCommand::EmulateCommand()
       seed("seed", cl::sub(command), cl::value_desc("number"),
            cl::desc("Seed of random arrays instead of a fresh one")),
       json("json", cl::sub(command), cl::desc("Report as one JSON object")),
-      emulator(command, defaultMaximumSteps) {}
+      mutate("mutate", cl::sub(command),
+             cl::desc("Take each synchronisation of the file away, in turn, and see whether that is found")),
+      survey(command), emulator(command, defaultMaximumSteps) {}
 
 ExitCode EmulateCommand::execute() const {
   const auto failWith = [](const tlc::Error &error) {
@@ -217,6 +220,23 @@ ExitCode EmulateCommand::execute() const {
   machine.multiprocessors = options->multiprocessors;
   machine.maximumSteps = options->maximumSteps;
   machine.raceCheck = options->raceCheck;
+  if (mutate) {
+    if (json)
+      return failUsage("expected --mutate or --json, but got both");
+    auto equivalents = survey.equivalents();
+    if (!equivalents)
+      return failWith(equivalents.error());
+    const std::string ptx = (*buffer)->getBuffer().str();
+    auto trial = tlc::mutate::FileTrial::create({launch, machine, *spec, usedSeed, *seeds}, ptx);
+    if (!trial)
+      return failWith(trial.error());
+    outs() << "seed " << usedSeed << '\n';
+    auto tally = survey.run(
+        {launch.entry, {}}, ptx, [&](const std::string &text) { return trial->run(text); }, *equivalents);
+    if (!tally)
+      return failWith(tally.error());
+    return tally->wrong == 0 ? ExitCode::success : ExitCode::failure;
+  }
 
   std::optional<emulate::Arguments> first;
   for (const std::optional<uint64_t> &scheduleSeed : *seeds) {

@@ -5,6 +5,7 @@
 
 #include "tools/tlc/DeviceChoice.h"
 #include "tools/tlc/ExitCode.h"
+#include "tools/tlc/SurveyFlags.h"
 
 namespace tlc::driver {
 
@@ -27,6 +28,8 @@ private:
   llvm::cl::list<std::string> arrays;
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<bool> json;
+  llvm::cl::opt<bool> mutate;
+  SurveyFlags survey;
   EmulatorFlags emulator;
 };
 

@@ -7,6 +7,7 @@
 #include "tools/mutate/KernelTrial.h"
 #include "tools/tlc/CompileFlags.h"
 #include "tools/tlc/ExitCode.h"
+#include "tools/tlc/SurveyFlags.h"
 
 namespace tlc::driver {
 
@@ -22,12 +23,9 @@ private:
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> kernel;
   llvm::cl::opt<std::string> caseFile;
-  llvm::cl::opt<std::string> equivalentFile;
-  llvm::cl::opt<std::string> sourceFolder;
   llvm::cl::opt<bool> eachSwitch;
-  llvm::cl::opt<bool> verbose;
   llvm::cl::opt<uint64_t> seed;
-  llvm::cl::opt<unsigned> threads;
+  SurveyFlags survey;
   CompileFlags flags;
 };
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Surveys from the command line.
+#include "tools/tlc/SurveyFlags.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+Result<std::string> driver::readTextFile(const std::string &path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return tlc::Error{ErrorKind::invalidArgument,
+                      "cannot read '" + path + "': " + buffer.getError().message()};
+  return (*buffer)->getBuffer().str();
+}
+
+tlc::Error driver::inFile(const std::string &path, const tlc::Error &error) {
+  return {error.kind, path + ": " + error.message};
+}
+
+Tally &Tally::operator+=(const Tally &other) {
+  mutants += other.mutants;
+  equivalent += other.equivalent;
+  wrong += other.wrong;
+  return *this;
+}
+
+void Tally::print() const {
+  outs() << mutants << " mutants, " << equivalent << " equivalent, " << wrong << " wrong\n";
+}
+
+SurveyFlags::SurveyFlags(cl::SubCommand &command)
+    : equivalentFile("equivalent", cl::sub(command), cl::value_desc("file"),
+                     cl::desc("Mutants that are as good as the program, with reasons")),
+      sourceFolder("sources", cl::sub(command), cl::value_desc("folder"), cl::init("."),
+                   cl::desc("Where the paths of the kernel's lines begin; mutants are named by their text")),
+      verbose("verbose", cl::sub(command), cl::desc("Say of every mutant what found it")),
+      threads("threads", cl::sub(command), cl::value_desc("count"), cl::init(0),
+              cl::desc("Mutants that are tried at a time (default: one per core)")) {}
+
+Result<std::vector<mutate::Equivalent>> SurveyFlags::equivalents() const {
+  if (equivalentFile.empty())
+    return std::vector<mutate::Equivalent>();
+  Result<std::string> text = readTextFile(equivalentFile);
+  if (!text)
+    return text.error();
+  Result<std::vector<mutate::Equivalent>> parsed = mutate::parseEquivalents(*text);
+  return parsed ? parsed : inFile(equivalentFile, parsed.error());
+}
+
+Result<Tally> SurveyFlags::run(mutate::Origin origin, std::string_view ptx, const mutate::Trial &trial,
+                               std::span<const mutate::Equivalent> equivalents) const {
+  Result<mutate::Survey> survey = mutate::Survey::make(std::move(origin), ptx, trial, equivalents,
+                                                       mutate::Sources(sourceFolder.getValue()), threads);
+  if (!survey)
+    return survey.error();
+  outs() << survey->summary() << '\n';
+  if (verbose)
+    for (const mutate::Survey::Entry &entry : survey->entries()) {
+      outs() << "  " << entry.mutant.key() << ": ";
+      if (entry.equivalent)
+        outs() << "equivalent: " << entry.equivalent->reason << '\n';
+      else
+        outs() << StringRef(toString(entry.outcome.detection)) << ": "
+               << StringRef(entry.outcome.message).split('\n').first << '\n';
+    }
+  const std::vector<const mutate::Survey::Entry *> wrong = survey->wrong();
+  for (const mutate::Survey::Entry *entry : wrong)
+    outs() << "  " << survey->complaint(*entry) << '\n';
+  outs().flush();
+  return Tally{survey->entries().size(), survey->equivalentCount(), wrong.size()};
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The flags of subcommands that try mutants, and what these print.
+#pragma once
+
+#include "tools/mutate/Survey.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace tlc::driver {
+
+/// The contents of a file; the error says why it cannot be read.
+Result<std::string> readTextFile(const std::string &path);
+/// The error of what a file says, with its name in front.
+Error inFile(const std::string &path, const Error &error);
+
+/// What came of mutants.
+struct Tally {
+  size_t mutants = 0, equivalent = 0, wrong = 0;
+
+  Tally &operator+=(const Tally &other);
+  void print() const;
+};
+
+class SurveyFlags {
+public:
+  explicit SurveyFlags(llvm::cl::SubCommand &command);
+
+  /// The list that was asked for, or none.
+  Result<std::vector<mutate::Equivalent>> equivalents() const;
+  /// Tries all mutants of a module and prints what found them.
+  Result<Tally> run(mutate::Origin origin, std::string_view ptx, const mutate::Trial &trial,
+                    std::span<const mutate::Equivalent> equivalents) const;
+
+private:
+  llvm::cl::opt<std::string> equivalentFile;
+  llvm::cl::opt<std::string> sourceFolder;
+  llvm::cl::opt<bool> verbose;
+  llvm::cl::opt<unsigned> threads;
+};
+
+} // namespace tlc::driver
