@@ -137,17 +137,21 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
 Outcome KernelTrial::run(const std::string &module) const {
   auto changed = std::make_shared<Artifact>(*artifact);
   changed->variants[variant].ptx = module;
-  for (const Request &problem : problems)
-    if (Outcome outcome = run(problem, changed); outcome.detection != Detection::none)
-      return outcome;
+  for (unsigned schedule = 0; schedule != options.schedules; ++schedule)
+    for (const Request &problem : problems)
+      if (Outcome outcome = run(problem, changed, schedule); outcome.detection != Detection::none)
+        return outcome;
   return {};
 }
 
-Outcome KernelTrial::run(const Request &request, std::shared_ptr<const Artifact> changed) const {
+Outcome KernelTrial::run(const Request &request, std::shared_ptr<const Artifact> changed,
+                         unsigned schedule) const {
   EmulatorOptions emulator;
   emulator.multiprocessors = multiprocessors;
   emulator.hostThreads = 1;
   emulator.maximumSteps = maximumSteps;
+  if (schedule != 0)
+    emulator.scheduleSeed = schedule; // the same in every run: a mutant that only some find would come and go
   std::optional<FindingKind> found;
   emulator.onFindings = [&](const Findings &findings) { found = findings.all().front().kind; };
   std::unique_ptr<Device> device = createEmulatorDevice(emulator);

@@ -27,6 +27,8 @@ Result<std::vector<Case>> parseCases(std::string_view text);
 struct TrialOptions {
   std::string target = CompileOptions().target;
   uint64_t seed = 0; ///< of the inputs
+  /// Orders of warps and completions that each problem is run in; the first one is the emulator's usual one.
+  unsigned schedules = 1;
 };
 
 /// One variant of a case's program.
@@ -46,7 +48,8 @@ public:
   Outcome run(const std::string &module) const;
 
 private:
-  Outcome run(const kernels::Request &request, std::shared_ptr<const Artifact> changed) const;
+  Outcome run(const kernels::Request &request, std::shared_ptr<const Artifact> changed,
+              unsigned schedule) const;
 
   Origin from;
   std::shared_ptr<const Artifact> artifact;

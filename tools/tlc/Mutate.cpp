@@ -22,6 +22,8 @@ MutateCommand::MutateCommand()
       eachSwitch("each-disabled", cl::sub(command),
                  cl::desc("Every program again without each of the optimisations")),
       seed("seed", cl::sub(command), cl::value_desc("number"), cl::desc("Of the inputs (default: random)")),
+      schedules("schedule", cl::sub(command), cl::value_desc("count"), cl::init(4),
+                cl::desc("Orders of warps and completions to try")),
       survey(command), flags(command) {}
 
 Result<std::vector<mutate::Case>> MutateCommand::cases(const CompileOptions &options) const {
@@ -61,6 +63,10 @@ ExitCode MutateCommand::execute() const {
   Result<CompileOptions> options = flags.options();
   if (!options)
     return failUsage(options.error().message);
+  constexpr unsigned mostSchedules = 1000;
+  if (schedules < 1 || schedules > mostSchedules)
+    return failUsage("expected --schedule from 1 to " + std::to_string(mostSchedules) + ", but got " +
+                     std::to_string(schedules));
   Result<std::optional<Alignment>> alignment = flags.alignment();
   if (!alignment)
     return failUsage(alignment.error().message);
@@ -73,7 +79,8 @@ ExitCode MutateCommand::execute() const {
 
   kernels::Library library;
   mutate::TrialOptions trialOptions{.target = options->target,
-                                    .seed = seed.getNumOccurrences() ? seed : std::random_device()()};
+                                    .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
+                                    .schedules = schedules};
   outs() << "seed " << trialOptions.seed << '\n';
   Tally all;
   std::set<std::string> seen; // an optimisation that a program has no use for changes nothing

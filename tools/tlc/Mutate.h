@@ -25,6 +25,7 @@ private:
   llvm::cl::opt<std::string> caseFile;
   llvm::cl::opt<bool> eachSwitch;
   llvm::cl::opt<uint64_t> seed;
+  llvm::cl::opt<unsigned> schedules;
   SurveyFlags survey;
   CompileFlags flags;
 };
