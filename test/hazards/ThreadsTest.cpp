@@ -53,6 +53,17 @@ TEST_CASE("tl#2556: a barrier counts whole warps") {
   CHECK(names(none, races, {10, 20}));
 }
 
+TEST_CASE("tl#2556: lanes of one warp meet, too, before they read each other's words") {
+  CHECK(findingsOf(exchange("bar.warp.sync 0xffffffff;", 32, 8)).empty());
+  // Eight lanes alone are not a barrier's multiple: the warp's own barrier is theirs.
+  CHECK(findingsOf(exchange("bar.warp.sync 0xff;", 8, 1)).empty());
+  for (uint32_t threads : {8, 32}) {
+    const Findings found = findingsOf(exchange("", threads, 1));
+    INFO(found.text());
+    CHECK(names(found, races, {10, 20}));
+  }
+}
+
 TEST_CASE("TRT-LLM#18339: all threads that a barrier waits for come to it") {
   const auto some = [](const std::string &barrier) {
     return "setp.lt.u32 %p1, %t, 64;\n.loc 1 15 3\n" + barrier;
