@@ -46,7 +46,9 @@ Result<FileTrial::Done> FileTrial::execute(std::string_view ptx, std::optional<u
   machine.maximumSteps = maximumSteps;
   machine.findings = &findings;
   if (schedule)
-    machine.makeSchedule = [&](emulator::Cluster &cluster) { return emulator::createSeeded(*schedule, cluster); };
+    machine.makeSchedule = [&](emulator::Cluster &cluster) {
+      return emulator::createSeeded(*schedule, cluster);
+    };
   Result<emulator::LaunchStatistics> statistics =
       runGrid(**program, configuration, emulator::MemoryMap(std::move(ranges)), machine);
   Done done{std::move(findings), std::move(statistics), {}};
