@@ -29,8 +29,13 @@ uint64_t fingerprint(const Program &program) {
   add(program.input.data(), program.input.size());
   add(program.output.data(), program.output.size());
   for (const emulator::EmulatedTensorMap &map : program.maps) {
-    const auto bytes = emulator::encodeTensorMap(map);
-    add(bytes.data(), bytes.size());
+    const uint64_t fields[] = {map.globalAddress, uint64_t(map.element), map.rank, uint64_t(map.swizzle),
+                               uint64_t(map.fill)};
+    add(fields, sizeof(fields));
+    for (unsigned i = 0; i < map.rank; ++i) {
+      const uint64_t axis[] = {map.dims[i], map.box[i], map.elementStrides[i], i ? map.strides[i - 1] : 0};
+      add(axis, sizeof(axis));
+    }
   }
   for (const Column &column : program.columns) {
     add(column.name.data(), column.name.size());

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs CUDA C++ kernels on the emulator, and on a GPU where there is one.
+#pragma once
+
+#include "runtime/device/Device.h"
+#include "test/cuda_cpp/Nvrtc.h"
+
+#include <cstring>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace tlc::test {
+
+/// An array of the device that the kernel reads and writes, given as its bytes.
+using Bytes = std::vector<std::byte>;
+template <class T> Bytes bytesOf(const std::vector<T> &values) {
+  const auto span = std::as_bytes(std::span(values));
+  return {span.begin(), span.end()};
+}
+template <class T> std::vector<T> valuesOf(const Bytes &bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+/// Of a two-dimensional array among the arguments; passed as a `__grid_constant__` tensor map.
+struct Box {
+  int64_t array = 0;
+  ElementType element = ElementType::f32;
+  int64_t rows = 0, columns = 0;
+  int64_t boxRows = 0, boxColumns = 0;
+  Swizzle swizzle = Swizzle::none;
+};
+
+/// extern "C" __global__ void k(arrays..., ints..., tensor map)
+struct CudaKernel {
+  std::vector<std::string_view> headers = {}; ///< of the toolkit
+  std::string_view source;
+  unsigned blocks = 1;
+  unsigned threads = 128;
+  unsigned cluster = 1;
+  unsigned sharedBytes = 0;
+  std::vector<Bytes> arrays = {};
+  std::vector<int32_t> integers = {};
+  std::vector<Box> boxes = {};
+};
+
+/// The arrays afterwards, as the emulator left them; a GPU must have left the
+/// same, within `tolerance` of f32 values where that is given. Fails the test
+/// where something goes wrong.
+std::vector<Bytes> run(const CudaKernel &kernel, double tolerance = 0);
+
+/// Whether there is a toolkit to compile with.
+bool hasToolkit();
+/// What to run on besides the emulator; empty: nothing.
+std::string gpuName();
+
+} // namespace tlc::test

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#define CATCH_CONFIG_RUNNER
+#include "test/cuda_cpp/Run.h"
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+
+int main(int argc, char **argv) {
+  constexpr int skipped = 77; // the exit status that ctest reports as skipped
+  if (!tlc::test::hasToolkit()) {
+    std::puts("skipped: there is no CUDA toolkit to compile with");
+    return skipped;
+  }
+  const std::string gpu = tlc::test::gpuName();
+  std::printf("on the emulator%s%s\n", gpu.empty() ? "" : " and on ", gpu.c_str());
+  return Catch::Session().run(argc, argv);
+}
