@@ -16,7 +16,7 @@ EmulatorFlags::EmulatorFlags(cl::SubCommand &command, uint64_t maximumSteps)
                       cl::init(EmulatorOptions().multiprocessors),
                       cl::desc("Multiprocessors that the emulator stands for")),
       raceCheck("race-check", cl::sub(command), cl::value_desc("on|off"), cl::init("on"),
-                cl::desc("Whether the emulator reports races in shared memory")),
+                cl::desc("Whether the emulator reports races in memory")),
       schedule("schedule", cl::sub(command), cl::value_desc("count|seed=number"),
                cl::desc("Run on the emulator in so many orders of warps and completions, or in one of them")),
       maximumSteps("max-steps", cl::sub(command), cl::value_desc("count"), cl::init(maximumSteps),

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <vector>
 
 namespace tlc::emulator {
@@ -43,18 +45,54 @@ private:
   std::vector<uint32_t> numbers;
 };
 
+/// What is known of another cluster, in its columns.
+struct ForeignClocks {
+  Clock seen, fenced;
+};
+/// By cluster. Shared, as whole blocks know the same, and mostly there is none.
+using Foreign = std::map<uint32_t, ForeignClocks>;
+inline void joinForeign(std::shared_ptr<const Foreign> &into, const std::shared_ptr<const Foreign> &from) {
+  if (!from || from == into)
+    return;
+  if (!into) {
+    into = from;
+    return;
+  }
+  auto both = std::make_shared<Foreign>(*into);
+  for (const auto &[cluster, clocks] : *from) {
+    (*both)[cluster].seen.join(clocks.seen);
+    (*both)[cluster].fenced.join(clocks.fenced);
+  }
+  into = std::move(both);
+}
+
 /// What comes before a point of a program.
 struct Knowledge {
-  Clock seen;   ///< all of it
-  Clock fenced; ///< of that, what a proxy fence follows on the way here
+  Clock seen;                             ///< all of it in the own cluster
+  Clock fenced;                           ///< of that, what a proxy fence follows on the way here
+  std::shared_ptr<const Foreign> foreign; ///< of other clusters
+  std::shared_ptr<const Foreign> narrow;  ///< what would be known of them if scopes were wide enough
 
   void join(const Knowledge &other) {
     seen.join(other.seen);
     fenced.join(other.fenced);
+    joinForeign(foreign, other.foreign);
+    joinForeign(narrow, other.narrow);
   }
+  /// Of the own cluster.
   void meet(const Knowledge &other) {
     seen.meet(other.seen);
     fenced.meet(other.fenced);
+  }
+  /// A proxy fence.
+  void fence() {
+    fenced.join(seen);
+    if (!foreign)
+      return;
+    auto all = std::make_shared<Foreign>(*foreign);
+    for (auto &[cluster, clocks] : *all)
+      clocks.fenced = clocks.seen;
+    foreign = std::move(all);
   }
 };
 

@@ -7,6 +7,8 @@
 #include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/State.h"
 
+#include <algorithm>
+
 namespace tlc::emulator {
 
 void RaceChecker::forParties(Agent &agent, uint32_t lanes, const std::function<void(Party &)> &act) {
@@ -43,8 +45,10 @@ void RaceChecker::addOwn(const Agent &agent, uint32_t lanes, uint32_t number, Cl
   for (unsigned lane = 0; lane < warpSize; ++lane) {
     if (!(lanes >> lane & 1))
       continue;
-    if (laneColumns.of(warp, lane) == 0)
+    if (laneColumns.of(warp, lane) == 0) {
       laneColumns.set(warp, lane, addColumn({.kind = ColumnInfo::Kind::lane, .warp = warp}));
+      lanesWithColumn.push_back({laneColumns.of(warp, lane), warp});
+    }
     clock.raise(laneColumns.of(warp, lane), number);
   }
 }
@@ -87,6 +91,7 @@ void RaceChecker::unite(Agent &agent, uint32_t lanes) {
     all.known.join(party.known);
     all.released.join(party.released);
     all.releasedOwn = std::min(all.releasedOwn, party.releasedOwn);
+    all.fencedByOthers |= party.fencedByOthers;
     all.observed.join(party.observed);
     all.copies = std::min(all.copies, party.copies);
     party.lanes &= ~common;
@@ -117,7 +122,7 @@ void RaceChecker::syncLanes(const Warp &warp, uint32_t lanes) {
 void RaceChecker::proxyFence(const Warp &warp, uint32_t lanes) {
   Agent &agent = agentOf(warp);
   forParties(agent, lanes, [&](Party &party) {
-    party.known.fenced.join(party.known.seen);
+    party.known.fence();
     addOwn(agent, lanes, agent.number, party.known.fenced);
   });
   ++agent.number;
@@ -138,7 +143,12 @@ void RaceChecker::fence(const Warp &warp, uint32_t lanes) {
 
 void RaceChecker::arriveNamed(const Warp &warp, unsigned id, NamedArrival arrival) {
   NamedPhase &phase = named[warp.block->rank * namedBarriers + id];
-  release(agentOf(warp), warp.live, Ordering::acquireRelease, phase.arrived);
+  Agent &agent = agentOf(warp);
+  // Who waits may pass on by a relaxed write what was fenced before.
+  if (std::any_of(agent.parties.begin(), agent.parties.end(),
+                  [](const Party &party) { return party.releasedOwn != 0; }))
+    release(agent, warp.live, Ordering::relaxed, phase.released);
+  release(agent, warp.live, Ordering::acquireRelease, phase.arrived);
   if (arrival == NamedArrival::waits)
     phase.waiting.push_back(indexOf(warp));
 }
@@ -147,7 +157,11 @@ void RaceChecker::completeNamed(const Block &block, unsigned id) {
   NamedPhase &phase = named[block.rank * namedBarriers + id];
   for (unsigned index : phase.waiting) {
     unite(agents[index], allLanes);
-    agents[index].parties[0].known.join(phase.arrived);
+    Party &party = agents[index].parties[0];
+    party.known.join(phase.arrived);
+    party.released.join(phase.released);
+    if (party.releasedOwn == 0 && !phase.released.seen.empty())
+      party.fencedByOthers = true;
   }
   phase = {};
 }
@@ -205,9 +219,52 @@ void RaceChecker::acquireFlag(Agent &agent, const Touch &access, uint64_t flag) 
 void RaceChecker::releaseFlag(Agent &agent, const Touch &access, uint64_t flag) {
   const bool releases =
       access.ordering == AccessOrdering::release || access.ordering == AccessOrdering::acquireRelease;
-  if (!releases && partyOf(agent, access.lane).releasedOwn == 0)
+  const Party &party = partyOf(agent, access.lane);
+  if (!releases && party.releasedOwn == 0 && !party.fencedByOthers)
     return;
   release(agent, 1u << access.lane, releases ? Ordering::acquireRelease : Ordering::relaxed, flags[flag]);
+}
+
+void RaceChecker::releaseGlobalFlag(Agent &agent, const Touch &access) {
+  const bool releases =
+      access.ordering == AccessOrdering::release || access.ordering == AccessOrdering::acquireRelease;
+  const Party &party = partyOf(agent, access.lane);
+  if (!releases && party.releasedOwn == 0 && !party.fencedByOthers)
+    return;
+  Knowledge known;
+  release(agent, 1u << access.lane, releases ? Ordering::acquireRelease : Ordering::relaxed, known);
+  auto all = known.foreign ? std::make_shared<Foreign>(*known.foreign) : std::make_shared<Foreign>();
+  ForeignClocks &own = (*all)[cluster.index + 1];
+  // Other clusters take the lanes of a warp as one.
+  for (Clock *clock : {&known.seen, &known.fenced})
+    for (const auto &[lane, warp] : lanesWithColumn)
+      clock->raise(warp, clock->at(lane));
+  own.seen.join(known.seen);
+  own.fenced.join(known.fenced);
+  cluster.grid->globalShadow->release(access.address, access.scope, all);
+}
+
+void RaceChecker::takeFlagReads(Agent &agent) {
+  for (const FlagRead &read : agent.flagReads) {
+    const GlobalShadow::Flag flag = cluster.grid->globalShadow->acquire(read.address);
+    if (!flag.wide && !flag.narrow)
+      continue;
+    const bool acquires =
+        read.ordering == AccessOrdering::acquire || read.ordering == AccessOrdering::acquireRelease;
+    Knowledge known;
+    for (const auto &foreign : {flag.wide, flag.narrow}) {
+      if (!foreign)
+        continue;
+      // Inside the cluster a scope is always wide enough.
+      if (const auto own = foreign->find(cluster.index + 1); own != foreign->end()) {
+        known.seen.join(own->second.seen);
+        known.fenced.join(own->second.fenced);
+      }
+      joinForeign(foreign == flag.wide && read.scope >= Scope::gpu ? known.foreign : known.narrow, foreign);
+    }
+    acquire(agent, 1u << read.lane, acquires ? Ordering::acquireRelease : Ordering::relaxed, known);
+  }
+  agent.flagReads.clear();
 }
 
 } // namespace tlc::emulator

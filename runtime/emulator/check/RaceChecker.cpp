@@ -59,12 +59,15 @@ std::shared_ptr<AsyncOrder> RaceChecker::issueCopy(const Warp &warp, const Instr
   const bool perLane = engine == AsyncEngine::copy;
   const auto [found, isNew] = agent.streams.try_emplace({engine, perLane ? 0 : lane});
   Stream &stream = found->second;
-  if (isNew)
-    stream.column = addColumn({.kind = perLane ? ColumnInfo::Kind::laneCopies : ColumnInfo::Kind::bulkCopies,
-                               .warp = indexOf(warp)});
+  if (isNew) {
+    const ColumnInfo info{.kind = perLane ? ColumnInfo::Kind::laneCopies : ColumnInfo::Kind::bulkCopies,
+                          .warp = indexOf(warp)};
+    stream.column = addColumn(info);
+    stream.readColumn = perLane ? 0 : addColumn(info);
+  }
   stream.pc = uint32_t(&instruction - warp.code);
   auto order = issueOnMbarrier(warp, instruction, lane);
-  order->column = stream.column, order->number = ++stream.issued;
+  order->column = stream.column, order->readColumn = stream.readColumn, order->number = ++stream.issued;
   if (perLane)
     order->lane = severalLanes;
   return order;
@@ -89,20 +92,25 @@ void RaceChecker::commitCopies(const Warp &warp, AsyncEngine engine, uint32_t la
       stream.commits.push_back(stream.issued);
 }
 
-void RaceChecker::waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending) {
+void RaceChecker::waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending,
+                             CopyWait until) {
   Agent &agent = agentOf(warp);
   for (auto &[key, stream] : agent.streams) {
     if (key.first != engine || (engine != AsyncEngine::copy && !(lanes >> key.second & 1)) ||
         stream.commits.size() <= pending)
       continue;
-    const uint32_t complete = stream.commits[stream.commits.size() - 1 - pending];
-    stream.commits.erase(stream.commits.begin(), stream.commits.end() - ptrdiff_t(pending));
+    const uint32_t over = stream.commits[stream.commits.size() - 1 - pending];
+    if (until == CopyWait::complete)
+      stream.commits.erase(stream.commits.begin(), stream.commits.end() - ptrdiff_t(pending));
     // Each lane waits for its own copies.
     if (engine == AsyncEngine::copy)
-      forParties(agent, lanes, [&](Party &party) { party.copies = std::max(party.copies, complete); });
+      forParties(agent, lanes, [&](Party &party) { party.copies = std::max(party.copies, over); });
     else
-      forParties(agent, 1u << key.second,
-                 [&](Party &party) { party.known.seen.raise(stream.column, complete); });
+      forParties(agent, 1u << key.second, [&, &stream = stream](Party &party) {
+        party.known.seen.raise(stream.readColumn, over);
+        if (until == CopyWait::complete)
+          party.known.seen.raise(stream.column, over);
+      });
   }
 }
 
@@ -158,65 +166,88 @@ void RaceChecker::waitWgmma(const Warp &warp, uint64_t completed) {
 
 // --- accesses ------------------------------------------------------------------------------
 
-void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
-                         uint32_t address) {
-  Agent &agent = agentOf(warp);
+Record RaceChecker::recordOf(Agent &agent, const Instruction &instruction, const Touch &access) {
   Record record;
-  record.pc = uint32_t(&instruction - warp.code);
-  record.column = running ? running->column : indexOf(warp);
+  record.pc = uint32_t(&instruction - agent.warp->code);
+  record.warp = uint16_t(indexOf(*agent.warp));
+  record.column = running ? running->column : record.warp;
   record.number = running ? running->number : agent.number;
   record.repeat = running ? running->repeat : repeatOf(agent, record.pc);
-  record.warp = uint16_t(indexOf(warp));
   record.lane = access.lane == noLane || access.collective ? severalLanes : uint8_t(access.lane);
   record.kind = access.kind;
   record.proxy = access.proxy;
   record.strong = access.ordering != AccessOrdering::weak || access.kind == AccessKind::atomic ||
                   access.kind == AccessKind::mbarrier;
-  const bool isFlag = record.strong && access.kind != AccessKind::mbarrier && !running;
-  const uint64_t flag = uint64_t(block.rank) << 32 | address;
-  if (isFlag && access.kind != AccessKind::write)
-    acquireFlag(agent, access, flag);
+  return record;
+}
+
+Point RaceChecker::pointOf(Agent &agent, const Record &record, const Touch &access) {
   const Party &party = partyOf(agent, access.lane);
   const Stream *copies = party.copies != 0 ? stream(agent, AsyncEngine::copy, 0) : nullptr;
-  Point point{running ? running->known : party.known,
-              laneColumns,
-              record.warp,
-              record.lane,
-              record.laneShift,
-              agent.number,
-              copies ? copies->column : 0,
-              party.copies};
+  Point point{.known = running ? running->known : party.known,
+              .lanes = laneColumns,
+              .warp = record.warp,
+              .lane = record.lane,
+              .own = agent.number,
+              .copiesColumn = copies ? copies->column : 0,
+              .copies = party.copies};
   if (running) {
     if (running->lane != severalLanes)
       point.lane = running->lane;
     point.own = running->own, point.copies = running->copies;
   }
+  return point;
+}
+
+void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
+                         uint32_t address) {
+  Agent &agent = agentOf(warp);
+  Record record = recordOf(agent, instruction, access);
+  if (running && running->readColumn != 0 && access.kind == AccessKind::read)
+    record.column = running->readColumn;
+  const bool isFlag = record.strong && access.kind != AccessKind::mbarrier && !running;
+  const uint64_t flag = uint64_t(block.rank) << 32 | address;
+  if (isFlag && access.kind != AccessKind::write)
+    acquireFlag(agent, access, flag);
   conflicts.clear();
-  shadows[block.rank].access(address, address + uint32_t(access.bytes), record, access.laneBytes, point,
-                             conflicts);
+  shadows[block.rank].access(address, address + uint32_t(access.bytes), record, access.laneBytes,
+                             pointOf(agent, record, access), conflicts);
   for (const Conflict &conflict : conflicts) {
     if (conflict.wrong == Wrong::overlap)
       overlap = true;
     else
-      report(warp, instruction, record, conflict, block);
+      report(warp, instruction, record, conflict, placeOf(block.rank, uint32_t(conflict.address)));
   }
   if (isFlag && access.kind != AccessKind::read)
     releaseFlag(agent, access, flag);
 }
 
-void RaceChecker::accessLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
-                              const LaneAddresses64 &addresses, Block &block) {
-  constexpr uint32_t inBlock = (1u << sharedRankShift) - 1;
-  // Lanes that continue each other, and know the same, make one access.
+void RaceChecker::accessGlobal(Warp &warp, const Instruction &instruction, const Touch &access) {
+  Agent &agent = agentOf(warp);
+  Record record = recordOf(agent, instruction, access);
+  record.cluster = cluster.index + 1;
+  Point point = pointOf(agent, record, access);
+  point.cluster = record.cluster;
+  conflicts.clear();
+  cluster.grid->globalShadow->access(access.address, access.bytes, record, access.laneBytes, point,
+                                     conflicts);
+  for (const Conflict &conflict : conflicts)
+    if (conflict.wrong != Wrong::overlap)
+      report(warp, instruction, record, conflict, placeOfGlobal(conflict.address));
+  if (!record.strong || running)
+    return;
+  if (access.kind != AccessKind::read)
+    releaseGlobalFlag(agent, access);
+  if (access.kind != AccessKind::write)
+    agent.flagReads.push_back({access.address, access.lane, access.ordering, access.scope});
+}
+
+void RaceChecker::forRuns(const Agent &agent, uint32_t lanes, const Touch &each,
+                          const LaneAddresses64 &addresses, const std::function<void(const Touch &)> &act) {
   Touch run = each;
   run.bytes = 0;
   run.laneBytes = uint32_t(each.bytes);
-  const Agent &agent = agentOf(warp);
   uint32_t party = 0;
-  const auto flush = [&] {
-    if (run.bytes != 0)
-      access(warp, instruction, run, block, uint32_t(run.address) & inBlock);
-  };
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const unsigned lane = unsigned(std::countr_zero(left));
     const uint64_t address = addresses.lane[lane];
@@ -225,23 +256,39 @@ void RaceChecker::accessLanes(Warp &warp, const Instruction &instruction, uint32
       run.bytes += each.bytes;
       continue;
     }
-    flush();
+    if (run.bytes != 0)
+      act(run);
     party = partyOf(agent, lane).lanes;
     run.lane = lane, run.address = address, run.bytes = each.bytes;
   }
-  flush();
+  act(run);
+}
+
+void RaceChecker::accessLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
+                              const LaneAddresses64 &addresses, Block &block) {
+  constexpr uint32_t inBlock = (1u << sharedRankShift) - 1;
+  forRuns(agentOf(warp), lanes, each, addresses,
+          [&](const Touch &run) { access(warp, instruction, run, block, uint32_t(run.address) & inBlock); });
+}
+
+void RaceChecker::accessGlobalLanes(Warp &warp, const Instruction &instruction, uint32_t lanes,
+                                    const Touch &each, const LaneAddresses64 &addresses) {
+  forRuns(agentOf(warp), lanes, each, addresses,
+          [&](const Touch &run) { accessGlobal(warp, instruction, run); });
 }
 
 void RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   const Agent &agent = agentOf(warp);
   for (const auto &[key, stream] : agent.streams)
     if (key.first == AsyncEngine::bulk && lanes >> key.second & 1 &&
-        partyOf(agent, key.second).known.seen.at(stream.column) < stream.issued)
+        partyOf(agent, key.second).known.seen.at(stream.readColumn) < stream.issued)
       reportExit(warp, instruction, warp.code[stream.pc]);
 }
 
 void RaceChecker::registers(Warp &warp, const Instruction &instruction) {
-  const Agent &agent = agentOf(warp);
+  Agent &agent = agentOf(warp);
+  if (!agent.flagReads.empty())
+    takeFlagReads(agent);
   if (agent.wgmmaIssued <= agent.wgmmaWaited)
     return;
   for (const Slot &slot : std::span(instruction.slots, instruction.slotCount)) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "runtime/emulator/check/Finding.h"
+#include "runtime/emulator/check/GlobalShadow.h"
 #include "runtime/emulator/check/Shadow.h"
 #include "runtime/emulator/exec/Async.h"
 
@@ -32,6 +33,7 @@ enum class Ordering : uint8_t { acquireRelease, relaxed };
 struct AsyncOrder {
   Knowledge known; ///< at its issue, without what the issuing lane itself did
   Column column = 0;
+  Column readColumn = 0; ///< the same for what it reads in shared memory, if that is over earlier
   uint32_t number = 0;
   uint8_t lane = severalLanes; ///< that issued it; severalLanes: each lane its part
   uint32_t own = 0;            ///< of the warp's numbers, at the issue
@@ -51,6 +53,9 @@ struct TensorTouch {
   uint32_t column = 0, columns = 0;
   AccessKind kind = AccessKind::read;
 };
+
+/// Whether a wait for copies ends when they are complete, or when they have read their sources.
+enum class CopyWait : uint8_t { complete, read };
 
 class RaceChecker {
 public:
@@ -82,7 +87,7 @@ public:
   std::shared_ptr<AsyncOrder> issueOnMbarrier(const Warp &warp, const Instruction &instruction,
                                               unsigned lane);
   void commitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes);
-  void waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending);
+  void waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending, CopyWait until);
   /// The running operation completes with the present phase of an mbarrier.
   void completesOn(const SharedPlace &place);
   /// All copies of the lane until now (cp.async: of the warp) will have arrived at an mbarrier.
@@ -118,6 +123,9 @@ public:
   /// The same for lanes at addresses of their own, in shared memory of one block.
   void accessLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
                    const LaneAddresses64 &addresses, Block &block);
+  void accessGlobal(Warp &warp, const Instruction &instruction, const Touch &access);
+  void accessGlobalLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
+                         const LaneAddresses64 &addresses);
   /// True once if lanes have written the same place by the instruction that was checked last.
   bool takeOverlap() { return std::exchange(overlap, false); }
   /// Two lanes wrote different values to a place by one instruction.
@@ -149,9 +157,10 @@ private:
   /// Operations that complete in groups.
   struct Stream {
     Column column = 0;
+    Column readColumn = 0; ///< of bulk copies
     uint32_t issued = 0;
     uint32_t pc = 0;               ///< of the last one
-    std::vector<uint32_t> commits; ///< `issued` at each commit
+    std::vector<uint32_t> commits; ///< `issued` at each commit that nobody has waited for
   };
   /// Numbers of a warp's accesses to tensor memory.
   struct TensorStream {
@@ -164,10 +173,18 @@ private:
   struct Party {
     uint32_t lanes = 0;
     Knowledge known;
-    Knowledge released;       ///< at the last fence, without what its own lanes did
-    uint32_t releasedOwn = 0; ///< the warp's number at that fence
-    Knowledge observed;       ///< by relaxed waits since the last fence
-    uint32_t copies = 0;      ///< cp.async of its lanes that they have waited for
+    Knowledge released;          ///< at the last fence, without what its own lanes did
+    uint32_t releasedOwn = 0;    ///< the warp's number at that fence
+    bool fencedByOthers = false; ///< `released` has something though it has not fenced itself
+    Knowledge observed;          ///< by relaxed waits since the last fence
+    uint32_t copies = 0;         ///< cp.async of its lanes that they have waited for
+  };
+  /// A strong read of global memory. What it saw is known once it is done.
+  struct FlagRead {
+    uint64_t address = 0;
+    unsigned lane = 0;
+    AccessOrdering ordering = AccessOrdering::relaxed;
+    Scope scope = Scope::gpu;
   };
   /// How often an instruction has run.
   struct Execution {
@@ -180,6 +197,7 @@ private:
     std::vector<Party> parties;
     std::map<std::pair<AsyncEngine, unsigned>, Stream> streams; ///< by lane; cp.async of all lanes: 0
     std::vector<Execution> executions;                          ///< by pc
+    std::vector<FlagRead> flagReads;                            ///< of the instruction that ran last
     std::vector<uint32_t> inFlight; ///< by register offset / 4: the wgmma that has it
     uint32_t wgmmaIssued = 0, wgmmaWaited = 0;
     std::unordered_map<uint32_t, uint32_t> wgmmaPcs; ///< by number, of those not waited for
@@ -194,6 +212,7 @@ private:
   };
   struct NamedPhase {
     Knowledge arrived;
+    Knowledge released; ///< of that, what fences follow
     std::vector<unsigned> waiting;
   };
 
@@ -216,6 +235,13 @@ private:
   void unite(Agent &agent, uint32_t lanes);
   /// The lanes taken as one.
   Knowledge knownToWarp(const Agent &agent);
+  Record recordOf(Agent &agent, const Instruction &instruction, const Touch &access);
+  Point pointOf(Agent &agent, const Record &record, const Touch &access);
+  /// Calls `act` for each run of lanes that continue each other and know the same.
+  void forRuns(const Agent &agent, uint32_t lanes, const Touch &each, const LaneAddresses64 &addresses,
+               const std::function<void(const Touch &)> &act);
+  void releaseGlobalFlag(Agent &agent, const Touch &access);
+  void takeFlagReads(Agent &agent);
   void acquireFlag(Agent &agent, const Touch &access, uint64_t flag);
   void releaseFlag(Agent &agent, const Touch &access, uint64_t flag);
 
@@ -234,7 +260,8 @@ private:
 
   // Report.cpp
   void report(Warp &warp, const Instruction &instruction, const Record &now, const Conflict &conflict,
-              const Block &block);
+              const std::string &place);
+  std::string placeOfGlobal(uint64_t address) const;
   void reportExit(Warp &warp, const Instruction &instruction, const Instruction &copy);
   void reportRegister(Warp &warp, const Instruction &instruction, const Instruction &product);
   FindingSite siteOfRecord(const Record &record) const;
@@ -246,6 +273,7 @@ private:
   unsigned warpsOfBlock;
   std::vector<Agent> agents; ///< their columns are their indices
   LaneColumns laneColumns;
+  std::vector<std::pair<Column, Column>> lanesWithColumn; ///< the lane's column and its warp's
   std::vector<ColumnInfo> columns;
   std::vector<Shadow> shadows;       ///< by block
   std::vector<Shadow> tensorShadows; ///< likewise, once there is tensor memory

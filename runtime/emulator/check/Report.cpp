@@ -28,13 +28,27 @@ std::string_view nameOf(AccessKind kind) {
 } // namespace
 
 FindingSite RaceChecker::siteOfRecord(const Record &record) const {
-  const Warp &warp = *agents[record.warp].warp;
-  FindingSite site = siteOf(warp, warp.code[record.pc]);
+  const bool foreign = record.cluster != 0 && record.cluster != cluster.index + 1;
+  const Warp &own = *agents[foreign ? 0 : record.warp].warp;
+  FindingSite site = siteOf(own, own.code[record.pc]);
+  if (foreign) {
+    site.block = blockId(*cluster.grid, record.cluster - 1, record.warp / warpsOfBlock);
+    site.warp = record.warp % warpsOfBlock;
+    const WarpRole *role = cluster.grid->names->roleOf(site.warp);
+    site.role = role ? role->name : "";
+  }
   site.what = describe(record);
   site.repeat = record.repeat;
   if (record.lane < warpSize)
     site.lane = record.lane;
   return site;
+}
+
+std::string RaceChecker::placeOfGlobal(uint64_t address) const {
+  const MemoryRange *range = cluster.grid->memory->find(address);
+  return range ? fmt::format("offset {} of the allocation of {} bytes at {:#x}", address - range->address,
+                             range->bytes, range->address)
+               : fmt::format("global address {:#x}", address);
 }
 
 std::string RaceChecker::placeOf(unsigned block, uint32_t address) const {
@@ -60,6 +74,12 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
     return cluster.blocks.size() > 1 ? fmt::format("warp {} of block rank {}", warp.index, warp.block->rank)
                                      : fmt::format("warp {}", warp.index);
   };
+  if (before.cluster != now.cluster) {
+    const Knowledge &known = running ? running->known : partyOf(agents[now.warp], now.lane).known;
+    if (Point::isForeign(known.narrow.get(), before, &ForeignClocks::seen))
+      return "scope .gpu, or wider, at both ends of the synchronisation between these blocks";
+    return "a release and an acquire between these blocks; blocks run in any order";
+  }
   const ColumnInfo &column = columns[before.column], &nowColumn = columns[now.column];
   const auto wait = [&](const ColumnInfo &of, const Record &record) {
     switch (of.kind) {
@@ -108,7 +128,7 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
 }
 
 void RaceChecker::report(Warp &warp, const Instruction &instruction, const Record &now,
-                         const Conflict &conflict, const Block &block) {
+                         const Conflict &conflict, const std::string &place) {
   Finding finding;
   const Record &before = conflict.before;
   const Instruction *first = nullptr;
@@ -127,12 +147,12 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
     break;
   }
   if (conflict.wrong != Wrong::unwritten)
-    first = &agents[before.warp].warp->code[before.pc];
-  if (first && before.warp == now.warp)
+    first = &warp.code[before.pc];
+  if (first && before.warp == now.warp && before.cluster == now.cluster)
     finding.reach = FindingReach::insideWarp;
   if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0, finding.reach))
     return;
-  finding.memory = placeOf(block.rank, conflict.address);
+  finding.memory = place;
   finding.site = siteOfRecord(now);
   if (!first) {
     finding.missing = "the write, or a wait for it";

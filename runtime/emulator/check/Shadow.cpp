@@ -8,6 +8,10 @@ namespace tlc::emulator {
 
 namespace {
 
+/// Reads of a cell that are kept beside the last one. Nothing orders them, so that
+/// a write that comes behind these mostly comes behind all.
+constexpr size_t maximumReads = 16;
+
 bool isRead(const Record &record) {
   return record.kind == AccessKind::read || record.kind == AccessKind::mbarrier;
 }
@@ -16,8 +20,8 @@ Wrong judge(const Record &before, const Record &now, const Point &point) {
   if (before.strong && now.strong)
     return Wrong::nothing;
   // Reads and writes of one execution of an instruction never meet.
-  if (before.column == now.column && before.column == before.warp && before.pc == now.pc &&
-      before.number == now.number && before.repeat == now.repeat)
+  if (before.cluster == now.cluster && before.column == now.column && before.column == before.warp &&
+      before.pc == now.pc && before.number == now.number && before.repeat == now.repeat)
     return Wrong::overlap;
   if (!point.isBehind(before))
     return Wrong::unordered;
@@ -111,7 +115,7 @@ Conflict Shadow::access(Cell &cell, const Record &access, const Point &point) {
   Conflict conflict;
   if (cell.write.number != 0) {
     conflict = {judge(cell.write, access, point), cell.write};
-  } else if (access.kind == AccessKind::read) {
+  } else if (access.kind == AccessKind::read && unwritten == Unwritten::wrong) {
     conflict = {Wrong::unwritten, {}};
   }
   if (isRead(access)) {
@@ -143,7 +147,7 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   // Those of a warp's lanes that nothing orders become one of several lanes.
   const auto replaces = [&](Record &old) {
     if (!point.isBehind(old)) {
-      if (old.column != read.column)
+      if (old.column != read.column || old.cluster != read.cluster)
         return false;
       const bool otherLane =
           old.column == old.warp && (old.lane != read.lane || old.laneShift != read.laneShift);
@@ -164,8 +168,13 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   if (cell.moreReads == 0)
     cell.moreReads = newList();
   std::vector<Record> &more = lists[cell.moreReads];
-  if (std::none_of(more.begin(), more.end(), replaces))
+  if (std::any_of(more.begin(), more.end(), replaces))
+    return;
+  // Of many that nothing orders some will do.
+  if (more.size() < maximumReads)
     more.push_back(read);
+  else
+    more[read.pc % maximumReads] = read;
 }
 
 uint32_t Shadow::newList() {

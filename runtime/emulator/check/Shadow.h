@@ -27,8 +27,9 @@ struct Record {
   uint32_t number = 0; ///< of the column; 0: no access
   Column column = 0;
   uint32_t pc = 0;
-  uint32_t repeat = 0; ///< how often the warp had run the instruction before
-  uint16_t warp = 0;   ///< in the cluster
+  uint32_t repeat = 0;  ///< how often the warp had run the instruction before
+  uint32_t cluster = 0; ///< in global memory: its index in the grid, plus 1
+  uint16_t warp = 0;    ///< in the cluster
   uint8_t lane = severalLanes;
   AccessKind kind : 3 = AccessKind::read;
   Proxy proxy : 3 = Proxy::generic;
@@ -64,9 +65,24 @@ struct Point {
   uint32_t own = 0;        ///< of the warp's numbers, up to where the lane's own accesses come before
   Column copiesColumn = 0; ///< of the warp's cp.async
   uint32_t copies = 0;     ///< up to where the lane has waited for its own
+  uint32_t cluster = 0;    ///< as a record's
 
-  bool isBehind(const Record &before) const { return isIn(known.seen, before) || isOwn(before); }
-  bool isFenced(const Record &before) const { return isIn(known.fenced, before); }
+  bool isBehind(const Record &before) const {
+    if (before.cluster != cluster)
+      return isForeign(known.foreign.get(), before, &ForeignClocks::seen);
+    return isIn(known.seen, before) || isOwn(before);
+  }
+  bool isFenced(const Record &before) const {
+    if (before.cluster != cluster)
+      return isForeign(known.foreign.get(), before, &ForeignClocks::fenced);
+    return isIn(known.fenced, before);
+  }
+  static bool isForeign(const Foreign *foreign, const Record &before, Clock ForeignClocks::*which) {
+    if (!foreign)
+      return false;
+    const auto found = foreign->find(before.cluster);
+    return found != foreign->end() && (found->second.*which).at(before.column) >= before.number;
+  }
 
 private:
   bool isIn(const Clock &clock, const Record &before) const {
@@ -109,14 +125,17 @@ enum class Wrong : uint8_t {
 struct Conflict {
   Wrong wrong = Wrong::nothing;
   Record before; ///< not of `unwritten`
-  uint32_t address = 0;
+  uint64_t address = 0;
 };
+
+/// Whether reads of what nothing has written are wrong.
+enum class Unwritten : uint8_t { wrong, allowed };
 
 class Shadow {
 public:
   /// `granule` divides 16; accesses are multiples of it, and aligned to it.
-  Shadow(uint32_t bytes, uint32_t granule)
-      : granule(granule), lines(bytes / lineBytes + 1), pieces(lines.size()) {}
+  Shadow(uint32_t bytes, uint32_t granule, Unwritten unwritten = Unwritten::wrong)
+      : granule(granule), unwritten(unwritten), lines(bytes / lineBytes + 1), pieces(lines.size()) {}
   /// [address, end) is accessed by `access` at a point of the program, each
   /// lane from the record's on having `laneBytes` of it; 0: all one lane. Adds
   /// what is wrong with that, each earlier instruction once.
@@ -141,6 +160,7 @@ private:
   uint32_t newList();
 
   uint32_t granule;
+  Unwritten unwritten;
   std::vector<Cell> lines;
   std::vector<std::vector<Cell>> pieces; ///< of each line; empty: it is one
   std::vector<std::vector<Record>> lists{1};

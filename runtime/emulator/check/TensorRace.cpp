@@ -61,7 +61,8 @@ void RaceChecker::accessTensor(Warp &warp, const Instruction &instruction, Tenso
   record.number = ++stream.issued;
   record.pc = uint32_t(&instruction - warp.code);
   record.warp = uint16_t(indexOf(warp));
-  const Knowledge known{tensorClock(agent, engine, TensorFences::needed), {}};
+  Knowledge known;
+  known.seen = tensorClock(agent, engine, TensorFences::needed);
   const Point point{.known = known, .lanes = laneColumns, .warp = record.warp};
   for (const TensorTouch &touch : touches) {
     record.kind = touch.kind;
@@ -151,7 +152,8 @@ void RaceChecker::allocateTensor(const Block &block, uint32_t column, uint32_t c
 void RaceChecker::freeTensor(Warp &warp, const Instruction &instruction, uint32_t column, uint32_t count) {
   // Not asynchronous itself: it needs no fence to come behind what is complete.
   Agent &agent = agentOf(warp);
-  const Knowledge known{tensorClock(agent, TensorEngine::load, TensorFences::assumed), {}};
+  Knowledge known;
+  known.seen = tensorClock(agent, TensorEngine::load, TensorFences::assumed);
   Record record;
   record.column = indexOf(warp);
   record.number = agent.number;

@@ -87,12 +87,13 @@ template <AsyncEngine engine> Step commitGroup(Warp &warp, uint32_t active, cons
 }
 
 /// The immediate is how many groups may stay pending.
-template <AsyncEngine engine> Step waitGroups(Warp &warp, uint32_t active, const Instruction &instruction) {
+template <AsyncEngine engine, CopyWait until = CopyWait::complete>
+Step waitGroups(Warp &warp, uint32_t active, const Instruction &instruction) {
   AsyncGroups &groups = warp.asyncGroups[size_t(engine)];
   const uint64_t pending = uint64_t(instruction.immediate);
   if (groups.atMost(active, pending)) {
     if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      checker->waitCopies(warp, engine, active, pending);
+      checker->waitCopies(warp, engine, active, pending, until);
     return Step::next;
   }
   Wait wait;
@@ -178,6 +179,7 @@ void decodeLaneCopy(Decoder &d) {
     return d.fail("'{}' copies 4, 8 or 16 bytes, but got {}", d.at().fullName(), bytes);
   copy.bytes = uint32_t(bytes);
   d.accesses(copy.to, copy.bytes);
+  d.accesses(copy.from, copy.bytes);
   copy.toOffset = to.offset, copy.fromOffset = from.offset;
   Slot sourceBytes = d.constant(copy.bytes, 4), ignore = d.constant(0, 0);
   if (d.operandCount() > 3) {
@@ -242,9 +244,10 @@ constexpr DecodeEntry entries[] = {{"cp", decodeCp}};
 void emitBulkCommit(Decoder &d) { d.emit(commitGroup<AsyncEngine::bulk>, {}); }
 
 void emitBulkWait(Decoder &d) {
-  d.take("read"); // an operation completes in one step, so reading is done with it
+  const bool read = d.take("read"); // an operation completes in one step; only the race checker minds
   d.expectOperands(1);
-  d.emit(waitGroups<AsyncEngine::bulk>, {}, d.immediate(0));
+  d.emit(read ? waitGroups<AsyncEngine::bulk, CopyWait::read> : waitGroups<AsyncEngine::bulk>, {},
+         d.immediate(0));
 }
 
 std::span<const DecodeEntry> asyncInstructions() { return entries; }

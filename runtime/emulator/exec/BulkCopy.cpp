@@ -107,6 +107,7 @@ bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, con
                                : storeBox(request.map, coordinates, from.block->shared(), from.address);
     return done ? true : failWith(warp, instruction, done.error());
   }
+  barrierFor(warp, bulk, request, destinations(warp, bulk, request).front()); // when the read is over
   if (!touchRanges(warp, instruction, ranges, AccessKind::read))
     return false;
   for (const SharedPlace &to : destinations(warp, bulk, request)) {
@@ -400,6 +401,7 @@ void decodeBulk(Decoder &d, std::optional<AtomicOp> reduction) {
     return decodePrefetch(d);
   Bulk bulk;
   bulk.reduction = reduction;
+  d.kernel.globalGranule = 1; // boxes end anywhere
   const bool tensor = d.take("tensor");
   if (tensor) {
     bulk.rank = d.takeOneOf<unsigned>({{"1d", 1}, {"2d", 2}, {"3d", 3}, {"4d", 4}, {"5d", 5}}).value_or(0);

@@ -6,6 +6,17 @@
 
 namespace tlc::emulator {
 
+std::array<uint32_t, 3> blockId(const Grid &grid, uint32_t cluster, uint32_t rank) {
+  std::array<uint32_t, 3> id;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const uint32_t count = grid.blocks[axis] / grid.cluster[axis];
+    id[axis] = cluster % count * grid.cluster[axis] + rank % grid.cluster[axis];
+    cluster /= count;
+    rank /= grid.cluster[axis];
+  }
+  return id;
+}
+
 namespace {
 
 void initialiseBlock(Block &block, uint32_t threads) {
@@ -75,23 +86,13 @@ std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index) {
   auto cluster = std::make_unique<Cluster>();
   cluster->grid = &grid;
   cluster->index = index;
-  std::array<uint32_t, 3> origin;
-  for (unsigned axis = 0; axis < 3; ++axis) {
-    const uint32_t count = grid.blocks[axis] / grid.cluster[axis];
-    origin[axis] = index % count * grid.cluster[axis];
-    index /= count;
-  }
   const uint32_t blocks = grid.cluster[0] * grid.cluster[1] * grid.cluster[2];
   cluster->blocks = std::vector<Block>(blocks);
   for (uint32_t rank = 0; rank < blocks; ++rank) {
     Block &block = cluster->blocks[rank];
     block.cluster = cluster.get();
     block.rank = rank;
-    uint32_t rest = rank;
-    for (unsigned axis = 0; axis < 3; ++axis) {
-      block.id[axis] = origin[axis] + rest % grid.cluster[axis];
-      rest /= grid.cluster[axis];
-    }
+    block.id = blockId(grid, index, rank);
     initialiseBlock(block, grid.threads[0] * grid.threads[1] * grid.threads[2]);
   }
   if (grid.raceCheck == RaceCheck::on)

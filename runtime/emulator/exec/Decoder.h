@@ -127,6 +127,8 @@ public:
   void accesses(Space space, unsigned bytes) {
     if (space == Space::shared || space == Space::sharedCluster || space == Space::generic)
       kernel.sharedGranule = std::min(kernel.sharedGranule, bytes);
+    if (space == Space::global || space == Space::generic)
+      kernel.globalGranule = std::min(kernel.globalGranule, bytes);
   }
 
   // --- control flow (Control.cpp) ------------------------------------------------

@@ -239,6 +239,8 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   grid.maximumSteps = machine.maximumSteps;
   grid.raceCheck = machine.raceCheck;
   grid.makeSchedule = machine.makeSchedule;
+  if (machine.raceCheck == RaceCheck::on)
+    grid.globalShadow = std::make_unique<GlobalShadow>(kernel.globalGranule);
 
   const uint64_t bytes = clusterBytes(grid), room = hostBytes() / 2 / bytes;
   if (room == 0)

@@ -73,8 +73,17 @@ std::byte *find(Warp &warp, const Instruction &instruction, uint32_t active, con
   Block *block = warp.block;
   switch (space) {
   case Space::global:
-  case Space::constant:
-    return findGlobal(warp, extent);
+  case Space::constant: {
+    RaceChecker *checker = clusterOf(warp).raceChecker.get();
+    if (!checker || space == Space::constant)
+      return findGlobal(warp, extent);
+    if (each.ordering != AccessOrdering::weak)
+      return nullptr;
+    std::byte *host = findGlobal(warp, extent);
+    if (host)
+      checker->accessGlobalLanes(warp, instruction, active, each, addresses);
+    return host;
+  }
   case Space::shared:
   case Space::sharedCluster: {
     const uint64_t rank = sharedRank(extent.first, block->rank);

@@ -64,6 +64,8 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
     return refuse(warp, instruction, access, "misaligned",
                   fmt::format("global address {:#x}, which must be a multiple of {}", access.address,
                               access.alignment));
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get(); checker && access.space != Space::constant)
+    checker->accessGlobal(warp, instruction, access);
   return reinterpret_cast<std::byte *>(access.address);
 }
 

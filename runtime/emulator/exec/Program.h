@@ -105,6 +105,7 @@ struct Kernel {
   uint32_t dynamicSharedStart = sharedBase;
   /// The smallest access to shared memory; all are multiples of it, and aligned.
   uint32_t sharedGranule = 16;
+  uint32_t globalGranule = 16; ///< the same of global memory
   bool usesSetmaxnreg = false;
   unsigned ctaGroup = 0;     ///< of its tcgen05 instructions; 0: it has none
   uint32_t ctaGroupLine = 0; ///< where it was first named

@@ -51,8 +51,9 @@ struct Grid {
   const MemoryMap *memory = nullptr;
   uint64_t maximumSteps = 0; ///< warp instructions of one warp
   RaceCheck raceCheck = RaceCheck::off;
-  MakeSchedule makeSchedule; ///< empty: round robin
-  int device = 0;            ///< its ordinal
+  std::unique_ptr<GlobalShadow> globalShadow; ///< null: no race check
+  MakeSchedule makeSchedule;                  ///< empty: round robin
+  int device = 0;                             ///< its ordinal
   Progress *progress = nullptr;
   std::atomic<uint32_t> nextCluster{0};
   uint32_t clusterEnd = 0;                                          ///< one past the last that runs
@@ -176,6 +177,10 @@ inline uint32_t clusterCount(const Grid &grid) {
     count *= grid.blocks[axis] / grid.cluster[axis];
   return uint32_t(count);
 }
+
+/// Of the block of a rank in a cluster of the grid.
+std::array<uint32_t, 3> blockId(const Grid &grid, uint32_t cluster, uint32_t rank);
+
 inline Grid &gridOf(const Warp &warp) { return *warp.block->cluster->grid; }
 inline Cluster &clusterOf(const Warp &warp) { return *warp.block->cluster; }
 
