@@ -21,6 +21,7 @@ using Definitions = std::map<std::string, std::string, std::less<>>;
 struct Parameter {
   enum class Kind : uint8_t {
     size,    ///< an extent of the tensors; also the name of a dimension of the program
+    count,   ///< an extent that repeats the work, such as batches or heads; otherwise a size
     integer, ///< a tuning parameter; `auto` leaves it to the heuristic
     choice,  ///< one of `choices`
   };
@@ -31,6 +32,7 @@ struct Parameter {
   int64_t least = 0, most = 0, multipleOf = 1;
   std::vector<std::string> choices = {};
 
+  bool isDimension() const { return kind == Kind::size || kind == Kind::count; }
   /// "f16 | bf16", "8 to 256 in steps of 8, or auto".
   std::string allowed() const;
 };

@@ -12,6 +12,15 @@
 
 namespace tlc::kernels {
 
+Result<Parameters> Kernel::parse(const Definitions &given) const {
+  Result<Parameters> values = Parameters::parse(name(), parameters(), given);
+  if (!values)
+    return values;
+  if (std::string problem = conflict(*values); !problem.empty())
+    return Error{.message = fmt::format("kernel '{}': {}", name(), problem)};
+  return values;
+}
+
 double Kernel::bytes(const Parameters &values) const {
   double sum = 0;
   for (const TensorSpec &tensor : tensors(values)) {

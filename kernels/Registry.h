@@ -27,9 +27,7 @@ public:
   virtual std::string_view name() const = 0;
   virtual std::string_view summary() const = 0;
   virtual std::span<const Parameter> parameters() const = 0;
-  Result<Parameters> parse(const Definitions &given) const {
-    return Parameters::parse(name(), parameters(), given);
-  }
+  Result<Parameters> parse(const Definitions &given) const;
 
   /// The program; sizes guide its configuration only, unless `options` fixes a dimension.
   virtual dsl::Program build(const Parameters &values, const dsl::TraceOptions &options = {}) const = 0;
@@ -42,6 +40,9 @@ public:
                                         size_t output, std::span<const int64_t> elements) const = 0;
   /// Of the elements of that output.
   virtual Tolerance tolerance(const Parameters &values, size_t output) const = 0;
+
+  /// What is wrong with values that are allowed each by itself; empty if nothing is.
+  virtual std::string conflict(const Parameters &) const { return {}; }
 
   virtual double flops(const Parameters &values) const = 0;
   /// Bytes that must cross global memory: every input once, every output once.

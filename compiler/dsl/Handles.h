@@ -287,6 +287,10 @@ public:
   Shared t(Loc loc = Loc::current()) const;
   /// The slot a cursor stands at.
   Shared slot(const Cursor &cursor, Loc loc = Loc::current()) const;
+  /// The element at that position of a tile of i32, for all threads.
+  Index read(const std::vector<Index> &position, Loc loc = Loc::current()) const;
+  /// One thread writes the element at that position of a tile of i32.
+  void write(const std::vector<Index> &position, const Index &value, Loc loc = Loc::current()) const;
   /// Bytes of one slot (of the tile, without slots): what `Ring::expect` counts.
   int64_t slotBytes() const;
   Shape shape() const;

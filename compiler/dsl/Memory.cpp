@@ -101,6 +101,42 @@ Shared Shared::slot(const Cursor &cursor, Loc loc) const {
   return trace->make<Shared>(trace->create<tile::SlotOp>(loc, type.slot(), buffer, at));
 }
 
+namespace {
+/// The positions as values; nothing where one is wrong.
+std::optional<SmallVector<Value>> positionsIn(Trace &trace, Value tile, const std::vector<Index> &position,
+                                              Loc loc) {
+  SmallVector<Value> values;
+  for (const Index &at : position) {
+    values.push_back(trace.useUniform(at, ("a position in '" + tile::nameOf(tile) + "'").str(), loc));
+    if (!values.back())
+      return std::nullopt;
+  }
+  return values;
+}
+} // namespace
+
+Index Shared::read(const std::vector<Index> &position, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  Value tile = trace->use(reference, "a shared tile", loc);
+  std::optional<SmallVector<Value>> at = tile ? positionsIn(*trace, tile, position, loc) : std::nullopt;
+  if (!at)
+    return trace->poison<Index>();
+  return trace->make<Index>(trace->create<tile::LoadIndexOp>(loc, tile, *at));
+}
+
+void Shared::write(const std::vector<Index> &position, const Index &value, Loc loc) const {
+  Trace *trace = traceOf(reference, value.ref());
+  if (!trace)
+    return;
+  Value tile = trace->use(reference, "a shared tile", loc);
+  std::optional<SmallVector<Value>> at = tile ? positionsIn(*trace, tile, position, loc) : std::nullopt;
+  Value number = trace->useUniform(value, "a value to write", loc);
+  if (at && number)
+    trace->create<tile::StoreIndexOp>(loc, number, tile, *at);
+}
+
 int64_t Shared::slotBytes() const {
   if (!reference.value)
     return 0;

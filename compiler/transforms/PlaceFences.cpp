@@ -126,7 +126,8 @@ Accesses accessesOf(Operation *op) {
         add(accesses.writes, copy.getDestination());
         accesses.asynchronous = copy.getAtom() == CopyAtom::tma;
       })
-      .Case<LoadOp>([&](LoadOp load) { add(accesses.reads, load.getSource()); })
+      .Case<LoadOp, LoadIndexOp>([&](auto load) { add(accesses.reads, load.getSource()); })
+      .Case<StoreIndexOp>([&](StoreIndexOp store) { add(accesses.writes, store.getDestination()); })
       .Case<StoreOp>([&](StoreOp store) {
         add(accesses.writes, store.getDestination(), rowsOfWarpgroup(store, store.getValue()));
       })
@@ -193,9 +194,9 @@ private:
     if (meets(op)) {
       fence(op, state);
       forget(state);
-    } else if (isa<PublishOp, ReleaseOp, ArriveOp, NamedBarrierOp>(op)) {
+    } else if (isa<PublishOp, ReleaseOp, ExpectOp, ArriveOp, NamedBarrierOp>(op)) {
       fence(op, state); // who goes on from here may use the buffers asynchronously
-      if (isa<PublishOp, ReleaseOp>(op))
+      if (isa<PublishOp, ReleaseOp, ExpectOp>(op))
         passOn(op->getOperand(0), op->getOperand(1), state);
     } else if (isa<AcquireOp, AwaitOp>(op)) {
       passOn(op->getOperand(0), op->getOperand(1), state);

@@ -180,6 +180,31 @@ LogicalResult LoadOp::verify() { // load_c1
   return verifySameTile(*this, getSource(), "the source", getValue(), "the fragment");
 }
 
+namespace {
+/// load_index_c1
+LogicalResult verifyElement(Operation *op, TypedValue<SharedType> tile, OperandRange position) {
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, tile);
+    return diagnostic;
+  };
+  SharedType type = tile.getType();
+  std::string name = describe(tile, "the tile");
+  if (!type.getElementType().isInteger(32))
+    return report(op->emitOpError() << "expected " << name
+                                    << " to be of i32 because its elements are positions, but got "
+                                    << type.getElementType());
+  if (position.size() != type.getShape().size())
+    return report(op->emitOpError() << "expected " << type.getShape().size() << " positions because " << name
+                                    << " has " << type.getShape().size() << " axes, but got "
+                                    << position.size());
+  return success();
+}
+} // namespace
+
+LogicalResult LoadIndexOp::verify() { return verifyElement(*this, getSource(), getPosition()); }
+
+LogicalResult StoreIndexOp::verify() { return verifyElement(*this, getDestination(), getPosition()); }
+
 LogicalResult StoreOp::verify() {
   if (failed(
           verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination"))) // store_c1

@@ -136,6 +136,35 @@ def Tile_StoreOp : Tile_Op<"store"> {
   let hasVerifier = 1;
 }
 
+def Tile_LoadIndexOp : Tile_Op<"load_index"> {
+  let summary = "Reads one element of a shared tile as a position or count";
+  let description = [{
+    All executing threads read it.
+
+    Constraints
+    - load_index_c1: a tile of i32 and one position per axis.
+
+        %row = tile.load_index %tile[%c0] : !tile.shared<4xi32>
+  }];
+  let arguments = (ins Arg<Tile_SharedType, "what is read", [MemRead]>:$source, Variadic<Index>:$position);
+  let results = (outs Index:$value);
+  let assemblyFormat = "$source `[` $position `]` attr-dict `:` qualified(type($source))";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreIndexOp : Tile_Op<"store_index"> {
+  let summary = "Writes a position or count to one element of a shared tile";
+  let description = [{
+    One thread writes it.
+
+    Constraints
+    - store_index_c1: as load_index_c1.
+  }];
+  let arguments = (ins Index:$value, Arg<Tile_SharedType, "what is written", [MemWrite]>:$destination, Variadic<Index>:$position);
+  let assemblyFormat = "$value `,` $destination `[` $position `]` attr-dict `:` qualified(type($destination))";
+  let hasVerifier = 1;
+}
+
 def Tile_AtomicAddOp : Tile_Op<"atomic_add"> {
   let summary = "Adds a fragment or a number to a global slice, element by element, atomically";
   let description = [{

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 namespace tlc::kernels {
 
@@ -34,11 +35,11 @@ AttentionShape shapeOf(const Parameters &values) {
 
 AttentionForwardKernel::AttentionForwardKernel()
     : declared{
-          {"b", "batches", Kind::size, "2", 0, maxExtent},
+          {"b", "batches", Kind::count, "2", 0, maxExtent},
           {"sq", "queries of a batch", Kind::size, "2048", 0, maxExtent},
           {"sk", "keys of a batch", Kind::size, "2048", 0, maxExtent},
-          {"h", "heads of Q", Kind::size, "16", 0, maxExtent},
-          {"hkv", "heads of K and V", Kind::size, "16", 0, maxExtent},
+          {"h", "heads of Q", Kind::count, "16", 0, maxExtent},
+          {"hkv", "heads of K and V", Kind::count, "16", 1, maxExtent},
           {"d", "length of a row of Q and K", Kind::integer, "128", 8, 256, 8},
           {"dv", "length of a row of V and O; auto: d", Kind::integer, "auto", 8, 256, 8},
           {.name = "dtype",
@@ -52,20 +53,25 @@ AttentionForwardKernel::AttentionForwardKernel()
            .kind = Kind::choice,
            .fallback = "none",
            .choices = {"none", "left", "right"}},
+          {.name = "form",
+           .description = "who makes the roles: the compiler or the program",
+           .kind = Kind::choice,
+           .fallback = "explicit",
+           .choices = {"plain", "explicit"}},
           {"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
           {"bk", "keys of a step", Kind::integer, "auto", 16, 256, 16},
           {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8},
-          {"group", "heads that are walked together", Kind::integer, "auto", 1, 1024},
       } {}
 
 ForwardConfig AttentionForwardKernel::config(const Parameters &values) {
   AttentionShape shape = shapeOf(values);
-  ForwardConfig config{
-      .dtype = values.element("dtype"), .d = shape.d, .dv = shape.dv, .causal = shape.causal};
+  ForwardConfig config =
+      chooseForwardConfig(values.element("dtype"), shape.d, shape.dv, shape.causal, shape.sk);
+  if (values.choice("form") == "plain")
+    makePlain(config);
   config.bq = values.integer("bq").value_or(config.bq);
   config.bk = values.integer("bk").value_or(config.bk);
   config.stages = values.integer("stages").value_or(config.stages);
-  config.headGroup = values.integer("group").value_or(config.headGroup);
   return config;
 }
 
@@ -97,6 +103,16 @@ Tolerance AttentionForwardKernel::tolerance(const Parameters &values, size_t out
     return {.limit = 1e-5, .floor = 1};
   // Weights are rounded before they meet V, whose elements are of size 1/2.
   return {.limit = 2 * roundingError(values.element("dtype")), .floor = 0.5};
+}
+
+std::string AttentionForwardKernel::conflict(const Parameters &values) const {
+  AttentionShape s = shapeOf(values);
+  if (s.h % s.hkv != 0)
+    return fmt::format(
+        "expected h to be a multiple of hkv because as many heads of Q share each head of K and V, "
+        "but got h = {} and hkv = {}",
+        s.h, s.hkv);
+  return {};
 }
 
 double AttentionForwardKernel::flops(const Parameters &values) const {

@@ -23,6 +23,7 @@ public:
   std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
                                 size_t output, std::span<const int64_t> elements) const override;
   Tolerance tolerance(const Parameters &values, size_t output) const override;
+  std::string conflict(const Parameters &values) const override;
   double flops(const Parameters &values) const override;
   std::vector<Definitions> suite() const override;
 

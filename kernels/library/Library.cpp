@@ -57,11 +57,11 @@ Result<Request> Request::parse(std::string_view kernel, const Definitions &given
     return values.error();
   std::string sizes;
   for (const Parameter &parameter : (*found)->parameters())
-    if (parameter.kind == Parameter::Kind::size)
+    if (parameter.isDimension())
       sizes += (sizes.empty() ? "" : ", ") + parameter.name;
   for (const std::string &dimension : fixedDimensions) {
     auto isIt = [&](const Parameter &parameter) {
-      return parameter.name == dimension && parameter.kind == Parameter::Kind::size;
+      return parameter.name == dimension && parameter.isDimension();
     };
     if (std::ranges::none_of((*found)->parameters(), isIt))
       return Error{ErrorKind::invalidArgument,

@@ -55,9 +55,16 @@ std::string test::describe(const Kernel &kernel, const Definitions &definitions)
   return text;
 }
 
-Compiled::Compiled(const Kernel &kernel, const Definitions &definitions, const CompileOptions &options,
+Compiled::Compiled(const Kernel &kernel, const Definitions &given, const CompileOptions &options,
                    std::vector<std::string> fixedDimensions)
-    : kernel(kernel), definitions(definitions) {
+    : kernel(kernel), definitions(given) {
+  // What repeats the work is done twice; a program that does its own synchronisation has no choices left.
+  for (const Parameter &parameter : kernel.parameters()) {
+    if (parameter.kind == Parameter::Kind::count)
+      definitions.try_emplace(parameter.name, "2");
+    if (std::ranges::find(parameter.choices, "plain") != parameter.choices.end())
+      definitions.try_emplace(parameter.name, "plain");
+  }
   INFO(describe(kernel, definitions));
   Result<Request> request = Request::parse(kernel.name(), definitions, fixedDimensions);
   INFO((request ? "" : request.error().message));

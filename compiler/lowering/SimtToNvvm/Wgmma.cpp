@@ -140,33 +140,8 @@ void lowerFence(WgmmaFenceOp fence) {
   fence.erase();
 }
 
-/// Whether anything is computed since the last product was issued or waited for.
-bool isBehindComputation(WgmmaWaitOp wait) {
-  for (Operation *op = wait->getPrevNode(); op && !isa<WgmmaCommitOp, WgmmaWaitOp>(op);
-       op = op->getPrevNode())
-    if (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
-        llvm::any_of(op->getResultTypes(), [](Type type) {
-          auto vector = dyn_cast<VectorType>(type);
-          return vector && isa<FloatType>(vector.getElementType());
-        }))
-      return true;
-  return false;
-}
-
-/// Ends the basic block. ptxas moves what is computed before a wait behind it, as far as the block
-/// reaches, and then the product has nothing to run beside. The branch is one that it cannot see to be
-/// always taken, around a loop, where it leaves what is needed later.
-void endBlock(OpBuilder &builder, Location loc, Value warpIndex) {
-  inlineAssembly(builder, loc,
-                 "{\n\t.reg .pred p;\n\tsetp.ge.s32 p, $0, 0;\n\t@p bra passed;\n"
-                 "held:\n\tnanosleep.u32 32;\n\t@!p bra held;\npassed:\n\t}",
-                 "r,~{memory}", {}, warpIndex);
-}
-
-void lowerWait(WgmmaWaitOp wait, function_ref<Value()> warpIndex) {
+void lowerWait(WgmmaWaitOp wait) {
   OpBuilder builder(wait);
-  if (isBehindComputation(wait))
-    endBlock(builder, wait.getLoc(), warpIndex());
   SmallVector<OpResult> read;
   for (OpResult result : wait->getResults()) {
     if (RegisterFlow().isReadByThread(result))
@@ -268,14 +243,7 @@ void lowerProduct(WgmmaOp op) {
 void tlc::simt::lowerWgmma(KernelOp kernel) {
   // Fences and waits first: they look at the operations around them.
   kernel.walk([](WgmmaFenceOp fence) { lowerFence(fence); });
-  auto warpIndex = [&, index = Value()]() mutable {
-    if (!index) {
-      OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-      index = WarpIndexOp::create(builder, kernel.getLoc());
-    }
-    return index;
-  };
-  kernel.walk([&](WgmmaWaitOp wait) { lowerWait(wait, warpIndex); });
+  kernel.walk([](WgmmaWaitOp wait) { lowerWait(wait); });
   kernel.walk([](WgmmaOp product) { lowerProduct(product); });
   kernel.walk([](WgmmaCommitOp commit) {
     OpBuilder builder(commit);

@@ -104,32 +104,33 @@ bool isForOneThread(tile::RoleOp role) {
     // Several warpgroups release several times.
     if (isa<tile::ReleaseOp>(op) && role.getWarps() > 4)
       return WalkResult::interrupt();
-    bool alone = isa<tile::AcquireOp, tile::AwaitOp, tile::ReleaseOp, tile::WaitOp, scf::ForOp, scf::IfOp,
-                     scf::YieldOp>(op) ||
+    bool alone = isa<tile::AcquireOp, tile::AwaitOp, tile::ReleaseOp, tile::WaitOp, tile::LoadIndexOp,
+                     tile::StoreIndexOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op) ||
                  isMemoryEffectFree(op);
     return alone ? WalkResult::advance() : WalkResult::interrupt();
   });
   return issues && !result.wasInterrupted();
 }
 
-bool readsSlotsOrdinarily(tile::RoleOp role) {
-  auto isSlot = [](Value tile) {
+/// Cursors of the slots that the role reads other than through the asynchronous proxy.
+SmallVector<Value> cursorsReadOrdinarily(tile::RoleOp role) {
+  SmallVector<Value> cursors;
+  auto addSlot = [&](Value tile) {
     while (auto transpose = tile.getDefiningOp<tile::TransposeOp>())
       tile = transpose.getSource();
-    return bool(tile.getDefiningOp<tile::SlotOp>());
+    if (auto slot = tile.getDefiningOp<tile::SlotOp>())
+      cursors.push_back(countedFrom(slot.getCursor()));
   };
-  return role
-      .walk([&](Operation *op) {
-        bool wgmma = isa<tile::GemmAsyncOp>(op);
-        if (auto gemm = dyn_cast<tile::GemmOp>(op))
-          wgmma = gemm.getAtom() == tile::MatrixAtom::wgmma;
-        auto copy = dyn_cast<tile::CopyOp>(op); // the TMA's is over for all when it is for one
-        bool reads = !wgmma && !(copy && copy.getAtom() == tile::CopyAtom::tma) &&
-                     isa<tile::LoadOp, tile::CopyOp, tile::GemmOp>(op) &&
-                     llvm::any_of(op->getOperands(), isSlot);
-        return reads ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+  role.walk([&](Operation *op) {
+    bool wgmma = isa<tile::GemmAsyncOp>(op);
+    if (auto gemm = dyn_cast<tile::GemmOp>(op))
+      wgmma = gemm.getAtom() == tile::MatrixAtom::wgmma;
+    auto copy = dyn_cast<tile::CopyOp>(op); // the TMA's is over for all when it is for one
+    if (!wgmma && !(copy && copy.getAtom() == tile::CopyAtom::tma) &&
+        isa<tile::LoadOp, tile::LoadIndexOp, tile::CopyOp, tile::GemmOp>(op))
+      llvm::for_each(op->getOperands(), addSlot);
+  });
+  return cursors;
 }
 
 void setRegisters(KernelLowering &k, tile::RoleOp role) {
@@ -151,7 +152,7 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
   k.team.thread = k.b.add(block.thread, -firstWarp * lanesPerWarp);
   k.team.warp = k.b.add(block.warp, -firstWarp);
   k.team.name = ("role '" + role.getName() + "'").str();
-  k.readsSlots = readsSlotsOrdinarily(role);
+  k.readOrdinarily = cursorsReadOrdinarily(role);
   if (!isForOneThread(role)) {
     if (failed(k.lowerBlock(role.getBody().front())))
       return failure();

@@ -271,6 +271,32 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::StoreOp op) {
   return success();
 }
 
+namespace {
+Value addressOf(KernelLowering &k, Value tile, OperandRange position) {
+  const SharedTile &shared = k.shared(tile);
+  SmallVector<Value> at;
+  for (Value coordinate : position)
+    at.push_back(k.value(coordinate));
+  Shape one(at.size(), 1);
+  return SharedAddresses(k.b, shared, FragmentLayout::replicated(one, 1), Team(), at)
+      .at(Coordinates(at.size(), 0));
+}
+} // namespace
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::LoadIndexOp op) {
+  Value address = addressOf(k, op.getSource(), op.getPosition());
+  k.set(op.getValue(), simt::LoadOp::create(k.b, k.b.getI32Type(), address, Value()));
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::StoreIndexOp op) {
+  k.byOneThread([&] {
+    Value address = addressOf(k, op.getDestination(), op.getPosition());
+    simt::StoreOp::create(k.b, k.value(op.getValue()), address, Value());
+  });
+  return success();
+}
+
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
   Emitter &b = k.b;
   const Slice &slice = k.slice(op.getDestination());

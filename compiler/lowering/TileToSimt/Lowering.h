@@ -157,8 +157,9 @@ public:
   /// For the thread that issued stores by TMA: waits until they are in memory.
   void awaitStores();
 
-  bool hasStores = false;  ///< the team stored by TMA
-  bool readsSlots = false; ///< the team reads slots of rings with ordinary loads
+  bool hasStores = false; ///< the team stored by TMA
+  /// Of slots that the team reads with ordinary loads: what their cursors are counted from.
+  llvm::SmallVector<Value> readOrdinarily;
 
 private:
   LogicalResult checkTypes(Operation &op);
@@ -213,6 +214,8 @@ LogicalResult lowerOp(KernelLowering &k, tile::CopyAsyncOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::AtomicAddOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::LoadIndexOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::StoreIndexOp op);
 // Gemm.cpp
 LogicalResult lowerOp(KernelLowering &k, tile::GemmOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::GemmAsyncOp op);
@@ -223,6 +226,9 @@ LogicalResult lowerOp(KernelLowering &k, tile::ReduceOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::BroadcastOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::ConvertLayoutOp op);
 // Sync.cpp
+/// What tells one role's cursors apart: the outermost loop's variable that this one descends from, or the
+/// cursor that it began as.
+Value countedFrom(Value cursor);
 LogicalResult lowerOp(KernelLowering &k, tile::AllocRingOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::CursorOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::AdvanceOp op);

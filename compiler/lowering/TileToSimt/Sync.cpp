@@ -46,6 +46,28 @@ LogicalResult arriveOncePerGroup(KernelLowering &k, Operation *op, Value barrier
 }
 } // namespace
 
+Value lowering::countedFrom(Value cursor) {
+  Value variable;
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(cursor)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop)
+        break;
+      variable = argument;
+      cursor = loop.getTiedLoopInit(argument)->get();
+    } else if (auto advance = cursor.getDefiningOp<tile::AdvanceOp>()) {
+      cursor = advance.getCursor();
+    } else if (auto loop = cursor.getDefiningOp<scf::ForOp>()) {
+      cursor = loop.getTiedLoopRegionIterArg(cast<OpResult>(cursor));
+    } else if (auto branch = cursor.getDefiningOp<scf::IfOp>()) {
+      cursor = branch.thenYield()->getOperand(cast<OpResult>(cursor).getResultNumber());
+    } else {
+      break;
+    }
+  }
+  return variable ? variable : cursor;
+}
+
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocRingOp op) {
   std::optional<int64_t> offset = plannedOffset(op);
   if (!offset)
@@ -112,7 +134,8 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::AwaitOp op) {
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReleaseOp op) {
   // The wait for a wgmma covers its whole warpgroup, ordinary loads are each thread's own.
-  if (k.readsSlots && k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
+  if (llvm::is_contained(k.readOrdinarily, countedFrom(op.getCursor())) &&
+      k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
     return failure();
   Value barrier = emptyBarrier(k, op.getRing(), op.getCursor());
   if (!k.ring(op.getRing()).multicast)

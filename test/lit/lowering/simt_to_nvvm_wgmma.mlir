@@ -131,32 +131,4 @@ simt.kernel @branches(%a: i64 {program.parameter = #program.parameter<tensor_str
   simt.store %sum, %x : vector<4xf32>, !llvm.ptr<1>
   simt.return
 }
-
-// What is computed between products stays before the wait: the block ends there. Without it nothing does.
-// CHECK-LABEL: llvm.func @beside(
-simt.kernel @beside(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
-                    %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
-      schema = [#program.tensor<"X", inout, dims[-1, -1]>],
-      schema_types = [tensor<128x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
-  // CHECK: %[[WARP:.*]] = nvvm.shfl.sync
-  %old = simt.load %x : !llvm.ptr<1> -> vector<4xf32>
-  simt.wgmma_fence
-  %product = simt.wgmma %old, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
-  simt.wgmma_commit
-  // CHECK-COUNT-4: nvvm.ex2
-  %beside = math.exp2 %old fastmath<afn> : vector<4xf32>
-  // CHECK: "{\0A\09.reg .pred p;\0A\09setp.ge.s32 p, $0, 0;\0A\09@p bra passed;{{.*}}passed:{{.*}}", "r,~{memory}" %[[WARP]]
-  // CHECK-NEXT: "wgmma.wait_group.sync.aligned 0;"
-  %done = simt.wgmma_wait 0 for %product : vector<4xf32>
-  %sum = arith.addf %done, %beside : vector<4xf32>
-  simt.wgmma_fence
-  %again = simt.wgmma %sum, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
-  simt.wgmma_commit
-  // CHECK-NOT: bra passed
-  // CHECK: "wgmma.wait_group.sync.aligned 0;"
-  %last = simt.wgmma_wait 0 for %again : vector<4xf32>
-  simt.store %last, %x : vector<4xf32>, !llvm.ptr<1>
-  simt.return
-}
 }

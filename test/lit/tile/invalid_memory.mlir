@@ -337,3 +337,25 @@ tile.kernel @atomic_type(
   tile.atomic_add %f, %t : tensor<64xbf16>, !tile.slice<64xbf16>
   tile.return
 }
+
+// -----
+
+// load_index_c1
+tile.kernel @index_type(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-note @below {{'c' is declared here}}
+  %c = tile.alloc_shared "c" : !tile.shared<4xf32>
+  // expected-error @below {{expected 'c' to be of i32 because its elements are positions, but got 'f32'}}
+  %i = tile.load_index %c[%m] : !tile.shared<4xf32>
+  tile.return
+}
+
+// -----
+
+// store_index_c1
+tile.kernel @index_axes(%m: index {program.argument = #program.dimension<"m">}) {
+  // expected-note @below {{'c' is declared here}}
+  %c = tile.alloc_shared "c" : !tile.shared<2x4xi32>
+  // expected-error @below {{expected 2 positions because 'c' has 2 axes, but got 1}}
+  tile.store_index %m, %c[%m] : !tile.shared<2x4xi32>
+  tile.return
+}

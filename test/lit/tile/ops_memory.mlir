@@ -65,6 +65,11 @@ tile.kernel @copies(
   %cell = tile.slice %S[%c0] : !tile.global<?xf32> -> !tile.slice<1xf32>
   // CHECK: tile.atomic_add %{{.*}}, %{{.*}} : f32, !tile.slice<1xf32>
   tile.atomic_add %x, %cell : f32, !tile.slice<1xf32>
+  %counts = tile.alloc_shared "counts" : !tile.shared<2x4xi32>
+  // CHECK: tile.store_index %n, %counts[%{{.*}}, %n] : !tile.shared<2x4xi32>
+  tile.store_index %n, %counts[%c0, %n] : !tile.shared<2x4xi32>
+  // CHECK: tile.load_index %counts[%{{.*}}, %n] : !tile.shared<2x4xi32>
+  %count = tile.load_index %counts[%c0, %n] : !tile.shared<2x4xi32>
   tile.return
 }
 }

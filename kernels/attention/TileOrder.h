@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The order in which blocks that stay on their multiprocessors compute the tiles of O.
+#pragma once
+
+#include "kernels/attention/Forward.h"
+
+#include <array>
+
+namespace tlc::kernels {
+
+/// Which tiles a block computes, and in which order. Heads whose K and V stay in L2 together make a group,
+/// those that share K and V side by side. In a group the longest tiles come first and are dealt out in
+/// rounds, every other one backwards: who got the longest gets the shortest next. Every other group is dealt
+/// out backwards, too, so that what does not fill a round evens out.
+class TileOrder {
+public:
+  struct Space {
+    dsl::Index rowTiles, heads, kvHeads, batches, keys;
+  };
+
+  TileOrder(const ForwardConfig &config, const Space &space, const dsl::Index &block,
+            const dsl::Index &blocks);
+
+  /// First row, head and batch of this block's tile number n.
+  std::array<dsl::Index, 3> at(const dsl::Index &n) const;
+
+  dsl::Index count; ///< of this block's tiles
+
+private:
+  dsl::Index opposite(const dsl::Index &place) const;
+  dsl::Index placeIn(const dsl::Index &group) const;
+  dsl::Index inRound(const dsl::Index &round, const dsl::Index &place) const;
+  /// How many of a group's tiles come to that place.
+  dsl::Index countAmong(const dsl::Index &tiles, const dsl::Index &place) const;
+
+  const ForwardConfig &config;
+  Space space;
+  dsl::Index block, blocks, pairs;
+  dsl::Index groupSize; ///< heads of Q, over all batches
+  dsl::Index fullGroups, forwards, backwards, inFullGroups;
+};
+
+} // namespace tlc::kernels

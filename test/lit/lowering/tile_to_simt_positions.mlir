@@ -1,0 +1,62 @@
+// RUN: %tlc-opt %s --tile-place-fences -tile-to-simt | FileCheck %s
+
+// One role hands positions to another with the bytes that a copy brings: one thread writes them before it
+// announces the bytes, and needs no barrier of its own. The reader's slots of other rings are released as ever, without
+// a meeting of the warpgroup; that of the positions only when all have read.
+#p = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+#t = #tile.shared_layout<"4 32b axis 0 panel 4 swizzle 0 pad 0">
+// CHECK-LABEL: simt.kernel @positions(
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @positions(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<?x64xbf16> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>})
+    attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<2>
+  %other = tile.alloc_ring "other" producers(1) consumers(1) at 64 : !tile.ring<3>
+  %p = tile.alloc_shared "p" at 1024 : !tile.shared<2x64x64xbf16, #p>
+  %t = tile.alloc_shared "t" at 32768 : !tile.shared<2x4xi32, #t>
+  %c = tile.cursor : !tile.cursor<2>
+  %d = tile.cursor : !tile.cursor<3>
+  tile.roles {
+    tile.role "load" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%at = %c) -> (!tile.cursor<2>) {
+        tile.acquire %r[%at] : !tile.ring<2>
+        %where = tile.slot %t[%at] : !tile.shared<2x4xi32, #t>, !tile.cursor<2> -> !tile.shared<4xi32, #t>
+        // CHECK: simt.store %{{.*}} : i32, !llvm.ptr<3>
+        // CHECK-NOT: simt.sync
+        // CHECK: simt.barrier_expect
+        // CHECK: simt.tma_load
+        tile.store_index %i, %where[%c1] : !tile.shared<4xi32, #t>
+        tile.expect %r[%at] bytes(8192) : !tile.ring<2>
+        %slot = tile.slot %p[%at] : !tile.shared<2x64x64xbf16, #p>, !tile.cursor<2> -> !tile.shared<64x64xbf16, #p>
+        %s = tile.slice %X[%c0, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+        tile.copy_async %s, %slot, %r[%at] : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, #p>, !tile.ring<2>
+        %next = tile.advance %at : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+    tile.role "math" warps(4) {
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%at = %c, %by = %d) -> (!tile.cursor<2>, !tile.cursor<3>) {
+        // CHECK: simt.barrier_wait
+        tile.await %r[%at] : !tile.ring<2>
+        %where = tile.slot %t[%at] : !tile.shared<2x4xi32, #t>, !tile.cursor<2> -> !tile.shared<4xi32, #t>
+        // CHECK: simt.load %{{.*}} : !llvm.ptr<3> -> i32
+        %row = tile.load_index %where[%c1] : !tile.shared<4xi32, #t>
+        scf.for %j = %c0 to %row step %c1 {
+        }
+        // CHECK-NOT: simt.sync
+        // CHECK: simt.barrier_arrive
+        tile.release %other[%by] : !tile.ring<3>
+        // CHECK: simt.sync
+        // CHECK: simt.barrier_arrive
+        tile.release %r[%at] : !tile.ring<2>
+        %next = tile.advance %at : !tile.cursor<2>
+        %after = tile.advance %by : !tile.cursor<3>
+        scf.yield %next, %after : !tile.cursor<2>, !tile.cursor<3>
+      }
+    }
+  }
+  tile.return
+}
+}
