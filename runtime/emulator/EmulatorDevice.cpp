@@ -73,6 +73,7 @@ public:
     }
     machine.device = ordinal;
     machine.progress = &this->machines->progress;
+    machine.print = options.print;
     onFindings = std::move(options.onFindings);
     request = options.trace;
     const std::string_view name = machine.target->name;

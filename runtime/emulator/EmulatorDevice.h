@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <vector>
+#include <string_view>
 
 namespace tlc {
 
@@ -35,6 +36,8 @@ struct EmulatorOptions {
   /// Another order of warps and completions than the usual one, the same for
   /// the same seed, on one host thread.
   std::optional<uint64_t> scheduleSeed = {};
+  /// Called with what a kernel prints; empty: it goes to stderr.
+  std::function<void(std::string_view)> print = {};
   /// Called with what a launch found, by the thread that runs it, before the
   /// same is returned as text.
   std::function<void(const Findings &)> onFindings = {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Branches, calls, exits, special registers.
+#include "runtime/emulator/exec/Call.h"
 #include "runtime/emulator/exec/Lanes.h"
 
 #include <chrono>
@@ -20,31 +21,6 @@ void decodeBra(Decoder &d) {
     return d.fail("'bra' needs a label");
   d.emit(jump, {});
   d.jumpTo(d.operand(0).bits);
-}
-
-/// Each active lane goes to its own pc.
-Step jumpLanes(Warp &warp, uint32_t active, const uint32_t *pcs) {
-  Group here = warp.group();
-  const uint32_t others = here.mask & ~active;
-  warp.groups.erase(warp.groups.begin() + warp.current);
-  warp.current = 0;
-  if (others != 0) {
-    Group passed = here;
-    passed.mask = others;
-    ++passed.pc;
-    warp.groups.push_back(std::move(passed));
-  }
-  while (active != 0) {
-    Group split;
-    split.turn = here.turn;
-    split.pc = pcs[std::countr_zero(active)];
-    for (unsigned l = 0; l < warpSize; ++l)
-      if (active >> l & 1 && pcs[l] == split.pc)
-        split.mask |= 1u << l;
-    active &= ~split.mask;
-    warp.groups.push_back(std::move(split));
-  }
-  return Step::moved;
 }
 
 Step jumpIndexed(Warp &warp, uint32_t active, const Instruction &instruction) {
@@ -73,73 +49,6 @@ void decodeBrx(Decoder &d) {
   d.branchTargets(d.operand(1).name, *targets);
 }
 
-struct LocalCopy {
-  uint32_t from = 0, to = 0, bytes = 0;
-};
-
-void copyLocals(Warp &warp, uint32_t active, const std::vector<LocalCopy> &copies) {
-  const size_t size = gridOf(warp).kernel->localBytes;
-  for (unsigned l = 0; l < warpSize; ++l)
-    if (active >> l & 1)
-      for (const LocalCopy &copy : copies)
-        std::memcpy(warp.local.data() + l * size + copy.to, warp.local.data() + l * size + copy.from,
-                    copy.bytes);
-}
-
-/// slots: the callee's return address.
-Step callFunction(Warp &warp, uint32_t active, const Instruction &instruction) {
-  copyLocals(warp, active, instruction.payloadAs<std::vector<LocalCopy>>());
-  uint32_t returns[warpSize];
-  std::fill(returns, returns + warpSize, warp.group().pc + 1);
-  store(warp, instruction.slots[0], active, returns);
-  return branch(warp, active, uint32_t(instruction.immediate));
-}
-
-Step takeResults(Warp &warp, uint32_t active, const Instruction &instruction) {
-  copyLocals(warp, active, instruction.payloadAs<std::vector<LocalCopy>>());
-  return Step::next;
-}
-
-std::optional<std::vector<LocalCopy>> matchParameters(Decoder &d, const std::vector<std::string> &actual,
-                                                      const std::vector<Variable> &formal,
-                                                      const Function &callee, bool toCallee) {
-  if (actual.size() != formal.size()) {
-    d.fail("call of '{}' has {} parameters, it takes {}", callee.name, actual.size(), formal.size());
-    return std::nullopt;
-  }
-  std::vector<LocalCopy> copies;
-  for (size_t i = 0; i < actual.size(); ++i) {
-    const auto here = d.localVariable(d.currentFunction().function->name, actual[i]);
-    const auto there = d.localVariable(callee.name, formal[i].name);
-    if (!here || !there) {
-      d.fail("'{}' is not a .param variable", actual[i]);
-      return std::nullopt;
-    }
-    if (here->bytes != there->bytes) {
-      d.fail("parameter {} of '{}' has {} bytes, but got {}", i, callee.name, there->bytes, here->bytes);
-      return std::nullopt;
-    }
-    copies.push_back(toCallee ? LocalCopy{here->offset, there->offset, here->bytes}
-                              : LocalCopy{there->offset, here->offset, here->bytes});
-  }
-  return copies;
-}
-
-void decodeCall(Decoder &d) {
-  d.take("uni");
-  const Decoder::Callee *callee = d.callee(d.operand(0).name);
-  if (!callee)
-    return d.fail("call of unknown function '{}'", d.operand(0).name);
-  const auto in =
-      matchParameters(d, d.at().callArguments, callee->function->parameters, *callee->function, true);
-  const auto out =
-      matchParameters(d, d.at().callResults, callee->function->results, *callee->function, false);
-  if (!in || !out)
-    return;
-  d.emitWith(callFunction, {callee->returnAddress}, *in).immediate = callee->pc;
-  d.emitWith(takeResults, {}, *out);
-}
-
 Step exitThreads(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
     checker->exit(warp, instruction, active);
@@ -147,18 +56,12 @@ Step exitThreads(Warp &warp, uint32_t active, const Instruction &instruction) {
   return checkTensorFreed(warp, instruction);
 }
 
-Step returnToCaller(Warp &warp, uint32_t active, const Instruction &instruction) {
-  uint32_t pcs[warpSize];
-  std::memcpy(pcs, warp.read(instruction.slots[0]), sizeof(pcs));
-  return jumpLanes(warp, active, pcs);
-}
-
 void decodeRet(Decoder &d) {
   d.take("uni");
   if (d.currentFunction().function->isEntry)
     d.emit(exitThreads, {});
   else
-    d.emit(returnToCaller, {d.currentFunction().returnAddress});
+    d.emitReturn();
 }
 
 Step trap(Warp &warp, uint32_t active, const Instruction &instruction) {
@@ -227,10 +130,38 @@ void decodeSetmaxnreg(Decoder &d) {
   d.emit(increase ? setRegisters<true> : setRegisters<false>, {}, count);
 }
 
+// --- the thread's stack -----------------------------------------------------------------
+
+struct Copy {
+  uint64_t operator()(uint64_t a) const { return a; }
+};
+
+void decodeAlloca(Decoder &d) {
+  const Type type = d.type();
+  d.expectOperands(2, 3);
+  const int64_t alignment = d.operandCount() == 3 ? d.immediate(2) : 8;
+  if (type != Type::u64)
+    return d.fail("'{}' needs 64-bit addresses", d.at().fullName());
+  if (alignment < 1 || alignment > (1 << 20) || (alignment & (alignment - 1)) != 0)
+    return d.fail("'{}' needs an alignment that is a power of two, but got {}", d.at().fullName(), alignment);
+  d.emit(allocateOnStack, {d.out(0, type), d.in(1, type), d.stackPointer()}, alignment);
+}
+
+void decodeStackPointer(Decoder &d) {
+  const Type type = d.type();
+  d.expectOperands(1);
+  if (type != Type::u64)
+    return d.fail("'{}' needs 64-bit addresses", d.at().fullName());
+  if (d.at().name == "stacksave")
+    d.emit(mapLanes<Copy, uint64_t, uint64_t>, {d.out(0, type), d.stackPointer()});
+  else
+    d.emit(mapLanes<Copy, uint64_t, uint64_t>, {d.stackPointer(), d.in(0, type)});
+}
+
 constexpr DecodeEntry entries[] = {
     {"bra", decodeBra},
     {"brx", decodeBrx},
-    {"call", decodeCall},
+    {"call", [](Decoder &d) { d.decodeCall(); }},
     {"ret", decodeRet},
     {"exit", [](Decoder &d) { d.emit(exitThreads, {}); }},
     {"trap", [](Decoder &d) { d.emit(trap, {}); }},
@@ -243,6 +174,9 @@ constexpr DecodeEntry entries[] = {
     {"nanosleep", decodeNanosleep},
     {"griddepcontrol", decodeGriddepcontrol},
     {"setmaxnreg", decodeSetmaxnreg},
+    {"alloca", decodeAlloca},
+    {"stacksave", decodeStackPointer},
+    {"stackrestore", decodeStackPointer},
 };
 
 // --- special registers --------------------------------------------------------------------

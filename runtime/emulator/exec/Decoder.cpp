@@ -3,6 +3,9 @@
 /// Statements and their operands; what lies where is in Link.cpp.
 #include "runtime/emulator/exec/Decoder.h"
 
+#include "runtime/emulator/exec/Call.h"
+#include "runtime/emulator/exec/Lanes.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,6 +15,16 @@ namespace tlc::emulator {
 namespace {
 
 const Operand missingOperand;
+
+/// slots: d, frame. The address of a variable in the frame.
+template <class T> Step frameAddress(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const In<uint64_t> base = lanesOf<uint64_t>(warp, instruction.slots[1]);
+  T results[warpSize];
+  for (unsigned l = 0; l < warpSize; ++l)
+    results[l] = T(base[l] + uint64_t(instruction.immediate));
+  store(warp, instruction.slots[0], active, results);
+  return Step::next;
+}
 
 } // namespace
 
@@ -107,7 +120,12 @@ Slot Decoder::newConstant(uint64_t bits, unsigned bytes) {
   return slot;
 }
 
-Slot Decoder::temporary(unsigned bytes) { return {allocateRegister(bytes), uint8_t(bytes), false}; }
+Slot Decoder::temporary(unsigned bytes) {
+  const Slot slot{allocateRegister(bytes), uint8_t(bytes), false};
+  if (frameBeingDecoded)
+    frameBeingDecoded->saved.push_back(slot);
+  return slot;
+}
 
 Slot Decoder::carryFlag() {
   if (!carrySlot)
@@ -208,6 +226,12 @@ Slot Decoder::in(const Operand &operand, Type type) {
     }
     if (bytes != 4 && bytes != 8)
       fail("the address of '{}' does not fit {}", operand.name, toString(type));
+    if (variable->inFrame) {
+      const Slot address = temporary(bytes);
+      emit(bytes == 8 ? frameAddress<uint64_t> : frameAddress<uint32_t>, {address, state->frame->base},
+           int64_t(variable->value) + operand.offset);
+      return address;
+    }
     uint64_t value = variable->value + operand.offset;
     if (bytes == 4)
       value = uint32_t(value);
@@ -275,10 +299,13 @@ AddressOperand Decoder::address(const Operand &operand) {
       fail("an address needs a register of 32 or 64 bits");
     return {slot, base.offset};
   }
-  // Of the block itself, so it needs no rank.
   if (base.kind == Operand::Kind::symbol)
-    if (auto variable = findVariable(base.name))
+    if (auto variable = findVariable(base.name)) {
+      if (variable->inFrame)
+        return {state->frame->base, int64_t(variable->value) + base.offset};
+      // Of the block itself, so it needs no rank.
       return {constant(variable->value + base.offset, 8), 0};
+    }
   return {in(base, Type::u64), 0};
 }
 

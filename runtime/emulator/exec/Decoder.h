@@ -19,6 +19,9 @@
 namespace tlc::emulator {
 
 class Decoder;
+struct Call;
+struct CallPlan;
+struct Frame;
 
 struct DecodeEntry {
   std::string_view name;
@@ -140,16 +143,13 @@ public:
     uint32_t pc = 0;
     Slot returnAddress;
   };
-  const Callee *callee(std::string_view name) const;
   const Callee &currentFunction() const { return *current; }
   /// pc of each label of a .branchtargets list.
   void branchTargets(std::string_view name, std::vector<uint32_t> &into);
-  struct LocalRange {
-    uint32_t offset = 0;
-    uint32_t bytes = 0;
-  };
-  /// Where a .param variable of a function body or list lives in local memory.
-  std::optional<LocalRange> localVariable(std::string_view function, std::string_view name) const;
+  void decodeCall();
+  void emitReturn();
+  /// Where the next frame of the thread's stack goes, 8 bytes.
+  Slot stackPointer();
   uint32_t nextPc() const { return uint32_t(kernel.code.size()); }
 
   Program &program;
@@ -160,9 +160,11 @@ private:
     StateSpace space = StateSpace::global;
     uint64_t value = 0;
     uint32_t bytes = 0;
+    bool inFrame = false; ///< `value` is an offset into the function's frame
   };
   struct FunctionState {
     Callee callee;
+    std::shared_ptr<Frame> frame; ///< null: it is active once in a thread at most
     std::vector<Slot> registers;
     std::map<std::string, Address, std::less<>> variables;
     std::vector<uint32_t> statementPcs;
@@ -172,8 +174,16 @@ private:
   };
 
   void failText(std::string message);
-  Result<void> collect(const Function &function, std::vector<const Function *> &order,
-                       std::vector<const Function *> &open);
+  // Calls (CallDecode.cpp).
+  /// What the entry may call, callees before their callers, the entry last.
+  Result<void> collect(const Function &entry, std::vector<const Function *> &order);
+  std::vector<const Function *> calleesOf(const Function &function) const;
+  /// Gives frames to the functions that may be active more than once.
+  void findRecursion(std::span<const Function *const> order);
+  std::optional<CallPlan> planCall(const Function &callee);
+  void emitCall(std::vector<CallPlan> plans, bool indirect);
+  void decodeBuiltin(std::string_view name);
+  std::vector<Address> parameterAddresses(const std::vector<std::string> &names);
   Result<void> layoutShared(std::span<const Function *const> functions);
   void layoutFunction(const Function &function);
   Result<void> decodeFunction(const Function &function);
@@ -205,7 +215,10 @@ private:
     const BranchTargets *targets;
   };
   std::vector<TargetList> targetLists;
-  std::optional<Slot> sinkSlot, carrySlot;
+  std::optional<Slot> sinkSlot, carrySlot, stackSlot, returnedFrameSlot;
+  std::vector<std::shared_ptr<Call>> calls;
+  bool usesStack = false;
+  Frame *frameBeingDecoded = nullptr;
 };
 
 /// not.pred, which a source `!p` needs too.

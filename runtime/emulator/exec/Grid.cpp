@@ -9,6 +9,7 @@
 #include "runtime/target/CodeTarget.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <fmt/format.h>
 #include <map>
 #include <mutex>
@@ -237,6 +238,14 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   grid.parameters = launch.parameters;
   grid.memory = &memory;
   grid.maximumSteps = machine.maximumSteps;
+  std::mutex printing;
+  grid.print = [&](std::string_view text) {
+    const std::lock_guard lock(printing);
+    if (machine.print)
+      machine.print(text);
+    else
+      std::fwrite(text.data(), 1, text.size(), stderr);
+  };
   grid.raceCheck = machine.raceCheck;
   grid.makeSchedule = machine.makeSchedule;
   if (machine.raceCheck == RaceCheck::on)

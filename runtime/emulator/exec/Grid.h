@@ -7,6 +7,7 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/emulator/check/Finding.h"
 #include "runtime/emulator/check/RaceCheck.h"
+#include "runtime/emulator/exec/Builtins.h"
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/emulator/exec/Program.h"
 #include "runtime/emulator/exec/Schedule.h"
@@ -44,6 +45,7 @@ struct Machine {
   MakeSchedule makeSchedule;    ///< of each cluster; empty: round robin
   int device = 0;               ///< its ordinal
   Progress *progress = nullptr; ///< of all that runs at the same time; null: of this launch alone
+  Print print; ///< what vprintf says; empty: to stderr. By any of the host threads, one at a time
 };
 
 /// What a launch came to.

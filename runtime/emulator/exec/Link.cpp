@@ -2,6 +2,7 @@
 /// \file
 /// From a module to kernels: which functions an entry calls, where registers
 /// and variables lie, where jumps go.
+#include "runtime/emulator/exec/Call.h"
 #include "runtime/emulator/exec/Decoder.h"
 #include "runtime/emulator/ptx/Parser.h"
 
@@ -23,8 +24,6 @@ constexpr uint64_t maximumParameterBytes = 32764;
 constexpr uint64_t maximumLocalBytes = 512 * 1024;
 constexpr uint64_t maximumSharedBytes = 1024 * 1024;
 constexpr uint64_t maximumRegisterBytes = uint64_t(1) << 30;
-/// Of calls; more would exhaust the stack.
-constexpr size_t maximumCallDepth = 512;
 
 void collectNames(const Operand &operand, std::set<std::string_view> &names) {
   if (operand.kind == Operand::Kind::symbol)
@@ -44,36 +43,6 @@ uint32_t Decoder::allocateRegister(unsigned bytes) {
   const bool fits = offset + size <= maximumRegisterBytes;
   kernel.registerBytes = fits ? offset + size : uint32_t(maximumRegisterBytes) + 1;
   return fits ? offset : 0;
-}
-
-/// Callees come before their callers in `order`, the entry last.
-Result<void> Decoder::collect(const Function &function, std::vector<const Function *> &order,
-                              std::vector<const Function *> &open) {
-  if (std::find(order.begin(), order.end(), &function) != order.end())
-    return {};
-  if (std::find(open.begin(), open.end(), &function) != open.end())
-    return linkError(fmt::format("'{}' is recursive, which is not supported", function.name));
-  if (open.size() == maximumCallDepth)
-    return linkError(
-        fmt::format("calls of '{}' are nested more than {} deep", kernel.name, maximumCallDepth));
-  open.push_back(&function);
-  for (const Statement &call : function.body) {
-    if (call.name != "call")
-      continue;
-    const std::string &name = call.operands[0].name;
-    auto callee = std::find_if(program.module.functions.begin(), program.module.functions.end(),
-                               [&](const Function &candidate) { return candidate.name == name; });
-    if (call.operands[0].kind != Operand::Kind::symbol)
-      return linkError(fmt::format("PTX line {}: indirect calls are not supported", call.line));
-    if (callee == program.module.functions.end() || !callee->hasBody || callee->isEntry)
-      return linkError(
-          fmt::format("PTX line {}: call of '{}', which this module does not define", call.line, name));
-    if (auto done = collect(*callee, order, open); !done)
-      return done;
-  }
-  open.pop_back();
-  order.push_back(&function);
-  return {};
 }
 
 /// Static shared memory holds the module's variables that these functions use
@@ -116,38 +85,6 @@ Result<void> Decoder::layoutShared(std::span<const Function *const> order) {
   return {};
 }
 
-void Decoder::layoutFunction(const Function &function) {
-  FunctionState &layout = functions[&function];
-  layout.callee.function = &function;
-  layout.callee.returnAddress = temporary(4);
-  for (const Register &reg : function.registers)
-    layout.registers.push_back(temporary(sizeInBytes(reg.type)));
-  auto place = [&](const Variable &variable, bool isParameter) {
-    const uint64_t at = alignUp(kernel.localBytes, variable.alignment);
-    kernel.localBytes = uint32_t(std::min<uint64_t>(at + variable.bytes, maximumLocalBytes + 1));
-    layout.variables[variable.name] = {isParameter ? StateSpace::parameter : StateSpace::local,
-                                       isParameter ? at | functionParameterFlag : at,
-                                       uint32_t(variable.bytes)};
-  };
-  uint64_t end = 0;
-  for (const Variable &parameter : function.parameters) {
-    if (!function.isEntry) {
-      place(parameter, true);
-      continue;
-    }
-    end = alignUp(end, parameter.alignment);
-    layout.variables[parameter.name] = {StateSpace::parameter, end, uint32_t(parameter.bytes)};
-    kernel.parameterOffsets.push_back(uint32_t(end));
-    end = std::min(end + parameter.bytes, maximumParameterBytes + 1);
-    kernel.parameterBytes = uint32_t(end);
-  }
-  for (const Variable &result : function.results)
-    place(result, true);
-  for (const Variable &local : function.locals)
-    if (local.space == StateSpace::local || local.space == StateSpace::parameter)
-      place(local, local.space == StateSpace::parameter);
-}
-
 std::optional<Decoder::Address> Decoder::findVariable(std::string_view name) const {
   if (auto found = state->variables.find(name); found != state->variables.end())
     return found->second;
@@ -156,25 +93,9 @@ std::optional<Decoder::Address> Decoder::findVariable(std::string_view name) con
   if (auto found = program.storage.find(name); found != program.storage.end())
     return Address{found->second.variable->space, found->second.address,
                    uint32_t(found->second.variable->bytes)};
+  if (const Function *function = findFunction(program.module, name); function && !function->isEntry)
+    return Address{StateSpace::global, codeAddress(size_t(function - program.module.functions.data())), 0};
   return std::nullopt;
-}
-
-std::optional<Decoder::LocalRange> Decoder::localVariable(std::string_view function,
-                                                          std::string_view name) const {
-  for (const auto &[key, layout] : functions) {
-    if (key->name != function)
-      continue;
-    if (auto found = layout.variables.find(name); found != layout.variables.end())
-      return LocalRange{uint32_t(found->second.value & ~functionParameterFlag), found->second.bytes};
-  }
-  return std::nullopt;
-}
-
-const Decoder::Callee *Decoder::callee(std::string_view name) const {
-  for (const auto &[key, layout] : functions)
-    if (key->name == name)
-      return &layout.callee;
-  return nullptr;
 }
 
 void Decoder::jumpTo(size_t target) { jumps.push_back({kernel.code.size() - 1, target}); }
@@ -192,8 +113,16 @@ Result<void> Decoder::decodeFunction(const Function &function) {
   state = &functions[&function];
   current = &state->callee;
   state->callee.pc = nextPc();
+  frameBeingDecoded = state->frame.get();
   jumps.clear();
   targetLists.clear();
+  if (function.isEntry && usesStack) {
+    Statement start;
+    start.name = "entry";
+    start.line = function.line;
+    statement = &start;
+    emit(beginStack, {stackPointer()}, int64_t(kernel.localBytes - stackBytes));
+  }
   for (const Statement &next : function.body) {
     statement = &next;
     state->statementPcs.push_back(nextPc());
@@ -220,6 +149,7 @@ Result<void> Decoder::decodeFunction(const Function &function) {
     for (const Operand &label : list.targets->labels)
       list.into->push_back(state->statementPcs[label.bits]);
   statement = nullptr;
+  frameBeingDecoded = nullptr;
   return {};
 }
 
@@ -234,13 +164,17 @@ Result<void> Decoder::run(const Function &entry) {
   code = *parseCodeTarget(program.module.target); // the parser has checked it
   kernel.function = &entry;
   kernel.localBytes = localBase;
-  std::vector<const Function *> order, open;
-  if (auto done = collect(entry, order, open); !done)
+  std::vector<const Function *> order;
+  if (auto done = collect(entry, order); !done)
     return done;
+  findRecursion(order);
   if (auto done = layoutShared(order); !done)
     return done;
   for (const Function *function : order)
     layoutFunction(*function);
+  const uint32_t stackStart = uint32_t(alignUp(kernel.localBytes, 16));
+  if (usesStack)
+    kernel.localBytes = stackStart + stackBytes;
   if (kernel.parameterBytes > maximumParameterBytes)
     return linkError(
         fmt::format("'{}' has more than {} bytes of parameters", kernel.name, maximumParameterBytes));
@@ -252,6 +186,9 @@ Result<void> Decoder::run(const Function &entry) {
       return done;
   if (kernel.registerBytes > maximumRegisterBytes)
     return linkError(fmt::format("'{}' has too many registers", kernel.name));
+  for (const auto &call : calls)
+    for (CallPlan &plan : call->plans)
+      plan.pc = functions[plan.function].callee.pc;
   kernel.start = functions[&entry].callee.pc;
   return {};
 }
@@ -293,10 +230,14 @@ Result<std::shared_ptr<const Program>> loadProgram(std::string_view ptx) {
     program->ranges.push_back({storage.address, storage.variable->bytes});
     for (const InitialAddress &initial : storage.variable->initialAddresses) {
       auto target = program->storage.find(initial.symbol);
-      if (target == program->storage.end())
+      const Function *function = findFunction(program->module, initial.symbol);
+      if (target == program->storage.end() && !function)
         return linkError(fmt::format("the initial value of '{}' names unknown '{}'", name, initial.symbol));
-      const uint64_t value = target->second.address + initial.addend;
-      std::memcpy(reinterpret_cast<void *>(storage.address + initial.offset), &value, sizeof(value));
+      const uint64_t address = target != program->storage.end()
+                                   ? target->second.address
+                                   : codeAddress(size_t(function - program->module.functions.data()));
+      const uint64_t value = (address + uint64_t(initial.addend)) >> initial.shift;
+      std::memcpy(reinterpret_cast<void *>(storage.address + initial.offset), &value, initial.bytes);
     }
   }
   for (const Function &function : program->module.functions) {

@@ -187,6 +187,7 @@ std::byte *touch(Warp &warp, const Instruction &instruction, const Touch &access
   case Window::parameter:
     return touchParameter(warp, instruction, inner);
   case Window::global:
+  case Window::code: // nothing lies there
     break;
   }
   return touchGlobal(warp, instruction, access);

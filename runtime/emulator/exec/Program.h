@@ -78,7 +78,7 @@ inline constexpr uint32_t localBase = 16;
 inline constexpr uint64_t functionParameterFlag = uint64_t(1) << 31;
 
 /// Windows of the generic address space, in the top byte; global memory has 0.
-enum class Window : uint8_t { global = 0, shared = 2, local = 3, parameter = 4 };
+enum class Window : uint8_t { global = 0, shared = 2, local = 3, parameter = 4, code = 5 };
 inline constexpr unsigned windowShift = 56;
 inline constexpr uint64_t windowBase(Window window) { return uint64_t(window) << windowShift; }
 

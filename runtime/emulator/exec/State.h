@@ -11,6 +11,7 @@
 #include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Async.h"
 #include "runtime/emulator/exec/Barrier.h"
+#include "runtime/emulator/exec/Builtins.h"
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/emulator/exec/Program.h"
 #include "runtime/emulator/exec/Schedule.h"
@@ -55,6 +56,7 @@ struct Grid {
   MakeSchedule makeSchedule;                  ///< empty: round robin
   int device = 0;                             ///< its ordinal
   Progress *progress = nullptr;
+  Print print;
   std::atomic<uint32_t> nextCluster{0};
   uint32_t clusterEnd = 0;                                          ///< one past the last that runs
   std::atomic<bool> stop{false};                                    ///< some cluster failed
@@ -112,8 +114,10 @@ struct Warp {
   const std::byte *constants = nullptr;
   std::vector<CacheLine> registerFile;
   std::vector<std::byte> local; ///< `localBytes` of lane 0, then of lane 1, ...
-  unsigned index = 0;           ///< in the block
-  uint32_t live = 0;            ///< lanes that have not exited
+  std::vector<std::vector<std::byte>>
+      savedRegisters; ///< of each lane: those of functions that are active twice
+  unsigned index = 0; ///< in the block
+  uint32_t live = 0;  ///< lanes that have not exited
   uint64_t steps = 0;
   Poll lastPoll;
   std::vector<Group> groups;
@@ -205,6 +209,8 @@ Step checkTensorFreed(Warp &warp, const Instruction &instruction);
 // --- groups (Warp.cpp) -----------------------------------------------------------
 /// `taken` lanes of the current group go to `pc`, the others to the next instruction.
 Step branch(Warp &warp, uint32_t taken, uint32_t pc);
+/// Each active lane goes to its own pc.
+Step jumpLanes(Warp &warp, uint32_t active, const uint32_t *pcs);
 Step exitLanes(Warp &warp, uint32_t lanes);
 /// True when the live lanes of `needed` are all in `active`; otherwise the
 /// caller returns `Step::wait`, the group waits for them at this instruction.

@@ -145,6 +145,30 @@ Step branch(Warp &warp, uint32_t taken, uint32_t pc) {
   return Step::moved;
 }
 
+Step jumpLanes(Warp &warp, uint32_t active, const uint32_t *pcs) {
+  Group here = warp.group();
+  const uint32_t others = here.mask & ~active;
+  warp.groups.erase(warp.groups.begin() + warp.current);
+  warp.current = 0;
+  if (others != 0) {
+    Group passed = here;
+    passed.mask = others;
+    ++passed.pc;
+    warp.groups.push_back(std::move(passed));
+  }
+  while (active != 0) {
+    Group split;
+    split.turn = here.turn;
+    split.pc = pcs[std::countr_zero(active)];
+    for (unsigned l = 0; l < warpSize; ++l)
+      if (active >> l & 1 && pcs[l] == split.pc)
+        split.mask |= 1u << l;
+    active &= ~split.mask;
+    warp.groups.push_back(std::move(split));
+  }
+  return Step::moved;
+}
+
 Step exitLanes(Warp &warp, uint32_t lanes) {
   Group &group = warp.group();
   group.mask &= ~lanes;

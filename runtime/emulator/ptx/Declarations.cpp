@@ -7,6 +7,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 namespace tlc::emulator {
 
@@ -124,8 +125,10 @@ Result<void> Parser::moduleItem() {
     take();
     return skipBraces();
   }
-  if (accept(".pragma") || accept(".alias"))
+  if (accept(".pragma"))
     return skipStatement();
+  if (accept(".alias"))
+    return alias();
   if (accept(".entry"))
     return functionDeclaration(true);
   if (accept(".func"))
@@ -168,6 +171,29 @@ Result<void> Parser::skipStatement() {
   }
   take();
   return {};
+}
+
+/// `.alias name, function;`
+Result<void> Parser::alias() {
+  auto name = expectWord("a function's name");
+  if (!name)
+    return name.error();
+  if (auto comma = expect(","); !comma)
+    return comma;
+  auto meant = expectWord("a function's name");
+  if (!meant)
+    return meant.error();
+  module.aliases[std::string(*name)] = *meant;
+  return expect(";");
+}
+
+const Function *findFunction(const Module &module, std::string_view name) {
+  if (auto alias = module.aliases.find(name); alias != module.aliases.end())
+    name = alias->second;
+  for (const Function &function : module.functions)
+    if (function.name == name)
+      return &function;
+  return nullptr;
 }
 
 Result<void> Parser::functionDeclaration(bool isEntry) {
@@ -360,6 +386,28 @@ Result<void> Parser::initialiser(Variable &variable, int depth) {
 Result<void> Parser::initialElement(Variable &variable) {
   const unsigned bytes = sizeInBytes(variable.type);
   uint64_t bits = 0;
+  if (peek(1).is("(") && peek().kind == Token::Kind::integer) {
+    // 0xFF00(symbol): the part of the address under the mask.
+    const uint64_t mask = take().bits;
+    take();
+    const unsigned shift = unsigned(std::countr_zero(mask));
+    if (mask == 0 || shift % 8 != 0 ||
+        mask >> shift != (bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * bytes)) - 1))
+      return failure(
+          fmt::format("the mask {:#x} does not select what an element of {} bytes holds", mask, bytes));
+    const size_t count = variable.initialAddresses.size(), size = variable.initial.size();
+    const Type type = std::exchange(variable.type, Type::b64);
+    auto done = initialElement(variable);
+    variable.type = type;
+    if (!done)
+      return done;
+    if (variable.initialAddresses.size() == count)
+      return failure("a mask applies to an address");
+    variable.initialAddresses.back().shift = shift;
+    variable.initialAddresses.back().bytes = bytes;
+    variable.initial.resize(size + bytes);
+    return expect(")");
+  }
   if (peek().kind == Token::Kind::word) {
     const bool generic = accept("generic");
     if (generic)

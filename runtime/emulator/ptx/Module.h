@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ struct InitialAddress {
   uint64_t offset = 0; ///< into the variable
   std::string symbol;
   int64_t addend = 0;
+  unsigned shift = 0, bytes = 8; ///< the part of the address that the element holds
 };
 
 struct Variable {
@@ -87,6 +89,7 @@ struct Statement {
   // Only for `call`: (results), callee, (arguments).
   std::vector<std::string> callResults;
   std::vector<std::string> callArguments;
+  std::string callPrototype; ///< of an indirect one
 
   std::string fullName() const; ///< "add.rn.f32"
 };
@@ -95,6 +98,12 @@ struct Statement {
 struct BranchTargets {
   std::string name;
   std::vector<Operand> labels;
+};
+
+/// A `.callprototype`.
+struct CallPrototype {
+  std::string name;
+  std::vector<Variable> parameters, results;
 };
 
 struct Register {
@@ -112,6 +121,7 @@ struct Function {
   std::vector<Register> registers;
   std::vector<Statement> body;
   std::vector<BranchTargets> branchTargets;
+  std::vector<CallPrototype> callPrototypes;
   std::optional<std::array<unsigned, 3>> requiredThreads; ///< .reqntid
   std::optional<std::array<unsigned, 3>> maximumThreads;  ///< .maxntid
   std::optional<std::array<unsigned, 3>> requiredCluster; ///< .reqnctapercluster
@@ -125,7 +135,11 @@ struct Module {
   std::string target;
   std::vector<Variable> variables; ///< of module scope
   std::vector<Function> functions;
-  std::vector<SourceLocation> locations; ///< [0] is "none"
+  std::map<std::string, std::string, std::less<>> aliases; ///< to the function meant
+  std::vector<SourceLocation> locations;                   ///< [0] is "none"
 };
+
+/// The function of that name or alias, or null.
+const Function *findFunction(const Module &module, std::string_view name);
 
 } // namespace tlc::emulator

@@ -5,6 +5,8 @@
 
 #include "runtime/emulator/ptx/ParserState.h"
 
+#include <utility>
+
 namespace tlc::emulator {
 
 namespace {
@@ -79,7 +81,9 @@ Result<void> Parser::bodyItem(Function &function) {
       targetScopes.push_back(scope);
       return expect(";");
     }
-    if (peek().is(".callprototype") || peek().is(".calltargets"))
+    if (accept(".callprototype"))
+      return callPrototype(function, name);
+    if (peek().is(".calltargets"))
       return skipStatement();
     if (!scopes[scope].labels.emplace(name, function.body.size()).second)
       return failure(fmt::format("label '{}' is defined twice", name));
@@ -103,6 +107,25 @@ Result<void> Parser::bodyItem(Function &function) {
   if (token.text == ".global")
     return variables(StateSpace::global, false, function.locals);
   return failure(fmt::format("unknown directive '{}'", token.text));
+}
+
+/// `name: .callprototype (results) _ (parameters);`
+Result<void> Parser::callPrototype(Function &function, std::string_view name) {
+  CallPrototype prototype;
+  prototype.name = name;
+  // Its parameters are no variables of the body.
+  const int outer = std::exchange(scope, -1);
+  if (peek().is("("))
+    if (auto done = parameterList(prototype.results); !done)
+      return done;
+  if (auto placeholder = expect("_"); !placeholder)
+    return placeholder;
+  if (peek().is("("))
+    if (auto done = parameterList(prototype.parameters); !done)
+      return done;
+  scope = outer;
+  function.callPrototypes.push_back(std::move(prototype));
+  return skipStatement(); // .noreturn and its kin
 }
 
 Result<void> Parser::registers(Function &function) {
@@ -263,8 +286,12 @@ Result<void> Parser::callOperands(Function &function, Statement &statement) {
     return {};
   if (auto done = callNames(statement.callArguments); !done)
     return done;
-  if (accept(",")) // the prototype of an indirect call
-    take();
+  if (accept(",")) {
+    auto prototype = expectWord("the prototype of an indirect call");
+    if (!prototype)
+      return prototype.error();
+    statement.callPrototype = *prototype;
+  }
   return {};
 }
 

@@ -52,10 +52,12 @@ private:
   Result<void> initialElement(Variable &variable);
   Result<void> skipBraces();
   Result<void> skipStatement();
+  Result<void> alias();
 
   // Bodies.
   Result<void> body(Function &function);
   Result<void> bodyItem(Function &function);
+  Result<void> callPrototype(Function &function, std::string_view name);
   Result<void> registers(Function &function);
   Result<void> locationDirective();
   Result<void> instruction(Function &function);

@@ -59,6 +59,8 @@ Outcome run(const KernelText &kernel) {
   machine.maximumSteps = kernel.maximumSteps;
   machine.raceCheck = kernel.raceCheck;
   machine.makeSchedule = kernel.makeSchedule;
+  if (kernel.printed)
+    machine.print = [&](std::string_view text) { *kernel.printed += text; };
   Findings findings;
   machine.findings = &findings;
   Result<void> status;

@@ -53,6 +53,7 @@ struct KernelText {
   RaceCheck raceCheck = RaceCheck::off;
   MakeSchedule makeSchedule = {};
   LaunchNames names = {};
+  std::string *printed = nullptr; ///< gets what the kernel prints
 };
 struct Outcome {
   Result<void> status;

@@ -156,8 +156,6 @@ TEST_CASE("broken text is an error, not a crash") {
              Contains("label 'x' is defined twice"));
   CHECK_THAT(loadError(head + ".visible .entry k() { mov.b32 " + std::string(5000, '{') + "; }"),
              Contains("operands are nested too deeply"));
-  CHECK_THAT(loadError(head + ".func f() { call.uni f; ret; } .visible .entry k() { call.uni f; ret; }"),
-             Contains("'f' is recursive, which is not supported"));
   CHECK_THAT(loadError(".version 8.7\n.target sm_90a\n.address_size 32\n"),
              Contains("expected .address_size 64, but got 32"));
 }
