@@ -236,7 +236,33 @@ Step failAssertion(Warp &warp, uint32_t active, const Instruction &instruction) 
                            reader.parameter(call, 2), *function, active));
 }
 
+/// void *malloc(size_t)
+Step allocateMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const BuiltinCall &call = instruction.payloadAs<BuiltinCall>();
+  for (unsigned l = 0; l < warpSize; ++l)
+    if (active >> l & 1) {
+      LaneReader reader(warp, instruction, l);
+      reader.setResult(call, gridOf(warp).program->heap->allocate(reader.parameter(call, 0)));
+    }
+  return Step::next;
+}
+
+/// void free(void *)
+Step freeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const BuiltinCall &call = instruction.payloadAs<BuiltinCall>();
+  for (unsigned l = 0; l < warpSize; ++l) {
+    if (!(active >> l & 1))
+      continue;
+    const uint64_t pointer = LaneReader(warp, instruction, l).parameter(call, 0);
+    if (!gridOf(warp).program->heap->free(pointer))
+      return fault(warp, instruction, fmt::format("{:#x} in lane {} is not what malloc gave", pointer, l));
+  }
+  return Step::next;
+}
+
 constexpr Builtin builtins[] = {
+    {"malloc", allocateMemory, {8}, 1, 8},
+    {"free", freeMemory, {8}, 1, 0},
     {"vprintf", printText, {8, 8}, 2, 4},
     {"__assertfail", failAssertion, {8, 8, 4, 8, 8}, 5, 0},
 };

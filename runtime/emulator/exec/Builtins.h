@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The functions that the system defines: vprintf and __assertfail.
+/// The functions that the system defines: vprintf, malloc, free, __assertfail.
 #pragma once
 
 #include "runtime/emulator/exec/Program.h"

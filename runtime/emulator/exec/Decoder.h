@@ -238,6 +238,8 @@ std::span<const DecodeEntry> warpInstructions();
 std::span<const DecodeEntry> barrierInstructions();
 std::span<const DecodeEntry> asyncInstructions();
 std::span<const DecodeEntry> matrixInstructions();
+std::span<const DecodeEntry> mmaInstructions();
+std::span<const DecodeEntry> wmmaInstructions();
 std::span<const DecodeEntry> tensorInstructions();
 
 /// Reads a special register into 32 lanes: `slots[0]`, of `bytes` each.

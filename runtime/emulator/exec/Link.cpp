@@ -157,7 +157,7 @@ Result<void> Decoder::run(const Function &entry) {
   for (auto group : {integerInstructions(), bitInstructions(), floatInstructions(), compareInstructions(),
                      convertInstructions(), memoryInstructions(), atomicInstructions(), controlInstructions(),
                      warpInstructions(), barrierInstructions(), asyncInstructions(), matrixInstructions(),
-                     videoInstructions(), tensorInstructions()})
+                     videoInstructions(), mmaInstructions(), wmmaInstructions(), tensorInstructions()})
     for (const DecodeEntry &item : group)
       table.emplace(item.name, item.decode);
   kernel.name = entry.name;
@@ -240,6 +240,15 @@ Result<std::shared_ptr<const Program>> loadProgram(std::string_view ptx) {
       std::memcpy(reinterpret_cast<void *>(storage.address + initial.offset), &value, initial.bytes);
     }
   }
+  const auto usesHeap = [](const Statement &item) {
+    return item.name == "call" && !item.operands.empty() &&
+           (item.operands[0].name == "malloc" || item.operands[0].name == "free");
+  };
+  for (const Function &function : program->module.functions)
+    if (!program->heap && std::any_of(function.body.begin(), function.body.end(), usesHeap)) {
+      program->heap = std::make_unique<Heap>();
+      program->ranges.push_back({program->heap->address(), Heap::bytes});
+    }
   for (const Function &function : program->module.functions) {
     if (!function.isEntry || !function.hasBody)
       continue;

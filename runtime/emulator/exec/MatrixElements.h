@@ -26,6 +26,11 @@ inline unsigned elementBits(MatrixElement element) {
   case MatrixElement::s8:
   case MatrixElement::u8:
     return 8;
+  case MatrixElement::s4:
+  case MatrixElement::u4:
+    return 4;
+  case MatrixElement::b1:
+    return 1;
   case MatrixElement::f16:
   case MatrixElement::bf16:
     return 16;
@@ -45,6 +50,10 @@ inline bool isFloat8(MatrixElement element) {
 
 inline bool isInteger8(MatrixElement element) {
   return element == MatrixElement::s8 || element == MatrixElement::u8;
+}
+
+inline bool isInteger4(MatrixElement element) {
+  return element == MatrixElement::s4 || element == MatrixElement::u4;
 }
 
 inline float e4m3ToFloat(uint8_t bits) {
@@ -91,6 +100,9 @@ TLC_WITH_CALLER void decodeElements(MatrixElement element, const std::byte *byte
   case MatrixElement::e2m3:
   case MatrixElement::e3m2:
   case MatrixElement::e2m1:
+  case MatrixElement::s4:
+  case MatrixElement::u4:
+  case MatrixElement::b1:
   case MatrixElement::f32:
   case MatrixElement::s32:
   case MatrixElement::f64:
@@ -104,8 +116,8 @@ inline uint32_t floatResult(float value) {
 }
 
 /// `old` plus an instruction's sum of products, which is an exact integer.
-inline uint32_t integerResult(uint32_t old, float sum, IntegerOverflow overflow) {
-  const int64_t exact = int64_t(int32_t(old)) + int64_t(sum);
+inline uint32_t integerResult(uint32_t old, int64_t sum, IntegerOverflow overflow) {
+  const int64_t exact = int64_t(int32_t(old)) + sum;
   if (overflow == IntegerOverflow::saturate)
     return uint32_t(int32_t(std::clamp<int64_t>(exact, std::numeric_limits<int32_t>::min(),
                                                 std::numeric_limits<int32_t>::max())));

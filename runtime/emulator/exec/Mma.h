@@ -15,6 +15,7 @@
 #pragma once
 
 #include "runtime/emulator/exec/ByteRange.h"
+#include "runtime/emulator/exec/Float.h"
 #include "runtime/support/Result.h"
 #include "runtime/support/Swizzle.h"
 
@@ -28,8 +29,28 @@
 
 namespace tlc::emulator {
 
-enum class MatrixElement : uint8_t { f16, bf16, tf32, e4m3, e5m2, e2m3, e3m2, e2m1, s8, u8, f32, s32, f64 };
+enum class MatrixElement : uint8_t {
+  f16,
+  bf16,
+  tf32,
+  e4m3,
+  e5m2,
+  e2m3,
+  e3m2,
+  e2m1,
+  s8,
+  u8,
+  s4,
+  u4,
+  b1,
+  f32,
+  s32,
+  f64
+};
 std::string_view toString(MatrixElement element);
+
+/// .and.popc and .xor.popc of the forms of b1.
+enum class BitProduct : uint8_t { conjunction, exclusive };
 
 /// .satfinite of the integer forms.
 enum class IntegerOverflow : uint8_t { wrap, saturate };
@@ -42,6 +63,9 @@ struct MmaSync {
   MatrixElement a = MatrixElement::bf16, b = MatrixElement::bf16;
   MatrixElement accumulator = MatrixElement::f32;
   IntegerOverflow overflow = IntegerOverflow::wrap;
+  Rounding rounding = Rounding::nearestEven; ///< of f64
+  BitProduct bitProduct =
+      BitProduct::conjunction; ///< of b1: what stands for the product, whose ones are counted
 };
 
 /// 32-bit registers per lane of each operand.
@@ -53,8 +77,8 @@ struct MmaRegisters {
 /// (or that is not emulated). Call it when the instruction is decoded; it is
 /// the precondition of `mmaSync`.
 ///   f16: m16n8k8 m16n8k16 -> f16 f32      bf16: m16n8k8 m16n8k16 -> f32
-///   tf32: m16n8k4 m16n8k8 -> f32          f64: m8n8k4 -> f64
-///   s8 u8 (mixed too): m16n8k16 m16n8k32 -> s32
+///   tf32: m16n8k4 m16n8k8 -> f32          f64: m8n8k4 m16n8k4 m16n8k8 m16n8k16 -> f64
+///   s8 u8 (mixed too): m8n8k16 m16n8k16 m16n8k32 -> s32; s4 u4: twice that k; b1: eight times
 ///   e4m3 e5m2 (mixed too): m16n8k16 m16n8k32 -> f16 f32
 Result<MmaRegisters> mmaSyncRegisters(const MmaSync &instruction);
 

@@ -4,6 +4,8 @@
 /// place t = l % 4; a register holds `pack` neighbours along k (1 for 64 bits).
 #include "runtime/emulator/exec/MatrixSum.h"
 
+#include <bit>
+#include <cfenv>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -31,6 +33,12 @@ std::string_view toString(MatrixElement element) {
     return "s8";
   case MatrixElement::u8:
     return "u8";
+  case MatrixElement::s4:
+    return "s4";
+  case MatrixElement::u4:
+    return "u4";
+  case MatrixElement::b1:
+    return "b1";
   case MatrixElement::f32:
     return "f32";
   case MatrixElement::s32:
@@ -46,13 +54,20 @@ namespace {
 constexpr unsigned lanes = 32;
 
 bool isSupported(const MmaSync &i) {
+  if (i.n != 8)
+    return false;
   if (i.a == MatrixElement::f64)
-    return i.b == i.a && i.accumulator == i.a && i.m == 8 && i.n == 8 && i.k == 4;
-  if (i.m != 16 || i.n != 8)
+    return i.b == i.a && i.accumulator == i.a &&
+           (i.m == 8 ? i.k == 4 : i.m == 16 && (i.k == 4 || i.k == 8 || i.k == 16));
+  if (const unsigned unit = isInteger8(i.a) && isInteger8(i.b)       ? 16
+                            : isInteger4(i.a) && isInteger4(i.b)     ? 32
+                            : i.a == i.b && i.a == MatrixElement::b1 ? 128
+                                                                     : 0)
+    return i.accumulator == MatrixElement::s32 &&
+           (i.m == 8 ? i.k == unit : i.m == 16 && (i.k == unit || i.k == 2 * unit));
+  if (i.m != 16)
     return false;
   const bool toFloat = i.accumulator == MatrixElement::f32, toHalf = i.accumulator == MatrixElement::f16;
-  if (isInteger8(i.a) && isInteger8(i.b))
-    return (i.k == 16 || i.k == 32) && i.accumulator == MatrixElement::s32;
   if (isFloat8(i.a) && isFloat8(i.b))
     return (i.k == 16 || i.k == 32) && (toFloat || toHalf);
   if (i.a != i.b)
@@ -97,35 +112,78 @@ double pairToDouble(std::span<const uint32_t> registers, unsigned element, unsig
   return std::bit_cast<double>(high << 32 | low);
 }
 
-void mmaF64(std::span<const uint32_t> a, std::span<const uint32_t> b, std::span<const uint32_t> c,
-            std::span<uint32_t> d) {
-  double results[2][lanes];
-  for (unsigned lane = 0; lane < lanes; ++lane)
-    for (unsigned i = 0; i < 2; ++i) {
-      const unsigned row = lane / 4, column = 2 * (lane % 4) + i;
-      double sum = pairToDouble(c, i, lane);
-      for (unsigned k = 0; k < 4; ++k)
-        sum = std::fma(pairToDouble(a, 0, row * 4 + k), pairToDouble(b, 0, column * 4 + k), sum);
-      results[i][lane] = sum;
+/// Elements of A come in pairs of rows g and g + 8, then four columns on.
+void mmaF64(const MmaSync &instruction, std::span<const uint32_t> a, std::span<const uint32_t> b,
+            std::span<const uint32_t> c, std::span<uint32_t> d) {
+  const unsigned halves = instruction.m / 8;
+  volatile double left[16][16], right[8][16], sums[16][8];
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    const unsigned group = lane / 4, place = lane % 4;
+    for (unsigned step = 0; step < instruction.k / 4; ++step) {
+      for (unsigned half = 0; half < halves; ++half)
+        left[group + 8 * half][4 * step + place] = pairToDouble(a, step * halves + half, lane);
+      right[group][4 * step + place] = pairToDouble(b, step, lane);
     }
+    for (unsigned i = 0; i < 2 * halves; ++i)
+      sums[group + 8 * (i / 2)][2 * place + i % 2] = pairToDouble(c, i, lane);
+  }
+  const int before = std::fegetround();
+  std::fesetround(instruction.rounding == Rounding::towardZero ? FE_TOWARDZERO
+                  : instruction.rounding == Rounding::down     ? FE_DOWNWARD
+                  : instruction.rounding == Rounding::up       ? FE_UPWARD
+                                                               : FE_TONEAREST);
+  for (unsigned row = 0; row < instruction.m; ++row)
+    for (unsigned column = 0; column < 8; ++column)
+      for (unsigned k = 0; k < instruction.k; ++k)
+        sums[row][column] = std::fma(left[row][k], right[column][k], sums[row][column]);
+  std::fesetround(before);
   for (unsigned lane = 0; lane < lanes; ++lane)
-    for (unsigned i = 0; i < 2; ++i) {
-      const uint64_t bits = std::bit_cast<uint64_t>(results[i][lane]);
+    for (unsigned i = 0; i < 2 * halves; ++i) {
+      const uint64_t bits =
+          std::bit_cast<uint64_t>(double(sums[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2]));
       d[i * 2 * lanes + lane] = uint32_t(bits);
       d[(i * 2 + 1) * lanes + lane] = uint32_t(bits >> 32);
     }
 }
 
-void mmaIntegers(const MmaSync &instruction, const Operands &operands, std::span<const uint32_t> c,
-                 std::span<uint32_t> d) {
+/// The i-th element of a register.
+int integerElement(MatrixElement element, uint32_t word, unsigned i) {
+  switch (element) {
+  case MatrixElement::s8:
+    return int8_t(word >> (8 * i));
+  case MatrixElement::u8:
+    return uint8_t(word >> (8 * i));
+  case MatrixElement::s4:
+    return int32_t(word << (28 - 4 * i)) >> 28;
+  default:
+    return int(word >> (4 * i) & 15);
+  }
+}
+
+/// The sum of the products of two registers' elements.
+int64_t wordProduct(const MmaSync &instruction, uint32_t a, uint32_t b) {
+  if (instruction.a == MatrixElement::b1)
+    return std::popcount(instruction.bitProduct == BitProduct::conjunction ? a & b : a ^ b);
+  int64_t sum = 0;
+  for (unsigned i = 0; i < 32 / elementBits(instruction.a); ++i)
+    sum += int64_t(integerElement(instruction.a, a, i)) * integerElement(instruction.b, b, i);
+  return sum;
+}
+
+void mmaIntegers(const MmaSync &instruction, std::span<const uint32_t> a, std::span<const uint32_t> b,
+                 std::span<const uint32_t> c, std::span<uint32_t> d) {
+  const unsigned halves = instruction.m / 8, steps = instruction.k * elementBits(instruction.a) / 128;
+  uint32_t results[4 * lanes];
   for (unsigned lane = 0; lane < lanes; ++lane)
-    for (unsigned i = 0; i < 4; ++i) {
-      const float *row = operands.a[lane / 4 + 8 * (i / 2)], *column = operands.b[2 * (lane % 4) + i % 2];
-      float sum = 0;
-      for (unsigned k = 0; k < instruction.k; ++k)
-        sum += row[k] * column[k];
-      d[i * lanes + lane] = integerResult(c[i * lanes + lane], sum, instruction.overflow);
+    for (unsigned i = 0; i < 2 * halves; ++i) {
+      int64_t sum = 0;
+      for (unsigned step = 0; step < steps; ++step)
+        for (unsigned place = 0; place < 4; ++place)
+          sum += wordProduct(instruction, a[(step * halves + i / 2) * lanes + lane / 4 * 4 + place],
+                             b[step * lanes + (2 * (lane % 4) + i % 2) * 4 + place]);
+      results[i * lanes + lane] = integerResult(c[i * lanes + lane], sum, instruction.overflow);
     }
+  std::copy(results, results + 2 * halves * lanes, d.begin());
 }
 
 /// A has no instruction for 8-bit floating point: it becomes f16, in two products, the first
@@ -194,9 +252,12 @@ Result<MmaRegisters> mmaSyncRegisters(const MmaSync &instruction) {
                  fmt::format("mma.sync m{}n{}k{} of {} and {} into {} is not an instruction that is emulated",
                              instruction.m, instruction.n, instruction.k, toString(instruction.a),
                              toString(instruction.b), toString(instruction.accumulator))};
+  const unsigned halves = instruction.m / 8;
   if (instruction.a == MatrixElement::f64)
-    return MmaRegisters{2, 2, 4};
+    return MmaRegisters{instruction.k / 2 * halves, instruction.k / 2, 4 * halves};
   const unsigned steps = instruction.k * elementBits(instruction.a) / 128;
+  if (instruction.accumulator == MatrixElement::s32)
+    return MmaRegisters{halves * steps, steps, 2 * halves};
   return MmaRegisters{2 * steps, steps, instruction.accumulator == MatrixElement::f16 ? 2u : 4u};
 }
 
@@ -204,12 +265,11 @@ void mmaSync(const MmaSync &instruction, std::span<const uint32_t> a, std::span<
              std::span<const uint32_t> c, std::span<uint32_t> d) {
   assert(isSupported(instruction) && "checked when the instruction was decoded");
   if (instruction.a == MatrixElement::f64)
-    return mmaF64(a, b, c, d);
-
+    return mmaF64(instruction, a, b, c, d);
+  if (instruction.accumulator == MatrixElement::s32)
+    return mmaIntegers(instruction, a, b, c, d);
   Operands operands;
   unpack(instruction, a, b, operands);
-  if (instruction.accumulator == MatrixElement::s32)
-    return mmaIntegers(instruction, operands, c, d);
   runVectorised([&] { mmaFloats(instruction, operands, c, d); });
 }
 

@@ -5,6 +5,7 @@
 /// the warp's register file or of the entry's constants.
 #pragma once
 
+#include "runtime/emulator/exec/Heap.h"
 #include "runtime/emulator/ptx/Module.h"
 #include "runtime/support/Result.h"
 
@@ -133,7 +134,8 @@ struct Program {
     uint64_t address = 0; ///< aligned, inside `memory`
   };
   std::map<std::string, Storage, std::less<>> storage;
-  std::vector<MemoryRange> ranges; ///< of `storage`
+  std::unique_ptr<Heap> heap;      ///< null: nothing calls malloc or free
+  std::vector<MemoryRange> ranges; ///< of `storage` and `heap`
 };
 
 /// Parses and decodes. An unknown instruction, modifier, type or name is an

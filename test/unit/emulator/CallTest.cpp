@@ -203,6 +203,28 @@ TEST_CASE("vprintf prints, an assertion stops") {
              Contains("assertion 'ok' failed at ok:7 in 'ok', lanes 0xffffffff"));
   CHECK_THAT(failure({.body = "{ .param .b64 a; call vprintf, (a); }", .header = header}),
              Contains("call of 'vprintf' with other parameters than it has"));
-  CHECK_THAT(failure({.body = "{ .param .b64 a; call malloc, (a); }"}),
-             Contains("call of 'malloc', which this module does not define"));
+  CHECK_THAT(failure({.body = "{ .param .b64 a; call nobody, (a); }"}),
+             Contains("call of 'nobody', which this module does not define"));
+}
+
+TEST_CASE("malloc gives memory of each thread's own, free takes it back") {
+  const std::string header = R"(
+.extern .func (.param .b64 r) malloc(.param .b64 size);
+.extern .func free(.param .b64 pointer);
+)";
+  const std::string take = R"(
+    { .param .b64 a; .param .b64 r; st.param.b64 [a], 24; call (r), malloc, (a); ld.param.b64 %d1, [r]; }
+  )";
+  const std::string giveBack = "{ .param .b64 a; st.param.b64 [a], %d1; call free, (a); }";
+  const auto out = output({.body = take + "st.u32 [%d1+20], %t; bar.warp.sync -1; ld.u32 %r1, [%d1+20];" +
+                                   giveBack + "st.global.b32 [%mine], %r1;",
+                           .header = header});
+  for (unsigned lane = 0; lane < 32; ++lane)
+    CHECK(out[lane] == lane);
+  CHECK_THAT(failure({.body = take + giveBack + giveBack, .header = header, .threads = 1}),
+             Contains("in lane 0 is not what malloc gave"));
+  CHECK(output({.body = "{ .param .b64 a; .param .b64 r; st.param.b64 [a], 0x1000000; call (r), malloc, (a);"
+                        " ld.param.b64 %d1, [r]; } st.global.b64 [%out], %d1;",
+                .header = header,
+                .threads = 1})[0] == 0);
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The memory that device code takes with malloc. It lives as long as its
+/// program, as on a GPU it outlives the launch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace tlc::emulator {
+
+class Heap {
+public:
+  /// As large as CUDA makes it, unless told otherwise.
+  static constexpr uint64_t bytes = 8 * 1024 * 1024;
+  Heap();
+
+  uint64_t address() const { return reinterpret_cast<uint64_t>(memory.get()); }
+  /// 0 when there is no room; aligned to 16 bytes.
+  uint64_t allocate(uint64_t size);
+  /// False for what is no allocation.
+  bool free(uint64_t pointer);
+
+private:
+  struct Release {
+    void operator()(std::byte *pointer) const;
+  };
+  std::unique_ptr<std::byte, Release> memory;
+  std::mutex mutex;
+  std::map<uint64_t, uint64_t> taken; ///< offset to size
+};
+
+} // namespace tlc::emulator
