@@ -12,8 +12,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 #include <string_view>
+#include <vector>
 
 namespace tlc {
 

@@ -176,7 +176,10 @@ Step atomic(Warp &warp, uint32_t active, const Instruction &instruction) {
 }
 
 void decodeAtomic(Decoder &d, bool returns) {
-  if (!d.remaining().empty() && d.remaining()[0] == "async")
+  // Those to global memory, which nobody can wait for, are done at once.
+  const auto &left = d.remaining();
+  const bool mmio = std::find(left.begin(), left.end(), "mmio") != left.end();
+  if (d.take("async") && !mmio)
     return decodeReduceAsync(d);
   Atomic how;
   how.returns = returns;

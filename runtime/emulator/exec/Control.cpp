@@ -311,6 +311,8 @@ std::optional<SpecialRegister> findSpecialRegister(std::string_view name) {
     if (entry.name == name)
       return entry.reg;
   // Zero: nothing of the system lies in shared memory here.
+  if (name.starts_with("%pm"))
+    return name.ends_with("_64") ? SpecialRegister{special<zero64>, 8} : SpecialRegister{special<zero>, 4};
   if (name.starts_with("%envreg") || name.starts_with("%reserved_smem_offset_"))
     return SpecialRegister{special<zero>, 4};
   return std::nullopt;

@@ -219,6 +219,8 @@ Slot Decoder::in(const Operand &operand, Type type) {
              special->bytes * 8, toString(type));
       return value;
     }
+    if (operand.name == "WARP_SZ" && bytes != 0)
+      return constant(warpSize, bytes);
     auto variable = findVariable(operand.name);
     if (!variable) {
       fail("unknown name '{}'", operand.name);

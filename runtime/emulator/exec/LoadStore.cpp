@@ -4,6 +4,7 @@
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/MemoryModifiers.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace tlc::emulator {
@@ -368,12 +369,50 @@ void decodeCreatePolicy(Decoder &d) {
   d.emit(mapLanesWith<AddImmediate<uint64_t>, uint64_t, uint64_t>, {d.out(0, Type::b64), d.constant(0, 8)});
 }
 
+/// st.bulk: zeros. slots: address, bytes
+Step storeZeros(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const LaneAddresses64 addresses =
+      laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
+  const In<uint64_t> sizes = lanesOf<uint64_t>(warp, instruction.slots[1]);
+  for (unsigned l = 0; l < warpSize; ++l) {
+    if (!(active >> l & 1) || sizes[l] == 0)
+      continue;
+    if (sizes[l] % 8 != 0)
+      return fault(warp, instruction,
+                   fmt::format("{} bytes in lane {} are not a multiple of 8", sizes[l], l));
+    std::byte *at =
+        touch(warp, instruction,
+              {Space::shared, AccessKind::write, Proxy::generic, l, addresses.lane[l], sizes[l], 8});
+    if (!at)
+      return Step::fault;
+    std::memset(at, 0, sizes[l]);
+  }
+  ++clusterOf(warp).progress;
+  return Step::next;
+}
+
+void decodeStoreBulk(Decoder &d) {
+  d.ignore({"bulk", "weak"});
+  const Space space = d.space();
+  d.expectOperands(3);
+  if (space != Space::shared || d.immediate(2) != 0)
+    return d.fail("'{}' stores zeros to .shared::cta", d.at().fullName());
+  d.accesses(Space::shared, 8);
+  const AddressOperand address = d.address(0);
+  d.emit(storeZeros, {address.base, d.in(1, Type::b64)}, address.offset);
+}
+
 constexpr DecodeEntry entries[] = {
     {"ld", [](Decoder &d) { access(d, 1, 0, true); }},
     {"ldu", [](Decoder &d) { access(d, 1, 0, true); }},
     {"st",
      [](Decoder &d) {
-       if (std::string_view(d.remaining().empty() ? "" : d.remaining()[0]) == "async")
+       // Stores that complete late, but for those to global memory, which nobody can wait for.
+       const auto &left = d.remaining();
+       const bool mmio = std::find(left.begin(), left.end(), "mmio") != left.end();
+       if (std::find(left.begin(), left.end(), "bulk") != left.end())
+         return decodeStoreBulk(d);
+       if (d.take("async") && !mmio)
          return decodeStoreAsync(d);
        access(d, 0, 1, false);
      }},
@@ -386,6 +425,7 @@ constexpr DecodeEntry entries[] = {
     {"discard", decodeHint},
     {"applypriority", decodeHint},
     {"createpolicy", decodeCreatePolicy},
+    {"tensormap", decodeTensormap},
 };
 
 } // namespace

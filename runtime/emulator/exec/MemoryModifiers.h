@@ -18,6 +18,8 @@ MemoryOrder takeOrdering(Decoder &decoder);
 /// Takes cache operators and eviction hints, which change nothing here.
 void takeCacheHints(Decoder &decoder);
 
+/// tensormap.replace and tensormap.cp_fenceproxy (TensorReplace.cpp).
+void decodeTensormap(Decoder &decoder);
 /// st.async and red.async (AsyncCopy.cpp).
 void decodeStoreAsync(Decoder &decoder);
 void decodeReduceAsync(Decoder &decoder);

@@ -3,9 +3,12 @@
 /// Tensor maps: their rules and their 128-byte form.
 #include "runtime/emulator/exec/TensorMap.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <fmt/format.h>
+#include <iterator>
+#include <optional>
 
 namespace tlc::emulator {
 namespace {
@@ -178,7 +181,7 @@ Bytes encodeTensorMap(const EmulatedTensorMap &map) {
   return toBytes(encoded);
 }
 
-Result<EmulatedTensorMap> decodeTensorMap(std::span<const std::byte, EmulatedTensorMap::encodedBytes> bytes) {
+static Result<Encoded> readEncoded(std::span<const std::byte, EmulatedTensorMap::encodedBytes> bytes) {
   const auto garbage = [](std::string_view why) {
     return Error{ErrorKind::execution,
                  fmt::format("the 128 bytes are no tensor map of this device: {}", why)};
@@ -192,6 +195,85 @@ Result<EmulatedTensorMap> decodeTensorMap(std::span<const std::byte, EmulatedTen
   std::memset(copy.data() + offsetof(Encoded, check), 0, sizeof(encoded.check));
   if (encoded.check != checksum(copy))
     return garbage("the checksum does not match");
+  return encoded;
+}
+
+Result<void> replaceField(std::span<std::byte, EmulatedTensorMap::encodedBytes> map, TensorField field,
+                          unsigned axis, uint64_t value) {
+  auto read = readEncoded(map);
+  if (!read)
+    return read.error();
+  const auto refuse = [&](std::string_view what) {
+    return Error{ErrorKind::execution,
+                 fmt::format("tensor map: {} {} does not exist or is not emulated", what, value)};
+  };
+  Encoded encoded = *read;
+  switch (field) {
+  case TensorField::globalAddress:
+    encoded.globalAddress = value;
+    break;
+  case TensorField::rank:
+    if (value >= EmulatedTensorMap::maxRank)
+      return refuse("rank less one");
+    encoded.rank = uint8_t(value + 1);
+    break;
+  case TensorField::box:
+    encoded.box[axis] = uint16_t(std::min<uint64_t>(value, UINT16_MAX));
+    break;
+  case TensorField::dims:
+    encoded.lastIndex[axis] = uint32_t(value - 1);
+    break;
+  case TensorField::strides:
+    encoded.strides[axis] = value;
+    break;
+  case TensorField::elementStrides:
+    encoded.elementStrides[axis] = uint8_t(std::min<uint64_t>(value, UINT8_MAX));
+    break;
+  case TensorField::element: {
+    // The instruction's numbers; some elements have two, one of them flushing.
+    using enum TensorElement;
+    constexpr std::optional<TensorElement> elements[] = {u8,  u16, u32,          s32, u64, s64,
+                                                         f16, f32, std::nullopt, f64, bf16};
+    if (value >= std::size(elements) || !elements[value])
+      return refuse("element type");
+    encoded.element = uint8_t(*elements[value]);
+    break;
+  }
+  case TensorField::interleave:
+    if (value != 0)
+      return refuse("interleave layout");
+    break;
+  case TensorField::swizzle:
+    if (value > uint8_t(Swizzle::bytes128))
+      return refuse("swizzle mode");
+    encoded.swizzle = uint8_t(value);
+    break;
+  case TensorField::swizzleAtomicity:
+    if (value != 0)
+      return refuse("swizzle atomicity");
+    break;
+  case TensorField::fill:
+    if (value > uint8_t(OutOfBoundsFill::nan))
+      return refuse("fill mode");
+    encoded.fill = uint8_t(value);
+    break;
+  }
+  encoded.check = 0;
+  encoded.check = checksum(toBytes(encoded));
+  const Bytes bytes = toBytes(encoded);
+  std::copy(bytes.begin(), bytes.end(), map.begin());
+  return {};
+}
+
+Result<EmulatedTensorMap> decodeTensorMap(std::span<const std::byte, EmulatedTensorMap::encodedBytes> bytes) {
+  const auto garbage = [](std::string_view why) {
+    return Error{ErrorKind::execution,
+                 fmt::format("the 128 bytes are no tensor map of this device: {}", why)};
+  };
+  auto read = readEncoded(bytes);
+  if (!read)
+    return read.error();
+  const Encoded &encoded = *read;
   if (encoded.element > uint8_t(TensorElement::bf16) || encoded.swizzle > uint8_t(Swizzle::bytes128) ||
       encoded.fill > uint8_t(OutOfBoundsFill::nan) || encoded.rank > EmulatedTensorMap::maxRank)
     return garbage("a field has a value that does not exist");

@@ -68,6 +68,26 @@ std::array<std::byte, EmulatedTensorMap::encodedBytes> encodeTensorMap(const Emu
 /// ours, damaged, or against the rules.
 Result<EmulatedTensorMap> decodeTensorMap(std::span<const std::byte, EmulatedTensorMap::encodedBytes> bytes);
 
+/// What tensormap.replace changes.
+enum class TensorField : uint8_t {
+  globalAddress,
+  rank, ///< less one
+  box,
+  dims,
+  strides, ///< bytes
+  elementStrides,
+  element,
+  interleave,
+  swizzle,
+  swizzleAtomicity,
+  fill,
+};
+/// Changes one field of a map in its 128-byte form, which need not follow the
+/// rules before every field is changed. An Error (kind execution) for bytes
+/// that are no map, and for values that do not exist or are not emulated.
+Result<void> replaceField(std::span<std::byte, EmulatedTensorMap::encodedBytes> map, TensorField field,
+                          unsigned axis, uint64_t value);
+
 /// Bytes of the box's elements: what a load counts on its mbarrier, whatever
 /// part lies outside of the tensor.
 uint64_t boxBytes(const EmulatedTensorMap &map);

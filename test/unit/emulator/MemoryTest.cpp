@@ -201,3 +201,38 @@ TEST_CASE("a misaligned access is reported") {
       failure({.body = ".shared .align 16 .b8 s[64]; st.shared.v4.b32 [s+8], {%t, %t, %t, %t};"}),
       Contains("misaligned write of 16 bytes by lane 0 at shared offset 8, which must be a multiple of 16"));
 }
+
+TEST_CASE("st.bulk stores zeros, asynchronous stores to global memory are done: sm_100") {
+  const auto out = output({.body = R"(
+    .shared .align 16 .b8 zeros[128];
+    mov.u32 %r1, zeros; mad.lo.u32 %r2, %t, 4, %r1; mov.b32 %r3, 7; st.shared.b32 [%r2], %r3;
+    bar.sync 0;
+    setp.eq.u32 %p1, %t, 0;
+    @%p1 st.bulk.weak.shared::cta [%r1+16], 24, 0;
+    @%p1 st.async.mmio.release.gpu.global.b32 [%out+256], 11;
+    @%p1 red.async.mmio.release.sys.global.add.u32 [%out+256], 2;
+    bar.sync 0;
+    ld.shared.b32 %r3, [%r2]; st.global.b32 [%mine], %r3;
+  )",
+                           .target = "sm_100a"});
+  for (unsigned lane = 0; lane < 32; ++lane)
+    CHECK(out[lane] == (lane >= 4 && lane < 10 ? 0 : 7));
+  CHECK(out[64] == 13);
+  CHECK_THAT(
+      failure(
+          {.body = ".shared .align 16 .b8 zeros[128]; mov.u32 %r1, zeros; st.bulk.shared::cta [%r1], 12, 0;",
+           .target = "sm_100a"}),
+      Contains("12 bytes in lane 0 are not a multiple of 8"));
+}
+
+TEST_CASE("a kernel changes and publishes a tensor map, but nothing else") {
+  const std::string text = R"(
+    .shared .align 128 .b8 map[128];
+    mov.u32 %r1, map; mad.lo.u32 %r2, %t, 4, %r1; st.shared.b32 [%r2], 0;
+    bar.sync 0;
+    tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r1], 1;
+  )";
+  CHECK_THAT(failure({.body = text}), Contains("the 128 bytes are no tensor map of this device"));
+  CHECK_THAT(failure({.body = "tensormap.replace.tile.global_stride.global.b1024.b64 [%out], 4, %d1;"}),
+             Contains("has axes 0 to 3, but got 4"));
+}

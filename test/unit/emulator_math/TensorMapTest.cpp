@@ -49,6 +49,49 @@ TEST_CASE("a tensor map survives its 128 bytes") {
   CHECK(*decoded == example());
 }
 
+TEST_CASE("fields of a tensor map are replaced one by one, also through maps against the rules") {
+  auto bytes = encodeTensorMap(example());
+  const auto replace = [&](TensorField field, unsigned axis, uint64_t value) {
+    const auto done = replaceField(bytes, field, axis, value);
+    return done ? std::string() : done.error().message;
+  };
+  CHECK(replace(TensorField::globalAddress, 0, 0x5550) == "");
+  CHECK(replace(TensorField::rank, 0, 1) == "");
+  CHECK(replace(TensorField::element, 0, 7) == "");
+  CHECK(replace(TensorField::dims, 0, 40) == "");
+  CHECK(replace(TensorField::dims, 1, 50) == "");
+  CHECK(replace(TensorField::strides, 0, 4096) == "");
+  CHECK(replace(TensorField::box, 0, 8) == "");
+  CHECK(replace(TensorField::box, 1, 16) == "");
+  CHECK(replace(TensorField::elementStrides, 1, 3) == "");
+  CHECK(replace(TensorField::swizzle, 0, 1) == "");
+  CHECK(replace(TensorField::interleave, 0, 0) == "");
+  CHECK(replace(TensorField::swizzleAtomicity, 0, 0) == "");
+  CHECK(replace(TensorField::fill, 0, 0) == "");
+  const auto decoded = decodeTensorMap(bytes);
+  REQUIRE(decoded);
+  CHECK(decoded->dims[1] == 50);
+  CHECK(decoded->globalAddress == 0x5550);
+  CHECK(decoded->rank == 2);
+  CHECK(decoded->dims[0] == 40);
+  CHECK(decoded->element == TensorElement::f32);
+  CHECK(decoded->strides[0] == 4096);
+  CHECK(decoded->box[1] == 16);
+  CHECK(decoded->elementStrides[1] == 3);
+  CHECK(decoded->swizzle == Swizzle::bytes32);
+  CHECK(decoded->fill == OutOfBoundsFill::zero);
+  CHECK(replace(TensorField::interleave, 0, 1) ==
+        "tensor map: interleave layout 1 does not exist or is not emulated");
+  CHECK(replace(TensorField::element, 0, 8) ==
+        "tensor map: element type 8 does not exist or is not emulated");
+  CHECK(replace(TensorField::rank, 0, 5) == "tensor map: rank less one 5 does not exist or is not emulated");
+  CHECK(replace(TensorField::swizzle, 0, 4) != "");
+  CHECK(replace(TensorField::swizzleAtomicity, 0, 1) != "");
+  CHECK(replace(TensorField::fill, 0, 2) != "");
+  bytes[0] ^= std::byte(1);
+  CHECK(replace(TensorField::rank, 0, 1).find("they do not begin with its mark") != std::string::npos);
+}
+
 TEST_CASE("garbage is no tensor map") {
   const auto encoded = encodeTensorMap(example());
   for (size_t byte = 0; byte < encoded.size(); ++byte)
