@@ -128,9 +128,10 @@ void Decoder::findRecursion(std::span<const Function *const> order) {
         plain.push_back(caller);
   }
   for (const Function *function : order) {
-    const bool allocates = std::any_of(function->body.begin(), function->body.end(), [](const Statement &item) {
-      return item.name == "alloca" || item.name == "stacksave" || item.name == "stackrestore";
-    });
+    const bool allocates =
+        std::any_of(function->body.begin(), function->body.end(), [](const Statement &item) {
+          return item.name == "alloca" || item.name == "stacksave" || item.name == "stackrestore";
+        });
     const bool recursive = left.contains(function);
     usesStack |= allocates || recursive;
     if (!function->isEntry && (allocates || recursive))
