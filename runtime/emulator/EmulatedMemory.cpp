@@ -15,17 +15,27 @@ Error invalid(std::string message) { return Error{ErrorKind::invalidArgument, st
 
 } // namespace
 
-Result<void *> EmulatedMemory::allocate(int device, size_t bytes) {
+Result<void *> EmulatedMemory::allocate(int device, size_t bytes, RaceCheck check) {
   if (bytes > SIZE_MAX / 2)
     return invalid(fmt::format("cannot allocate {} bytes", bytes));
   const size_t rounded = std::max(bytes, size_t(1)) + allocationAlignment - 1;
   void *address =
       std::aligned_alloc(allocationAlignment, rounded / allocationAlignment * allocationAlignment);
-  if (!address)
+  const auto noMemory = [&] {
     return Error{ErrorKind::environment, fmt::format("the host has no {} bytes of memory left", bytes)};
+  };
+  if (!address)
+    return noMemory();
   std::shared_ptr<void> memory(address, std::free);
+  std::shared_ptr<emulator::WrittenBytes> written;
+  if (check == RaceCheck::on) {
+    written = emulator::WrittenBytes::create(bytes);
+    if (!written)
+      return noMemory();
+  }
   const std::lock_guard lock(mutex);
-  allocations.emplace(reinterpret_cast<uint64_t>(address), Allocation{std::move(memory), bytes, device});
+  allocations.emplace(reinterpret_cast<uint64_t>(address),
+                      Allocation{std::move(memory), std::move(written), bytes, device});
   return address;
 }
 
@@ -65,6 +75,20 @@ Result<void> EmulatedMemory::check(int device, const void *address, size_t bytes
   return {};
 }
 
+void EmulatedMemory::markWritten(const void *address, size_t bytes) {
+  const std::lock_guard lock(mutex);
+  if (const auto *entry = below(address); entry && entry->second.written)
+    entry->second.written->mark(reinterpret_cast<uint64_t>(address) - entry->first, bytes);
+}
+
+void EmulatedMemory::copyWritten(const void *to, const void *from, size_t bytes) {
+  const std::lock_guard lock(mutex);
+  const auto *target = below(to), *source = below(from);
+  if (target && source && target->second.written && source->second.written)
+    target->second.written->copy(reinterpret_cast<uint64_t>(to) - target->first, *source->second.written,
+                                 reinterpret_cast<uint64_t>(from) - source->first, bytes);
+}
+
 std::optional<int> EmulatedMemory::ownerOf(const void *address) const {
   const std::lock_guard lock(mutex);
   const auto *entry = below(address);
@@ -78,8 +102,9 @@ EmulatedMemory::View EmulatedMemory::viewOf(int device, const std::set<int> &pee
   const std::lock_guard lock(mutex);
   for (const auto &[base, allocation] : allocations) {
     const bool reachable = allocation.device == device || peers.contains(allocation.device);
-    view.ranges.push_back({base, allocation.bytes, allocation.device, reachable});
+    view.ranges.push_back({base, allocation.bytes, allocation.device, reachable, allocation.written.get()});
     view.kept.push_back(allocation.memory);
+    view.kept.push_back(allocation.written);
   }
   return view;
 }

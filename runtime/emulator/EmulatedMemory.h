@@ -4,6 +4,8 @@
 /// allocation of which belongs to one device.
 #pragma once
 
+#include "runtime/emulator/check/RaceCheck.h"
+#include "runtime/emulator/check/WrittenBytes.h"
 #include "runtime/emulator/exec/Memory.h"
 #include "runtime/support/Result.h"
 
@@ -18,12 +20,17 @@ namespace tlc {
 
 class EmulatedMemory {
 public:
-  Result<void *> allocate(int device, size_t bytes);
+  /// With the check on it is known which bytes something has written.
+  Result<void *> allocate(int device, size_t bytes, RaceCheck check);
   Result<void> free(int device, void *address);
   void freeAll(int device);
 
   /// An error unless the bytes lie inside one allocation of the device.
   Result<void> check(int device, const void *address, size_t bytes) const;
+  /// The host writes bytes inside one allocation.
+  void markWritten(const void *address, size_t bytes);
+  /// The host copies bytes from one allocation to another.
+  void copyWritten(const void *to, const void *from, size_t bytes);
   /// Whose memory the address is; nothing: nobody's.
   std::optional<int> ownerOf(const void *address) const;
 
@@ -38,6 +45,7 @@ public:
 private:
   struct Allocation {
     std::shared_ptr<void> memory;
+    std::shared_ptr<emulator::WrittenBytes> written; ///< null: not tracked
     size_t bytes = 0;
     int device = 0;
   };

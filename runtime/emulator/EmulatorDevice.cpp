@@ -89,7 +89,9 @@ public:
 
   const DeviceProperties &properties() const override { return deviceProperties; }
 
-  Result<void *> allocate(size_t bytes) override { return machines->memory.allocate(ordinal(), bytes); }
+  Result<void *> allocate(size_t bytes) override {
+    return machines->memory.allocate(ordinal(), bytes, machine.raceCheck);
+  }
 
   Result<void> free(void *address) override {
     if (queue)
@@ -104,6 +106,7 @@ public:
       return ok;
     if (bytes != 0)
       std::memcpy(device, host, bytes);
+    machines->memory.markWritten(device, bytes);
     return {};
   }
 
@@ -193,6 +196,7 @@ public:
       return ok;
     if (bytes != 0)
       std::memcpy(destination, address, bytes);
+    machines->memory.copyWritten(destination, address, bytes);
     return {};
   }
 
@@ -249,6 +253,7 @@ private:
           return ok;
         if (fill.rowBytes != 0)
           std::memset(at, 0, fill.rowBytes);
+        machines->memory.markWritten(at, fill.rowBytes);
       }
     for (const PlannedLaunch &planned : plan.launches) {
       emulator::LaunchConfiguration configuration;

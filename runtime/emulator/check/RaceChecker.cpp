@@ -3,6 +3,7 @@
 /// Asynchronous operations, and accesses.
 #include "runtime/emulator/check/RaceChecker.h"
 
+#include "runtime/emulator/check/WrittenBytes.h"
 #include "runtime/emulator/exec/State.h"
 
 namespace tlc::emulator {
@@ -222,6 +223,22 @@ void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch
     releaseFlag(agent, access, flag);
 }
 
+void RaceChecker::checkWritten(Warp &warp, const Instruction &instruction, Record record,
+                               const Touch &access) {
+  const MemoryRange &range = cluster.lastRange; // as the caller has just looked it up
+  if (!range.written)
+    return;
+  const uint64_t offset = access.address - range.address;
+  if (access.kind != AccessKind::write)
+    if (const std::optional<uint64_t> at = range.written->firstUnwritten(offset, access.bytes)) {
+      if (access.laneBytes != 0 && record.lane < severalLanes)
+        record.lane += uint8_t((*at - offset) / access.laneBytes);
+      report(warp, instruction, record, {Wrong::unwritten, {}, 0}, placeOfGlobal(range.address + *at));
+    }
+  if (access.kind != AccessKind::read)
+    range.written->mark(offset, access.bytes);
+}
+
 void RaceChecker::accessGlobal(Warp &warp, const Instruction &instruction, const Touch &access) {
   Agent &agent = agentOf(warp);
   Record record = recordOf(agent, instruction, access);
@@ -234,6 +251,7 @@ void RaceChecker::accessGlobal(Warp &warp, const Instruction &instruction, const
   for (const Conflict &conflict : conflicts)
     if (conflict.wrong != Wrong::overlap)
       report(warp, instruction, record, conflict, placeOfGlobal(conflict.address));
+  checkWritten(warp, instruction, record, access);
   if (!record.strong || running)
     return;
   if (access.kind != AccessKind::read)

@@ -240,6 +240,8 @@ private:
   /// Calls `act` for each run of lanes that continue each other and know the same.
   void forRuns(const Agent &agent, uint32_t lanes, const Touch &each, const LaneAddresses64 &addresses,
                const std::function<void(const Touch &)> &act);
+  /// A read of global memory that nothing has written.
+  void checkWritten(Warp &warp, const Instruction &instruction, Record record, const Touch &access);
   void releaseGlobalFlag(Agent &agent, const Touch &access);
   void takeFlagReads(Agent &agent);
   void acquireFlag(Agent &agent, const Touch &access, uint64_t flag);

@@ -155,7 +155,7 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
   finding.memory = place;
   finding.site = siteOfRecord(now);
   if (!first) {
-    finding.missing = "the write, or a wait for it";
+    finding.missing = now.cluster != 0 ? "a write by the host or a kernel" : "the write, or a wait for it";
     record(warp, instruction,
            fmt::format("{} of {}, which nothing has written; missing: {}", finding.site.what, finding.memory,
                        finding.missing),

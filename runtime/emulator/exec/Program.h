@@ -115,12 +115,15 @@ struct Kernel {
   std::vector<std::unique_ptr<std::string>> names;
 };
 
+class WrittenBytes;
+
 /// Memory of a device: [address, address + bytes).
 struct MemoryRange {
   uint64_t address = 0;
   uint64_t bytes = 0;
-  int device = 0;        ///< whose it is
-  bool reachable = true; ///< by the kernels of the launch
+  int device = 0;                  ///< whose it is
+  bool reachable = true;           ///< by the kernels of the launch
+  WrittenBytes *written = nullptr; ///< null: all of it counts as written
 };
 
 /// A loaded module: its kernels and the storage of its .global and .const

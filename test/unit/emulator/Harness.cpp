@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/unit/emulator/Harness.h"
 
+#include "runtime/emulator/check/WrittenBytes.h"
+
+#include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -41,7 +44,9 @@ Outcome run(const KernelText &kernel) {
     return {program.error(), std::move(out), {}};
   std::vector<MemoryRange> ranges = (*program)->ranges;
   // Vectors of words are aligned to 16 bytes, which vector accesses rely on.
-  ranges.push_back({reinterpret_cast<uint64_t>(out.data()), out.size() * 4});
+  const auto written = WrittenBytes::create(out.size() * 4);
+  written->mark(0, std::min(kernel.writtenWords, out.size()) * 4);
+  ranges.push_back({reinterpret_cast<uint64_t>(out.data()), out.size() * 4, 0, true, written.get()});
   ranges.push_back({reinterpret_cast<uint64_t>(in.data()), in.size() * 4});
   const MemoryMap memory(std::move(ranges));
   const std::array<uint64_t, 2> parameters = {reinterpret_cast<uint64_t>(out.data()),
