@@ -31,6 +31,36 @@ void writeSite(json::OStream &os, StringRef name, const FindingSite &site) {
   });
 }
 
+void writeSites(json::OStream &os, StringRef name, const std::vector<FindingSite> &sites) {
+  if (!sites.empty())
+    os.attributeArray(name, [&] {
+      for (const FindingSite &site : sites)
+        os.object([&] { writeSite(os, "site", site); });
+    });
+}
+
+void writeWaiting(json::OStream &os, const WaitingWarp &waiting) {
+  os.object([&] {
+    writeSite(os, "site", waiting.site);
+    os.attribute("text", waiting.text);
+    if (waiting.barrier)
+      os.attribute("barrier", *waiting.barrier);
+    if (waiting.mbarrier) {
+      os.attribute("mbarrier", *waiting.mbarrier);
+      os.attribute("mbarrier_rank", waiting.mbarrierRank);
+      os.attribute("phase", waiting.phase);
+      os.attribute("missing_bytes", waiting.missingBytes);
+    }
+    if (waiting.barrier || waiting.mbarrier) {
+      os.attribute("missing", waiting.missing);
+      os.attribute("expected", waiting.expected);
+    }
+    writeSites(os, "arrived", waiting.arrived);
+    writeSites(os, "earlier", waiting.earlier);
+    writeSites(os, "arrivers", waiting.arrivers);
+  });
+}
+
 } // namespace
 
 void tlc::driver::writeFindings(json::OStream &os, const Findings &findings) {
@@ -47,6 +77,11 @@ void tlc::driver::writeFindings(json::OStream &os, const Findings &findings) {
           os.attribute("memory", finding.memory);
         if (!finding.missing.empty())
           os.attribute("missing", finding.missing);
+        if (!finding.waiting.empty())
+          os.attributeArray("waiting", [&] {
+            for (const WaitingWarp &waiting : finding.waiting)
+              writeWaiting(os, waiting);
+          });
         os.attribute("count", int64_t(finding.count));
       });
   });

@@ -46,6 +46,23 @@ struct FindingSite {
   std::string place() const;
 };
 
+/// A warp that waits in a deadlock, for what, and who should have come.
+struct WaitingWarp {
+  FindingSite site = {};
+  std::string text = {};                 ///< "waits at barrier 2; 64 of 96 threads have arrived"
+  std::optional<unsigned> barrier = {};  ///< a named one
+  std::optional<uint32_t> mbarrier = {}; ///< its offset in shared memory, when it waits for one
+  unsigned mbarrierRank = 0;             ///< of its block in the cluster
+  unsigned phase = 0;                    ///< the parity that it waits for
+  uint32_t missing = 0;                  ///< arrivals, or threads at a named barrier
+  uint32_t expected = 0;                 ///< likewise
+  int32_t missingBytes = 0;              ///< of copies
+  std::vector<FindingSite> arrived = {}; ///< in the phase under way
+  std::vector<FindingSite> earlier =
+      {}; ///< only in phases before; at a barrier of the whole block, who has not come
+  std::vector<FindingSite> arrivers = {}; ///< where none ever came: instructions that arrive at such barriers
+};
+
 /// Whether the accesses of a finding are of one warp.
 enum class FindingReach : uint8_t { betweenWarps, insideWarp };
 
@@ -56,9 +73,10 @@ struct Finding {
   FindingSite site = {};                  ///< what was found wrong
   std::optional<FindingSite> before = {}; ///< the access that it is wrong with
   FindingReach reach = FindingReach::betweenWarps;
-  std::string memory = {};  ///< "shared offset 1024"; empty where none is concerned
-  std::string missing = {}; ///< the synchronisation
-  uint64_t count = 1;       ///< how often it was met
+  std::string memory = {};               ///< "shared offset 1024"; empty where none is concerned
+  std::string missing = {};              ///< the synchronisation
+  std::vector<WaitingWarp> waiting = {}; ///< of a deadlock
+  uint64_t count = 1;                    ///< how often it was met
 };
 
 /// Findings that differ in kind, reach or instructions, up to a limit.

@@ -155,6 +155,7 @@ Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instructi
       --barrier.pending;
       if (checker)
         checker->arriveAfter(*order, place);
+      noteArrival(*place.block, place.address, warp, instruction);
       storeMbarrier(*place.block, place.address, barrier);
     }
     return true;

@@ -44,12 +44,23 @@ void storeMbarrier(Block &block, uint32_t address, Mbarrier barrier) {
   if (barrier.pending == 0 && barrier.bytes == 0) {
     barrier.phase = !barrier.phase;
     barrier.pending = barrier.expected;
+    ++block.mbarrierHistories[address].phase;
     if (RaceChecker *checker = block.cluster->raceChecker.get())
       checker->completePhase(block, address);
   }
   const uint64_t bits = barrier.encode();
   std::memcpy(block.shared().data() + address, &bits, sizeof(bits));
   ++block.cluster->progress;
+}
+
+void noteArrival(Block &block, uint32_t address, const Warp &warp, const Instruction &instruction) {
+  MbarrierHistory &history = block.mbarrierHistories[address];
+  for (MbarrierHistory::Arrival &arrival : history.arrivals)
+    if (arrival.warp == &warp && arrival.instruction == &instruction) {
+      arrival.phase = history.phase;
+      return;
+    }
+  history.arrivals.push_back({&warp, &instruction, history.phase});
 }
 
 bool phasePassed(const MbarrierWait &wait) {
@@ -69,6 +80,7 @@ void completeNamedBarrier(Block &block, NamedBarrier &barrier) {
   ++barrier.generation;
   barrier.arrived = 0;
   barrier.expected = 0;
+  barrier.earlier |= std::exchange(barrier.warps, 0);
   barrier.count = 0;
   barrier.all = true;
   barrier.any = false;

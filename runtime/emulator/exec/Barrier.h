@@ -6,11 +6,15 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <vector>
 
 namespace tlc::emulator {
 
 struct Block;
 struct Cluster;
+struct Instruction;
+struct Warp;
 
 inline constexpr unsigned namedBarriers = 16;
 
@@ -18,6 +22,8 @@ inline constexpr unsigned namedBarriers = 16;
 struct NamedBarrier {
   uint32_t arrived = 0;
   uint32_t expected = 0; ///< of the phase under way; 0 means all warps of the block
+  uint32_t warps = 0;    ///< a bit for each warp that has arrived in the phase under way
+  uint32_t earlier = 0;  ///< likewise in phases before
   uint64_t generation = 0;
   // bar.red, of the phase under way and of the last two.
   uint32_t count = 0;
@@ -52,6 +58,19 @@ struct Mbarrier {
   static Mbarrier decode(uint64_t bits);
   uint64_t encode() const;
 };
+/// Who has come to an mbarrier since it was initialised, for reports.
+struct MbarrierHistory {
+  /// The last time that a warp came by an instruction: to arrive, or with bytes of a copy.
+  struct Arrival {
+    const Warp *warp = nullptr;
+    const Instruction *instruction = nullptr;
+    uint64_t phase = 0;
+  };
+  uint64_t phase = 0; ///< the one under way, counted from the initialisation
+  std::vector<Arrival> arrivals;
+};
+using MbarrierHistories = std::map<uint32_t, MbarrierHistory>; ///< by address
+
 inline constexpr uint32_t maximumMbarrierCount = (1u << 20) - 1;
 
 /// A phase that a thread waits for to pass.
@@ -67,6 +86,8 @@ Mbarrier loadMbarrier(Block &block, uint32_t address);
 /// Ends the phase when nothing is pending, and stores.
 void storeMbarrier(Block &block, uint32_t address, Mbarrier barrier);
 bool phasePassed(const MbarrierWait &wait);
+/// Before the arrival is stored.
+void noteArrival(Block &block, uint32_t address, const Warp &warp, const Instruction &instruction);
 /// What an asynchronous operation does when `bytes` have arrived.
 void completeBytes(Block &block, uint32_t address, uint32_t bytes);
 

@@ -46,6 +46,7 @@ Step arriveNamed(Warp &warp, uint32_t active, const Instruction &instruction) {
   const uint64_t generation = barrier.generation;
   barrier.expected = count;
   barrier.arrived += warpSize;
+  barrier.warps |= 1u << warp.index;
   if (isReduction(use.action)) {
     const uint32_t bits = warp.predicate(instruction.slots[2]) & active;
     barrier.count += uint32_t(std::popcount(bits));
@@ -265,10 +266,12 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
                      fmt::format("{} is initialised with count {}, the limits are 1 and {}", name(),
                                  counts[l], maximumMbarrierCount));
       barrier = {false, counts[l], counts[l], 0};
+      place.block->mbarrierHistories[place.address] = {};
       break;
     case MbarrierAction::inval: {
       const uint64_t none = 0;
       std::memcpy(place.block->shared().data() + place.address, &none, sizeof(none));
+      place.block->mbarrierHistories.erase(place.address);
       continue;
     }
     case MbarrierAction::completeBytes:
@@ -311,6 +314,8 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
         use.action == MbarrierAction::arriveNoComplete || use.action == MbarrierAction::arriveDropNoComplete;
     if (noComplete && barrier.pending == 0)
       return fault(warp, instruction, fmt::format("arrive.noComplete would end the phase of {}", name()));
+    if (arrivals != 0 || use.action == MbarrierAction::completeBytes)
+      noteArrival(*place.block, place.address, warp, instruction);
     // Lanes that arrive at the same mbarrier do so together.
     if (RaceChecker *checker = clusterOf(warp).raceChecker.get(); checker && arrivals != 0)
       if (const uint32_t lanes = lanesAt(addresses, active, l); unsigned(std::countr_zero(lanes)) == l)

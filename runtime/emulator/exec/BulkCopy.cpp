@@ -72,7 +72,8 @@ bool failWith(Warp &warp, const Instruction &instruction, const Error &error) {
 
 /// A multicast signals the barrier at the same offset of every block it
 /// reaches; for pairs, of the even or the odd block beside each.
-SharedPlace barrierFor(Warp &warp, const Bulk &bulk, const Request &request, const SharedPlace &to) {
+SharedPlace barrierFor(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request,
+                       const SharedPlace &to) {
   SharedPlace barrier = sharedPlace(warp, request.barrier);
   if (bulk.multicast && bulk.ctaGroup == 2)
     barrier.block = &clusterOf(warp).blocks[(to.block->rank & ~1u) | (barrier.block->rank & 1)];
@@ -80,6 +81,7 @@ SharedPlace barrierFor(Warp &warp, const Bulk &bulk, const Request &request, con
     barrier.block = to.block;
   if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
     checker->completesOn(barrier);
+  noteArrival(*barrier.block, barrier.address, warp, instruction);
   return barrier;
 }
 
@@ -107,11 +109,12 @@ bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, con
                                : storeBox(request.map, coordinates, from.block->shared(), from.address);
     return done ? true : failWith(warp, instruction, done.error());
   }
-  barrierFor(warp, bulk, request, destinations(warp, bulk, request).front()); // when the read is over
+  barrierFor(warp, instruction, bulk, request,
+             destinations(warp, bulk, request).front()); // when the read is over
   if (!touchRanges(warp, instruction, ranges, AccessKind::read))
     return false;
   for (const SharedPlace &to : destinations(warp, bulk, request)) {
-    const SharedPlace barrier = barrierFor(warp, bulk, request, to);
+    const SharedPlace barrier = barrierFor(warp, instruction, bulk, request, to);
     if (!touchBox(warp, instruction, request.map, clusterAddress(to), AccessKind::write))
       return false;
     if (auto done = loadBox(request.map, coordinates, to.block->shared(), to.address); !done)
@@ -124,7 +127,7 @@ bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, con
 bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
   // A source in shared memory is free again when the bytes have arrived.
   if (bulk.barrier)
-    barrierFor(warp, bulk, request, sharedPlace(warp, request.to));
+    barrierFor(warp, instruction, bulk, request, sharedPlace(warp, request.to));
   const std::byte *from =
       touch(warp, instruction,
             {bulk.from, AccessKind::read, Proxy::async, noLane, request.from, request.bytes, 16});
@@ -141,7 +144,8 @@ bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, cons
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     const AccessKind kind = bulk.reduction ? AccessKind::atomic : AccessKind::write;
-    const SharedPlace barrier = bulk.barrier ? barrierFor(warp, bulk, request, places[i]) : SharedPlace();
+    const SharedPlace barrier =
+        bulk.barrier ? barrierFor(warp, instruction, bulk, request, places[i]) : SharedPlace();
     std::byte *to = touch(warp, instruction,
                           {bulk.to == Space::global ? Space::global : Space::sharedCluster, kind,
                            Proxy::async, noLane, targets[i], request.bytes, 16});
@@ -310,6 +314,7 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
         else
           std::memcpy(host + i * bytes, &values[i], bytes);
       }
+      noteArrival(*place.block, place.address, warp, instruction);
       completeBytes(*place.block, place.address, uint32_t(total));
       return true;
     };

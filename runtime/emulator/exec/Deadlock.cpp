@@ -3,6 +3,7 @@
 /// Says why a cluster is stuck.
 #include "runtime/emulator/exec/Cluster.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +11,71 @@ namespace tlc::emulator {
 
 namespace {
 
-std::string describeBarrier(const Warp &warp, const MbarrierWait &wait) {
+/// "; warps 0 1 (load) arrived ... at PTX line 20 (x.cpp:3:5)", one part for each instruction.
+std::string describeSites(const std::vector<FindingSite> &sites, std::string_view did, bool withBlock) {
+  struct Part {
+    const FindingSite *site;
+    std::vector<unsigned> warps;
+  };
+  std::vector<Part> parts;
+  for (const FindingSite &site : sites) {
+    const auto same = std::find_if(parts.begin(), parts.end(), [&](const Part &part) {
+      return part.site->ptxLine == site.ptxLine && part.site->block == site.block &&
+             part.site->role == site.role;
+    });
+    if (same != parts.end())
+      same->warps.push_back(site.warp);
+    else
+      parts.push_back({&site, {site.warp}});
+  }
+  std::string text;
+  for (const Part &part : parts) {
+    const FindingSite &site = *part.site;
+    text += fmt::format("; warp{} {}", part.warps.size() > 1 ? "s" : "", fmt::join(part.warps, " "));
+    if (!site.role.empty())
+      text += fmt::format(" ({})", site.role);
+    if (withBlock)
+      text += fmt::format(" of block ({}, {}, {})", site.block[0], site.block[1], site.block[2]);
+    text += fmt::format(" {}", did);
+    if (!site.instruction.empty())
+      text += fmt::format(" by '{}' at PTX line {}", site.instruction, site.ptxLine);
+    if (site.line != 0)
+      text += fmt::format(" ({})", site.location());
+  }
+  return text;
+}
+
+bool arrivesAtMbarrier(std::string_view name) {
+  return name.starts_with("mbarrier.arrive") || name.starts_with("cp.async.mbarrier.arrive") ||
+         name.starts_with("tcgen05.commit");
+}
+
+/// Those of the program that arrive at mbarriers; which, only a run says.
+std::vector<FindingSite> mbarrierArrivers(const Warp &warp) {
+  std::vector<FindingSite> sites;
+  for (const Instruction &instruction : gridOf(warp).kernel->code)
+    if (arrivesAtMbarrier(instruction.name) &&
+        std::none_of(sites.begin(), sites.end(),
+                     [&](const FindingSite &site) { return site.ptxLine == instruction.line; }))
+      sites.push_back(siteOf(warp, instruction));
+  return sites;
+}
+
+std::string describeArrivers(const std::vector<FindingSite> &sites) {
+  constexpr size_t shown = 4;
+  std::string text = "; nobody has ever arrived there, ";
+  if (sites.empty())
+    return text + "and nothing in the program arrives at mbarriers";
+  text += "what arrives at mbarriers is ";
+  for (size_t i = 0; i < std::min(shown, sites.size()); ++i) {
+    text += fmt::format("{}'{}' at PTX line {}", i == 0 ? "" : ", ", sites[i].instruction, sites[i].ptxLine);
+    if (sites[i].line != 0)
+      text += fmt::format(" ({})", sites[i].location());
+  }
+  return sites.size() > shown ? text + fmt::format(" and {} more", sites.size() - shown) : text;
+}
+
+std::string describeBarrier(const Warp &warp, const MbarrierWait &wait, WaitingWarp &waiting) {
   const Mbarrier state = loadMbarrier(*wait.block, wait.address);
   std::string text = fmt::format("the mbarrier at shared offset {}", wait.address - sharedBase);
   if (wait.block != warp.block)
@@ -19,7 +84,58 @@ std::string describeBarrier(const Warp &warp, const MbarrierWait &wait) {
       fmt::format(" to end phase {}; {} of {} arrivals", unsigned(wait.phase), state.pending, state.expected);
   if (state.bytes != 0)
     text += fmt::format(" and {} bytes", state.bytes);
-  return text + " are pending";
+  text += " are pending";
+  waiting.mbarrier = wait.address - sharedBase, waiting.mbarrierRank = wait.block->rank;
+  waiting.phase = wait.phase;
+  waiting.missing = state.pending, waiting.expected = state.expected, waiting.missingBytes = state.bytes;
+  const MbarrierHistory &history = wait.block->mbarrierHistories[wait.address];
+  waiting.arrived.clear(), waiting.earlier.clear(), waiting.arrivers.clear();
+  for (const MbarrierHistory::Arrival &arrival : history.arrivals)
+    (arrival.phase == history.phase ? waiting.arrived : waiting.earlier)
+        .push_back(siteOf(*arrival.warp, *arrival.instruction));
+  const bool clustered = clusterOf(warp).blocks.size() > 1;
+  text += describeSites(waiting.arrived, "came in this phase", clustered) +
+          describeSites(waiting.earlier, "came last in an earlier phase", clustered);
+  if (history.arrivals.empty()) {
+    waiting.arrivers = mbarrierArrivers(warp);
+    text += describeArrivers(waiting.arrivers);
+  }
+  return text;
+}
+
+/// Warps of the mask, without instructions.
+std::vector<FindingSite> sitesOf(const Block &block, uint32_t warps) {
+  std::vector<FindingSite> sites;
+  for (const Warp &warp : block.warps)
+    if (warps >> warp.index & 1) {
+      FindingSite &site = sites.emplace_back();
+      site.block = block.id, site.warp = warp.index;
+      if (const WarpRole *role = gridOf(warp).names->roleOf(warp.index))
+        site.role = role->name;
+    }
+  return sites;
+}
+
+std::string describeNamed(const Warp &warp, unsigned id, WaitingWarp &waiting) {
+  const Block &block = *warp.block;
+  const NamedBarrier &barrier = block.barriers[id];
+  waiting.barrier = id;
+  waiting.expected = barrier.expected == 0 ? liveThreads(block) : barrier.expected;
+  waiting.missing = waiting.expected - barrier.arrived;
+  waiting.arrived = sitesOf(block, barrier.warps);
+  std::string text = fmt::format("waits at barrier {}; {} of {} threads have arrived, {} are missing", id,
+                                 barrier.arrived, waiting.expected, waiting.missing);
+  text += describeSites(waiting.arrived, "came", false);
+  // All warps were to come, or those that came before.
+  uint32_t live = 0;
+  for (const Warp &other : block.warps)
+    live |= uint32_t(other.live != 0) << other.index;
+  if (barrier.expected == 0) {
+    waiting.earlier = sitesOf(block, live & ~barrier.warps);
+    return text + describeSites(waiting.earlier, "did not", false);
+  }
+  waiting.earlier = sitesOf(block, barrier.earlier & ~barrier.warps);
+  return text + describeSites(waiting.earlier, "came last in an earlier phase", false);
 }
 
 /// A group that runs and gets nowhere.
@@ -35,7 +151,7 @@ std::string describePoll(const Warp &warp) {
   return text + ", and nothing that runs writes there";
 }
 
-std::string describe(Warp &warp, const Group &group) {
+std::string describe(Warp &warp, const Group &group, WaitingWarp &waiting) {
   const Wait &wait = group.wait;
   switch (wait.kind) {
   case Wait::Kind::none:
@@ -47,14 +163,11 @@ std::string describe(Warp &warp, const Group &group) {
   case Wait::Kind::mbarrier: {
     std::vector<std::string> parts;
     for (const MbarrierWait &barrier : wait.barriers)
-      parts.push_back(describeBarrier(warp, barrier));
+      parts.push_back(describeBarrier(warp, barrier, waiting));
     return fmt::format("waits for {}", fmt::join(parts, ", or for "));
   }
-  case Wait::Kind::barrier: {
-    const NamedBarrier &barrier = warp.block->barriers[wait.id];
-    return fmt::format("waits at barrier {}; {} of {} threads have arrived", wait.id, barrier.arrived,
-                       barrier.expected == 0 ? liveThreads(*warp.block) : barrier.expected);
-  }
+  case Wait::Kind::barrier:
+    return describeNamed(warp, wait.id, waiting);
   case Wait::Kind::cluster: {
     const Cluster &cluster = clusterOf(warp);
     return fmt::format("waits at the cluster's barrier; {} of {} threads have arrived",
@@ -98,10 +211,14 @@ Finding deadlockReport(Cluster &cluster, uint32_t notStarted) {
         const FindingSite site = siteOf(warp, instruction);
         if (lines.empty())
           finding.site = site;
+        WaitingWarp waiting;
+        waiting.site = site;
+        waiting.text = describe(warp, group, waiting);
         Line line{fmt::format("block ({}, {}, {})", block.id[0], block.id[1], block.id[2]),
                   fmt::format("{}: '{}' at PTX line {} {}", site.location(), instruction.name,
-                              instruction.line, describe(warp, group)),
+                              instruction.line, waiting.text),
                   {warp.index}};
+        finding.waiting.push_back(std::move(waiting));
         if (!lines.empty() && lines.back().place == line.place && lines.back().text == line.text)
           lines.back().warps.push_back(warp.index);
         else

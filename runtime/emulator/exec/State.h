@@ -148,6 +148,7 @@ struct Block {
   std::vector<CacheLine> sharedMemory; ///< indexed by shared address, `sharedBase` bytes unused
   uint32_t sharedEnd = 0;              ///< first address beyond
   std::array<NamedBarrier, namedBarriers> barriers;
+  MbarrierHistories mbarrierHistories;
   uint32_t freeRegisters = 0; ///< of the block's pool, in registers of one warp's threads
   std::vector<Warp> warps;
   std::vector<Warpgroup> warpgroups;

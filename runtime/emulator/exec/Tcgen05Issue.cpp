@@ -116,6 +116,7 @@ bool arrive(Warp &warp, const Instruction &instruction, const SharedPlace &place
     return false;
   }
   --barrier.pending;
+  noteArrival(*place.block, place.address, warp, instruction);
   storeMbarrier(*place.block, place.address, barrier);
   return true;
 }
