@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards conflicting accesses of a shared buffer by the threads of one role have a
+/// Afterwards conflicting accesses of a shared buffer, or of a tensor, by the threads of one role have a
 /// `tile.sync` between them, and ordinary writes a `tile.proxy_fence` before the
 /// asynchronous unit uses the buffer. One walk in program order with the accesses since
 /// the last sync; loops are walked twice, so that the back edge is seen.
@@ -21,19 +21,24 @@ using namespace mlir;
 
 namespace {
 
-/// A buffer, or one slot of it: what a cursor stands at.
+/// Which threads access which part: each warpgroup its own consecutive rows, so many, or one of these.
+constexpr int64_t anyThreads = 0, oneThread = -1;
+
+/// A tensor, a buffer, or one slot of it: what a cursor stands at.
 struct Place {
-  AllocSharedOp buffer;
+  Value memory;
   Value cursor;
-  int64_t ownRows = 0; ///< each warpgroup accesses its own consecutive rows, so many; 0: any access
+  int64_t owner = anyThreads;
 };
 
 /// Where a tile lies; nothing if it does not come from a buffer in sight.
 std::optional<Place> placeOf(Value memory) {
   Value cursor;
   while (Operation *op = memory.getDefiningOp()) {
-    if (auto buffer = dyn_cast<AllocSharedOp>(op))
-      return Place{buffer, cursor, 0};
+    if (isa<AllocSharedOp>(op))
+      return Place{memory, cursor};
+    if (auto slice = dyn_cast<SliceOp>(op))
+      return Place{slice.getTensor(), cursor};
     if (auto slot = dyn_cast<SlotOp>(op))
       cursor = slot.getCursor();
     else if (!isa<TransposeOp>(op))
@@ -47,18 +52,23 @@ std::optional<Place> placeOf(Value memory) {
 class Places {
 public:
   void add(const Place &place) {
-    auto [entry, isNew] = buffers.try_emplace(place.buffer);
+    auto [entry, isNew] = buffers.try_emplace(place.memory);
     entry->second.cursors.insert(place.cursor);
-    entry->second.ownRows = isNew || entry->second.ownRows == place.ownRows ? place.ownRows : 0;
+    entry->second.owner = isNew || entry->second.owner == place.owner ? place.owner : 0;
   }
   void add(const Places &other) {
     for (const auto &[buffer, parts] : other.buffers) {
       auto [entry, isNew] = buffers.try_emplace(buffer, parts);
       entry->second.cursors.insert_range(parts.cursors);
-      entry->second.ownRows = isNew || entry->second.ownRows == parts.ownRows ? parts.ownRows : 0;
+      entry->second.owner = isNew || entry->second.owner == parts.owner ? parts.owner : 0;
     }
   }
   void clear() { buffers.clear(); }
+  Places ofBuffers() const {
+    Places result = *this;
+    result.buffers.remove_if([](auto &entry) { return isa<GlobalType>(entry.first.getType()); });
+    return result;
+  }
   void removeAt(Value cursor) {
     for (auto &[buffer, parts] : buffers)
       parts.cursors.remove(cursor);
@@ -68,21 +78,30 @@ public:
   bool overlaps(const Places &other) const {
     return llvm::any_of(buffers, [&](auto &entry) { return other.buffers.contains(entry.first); });
   }
-  /// Whether a warpgroup may meet what another one does there.
-  bool overlapsAcrossWarpgroups(const Places &other) const {
+  /// Whether a thread may meet what another one, of another warpgroup if they have rows of their own, does
+  /// there.
+  bool overlapsOtherOwners(const Places &other) const {
     return llvm::any_of(buffers, [&](auto &entry) {
       auto found = other.buffers.find(entry.first);
       return found != other.buffers.end() &&
-             (entry.second.ownRows == 0 || entry.second.ownRows != found->second.ownRows);
+             (entry.second.owner == anyThreads || entry.second.owner != found->second.owner);
+    });
+  }
+  /// Whether two writes may meet. Those to a tensor are the program's business: its tiles do not overlap.
+  bool overwrites(const Places &other) const {
+    return llvm::any_of(buffers, [&](auto &entry) {
+      auto found = other.buffers.find(entry.first);
+      return found != other.buffers.end() && !isa<GlobalType>(entry.first.getType()) &&
+             !(entry.second.owner == oneThread && found->second.owner == oneThread);
     });
   }
 
 private:
   struct Parts {
     llvm::SetVector<Value> cursors;
-    int64_t ownRows = 0;
+    int64_t owner = anyThreads;
   };
-  llvm::MapVector<Operation *, Parts> buffers;
+  llvm::MapVector<Value, Parts> buffers;
 };
 
 /// Rows of a warpgroup if a fragment lies in registers as wgmma's accumulators do, with each warpgroup's
@@ -100,13 +119,13 @@ int64_t rowsOfWarpgroup(Operation *op, Value fragment) {
   return type.getDimSize(0) / warpgroups;
 }
 
-/// A shared tile that an operation accesses.
+/// A shared tile or a slice that an operation accesses.
 struct Access {
   Value tile;
-  int64_t ownRows = 0; ///< as in Place
+  int64_t owner = anyThreads;
 };
 
-/// The shared tiles that an operation reads and writes.
+/// The shared tiles and slices that an operation reads and writes.
 struct Accesses {
   SmallVector<Access> reads, writes;
   bool asynchronous = false; ///< by the asynchronous proxy
@@ -115,10 +134,11 @@ struct Accesses {
 /// Scratch memory is not among them: it is one operation's own.
 Accesses accessesOf(Operation *op) {
   Accesses accesses;
-  auto add = [](SmallVector<Access> &tiles, Value memory, int64_t ownRows = 0) {
-    auto type = memory ? dyn_cast<SharedType>(memory.getType()) : SharedType();
-    if (type)
-      tiles.push_back({memory, type.getTransposed() ? 0 : ownRows});
+  auto add = [](SmallVector<Access> &tiles, Value memory, int64_t owner = anyThreads) {
+    if (auto type = dyn_cast<SharedType>(memory.getType()))
+      tiles.push_back({memory, type.getTransposed() ? anyThreads : owner});
+    else if (isa<SliceType>(memory.getType()))
+      tiles.push_back({memory, anyThreads});
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case<CopyOp>([&](CopyOp copy) {
@@ -127,7 +147,8 @@ Accesses accessesOf(Operation *op) {
         accesses.asynchronous = copy.getAtom() == CopyAtom::tma;
       })
       .Case<LoadOp, LoadIndexOp>([&](auto load) { add(accesses.reads, load.getSource()); })
-      .Case<StoreIndexOp>([&](StoreIndexOp store) { add(accesses.writes, store.getDestination()); })
+      .Case<StoreIndexOp>(
+          [&](StoreIndexOp store) { add(accesses.writes, store.getDestination(), oneThread); })
       .Case<StoreOp>([&](StoreOp store) {
         add(accesses.writes, store.getDestination(), rowsOfWarpgroup(store, store.getValue()));
       })
@@ -171,7 +192,8 @@ public:
       Accesses accesses = accessesOf(op);
       if (accesses.asynchronous)
         for (const Access &access : llvm::concat<Access>(accesses.reads, accesses.writes))
-          if (std::optional<Place> place = placeOf(access.tile))
+          if (std::optional<Place> place = placeOf(access.tile);
+              place && isa<SharedType>(place->memory.getType()))
             usedAsynchronously.add(*place);
     });
   }
@@ -263,7 +285,7 @@ private:
         return op->emitError(
             "expected shared memory that is a buffer, a slot or a view of one because accesses "
             "are ordered by buffer, but got another");
-      place->ownRows = access.ownRows;
+      place->owner = access.owner;
       places.add(*place);
     }
     return success();
@@ -281,14 +303,14 @@ private:
     state.reads.add(reads);
     state.writes.add(writes);
     if (!accesses.asynchronous)
-      state.unfenced.add(writes);
+      state.unfenced.add(writes.ofBuffers()); // what threads write to a tensor, no copy of the kernel reads
     return success();
   }
 
   static bool conflicts(const Places &reads, const Places &writes, const State &state) {
     // A product's end is its whole warpgroup's, so nobody else reads rows that are its own.
-    return reads.overlaps(state.writes) || writes.overlapsAcrossWarpgroups(state.reads) ||
-           writes.overlaps(state.writes);
+    return reads.overlaps(state.writes) || writes.overlapsOtherOwners(state.reads) ||
+           writes.overwrites(state.writes);
   }
 
   /// Makes all threads see, and be done with, what was accessed so far.

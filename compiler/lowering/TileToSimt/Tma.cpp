@@ -267,9 +267,9 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
   if (!k.team.hasWarpgroups())
     return rejectStore(op, "expected whole warpgroups");
   std::optional<WgmmaShare> share = wgmmaShare(layout, type.getShape(), k.team.warps);
-  if (!share || share->columns < panelColumns)
-    return rejectStore(op,
-                       "expected the layout of a wgmma accumulator with at least 64 columns per warpgroup");
+  if (!share || share->columns % panelColumns != 0)
+    return rejectStore(op, "expected the layout of a wgmma accumulator with a multiple of 64 columns per "
+                           "warpgroup");
   int64_t buffers = staging.shape.size() == 4 ? std::max<int64_t>(1, staging.shape[1]) : 2;
   Shape expected = {k.team.warps / 4, buffers, panelRows, panelColumns};
   if (staging.shape != expected || staging.layout.swizzle != Swizzle::bytes128 ||
@@ -308,12 +308,9 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
 
   Value isLeader = b.isEqual(k.threadOfGroup(), 0);
   Value storable = isStorable(b, slice, k.target);
-  int64_t panels = ceilDiv(share->columns, panelColumns), total = share->blocks * panels;
+  int64_t panels = share->columns / panelColumns, total = share->blocks * panels;
   auto rowOf = [&](int64_t number) { return number / panels * panelRows; };
-  // The last panel of a row overlaps the one before if the columns are no multiple of 64.
-  auto columnOf = [&](int64_t number) {
-    return std::min(number % panels * panelColumns, share->columns - panelColumns);
-  };
+  auto columnOf = [&](int64_t number) { return number % panels * panelColumns; };
   auto fill = [&](int64_t number) {
     panel.base = b.offset(groupBase, number % buffers * bufferPitch);
     int64_t firstRegister = (number / panels * share->columns + columnOf(number)) / 2;

@@ -452,7 +452,7 @@ tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tens
   %v = tile.splat %zero : bf16 -> tensor<32x64xbf16, #rows>
   %g = tile.alloc_shared "C.staging" at 0 : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">>
   %s = tile.slice %C[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<32x64xbf16>
-  // expected-error @below {{expected a store that goes through panels of 64x64 because the atom is tma: expected the layout of a wgmma accumulator with at least 64 columns per warpgroup; use the atom simt}}
+  // expected-error @below {{expected a store that goes through panels of 64x64 because the atom is tma: expected the layout of a wgmma accumulator with a multiple of 64 columns per warpgroup; use the atom simt}}
   tile.store %v, %s staging %g : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">> atom tma : tensor<32x64xbf16, #rows>, !tile.slice<32x64xbf16>
   tile.return
 }

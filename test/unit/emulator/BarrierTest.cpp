@@ -70,9 +70,8 @@ TEST_CASE("misuse of named barriers") {
       failure({.body = ".loc 1 5 1\n bar.sync 2, 96;", .header = ".file 1 \"x.cpp\"", .threads = 64});
   CHECK_THAT(message, Contains("x.cpp:5:1: deadlock in 'k'"));
   CHECK_THAT(message, Contains("block (0, 0, 0), warps 0 1: x.cpp:5:1: 'bar.sync'"));
-  CHECK_THAT(
-      message,
-      Contains("waits at barrier 2; 64 of 96 threads have arrived, 32 are missing; warps 0 1 came"));
+  CHECK_THAT(message,
+             Contains("waits at barrier 2; 64 of 96 threads have arrived, 32 are missing; warps 0 1 came"));
 }
 
 namespace {

@@ -60,6 +60,7 @@ $views
   %sc = tile.slice %C[%c0, %c0] : !tile.global<$csxf32> -> !tile.slice<$csxf32>
   %old = tile.load %sc : !tile.slice<$csxf32> -> $acc
   %new = tile.gemm $aView, $bView, %old atom $atom : $aType, $bType, $acc
+  tile.sync
   tile.store %new, %sc atom simt : $acc, !tile.slice<$csxf32>
   tile.return
 }
