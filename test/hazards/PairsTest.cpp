@@ -61,6 +61,9 @@ TEST_CASE("tl#2644: a pair of blocks meets before it uses the tensor memory of b
           "tcgen05 | gemm ? tcgen05.wait::ld.sync.aligned#3 | removed | likewise\n"
           "tcgen05 | gemm ? bar.sync#* | removed, arrives only | the cluster's barrier is of all threads, "
           "too\n"
+          "tcgen05 | gemm ? barrier.cluster.arrive.aligned#1 | relaxed | the fence of the mbarriers before "
+          "it counts "
+          "as one of all writes\n"
           "tcgen05 | gemm ? barrier.cluster.arrive.aligned#2 | relaxed | nothing written is read behind it\n"
           "tcgen05 | gemm ? barrier.cluster.wait.aligned#2 | removed | nothing reaches into the other block "
           "behind it\n");

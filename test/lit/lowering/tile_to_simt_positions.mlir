@@ -4,7 +4,7 @@
 // announces the bytes, and needs no barrier of its own. The reader's slots of other rings are released as ever, without
 // a meeting of the warpgroup; that of the positions only when all have read.
 #p = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
-#t = #tile.shared_layout<"4 32b axis 0 panel 4 swizzle 0 pad 0">
+#t = #tile.shared_layout<"4 32b axis 0 panel 4 swizzle none pad 0">
 // CHECK-LABEL: simt.kernel @positions(
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @positions(%n: index {program.argument = #program.dimension<"n">},
