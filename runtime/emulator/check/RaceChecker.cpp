@@ -6,6 +6,9 @@
 #include "runtime/emulator/check/WrittenBytes.h"
 #include "runtime/emulator/exec/State.h"
 
+#include <algorithm>
+#include <fmt/format.h>
+
 namespace tlc::emulator {
 
 RaceChecker::RaceChecker(Cluster &cluster)
@@ -200,8 +203,46 @@ Point RaceChecker::pointOf(Agent &agent, const Record &record, const Touch &acce
   return point;
 }
 
+namespace {
+
+bool isAwaited(Block &block, uint32_t address) {
+  for (const Block &other : block.cluster->blocks)
+    for (const Warp &warp : other.warps)
+      for (const Group &group : warp.groups)
+        if (group.wait.kind == Wait::Kind::mbarrier)
+          for (const MbarrierWait &wait : group.wait.barriers)
+            if (wait.block == &block && wait.address == address)
+              return true;
+  return false;
+}
+
+/// A write, also one that initialises again, ends the mbarriers that it touches.
+void overwriteMbarriers(Warp &warp, const Instruction &instruction, Block &block, uint32_t begin,
+                        uint64_t end) {
+  MbarrierHistories &mbarriers = block.mbarrierHistories;
+  auto at = mbarriers.lower_bound(begin - std::min(begin, uint32_t(sizeof(uint64_t) - 1)));
+  while (at != mbarriers.end() && at->first < end) {
+    const Mbarrier state = loadMbarrier(block, at->first);
+    const bool awaited = isAwaited(block, at->first);
+    if (state.pending != state.expected || state.bytes != 0 || awaited)
+      record(
+          warp, instruction,
+          fmt::format("the mbarrier at shared offset {} is overwritten during a phase; {} of {} arrivals and "
+                      "{} bytes are pending{}; missing: the end of the phase before the write",
+                      at->first - sharedBase, state.pending, state.expected, state.bytes,
+                      awaited ? ", and a warp waits there" : ""),
+          {.kind = FindingKind::fault});
+    at = mbarriers.erase(at);
+  }
+}
+
+} // namespace
+
 void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
                          uint32_t address) {
+  if (!block.mbarrierHistories.empty() &&
+      (access.kind == AccessKind::write || access.kind == AccessKind::atomic))
+    overwriteMbarriers(warp, instruction, block, address, uint64_t(address) + access.bytes);
   Agent &agent = agentOf(warp);
   Record record = recordOf(agent, instruction, access);
   if (running && running->readColumn != 0 && access.kind == AccessKind::read)

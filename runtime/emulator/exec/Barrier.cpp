@@ -5,6 +5,8 @@
 
 #include "runtime/emulator/exec/State.h"
 
+#include <fmt/format.h>
+
 namespace tlc::emulator {
 
 namespace {
@@ -40,8 +42,31 @@ bool isInitialised(Block &block, uint32_t address) {
   return bits != ~uint64_t(0) && Mbarrier::decode(bits).expected != 0;
 }
 
+namespace {
+
+/// Those who still wait for the phase before while this one ends: they see a parity that is theirs
+/// no more, and wait for a phase too far.
+void reportOvertaken(Block &block, uint32_t address, bool ending) {
+  for (Block &other : block.cluster->blocks)
+    for (Warp &warp : other.warps)
+      for (const Group &group : warp.groups)
+        if (group.wait.kind == Wait::Kind::mbarrier && !group.timedOut)
+          for (const MbarrierWait &wait : group.wait.barriers)
+            if (wait.block == &block && wait.address == address && wait.phase != ending)
+              record(
+                  warp, warp.code[group.pc],
+                  fmt::format("the wait for phase {} of the mbarrier at shared offset {} is overtaken: the "
+                              "next phase ends too; missing: an order between this wait and the arrivals "
+                              "of the next phase",
+                              unsigned(wait.phase), address - sharedBase),
+                  {.kind = FindingKind::fault});
+}
+
+} // namespace
+
 void storeMbarrier(Block &block, uint32_t address, Mbarrier barrier) {
   if (barrier.pending == 0 && barrier.bytes == 0) {
+    reportOvertaken(block, address, barrier.phase);
     barrier.phase = !barrier.phase;
     barrier.pending = barrier.expected;
     ++block.mbarrierHistories[address].phase;

@@ -43,6 +43,12 @@ Step arriveNamed(Warp &warp, uint32_t active, const Instruction &instruction) {
                  fmt::format("barrier {} is in use with {} threads, but this warp says {}", id,
                              barrier.expected == 0 ? liveThreads(block) : barrier.expected,
                              count == 0 ? liveThreads(block) : count));
+  if (barrier.warps >> warp.index & 1)
+    return fault(
+        warp, instruction,
+        fmt::format("the warp arrives at barrier {} for the second time in one phase; missing: a wait "
+                    "for the phase between them",
+                    id));
   const uint64_t generation = barrier.generation;
   barrier.expected = count;
   barrier.arrived += warpSize;

@@ -307,3 +307,59 @@ TEST_CASE("fences of every form are accepted") {
     st.global.b32 [%mine], %t;
   )"})[4] == 4);
 }
+
+TEST_CASE("a warp arrives once in a phase of a named barrier") {
+  CHECK_THAT(failure({.body = "bar.arrive 1, 96; bar.arrive 1, 96;", .threads = 64}),
+             Contains("the warp arrives at barrier 1 for the second time in one phase"));
+  // Phase by phase it may.
+  CHECK(output({.body = "bar.sync 1, 64; bar.sync 1, 64; st.global.b32 [%mine], 5;", .threads = 64})[63] ==
+        5);
+}
+
+TEST_CASE("an mbarrier that is overwritten during a phase") {
+  const auto text = [](const std::string &before, const std::string &write) {
+    return KernelText{.body = barrierOf(2) + before + write + "st.global.b32 [%out], 1;",
+                      .threads = 1,
+                      .raceCheck = tlc::RaceCheck::on};
+  };
+  const std::string arrive = "mbarrier.arrive.shared.b64 _, [bar];\n";
+  for (const char *write :
+       {"mbarrier.init.shared.b64 [bar], 2;", "st.shared.b32 [bar+4], 0;", "st.shared.b64 [bar], 0;"}) {
+    INFO(write);
+    CHECK_THAT(failure(text(arrive, write)),
+               Contains("the mbarrier at shared offset 0 is overwritten during a phase; 1 "
+                        "of 2 arrivals and 0 bytes are pending"));
+    CHECK(output(text(arrive + arrive, write))[0] == 1);
+    CHECK(output(text("", write))[0] == 1);
+    CHECK(output(text(arrive + "mbarrier.inval.shared.b64 [bar];\n", write))[0] == 1);
+  }
+  CHECK_THAT(failure(text("mbarrier.expect_tx.shared.b64 [bar], 32;\n", "st.shared.b32 [bar], 0;")),
+             Contains("2 of 2 arrivals and 32 bytes are pending"));
+}
+
+TEST_CASE("a wait that is overtaken by the next phase") {
+  // Warp 0 ends both phases before warp 1 has seen the first; with an answer between them it cannot.
+  const auto text = [](const std::string &answer, const std::string &wait) {
+    return KernelText{.body = barrierOf(1) + R"(
+    setp.lt.u32 %p3, %t, 32;
+    @%p3 bra $producer;
+  $wait: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra $wait;
+    )" + answer + R"(
+    bra $end;
+  $producer:
+    bar.warp.sync 0xffffffff;
+    nanosleep.u32 100; nanosleep.u32 100;
+    @%p1 mbarrier.arrive.shared.b64 _, [bar];
+    )" + wait + R"(
+    @%p1 mbarrier.arrive.shared.b64 _, [bar];
+  $end:
+    st.global.b32 [%mine], 1;
+  )",
+                      .threads = 64};
+  };
+  CHECK_THAT(
+      failure(text("", "")),
+      Contains(
+          "the wait for phase 0 of the mbarrier at shared offset 0 is overtaken: the next phase ends too"));
+  CHECK(output(text("bar.sync 1, 64;", "bar.sync 1, 64;"))[40] == 1);
+}
