@@ -87,6 +87,7 @@ void Compiled::check(const Definitions &sizes, RunOptions options) const {
   for (const auto &[name, value] : sizes)
     all[name] = value;
   options.seed = std::random_device()();
+  options.referenceOperations = 1e12; // every element
   INFO(describe(kernel, all) << ", seed " << options.seed << ", row padding " << options.placement.rowPadding
                              << ", offset " << options.placement.offset);
   Result<Request> request = Request::parse(kernel.name(), all);
