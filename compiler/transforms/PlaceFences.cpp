@@ -303,7 +303,7 @@ private:
     state.reads.add(reads);
     state.writes.add(writes);
     if (!accesses.asynchronous)
-      state.unfenced.add(writes.ofBuffers()); // what threads write to a tensor, no copy of the kernel reads
+      state.unfenced.add(writes.ofBuffers()); // of tensors that are copied too, the author sees to it
     return success();
   }
 

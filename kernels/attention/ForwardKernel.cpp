@@ -112,6 +112,11 @@ std::string AttentionForwardKernel::conflict(const Parameters &values) const {
         "expected h to be a multiple of hkv because as many heads of Q share each head of K and V, "
         "but got h = {} and hkv = {}",
         s.h, s.hkv);
+  constexpr int64_t depth = 16; // of one wgmma
+  if (values.choice("form") == "explicit" && (s.d != s.dv || s.d % depth != 0))
+    return fmt::format("expected d = dv, a multiple of {}, because in the explicit form O leaves through the "
+                       "memory of Q and all products are wgmma, but got d = {} and dv = {}; use form=plain",
+                       depth, s.d, s.dv);
   return {};
 }
 

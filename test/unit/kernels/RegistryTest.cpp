@@ -63,6 +63,19 @@ TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]
         "expected parameter 'k' of kernel 'gemm' to be 0 to 2147483647, but got '12x'");
 }
 
+TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
+  const Kernel &attention = **findKernel("attention_fwd");
+  CHECK(
+      errorOf(attention, {{"h", "3"}, {"hkv", "2"}}) ==
+      "kernel 'attention_fwd': expected h to be a multiple of hkv because as many heads of Q share each head "
+      "of K and V, but got h = 3 and hkv = 2");
+  for (Definitions lengths : {Definitions{{"d", "192"}, {"dv", "128"}}, Definitions{{"d", "40"}}}) {
+    CHECK(errorOf(attention, lengths).find("expected d = dv, a multiple of 16") != std::string::npos);
+    lengths["form"] = "plain";
+    CHECK(attention.parse(lengths));
+  }
+}
+
 TEST_CASE("every kernel traces over its suite, in every combination of choices", "[kernels][unit]") {
   for (const Kernel *kernel : allKernels()) {
     std::vector<Definitions> variants = {{}};
