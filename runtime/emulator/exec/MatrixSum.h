@@ -59,26 +59,53 @@ inline int16_t sumExponent(float value, int least) {
 float sumOfProducts(const float *a, unsigned strideA, const float *b, unsigned strideB, unsigned depth,
                     float accumulator, SumRules rules);
 
-/// Four rows of A by eight columns of B, depth by depth: what the vectors below work on.
-inline constexpr unsigned sumRows = 4, sumColumns = 8, maxSumDepth = 32;
-using Columns = float __attribute__((vector_size(32)));
+/// What the loops below work on is half an accumulator register of a warp: lanes 4 r + t hold
+/// four rows r by four columns t, the even or the odd ones of eight.
+inline constexpr unsigned sumRows = 4, sumColumns = 4, sumLanes = sumRows * sumColumns, maxSumDepth = 32;
 
-struct RowPanel {
-  alignas(64) float values[maxSumDepth][sumRows];
-  alignas(64) int16_t exponents[maxSumDepth][sumRows];
+/// Operands as they lie in memory, 32 bytes of each row or column: [k][row or column].
+struct RawPanel {
+  alignas(64) std::byte bytes[4 * 32];
+
+  template <class Raw> void set(unsigned line, unsigned k, Raw element) {
+    std::memcpy(bytes + (k * 4 + line) * sizeof(Raw), &element, sizeof(Raw));
+  }
 };
+
+/// Four rows of A, each repeated for its four lanes.
+struct RowPanel {
+  alignas(64) float values[maxSumDepth][sumLanes];
+  alignas(64) int16_t exponents[maxSumDepth][sumLanes];
+};
+/// Four columns of B.
 struct ColumnPanel {
   alignas(64) float values[maxSumDepth][sumColumns];
   alignas(64) int16_t exponents[maxSumDepth][sumColumns];
 };
 
-inline void setSumElement(RowPanel &panel, unsigned row, unsigned k, float value, int least) {
-  panel.values[k][row] = value;
-  panel.exponents[k][row] = sumExponent(value, least);
+/// A column among its eight: the half of the register pair that it is in, and its place there.
+constexpr unsigned columnHalf(unsigned column) { return column % 2; }
+constexpr unsigned columnPlace(unsigned column) { return column % 8 / 2; }
+
+TLC_WITH_CALLER void decodePanel(const RawPanel &raw, MatrixElement element, unsigned depth, int least,
+                                 ColumnPanel &panel) {
+  float *const values = &panel.values[0][0];
+  decodeElements(element, raw.bytes, depth * 4 * elementBits(element) / 8, values);
+  for (unsigned i = 0; i < depth * 4; ++i)
+    (&panel.exponents[0][0])[i] = sumExponent(values[i], least);
 }
-inline void setSumElement(ColumnPanel &panel, unsigned column, unsigned k, float value, int least) {
-  panel.values[k][column] = value;
-  panel.exponents[k][column] = sumExponent(value, least);
+
+/// `sign` is 1 or -1.
+TLC_WITH_CALLER void decodePanel(const RawPanel &raw, MatrixElement element, unsigned depth, int least,
+                                 float sign, RowPanel &panel) {
+  ColumnPanel once;
+  decodePanel(raw, element, depth, least, once);
+  for (unsigned k = 0; k < depth; ++k)
+    for (unsigned row = 0; row < sumRows; ++row)
+      for (unsigned t = 0; t < sumColumns; ++t) {
+        panel.values[k][row * sumColumns + t] = once.values[k][row] * sign;
+        panel.exponents[k][row * sumColumns + t] = once.exponents[k][row];
+      }
 }
 
 /// A sum as an f16; a zero is positive, however it came about.
@@ -87,70 +114,133 @@ inline uint16_t sumToF16(float sum) {
   return bits == 0x8000 ? 0 : bits;
 }
 
+using SumFloats = float __attribute__((vector_size(64)));
+using SumWords = int32_t __attribute__((vector_size(64)));
+
 namespace detail {
 
-using Exponents = int16_t __attribute__((vector_size(16)));
-using Integers = int32_t __attribute__((vector_size(32)));
-using Words = uint64_t __attribute__((vector_size(64)));
-using Doubles = double __attribute__((vector_size(64)));
+using SumExponents = int16_t __attribute__((vector_size(32)));
 
 /// Within these every step below is exact in f32 and i32.
 inline constexpr int16_t fastLeast = -90, fastMost = 100;
 
 /// 2^exponent for exponents of normal numbers.
-TLC_WITH_CALLER Columns powerOfTwo(Integers exponent) { return (Columns)((exponent + 127) << 23); }
+TLC_WITH_CALLER SumFloats powerOfTwo(SumWords exponent) { return (SumFloats)((exponent + 127) << 23); }
+
+template <class To, class From> TLC_WITH_CALLER To loadAs(const From *from) {
+  To to;
+  std::memcpy(&to, from, sizeof(to));
+  return to;
+}
+
+/// Four columns, once for each row.
+TLC_WITH_CALLER SumFloats repeat(const float (&columns)[sumColumns]) {
+  using Four = float __attribute__((vector_size(16)));
+  const Four four = loadAs<Four>(columns);
+  return __builtin_shufflevector(four, four, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
+}
+TLC_WITH_CALLER SumExponents repeat(const int16_t (&columns)[sumColumns]) {
+  using Four = int64_t __attribute__((vector_size(32)));
+  const int64_t four = loadAs<int64_t>(columns);
+  return (SumExponents)Four{four, four, four, four};
+}
+
+/// sumExponent, where infinities and NaN are merely too large.
+TLC_WITH_CALLER SumExponents accumulatorExponents(SumFloats accumulators) {
+  const SumWords magnitude = (SumWords)accumulators & 0x7FFFFFFF;
+  const SumWords exponent = (magnitude >> 23) - 127 + ((magnitude == 0) & zeroExponent);
+  return __builtin_convertvector(exponent, SumExponents);
+}
+
+template <class Vector> TLC_WITH_CALLER bool isAny(Vector mask) {
+  uint64_t words[sizeof(Vector) / 8], any = 0;
+  std::memcpy(words, &mask, sizeof(mask));
+  for (uint64_t word : words)
+    any |= word;
+  return any != 0;
+}
 
 } // namespace detail
 
-/// results[row] = the sums of a row with accumulators[row].
-TLC_WITH_CALLER void sumPanels(const RowPanel &a, const ColumnPanel &b, unsigned depth,
-                               const Columns (&accumulators)[sumRows], SumRules rules,
-                               Columns (&results)[sumRows]) {
+/// sums[i] becomes the sum of itself and the products of A's four rows by the four columns of b[i].
+template <unsigned count>
+TLC_WITH_CALLER void addProducts(const RowPanel &a, const ColumnPanel *b, unsigned depth, SumRules rules,
+                                 SumFloats (&sums)[count]) {
   using namespace detail;
-  Exponents most[sumRows];
-  for (unsigned row = 0; row < sumRows; ++row)
-    for (unsigned column = 0; column < sumColumns; ++column)
-      most[row][column] = sumExponent(accumulators[row][column], -126);
+  SumExponents most[count];
+  for (unsigned i = 0; i < count; ++i)
+    most[i] = accumulatorExponents(sums[i]);
   for (unsigned k = 0; k < depth; ++k) {
-    Exponents exponents;
-    std::memcpy(&exponents, b.exponents[k], sizeof(exponents));
-    for (unsigned row = 0; row < sumRows; ++row) {
-      const Exponents sum = exponents + a.exponents[k][row];
-      most[row] = sum > most[row] ? sum : most[row];
+    const SumExponents row = loadAs<SumExponents>(a.exponents[k]);
+    for (unsigned i = 0; i < count; ++i) {
+      const SumExponents exponents = row + repeat(b[i].exponents[k]);
+      most[i] = exponents > most[i] ? exponents : most[i];
     }
   }
-  Columns scale[sumRows], unscale[sumRows];
-  bool slow = false;
-  for (unsigned row = 0; row < sumRows; ++row) {
+  SumFloats scale[count], unscale[count];
+  SumWords slow[count], anySlow = {};
+  for (unsigned i = 0; i < count; ++i) {
     // Where there are only zeros any exponent will do.
-    most[row] = most[row] < int16_t(zeroExponent / 2) ? Exponents{} : most[row];
-    const Exponents outside = (most[row] < fastLeast) | (most[row] > fastMost);
-    slow |= std::bit_cast<unsigned __int128>(outside) != 0;
-    const Integers exponent = __builtin_convertvector(most[row], Integers);
-    scale[row] = powerOfTwo(rules.fraction - exponent);
-    unscale[row] = powerOfTwo(exponent - rules.fraction);
+    const SumExponents exponent = most[i] < int16_t(zeroExponent / 2) ? SumExponents{} : most[i];
+    slow[i] = __builtin_convertvector((exponent < fastLeast) | (exponent > fastMost), SumWords);
+    const SumWords wide = __builtin_convertvector(exponent, SumWords);
+    scale[i] = powerOfTwo(rules.fraction - wide);
+    unscale[i] = powerOfTwo(wide - rules.fraction);
   }
-  if (slow) {
-    for (unsigned row = 0; row < sumRows; ++row)
-      for (unsigned column = 0; column < sumColumns; ++column)
-        results[row][column] = sumOfProducts(&a.values[0][row], sumRows, &b.values[0][column], sumColumns,
-                                             depth, accumulators[row][column], rules);
-    return;
-  }
-  Integers sums[sumRows] = {};
+  SumWords terms[count] = {};
   for (unsigned k = 0; k < depth; ++k) {
-    Columns column;
-    std::memcpy(&column, b.values[k], sizeof(column));
-    for (unsigned row = 0; row < sumRows; ++row)
-      sums[row] += __builtin_convertvector(a.values[k][row] * column * scale[row], Integers); // cuts
+    const SumFloats row = loadAs<SumFloats>(a.values[k]);
+    for (unsigned i = 0; i < count; ++i)
+      terms[i] += __builtin_convertvector(row * repeat(b[i].values[k]) * scale[i], SumWords); // cuts
   }
-  const uint64_t kept = ~((uint64_t(1) << (52 - rules.resultFraction)) - 1);
-  for (unsigned row = 0; row < sumRows; ++row) {
-    const Integers accumulator = __builtin_convertvector(accumulators[row] * scale[row], Integers);
-    const Doubles sum =
-        __builtin_convertvector(sums[row], Doubles) + __builtin_convertvector(accumulator, Doubles);
-    results[row] = __builtin_convertvector((Doubles)((Words)sum & kept), Columns) * unscale[row];
+  const int32_t kept = ~((1 << (23 - rules.resultFraction)) - 1);
+  SumFloats results[count];
+  for (unsigned i = 0; i < count; ++i) {
+    const SumWords accumulator = __builtin_convertvector(sums[i] * scale[i], SumWords);
+    const SumWords sum = terms[i] + accumulator, sign = sum >> 31, magnitude = (sum ^ sign) - sign;
+    slow[i] |= (((sum ^ terms[i]) & (sum ^ accumulator)) | magnitude) >> 31; // 2^31 and more
+    anySlow |= slow[i];
+    // Cuts to 24 bits: without the bit below those, the host's rounding to nearest rounds down.
+    const SumFloats cut = __builtin_convertvector(magnitude & ~(magnitude >> 24), SumFloats);
+    results[i] = (SumFloats)(((SumWords)cut & kept) | (sign << 31)) * unscale[i];
   }
+  if (isAny(anySlow)) [[unlikely]]
+    for (unsigned i = 0; i < count; ++i)
+      for (unsigned lane = 0; lane < sumLanes; ++lane)
+        if (slow[i][lane])
+          results[i][lane] = sumOfProducts(&a.values[0][lane], sumLanes, &b[i].values[0][lane % sumColumns],
+                                           sumColumns, depth, sums[i][lane], rules);
+  for (unsigned i = 0; i < count; ++i)
+    sums[i] = results[i];
+}
+
+/// The sums of products of integers, which floats hold exactly.
+TLC_WITH_CALLER SumFloats sumOfIntegers(const RowPanel &a, const ColumnPanel &b, unsigned depth) {
+  SumFloats sums = {};
+  for (unsigned k = 0; k < depth; ++k)
+    sums += detail::loadAs<SumFloats>(a.values[k]) * detail::repeat(b.values[k]);
+  return sums;
+}
+
+/// Half a register of even columns and one of odd columns: in f32 the odd ones are a register
+/// further, in f16 in the upper halves of the same words.
+template <MatrixElement accumulator>
+TLC_WITH_CALLER void loadSums(const uint32_t *words, SumFloats (&sums)[2]) {
+  for (unsigned odd = 0; odd < 2; ++odd)
+    for (unsigned lane = 0; lane < sumLanes; ++lane)
+      sums[odd][lane] = accumulator == MatrixElement::f16 ? f16ToFloat(uint16_t(words[lane] >> 16 * odd))
+                                                          : std::bit_cast<float>(words[32 * odd + lane]);
+}
+
+template <MatrixElement accumulator>
+TLC_WITH_CALLER void storeSums(const SumFloats (&sums)[2], uint32_t *words) {
+  for (unsigned lane = 0; lane < sumLanes; ++lane)
+    if constexpr (accumulator == MatrixElement::f16) {
+      words[lane] = uint32_t(sumToF16(sums[1][lane])) << 16 | sumToF16(sums[0][lane]);
+    } else {
+      words[lane] = floatResult(sums[0][lane]);
+      words[32 + lane] = floatResult(sums[1][lane]);
+    }
 }
 
 } // namespace tlc::emulator

@@ -84,28 +84,6 @@ bool isSupported(const MmaSync &i) {
   }
 }
 
-/// Largest operand tiles as floats: a[row][k], b[column][k].
-struct Operands {
-  float a[16][32];
-  float b[8][32];
-};
-
-void unpack(const MmaSync &instruction, std::span<const uint32_t> a, std::span<const uint32_t> b,
-            Operands &operands) {
-  const unsigned pack = 32 / elementBits(instruction.a), steps = instruction.k / (4 * pack);
-  for (unsigned step = 0; step < steps; ++step)
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-      const unsigned group = lane / 4, k = (step * 4 + lane % 4) * pack;
-      for (unsigned half = 0; half < 2; ++half) {
-        const uint32_t word = a[(step * 2 + half) * lanes + lane];
-        decodeElements(instruction.a, reinterpret_cast<const std::byte *>(&word), 4,
-                       &operands.a[group + 8 * half][k]);
-      }
-      const uint32_t word = b[step * lanes + lane];
-      decodeElements(instruction.b, reinterpret_cast<const std::byte *>(&word), 4, &operands.b[group][k]);
-    }
-}
-
 double pairToDouble(std::span<const uint32_t> registers, unsigned element, unsigned lane) {
   const uint64_t low = registers[element * 2 * lanes + lane],
                  high = registers[(element * 2 + 1) * lanes + lane];
@@ -190,57 +168,61 @@ void mmaIntegers(const MmaSync &instruction, std::span<const uint32_t> a, std::s
 /// with the first two of each four elements along k, and the accumulator is added at the end.
 constexpr unsigned splitPosition(unsigned k) { return k % 4 / 2 * 16 + k / 4 * 2 + k % 2; }
 
-TLC_WITH_CALLER void mmaFloats(const MmaSync &instruction, const Operands &operands,
-                               std::span<const uint32_t> c, std::span<uint32_t> d) {
-  const bool half = instruction.accumulator == MatrixElement::f16, split = elementBits(instruction.a) == 8;
+/// Parts of the operands, each of which is one sum.
+struct RawParts {
+  RawPanel a[2][16 / sumRows], b[2][8 / sumColumns];
+};
+
+template <class Raw>
+TLC_WITH_CALLER void gather(const MmaSync &instruction, unsigned depth, std::span<const uint32_t> a,
+                            std::span<const uint32_t> b, RawParts &parts) {
+  constexpr unsigned pack = 4 / sizeof(Raw);
+  const unsigned steps = instruction.k / (4 * pack);
+  for (unsigned step = 0; step < steps; ++step)
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      for (unsigned e = 0; e < pack; ++e) {
+        const unsigned group = lane / 4, k = (step * 4 + lane % 4) * pack + e,
+                       at = instruction.k > depth ? splitPosition(k) : k;
+        const auto element = [&](std::span<const uint32_t> registers, unsigned index) TLC_LAMBDA_WITH_CALLER {
+          return Raw(registers[index * lanes + lane] >> e * 8 * sizeof(Raw));
+        };
+        for (unsigned half = 0; half < 2; ++half)
+          parts.a[at / depth][half * 2 + group / sumRows].set(group % sumRows, at % depth,
+                                                              element(a, step * 2 + half));
+        parts.b[at / depth][columnHalf(group)].set(columnPlace(group), at % depth, element(b, step));
+      }
+}
+
+template <MatrixElement accumulator, class Raw>
+TLC_WITH_CALLER void mmaFloats(const MmaSync &instruction, std::span<const uint32_t> a,
+                               std::span<const uint32_t> b, std::span<const uint32_t> c,
+                               std::span<uint32_t> d) {
+  constexpr bool split = sizeof(Raw) == 1;
   const MatrixElement elementA = split ? MatrixElement::f16 : instruction.a,
                       elementB = split ? MatrixElement::f16 : instruction.b;
-  const SumRules rules = sumRules(SumWidth::wide, elementA, elementB, instruction.accumulator);
+  const SumRules rules = sumRules(SumWidth::wide, elementA, elementB, accumulator);
   const unsigned parts = split ? instruction.k / 16 : 1, depth = instruction.k / parts;
-  ColumnPanel columns[2];
-  for (unsigned column = 0; column < sumColumns; ++column)
-    for (unsigned k = 0; k < instruction.k; ++k) {
-      const unsigned at = parts == 2 ? splitPosition(k) : k;
-      setSumElement(columns[at / depth], column, at % depth, operands.b[column][k], rules.leastExponentB);
-    }
+  RawParts raw;
+  gather<Raw>(instruction, depth, a, b, raw);
+  ColumnPanel columns[2][2];
+  for (unsigned part = 0; part < parts; ++part)
+    for (unsigned i = 0; i < 2; ++i)
+      decodePanel(raw.b[part][i], instruction.b, depth, rules.leastExponentB, columns[part][i]);
   for (unsigned block = 0; block < 16 / sumRows; ++block) {
-    RowPanel rows[2];
-    for (unsigned row = 0; row < sumRows; ++row)
-      for (unsigned k = 0; k < instruction.k; ++k) {
-        const unsigned at = parts == 2 ? splitPosition(k) : k;
-        setSumElement(rows[at / depth], row, at % depth, operands.a[block * sumRows + row][k],
-                      rules.leastExponentA);
-      }
-    // Row 8 upper + group, of which lane 4 group + t has columns 2 t and 2 t + 1.
-    const unsigned upper = block / 2, group = block % 2 * 4;
-    Columns old[sumRows], sums[sumRows] = {};
-    for (unsigned row = 0; row < sumRows; ++row)
-      for (unsigned column = 0; column < sumColumns; ++column) {
-        const unsigned lane = (group + row) * 4 + column / 2, odd = column % 2;
-        old[row][column] = half ? f16ToFloat(uint16_t(c[upper * lanes + lane] >> 16 * odd))
-                                : std::bit_cast<float>(c[(upper * 2 + odd) * lanes + lane]);
-        if (!split)
-          sums[row][column] = old[row][column];
-      }
+    const unsigned at =
+        block / 2 * (accumulator == MatrixElement::f16 ? 1 : 2) * lanes + block % 2 * sumLanes;
+    SumFloats old[2], sums[2] = {};
+    loadSums<accumulator>(&c[at], old);
+    if (!split)
+      std::copy(old, old + 2, sums);
     for (unsigned part = 0; part < parts; ++part) {
-      Columns results[sumRows];
-      sumPanels(rows[part], columns[part], depth, sums, rules, results);
-      std::copy(results, results + sumRows, sums);
+      RowPanel rows;
+      decodePanel(raw.a[part][block], instruction.a, depth, rules.leastExponentA, 1, rows);
+      addProducts(rows, columns[part], depth, rules, sums);
     }
-    for (unsigned row = 0; row < sumRows; ++row) {
-      if (split)
-        sums[row] += old[row];
-      for (unsigned column = 0; column < sumColumns; column += 2) {
-        const unsigned lane = (group + row) * 4 + column / 2;
-        if (half) {
-          d[upper * lanes + lane] =
-              uint32_t(sumToF16(sums[row][column + 1])) << 16 | sumToF16(sums[row][column]);
-        } else {
-          d[upper * 2 * lanes + lane] = floatResult(sums[row][column]);
-          d[(upper * 2 + 1) * lanes + lane] = floatResult(sums[row][column + 1]);
-        }
-      }
-    }
+    for (unsigned i = 0; split && i < 2; ++i)
+      sums[i] += old[i];
+    storeSums<accumulator>(sums, &d[at]);
   }
 }
 
@@ -268,9 +250,22 @@ void mmaSync(const MmaSync &instruction, std::span<const uint32_t> a, std::span<
     return mmaF64(instruction, a, b, c, d);
   if (instruction.accumulator == MatrixElement::s32)
     return mmaIntegers(instruction, a, b, c, d);
-  Operands operands;
-  unpack(instruction, a, b, operands);
-  runVectorised([&] { mmaFloats(instruction, operands, c, d); });
+  runVectorised([&] {
+    const auto run = [&]<class Raw>(Raw) TLC_LAMBDA_WITH_CALLER {
+      if (instruction.accumulator == MatrixElement::f16)
+        mmaFloats<MatrixElement::f16, Raw>(instruction, a, b, c, d);
+      else
+        mmaFloats<MatrixElement::f32, Raw>(instruction, a, b, c, d);
+    };
+    switch (elementBits(instruction.a)) {
+    case 8:
+      return run(uint8_t());
+    case 16:
+      return run(uint16_t());
+    default:
+      return run(uint32_t());
+    }
+  });
 }
 
 } // namespace tlc::emulator

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// wgmma. Operands become float panels once per instruction; the product loop
-/// works in the order of the accumulator registers: of a row, the eight columns
+/// works on the accumulator registers as they are: of a row, the eight columns
 /// 8 j to 8 j + 7 are lanes 4 g to 4 g + 3 of two registers, the even columns
-/// in one and the odd ones in the other. B's panel has its columns in that order.
+/// in one and the odd ones in the other.
 #include "runtime/emulator/exec/MatrixSum.h"
 
 #include <fmt/format.h>
@@ -13,10 +13,14 @@ namespace {
 
 constexpr unsigned lanes = 32, warps = 4, rowsA = 64, maxColumns = 256, unitBytes = 16;
 
-/// Columns of a panel: the four even ones of eight, then the odd ones.
+constexpr unsigned panelsA = rowsA / sumRows, maxPanelsB = maxColumns / sumColumns;
+
+struct RawPanels {
+  RawPanel a[panelsA], b[maxPanelsB];
+};
 struct Panels {
-  RowPanel a[rowsA / sumRows];
-  ColumnPanel b[maxColumns / sumColumns];
+  RowPanel a[panelsA];
+  ColumnPanel b[maxPanelsB];
 };
 
 unsigned swizzleSpan(Swizzle swizzle) {
@@ -56,57 +60,58 @@ TLC_WITH_CALLER void visitUnits(const MatrixDescriptor &descriptor, Major major,
     }
 }
 
-TLC_WITH_CALLER void setA(Panels &panels, unsigned row, unsigned k, float value, int least) {
-  setSumElement(panels.a[row / sumRows], row % sumRows, k, value, least);
+template <class Raw> TLC_WITH_CALLER void setA(RawPanels &panels, unsigned row, unsigned k, Raw element) {
+  panels.a[row / sumRows].set(row % sumRows, k, element);
 }
-TLC_WITH_CALLER void setB(Panels &panels, unsigned column, unsigned k, float value, int least) {
-  setSumElement(panels.b[column / sumColumns], column % 2 * 4 + column % 8 / 2, k, value, least);
+template <class Raw> TLC_WITH_CALLER void setB(RawPanels &panels, unsigned column, unsigned k, Raw element) {
+  panels.b[column / 8 * 2 + columnHalf(column)].set(columnPlace(column), k, element);
 }
 
-/// Decodes an operand from shared memory; store(row or column, k, value). Gives
+/// Takes an operand from shared memory; store(row or column, k, element). Gives
 /// one past the first address that does not fit, or 0.
-template <class Store>
-TLC_WITH_CALLER uint64_t unpackShared(MatrixElement element, Major major, unsigned rows, uint64_t bits,
+template <class Raw, class Store>
+TLC_WITH_CALLER uint64_t gatherShared(Major major, unsigned rows, uint64_t bits,
                                       std::span<const std::byte> shared, Store store) {
   uint64_t beyond = 0;
-  const unsigned perUnit = unitBytes * 8 / elementBits(element);
-  visitUnits(MatrixDescriptor::decode(bits), major, rows, [&](unsigned i, unsigned j, uint32_t address) {
-    if (uint64_t(address) + unitBytes > shared.size()) {
-      beyond = beyond ? beyond : uint64_t(address) + 1;
-      return;
-    }
-    float values[unitBytes];
-    decodeElements(element, shared.data() + address, unitBytes, values);
-    for (unsigned e = 0; e < perUnit; ++e)
-      if (major == Major::k)
-        store(i, j * perUnit + e, values[e]);
-      else
-        store(i * perUnit + e, j, values[e]);
-  });
+  constexpr unsigned perUnit = unitBytes / sizeof(Raw);
+  visitUnits(MatrixDescriptor::decode(bits), major, rows,
+             [&](unsigned i, unsigned j, uint32_t address) TLC_LAMBDA_WITH_CALLER {
+               if (uint64_t(address) + unitBytes > shared.size()) {
+                 beyond = beyond ? beyond : uint64_t(address) + 1;
+                 return;
+               }
+               Raw elements[perUnit];
+               std::memcpy(elements, shared.data() + address, unitBytes);
+               for (unsigned e = 0; e < perUnit; ++e)
+                 if (major == Major::k)
+                   store(i, j * perUnit + e, elements[e]);
+                 else
+                   store(i * perUnit + e, j, elements[e]);
+             });
   return beyond;
 }
 
-TLC_WITH_CALLER void unpackRegisters(MatrixElement element, const WarpgroupRegisters &registers, float scale,
-                                     Panels &panels) {
-  const unsigned pack = 32 / elementBits(element);
+template <class Raw>
+TLC_WITH_CALLER void gatherRegisters(const WarpgroupRegisters &registers, RawPanels &panels) {
+  constexpr unsigned pack = 4 / sizeof(Raw);
   for (unsigned warp = 0; warp < warps; ++warp)
     for (unsigned r = 0; r < 4; ++r)
       for (unsigned lane = 0; lane < lanes; ++lane) {
-        const uint32_t word = registers[warp][r * lanes + lane];
-        float values[4];
-        decodeElements(element, reinterpret_cast<const std::byte *>(&word), 4, values);
+        Raw elements[pack];
+        std::memcpy(elements, &registers[warp][r * lanes + lane], 4);
         for (unsigned e = 0; e < pack; ++e)
-          setA(panels, 16 * warp + lane / 4 + 8 * (r % 2), (r / 2 * 4 + lane % 4) * pack + e,
-               values[e] * scale, leastExponent(element));
+          setA(panels, 16 * warp + lane / 4 + 8 * (r % 2), (r / 2 * 4 + lane % 4) * pack + e, elements[e]);
       }
 }
 
-/// Calls visit(block, j, warp, upper, group) for each block of four rows by eight columns; its
-/// first row is 16 warp + 8 upper + group.
-template <class Visit> TLC_WITH_CALLER void visitBlocks(unsigned n, Visit visit) {
-  for (unsigned block = 0; block < rowsA / sumRows; ++block)
-    for (unsigned j = 0; j < n / sumColumns; ++j)
-      visit(block, j, block / 4, block / 2 % 2, block % 2 * 4);
+/// Calls visit(a, j, words) for each panel of A and eight columns, whose accumulators begin at
+/// `words`: those of a half register, its lanes' four rows.
+template <MatrixElement accumulator, class Visit>
+TLC_WITH_CALLER void visitHalves(unsigned n, const std::array<std::span<uint32_t>, 4> &d, Visit visit) {
+  constexpr unsigned registers = accumulator == MatrixElement::f16 ? 1 : 2; // of a row's eight columns
+  for (unsigned a = 0; a < panelsA; ++a)
+    for (unsigned j = 0; j < n / 8; ++j)
+      visit(a, j, &d[a / 4][(2 * j + a / 2 % 2) * registers * lanes + a % 2 * sumLanes]);
 }
 
 /// d = the sums, or with d where it is kept; in f32 two registers have a row's even and odd
@@ -114,46 +119,23 @@ template <class Visit> TLC_WITH_CALLER void visitBlocks(unsigned n, Visit visit)
 template <MatrixElement accumulator>
 TLC_WITH_CALLER void multiplyFloats(const Panels &panels, unsigned n, unsigned depth, SumRules rules,
                                     bool keep, const std::array<std::span<uint32_t>, 4> &d) {
-  constexpr bool half = accumulator == MatrixElement::f16;
-  visitBlocks(n, [&](unsigned block, unsigned j, unsigned warp, unsigned upper, unsigned group) {
-    Columns old[sumRows] = {}, results[sumRows];
-    uint32_t *const words = &d[warp][(half ? 2 * j + upper : 4 * j + 2 * upper) * lanes + 4 * group];
-    for (unsigned row = 0; keep && row < sumRows; ++row)
-      for (unsigned t = 0; t < 4; ++t) {
-        const uint32_t *word = words + 4 * row + t;
-        old[row][t] = half ? f16ToFloat(uint16_t(*word)) : std::bit_cast<float>(*word);
-        old[row][4 + t] = half ? f16ToFloat(uint16_t(*word >> 16)) : std::bit_cast<float>(word[lanes]);
-      }
-    sumPanels(panels.a[block], panels.b[j], depth, old, rules, results);
-    for (unsigned row = 0; row < sumRows; ++row)
-      for (unsigned t = 0; t < 4; ++t) {
-        uint32_t *word = words + 4 * row + t;
-        if (half) {
-          *word = uint32_t(sumToF16(results[row][4 + t])) << 16 | sumToF16(results[row][t]);
-        } else {
-          word[0] = floatResult(results[row][t]);
-          word[lanes] = floatResult(results[row][4 + t]);
-        }
-      }
+  visitHalves<accumulator>(n, d, [&](unsigned a, unsigned j, uint32_t *words) TLC_LAMBDA_WITH_CALLER {
+    SumFloats sums[2] = {};
+    if (keep)
+      loadSums<accumulator>(words, sums);
+    addProducts(panels.a[a], &panels.b[2 * j], depth, rules, sums);
+    storeSums<accumulator>(sums, words);
   });
 }
 
 TLC_WITH_CALLER void multiplyIntegers(const Panels &panels, unsigned n, unsigned depth, bool keep,
                                       IntegerOverflow overflow, const std::array<std::span<uint32_t>, 4> &d) {
-  visitBlocks(n, [&](unsigned block, unsigned j, unsigned warp, unsigned upper, unsigned group) {
-    Columns sums[sumRows] = {};
-    for (unsigned k = 0; k < depth; ++k) {
-      Columns b;
-      std::memcpy(&b, panels.b[j].values[k], sizeof(b));
-      for (unsigned row = 0; row < sumRows; ++row)
-        sums[row] += panels.a[block].values[k][row] * b;
+  visitHalves<MatrixElement::s32>(n, d, [&](unsigned a, unsigned j, uint32_t *words) TLC_LAMBDA_WITH_CALLER {
+    for (unsigned odd = 0; odd < 2; ++odd, words += lanes) {
+      const SumFloats sums = sumOfIntegers(panels.a[a], panels.b[2 * j + odd], depth);
+      for (unsigned lane = 0; lane < sumLanes; ++lane)
+        words[lane] = integerResult(keep ? words[lane] : 0, int64_t(sums[lane]), overflow);
     }
-    uint32_t *const words = &d[warp][(4 * j + 2 * upper) * lanes + 4 * group];
-    for (unsigned row = 0; row < sumRows; ++row)
-      for (unsigned t = 0; t < sumColumns; ++t) {
-        uint32_t &word = words[4 * row + t / 4 * lanes + t % 4];
-        word = integerResult(keep ? word : 0, sums[row][t], overflow);
-      }
   });
 }
 
@@ -218,35 +200,38 @@ struct Beyond {
   uint64_t address = 0; ///< one past it; 0: all fits
 };
 
+template <class Raw>
 TLC_WITH_CALLER void compute(const Wgmma &instruction, std::span<const std::byte> shared,
                              const WgmmaOperandA &a, uint64_t descriptorB, ScaleD scaleD,
                              const std::array<std::span<uint32_t>, 4> &d, Beyond &beyond) {
-  Panels panels;
-  const float scale = float(instruction.scaleA * instruction.scaleB);
+  RawPanels raw;
   if (const auto *registers = std::get_if<WarpgroupRegisters>(&a)) {
-    unpackRegisters(instruction.a, *registers, scale, panels);
+    gatherRegisters<Raw>(*registers, raw);
   } else {
-    const auto store = [&](unsigned row, unsigned k, float value) {
-      setA(panels, row, k, value * scale, leastExponent(instruction.a));
-    };
+    const auto store = [&](unsigned row, unsigned k, Raw element)
+                           TLC_LAMBDA_WITH_CALLER { setA(raw, row, k, element); };
     const uint64_t descriptorA = *std::get_if<uint64_t>(&a);
-    beyond = {"a", descriptorA,
-              unpackShared(instruction.a, instruction.majorA, rowsA, descriptorA, shared, store)};
+    beyond = {"a", descriptorA, gatherShared<Raw>(instruction.majorA, rowsA, descriptorA, shared, store)};
     if (beyond.address)
       return;
   }
-  const auto store = [&](unsigned column, unsigned k, float value) {
-    setB(panels, column, k, value, leastExponent(instruction.b));
-  };
+  const auto store = [&](unsigned column, unsigned k, Raw element)
+                         TLC_LAMBDA_WITH_CALLER { setB(raw, column, k, element); };
   beyond = {"b", descriptorB,
-            unpackShared(instruction.b, instruction.majorB, instruction.n, descriptorB, shared, store)};
+            gatherShared<Raw>(instruction.majorB, instruction.n, descriptorB, shared, store)};
   if (beyond.address)
     return;
 
   const unsigned depth = wgmmaDepth(instruction.a);
-  const bool keep = scaleD == ScaleD::one;
+  const float sign = float(instruction.scaleA * instruction.scaleB);
   const SumRules rules = sumRules(elementBits(instruction.a) == 8 ? SumWidth::narrow : SumWidth::wide,
                                   instruction.a, instruction.b, instruction.accumulator);
+  Panels panels;
+  for (unsigned i = 0; i < panelsA; ++i)
+    decodePanel(raw.a[i], instruction.a, depth, rules.leastExponentA, sign, panels.a[i]);
+  for (unsigned i = 0; i < instruction.n / sumColumns; ++i)
+    decodePanel(raw.b[i], instruction.b, depth, rules.leastExponentB, panels.b[i]);
+  const bool keep = scaleD == ScaleD::one;
   switch (instruction.accumulator) {
   case MatrixElement::f32:
     return multiplyFloats<MatrixElement::f32>(panels, instruction.n, depth, rules, keep, d);
@@ -263,7 +248,16 @@ Result<void> wgmma(const Wgmma &instruction, std::span<const std::byte> shared, 
                    uint64_t descriptorB, ScaleD scaleD, const std::array<std::span<uint32_t>, 4> &d) {
   assert(wgmmaAccumulatorRegisters(instruction) && "checked when the instruction was decoded");
   Beyond beyond;
-  runVectorised([&] { compute(instruction, shared, a, descriptorB, scaleD, d, beyond); });
+  runVectorised([&] {
+    switch (elementBits(instruction.a)) {
+    case 8:
+      return compute<uint8_t>(instruction, shared, a, descriptorB, scaleD, d, beyond);
+    case 16:
+      return compute<uint16_t>(instruction, shared, a, descriptorB, scaleD, d, beyond);
+    default:
+      return compute<uint32_t>(instruction, shared, a, descriptorB, scaleD, d, beyond);
+    }
+  });
   if (beyond.address)
     return Error{
         ErrorKind::execution,

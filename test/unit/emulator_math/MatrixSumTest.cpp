@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <random>
+#include <string_view>
 #include <vector>
 
 using namespace tlc::emulator;
@@ -60,36 +61,156 @@ TEST_CASE("infinities and NaN") {
   CHECK(sum({0, 0}, {1, 0}, 0, wide) == 0);
 }
 
-TEST_CASE("the vectors give what the plain form gives, whatever the exponents") {
-  std::mt19937 random(Catch::rngSeed());
-  INFO("seed " << Catch::rngSeed());
-  for (int reach : {3, 30, 120})
-    for (SumRules rules : {wide, narrow}) {
-      RowPanel a;
-      ColumnPanel b;
-      Columns accumulators[sumRows], results[sumRows];
-      const auto value = [&] {
-        if (random() % 8 == 0)
-          return 0.0f;
-        const float significand = 1 + float(random() % 128) / 128;
-        return std::ldexp(random() & 1 ? significand : -significand, int(random() % (2 * reach + 1)) - reach);
-      };
-      rules.leastExponentA = rules.leastExponentB = -126;
-      for (unsigned k = 0; k < 16; ++k) {
-        for (unsigned row = 0; row < sumRows; ++row)
-          setSumElement(a, row, k, value(), -126);
-        for (unsigned column = 0; column < sumColumns; ++column)
-          setSumElement(b, column, k, value(), -126);
+namespace {
+
+/// Operands of one kind: what the exponents are about, how far they reach, and how often an
+/// element is a zero, a subnormal number, an infinity or a NaN.
+struct Kind {
+  std::string_view name;
+  int centre = 0, reach = 3;
+  unsigned special = 0; ///< one of so many; 0: none
+  enum class Signs : uint8_t { random, positive, positiveLargest } signs = Signs::random;
+};
+
+constexpr Kind kinds[] = {
+    {"near one", 0, 2},
+    {"spread", 0, 14},
+    {"far apart", 0, 100},
+    {"tiny", -52, 10},
+    {"subnormal products", -70, 8},
+    {"huge", 52, 8},
+    {"products beyond f32", 63, 2},
+    {"zeros and specials", 0, 3, 8},
+    {"specials far apart", 0, 100, 8},
+    {"one sign", 0, 1, 0, Kind::Signs::positive},
+    {"one sign, largest significands", 0, 0, 0, Kind::Signs::positiveLargest}, // above 2^31 units
+};
+
+struct Source {
+  std::mt19937 random{Catch::rngSeed()};
+
+  uint32_t below(uint32_t count) { return random() % count; }
+  /// A float with the significand bits of `format`, rounded into it.
+  uint32_t element(const Kind &kind, FloatFormat format) {
+    if (kind.special && below(kind.special) == 0) {
+      constexpr float specials[] = {0.0f, -0.0f, std::numeric_limits<float>::infinity(),
+                                    -std::numeric_limits<float>::infinity(),
+                                    std::numeric_limits<float>::quiet_NaN()};
+      const uint32_t which = below(7);
+      return which < 5 ? fromFloat(format, specials[which]) : which - 4; // the smallest subnormals
+    }
+    if (kind.signs == Kind::Signs::positiveLargest)
+      return fromDouble(format, 2) - 1;
+    const double significand = 1 + double(below(1 << 24)) / (1 << 24);
+    const int exponent = kind.centre + int(below(uint32_t(2 * kind.reach + 1))) - kind.reach;
+    const bool isNegative = kind.signs == Kind::Signs::random && below(2);
+    return fromDouble(format, std::ldexp(isNegative ? -significand : significand, exponent),
+                      {.rounding = Rounding::towardZero, .saturateFinite = true});
+  }
+};
+
+struct Form {
+  MatrixElement element;
+  FloatFormat format;
+  unsigned depth;
+  SumWidth width = SumWidth::wide;
+};
+
+constexpr Form forms[] = {
+    {MatrixElement::f16, FloatFormat::f16, 16},
+    {MatrixElement::bf16, FloatFormat::bf16, 16},
+    {MatrixElement::bf16, FloatFormat::bf16, 8},
+    {MatrixElement::tf32, FloatFormat::tf32, 8},
+    {MatrixElement::tf32, FloatFormat::tf32, 4},
+    {MatrixElement::e4m3, FloatFormat::e4m3, 32, SumWidth::narrow},
+    {MatrixElement::e5m2, FloatFormat::e5m2, 32, SumWidth::narrow},
+};
+
+struct Tile {
+  RowPanel a;
+  ColumnPanel b[2];
+  SumFloats sums[2];
+};
+
+/// One tile of random operands, by addProducts in the form of `vectors` and by sumOfProducts.
+template <class Vectors> void checkTile(const Form &form, const Kind &kind, Source &source, Vectors vectors) {
+  RawPanel rawA, rawB[2];
+  const auto fill = [&](RawPanel &raw) {
+    for (unsigned k = 0; k < form.depth; ++k)
+      for (unsigned line = 0; line < 4; ++line) {
+        const uint32_t bits = source.element(kind, form.format);
+        if (elementBits(form.element) == 8)
+          raw.set(line, k, uint8_t(bits));
+        else if (elementBits(form.element) == 16)
+          raw.set(line, k, uint16_t(bits));
+        else
+          raw.set(line, k, bits);
       }
-      for (unsigned row = 0; row < sumRows; ++row)
-        for (unsigned column = 0; column < sumColumns; ++column)
-          accumulators[row][column] = value();
-      sumPanels(a, b, 16, accumulators, rules, results);
-      for (unsigned row = 0; row < sumRows; ++row)
-        for (unsigned column = 0; column < sumColumns; ++column) {
-          INFO("row " << row << ", column " << column << ", exponents up to " << reach);
-          CHECK(results[row][column] == sumOfProducts(&a.values[0][row], sumRows, &b.values[0][column],
-                                                      sumColumns, 16, accumulators[row][column], rules));
-        }
+  };
+  Tile tile;
+  fill(rawA);
+  for (unsigned odd = 0; odd < 2; ++odd) {
+    fill(rawB[odd]);
+    for (unsigned lane = 0; lane < sumLanes; ++lane) {
+      // Often about as large as the products, so that much cancels.
+      Kind ofSum = kind;
+      ofSum.centre = 2 * kind.centre;
+      tile.sums[odd][lane] = toFloat(FloatFormat::f32, source.element(ofSum, FloatFormat::f32));
+    }
+  }
+  const SumRules rules = sumRules(form.width, form.element, form.element, MatrixElement::f32);
+  const Tile before = tile;
+  vectors([&]() TLC_LAMBDA_WITH_CALLER {
+    decodePanel(rawA, form.element, form.depth, rules.leastExponentA, 1, tile.a);
+    for (unsigned odd = 0; odd < 2; ++odd)
+      decodePanel(rawB[odd], form.element, form.depth, rules.leastExponentB, tile.b[odd]);
+    addProducts(tile.a, tile.b, form.depth, rules, tile.sums);
+  });
+  for (unsigned odd = 0; odd < 2; ++odd)
+    for (unsigned lane = 0; lane < sumLanes; ++lane) {
+      const float expected =
+          sumOfProducts(&tile.a.values[0][lane], sumLanes, &tile.b[odd].values[0][lane % sumColumns],
+                        sumColumns, form.depth, before.sums[odd][lane], rules);
+      const float actual = tile.sums[odd][lane];
+      if (floatResult(actual) != floatResult(expected))
+        FAIL(toString(form.element) << ", depth " << form.depth << ", " << kind.name << ", lane " << lane
+                                    << ": " << actual << " instead of " << expected);
+    }
+}
+
+template <class Vectors> void checkTiles(Vectors vectors) {
+  INFO("seed " << Catch::rngSeed());
+  Source source;
+  for (const Form &form : forms)
+    for (const Kind &kind : kinds)
+      for (unsigned times = 0; times < 40; ++times)
+        checkTile(form, kind, source, vectors);
+}
+
+} // namespace
+
+TEST_CASE("vectors of every width that the host has give what the plain form gives, to the bit") {
+  checkTiles([](const auto &f) { f(); });
+#if defined(__x86_64__)
+  if (hostHas(HostVectors::bits256))
+    checkTiles([](const auto &f) { runOnWideVectors(f); });
+  if (hostHas(HostVectors::bits512))
+    checkTiles([](const auto &f) { runOnWidestVectors(f); });
+#endif
+}
+
+TEST_CASE("an operand that is negated changes signs only") {
+  RawPanel raw;
+  for (unsigned k = 0; k < 16; ++k)
+    for (unsigned line = 0; line < 4; ++line)
+      raw.set(line, k, floatToBf16(float(k) - float(line)));
+  RowPanel plain, negated;
+  decodePanel(raw, MatrixElement::bf16, 16, -126, 1, plain);
+  decodePanel(raw, MatrixElement::bf16, 16, -126, -1, negated);
+  for (unsigned k = 0; k < 16; ++k)
+    for (unsigned lane = 0; lane < sumLanes; ++lane) {
+      CHECK(plain.values[k][lane] == float(k) - float(lane / sumColumns));
+      CHECK(negated.values[k][lane] == -plain.values[k][lane]);
+      CHECK(negated.exponents[k][lane] == plain.exponents[k][lane]);
     }
 }
