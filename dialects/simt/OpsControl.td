@@ -82,8 +82,9 @@ def Simt_SyncOp : Simt_EffectOp<"sync"> {
 }
 
 def Simt_ClusterSyncOp : Simt_EffectOp<"cluster_sync"> {
-  let summary = "All threads of the cluster meet (arrive relaxed and wait)";
-  let assemblyFormat = "attr-dict";
+  let summary = "All threads of the cluster meet; relaxed: what they did before is not ordered by that";
+  let arguments = (ins UnitAttr:$relaxed);
+  let assemblyFormat = "(`relaxed` $relaxed^)? attr-dict";
 }
 
 def Simt_LaunchOrderOp : Simt_EffectOp<"launch_order"> {

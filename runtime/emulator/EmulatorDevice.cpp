@@ -263,6 +263,7 @@ private:
       std::copy(planned.launch->cluster.begin(), planned.launch->cluster.end(),
                 configuration.cluster.begin());
       configuration.dynamicSharedBytes = planned.launch->sharedBytes;
+      configuration.ordered = planned.launch->ordered;
       configuration.parameters = planned.parameters;
       configuration.names = &planned.launch->names;
       Findings findings;

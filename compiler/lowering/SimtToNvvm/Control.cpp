@@ -140,7 +140,10 @@ struct LowerClusterSync : OpConversionPattern<ClusterSyncOp> {
   LogicalResult matchAndRewrite(ClusterSyncOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     UnitAttr aligned = rewriter.getUnitAttr();
-    NVVM::ClusterArriveRelaxedOp::create(rewriter, op.getLoc(), aligned);
+    if (op.getRelaxed())
+      NVVM::ClusterArriveRelaxedOp::create(rewriter, op.getLoc(), aligned);
+    else
+      NVVM::ClusterArriveOp::create(rewriter, op.getLoc(), aligned);
     rewriter.replaceOpWithNewOp<NVVM::ClusterWaitOp>(op, aligned);
     return success();
   }

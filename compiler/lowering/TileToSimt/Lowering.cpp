@@ -268,7 +268,7 @@ LogicalResult KernelLowering::run() {
 LogicalResult KernelLowering::finish() {
   bool cluster = source.getCluster() > 1;
   if (cluster && (!barrierInits.empty() || !maps.empty()))
-    simt::ClusterSyncOp::create(b); // no block may leave while others still write to it
+    simt::ClusterSyncOp::create(b, /*relaxed=*/false); // no block may leave while others still write to it
   simt::ReturnOp::create(b);
   emitPrologue();
 
@@ -319,7 +319,7 @@ void KernelLowering::emitPrologue() {
     });
   if (!barrierInits.empty()) {
     if (source.getCluster() > 1)
-      simt::ClusterSyncOp::create(b);
+      simt::ClusterSyncOp::create(b, /*relaxed=*/true); // only the barriers must be known, by their fence
     else
       simt::SyncOp::create(b, b.i32(0), IntegerAttr(), UnitAttr());
   }

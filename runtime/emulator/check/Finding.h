@@ -19,7 +19,7 @@ enum class FindingKind : uint8_t {
   proxyRace,       ///< ordered, but no proxy fence between a thread's write and another engine
   unwritten,       ///< a read of what nothing has written
   lanes,           ///< lanes write different values to one place by one instruction
-  earlyExit,       ///< a thread exits while its copies still read
+  earlyExit,       ///< a block ends while its shared memory is in use
   productRegister, ///< a register of a matrix product under way is touched
   fault,           ///< an instruction that cannot be: out of bounds, misaligned, wrong operands, a trap
   deadlock,        ///< no warp can go on

@@ -119,6 +119,11 @@ void RaceChecker::syncLanes(const Warp &warp, uint32_t lanes) {
   ++agent.number;
 }
 
+void RaceChecker::waitGrid(const Warp &warp, uint32_t lanes) {
+  if (gridBefore)
+    forParties(agentOf(warp), lanes, [&](Party &party) { party.known.seen.raise(*gridBefore, 1); });
+}
+
 void RaceChecker::proxyFence(const Warp &warp, uint32_t lanes) {
   Agent &agent = agentOf(warp);
   forParties(agent, lanes, [&](Party &party) {

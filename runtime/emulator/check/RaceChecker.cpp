@@ -29,7 +29,10 @@ RaceChecker::RaceChecker(Cluster &cluster)
       warpgroups.push_back(
           addColumn({.kind = ColumnInfo::Kind::wgmma, .warp = indexOf(block.warps[4 * group])}));
   }
+  endings.resize(cluster.blocks.size());
   named.resize(cluster.blocks.size() * namedBarriers);
+  if (cluster.grid->ordered)
+    gridBefore = addColumn({.kind = ColumnInfo::Kind::grid});
 }
 
 unsigned RaceChecker::indexOf(const Warp &warp) const { return warp.block->rank * warpsOfBlock + warp.index; }
@@ -69,7 +72,6 @@ std::shared_ptr<AsyncOrder> RaceChecker::issueCopy(const Warp &warp, const Instr
     stream.column = addColumn(info);
     stream.readColumn = perLane ? 0 : addColumn(info);
   }
-  stream.pc = uint32_t(&instruction - warp.code);
   auto order = issueOnMbarrier(warp, instruction, lane);
   order->column = stream.column, order->readColumn = stream.readColumn, order->number = ++stream.issued;
   if (perLane)
@@ -247,6 +249,10 @@ void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch
   Record record = recordOf(agent, instruction, access);
   if (running && running->readColumn != 0 && access.kind == AccessKind::read)
     record.column = running->readColumn;
+  if (const Record &end = endings[block.rank].exit; end.number != 0) {
+    Warp &last = block.warps[end.warp % warpsOfBlock];
+    report(last, last.code[end.pc], end, {Wrong::ended, record, address}, placeOf(block.rank, address));
+  }
   const bool isFlag = record.strong && access.kind != AccessKind::mbarrier && !running;
   const uint64_t flag = uint64_t(block.rank) << 32 | address;
   if (isFlag && access.kind != AccessKind::write)
@@ -292,6 +298,8 @@ void RaceChecker::accessGlobal(Warp &warp, const Instruction &instruction, const
   for (const Conflict &conflict : conflicts)
     if (conflict.wrong != Wrong::overlap)
       report(warp, instruction, record, conflict, placeOfGlobal(conflict.address));
+  if (gridBefore && point.known.seen.at(*gridBefore) == 0)
+    report(warp, instruction, record, {Wrong::early, {}, access.address}, placeOfGlobal(access.address));
   checkWritten(warp, instruction, record, access);
   if (!record.strong || running)
     return;
@@ -337,11 +345,19 @@ void RaceChecker::accessGlobalLanes(Warp &warp, const Instruction &instruction, 
 }
 
 void RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lanes) {
-  const Agent &agent = agentOf(warp);
-  for (const auto &[key, stream] : agent.streams)
-    if (key.first == AsyncEngine::bulk && lanes >> key.second & 1 &&
-        partyOf(agent, key.second).known.seen.at(stream.readColumn) < stream.issued)
-      reportExit(warp, instruction, warp.code[stream.pc]);
+  Agent &agent = agentOf(warp);
+  Block &block = *warp.block;
+  Ending &ending = endings[block.rank];
+  const Record exit = recordOf(agent, instruction, {.kind = AccessKind::write, .lane = noLane});
+  release(agent, lanes, Ordering::acquireRelease, ending.known);
+  if (std::any_of(block.warps.begin(), block.warps.end(),
+                  [&](const Warp &other) { return (other.live & ~(&other == &warp ? lanes : 0)) != 0; }))
+    return;
+  ending.exit = exit;
+  conflicts.clear();
+  shadows[block.rank].end({.known = ending.known, .lanes = laneColumns, .warp = exit.warp}, conflicts);
+  for (const Conflict &conflict : conflicts)
+    report(warp, instruction, exit, conflict, placeOf(block.rank, uint32_t(conflict.address)));
 }
 
 void RaceChecker::registers(Warp &warp, const Instruction &instruction) {

@@ -20,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -67,6 +68,8 @@ public:
   void fence(const Warp &warp, uint32_t lanes);
   /// bar.warp.sync: what each lane did comes before what all do next.
   void syncLanes(const Warp &warp, uint32_t lanes);
+  /// griddepcontrol.wait: the launch before this one is over.
+  void waitGrid(const Warp &warp, uint32_t lanes);
 
   enum class NamedArrival : uint8_t { waits, leaves };
   void arriveNamed(const Warp &warp, unsigned id, NamedArrival arrival);
@@ -131,7 +134,7 @@ public:
   /// Two lanes wrote different values to a place by one instruction.
   void reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second,
                      const SharedPlace &place);
-  /// Nobody else can wait for the copies of a thread that exits.
+  /// With the last threads of a block its shared memory ends: nobody may use it any more.
   void exit(Warp &warp, const Instruction &instruction, uint32_t lanes);
   /// Registers of products that the warp has not waited for.
   void registers(Warp &warp, const Instruction &instruction);
@@ -148,6 +151,7 @@ private:
       tensorLoads,
       tensorStores,
       tensorPipe,
+      grid, ///< the launch before this one
     };
     Kind kind = Kind::warp;
     unsigned warp = 0;    ///< in the cluster; the first of a warpgroup
@@ -159,7 +163,6 @@ private:
     Column column = 0;
     Column readColumn = 0; ///< of bulk copies
     uint32_t issued = 0;
-    uint32_t pc = 0;               ///< of the last one
     std::vector<uint32_t> commits; ///< `issued` at each commit that nobody has waited for
   };
   /// Numbers of a warp's accesses to tensor memory.
@@ -209,6 +212,11 @@ private:
     Column column = 0;
     uint32_t completed = 0;
     Knowledge arrived, done;
+  };
+  /// Of a block.
+  struct Ending {
+    Knowledge known; ///< to its threads that have exited
+    Record exit;     ///< of the last ones; number 0: some are left
   };
   struct NamedPhase {
     Knowledge arrived;
@@ -264,7 +272,6 @@ private:
   void report(Warp &warp, const Instruction &instruction, const Record &now, const Conflict &conflict,
               const std::string &place);
   std::string placeOfGlobal(uint64_t address) const;
-  void reportExit(Warp &warp, const Instruction &instruction, const Instruction &copy);
   void reportRegister(Warp &warp, const Instruction &instruction, const Instruction &product);
   FindingSite siteOfRecord(const Record &record) const;
   std::string describe(const Record &record) const;
@@ -278,6 +285,7 @@ private:
   std::vector<std::pair<Column, Column>> lanesWithColumn; ///< the lane's column and its warp's
   std::vector<ColumnInfo> columns;
   std::vector<Shadow> shadows;       ///< by block
+  std::vector<Ending> endings;       ///< likewise
   std::vector<Shadow> tensorShadows; ///< likewise, once there is tensor memory
   std::vector<NamedPhase> named;
   std::vector<Conflict> conflicts; ///< of the access under way
@@ -287,6 +295,7 @@ private:
   std::unordered_map<uint64_t, Knowledge> flags; ///< of strong accesses, by address
   std::vector<Column> warpgroups;                ///< columns, by first warp / 4 in the block
   AsyncOrder *running = nullptr;
+  std::optional<Column> gridBefore; ///< nothing: this launch begins when the one before it is over
 };
 
 } // namespace tlc::emulator

@@ -85,11 +85,13 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
     switch (of.kind) {
     case Kind::warp:
     case Kind::lane:
+    case Kind::grid:
       break;
     case Kind::laneCopies:
       return fmt::format("cp.async.wait_group in {}", warpText(of.warp));
     case Kind::bulkCopies:
-      return fmt::format("cp.async.bulk.wait_group in {}", warpText(of.warp));
+      return fmt::format("cp.async.bulk.wait_group{} in {}", record.kind == AccessKind::read ? ".read" : "",
+                         warpText(of.warp));
     case Kind::tensorLoads:
     case Kind::tensorStores:
     case Kind::tensorPipe:
@@ -131,12 +133,13 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
                          const Conflict &conflict, const std::string &place) {
   Finding finding;
   const Record &before = conflict.before;
-  const Instruction *first = nullptr;
+  const Instruction *first = before.number != 0 ? &warp.code[before.pc] : nullptr;
   switch (conflict.wrong) {
   case Wrong::nothing:
   case Wrong::overlap:
     return;
   case Wrong::unordered:
+  case Wrong::early:
     finding.kind = FindingKind::race;
     break;
   case Wrong::unfenced:
@@ -145,34 +148,43 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
   case Wrong::unwritten:
     finding.kind = FindingKind::unwritten;
     break;
+  case Wrong::ended:
+    finding.kind = FindingKind::earlyExit;
+    break;
   }
-  if (conflict.wrong != Wrong::unwritten)
-    first = &warp.code[before.pc];
   if (first && before.warp == now.warp && before.cluster == now.cluster)
     finding.reach = FindingReach::insideWarp;
   if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0, finding.reach))
     return;
   finding.memory = place;
   finding.site = siteOfRecord(now);
-  if (!first) {
+  std::string text;
+  if (conflict.wrong == Wrong::unwritten) {
+    text = fmt::format("{} of {}, which nothing has written", finding.site.what, place);
     finding.missing = now.cluster != 0 ? "a write by the host or a kernel" : "the write, or a wait for it";
-    record(warp, instruction,
-           fmt::format("{} of {}, which nothing has written; missing: {}", finding.site.what, finding.memory,
-                       finding.missing),
-           finding);
-    return;
+  } else if (conflict.wrong == Wrong::early) {
+    text =
+        fmt::format("{} of {}, which the launch before this one may still access", finding.site.what, place);
+    finding.missing = "griddepcontrol.wait before it";
+  } else {
+    finding.before = siteOfRecord(before);
+    const std::string by = fmt::format("by '{}' at PTX line {} ({}, {})", first->name, first->line,
+                                       finding.before->location(), finding.before->place());
+    if (conflict.wrong == Wrong::ended) {
+      text = fmt::format("the block ends without an order behind the {} of {} {}", finding.before->what,
+                         place, by);
+      finding.site.what = "exit";
+    } else {
+      text = fmt::format("{} between the {} of {} and the {} {}", toString(finding.kind), finding.site.what,
+                         place, finding.before->what, by);
+    }
+    finding.missing =
+        conflict.wrong == Wrong::unfenced
+            ? fmt::format("fence.proxy.async between them, by a thread that comes behind that {}",
+                          nameOf(before.kind))
+            : missing(before, now);
   }
-  finding.before = siteOfRecord(before);
-  finding.missing = conflict.wrong == Wrong::unfenced
-                        ? fmt::format("fence.proxy.async between them, by a thread that comes behind that {}",
-                                      nameOf(before.kind))
-                        : missing(before, now);
-  record(warp, instruction,
-         fmt::format("{} between the {} of {} and the {} by '{}' at PTX line {} ({}, {}); missing: {}",
-                     toString(finding.kind), finding.site.what, finding.memory, finding.before->what,
-                     first->name, first->line, finding.before->location(), finding.before->place(),
-                     finding.missing),
-         finding);
+  record(warp, instruction, fmt::format("{}; missing: {}", text, finding.missing), finding);
 }
 
 void RaceChecker::reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second,
@@ -186,21 +198,6 @@ void RaceChecker::reportOverlap(Warp &warp, const Instruction &instruction, unsi
   finding.site.what = "write";
   record(warp, instruction,
          fmt::format("lanes {} and {} write different values to {}", first, second, finding.memory), finding);
-}
-
-void RaceChecker::reportExit(Warp &warp, const Instruction &instruction, const Instruction &copy) {
-  if (cluster.findings.repeats(FindingKind::earlyExit, instruction.line, copy.line))
-    return;
-  Finding finding;
-  finding.kind = FindingKind::earlyExit;
-  finding.before = siteOf(warp, copy);
-  finding.before->what = "asynchronous read";
-  finding.missing = "cp.async.bulk.wait_group.read between them";
-  record(warp, instruction,
-         fmt::format("the thread exits while its shared memory is read by '{}' at PTX line {} ({}); missing: "
-                     "{}",
-                     copy.name, copy.line, finding.before->location(), finding.missing),
-         finding);
 }
 
 void RaceChecker::reportRegister(Warp &warp, const Instruction &instruction, const Instruction &product) {

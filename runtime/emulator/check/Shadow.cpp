@@ -78,6 +78,27 @@ void Shadow::access(uint32_t address, uint32_t end, Record record, uint32_t lane
   }
 }
 
+void Shadow::end(const Point &point, std::vector<Conflict> &conflicts) const {
+  const auto look = [&](const Record &before, uint32_t address) {
+    if (before.number == 0 || point.isBehind(before) ||
+        std::any_of(conflicts.begin(), conflicts.end(),
+                    [&](const Conflict &other) { return other.before.pc == before.pc; }))
+      return;
+    conflicts.push_back({Wrong::ended, before, address});
+  };
+  const auto lookAtCell = [&](const Cell &cell, uint32_t address) {
+    look(cell.write, address);
+    look(cell.read, address);
+    for (const Record &read : lists[cell.moreReads])
+      look(read, address);
+  };
+  for (uint32_t line = 0; line < lines.size(); ++line) {
+    lookAtCell(lines[line], line * lineBytes);
+    for (uint32_t i = 0; i < pieces[line].size(); ++i)
+      lookAtCell(pieces[line][i], line * lineBytes + i * granule);
+  }
+}
+
 void Shadow::forget(uint32_t address, uint32_t end) {
   for (; address < end; address += granule) {
     Cell &cell = split(address / lineBytes)[address % lineBytes / granule];

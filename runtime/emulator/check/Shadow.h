@@ -121,10 +121,12 @@ enum class Wrong : uint8_t {
   unfenced,  ///< ordered, but no proxy fence on the way
   unwritten, ///< the read has no write before it
   overlap,   ///< another lane writes the same place by the same instruction
+  ended,     ///< the memory ends, and nothing orders the access before that
+  early,     ///< the launch before this one may not be over
 };
 struct Conflict {
   Wrong wrong = Wrong::nothing;
-  Record before; ///< not of `unwritten`
+  Record before; ///< not of `unwritten` and `early`
   uint64_t address = 0;
 };
 
@@ -141,6 +143,9 @@ public:
   /// what is wrong with that, each earlier instruction once.
   void access(uint32_t address, uint32_t end, Record access, uint32_t laneBytes, Point point,
               std::vector<Conflict> &conflicts);
+
+  /// Adds the accesses that do not come before the point at which all of the memory ends.
+  void end(const Point &point, std::vector<Conflict> &conflicts) const;
 
   /// As if nothing had ever been in [address, end).
   void forget(uint32_t address, uint32_t end);

@@ -83,10 +83,17 @@ void decodeNanosleep(Decoder &d) {
   d.emit(sleep, {});
 }
 
+/// Launches of a stream run one after the other, so the one before is over.
+Step waitGrid(Warp &warp, uint32_t active, const Instruction &) {
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->waitGrid(warp, active);
+  return Step::next;
+}
+
 void decodeGriddepcontrol(Decoder &d) {
-  // Launches of a stream run one after the other, so the previous grid is done.
-  d.ignore({"launch_dependents", "wait"});
-  d.emit(nothing, {});
+  const bool waits = d.take("wait");
+  d.take("launch_dependents");
+  d.emit(waits ? waitGrid : nothing, {});
 }
 
 // --- setmaxnreg -------------------------------------------------------------------------

@@ -247,6 +247,7 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
       std::fwrite(text.data(), 1, text.size(), stderr);
   };
   grid.raceCheck = machine.raceCheck;
+  grid.ordered = launch.ordered;
   grid.makeSchedule = machine.makeSchedule;
   if (machine.raceCheck == RaceCheck::on)
     grid.globalShadow = std::make_unique<GlobalShadow>(kernel.globalGranule);

@@ -30,6 +30,7 @@ struct LaunchConfiguration {
   std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< blocks; {1, 1, 1} takes the entry's .reqnctapercluster
   uint32_t dynamicSharedBytes = 0;
   std::span<const std::byte> parameters = {}; ///< the entry's parameter space
+  bool ordered = false;                       ///< `Launch::ordered`: it waits for the launch before it
   const LaunchNames *names = nullptr;         ///< for reports; null where nobody knows any
   std::optional<uint32_t> onlyBlock = {};     ///< runs its cluster alone; counted in x, then y, then z
 };

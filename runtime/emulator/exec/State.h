@@ -52,6 +52,7 @@ struct Grid {
   const MemoryMap *memory = nullptr;
   uint64_t maximumSteps = 0; ///< warp instructions of one warp
   RaceCheck raceCheck = RaceCheck::off;
+  bool ordered = false;                       ///< may begin before the launch before it is over
   std::unique_ptr<GlobalShadow> globalShadow; ///< null: no race check
   MakeSchedule makeSchedule;                  ///< empty: round robin
   int device = 0;                             ///< its ordinal

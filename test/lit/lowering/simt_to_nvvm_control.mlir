@@ -32,6 +32,9 @@ simt.kernel @whole(
   simt.barrier_init_fence
   // CHECK: nvvm.cluster.arrive.relaxed {aligned}
   // CHECK-NEXT: nvvm.cluster.wait {aligned}
+  simt.cluster_sync relaxed
+  // CHECK: nvvm.cluster.arrive {aligned}
+  // CHECK-NEXT: nvvm.cluster.wait {aligned}
   simt.cluster_sync
   // The warp's number comes from lane 0.
   // CHECK: %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x

@@ -17,7 +17,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // All blocks' barriers exist before any block loads.
 // CHECK:           simt.barrier_init_fence
 // CHECK-NEXT:    }
-// CHECK-NEXT:    simt.cluster_sync
+// CHECK-NEXT:    simt.cluster_sync relaxed
 // CHECK:         simt.barrier_expect %{{.*}} bytes(16384)
 // CHECK:         simt.tma_load %[[A]][%{{.*}}, %{{.*}}] to %{{.*}} on %{{[^ ]*$}}
 // CHECK:         %[[RANK:.*]] = simt.cluster_rank
@@ -32,7 +32,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         scf.if %[[MINE]] {
 // CHECK-NEXT:      simt.barrier_arrive %{{.*}} rank %[[THREAD]]
 // No block ends while another may still write to it or arrive at its barriers.
-// CHECK:         simt.cluster_sync
+// CHECK:         simt.cluster_sync{{$}}
 // CHECK-NEXT:    simt.return
 tile.kernel @cluster(
     %m: index {program.argument = #program.dimension<"m">},

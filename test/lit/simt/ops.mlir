@@ -57,8 +57,10 @@ simt.kernel @control() attributes {threads = 384 : i64, cluster = 2 : i64, share
   simt.sync %one threads 256
   // CHECK: simt.sync %{{.*}} threads 256 arrive
   simt.sync %one threads 256 arrive
-  // CHECK: simt.cluster_sync
+  // CHECK: simt.cluster_sync{{$}}
   simt.cluster_sync
+  // CHECK: simt.cluster_sync relaxed
+  simt.cluster_sync relaxed
   // What nvvm has right is used as it is.
   // CHECK: nvvm.read.ptx.sreg.tid.x : i32
   %tid = nvvm.read.ptx.sreg.tid.x : i32

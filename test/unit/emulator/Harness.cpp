@@ -57,6 +57,7 @@ Outcome run(const KernelText &kernel) {
   launch.block = {kernel.threads, 1, 1};
   launch.cluster = {kernel.cluster, 1, 1};
   launch.dynamicSharedBytes = kernel.sharedBytes;
+  launch.ordered = kernel.ordered;
   launch.parameters = std::as_bytes(std::span(parameters));
   launch.names = &kernel.names;
   Machine machine;
