@@ -26,30 +26,39 @@ std::string registers(std::string_view prefix, unsigned count) {
 
 constexpr unsigned productsOfLaunch = 256;
 
-/// A and B with 128-byte swizzle: 64 rows and n rows of 128 bytes, all zero.
+/// Stores 16 bytes at %r3: random signs, significands and small exponents in 8, 16 and 32 bits.
+std::string storeNumbers() {
+  std::string text = "\n  mad.lo.u32 %r20, %t, 40503, %r4;";
+  for (unsigned i = 0; i < 4; ++i)
+    text += fmt::format(
+        "\n  mad.lo.u32 %r20, %r20, 1664525, 1013904223; and.b32 %r2{0}, %r20, 0x80778077; or.b32 %r2{0}, "
+        "%r2{0}, 0x38003800;",
+        i + 1);
+  return text + "\n  st.shared.v4.b32 [%r3], {%r21, %r22, %r23, %r24};";
+}
+
+/// A and B with 128-byte swizzle: 64 rows and n rows of 128 bytes, of numbers in every type.
 KernelText wgmmaKernel(const Product &product) {
   KernelText text;
   text.threads = 128;
   text.sharedBytes = 64 * 1024;
   text.header = ".extern .shared .align 1024 .b8 dynamic[];";
-  text.body = fmt::format(R"(
+  text.body =
+      fmt::format(R"(
   .reg .b32 %acc<{}>;
   mov.u32 %r1, dynamic;
-  mov.u32 %r2, 0;
-  shl.b32 %r3, %t, 4; add.u32 %r3, %r3, %r1;
-$clear:
-  st.shared.v4.b32 [%r3], {{%r2, %r2, %r2, %r2}};
-  add.u32 %r3, %r3, 2048;
-  add.u32 %r2, %r2, 0; add.u32 %r4, %r4, 1;
+  shl.b32 %r3, %t, 4; add.u32 %r3, %r3, %r1; mov.u32 %r4, 0;
+$fill:{}
+  add.u32 %r3, %r3, 2048; add.u32 %r4, %r4, 1;
   setp.lt.u32 %p0, %r4, 24;
-  @%p0 bra $clear;
+  @%p0 bra $fill;
   fence.proxy.async;
   bar.sync 0;
   // start >> 4, leading 1, stride 1024 >> 4, 128-byte swizzle
   shr.u32 %r5, %r1, 4; cvt.u64.u32 %d1, %r5;
   or.b64 %d1, %d1, {};
   add.u64 %d2, %d1, 512; // 8192 bytes on
-  setp.eq.u32 %p1, %r2, 0;
+  setp.ne.u32 %p1, %r4, 0;
   mov.u32 %r0, 0;
 $loop:
   wgmma.fence.sync.aligned;
@@ -60,9 +69,9 @@ $loop:
   setp.lt.u32 %p0, %r0, {};
   @%p0 bra $loop;
 )",
-                          product.accumulators, uint64_t(1) << 62 | uint64_t(64) << 32 | uint64_t(1) << 16,
-                          product.n, product.k, product.types, registers("%acc", product.accumulators),
-                          product.scales, productsOfLaunch);
+                  product.accumulators, storeNumbers(),
+                  uint64_t(1) << 62 | uint64_t(64) << 32 | uint64_t(1) << 16, product.n, product.k,
+                  product.types, registers("%acc", product.accumulators), product.scales, productsOfLaunch);
   return text;
 }
 
@@ -90,7 +99,7 @@ BENCHMARK_CAPTURE(wgmma, m64n128k8_f32_tf32, tf32, RaceCheck::off)->Unit(benchma
 BENCHMARK_CAPTURE(wgmma, m64n128k32_f32_e4m3, e4m3, RaceCheck::off)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(wgmma, m64n128k32_s32_s8, s8, RaceCheck::off)->Unit(benchmark::kMillisecond);
 
-/// tcgen05.mma of one block, 128 x n: A and B as above, all zero.
+/// tcgen05.mma of one block, 128 x n: A and B as above.
 struct TensorProduct {
   std::string_view kind;
   unsigned n = 256, k = 16;
@@ -106,13 +115,12 @@ void tcgen05(benchmark::State &state, const TensorProduct &product, RaceCheck ra
   text.body = fmt::format(
       R"(
   .shared .align 8 .b64 bar; .shared .align 4 .b32 slot;
-  mov.u32 %r1, dynamic; mov.u32 %r2, 0; mov.u32 %r4, 0;
+  mov.u32 %r1, dynamic; mov.u32 %r4, 0;
   shl.b32 %r3, %t, 4; add.u32 %r3, %r3, %r1;
-$clear:
-  st.shared.v4.b32 [%r3], {{%r2, %r2, %r2, %r2}};
+$fill:{}
   add.u32 %r3, %r3, 2048; add.u32 %r4, %r4, 1;
   setp.lt.u32 %p0, %r4, 32;
-  @%p0 bra $clear;
+  @%p0 bra $fill;
   setp.ne.u32 %p2, %t, 0; shr.u32 %r5, %t, 5; setp.ne.u32 %p3, %r5, 0;
   @!%p2 mbarrier.init.shared.b64 [bar], 1;
   @%p3 bra $ready;
@@ -138,7 +146,7 @@ $wait:
   tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r10, 256;
 $end:
 )",
-      product.kind, product.types | product.n >> 3 << 17 | 8 << 24, productsOfLaunch);
+      storeNumbers(), product.kind, product.types | product.n >> 3 << 17 | 8 << 24, productsOfLaunch);
   const BenchKernel kernel(std::move(text), raceCheck);
   for (auto _ : state)
     kernel.launch(state);
@@ -165,8 +173,8 @@ void mmaSync(benchmark::State &state, RaceCheck raceCheck) {
   KernelText text;
   text.threads = 128;
   text.body = R"(
-  mov.b32 %r1, 0; mov.b32 %r2, 0; mov.b32 %r3, 0; mov.b32 %r4, 0; mov.b32 %r5, 0; mov.b32 %r6, 0;
-  mov.u32 %r0, 0;
+  mad.lo.u32 %r1, %t, 0x00130057, 0x3F003F40; mov.b32 %r2, 0x3F8140C3; mov.b32 %r3, 0xBF123E77; mov.b32 %r4, 0x3FF0C011;
+  mov.b32 %r5, 0x3F3340AA; mov.b32 %r6, 0xBF553F99; mov.u32 %r0, 0;
 $loop:
   mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0, %f1, %f2, %f3}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f0, %f1, %f2, %f3};
   add.u32 %r0, %r0, 1;

@@ -115,6 +115,9 @@ enum WgmmaSlot { slotA = 0, slotB = 4, slotScale = 5, slotAccumulators = 6 };
 /// The operands' bytes pass the hook before they are read.
 bool touchOperand(Warp &warp, const Instruction &instruction, const Wgmma &wgmma, WgmmaOperand operand,
                   uint64_t descriptor) {
+  const Block &block = *warp.block;
+  if (!block.cluster->raceChecker && isSurelyWithin(wgmma, operand, descriptor, sharedBase, block.sharedEnd))
+    return true;
   std::vector<ByteRange> ranges;
   wgmmaRanges(wgmma, operand, descriptor, ranges);
   return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange &range) {

@@ -162,56 +162,68 @@ template <class Vector> TLC_WITH_CALLER bool isAny(Vector mask) {
 
 } // namespace detail
 
-/// sums[i] becomes the sum of itself and the products of A's four rows by the four columns of b[i].
-template <unsigned count>
-TLC_WITH_CALLER void addProducts(const RowPanel &a, const ColumnPanel *b, unsigned depth, SumRules rules,
-                                 SumFloats (&sums)[count]) {
+/// A pair of accumulator registers, eight rows by eight columns: [upper four rows][odd columns].
+using SumPair = SumFloats[2][2];
+
+/// sums becomes the sum of itself and the products of eight rows of A by eight columns of B.
+TLC_WITH_CALLER void addProducts(const RowPanel *a, const ColumnPanel *b, unsigned depth, SumRules rules,
+                                 SumPair &sums) {
   using namespace detail;
-  SumExponents most[count];
-  for (unsigned i = 0; i < count; ++i)
-    most[i] = accumulatorExponents(sums[i]);
+  const auto forHalves = [](auto act) TLC_LAMBDA_WITH_CALLER {
+    for (unsigned upper = 0; upper < 2; ++upper)
+      for (unsigned odd = 0; odd < 2; ++odd)
+        act(upper, odd);
+  };
+  SumExponents most[2][2];
+  forHalves([&](unsigned u, unsigned o)
+                TLC_LAMBDA_WITH_CALLER { most[u][o] = accumulatorExponents(sums[u][o]); });
   for (unsigned k = 0; k < depth; ++k) {
-    const SumExponents row = loadAs<SumExponents>(a.exponents[k]);
-    for (unsigned i = 0; i < count; ++i) {
-      const SumExponents exponents = row + repeat(b[i].exponents[k]);
-      most[i] = exponents > most[i] ? exponents : most[i];
-    }
+    const SumExponents rows[] = {loadAs<SumExponents>(a[0].exponents[k]),
+                                 loadAs<SumExponents>(a[1].exponents[k])};
+    const SumExponents columns[] = {repeat(b[0].exponents[k]), repeat(b[1].exponents[k])};
+    forHalves([&](unsigned u, unsigned o) TLC_LAMBDA_WITH_CALLER {
+      const SumExponents exponents = rows[u] + columns[o];
+      most[u][o] = exponents > most[u][o] ? exponents : most[u][o];
+    });
   }
-  SumFloats scale[count], unscale[count];
-  SumWords slow[count], anySlow = {};
-  for (unsigned i = 0; i < count; ++i) {
+  SumFloats scale[2][2], unscale[2][2];
+  SumWords slow[2][2], anySlow = {};
+  forHalves([&](unsigned u, unsigned o) TLC_LAMBDA_WITH_CALLER {
     // Where there are only zeros any exponent will do.
-    const SumExponents exponent = most[i] < int16_t(zeroExponent / 2) ? SumExponents{} : most[i];
-    slow[i] = __builtin_convertvector((exponent < fastLeast) | (exponent > fastMost), SumWords);
+    const SumExponents exponent = most[u][o] < int16_t(zeroExponent / 2) ? SumExponents{} : most[u][o];
+    slow[u][o] = __builtin_convertvector((exponent < fastLeast) | (exponent > fastMost), SumWords);
     const SumWords wide = __builtin_convertvector(exponent, SumWords);
-    scale[i] = powerOfTwo(rules.fraction - wide);
-    unscale[i] = powerOfTwo(wide - rules.fraction);
-  }
-  SumWords terms[count] = {};
+    scale[u][o] = powerOfTwo(rules.fraction - wide);
+    unscale[u][o] = powerOfTwo(wide - rules.fraction);
+  });
+  SumWords terms[2][2] = {};
   for (unsigned k = 0; k < depth; ++k) {
-    const SumFloats row = loadAs<SumFloats>(a.values[k]);
-    for (unsigned i = 0; i < count; ++i)
-      terms[i] += __builtin_convertvector(row * repeat(b[i].values[k]) * scale[i], SumWords); // cuts
+    const SumFloats rows[] = {loadAs<SumFloats>(a[0].values[k]), loadAs<SumFloats>(a[1].values[k])};
+    const SumFloats columns[] = {repeat(b[0].values[k]), repeat(b[1].values[k])};
+    forHalves([&](unsigned u, unsigned o) TLC_LAMBDA_WITH_CALLER {
+      terms[u][o] += __builtin_convertvector(rows[u] * columns[o] * scale[u][o], SumWords); // cuts
+    });
   }
   const int32_t kept = ~((1 << (23 - rules.resultFraction)) - 1);
-  SumFloats results[count];
-  for (unsigned i = 0; i < count; ++i) {
-    const SumWords accumulator = __builtin_convertvector(sums[i] * scale[i], SumWords);
-    const SumWords sum = terms[i] + accumulator, sign = sum >> 31, magnitude = (sum ^ sign) - sign;
-    slow[i] |= (((sum ^ terms[i]) & (sum ^ accumulator)) | magnitude) >> 31; // 2^31 and more
-    anySlow |= slow[i];
+  SumPair results;
+  forHalves([&](unsigned u, unsigned o) TLC_LAMBDA_WITH_CALLER {
+    const SumWords accumulator = __builtin_convertvector(sums[u][o] * scale[u][o], SumWords);
+    const SumWords sum = terms[u][o] + accumulator, sign = sum >> 31, magnitude = (sum ^ sign) - sign;
+    slow[u][o] |= (((sum ^ terms[u][o]) & (sum ^ accumulator)) | magnitude) >> 31; // 2^31 and more
+    anySlow |= slow[u][o];
     // Cuts to 24 bits: without the bit below those, the host's rounding to nearest rounds down.
     const SumFloats cut = __builtin_convertvector(magnitude & ~(magnitude >> 24), SumFloats);
-    results[i] = (SumFloats)(((SumWords)cut & kept) | (sign << 31)) * unscale[i];
-  }
+    results[u][o] = (SumFloats)(((SumWords)cut & kept) | (sign << 31)) * unscale[u][o];
+  });
   if (isAny(anySlow)) [[unlikely]]
-    for (unsigned i = 0; i < count; ++i)
+    forHalves([&](unsigned u, unsigned o) TLC_LAMBDA_WITH_CALLER {
       for (unsigned lane = 0; lane < sumLanes; ++lane)
-        if (slow[i][lane])
-          results[i][lane] = sumOfProducts(&a.values[0][lane], sumLanes, &b[i].values[0][lane % sumColumns],
-                                           sumColumns, depth, sums[i][lane], rules);
-  for (unsigned i = 0; i < count; ++i)
-    sums[i] = results[i];
+        if (slow[u][o][lane])
+          results[u][o][lane] =
+              sumOfProducts(&a[u].values[0][lane], sumLanes, &b[o].values[0][lane % sumColumns], sumColumns,
+                            depth, sums[u][o][lane], rules);
+    });
+  std::memcpy(sums, results, sizeof(results));
 }
 
 /// The sums of products of integers, which floats hold exactly.
@@ -222,24 +234,31 @@ TLC_WITH_CALLER SumFloats sumOfIntegers(const RowPanel &a, const ColumnPanel &b,
   return sums;
 }
 
-/// Half a register of even columns and one of odd columns: in f32 the odd ones are a register
-/// further, in f16 in the upper halves of the same words.
-template <MatrixElement accumulator>
-TLC_WITH_CALLER void loadSums(const uint32_t *words, SumFloats (&sums)[2]) {
-  for (unsigned odd = 0; odd < 2; ++odd)
-    for (unsigned lane = 0; lane < sumLanes; ++lane)
-      sums[odd][lane] = accumulator == MatrixElement::f16 ? f16ToFloat(uint16_t(words[lane] >> 16 * odd))
-                                                          : std::bit_cast<float>(words[32 * odd + lane]);
+/// The pair's registers: in f32 the odd columns are a register further, in f16 in the upper halves
+/// of the same words.
+template <MatrixElement accumulator> TLC_WITH_CALLER void loadSums(const uint32_t *words, SumPair &sums) {
+  float values[2][2][sumLanes];
+  for (unsigned upper = 0; upper < 2; ++upper)
+    for (unsigned odd = 0; odd < 2; ++odd)
+      for (unsigned lane = 0; lane < sumLanes; ++lane) {
+        const uint32_t *word = words + upper * sumLanes + lane;
+        values[upper][odd][lane] = accumulator == MatrixElement::f16 ? f16ToFloat(uint16_t(*word >> 16 * odd))
+                                                                     : std::bit_cast<float>(word[32 * odd]);
+      }
+  std::memcpy(sums, values, sizeof(values));
 }
 
-template <MatrixElement accumulator>
-TLC_WITH_CALLER void storeSums(const SumFloats (&sums)[2], uint32_t *words) {
-  for (unsigned lane = 0; lane < sumLanes; ++lane)
-    if constexpr (accumulator == MatrixElement::f16) {
-      words[lane] = uint32_t(sumToF16(sums[1][lane])) << 16 | sumToF16(sums[0][lane]);
-    } else {
-      words[lane] = floatResult(sums[0][lane]);
-      words[32 + lane] = floatResult(sums[1][lane]);
+template <MatrixElement accumulator> TLC_WITH_CALLER void storeSums(const SumPair &sums, uint32_t *words) {
+  float values[2][2][sumLanes];
+  std::memcpy(values, sums, sizeof(values));
+  for (unsigned upper = 0; upper < 2; ++upper)
+    for (unsigned lane = 0; lane < sumLanes; ++lane) {
+      uint32_t *word = words + upper * sumLanes + lane;
+      const float even = values[upper][0][lane], odd = values[upper][1][lane];
+      if constexpr (accumulator == MatrixElement::f16)
+        *word = uint32_t(sumToF16(odd)) << 16 | sumToF16(even);
+      else
+        word[0] = floatResult(even), word[32] = floatResult(odd);
     }
 }
 

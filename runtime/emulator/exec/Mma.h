@@ -190,5 +190,9 @@ Result<void> wgmma(const Wgmma &instruction, std::span<const std::byte> shared, 
 enum class WgmmaOperand : uint8_t { a, b };
 void wgmmaRanges(const Wgmma &instruction, WgmmaOperand operand, uint64_t descriptor,
                  std::vector<ByteRange> &ranges);
+/// Whether an operand is certainly inside [begin, end) of shared memory; where
+/// not, its ranges tell.
+bool isSurelyWithin(const Wgmma &instruction, WgmmaOperand operand, uint64_t descriptor, uint32_t begin,
+                    uint32_t end);
 
 } // namespace tlc::emulator

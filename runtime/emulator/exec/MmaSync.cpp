@@ -208,20 +208,20 @@ TLC_WITH_CALLER void mmaFloats(const MmaSync &instruction, std::span<const uint3
   for (unsigned part = 0; part < parts; ++part)
     for (unsigned i = 0; i < 2; ++i)
       decodePanel(raw.b[part][i], instruction.b, depth, rules.leastExponentB, columns[part][i]);
-  for (unsigned block = 0; block < 16 / sumRows; ++block) {
-    const unsigned at =
-        block / 2 * (accumulator == MatrixElement::f16 ? 1 : 2) * lanes + block % 2 * sumLanes;
-    SumFloats old[2], sums[2] = {};
+  for (unsigned upper = 0; upper < 2; ++upper) {
+    const unsigned at = upper * (accumulator == MatrixElement::f16 ? 1 : 2) * lanes;
+    SumPair old, sums = {};
     loadSums<accumulator>(&c[at], old);
     if (!split)
-      std::copy(old, old + 2, sums);
+      std::memcpy(sums, old, sizeof(sums));
     for (unsigned part = 0; part < parts; ++part) {
-      RowPanel rows;
-      decodePanel(raw.a[part][block], instruction.a, depth, rules.leastExponentA, 1, rows);
+      RowPanel rows[2];
+      for (unsigned i = 0; i < 2; ++i)
+        decodePanel(raw.a[part][2 * upper + i], instruction.a, depth, rules.leastExponentA, 1, rows[i]);
       addProducts(rows, columns[part], depth, rules, sums);
     }
-    for (unsigned i = 0; split && i < 2; ++i)
-      sums[i] += old[i];
+    for (unsigned i = 0; split && i < 4; ++i)
+      sums[i / 2][i % 2] += old[i / 2][i % 2];
     storeSums<accumulator>(sums, &d[at]);
   }
 }

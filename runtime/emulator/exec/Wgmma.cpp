@@ -104,39 +104,41 @@ TLC_WITH_CALLER void gatherRegisters(const WarpgroupRegisters &registers, RawPan
       }
 }
 
-/// Calls visit(a, j, words) for each panel of A and eight columns, whose accumulators begin at
-/// `words`: those of a half register, its lanes' four rows.
+/// Calls visit(a, b, words) for each register pair: its panels of A, of B, and the accumulators.
 template <MatrixElement accumulator, class Visit>
-TLC_WITH_CALLER void visitHalves(unsigned n, const std::array<std::span<uint32_t>, 4> &d, Visit visit) {
+TLC_WITH_CALLER void visitPairs(const Panels &panels, unsigned n, const std::array<std::span<uint32_t>, 4> &d,
+                                Visit visit) {
   constexpr unsigned registers = accumulator == MatrixElement::f16 ? 1 : 2; // of a row's eight columns
-  for (unsigned a = 0; a < panelsA; ++a)
+  for (unsigned rows = 0; rows < rowsA / 8; ++rows)
     for (unsigned j = 0; j < n / 8; ++j)
-      visit(a, j, &d[a / 4][(2 * j + a / 2 % 2) * registers * lanes + a % 2 * sumLanes]);
+      visit(&panels.a[2 * rows], &panels.b[2 * j], &d[rows / 2][(2 * j + rows % 2) * registers * lanes]);
 }
 
-/// d = the sums, or with d where it is kept; in f32 two registers have a row's even and odd
-/// columns, in f16 one has both.
+/// d = the sums, or with d where it is kept.
 template <MatrixElement accumulator>
 TLC_WITH_CALLER void multiplyFloats(const Panels &panels, unsigned n, unsigned depth, SumRules rules,
                                     bool keep, const std::array<std::span<uint32_t>, 4> &d) {
-  visitHalves<accumulator>(n, d, [&](unsigned a, unsigned j, uint32_t *words) TLC_LAMBDA_WITH_CALLER {
-    SumFloats sums[2] = {};
+  const auto multiply = [&](const RowPanel *a, const ColumnPanel *b, uint32_t *words) TLC_LAMBDA_WITH_CALLER {
+    SumPair sums = {};
     if (keep)
       loadSums<accumulator>(words, sums);
-    addProducts(panels.a[a], &panels.b[2 * j], depth, rules, sums);
+    addProducts(a, b, depth, rules, sums);
     storeSums<accumulator>(sums, words);
-  });
+  };
+  visitPairs<accumulator>(panels, n, d, multiply);
 }
 
 TLC_WITH_CALLER void multiplyIntegers(const Panels &panels, unsigned n, unsigned depth, bool keep,
                                       IntegerOverflow overflow, const std::array<std::span<uint32_t>, 4> &d) {
-  visitHalves<MatrixElement::s32>(n, d, [&](unsigned a, unsigned j, uint32_t *words) TLC_LAMBDA_WITH_CALLER {
-    for (unsigned odd = 0; odd < 2; ++odd, words += lanes) {
-      const SumFloats sums = sumOfIntegers(panels.a[a], panels.b[2 * j + odd], depth);
-      for (unsigned lane = 0; lane < sumLanes; ++lane)
-        words[lane] = integerResult(keep ? words[lane] : 0, int64_t(sums[lane]), overflow);
-    }
-  });
+  const auto multiply = [&](const RowPanel *a, const ColumnPanel *b, uint32_t *words) TLC_LAMBDA_WITH_CALLER {
+    for (unsigned odd = 0; odd < 2; ++odd)
+      for (unsigned upper = 0; upper < 2; ++upper, words += sumLanes) {
+        const SumFloats sums = sumOfIntegers(a[upper], b[odd], depth);
+        for (unsigned lane = 0; lane < sumLanes; ++lane)
+          words[lane] = integerResult(keep ? words[lane] : 0, int64_t(sums[lane]), overflow);
+      }
+  };
+  visitPairs<MatrixElement::s32>(panels, n, d, multiply);
 }
 
 bool isSupported(const Wgmma &i) {
@@ -280,6 +282,24 @@ void wgmmaRanges(const Wgmma &instruction, WgmmaOperand operand, uint64_t descri
   for (unsigned word = 0; word < touched.size(); ++word)
     for (uint64_t bits = touched[word]; bits; bits &= bits - 1)
       appendRange(ranges, (word * 64 + unsigned(std::countr_zero(bits))) * unitBytes, unitBytes);
+}
+
+bool isSurelyWithin(const Wgmma &instruction, WgmmaOperand operand, uint64_t bits, uint32_t begin,
+                    uint32_t end) {
+  const MatrixDescriptor descriptor = MatrixDescriptor::decode(bits);
+  const bool isA = operand == WgmmaOperand::a, plain = descriptor.swizzle == Swizzle::none;
+  const uint64_t span = swizzleSpan(descriptor.swizzle), spanUnits = span / unitBytes,
+                 groups = (isA ? rowsA : instruction.n) / 8;
+  // The last unit of visitUnits; a swizzle keeps each unit within its line of 128 bytes.
+  uint64_t last;
+  if ((isA ? instruction.majorA : instruction.majorB) == Major::k)
+    last = 7 * span + (groups - 1) * descriptor.stride + (plain ? descriptor.leading : unitBytes);
+  else if (plain)
+    last = (groups - 1) * descriptor.stride + 7 * unitBytes + descriptor.leading;
+  else
+    last = span - unitBytes + (groups - 1) / spanUnits * descriptor.leading + 7 * span + descriptor.stride;
+  constexpr uint64_t line = 128;
+  return descriptor.start / line * line >= begin && (descriptor.start + last) / line * line + line <= end;
 }
 
 } // namespace tlc::emulator

@@ -126,15 +126,16 @@ constexpr Form forms[] = {
     {MatrixElement::e5m2, FloatFormat::e5m2, 32, SumWidth::narrow},
 };
 
-struct Tile {
-  RowPanel a;
+struct Block {
+  RowPanel a[2];
   ColumnPanel b[2];
-  SumFloats sums[2];
+  SumPair sums;
 };
 
-/// One tile of random operands, by addProducts in the form of `vectors` and by sumOfProducts.
-template <class Vectors> void checkTile(const Form &form, const Kind &kind, Source &source, Vectors vectors) {
-  RawPanel rawA, rawB[2];
+/// A register pair of random operands, by addProducts in the form of `vectors` and by sumOfProducts.
+template <class Vectors>
+void checkBlock(const Form &form, const Kind &kind, Source &source, Vectors vectors) {
+  RawPanel rawA[2], rawB[2];
   const auto fill = [&](RawPanel &raw) {
     for (unsigned k = 0; k < form.depth; ++k)
       for (unsigned line = 0; line < 4; ++line) {
@@ -147,55 +148,57 @@ template <class Vectors> void checkTile(const Form &form, const Kind &kind, Sour
           raw.set(line, k, bits);
       }
   };
-  Tile tile;
-  fill(rawA);
-  for (unsigned odd = 0; odd < 2; ++odd) {
-    fill(rawB[odd]);
-    for (unsigned lane = 0; lane < sumLanes; ++lane) {
-      // Often about as large as the products, so that much cancels.
-      Kind ofSum = kind;
-      ofSum.centre = 2 * kind.centre;
-      tile.sums[odd][lane] = toFloat(FloatFormat::f32, source.element(ofSum, FloatFormat::f32));
-    }
+  Block block;
+  Kind ofSum = kind; // about as large as the products, so that they may cancel
+  ofSum.centre = 2 * kind.centre;
+  for (unsigned i = 0; i < 2; ++i) {
+    fill(rawA[i]);
+    fill(rawB[i]);
+    for (unsigned odd = 0; odd < 2; ++odd)
+      for (unsigned lane = 0; lane < sumLanes; ++lane)
+        block.sums[i][odd][lane] = toFloat(FloatFormat::f32, source.element(ofSum, FloatFormat::f32));
   }
   const SumRules rules = sumRules(form.width, form.element, form.element, MatrixElement::f32);
-  const Tile before = tile;
+  const Block before = block;
   vectors([&]() TLC_LAMBDA_WITH_CALLER {
-    decodePanel(rawA, form.element, form.depth, rules.leastExponentA, 1, tile.a);
-    for (unsigned odd = 0; odd < 2; ++odd)
-      decodePanel(rawB[odd], form.element, form.depth, rules.leastExponentB, tile.b[odd]);
-    addProducts(tile.a, tile.b, form.depth, rules, tile.sums);
-  });
-  for (unsigned odd = 0; odd < 2; ++odd)
-    for (unsigned lane = 0; lane < sumLanes; ++lane) {
-      const float expected =
-          sumOfProducts(&tile.a.values[0][lane], sumLanes, &tile.b[odd].values[0][lane % sumColumns],
-                        sumColumns, form.depth, before.sums[odd][lane], rules);
-      const float actual = tile.sums[odd][lane];
-      if (floatResult(actual) != floatResult(expected))
-        FAIL(toString(form.element) << ", depth " << form.depth << ", " << kind.name << ", lane " << lane
-                                    << ": " << actual << " instead of " << expected);
+    for (unsigned i = 0; i < 2; ++i) {
+      decodePanel(rawA[i], form.element, form.depth, rules.leastExponentA, 1, block.a[i]);
+      decodePanel(rawB[i], form.element, form.depth, rules.leastExponentB, block.b[i]);
     }
+    addProducts(block.a, block.b, form.depth, rules, block.sums);
+  });
+  for (unsigned upper = 0; upper < 2; ++upper)
+    for (unsigned odd = 0; odd < 2; ++odd)
+      for (unsigned lane = 0; lane < sumLanes; ++lane) {
+        const float expected = sumOfProducts(&block.a[upper].values[0][lane], sumLanes,
+                                             &block.b[odd].values[0][lane % sumColumns], sumColumns,
+                                             form.depth, before.sums[upper][odd][lane], rules);
+        const float actual = block.sums[upper][odd][lane];
+        if (floatResult(actual) != floatResult(expected))
+          FAIL(toString(form.element)
+               << ", depth " << form.depth << ", " << kind.name << ", half " << upper << ", odd " << odd
+               << ", lane " << lane << ": " << actual << " instead of " << expected);
+      }
 }
 
-template <class Vectors> void checkTiles(Vectors vectors) {
+template <class Vectors> void checkBlocks(Vectors vectors) {
   INFO("seed " << Catch::rngSeed());
   Source source;
   for (const Form &form : forms)
     for (const Kind &kind : kinds)
       for (unsigned times = 0; times < 40; ++times)
-        checkTile(form, kind, source, vectors);
+        checkBlock(form, kind, source, vectors);
 }
 
 } // namespace
 
 TEST_CASE("vectors of every width that the host has give what the plain form gives, to the bit") {
-  checkTiles([](const auto &f) { f(); });
+  checkBlocks([](const auto &f) { f(); });
 #if defined(__x86_64__)
   if (hostHas(HostVectors::bits256))
-    checkTiles([](const auto &f) { runOnWideVectors(f); });
+    checkBlocks([](const auto &f) { runOnWideVectors(f); });
   if (hostHas(HostVectors::bits512))
-    checkTiles([](const auto &f) { runOnWidestVectors(f); });
+    checkBlocks([](const auto &f) { runOnWidestVectors(f); });
 #endif
 }
 

@@ -356,6 +356,34 @@ TEST_CASE("wgmma names the operand that leaves shared memory and changes nothing
   CHECK(d.words == before.words);
 }
 
+TEST_CASE("operands that are surely within a piece of shared memory are") {
+  Random random;
+  INFO("seed " << random.seed);
+  unsigned sure = 0;
+  for (unsigned times = 0; times < 2000; ++times) {
+    const Wgmma instruction{.n = unsigned(random.integer(1, 32)) * 8,
+                            .majorA = random.integer(0, 1) ? Major::mn : Major::k,
+                            .majorB = random.integer(0, 1) ? Major::mn : Major::k};
+    const MatrixDescriptor descriptor{.start = uint32_t(random.integer(0, 8000)) * 16,
+                                      .leading = uint32_t(random.integer(0, 1000)) * 16,
+                                      .stride = uint32_t(random.integer(0, 200)) * 16,
+                                      .baseOffset = uint32_t(random.integer(0, 7)),
+                                      .swizzle = swizzles[random.integer(0, 3)]};
+    for (WgmmaOperand operand : {WgmmaOperand::a, WgmmaOperand::b}) {
+      std::vector<ByteRange> ranges;
+      wgmmaRanges(instruction, operand, descriptor.encode(), ranges);
+      const uint64_t first = ranges.front().address, end = ranges.back().address + ranges.back().bytes;
+      CHECK_FALSE(isSurelyWithin(instruction, operand, descriptor.encode(), uint32_t(first) + 16, 1 << 18));
+      CHECK_FALSE(isSurelyWithin(instruction, operand, descriptor.encode(), 0, uint32_t(end) - 16));
+      // A line of 128 bytes more is always enough, unless the address wraps around.
+      const uint32_t begin = uint32_t(first) / 128 * 128;
+      if (isSurelyWithin(instruction, operand, descriptor.encode(), begin, uint32_t(end) + 127))
+        ++sure;
+    }
+  }
+  CHECK(sure > 1000);
+}
+
 TEST_CASE("wgmma names what is wrong with an instruction") {
   const auto message = [](const Wgmma &instruction) {
     const auto registers = wgmmaAccumulatorRegisters(instruction);
