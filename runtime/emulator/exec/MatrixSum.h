@@ -108,6 +108,9 @@ TLC_WITH_CALLER void decodePanel(const RawPanel &raw, MatrixElement element, uns
       }
 }
 
+/// With the canonical NaN in place of any other.
+inline float canonical(float value) { return std::bit_cast<float>(floatResult(value)); }
+
 /// A sum as an f16; a zero is positive, however it came about.
 inline uint16_t sumToF16(float sum) {
   const uint16_t bits = floatToF16(sum);
@@ -194,7 +197,7 @@ TLC_WITH_CALLER void addProducts(const RowPanel *a, const ColumnPanel *b, unsign
     slow[u][o] = __builtin_convertvector((exponent < fastLeast) | (exponent > fastMost), SumWords);
     const SumWords wide = __builtin_convertvector(exponent, SumWords);
     scale[u][o] = powerOfTwo(rules.fraction - wide);
-    unscale[u][o] = powerOfTwo(wide - rules.fraction);
+    unscale[u][o] = (SumFloats)(0x7F000000 - (SumWords)scale[u][o]); // 1 / scale
   });
   SumWords terms[2][2] = {};
   for (unsigned k = 0; k < depth; ++k) {
@@ -220,8 +223,8 @@ TLC_WITH_CALLER void addProducts(const RowPanel *a, const ColumnPanel *b, unsign
       for (unsigned lane = 0; lane < sumLanes; ++lane)
         if (slow[u][o][lane])
           results[u][o][lane] =
-              sumOfProducts(&a[u].values[0][lane], sumLanes, &b[o].values[0][lane % sumColumns], sumColumns,
-                            depth, sums[u][o][lane], rules);
+              canonical(sumOfProducts(&a[u].values[0][lane], sumLanes, &b[o].values[0][lane % sumColumns],
+                                      sumColumns, depth, sums[u][o][lane], rules));
     });
   std::memcpy(sums, results, sizeof(results));
 }
@@ -258,7 +261,7 @@ template <MatrixElement accumulator> TLC_WITH_CALLER void storeSums(const SumPai
       if constexpr (accumulator == MatrixElement::f16)
         *word = uint32_t(sumToF16(odd)) << 16 | sumToF16(even);
       else
-        word[0] = floatResult(even), word[32] = floatResult(odd);
+        word[0] = std::bit_cast<uint32_t>(even), word[32] = std::bit_cast<uint32_t>(odd);
     }
 }
 

@@ -221,7 +221,8 @@ TLC_WITH_CALLER void mmaFloats(const MmaSync &instruction, std::span<const uint3
       addProducts(rows, columns[part], depth, rules, sums);
     }
     for (unsigned i = 0; split && i < 4; ++i)
-      sums[i / 2][i % 2] += old[i / 2][i % 2];
+      for (unsigned lane = 0; lane < sumLanes; ++lane)
+        sums[i / 2][i % 2][lane] = canonical(sums[i / 2][i % 2][lane] + old[i / 2][i % 2][lane]);
     storeSums<accumulator>(sums, &d[at]);
   }
 }
