@@ -56,7 +56,9 @@ void visitRows(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse 
   if (const int64_t unit = unitBytes / size; use == BoxUse::store && first < end)
     end = (end + unit - 1) / unit * unit; // a row of the box is whole units
 
-  std::array<uint32_t, EmulatedTensorMap::maxRank> index = {};
+  std::array<uint32_t, EmulatedTensorMap::maxRank> index = {}, extents = {};
+  for (unsigned i = 1; i < map.rank; ++i)
+    extents[i] = extent(map, i);
   for (uint32_t row = 0, rows = rowCount(map); row < rows; ++row) {
     bool inside = first < end;
     uint64_t global = map.globalAddress + uint64_t(inner + first) * size;
@@ -66,7 +68,7 @@ void visitRows(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse 
       global += uint64_t(coordinate) * map.strides[i - 1];
     }
     visit(row, inside ? RowPart{global, uint32_t(first), uint32_t(end)} : RowPart{});
-    for (unsigned i = 1; i < map.rank && ++index[i] == extent(map, i); ++i)
+    for (unsigned i = 1; i < map.rank && ++index[i] == extents[i]; ++i)
       index[i] = 0;
   }
 }
@@ -86,19 +88,29 @@ Result<void> checkShared(const EmulatedTensorMap &map, uint32_t address, size_t 
   return {};
 }
 
-/// A row between shared memory and `bytes`, in 16-byte units each at its
-/// swizzled place.
-void writeRow(const EmulatedTensorMap &map, std::span<std::byte> shared, uint32_t address,
-              const std::byte *bytes) {
-  for (uint32_t i = 0; i < rowBytes(map); i += unitBytes)
-    std::memcpy(&shared[swizzleAddress(map.swizzle, address + i)], bytes + i, unitBytes);
-}
+/// Rows between shared memory and plain bytes, in 16-byte units each at its swizzled place.
+class SwizzledRows {
+public:
+  SwizzledRows(const EmulatedTensorMap &map, uint32_t address)
+      : swizzle(map.swizzle), address(address), bytes(rowBytes(map)), pitch(rowPitch(map)) {}
 
-void readRow(const EmulatedTensorMap &map, std::span<const std::byte> shared, uint32_t address,
-             std::byte *bytes) {
-  for (uint32_t i = 0; i < rowBytes(map); i += unitBytes)
-    std::memcpy(bytes + i, &shared[swizzleAddress(map.swizzle, address + i)], unitBytes);
-}
+  void write(std::span<std::byte> shared, uint32_t row, const std::byte *from) const {
+    visit(row, [&](uint32_t at, uint32_t i) { std::memcpy(&shared[at], from + i, unitBytes); });
+  }
+  void read(std::span<const std::byte> shared, uint32_t row, std::byte *to) const {
+    visit(row, [&](uint32_t at, uint32_t i) { std::memcpy(to + i, &shared[at], unitBytes); });
+  }
+
+private:
+  template <class Visit> void visit(uint32_t row, Visit visit) const {
+    const uint32_t start = address + row * pitch;
+    for (uint32_t i = 0; i < bytes; i += unitBytes)
+      visit(swizzleAddress(swizzle, start + i), i);
+  }
+
+  Swizzle swizzle;
+  uint32_t address, bytes, pitch;
+};
 
 std::byte *hostPointer(uint64_t address) { return reinterpret_cast<std::byte *>(uintptr_t(address)); }
 
@@ -173,13 +185,21 @@ Result<void> loadBox(const EmulatedTensorMap &map, BoxCoordinates coordinates, s
     return ok;
   const unsigned size = sizeInBytes(map.element);
   const uint64_t fill = fillBits(map);
+  const SwizzledRows rows(map, address);
+  constexpr unsigned ahead = 8, hostLine = 64;
+  const uint64_t next = map.rank > 1 ? ahead * map.strides[0] : 0;
   visitRows(map, coordinates, BoxUse::load, [&](uint32_t row, const RowPart &part) {
+    // Rows lie apart, where the host does not foresee them.
+    for (uint32_t at = 0; at < rowBytes(map); at += hostLine)
+      __builtin_prefetch(hostPointer(part.global + next + at));
+    if (part.first == 0 && part.end == map.box[0])
+      return rows.write(shared, row, hostPointer(part.global));
     std::byte bytes[maxRowBytes];
     fillElements(bytes, part.first, fill, size);
     if (part.first < part.end)
       std::memcpy(bytes + part.first * size, hostPointer(part.global), (part.end - part.first) * size);
     fillElements(bytes + part.end * size, map.box[0] - part.end, fill, size);
-    writeRow(map, shared, address + row * rowPitch(map), bytes);
+    rows.write(shared, row, bytes);
   });
   return {};
 }
@@ -189,11 +209,12 @@ Result<void> storeBox(const EmulatedTensorMap &map, BoxCoordinates coordinates,
   if (Result<void> ok = checkShared(map, address, shared.size()); !ok)
     return ok;
   const unsigned size = sizeInBytes(map.element);
+  const SwizzledRows rows(map, address);
   visitRows(map, coordinates, BoxUse::store, [&](uint32_t row, const RowPart &part) {
     if (part.first == part.end)
       return;
     std::byte bytes[maxRowBytes];
-    readRow(map, shared, address + row * rowPitch(map), bytes);
+    rows.read(shared, row, bytes);
     std::memcpy(hostPointer(part.global), bytes + part.first * size, (part.end - part.first) * size);
   });
   return {};
@@ -206,11 +227,12 @@ Result<void> reduceBox(const EmulatedTensorMap &map, Reduction reduction, BoxCoo
   if (Result<void> ok = checkShared(map, address, shared.size()); !ok)
     return ok;
   const unsigned size = sizeInBytes(map.element);
+  const SwizzledRows rows(map, address);
   visitRows(map, coordinates, BoxUse::store, [&](uint32_t row, const RowPart &part) {
     if (part.first == part.end)
       return;
     std::byte bytes[maxRowBytes];
-    readRow(map, shared, address + row * rowPitch(map), bytes);
+    rows.read(shared, row, bytes);
     std::byte *global = hostPointer(part.global);
     const std::byte *operands = bytes + part.first * size;
     const uint32_t count = part.end - part.first;

@@ -11,7 +11,7 @@
 namespace tlc::emulator {
 namespace {
 
-constexpr unsigned lanes = 32, warps = 4, rowsA = 64, maxColumns = 256, unitBytes = 16;
+constexpr unsigned lanes = 32, warps = 4, rowsA = 64, maxColumns = 256, unitBytes = 16, rowBytes = 32;
 
 constexpr unsigned panelsA = rowsA / sumRows, maxPanelsB = maxColumns / sumColumns;
 
@@ -168,7 +168,7 @@ uint64_t MatrixDescriptor::encode() const {
   return field(start, 0) | field(leading, 16) | field(stride, 32) | uint64_t(baseOffset) << 49 | mode << 62;
 }
 
-unsigned wgmmaDepth(MatrixElement element) { return 256 / elementBits(element); }
+unsigned wgmmaDepth(MatrixElement element) { return rowBytes * 8 / elementBits(element); }
 
 Result<unsigned> wgmmaAccumulatorRegisters(const Wgmma &instruction) {
   const auto fail = [&](std::string_view why) -> Result<unsigned> {
@@ -224,7 +224,7 @@ TLC_WITH_CALLER void compute(const Wgmma &instruction, std::span<const std::byte
   if (beyond.address)
     return;
 
-  const unsigned depth = wgmmaDepth(instruction.a);
+  constexpr unsigned depth = rowBytes / sizeof(Raw);
   const float sign = float(instruction.scaleA * instruction.scaleB);
   const SumRules rules = sumRules(elementBits(instruction.a) == 8 ? SumWidth::narrow : SumWidth::wide,
                                   instruction.a, instruction.b, instruction.accumulator);
