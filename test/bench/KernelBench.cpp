@@ -2,11 +2,13 @@
 /// \file
 /// What the compiler makes of the library's kernels, on the emulator with one
 /// host thread: thread-instructions and useful floating-point operations per
-/// second, without and with the race checker.
+/// second, without and with the race checker; and with more host threads.
 #include "kernels/library/KernelRun.h"
 #include "runtime/emulator/EmulatorDevice.h"
 
+#include <algorithm>
 #include <benchmark/benchmark.h>
+#include <thread>
 
 namespace tlc::kernels {
 
@@ -14,7 +16,7 @@ namespace {
 
 /// One launch per iteration. `operations` are the kernel's, of one launch; 0: not counted.
 void run(benchmark::State &state, std::string_view kernel, const Definitions &definitions, double operations,
-         RaceCheck raceCheck) {
+         RaceCheck raceCheck, unsigned hostThreads = 1) {
   Result<Request> request = Request::parse(kernel, definitions);
   if (!request)
     return state.SkipWithError(request.error().message.c_str());
@@ -23,7 +25,8 @@ void run(benchmark::State &state, std::string_view kernel, const Definitions &de
   Result<std::shared_ptr<const Artifact>> artifact = library.compile(*request, {}, log);
   if (!artifact)
     return state.SkipWithError(artifact.error().message.c_str());
-  const std::unique_ptr<Device> device = createEmulatorDevice({.hostThreads = 1, .raceCheck = raceCheck});
+  const std::unique_ptr<Device> device =
+      createEmulatorDevice({.hostThreads = hostThreads, .raceCheck = raceCheck});
   Result<KernelRun> kernelRun = KernelRun::create(*device, *request, *artifact, {});
   if (!kernelRun)
     return state.SkipWithError(kernelRun.error().message.c_str());
@@ -48,12 +51,25 @@ void attention(benchmark::State &state, RaceCheck raceCheck) {
       4.0 * 2 * 512 * 512 * 128, raceCheck);
 }
 
+/// Per second of the clock; the time that all threads together take of the CPU beside it.
+void attentionOnThreads(benchmark::State &state) {
+  run(state, "attention_fwd",
+      {{"b", "2"}, {"sq", "1024"}, {"sk", "1024"}, {"h", "4"}, {"hkv", "4"}, {"d", "128"}},
+      4.0 * 2 * 4 * 1024 * 1024 * 128, RaceCheck::off, unsigned(state.range(0)));
+}
+
 BENCHMARK_CAPTURE(gemm, unchecked, RaceCheck::off)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gemm, checked, RaceCheck::on)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(softmax, unchecked, RaceCheck::off)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(softmax, checked, RaceCheck::on)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(attention, unchecked, RaceCheck::off)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(attention, checked, RaceCheck::on)->Unit(benchmark::kMillisecond);
+BENCHMARK(attentionOnThreads)
+    ->RangeMultiplier(2)
+    ->Range(1, std::max(1u, std::thread::hardware_concurrency()))
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 } // namespace
 
