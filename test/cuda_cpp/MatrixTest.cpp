@@ -87,6 +87,39 @@ extern "C" __global__ void k(const Element *a, const Element *b, float *c) {
   CHECK(valuesOf<float>(out[2]) == product(a, b, m, n, k));
 }
 
+TEST_CASE("products by the wmma interface", "[cuda-cpp]") {
+  constexpr int m = 32, n = 32, k = 64;
+  const auto a = randomBf16(m * k), b = randomBf16(n * k);
+  const auto out = run({.headers = {"cuda_bf16.h", "mma.h"},
+                        .source = R"(
+using namespace nvcuda;
+extern "C" __global__ void k(const __nv_bfloat16 *a, const __nv_bfloat16 *b, float *c, float *transposed) {
+  const int y = threadIdx.x / 32 / 2 * 16, x = threadIdx.x / 32 % 2 * 16;
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> fa;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::col_major> fb;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;
+  wmma::fill_fragment(fc, 0.0f);
+  for (int i = 0; i < 64; i += 16) {
+    wmma::load_matrix_sync(fa, a + y * 64 + i, 64);
+    wmma::load_matrix_sync(fb, b + x * 64 + i, 64);
+    wmma::mma_sync(fc, fa, fb, fc);
+  }
+  wmma::store_matrix_sync(c + y * 32 + x, fc, 32, wmma::mem_row_major);
+  for (int i = 0; i < fc.num_elements; ++i)
+    fc.x[i] = 3 - fc.x[i]; // what element this is, nobody knows
+  wmma::store_matrix_sync(transposed + x * 32 + y, fc, 32, wmma::mem_col_major);
+})",
+                        .arrays = {bytesOf(a), bytesOf(b), Bytes(m * n * 4), Bytes(m * n * 4)}});
+  const auto expected = product(a, b, m, n, k);
+  CHECK(valuesOf<float>(out[2]) == expected);
+  const auto transposed = valuesOf<float>(out[3]);
+  size_t wrong = 0;
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j)
+      wrong += transposed[j * m + i] != 3 - expected[i * n + j];
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("tiles by TMA, waited for with cuda::barrier's instructions", "[cuda-cpp]") {
   std::mt19937 random(Catch::rngSeed());
   constexpr int rows = 24, columns = 64;

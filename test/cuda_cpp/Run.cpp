@@ -118,7 +118,10 @@ std::vector<Bytes> run(const CudaKernel &kernel, double tolerance) {
   INFO((ptx ? "" : ptx.error().message));
   REQUIRE(ptx);
   const Artifact artifact = artifactOf(kernel, std::move(*ptx));
-  const std::unique_ptr<Device> emulator = createEmulatorDevice();
+  EmulatorOptions options;
+  if (kernel.printed)
+    options.print = [&](std::string_view text) { *kernel.printed += text; };
+  const std::unique_ptr<Device> emulator = createEmulatorDevice(std::move(options));
   std::vector<Bytes> results = runOn(*emulator, kernel, artifact);
   if (auto gpu = createCudaDevice(0))
     requireEqual(results, runOn(**gpu, kernel, artifact), tolerance);

@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct CudaKernel {
   std::vector<Bytes> arrays = {};
   std::vector<int32_t> integers = {};
   std::vector<Box> boxes = {};
+  std::string *printed = nullptr; ///< gets what the kernel prints on the emulator
 };
 
 /// The arrays afterwards, as the emulator left them; a GPU must have left the
