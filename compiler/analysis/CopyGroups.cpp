@@ -68,7 +68,7 @@ public:
   /// Whether the blocks of a cluster execute the operation the same number of times, on the same tile.
   bool isUniform(CopyOp copy, SliceOp slice) {
     auto all = [&](ValueRange values) { return llvm::all_of(values, [&](Value v) { return isUniform(v); }); };
-    return all(slice.getOrigin()) &&
+    return all(slice->getOperands()) &&
            llvm::all_of(controlAround(copy), [&](Operation *control) { return all(conditionOf(control)); });
   }
 

@@ -32,16 +32,44 @@ Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc l
   }
   auto type =
       tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tensor.getType()));
-  return trace->make<Slice>(
-      trace->create<tile::SliceOp>(loc, type, tensor, positions, Value(), StringAttr()));
+  return trace->make<Slice>(trace->create<tile::SliceOp>(loc, type, tensor, positions, Value(), Value(),
+                                                         IntegerAttr(), StringAttr()));
+}
+
+namespace {
+/// The operation that made the slice; null, silently or with an error, if it cannot be used here.
+tile::SliceOp sliceBehind(Trace &trace, const detail::Ref &reference, Loc loc) {
+  Value slice = trace.use(reference, "a slice", loc);
+  return slice ? slice.getDefiningOp<tile::SliceOp>() : tile::SliceOp();
+}
+} // namespace
+
+Slice Slice::limited(int64_t axis, const Index &end, Loc loc) const {
+  Trace *trace = traceOf(reference, end.ref());
+  if (!trace)
+    return {};
+  tile::SliceOp made = sliceBehind(*trace, reference, loc);
+  Value limit = trace->useUniform(end, "a limit", loc);
+  if (!made || !limit)
+    return trace->poison<Slice>();
+  if (made.getLimit()) {
+    Diagnostic &diagnostic =
+        trace->error(loc, "expected a slice without a limit because it can have one, but "
+                          "got one that is limited along axis " +
+                              Twine(*made.getLimitedAxis()));
+    diagnostic.notes.push_back({positionOf(made.getLoc()), "limited here"});
+    return trace->poison<Slice>();
+  }
+  return trace->make<Slice>(trace->create<tile::SliceOp>(
+      loc, made.getType(), made.getTensor(), made.getOrigin(), limit, made.getFill(),
+      trace->builder.getI64IntegerAttr(axis), made.getUncheckedAttr()));
 }
 
 Slice Slice::fill(const Scalar &value, Loc loc) const {
   Trace *trace = traceOf(reference, value.ref());
   if (!trace)
     return {};
-  Value slice = trace->use(reference, "a slice", loc);
-  auto made = slice ? slice.getDefiningOp<tile::SliceOp>() : tile::SliceOp();
+  tile::SliceOp made = sliceBehind(*trace, reference, loc);
   if (!made)
     return trace->poison<Slice>();
   Value number = value.constant() ? trace->number(*value.constant(), made.getType().getElementType(), loc)
@@ -49,20 +77,20 @@ Slice Slice::fill(const Scalar &value, Loc loc) const {
   if (!number)
     return trace->poison<Slice>();
   return trace->make<Slice>(trace->create<tile::SliceOp>(loc, made.getType(), made.getTensor(),
-                                                         made.getOrigin(), number, made.getUncheckedAttr()));
+                                                         made.getOrigin(), made.getLimit(), number,
+                                                         made.getLimitedAxisAttr(), made.getUncheckedAttr()));
 }
 
 Slice Slice::unchecked(std::string_view reason, Loc loc) const {
   Trace *trace = traceOf(reference);
   if (!trace)
     return {};
-  Value slice = trace->use(reference, "a slice", loc);
-  auto made = slice ? slice.getDefiningOp<tile::SliceOp>() : tile::SliceOp();
+  tile::SliceOp made = sliceBehind(*trace, reference, loc);
   if (!made)
     return trace->poison<Slice>();
-  return trace->make<Slice>(trace->create<tile::SliceOp>(loc, made.getType(), made.getTensor(),
-                                                         made.getOrigin(), made.getFill(),
-                                                         trace->builder.getStringAttr(reason)));
+  return trace->make<Slice>(trace->create<tile::SliceOp>(
+      loc, made.getType(), made.getTensor(), made.getOrigin(), made.getLimit(), made.getFill(),
+      made.getLimitedAxisAttr(), trace->builder.getStringAttr(reason)));
 }
 
 Shared Shared::t(Loc loc) const {

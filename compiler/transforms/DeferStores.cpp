@@ -63,10 +63,12 @@ std::optional<TileLoop> match(scf::ForOp loop) {
   return std::nullopt;
 }
 
-/// The parts of a store that differ from tile to tile: the value, then the position.
+/// The parts of a store that differ from tile to tile: the value, then the position and the limit.
 SmallVector<Value> partsOf(TileLoop tile) {
   SmallVector<Value> parts = {tile.store.getValue()};
   llvm::append_range(parts, tile.slice.getOrigin());
+  if (tile.slice.getLimit())
+    parts.push_back(tile.slice.getLimit());
   return parts;
 }
 
@@ -89,7 +91,7 @@ void defer(TileLoop tile) {
   Value nowhere = arith::ConstantIndexOp::create(builder, loc, 0);
   SmallVector<Value> inits = {arith::ConstantOp::create(builder, loc, builder.getBoolAttr(false)),
                               SplatOp::create(builder, loc, type, zero)};
-  inits.append(tile.slice.getOrigin().size(), nowhere);
+  inits.append(partsOf(tile).size() - 1, nowhere);
 
   unsigned carried = loop.getNumRegionIterArgs();
   IRRewriter rewriter(builder);

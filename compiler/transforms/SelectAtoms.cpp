@@ -166,6 +166,17 @@ std::string tmaProblem(SliceOp slice, SharedType shared, const Target &target) {
     return "the TMA fills with zeros only";
   if (cast<GlobalType>(slice.getTensor().getType()).getShape().size() > target.tma.maxRank)
     return llvm::formatv("'{0}' has more than {1} axes", tensor.getName(), target.tma.maxRank).str();
+  if (slice.getLimit()) {
+    size_t rank = slice.getOrigin().size();
+    if (size_t(*slice.getLimitedAxis()) + 1 == rank)
+      return llvm::formatv("the limit is along the last axis of '{0}', whose elements are adjacent",
+                           tensor.getName())
+          .str();
+    if (rank + 1 > target.tma.maxRank)
+      return llvm::formatv("'{0}' has {1} axes, and a limit takes one more of the TMA's {2}",
+                           tensor.getName(), rank, target.tma.maxRank)
+          .str();
+  }
   // A box that begins elsewhere is an illegal instruction.
   int64_t granule = target.tma.innerBoxGranularity * 8 / shared.getElementType().getIntOrFloatBitWidth();
   if (granule > 1 && knownDivisor(slice.getOrigin().back()) % granule != 0)

@@ -219,12 +219,15 @@ LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
 }
 
 LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t tensor,
-                                    ArrayRef<int64_t> box, Swizzle) {
+                                    ArrayRef<int64_t> box, Swizzle, int64_t limitedAxis) {
   if (tensor < 0)
     return emitError() << "expected the number of a tensor, but got " << tensor;
   for (int64_t extent : box)
     if (extent < 1)
       return emitError() << "expected the extents of a box to be at least 1, but got " << extent;
+  if (limitedAxis < -1 || limitedAxis + 1 >= int64_t(box.size()))
+    return emitError() << "expected a limited axis that is one of the box's " << box.size()
+                       << " but not the innermost, which has no stride, but got " << limitedAxis;
   return success();
 }
 

@@ -119,9 +119,19 @@ def Program_ScalarAttr : Program_Attr<"Scalar", "scalar"> {
 
 def Program_TensorMapAttr : Program_Attr<"TensorMap", "tensor_map"> {
   let summary = "How the launcher builds a TMA tensor map";
-  let description = "`tensor` counts the tensors of the schema. The box is outermost axis first, in elements.";
-  let parameters = (ins "int64_t":$tensor, ArrayRefParameter<"int64_t">:$box, EnumParameter<Program_SwizzleEnum>:$swizzle);
-  let assemblyFormat = "`<` $tensor `,` `box` `[` $box `]` `,` $swizzle `>`";
+  let description = [{
+    `tensor` counts the tensors of the schema. The box is outermost axis first, in elements.
+
+    The map of a tensor with a `limited_axis` has one axis more, outermost, for boxes that end at a place of their own
+    along that axis: with n of a box's r rows inside, the box at t begins at t + n of the new axis and at r - n of the
+    old one, whose extent is r, and the tensor's address in the map is that of r rows before it.
+
+        #program.tensor_map<0, box [64, 64], bytes128>
+        #program.tensor_map<0, box [64, 64], bytes128, limited_axis = 0>
+  }];
+  let parameters = (ins "int64_t":$tensor, ArrayRefParameter<"int64_t">:$box, EnumParameter<Program_SwizzleEnum>:$swizzle,
+    DefaultValuedParameter<"int64_t", "-1", "axis, or -1">:$limited_axis);
+  let assemblyFormat = "`<` $tensor `,` `box` `[` $box `]` `,` $swizzle (`,` `limited_axis` `=` $limited_axis^)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -137,6 +137,12 @@ LogicalResult SliceOp::verify() {
     diagnostic.attachNote(getTensor().getLoc()) << "it comes from here";
     return diagnostic;
   }
+  if (bool(getLimit()) != getLimitedAxis().has_value()) // slice_c4
+    return report(emitOpError() << "expected a limit and the axis that it is along, or neither, but got "
+                                << (getLimit() ? "only the limit" : "only the axis"));
+  if (int64_t axis = getLimitedAxis().value_or(0); axis < 0 || axis >= int64_t(rank))
+    return report(emitOpError() << "expected a limit along axis 0 to " << rank - 1 << " because " << name
+                                << " has " << rank << " axes, but got axis " << axis);
   return success();
 }
 

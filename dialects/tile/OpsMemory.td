@@ -57,16 +57,24 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     `origin` is the box's first element, per axis, in elements; it may lie outside the tensor. Elements outside
     read as `fill` (0 without it) and are not written. `unchecked` says why the box is known to be inside.
 
+    With a `limit` the tensor ends there along the axis `limited_axis`, for this slice: elements at or behind it are
+    outside, whatever `unchecked` says. A limit behind the tensor's extent stands for the extent, a negative one for 0.
+    A slice whose origin along that axis is negative is outside altogether: the TMA tells one end of a run of rows from
+    another, not both.
+
     Constraints
     - slice_c1: one origin per axis, and the slice has the tensor's rank and element type.
     - slice_c2: `fill` has the element type.
     - slice_c3: `tensor` is an argument of the kernel.
+    - slice_c4: `limit` and `limited_axis` come together, and the axis is one of the tensor's.
 
         %t = tile.slice %A[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+        %u = tile.slice %A[%i, %j] limit %end along 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
   }];
-  let arguments = (ins Tile_GlobalType:$tensor, Variadic<Index>:$origin, Optional<AnyType>:$fill, OptionalAttr<StrAttr>:$unchecked);
+  let arguments = (ins Tile_GlobalType:$tensor, Variadic<Index>:$origin, Optional<Index>:$limit, Optional<AnyType>:$fill,
+    OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<StrAttr>:$unchecked);
   let results = (outs Tile_SliceType:$slice);
-  let assemblyFormat = "$tensor `[` $origin `]` (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
+  let assemblyFormat = "$tensor `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
   let hasVerifier = 1;
 }
 

@@ -99,10 +99,16 @@ struct ScalarArgument {
 
 /// How to build a TMA tensor map at launch (`cuTensorMapEncodeTiled`): the
 /// tensor's own shape and strides, this box, zero fill outside.
+///
+/// A map with a limited axis lets each box end at a place of its own along it, of r rows
+/// the first n: it has one axis more, outermost, with the stride of the limited one, whose
+/// own extent becomes r. A box at row t is at r - n of the one, so that the TMA
+/// drops what lies behind r, and at t + n of the other; the map begins r rows before the tensor.
 struct TensorMapRecipe {
   int64_t tensor = 0;            ///< index into `Artifact::tensors`
   std::vector<int64_t> box = {}; ///< elements per axis, outermost first as in the tensor
   Swizzle swizzle = Swizzle::none;
+  int64_t limitedAxis = -1; ///< of the tensor, not the innermost; or -1
 };
 
 /// One kernel parameter, in the order of the PTX entry's parameter list.

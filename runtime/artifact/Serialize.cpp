@@ -34,7 +34,9 @@ void fields(auto &archive, Of<TensorArgument> auto &tensor) {
           tensor.alignment);
 }
 void fields(auto &archive, Of<ScalarArgument> auto &scalar) { archive(scalar.name, scalar.element); }
-void fields(auto &archive, Of<TensorMapRecipe> auto &map) { archive(map.tensor, map.box, map.swizzle); }
+void fields(auto &archive, Of<TensorMapRecipe> auto &map) {
+  archive(map.tensor, map.box, map.swizzle, map.limitedAxis);
+}
 void fields(auto &archive, Of<KernelParameter> auto &parameter) {
   archive(parameter.kind, parameter.index, parameter.axis);
 }

@@ -205,10 +205,15 @@ private:
       return;
     const TensorArgument &tensor = artifact.tensors[map.tensor];
     size_t rank = rankOf(tensor);
-    require(map.box.size() == rank && rank >= 1 && rank <= tma.maxRank,
+    size_t limit = tma.maxRank - (map.limitedAxis >= 0 ? 1 : 0);
+    require(map.box.size() == rank && rank >= 1 && rank <= limit,
             "the tensor map of '{}' in '{}' has a box of rank {}, but the tensor's rank is {} and the limit "
             "is {}",
-            tensor.name, launch.entry, map.box.size(), rank, tma.maxRank);
+            tensor.name, launch.entry, map.box.size(), rank, limit);
+    require(map.limitedAxis >= -1 && map.limitedAxis + 1 < int64_t(rank),
+            "the tensor map of '{}' in '{}' has limited axis {}, but expected one of the tensor's {} other "
+            "than the innermost, or -1",
+            tensor.name, launch.entry, map.limitedAxis, rank);
     for (int64_t extent : map.box)
       require(extent >= 1 && extent <= tma.maxBoxExtent,
               "the tensor map of '{}' in '{}' has a box extent of {}, but expected 1 to {}", tensor.name,

@@ -159,22 +159,39 @@ struct Planner {
 
   Result<TensorMapValues> planTensorMap(const TensorMapRecipe &recipe) const {
     const TensorView &tensor = arguments.tensors[recipe.tensor];
-    const bool empty = isEmpty(tensor);
+    const bool empty = isEmpty(tensor), limited = recipe.limitedAxis >= 0;
     TensorMapValues values = {.address = empty ? nullptr : tensor.data,
                               .element = tensor.element,
                               .swizzle = recipe.swizzle,
-                              .rank = unsigned(tensor.shape.size())};
-    for (size_t axis = 0; axis < values.rank; ++axis) {
-      values.shape[axis] = empty ? 1 : tensor.shape[axis];
-      values.strideBytes[axis] = effectiveStride(tensor, axis) * sizeInBytes(tensor.element);
-      values.box[axis] = recipe.box[axis];
-      if (values.strideBytes[axis] >= target.tma.maxStride)
+                              .rank = unsigned(tensor.shape.size() + limited)};
+    for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+      const size_t place = axis + limited;
+      values.shape[place] = empty ? 1 : tensor.shape[axis];
+      values.strideBytes[place] = effectiveStride(tensor, axis) * sizeInBytes(tensor.element);
+      values.box[place] = recipe.box[axis];
+      if (values.strideBytes[place] >= target.tma.maxStride)
         return mistake("argument '{}' axis {}: expected a stride of less than {} bytes because it is copied "
                        "by TMA, but got {}",
                        artifact.tensors[recipe.tensor].name, axis, target.tma.maxStride,
-                       values.strideBytes[axis]);
+                       values.strideBytes[place]);
     }
+    if (limited)
+      addLimit(values, size_t(recipe.limitedAxis) + 1);
     return values;
+  }
+
+  /// Fills in the outermost axis, which says where boxes end along the axis at `place`; see TensorMapRecipe.
+  static void addLimit(TensorMapValues &values, size_t place) {
+    const int64_t rows = values.box[place], strideBytes = values.strideBytes[place];
+    values.strideBytes[0] = strideBytes;
+    values.box[0] = 1;
+    values.shape[0] = values.address ? values.shape[place] + 1 : 1;
+    if (!values.address)
+      return;
+    values.shape[place] = rows;
+    // Wraps below address 0 for strides that are most of the address space, as the sums of the TMA do.
+    values.address =
+        reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(values.address) - uintptr_t(rows * strideBytes));
   }
 
   /// Appends the parameter, naturally aligned.

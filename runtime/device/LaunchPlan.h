@@ -33,6 +33,7 @@ inline constexpr unsigned maxTensorMapRank = 5;
 /// What a tensor map describes, outermost axis first like the tensor. Always
 /// valid for the hardware: where an extent of 1 makes a stride moot it is a
 /// suitable one, and the map of an empty tensor has extents of 1 and no address.
+/// With a limited axis (`TensorMapRecipe`) there is one axis more than the tensor's.
 struct TensorMapValues {
   void *address = nullptr; ///< null for an empty tensor; the program does not read through it
   ElementType element = ElementType::f32;

@@ -54,6 +54,14 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::SliceOp op) {
   slice.tensor = &k.tensor(op.getTensor());
   for (Value origin : op.getOrigin())
     slice.origin.push_back(k.value(origin));
+  slice.ends = slice.tensor->extents;
+  if (op.getLimit()) {
+    slice.limitedAxis = int(*op.getLimitedAxis());
+    Value &origin = slice.origin[size_t(slice.limitedAxis)], &end = slice.ends[size_t(slice.limitedAxis)];
+    // As unsigned numbers, so that what begins before the tensor is behind its end.
+    origin = k.b.smaller(origin, end);
+    end = k.b.clamp(k.value(op.getLimit()), end);
+  }
   slice.shape = shapeOf(op.getSlice().getType().getShape());
   slice.fill = op.getFill() ? k.value(op.getFill()) : Value();
   slice.op = op;

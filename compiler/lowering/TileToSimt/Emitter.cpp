@@ -54,6 +54,10 @@ Value Emitter::mul(Value lhs, Value rhs) {
   return a == 1 || b == 0 ? rhs : binary<arith::MulIOp>(lhs, rhs);
 }
 
+Value Emitter::clamp(Value value, Value most) {
+  return binary<arith::MinSIOp>(binary<arith::MaxSIOp>(value, integer(value.getType(), 0)), most);
+}
+
 Value Emitter::bitAnd(Value lhs, int64_t rhs) {
   if (std::optional<int64_t> a = known(lhs))
     return integer(lhs.getType(), *a & rhs);

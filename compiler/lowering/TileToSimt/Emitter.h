@@ -35,6 +35,10 @@ public:
   Value add(Value lhs, int64_t rhs) { return add(lhs, integer(lhs.getType(), rhs)); }
   Value mul(Value lhs, Value rhs);
   Value mul(Value lhs, int64_t rhs) { return mul(lhs, integer(lhs.getType(), rhs)); }
+  Value sub(Value lhs, Value rhs) { return binary<mlir::arith::SubIOp>(lhs, rhs); }
+  Value smaller(Value lhs, Value rhs) { return binary<mlir::arith::MinUIOp>(lhs, rhs); } ///< unsigned
+  /// Signed: between 0 and `most`.
+  Value clamp(Value value, Value most);
   Value bitAnd(Value lhs, int64_t rhs);
   Value bitXor(Value lhs, Value rhs);
   Value shiftRight(Value lhs, int64_t bits);

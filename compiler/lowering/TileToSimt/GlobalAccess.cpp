@@ -27,13 +27,17 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
   fits = std::gcd(fits, tile::knownDivisor(tile::SliceOp(slice.op).getOrigin().back()));
   while (width * 2 <= widest && fits % (width * 2) == 0)
     width *= 2;
-  straddles = slice.isGuarded() && tensor.multiples.back() % width != 0;
+  int last = int(axes.size()) - 1;
+  int64_t endMultiple = tensor.multiples.back();
+  if (slice.limitedAxis == last)
+    endMultiple = std::gcd(endMultiple, tile::knownDivisor(tile::SliceOp(slice.op).getLimit()));
+  straddles = slice.isGuarded(last) && endMultiple % width != 0;
 }
 
 bool GlobalAccess::isKnownInside(size_t axis) const {
   std::optional<int64_t> origin = Emitter::known(slice.origin[axis]);
-  std::optional<int64_t> extent = Emitter::known(slice.tensor->extents[axis]);
-  return origin && extent && *origin >= 0 && *origin + slice.shape[axis] <= *extent;
+  std::optional<int64_t> end = Emitter::known(slice.ends[axis]);
+  return origin && end && *origin >= 0 && *origin + slice.shape[axis] <= *end;
 }
 
 Value GlobalAccess::isInterior() {
@@ -45,7 +49,7 @@ Value GlobalAccess::isInterior() {
     Value origin = slice.origin[axis], end = b.add(origin, slice.shape[axis]);
     if (Emitter::known(origin).value_or(-1) < 0)
       all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sge, origin, b.i32(0)));
-    all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sle, end, slice.tensor->extents[axis]));
+    all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sle, end, slice.ends[axis]));
   }
   return all;
 }
@@ -73,16 +77,14 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
 
 Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {
   Value all = inside.at(constant);
-  if (!slice.isGuarded())
-    return all;
   for (auto [axis, tileAxis] : llvm::enumerate(axes)) {
-    if (isKnownInside(axis))
+    if (!slice.isGuarded(int(axis)) || isKnownInside(axis))
       continue;
     int64_t step = tileAxis < 0 ? 0 : constant[size_t(tileAxis)];
     // Unsigned, so that positions before the tensor are outside, too.
     Value &guard = guards[{int(axis), step}];
     if (!guard)
-      guard = b.isBelow(b.add(position[axis], step), slice.tensor->extents[axis]);
+      guard = b.isBelow(b.add(position[axis], step), slice.ends[axis]);
     all = b.both(all, guard);
   }
   return all;

@@ -161,8 +161,9 @@ void KernelLowering::addArguments() {
   kernel.setSchemaTypesAttr(b.getTypeArrayAttr(types));
 }
 
-Value KernelLowering::tensorMap(const GlobalTensor &tensor, ArrayRef<int64_t> box, Swizzle swizzle) {
-  auto recipe = program::TensorMapAttr::get(b.getContext(), tensor.number, box, program::Swizzle(swizzle));
+Value KernelLowering::tensorMap(const Slice &slice, ArrayRef<int64_t> box, Swizzle swizzle) {
+  auto recipe = program::TensorMapAttr::get(b.getContext(), slice.tensor->number, box,
+                                            program::Swizzle(swizzle), slice.limitedAxis);
   auto known = llvm::find(maps, recipe);
   int64_t index = known - maps.begin();
   if (known == maps.end()) {

@@ -72,12 +72,14 @@ struct GlobalTensor {
 
 struct Slice {
   const GlobalTensor *tensor = nullptr;
-  llvm::SmallVector<Value> origin; ///< i32
+  llvm::SmallVector<Value> origin; ///< i32; along a limited axis from 0 to the extent
+  llvm::SmallVector<Value> ends;   ///< i32: what lies there and behind is outside; the extents, or the limit
   Shape shape;
-  Value fill; ///< or null: 0
+  Value fill;           ///< or null: 0
+  int limitedAxis = -1; ///< or -1
   tile::SliceOp op;
 
-  bool isGuarded() const;
+  bool isGuarded(int axis) const;
   /// The axis of a tile of this shape that each axis runs along; -1 for axes of extent 1.
   llvm::SmallVector<int> tileAxes(llvm::ArrayRef<int64_t> tileShape) const;
 };
@@ -141,7 +143,7 @@ public:
   // Resources of the kernel.
   void setGrid(llvm::ArrayRef<Attribute> extents) { grid.assign(extents.begin(), extents.end()); }
   /// A parameter that is a tensor map; equal recipes share one.
-  Value tensorMap(const GlobalTensor &tensor, llvm::ArrayRef<int64_t> box, Swizzle swizzle);
+  Value tensorMap(const Slice &slice, llvm::ArrayRef<int64_t> box, Swizzle swizzle);
   /// An mbarrier that is initialised at entry.
   void initBarrier(int64_t offset, int64_t count);
   Value sharedAt(int64_t offset) { return b.offset(sharedBase, offset); }

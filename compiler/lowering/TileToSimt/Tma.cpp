@@ -34,6 +34,20 @@ int64_t granuleElements(const GlobalTensor &tensor, const Target &target) {
   return std::max<int64_t>(1, target.tma.innerBoxGranularity * 8 / tensor.element.getIntOrFloatBitWidth());
 }
 
+/// Why no tensor map has the slice's limit; empty if one has, or if there is none.
+std::string limitProblem(const Slice &slice, const Target &target) {
+  if (slice.limitedAxis < 0)
+    return "";
+  std::string name = slice.tensor->argument.getName().str();
+  if (slice.limitedAxis + 1 == int(slice.shape.size()))
+    return "expected a limit along another axis of '" + name + "' than the last, whose elements are adjacent";
+  if (slice.shape.size() >= target.tma.maxRank)
+    return "expected a tensor of at most " + std::to_string(target.tma.maxRank - 1) +
+           " axes because a limit takes one more, but '" + name + "' has " +
+           std::to_string(slice.shape.size());
+  return "";
+}
+
 /// Says why the TMA cannot load the slice into a tile of this layout.
 std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice &slice,
                                    const SharedTile &tile) {
@@ -50,6 +64,8 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
   if (slice.shape.size() > k.target.tma.maxRank)
     return reject("expected a tensor of at most " + Twine(k.target.tma.maxRank) + " axes, but '" +
                   slice.tensor->argument.getName() + "' has " + Twine(slice.shape.size()));
+  if (std::string problem = limitProblem(slice, k.target); !problem.empty())
+    return reject(problem);
   int64_t granule = granuleElements(*slice.tensor, k.target);
   if (tile::knownDivisor(tile::SliceOp(slice.op).getOrigin().back()) % granule != 0)
     return reject("expected the slice of '" + slice.tensor->argument.getName() +
@@ -80,6 +96,18 @@ SmallVector<Value> boxCoordinates(KernelLowering &k, const Slice &slice, const S
   for (auto [first, axis] : llvm::reverse(llvm::zip(slice.origin, boxes.layoutAxes)))
     coordinates.push_back(axis < 0 ? first : k.b.add(first, origin[size_t(axis)]));
   return coordinates;
+}
+
+/// From coordinates in the tensor to those in its map, where a limit takes one more: see
+/// TensorMapRecipe.
+void addLimit(Emitter &b, const Slice &slice, ArrayRef<int64_t> box, SmallVectorImpl<Value> &coordinates) {
+  if (slice.limitedAxis < 0)
+    return;
+  auto axis = size_t(slice.limitedAxis);
+  Value &at = coordinates[coordinates.size() - 1 - axis];
+  Value begin = at, rows = b.i32(box[axis]), inside = b.clamp(b.sub(slice.ends[axis], begin), rows);
+  at = b.sub(rows, inside);
+  coordinates.push_back(b.add(begin, inside));
 }
 
 bool isZero(Value fill) {
@@ -119,7 +147,7 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
       if (axis == rowAxis)
         extent = rows;
   }
-  Value map = k.tensorMap(*slice.tensor, boxes->box, boxes->boxes.swizzle);
+  Value map = k.tensorMap(slice, boxes->box, boxes->boxes.swizzle);
   for (const TmaPiece &piece : boxes->boxes.pieces) {
     SmallVector<Value> coordinates = boxCoordinates(k, slice, *boxes, piece.origin);
     Value destination = b.offset(tile.base, piece.byteOffset);
@@ -129,6 +157,7 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
           coordinate = b.add(coordinate, share);
       destination = b.offset(destination, sharePitch);
     }
+    addLimit(b, slice, boxes->box, coordinates);
     simt::TmaLoadOp::create(b, map, coordinates, destination, barrier, mask);
   }
   return success();
@@ -174,11 +203,14 @@ LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
                             << "' to be a multiple of " << granuleElements(*slice.tensor, k.target)
                             << " because the TMA would write behind it, but that is not known; use the atom "
                                "simt";
-  Value map = k.tensorMap(*slice.tensor, boxes->box, boxes->boxes.swizzle);
+  Value map = k.tensorMap(slice, boxes->box, boxes->boxes.swizzle);
   k.byOneThread([&] {
-    for (const TmaPiece &piece : boxes->boxes.pieces)
-      simt::TmaStoreOp::create(k.b, k.b.offset(tile.base, piece.byteOffset), map,
-                               boxCoordinates(k, slice, *boxes, piece.origin));
+    for (const TmaPiece &piece : boxes->boxes.pieces) {
+      Value source = k.b.offset(tile.base, piece.byteOffset);
+      SmallVector<Value> coordinates = boxCoordinates(k, slice, *boxes, piece.origin);
+      addLimit(k.b, slice, boxes->box, coordinates);
+      simt::TmaStoreOp::create(k.b, source, map, coordinates);
+    }
     simt::BulkCommitOp::create(k.b);
     simt::BulkWaitOp::create(k.b, 0, /*read=*/!isReadBack(slice.op));
   });
@@ -246,8 +278,8 @@ void storePanelByThreads(KernelLowering &k, const Slice &slice, ArrayRef<int> ax
           Value at = slice.origin[axis];
           if (tileAxis >= 0)
             at = b.add(at, b.add(start[size_t(tileAxis)], within[tileAxis]));
-          if (slice.isGuarded())
-            inside = b.both(inside, b.isBelow(at, tensor.extents[axis]));
+          if (slice.isGuarded(int(axis)))
+            inside = b.both(inside, b.isBelow(at, slice.ends[axis]));
           index = b.add(index, b.mul(b.extend(at), tensor.strides[axis]));
         }
         simt::StoreOp::create(b, value, b.element(tensor.pointer, tensor.element, index), inside);
@@ -295,7 +327,9 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
     extent = axis < 0 ? 1 : 64;
   if (axes.back() != 1)
     return rejectStore(op, "expected columns along the tensor's last axis");
-  Value map = k.tensorMap(*slice.tensor, box, Swizzle::bytes128);
+  if (std::string problem = limitProblem(slice, k.target); !problem.empty())
+    return rejectStore(op, problem);
+  Value map = k.tensorMap(slice, box, Swizzle::bytes128);
   Team team = k.team;
   Team group = team;
   group.warp = b.bitAnd(team.warp, 3);
@@ -325,6 +359,7 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
       coordinates.push_back(
           axis < 0 ? at
                    : b.add(b.add(at, start[size_t(axis)]), axis == 0 ? rowOf(number) : columnOf(number)));
+    addLimit(b, slice, box, coordinates);
     simt::TmaStoreOp::create(b, b.offset(groupBase, number % buffers * bufferPitch), map, coordinates);
   };
   // With a buffer for every panel they all go at once; else one by one, each when its buffer has been read.

@@ -49,7 +49,7 @@ Coordinates SharedTile::layoutCoordinates(ArrayRef<int64_t> coordinates) const {
   return result;
 }
 
-bool Slice::isGuarded() const { return !tile::SliceOp(op).getUnchecked(); }
+bool Slice::isGuarded(int axis) const { return axis == limitedAxis || !tile::SliceOp(op).getUnchecked(); }
 
 SmallVector<int> Slice::tileAxes(ArrayRef<int64_t> tileShape) const {
   SmallVector<int> axes;

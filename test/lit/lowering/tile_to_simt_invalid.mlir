@@ -361,6 +361,41 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<1x1x1x64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1, -1, -1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %c = tile.cursor : !tile.cursor<1>
+
+  %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
+  %s = tile.slice %X[%c0, %c0, %c0, %c0, %c0] limit %n along 3 : !tile.global<1x1x1x64x64xbf16> -> !tile.slice<1x1x1x64x64xbf16>
+  // expected-error @below {{expected a tensor of at most 4 axes because a limit takes one more, but 'X' has 5}}
+  tile.copy_async %s, %p, %r[%c] : !tile.slice<1x1x1x64x64xbf16>, !tile.shared<64x64xbf16, #swizzled>, !tile.ring<1>
+  tile.return
+}
+}
+
+// -----
+
+#wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test(%n: index {program.argument = #program.dimension<"n">},
+    %C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : bf16
+  %v = tile.splat %zero : bf16 -> tensor<64x64xbf16, #wgmma>
+  %g = tile.alloc_shared "C.staging" at 0 : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">>
+  %s = tile.slice %C[%c0, %c0] limit %n along 1 : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  // expected-error @below {{expected a store that goes through panels of 64x64 because the atom is tma: expected a limit along another axis of 'C' than the last, whose elements are adjacent; use the atom simt}}
+  tile.store %v, %s staging %g : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">> atom tma : tensor<64x64xbf16, #wgmma>, !tile.slice<64x64xbf16>
+  tile.return
+}
+}
+
+// -----
+
+#swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<1x1x1x1x64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1, -1, -1, -1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>

@@ -95,6 +95,16 @@ module attributes {a = #program.tensor_map<0, box[64, 0], none>} {}
 
 // -----
 
+// expected-error @below {{expected a limited axis that is one of the box's 2 but not the innermost, which has no stride, but got 1}}
+module attributes {a = #program.tensor_map<0, box[64, 64], none, limited_axis = 1>} {}
+
+// -----
+
+// expected-error @below {{expected a limited axis that is one of the box's 2 but not the innermost, which has no stride, but got -2}}
+module attributes {a = #program.tensor_map<0, box[64, 64], none, limited_axis = -2>} {}
+
+// -----
+
 // expected-error @below {{expected index and axis to be at least 0, but got -1 and 0}}
 module attributes {a = #program.parameter<scalar, -1>} {}
 

@@ -127,6 +127,56 @@ tile.kernel @chosen_tensor(
 
 // -----
 
+// slice_c4: the axis.
+tile.kernel @limit_axis(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
+  // expected-error @below {{expected a limit along axis 0 to 1 because 'A' has 2 axes, but got axis 2}}
+  %t = tile.slice %A[%m, %m] limit %m along 2 : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// slice_c4: an axis before the first.
+tile.kernel @limit_axis_negative(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
+  // expected-error @below {{expected a limit along axis 0 to 1 because 'A' has 2 axes, but got axis -1}}
+  %t = tile.slice %A[%m, %m] limit %m along -1 : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// slice_c4: an axis alone.
+tile.kernel @limit_missing(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
+  // expected-error @below {{expected a limit and the axis that it is along, or neither, but got only the axis}}
+  %t = "tile.slice"(%A, %m, %m) <{limited_axis = 0 : i64, operandSegmentSizes = array<i32: 1, 2, 0, 0>}>
+    : (!tile.global<?x64xf32>, index, index) -> !tile.slice<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// slice_c4: a limit alone.
+tile.kernel @limit_without_axis(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
+  // expected-error @below {{expected a limit and the axis that it is along, or neither, but got only the limit}}
+  %t = "tile.slice"(%A, %m, %m, %m) <{operandSegmentSizes = array<i32: 1, 2, 1, 0>}>
+    : (!tile.global<?x64xf32>, index, index, index) -> !tile.slice<64x64xf32>
+  tile.return
+}
+
+// -----
+
 // copy_c1: extents, with the declarations of both sides.
 tile.kernel @copy_extents(
     %m: index {program.argument = #program.dimension<"m">},

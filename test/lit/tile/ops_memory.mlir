@@ -36,6 +36,10 @@ tile.kernel @copies(
   %t = tile.slice %A[%c0, %n, %c0] : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
   // CHECK: tile.slice %A[{{.*}}] fill %{{.*}} : bf16 : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
   %filled = tile.slice %A[%c0, %n, %c0] fill %one : bf16 : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
+  // CHECK: tile.slice %A[{{.*}}] limit %n along 1 : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
+  %limited = tile.slice %A[%c0, %n, %c0] limit %n along 1 : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
+  // CHECK: tile.slice %A[{{.*}}] limit %n along 0 fill %{{.*}} : bf16 unchecked "inside" : !tile.global
+  %all = tile.slice %A[%c0, %n, %c0] limit %n along 0 fill %one : bf16 unchecked "inside" : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
   // CHECK: %[[SAFE:.*]] = tile.slice %S[{{.*}}] unchecked "n is a multiple of 128" : !tile.global<?xf32> -> !tile.slice<128xf32>
   %safe = tile.slice %S[%n] unchecked "n is a multiple of 128" : !tile.global<?xf32> -> !tile.slice<128xf32>
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>

@@ -21,6 +21,9 @@ tile.kernel @fixed(%n: index {program.argument = #program.dimension<"n">},
   %0 = tile.slice %X[%c96, %c0] : !tile.global<128x64xf32> -> !tile.slice<32x64xf32>
   // CHECK: tile.slice {{[^"]+$}}
   %1 = tile.slice %X[%c97, %c0] : !tile.global<128x64xf32> -> !tile.slice<32x64xf32>
+  // A limit is kept where the box is inside the tensor.
+  // CHECK: tile.slice {{.*}} limit %{{.*}} along 0 unchecked "proven"
+  %limited = tile.slice %X[%c96, %c0] limit %n along 0 : !tile.global<128x64xf32> -> !tile.slice<32x64xf32>
   // Before the tensor.
   // CHECK: tile.slice {{[^"]+$}}
   %2 = tile.slice %X[%m1, %c0] : !tile.global<128x64xf32> -> !tile.slice<32x64xf32>

@@ -136,6 +136,34 @@ tile.kernel @other_copies(%O: !tile.global<64x64xbf16> {program.argument = #prog
 }
 }
 
+// -----
+
+// A limit along rows is the TMA's, too, for loads and stores.
+// CHECK-LABEL: tile.kernel @limited(
+// CHECK:       tile.copy {{.*}} atom tma
+// CHECK:       tile.store {{.*}} staging {{.*}} atom tma
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @limited(%m: index {program.argument = #program.dimension<"m">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %i = %c0 to %m step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %sa = tile.slice %A[%i, %c0] limit %i along 0 : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %a, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %h = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+  %sc = tile.slice %C[%c0, %c0] limit %m along 0 : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %sc : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.return
+}
+}
+
 //--- missed.mlir
 
 // Each reason against wgmma; a product takes its neighbours with it, as the kernel's warps work in one way.
@@ -259,6 +287,7 @@ tile.kernel @copies(
     %Good: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Good", input, dims[-1, -1], alignment = 16>},
     %Loose: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Loose", input, dims[-1, -1], alignment = 8>},
     %Deep: !tile.global<1x1x1x1x64x64xbf16> {program.argument = #program.tensor<"Deep", input, dims[-1, -1, -1, -1, -1, -1], alignment = 16>},
+    %Five: !tile.global<1x1x1x64x64xbf16> {program.argument = #program.tensor<"Five", input, dims[-1, -1, -1, -1, -1], alignment = 16>},
     %Turned: !tile.global<64x64x1xbf16> {program.argument = #program.tensor<"Turned", input, dims[-1, -1, -1], alignment = 16>},
     %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) {
   %c0 = arith.constant 0 : index
@@ -272,6 +301,8 @@ tile.kernel @copies(
   %turned = tile.alloc_shared "turned" : !tile.shared<64x64xbf16>
   %narrow = tile.alloc_shared "narrow" : !tile.shared<64x4xbf16>
   %shifted = tile.alloc_shared "shifted" : !tile.shared<64x64xbf16>
+  %columns = tile.alloc_shared "columns" : !tile.shared<64x64xbf16>
+  %five = tile.alloc_shared "five" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %0 = tile.slice %Good[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
@@ -295,6 +326,12 @@ tile.kernel @copies(
     %6 = tile.slice %Good[%c0, %i] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the slice of 'Good' is not known to begin at a multiple of 8 elements along its last axis}}
     tile.copy %6, %shifted : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %7 = tile.slice %Good[%c0, %c0] limit %i along 1 : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the limit is along the last axis of 'Good', whose elements are adjacent}}
+    tile.copy %7, %columns : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %8 = tile.slice %Five[%c0, %c0, %c0, %c0, %c0] limit %i along 3 : !tile.global<1x1x1x64x64xbf16> -> !tile.slice<1x1x1x64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: 'Five' has 5 axes, and a limit takes one more of the TMA's 5}}
+    tile.copy %8, %five : !tile.slice<1x1x1x64x64xbf16>, !tile.shared<64x64xbf16>
     // CHECK: tile.gemm {{.*}} atom wgmma
     %new = tile.gemm %good, %good, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>

@@ -258,6 +258,40 @@ tile.kernel @causal_cluster(%m: index {program.argument = #program.dimension<"m"
 
 // -----
 
+// Nor can blocks share a tile that ends elsewhere for each.
+// CHECK-LABEL: tile.kernel @limited_cluster(
+// CHECK:         tile.slice %B{{.*}} limit %{{[0-9]+}} along 0
+// CHECK:         tile.copy_async {{.*}} : !tile.slice<64x64xbf16>
+// CHECK:         tile.slice %C{{.*}} limit %m along 0
+// CHECK:         tile.copy_async {{.*}} multicast
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @limited_cluster(%m: index {program.argument = #program.dimension<"m">},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, cluster = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %c = tile.alloc_shared "c" : !tile.shared<64x64xbf16>
+  %block = tile.grid %m : index
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
+  %sum = scf.for %kk = %c0 to %m step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+    %sb = tile.slice %B[%kk, %c0] limit %block along 0 : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %sc = tile.slice %C[%kk, %c0] limit %m along 0 : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sc, %c atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %half = tile.gemm %a, %b, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    %new = tile.gemm %a, %c, %half atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    scf.yield %new : tensor<128x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
 // A block's position along the grid's second axis is the same in all blocks of a cluster, which lies along the first.
 // CHECK-LABEL: tile.kernel @second_grid_axis(
 // CHECK:       tile.copy_async {{.*}} multicast

@@ -68,6 +68,8 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(read->tensors[3].access == Access::workspace);
   CHECK(read->variants[0].launches[0].grid == sample.variants[0].launches[0].grid);
   CHECK(read->variants[0].launches[0].tensorMaps[1].box == std::vector<int64_t>{64, 64});
+  CHECK(read->variants[0].launches[0].tensorMaps[0].limitedAxis == -1);
+  CHECK(read->variants[0].launches[0].tensorMaps[1].limitedAxis == 0);
   CHECK(read->variants[0].ptx == sample.variants[0].ptx);
   CHECK(read->remarks[0].location == "gemm.cpp:12:3");
 }
@@ -108,7 +110,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 3 of the artifact format, but got version 99; compile the program again");
+          "expected version 4 of the artifact format, but got version 99; compile the program again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);

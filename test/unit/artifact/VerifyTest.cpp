@@ -98,6 +98,16 @@ TEST_CASE("tensor maps that the hardware refuses are named", "[artifact][verify]
   CHECK(failureOfLaunch([](Launch &l) { l.tensorMaps[0].swizzle = Swizzle::bytes64; }) ==
         "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has an innermost box extent of 128 bytes, "
         "but its swizzle spans 64");
+  for (int64_t axis : {-2, 1})
+    CHECK(failureOfLaunch([&](Launch &l) { l.tensorMaps[0].limitedAxis = axis; }) ==
+          "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has limited axis " +
+              std::to_string(axis) + ", but expected one of the tensor's 2 other than the innermost, or -1");
+  CHECK(failureAfter([](Artifact &a) {
+          a.tensors[0].shape.insert(a.tensors[0].shape.begin(), 3, {.constant = 1});
+          a.variants[0].launches[0].tensorMaps[0] = {.tensor = 0, .box = {1, 1, 1, 64, 64}, .limitedAxis = 3};
+        }) ==
+        "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has a box of rank 5, but the tensor's "
+        "rank is 5 and the limit is 4");
 }
 
 TEST_CASE("parameters that refer to nothing are named", "[artifact][verify]") {

@@ -198,7 +198,8 @@ TEST_CASE("no artifact that verifies crashes the planner", "[device][errors]") {
         artifact.tensors[3].workspaceShape.push_back(HostExpr::dimension(value()));
         break;
       default:
-        pick(artifact.variants[0].launches[0].tensorMaps) = {.tensor = value(), .box = {8, 8 * value()}};
+        pick(artifact.variants[0].launches[0].tensorMaps) = {
+            .tensor = value(), .box = {8, 8 * value()}, .limitedAxis = random() % 3 == 0 ? 0 : -1};
       }
     }
     if (!verify(artifact))

@@ -126,6 +126,25 @@ TEST_CASE("slices have the tensor's rank", "[dsl][errors]") {
         "expected the extents of the slice of 'A' to be from 1 to 2147483647, but axis 1 has 0");
 }
 
+TEST_CASE("slices have one limit, along an axis of the tensor, at one position", "[dsl][errors]") {
+  auto limited = [](auto limit) {
+    return errorOf([&](Scope &k) {
+      Global A = k.input("A", bf16, {k.dim("m"), 64});
+      copy(limit(A.tile({0, 0}, {16, 64})), k.shared("a", bf16, {16, 64}));
+    });
+  };
+  CHECK(limited([](const Slice &slice) { return slice.limited(2, 8); }) ==
+        "slice: expected a limit along axis 0 to 1 because 'A' has 2 axes, but got axis 2\n'A' is declared "
+        "here");
+  CHECK(limited([](const Slice &slice) { return slice.limited(1, 8).limited(0, 8); }) ==
+        "expected a slice without a limit because it can have one, but got one that is limited along axis 1\n"
+        "limited here");
+  CHECK(
+      limited([](const Slice &slice) { return slice.limited(0, Index()); }) ==
+      "expected a limit, but got a handle that was never given a value, or numbers whose arithmetic divides "
+      "by zero or needs more than 64 bits");
+}
+
 TEST_CASE("copies want the same tile on both sides", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Global A = k.input("A", bf16, {64, 64});

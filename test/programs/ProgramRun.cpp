@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs traced programs on the emulator.
+#include "test/programs/ProgramRun.h"
+
+#include "kernels/library/Compile.h"
+#include "kernels/library/DeviceArguments.h"
+#include "kernels/library/ElementBits.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+
+using namespace tlc;
+using namespace tlc::test;
+
+namespace {
+template <class T> T expectValue(Result<T> result) {
+  INFO((result ? std::string() : result.error().message));
+  REQUIRE(bool(result));
+  return std::move(*result);
+}
+void expectSuccess(const Result<void> &result) {
+  INFO((result ? std::string() : result.error().message));
+  REQUIRE(bool(result));
+}
+} // namespace
+
+Memory Memory::filled(ElementType element, std::vector<int64_t> shape, double value, int64_t padding) {
+  Memory memory{element, std::move(shape), {}, {}};
+  int64_t stride = 1;
+  for (size_t axis = memory.shape.size(); axis-- > 0;) {
+    memory.strides.insert(memory.strides.begin(), stride);
+    stride *= memory.shape[axis];
+    if (axis + 1 == memory.shape.size())
+      stride += padding;
+  }
+  memory.values.assign(size_t(stride), value);
+  return memory;
+}
+
+double &Memory::at(const std::vector<int64_t> &position) {
+  return values[size_t(std::inner_product(position.begin(), position.end(), strides.begin(), int64_t(0)))];
+}
+
+Artifact test::compiled(dsl::Program program, const CompileOptions &options) {
+  return expectValue(compile(std::move(program), options));
+}
+
+void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors) {
+  std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = 3});
+  std::shared_ptr<const LoadedProgram> program = expectValue(device->load(artifact));
+  std::vector<kernels::DeviceMemory> places;
+  LaunchArguments arguments;
+  for (const Memory *tensor : tensors) {
+    size_t size = sizeInBytes(tensor->element);
+    std::vector<std::byte> bytes(tensor->values.size() * size);
+    for (size_t i = 0; i < tensor->values.size(); ++i)
+      kernels::storeElement(tensor->element, &bytes[i * size], tensor->values[i]);
+    places.push_back(expectValue(kernels::DeviceMemory::allocate(*device, bytes.size())));
+    expectSuccess(device->copyToDevice(places.back().address(), bytes.data(), bytes.size()));
+    arguments.tensors.push_back({places.back().address(), tensor->element, tensor->shape, tensor->strides});
+  }
+  expectSuccess(device->launch(*program, arguments));
+  for (size_t number = 0; number < tensors.size(); ++number) {
+    Memory &tensor = *tensors[number];
+    size_t size = sizeInBytes(tensor.element);
+    std::vector<std::byte> bytes(tensor.values.size() * size);
+    expectSuccess(device->copyToHost(bytes.data(), places[number].address(), bytes.size()));
+    for (size_t i = 0; i < tensor.values.size(); ++i)
+      tensor.values[i] = kernels::loadElement(tensor.element, &bytes[i * size]);
+  }
+}
+
+bool test::hasLimitedMap(const Artifact &artifact) {
+  return std::ranges::any_of(artifact.variants.front().launches, [](const Launch &launch) {
+    return std::ranges::any_of(launch.tensorMaps,
+                               [](const TensorMapRecipe &map) { return map.limitedAxis >= 0; });
+  });
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs traced programs on the emulator, with tensors whose memory the test lays out.
+#pragma once
+
+#include "compiler/dsl/dsl.h"
+#include "compiler/pipeline/Options.h"
+#include "runtime/artifact/Artifact.h"
+#include "runtime/device/Device.h"
+
+#include <limits>
+#include <vector>
+
+namespace tlc::test {
+
+inline constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
+
+/// A tensor with all the memory between its first and last element.
+struct Memory {
+  ElementType element = ElementType::f32;
+  std::vector<int64_t> shape, strides;
+  std::vector<double> values; ///< of the memory; what no element of the tensor is must not change
+
+  /// Contiguous but for `padding` elements behind each of the axes of stride 1; the same value everywhere.
+  static Memory filled(ElementType element, std::vector<int64_t> shape, double value, int64_t padding = 0);
+  double &at(const std::vector<int64_t> &position);
+};
+
+/// The artifact; fails the running test with what the compiler said.
+Artifact compiled(dsl::Program program, const CompileOptions &options = {});
+
+/// Launches on the emulator, its checker on; the tensors, in the order of the artifact, come back changed.
+/// Fails the running test with what the emulator said.
+void run(const Artifact &artifact, const std::vector<Memory *> &tensors);
+
+/// Whether some launch of the first variant copies through a tensor map with a limited axis.
+bool hasLimitedMap(const Artifact &artifact);
+
+} // namespace tlc::test
