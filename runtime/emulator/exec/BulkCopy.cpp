@@ -373,8 +373,21 @@ bool takeSpaces(Decoder &d, Bulk &bulk) {
   return true;
 }
 
+/// Modes of a tensor copy beside .tile; true where the instruction has one.
+bool refuseOtherModes(Decoder &d) {
+  for (std::string_view mode :
+       {"im2col", "im2col::w", "im2col::w::128", "im2col_no_offs", "tile::gather4", "tile::scatter4"})
+    if (d.take(mode)) {
+      d.fail("'{}' is not emulated: .{}", d.at().fullName(), mode);
+      return true;
+    }
+  return false;
+}
+
 void decodePrefetch(Decoder &d) {
   d.take("tensor");
+  if (refuseOtherModes(d))
+    return;
   takeCacheHints(d);
   d.ignore({"1d", "2d", "3d", "4d", "5d", "tile", "global", "L2"});
   d.emit([](Warp &, uint32_t, const Instruction &) { return Step::next; }, {});
@@ -412,6 +425,8 @@ void decodeBulk(Decoder &d, std::optional<AtomicOp> reduction) {
     bulk.rank = d.takeOneOf<unsigned>({{"1d", 1}, {"2d", 2}, {"3d", 3}, {"4d", 4}, {"5d", 5}}).value_or(0);
     if (bulk.rank == 0)
       return d.fail("'{}' lacks its number of dimensions", d.at().fullName());
+    if (refuseOtherModes(d))
+      return;
     d.take("tile");
   }
   if (!takeSpaces(d, bulk))
@@ -423,6 +438,8 @@ void decodeBulk(Decoder &d, std::optional<AtomicOp> reduction) {
   if (tensor && bulk.barrier)
     bulk.ctaGroup = d.takeOneOf<unsigned>({{"cta_group::1", 1}, {"cta_group::2", 2}}).value_or(1);
   takeCacheHints(d);
+  if (d.take("cp_mask"))
+    return d.fail("'{}' is not emulated: masks of bytes", d.at().fullName());
   if (bulk.barrier != (bulk.to != Space::global))
     return d.fail("'{}' cannot complete this way", d.at().fullName());
   if (reduction && !tensor) {

@@ -16,6 +16,10 @@ namespace {
 
 const Operand missingOperand;
 
+/// Instructions of the ISA that are left out on purpose.
+constexpr std::string_view notEmulated[] = {
+    "multimem", "clusterlaunchcontrol", "tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"};
+
 /// slots: d, frame. The address of a variable in the frame.
 template <class T> Step frameAddress(Warp &warp, uint32_t active, const Instruction &instruction) {
   const In<uint64_t> base = lanesOf<uint64_t>(warp, instruction.slots[1]);
@@ -334,14 +338,14 @@ Instruction &Decoder::emit(Eval eval, std::span<const Slot> slots, int64_t immed
 }
 
 void Decoder::decodeStatement() {
-  auto found = table.find(statement->name);
-  if (found == table.end()) {
-    fail("unknown instruction '{}'", statement->fullName());
-    return;
-  }
+  const auto found = table.find(statement->name);
+  if (found == table.end() && std::ranges::find(notEmulated, statement->name) == std::end(notEmulated))
+    return fail("unknown instruction '{}'", statement->fullName());
   if (auto needed = missingInstruction(code, statement->name, statement->modifiers))
     return fail("'{}' needs target {}, but the module is for {}", statement->fullName(), *needed,
                 program.module.target);
+  if (found == table.end())
+    return fail("'{}' is not emulated", statement->fullName());
   left.assign(statement->modifiers.begin(), statement->modifiers.end());
   kernel.names.push_back(std::make_unique<std::string>(statement->fullName()));
   fullName = *kernel.names.back();

@@ -16,9 +16,8 @@ using RegisterBlock = std::vector<uint32_t>;
 
 // --- ldmatrix, stmatrix, movmatrix ----------------------------------------------------
 
-struct MatrixMove {
-  unsigned matrices = 1;
-  Transpose transpose = Transpose::no;
+struct MatrixMoveUse {
+  MatrixMove move;
   Space space = Space::generic;
   bool isStore = false;
 };
@@ -27,14 +26,14 @@ struct MatrixMove {
 Step moveMatrix(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
-  const MatrixMove &move = instruction.payloadAs<MatrixMove>();
+  const MatrixMoveUse &use = instruction.payloadAs<MatrixMoveUse>();
   const LaneAddresses64 addresses =
       laneAddresses(warp, instruction, instruction.slots[0], instruction.immediate);
   std::array<uint32_t, 32> rows = {};
-  for (unsigned l = 0; l < 8 * move.matrices; ++l) {
+  for (unsigned l = 0; l < use.move.addresses(); ++l) {
     if (!touch(warp, instruction,
-               {.space = move.space,
-                .kind = move.isStore ? AccessKind::write : AccessKind::read,
+               {.space = use.space,
+                .kind = use.isStore ? AccessKind::write : AccessKind::read,
                 .lane = l,
                 .address = addresses.lane[l],
                 .bytes = 16,
@@ -46,41 +45,71 @@ Step moveMatrix(Warp &warp, uint32_t active, const Instruction &instruction) {
       return fault(warp, instruction, fmt::format("the row of lane {} lies in another block", l));
     rows[l] = place.address;
   }
-  const std::span<const Slot> registers(instruction.slots + 1, move.matrices);
+  const std::span<const Slot> registers(instruction.slots + 1, use.move.registers());
   uint32_t values[4 * warpSize];
-  if (move.isStore) {
+  if (use.isStore) {
     loadRegisters(warp, registers, values);
-    if (auto done = stmatrix(move.matrices, move.transpose, warp.block->shared(), rows, values); !done)
+    if (auto done = stmatrix(use.move, warp.block->shared(), rows, values); !done)
       return fault(warp, instruction, done.error().message);
     ++clusterOf(warp).progress;
     return Step::next;
   }
-  if (auto done = ldmatrix(move.matrices, move.transpose, warp.block->shared(), rows, values); !done)
+  if (auto done = ldmatrix(use.move, warp.block->shared(), rows, values); !done)
     return fault(warp, instruction, done.error().message);
   storeRegisters(warp, registers, values);
   return Step::next;
 }
 
-void decodeMatrixMove(Decoder &d) {
-  MatrixMove move;
-  move.isStore = d.at().name == "stmatrix";
-  d.ignore({"sync", "aligned"});
-  if (!d.take("m8n8"))
-    return d.fail("'{}' has a shape other than .m8n8", d.at().fullName());
-  move.matrices = d.takeOneOf<unsigned>({{"x1", 1}, {"x2", 2}, {"x4", 4}}).value_or(0);
+/// The shape and the elements, or nothing where they do not go together.
+bool takeMoveForm(Decoder &d, bool isStore, MatrixMove &move) {
+  enum class Shape : uint8_t { m8n8, m8n16, m16n16, m16n8 };
+  const auto shape = d.takeOneOf<Shape>(
+      {{"m8n8", Shape::m8n8}, {"m8n16", Shape::m8n16}, {"m16n16", Shape::m16n16}, {"m16n8", Shape::m16n8}});
+  const auto matrices = d.takeOneOf<unsigned>({{"x1", 1}, {"x2", 2}, {"x4", 4}});
   move.transpose = d.take("trans") ? Transpose::yes : Transpose::no;
-  move.space = d.space();
-  if (move.matrices == 0 || !d.take("b16"))
+  const bool spreads = d.take("b8x16");
+  const auto element = d.takeOneOf<MoveElement>({{"b16", MoveElement::b16},
+                                                 {"b8", MoveElement::b8},
+                                                 {"b6x16_p32", MoveElement::b6},
+                                                 {"b4x16_p64", MoveElement::b4}});
+  if (!shape || !matrices || !element)
+    return false;
+  move.matrices = *matrices, move.element = *element;
+  const bool packed = move.element == MoveElement::b6 || move.element == MoveElement::b4,
+             transposed = move.transpose == Transpose::yes;
+  if (packed != spreads)
+    return false;
+  switch (*shape) {
+  case Shape::m8n8:
+    return move.element == MoveElement::b16;
+  case Shape::m8n16:
+    return !isStore && packed && !transposed;
+  case Shape::m16n16:
+    move.rows = 16;
+    return !isStore && move.element != MoveElement::b16 && transposed && move.matrices <= 2;
+  case Shape::m16n8:
+    return isStore && move.element == MoveElement::b8 && transposed;
+  }
+  return false;
+}
+
+void decodeMatrixMove(Decoder &d) {
+  MatrixMoveUse use;
+  use.isStore = d.at().name == "stmatrix";
+  d.ignore({"sync", "aligned"});
+  use.space = d.space();
+  if (!takeMoveForm(d, use.isStore, use.move))
     return d.fail("'{}' is not a known form", d.at().fullName());
   d.expectOperands(2);
-  const AddressOperand address = d.address(move.isStore ? 0 : 1);
-  const auto registers = d.elements(d.operand(move.isStore ? 1 : 0));
-  if (registers.size() != move.matrices)
-    return d.fail("'{}' moves {} registers, but got {}", d.at().fullName(), move.matrices, registers.size());
+  const AddressOperand address = d.address(use.isStore ? 0 : 1);
+  const auto registers = d.elements(d.operand(use.isStore ? 1 : 0));
+  if (registers.size() != use.move.registers())
+    return d.fail("'{}' moves {} registers, but got {}", d.at().fullName(), use.move.registers(),
+                  registers.size());
   std::vector<Slot> slots{address.base};
   for (const Operand &reg : registers)
-    slots.push_back(move.isStore ? d.in(reg, Type::b32) : d.out(reg, Type::b32));
-  d.emitWith(moveMatrix, slots, move).immediate = address.offset;
+    slots.push_back(use.isStore ? d.in(reg, Type::b32) : d.out(reg, Type::b32));
+  d.emitWith(moveMatrix, slots, use).immediate = address.offset;
 }
 
 /// slots: d, a
@@ -274,6 +303,10 @@ Step fenceWgmma(Warp &warp, uint32_t active, const Instruction &) {
 
 void decodeMmaAsync(Decoder &d) {
   WgmmaUse use;
+  if (d.take("sp"))
+    return d.fail("'{}' is not emulated: sparse operands", d.at().fullName());
+  if (d.take("b1"))
+    return d.fail("'{}' is not emulated: products of bits", d.at().fullName());
   unsigned m, n, k;
   if (!takeShape(d, m, n, k))
     return;

@@ -91,22 +91,35 @@ void mmaSync(const MmaSync &instruction, std::span<const uint32_t> a, std::span<
 
 enum class Transpose : uint8_t { no, yes };
 
-/// Lane addresses of a warp. Lanes 0-7 hold the row addresses of matrix 0,
-/// lanes 8-15 of matrix 1, and so on; others are ignored.
+/// What a shared row of 16 bytes holds: 8 or 16 elements, or 16 of 6 or 4 bits side by side and
+/// padding. In registers those stand in the low bits of a byte each.
+enum class MoveElement : uint8_t { b16, b8, b6, b4 };
+
+/// A form of ldmatrix or stmatrix.
+///   ldmatrix: m8n8 b16; m8n16 b6 b4; m16n16 b8 b6 b4, transposed, in two registers
+///   stmatrix: m8n8 b16; m16n8 b8, transposed
+struct MatrixMove {
+  unsigned matrices = 1; ///< 1, 2 or 4
+  Transpose transpose = Transpose::no;
+  MoveElement element = MoveElement::b16;
+  unsigned rows = 8; ///< of a matrix in shared memory, 8 or 16
+
+  unsigned addresses() const { return matrices * rows; }
+  unsigned registers() const { return matrices * rows / 8; }
+};
+
+/// Lane addresses of a warp: those of the rows of matrix 0, then of matrix 1, and
+/// so on; others are ignored.
 using LaneAddresses = std::span<const uint32_t, 32>;
 
-/// The bytes that ldmatrix reads or stmatrix writes: 16 per row, in lane order.
-void matrixMoveRanges(unsigned matrices, LaneAddresses addresses, std::vector<ByteRange> &ranges);
-
-/// ldmatrix.sync.aligned.m8n8.x<matrices>{.trans}.shared.b16 into `d`
-/// (`matrices` registers; 1, 2 or 4). An Error names the lane whose row is
-/// misaligned (16 bytes) or ends beyond `shared`; then `d` is unchanged.
-Result<void> ldmatrix(unsigned matrices, Transpose transpose, std::span<const std::byte> shared,
-                      LaneAddresses addresses, std::span<uint32_t> d);
+/// ldmatrix from `shared` into `d`. An Error names the lane whose row is misaligned
+/// (16 bytes) or ends beyond `shared`; then `d` is unchanged.
+Result<void> ldmatrix(const MatrixMove &move, std::span<const std::byte> shared, LaneAddresses addresses,
+                      std::span<uint32_t> d);
 
 /// stmatrix, likewise; nothing is written when there is an Error.
-Result<void> stmatrix(unsigned matrices, Transpose transpose, std::span<std::byte> shared,
-                      LaneAddresses addresses, std::span<const uint32_t> source);
+Result<void> stmatrix(const MatrixMove &move, std::span<std::byte> shared, LaneAddresses addresses,
+                      std::span<const uint32_t> source);
 
 /// movmatrix.sync.aligned.m8n8.trans.b16: `d` may be `source`.
 void movmatrix(std::span<const uint32_t, 32> source, std::span<uint32_t, 32> d);

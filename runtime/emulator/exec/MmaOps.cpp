@@ -53,6 +53,8 @@ Step multiplyWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
 
 void decodeMma(Decoder &d) {
   MmaUse use;
+  if (d.take("sp") || d.take("sp::ordered_metadata"))
+    return d.fail("'{}' is not emulated: sparse operands", d.at().fullName());
   d.ignore({"sync", "aligned"});
   unsigned m, n, k;
   if (!takeShape(d, m, n, k))

@@ -17,6 +17,8 @@ constexpr uint64_t maximumRegistersOfModule = uint64_t(1) << 22;
 constexpr int maximumScopeDepth = 256;
 /// Operand nesting beyond this is not PTX; it would exhaust the stack.
 constexpr int maximumDepth = 8;
+/// What follows the dot of a vector's element: positions, or as well colours.
+constexpr std::string_view vectorElements = "xyzw", vectorColours = "rgba";
 
 } // namespace
 
@@ -129,6 +131,7 @@ Result<void> Parser::callPrototype(Function &function, std::string_view name) {
 }
 
 Result<void> Parser::registers(Function &function) {
+  const uint32_t width = accept(".v2") ? 2 : accept(".v4") ? 4 : 1;
   auto word = expectWord("a register type");
   if (!word)
     return word.error();
@@ -139,8 +142,8 @@ Result<void> Parser::registers(Function &function) {
     auto name = expectWord("a register name");
     if (!name)
       return name.error();
-    uint64_t count = 1;
-    const bool range = accept("<");
+    uint64_t count = width;
+    const bool range = width == 1 && accept("<");
     if (range) {
       auto extent = expectInteger("the number of registers");
       if (!extent)
@@ -156,13 +159,17 @@ Result<void> Parser::registers(Function &function) {
                                  maximumRegisters, maximumRegistersOfModule));
     const uint32_t first = uint32_t(function.registers.size());
     const bool isNew =
-        range ? scopes[scope].ranges.try_emplace(*name, Scope::Range{first, uint32_t(count)}).second
-              : scopes[scope].registers.try_emplace(*name, first).second;
+        range       ? scopes[scope].ranges.try_emplace(*name, Scope::Range{first, uint32_t(count)}).second
+        : width > 1 ? scopes[scope].vectors.try_emplace(*name, Scope::Range{first, width}).second
+                    : scopes[scope].registers.try_emplace(*name, first).second;
     if (!isNew)
       return failure(fmt::format("register '{}' is declared twice", *name));
     if (range) {
       for (uint64_t i = 0; i < count; ++i)
         function.registers.push_back({fmt::format("{}{}", *name, i), *type});
+    } else if (width > 1) {
+      for (uint32_t i = 0; i < width; ++i)
+        function.registers.push_back({fmt::format("{}.{}", *name, vectorElements[i]), *type});
     } else {
       function.registers.push_back({std::string(*name), *type});
     }
@@ -214,6 +221,22 @@ std::optional<uint32_t> Parser::findRegister(std::string_view name) const {
       return range->second.first + uint32_t(number);
   }
   return std::nullopt;
+}
+
+/// Empty where there is no such vector.
+Scope::Range Parser::findVector(std::string_view name) const {
+  for (int i = scope; i >= 0; i = scopes[i].parent)
+    if (auto found = scopes[i].vectors.find(name); found != scopes[i].vectors.end())
+      return found->second;
+  return {};
+}
+
+std::optional<uint32_t> Parser::findElement(std::string_view name) const {
+  if (name.size() < 3 || name[name.size() - 2] != '.')
+    return std::nullopt;
+  const Scope::Range vector = findVector(name.substr(0, name.size() - 2));
+  const size_t at = std::min(vectorElements.find(name.back()), vectorColours.find(name.back()));
+  return at < vector.count ? std::optional(vector.first + uint32_t(at)) : std::nullopt;
 }
 
 std::string Parser::findVariable(std::string_view name) const {
@@ -363,6 +386,16 @@ Result<Operand> Parser::word(Function &function) {
   } else if (auto reg = findRegister(name)) {
     result.kind = Operand::Kind::reg;
     result.reg = *reg;
+  } else if (const Scope::Range vector = findVector(name); vector.count != 0) {
+    result.kind = Operand::Kind::vector;
+    for (uint32_t i = 0; i < vector.count; ++i) {
+      Operand &element = result.elements.emplace_back();
+      element.kind = Operand::Kind::reg;
+      element.reg = vector.first + i;
+    }
+  } else if (const auto element = findElement(name)) {
+    result.kind = Operand::Kind::reg;
+    result.reg = *element;
   } else {
     const size_t dot = name.rfind('.');
     const auto part = dot == std::string_view::npos ? std::nullopt : findRegister(name.substr(0, dot));

@@ -22,6 +22,7 @@ struct Scope {
   int parent = -1;
   std::unordered_map<std::string_view, Range> ranges; ///< by prefix
   std::unordered_map<std::string_view, uint32_t> registers;
+  std::unordered_map<std::string_view, Range> vectors;         ///< `.reg .v4 .f32 v`, of four registers
   std::unordered_map<std::string_view, std::string> variables; ///< to their unique name
   std::unordered_map<std::string_view, size_t> labels;
 };
@@ -69,6 +70,8 @@ private:
   Result<Operand> number();
   Result<int64_t> offset();
   std::optional<uint32_t> findRegister(std::string_view name) const;
+  Scope::Range findVector(std::string_view name) const;
+  std::optional<uint32_t> findElement(std::string_view name) const;
   std::string findVariable(std::string_view name) const;
   Result<void> resolveLabels(Function &function);
   Result<void> resolveLabel(Operand &operand, int scope, unsigned line) const;

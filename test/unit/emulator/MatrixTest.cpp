@@ -32,6 +32,48 @@ TEST_CASE("stmatrix and ldmatrix agree; trans and movmatrix transpose") {
   }
 }
 
+TEST_CASE("stmatrix writes columns of bytes, ldmatrix reads them as rows, and widens packed elements") {
+  const auto out = output({.body = R"(
+    .shared .align 128 .b8 s[512];
+    mov.b64 %d1, s; mad.wide.u32 %d2, %t, 16, %d1;
+    // Byte i of lane l is 4 l + i; 16 rows of shared memory are 16 columns of two matrices.
+    shl.b32 %r1, %t, 2; mad.lo.u32 %r2, %r1, 0x01010101, 0x03020100; not.b32 %r3, %r2;
+    stmatrix.sync.aligned.m16n8.x2.trans.shared.b8 [%d2], {%r2, %r3};
+    ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r4, %r5}, [%d2];
+    ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b4x16_p64 {%r6, %r7}, [%d2];
+    ldmatrix.sync.aligned.m16n16.x1.trans.shared::cta.b8x16.b6x16_p32 {%r8, %r9}, [%d2];
+    st.global.b32 [%mine], %r4; st.global.b32 [%mine+128], %r5; st.global.b32 [%mine+256], %r6;
+    st.global.b32 [%mine+384], %r7; st.global.b32 [%mine+512], %r8;
+  )",
+                           .target = "sm_100a"});
+  // Byte `row` of shared row `column`.
+  const auto byteAt = [](unsigned column, unsigned row) {
+    const unsigned lane = row % 8 * 4 + column % 8 / 2, byte = row / 8 * 2 + column % 2,
+                   value = 4 * lane + byte;
+    return column < 8 ? value : ~value & 0xFF;
+  };
+  for (unsigned l = 0; l < 32; ++l)
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned column = l % 4 * 4 + i, row = l / 4;
+      CHECK((out[l] >> 8 * i & 0xFF) == byteAt(column, row));
+      CHECK((out[32 + l] >> 8 * i & 0xFF) == byteAt(column, row + 8));
+      for (unsigned matrix = 0; matrix < 2; ++matrix)
+        CHECK((out[(2 + matrix) * 32 + l] >> 8 * i & 0xFF) ==
+              (byteAt(8 * matrix + row, column / 2) >> 4 * (column % 2) & 0xF));
+      const unsigned bit = 6 * row, pair = byteAt(column, bit / 8) | byteAt(column, bit / 8 + 1) << 8;
+      CHECK((out[128 + l] >> 8 * i & 0xFF) == (pair >> bit % 8 & 0x3F));
+    }
+  for (std::string_view form : {"m8n8.x1.shared.b8", "m16n16.x1.shared.b8", "m16n16.x4.trans.shared.b8",
+                                "m8n16.x1.trans.shared.b8x16.b4x16_p64", "m8n16.x1.shared.b4x16_p64",
+                                "m16n16.x1.trans.shared.b16", "m16n8.x1.trans.shared.b8"})
+    CHECK_THAT(failure({.body = "ldmatrix.sync.aligned." + std::string(form) + " {%r1, %r2}, [%d1];",
+                        .target = "sm_100a"}),
+               Contains("is not a known form"));
+  CHECK_THAT(
+      failure({.body = "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1}, [%d1];", .target = "sm_100a"}),
+      Contains("moves 2 registers, but got 1"));
+}
+
 TEST_CASE("mma.sync multiplies and adds") {
   const auto out = output({.body = R"(
     mov.b32 %r1, 0x3F803F80; mov.b32 %r2, 0x40004000; mov.b32 %r3, 0f3F000000;

@@ -105,11 +105,86 @@ TEST_CASE("unknown instructions and modifiers are named when the module is loade
         "PTX line 13: unknown modifier '.fast' in 'add.fast.s32'");
   CHECK(failure({.body = "ld.global.nowhere.b32 %r1, [%out];"}) ==
         "PTX line 13: unknown modifier '.nowhere' in 'ld.global.nowhere.b32'");
-  CHECK(failure({.body = "cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
-                         "[%d1], [%d2, {%r1, "
-                         "%r2}], [%d3];"}) ==
-        "PTX line 13: unknown modifier '.im2col' in "
-        "'cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes'");
+}
+
+TEST_CASE("what is left out on purpose is said to be when the module is loaded") {
+  const auto refusal = [](std::string body, std::string target) {
+    return failure({.body = std::move(body), .target = std::move(target)});
+  };
+  CHECK(refusal("multimem.ld_reduce.relaxed.sys.global.add.u32 %r2, [%d1];", "sm_90a") ==
+        "PTX line 13: 'multimem.ld_reduce.relaxed.sys.global.add.u32' is not emulated");
+  CHECK(refusal("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%d1, {%r5}];", "sm_80") ==
+        "PTX line 13: 'tex.1d.v4.f32.s32' is not emulated");
+  CHECK(refusal("istypep.texref %p1, %d1;", "sm_90a") == "PTX line 13: 'istypep.texref' is not emulated");
+  const std::string cancel =
+      "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];";
+  CHECK_THAT(refusal(cancel, "sm_100a"), Contains("is not emulated"));
+  CHECK_THAT(refusal(cancel, "sm_90a"),
+             Contains("needs target sm_100 and later, but the module is for sm_90a"));
+  CHECK(refusal("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%r1, %r2, %r3, "
+                "%r4}, {%r5, "
+                "%r6, %r7, %r8}, {%r9, %r10, %r11, %r12}, {%r1, %r2, %r3, %r4}, %r13, 0;",
+                "sm_80") ==
+        "PTX line 13: 'mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32' is not "
+        "emulated: "
+        "sparse operands");
+  CHECK(refusal("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r7, "
+                "%r8}, {%r1, "
+                "%r2, %r3, %r4};",
+                "sm_80") ==
+        "PTX line 13: mma.sync m8n8k4 of f16 and f16 into f16 is not an instruction that is "
+        "emulated");
+  CHECK_THAT(
+      refusal(
+          "wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc {%r1, %r2, %r3, %r4}, %d1, %d2, %p1;",
+          "sm_90a"),
+      Contains("is not emulated: products of bits"));
+  CHECK_THAT(
+      refusal(
+          "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%r1, %r2, %r3, %r4}, %d1, %d2, %r5, 0, "
+          "%p1, 1, 1, 0, 0;",
+          "sm_90a"),
+      Contains("is not emulated: sparse operands"));
+  const std::string copy =
+      "cp.async.bulk.tensor.4d.shared::cluster.global.{}.mbarrier::complete_tx::bytes [%r1], "
+      "[%d1, {{%r2, %r3, %r4, %r5}}], [%r6], {{%h1, %h2}};";
+  CHECK_THAT(refusal(fmt::format(fmt::runtime(copy), "im2col"), "sm_90a"),
+             Contains("is not emulated: .im2col"));
+  CHECK_THAT(
+      refusal("cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%d1, {%r2, %r3, %r4, %r5}], {%h1, %h2};",
+              "sm_90a"),
+      Contains("is not emulated: .im2col"));
+  CHECK_THAT(refusal("cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
+                     "[%r1], [%d1, "
+                     "{%r2, %r3, %r4, %r5, %r6}], [%r7];",
+                     "sm_100a"),
+             Contains("is not emulated: .tile::gather4"));
+  CHECK_THAT(refusal("cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%d1], [%r1], 16, %h1;", "sm_100a"),
+             Contains("is not emulated: masks of bytes"));
+}
+
+TEST_CASE("vectors of registers, whole and by element") {
+  const auto out = output({.body = R"(
+    .reg .v4 .b32 v; .reg .v2 .b32 w;
+    mov.b32 v.x, 1; mov.b32 v.g, 2; mov.b32 v.z, 3; mov.b32 v.a, %t;
+    mad.wide.u32 %d1, %t, 16, %out;
+    st.global.v4.b32 [%d1], v;
+    { .reg .v2 .b32 v; ld.global.v2.b32 v, [%d1+8]; add.u32 v.y, v.x, v.y; st.global.b32 [%d1], v.g; }
+    ld.global.v2.b32 w, [%d1];
+    add.u32 w.y, w.x, w.y; st.global.b32 [%d1+4], w.y;
+  )",
+                           .threads = 32});
+  for (unsigned t = 0; t < 32; ++t) {
+    CHECK(out[4 * t] == 3 + t);
+    CHECK(out[4 * t + 1] == 5 + t);
+    CHECK(out[4 * t + 2] == 3);
+    CHECK(out[4 * t + 3] == t);
+  }
+  CHECK(failure({.body = ".reg .v2 .b32 v; mov.b32 %r1, v.z;"}) == "PTX line 13: unknown name 'v.z'");
+  CHECK(failure({.body = ".reg .v2 .b32 v; .reg .v2 .b32 v;"}) ==
+        "PTX line 13: register 'v' is declared twice");
+  CHECK(failure({.body = ".reg .v3 .b32 v;"}) == "PTX line 13: expected a register type, but got '.v3'");
+  CHECK_THAT(failure({.body = ".reg .v2 .b32 v<3>;"}), Contains("expected ';'"));
 }
 
 TEST_CASE("operands that do not fit are named when the module is loaded") {
