@@ -55,6 +55,7 @@ void addHalfForms(FormList &list);
 void addApproximateForms(FormList &list);
 void addConversionForms(FormList &list);
 void addMemoryForms(FormList &list);
+void addAtomicForms(FormList &list);
 void addWarpForms(FormList &list);
 
 } // namespace tlc::conformance

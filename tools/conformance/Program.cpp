@@ -79,6 +79,7 @@ constexpr Group groups[] = {
     // Alone, because ptxas joins a conversion with the one before it and then saturates otherwise.
     {"conversion", [] { return deal("conversion", {addConversionForms}, 2, Chaining::no); }},
     {"memory", [] { return deal("memory", {addMemoryForms}, 6); }},
+    {"atomic", [] { return deal("atomic", {addAtomicForms}, 2); }},
     {"warp", [] { return deal("warp", {addWarpForms}, 4); }},
     {"mma", mmaPrograms},
     {"wgmma", wgmmaPrograms},
