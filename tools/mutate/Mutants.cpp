@@ -154,11 +154,11 @@ void Generator::visitBarrier() {
   const bool waits = text.has("sync");
   if (!waits && !text.has("arrive"))
     return; // a reduction: its result is missing, too
-  // A number that nobody else uses would be as good as the right one.
+  // A number that nobody else uses would be as good as the right one; a register may not be written yet.
   for (const Statement &other : function->body)
     if (const StatementText with = StatementText::of(ptx, other);
         (other.name == "bar" || other.name == "barrier") && !with.has("cluster") && !with.has("warp") &&
-        !with.operands.empty() && with.operands[0] != text.operands[0]) {
+        !with.operands.empty() && isdigit(with.operands[0][0]) && with.operands[0] != text.operands[0]) {
       StatementText changed = text;
       changed.operands[0] = with.operands[0];
       add(Change::otherBarrier, changed.text());

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -47,7 +48,8 @@ private:
 
 /// What is known of another cluster, in its columns.
 struct ForeignClocks {
-  Clock seen, fenced;
+  Clock seen;
+  Clock fenced; ///< for the asynchronous engines' view of global memory
 };
 /// By cluster. Shared, as whole blocks know the same, and mostly there is none.
 using Foreign = std::map<uint32_t, ForeignClocks>;
@@ -66,33 +68,78 @@ inline void joinForeign(std::shared_ptr<const Foreign> &into, const std::shared_
   into = std::move(both);
 }
 
+/// Spaces that proxy fences are for.
+enum class FencedSpace : uint8_t { shared, global };
+inline constexpr FencedSpace fencedSpaces[] = {FencedSpace::shared, FencedSpace::global};
+
+/// Tensor maps that the kernel changes.
+struct MapFences {
+  Clock released;                    ///< what a release of the tensor map proxy follows
+  std::map<uint64_t, Clock> visible; ///< of that, what an acquire of the map's address follows
+};
+
 /// What comes before a point of a program.
 struct Knowledge {
-  Clock seen;                             ///< all of it in the own cluster
-  Clock fenced;                           ///< of that, what a proxy fence follows on the way here
+  Clock seen;                            ///< all of it in the own cluster
+  std::array<Clock, 2> fenced;           ///< of that, what a proxy fence of the space follows on the way here
+  std::shared_ptr<const MapFences> maps; ///< mostly there are none
   std::shared_ptr<const Foreign> foreign; ///< of other clusters
   std::shared_ptr<const Foreign> narrow;  ///< what would be known of them if scopes were wide enough
 
   void join(const Knowledge &other) {
     seen.join(other.seen);
-    fenced.join(other.fenced);
+    for (FencedSpace space : fencedSpaces)
+      fencedIn(space).join(other.fencedIn(space));
+    joinMaps(other.maps);
     joinForeign(foreign, other.foreign);
     joinForeign(narrow, other.narrow);
   }
   /// Of the own cluster.
   void meet(const Knowledge &other) {
     seen.meet(other.seen);
-    fenced.meet(other.fenced);
+    for (FencedSpace space : fencedSpaces)
+      fencedIn(space).meet(other.fencedIn(space));
   }
+  Clock &fencedIn(FencedSpace space) { return fenced[size_t(space)]; }
+  const Clock &fencedIn(FencedSpace space) const { return fenced[size_t(space)]; }
   /// A proxy fence.
-  void fence() {
-    fenced.join(seen);
-    if (!foreign)
+  void fence(FencedSpace space) {
+    fencedIn(space).join(seen);
+    if (!foreign || space != FencedSpace::global)
       return;
     auto all = std::make_shared<Foreign>(*foreign);
     for (auto &[cluster, clocks] : *all)
       clocks.fenced = clocks.seen;
     foreign = std::move(all);
+  }
+  /// Proxy fences of tensor maps.
+  void releaseMaps(const Clock &own) {
+    auto all = maps ? std::make_shared<MapFences>(*maps) : std::make_shared<MapFences>();
+    all->released.join(seen);
+    all->released.join(own);
+    maps = std::move(all);
+  }
+  void acquireMap(uint64_t address) {
+    if (!maps)
+      return;
+    auto all = std::make_shared<MapFences>(*maps);
+    all->visible[address].join(all->released);
+    maps = std::move(all);
+  }
+
+private:
+  void joinMaps(const std::shared_ptr<const MapFences> &other) {
+    if (!other || other == maps)
+      return;
+    if (!maps) {
+      maps = other;
+      return;
+    }
+    auto all = std::make_shared<MapFences>(*maps);
+    all->released.join(other->released);
+    for (const auto &[address, clock] : other->visible)
+      all->visible[address].join(clock);
+    maps = std::move(all);
   }
 };
 

@@ -124,13 +124,42 @@ void RaceChecker::waitGrid(const Warp &warp, uint32_t lanes) {
     forParties(agentOf(warp), lanes, [&](Party &party) { party.known.seen.raise(*gridBefore, 1); });
 }
 
-void RaceChecker::proxyFence(const Warp &warp, uint32_t lanes) {
+void RaceChecker::proxyFence(const Warp &warp, uint32_t lanes, std::span<const FencedSpace> spaces) {
   Agent &agent = agentOf(warp);
   forParties(agent, lanes, [&](Party &party) {
-    party.known.fence();
-    addOwn(agent, lanes, agent.number, party.known.fenced);
+    for (FencedSpace space : spaces) {
+      party.known.fence(space);
+      addOwn(agent, lanes, agent.number, party.known.fencedIn(space));
+    }
   });
   ++agent.number;
+}
+
+void RaceChecker::publishMbarriers(const Warp &warp, uint32_t lanes) {
+  Agent &agent = agentOf(warp);
+  forParties(agent, lanes, [&](Party &party) {
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      if (const Column column = initialisers.of(indexOf(warp), lane);
+          column != 0 && (party.lanes & lanes) >> lane & 1) {
+        party.known.seen.raise(column, agent.number);
+        party.released.seen.raise(column, agent.number);
+      }
+  });
+  ++agent.number;
+}
+
+void RaceChecker::releaseMaps(const Warp &warp, uint32_t lanes) {
+  Agent &agent = agentOf(warp);
+  forParties(agent, lanes, [&](Party &party) {
+    Clock own;
+    addOwn(agent, lanes, agent.number, own);
+    party.known.releaseMaps(own);
+  });
+  ++agent.number;
+}
+
+void RaceChecker::acquireMap(const Warp &warp, uint32_t lanes, uint64_t address) {
+  forParties(agentOf(warp), lanes, [&](Party &party) { party.known.acquireMap(address); });
 }
 
 void RaceChecker::fence(const Warp &warp, uint32_t lanes) {
@@ -241,11 +270,12 @@ void RaceChecker::releaseGlobalFlag(Agent &agent, const Touch &access) {
   auto all = known.foreign ? std::make_shared<Foreign>(*known.foreign) : std::make_shared<Foreign>();
   ForeignClocks &own = (*all)[cluster.index + 1];
   // Other clusters take the lanes of a warp as one.
-  for (Clock *clock : {&known.seen, &known.fenced})
+  const Clock &fenced = known.fencedIn(FencedSpace::global);
+  for (Clock *clock : {&known.seen, &known.fencedIn(FencedSpace::global)})
     for (const auto &[lane, warp] : lanesWithColumn)
       clock->raise(warp, clock->at(lane));
   own.seen.join(known.seen);
-  own.fenced.join(known.fenced);
+  own.fenced.join(fenced);
   cluster.grid->globalShadow->release(access.address, access.scope, all);
 }
 
@@ -263,7 +293,7 @@ void RaceChecker::takeFlagReads(Agent &agent) {
       // Inside the cluster a scope is always wide enough.
       if (const auto own = foreign->find(cluster.index + 1); own != foreign->end()) {
         known.seen.join(own->second.seen);
-        known.fenced.join(own->second.fenced);
+        known.fencedIn(FencedSpace::global).join(own->second.fenced);
       }
       joinForeign(foreign == flag.wide && read.scope >= Scope::gpu ? known.foreign : known.narrow, foreign);
     }

@@ -13,12 +13,20 @@ namespace tlc::emulator {
 
 RaceChecker::RaceChecker(Cluster &cluster)
     : cluster(cluster), warpsOfBlock(unsigned(cluster.blocks[0].warps.size())),
-      laneColumns(cluster.blocks.size() * warpsOfBlock) {
+      laneColumns(cluster.blocks.size() * warpsOfBlock), initialisers(cluster.blocks.size() * warpsOfBlock) {
+  const Kernel &kernel = *cluster.grid->kernel;
+  std::vector<uint32_t> written(kernel.registerBytes / registerGranule + 1, ~0u);
+  for (const RegisterName &reg : kernel.registerNames)
+    written[reg.offset / registerGranule] = 0;
   for (const Block &block : cluster.blocks)
     for (const Warp &warp : block.warps) {
       Agent &agent = agents.emplace_back();
       agent.warp = &warp;
-      agent.executions.resize(cluster.grid->kernel->code.size());
+      agent.executions.resize(kernel.code.size());
+      agent.written = written;
+      agent.writtenLocal.resize(warp.local.size());
+      if (kernel.sharesRegisters)
+        agent.uses.resize(written.size());
       agent.parties.resize(1);
       agent.parties[0].lanes = warp.live;
       addColumn({.kind = ColumnInfo::Kind::warp, .warp = indexOf(warp)});
@@ -138,10 +146,10 @@ void RaceChecker::arriveAfter(const AsyncOrder &copies, const SharedPlace &place
     phasesOf(*place.block, place.address).arrived.seen.raise(copies.column, copies.number);
 }
 
-void RaceChecker::issueWgmma(const Warp &warp, const Instruction &instruction,
-                             std::span<const Slot> registers, uint32_t number,
-                             std::shared_ptr<AsyncOrder> &order) {
+void RaceChecker::issueWgmma(Warp &warp, const Instruction &instruction, const ProductRegisters &used,
+                             uint32_t number, std::shared_ptr<AsyncOrder> &order) {
   Agent &agent = agentOf(warp);
+  takeRegisters(warp, instruction, used, number);
   Knowledge known;
   release(agent, warp.live, Ordering::acquireRelease, known);
   if (!order) {
@@ -153,12 +161,6 @@ void RaceChecker::issueWgmma(const Warp &warp, const Instruction &instruction,
   } else {
     order->known.meet(known); // what a warp does not know, its part of the product may overtake
   }
-  agent.inFlight.resize(cluster.grid->kernel->registerBytes / 4 + 1);
-  for (const Slot &slot : registers)
-    if (!slot.constant)
-      agent.inFlight[slot.offset / 4] = number;
-  agent.wgmmaIssued = number;
-  agent.wgmmaPcs[number] = uint32_t(&instruction - warp.code);
 }
 
 void RaceChecker::waitWgmma(const Warp &warp, uint64_t completed) {
@@ -166,8 +168,7 @@ void RaceChecker::waitWgmma(const Warp &warp, uint64_t completed) {
   const Column column = warpgroups[indexOf(warp) / warpsOfBlock * (warpsOfBlock / 4) + warp.index / 4];
   for (Party &party : agent.parties)
     party.known.seen.raise(column, uint32_t(completed));
-  for (; agent.wgmmaWaited < completed; ++agent.wgmmaWaited)
-    agent.wgmmaPcs.erase(agent.wgmmaWaited + 1);
+  agent.wgmmaWaited = std::max(agent.wgmmaWaited, uint32_t(completed));
 }
 
 // --- accesses ------------------------------------------------------------------------------
@@ -192,6 +193,7 @@ Point RaceChecker::pointOf(Agent &agent, const Record &record, const Touch &acce
   const Stream *copies = party.copies != 0 ? stream(agent, AsyncEngine::copy, 0) : nullptr;
   Point point{.known = running ? running->known : party.known,
               .lanes = laneColumns,
+              .initialisers = initialisers,
               .warp = record.warp,
               .lane = record.lane,
               .own = agent.number,
@@ -243,7 +245,8 @@ void overwriteMbarriers(Warp &warp, const Instruction &instruction, Block &block
 void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
                          uint32_t address) {
   if (!block.mbarrierHistories.empty() &&
-      (access.kind == AccessKind::write || access.kind == AccessKind::atomic))
+      (access.kind == AccessKind::write || access.kind == AccessKind::atomic ||
+       access.kind == AccessKind::initialise))
     overwriteMbarriers(warp, instruction, block, address, uint64_t(address) + access.bytes);
   Agent &agent = agentOf(warp);
   Record record = recordOf(agent, instruction, access);
@@ -257,6 +260,9 @@ void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch
   const uint64_t flag = uint64_t(block.rank) << 32 | address;
   if (isFlag && access.kind != AccessKind::write)
     acquireFlag(agent, access, flag);
+  if (access.kind == AccessKind::initialise && initialisers.of(record.warp, record.lane) == 0)
+    initialisers.set(record.warp, record.lane,
+                     addColumn({.kind = ColumnInfo::Kind::lane, .warp = record.warp}));
   conflicts.clear();
   shadows[block.rank].access(address, address + uint32_t(access.bytes), record, access.laneBytes,
                              pointOf(agent, record, access), conflicts);
@@ -292,6 +298,8 @@ void RaceChecker::accessGlobal(Warp &warp, const Instruction &instruction, const
   record.cluster = cluster.index + 1;
   Point point = pointOf(agent, record, access);
   point.cluster = record.cluster;
+  point.space = FencedSpace::global;
+  point.map = access.address;
   conflicts.clear();
   cluster.grid->globalShadow->access(access.address, access.bytes, record, access.laneBytes, point,
                                      conflicts);
@@ -355,22 +363,11 @@ void RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lane
     return;
   ending.exit = exit;
   conflicts.clear();
-  shadows[block.rank].end({.known = ending.known, .lanes = laneColumns, .warp = exit.warp}, conflicts);
+  shadows[block.rank].end(
+      {.known = ending.known, .lanes = laneColumns, .initialisers = initialisers, .warp = exit.warp},
+      conflicts);
   for (const Conflict &conflict : conflicts)
     report(warp, instruction, exit, conflict, placeOf(block.rank, uint32_t(conflict.address)));
-}
-
-void RaceChecker::registers(Warp &warp, const Instruction &instruction) {
-  Agent &agent = agentOf(warp);
-  if (!agent.flagReads.empty())
-    takeFlagReads(agent);
-  if (agent.wgmmaIssued <= agent.wgmmaWaited)
-    return;
-  for (const Slot &slot : std::span(instruction.slots, instruction.slotCount)) {
-    const uint32_t number = slot.constant ? 0 : agent.inFlight[slot.offset / 4];
-    if (number > agent.wgmmaWaited)
-      reportRegister(warp, instruction, warp.code[agent.wgmmaPcs.at(number)]);
-  }
 }
 
 } // namespace tlc::emulator

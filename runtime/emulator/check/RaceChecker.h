@@ -47,6 +47,14 @@ struct AsyncOrder {
 enum class TensorEngine : uint8_t { load, store, pipe };
 inline constexpr size_t tensorEngines = 3;
 
+/// What a wgmma has in registers.
+struct ProductRegisters {
+  std::span<const Slot> fragments; ///< of A
+  std::span<const Slot> accumulators;
+  uint32_t shape = 0; ///< products of one shape may follow each other; from 2 on
+  bool accumulates = false;
+};
+
 /// All cells of these lanes and columns; lanes in groups of 16.
 struct TensorTouch {
   const Block *block = nullptr;
@@ -63,7 +71,13 @@ public:
   explicit RaceChecker(Cluster &cluster);
 
   // --- what threads do; `lanes` are those that do it together --------------------
-  void proxyFence(const Warp &warp, uint32_t lanes);
+  void proxyFence(const Warp &warp, uint32_t lanes, std::span<const FencedSpace> spaces);
+  /// fence.mbarrier_init: makes the lanes' mbarriers known to the cluster and to asynchronous units.
+  void publishMbarriers(const Warp &warp, uint32_t lanes);
+  /// fence.proxy.tensormap: what comes before is released to the units that read tensor maps.
+  void releaseMaps(const Warp &warp, uint32_t lanes);
+  /// The same for the map at an address: the units see what was released.
+  void acquireMap(const Warp &warp, uint32_t lanes, uint64_t address);
   /// Of threads: makes relaxed arrivals behind it release, relaxed waits before it acquire.
   void fence(const Warp &warp, uint32_t lanes);
   /// bar.warp.sync: what each lane did comes before what all do next.
@@ -98,8 +112,9 @@ public:
   void arriveAfter(const AsyncOrder &copies, const SharedPlace &place);
 
   /// Operation `number` of the warpgroup, counted from 1, issued by one of its warps.
-  void issueWgmma(const Warp &warp, const Instruction &instruction, std::span<const Slot> registers,
-                  uint32_t number, std::shared_ptr<AsyncOrder> &order);
+  void issueWgmma(Warp &warp, const Instruction &instruction, const ProductRegisters &used, uint32_t number,
+                  std::shared_ptr<AsyncOrder> &order);
+  void fenceWgmma(const Warp &warp) { ++agentOf(warp).fences; }
   void waitWgmma(const Warp &warp, uint64_t completed);
 
   // --- tensor memory (TensorRace.cpp) ------------------------------------------------
@@ -136,8 +151,15 @@ public:
                      const SharedPlace &place);
   /// With the last threads of a block its shared memory ends: nobody may use it any more.
   void exit(Warp &warp, const Instruction &instruction, uint32_t lanes);
-  /// Registers of products that the warp has not waited for.
-  void registers(Warp &warp, const Instruction &instruction);
+  /// The lanes are about to run the instruction: on which registers?
+  void registers(Warp &warp, const Instruction &instruction, uint32_t lanes);
+  /// Its predicate decides for these lanes whether they run it.
+  void guard(Warp &warp, const Instruction &instruction, uint32_t lanes);
+  /// A lane's own memory; a read tells whether its registers get what something has written.
+  void accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access);
+  void copyLocal(const Warp &warp, unsigned lane, uint64_t to, uint64_t from, uint64_t bytes);
+  /// Something that is not the program writes.
+  void fillLocal(const Warp &warp, unsigned lane, uint64_t at, uint64_t bytes);
 
 private:
   struct ColumnInfo {
@@ -194,6 +216,14 @@ private:
     uint32_t step = 0; ///< the warp's, of the last time, plus 1
     uint32_t count = 0;
   };
+  /// The last use of a register, and what has it in flight.
+  struct RegisterUse {
+    uint32_t pc = 0;
+    uint32_t fences = 0;     ///< wgmma.fence until then, plus 1; 0: none
+    uint32_t shape = 0;      ///< of the product that used it; 0: the thread did itself
+    uint32_t product = 0;    ///< wgmma that has it
+    uint32_t tensorLoad = 0; ///< tcgen05.ld that has it
+  };
   struct Agent {
     const Warp *warp = nullptr;
     uint32_t number = 1; ///< of the warp's column, for its next accesses
@@ -201,10 +231,13 @@ private:
     std::map<std::pair<AsyncEngine, unsigned>, Stream> streams; ///< by lane; cp.async of all lanes: 0
     std::vector<Execution> executions;                          ///< by pc
     std::vector<FlagRead> flagReads;                            ///< of the instruction that ran last
-    std::vector<uint32_t> inFlight; ///< by register offset / 4: the wgmma that has it
-    uint32_t wgmmaIssued = 0, wgmmaWaited = 0;
-    std::unordered_map<uint32_t, uint32_t> wgmmaPcs; ///< by number, of those not waited for
-    Clock tensor;                                    ///< what its next access to tensor memory is behind
+    std::vector<uint32_t> written;                              ///< by register: lanes in which something has
+    std::vector<bool> writtenLocal;                             ///< bytes of lane 0, then of lane 1, ...
+    std::vector<RegisterUse> uses;                              ///< by register; empty: no product has any
+    uint32_t wgmmaWaited = 0;
+    uint32_t tensorLoads = 0, tensorLoadsWaited = 0;
+    uint32_t fences = 0; ///< wgmma.fence until now
+    Clock tensor;        ///< what its next access to tensor memory is behind
     std::array<TensorStream, tensorEngines> tensorStreams;
   };
   /// What arrivals give to those who wait.
@@ -255,6 +288,16 @@ private:
   void acquireFlag(Agent &agent, const Touch &access, uint64_t flag);
   void releaseFlag(Agent &agent, const Touch &access, uint64_t flag);
 
+  // Registers.cpp
+  static size_t indexOf(const Slot &slot) { return slot.offset / registerGranule; }
+  void follow(Warp &warp, const Instruction &instruction, Agent &agent, uint32_t lanes);
+  void checkUse(Warp &warp, const Instruction &instruction, Agent &agent);
+  void takeRegisters(Warp &warp, const Instruction &instruction, const ProductRegisters &used,
+                     uint32_t number);
+  void reportRegister(Warp &warp, const Instruction &instruction, const Instruction *before,
+                      const std::string &what, const std::string &missing);
+  void reportUnwritten(Warp &warp, const Instruction &instruction, uint32_t offset, uint32_t lanes);
+
   // TensorRace.cpp
   enum class TensorFences : uint8_t { needed, assumed };
   TensorStream &tensorStream(Agent &agent, TensorEngine engine);
@@ -272,16 +315,17 @@ private:
   void report(Warp &warp, const Instruction &instruction, const Record &now, const Conflict &conflict,
               const std::string &place);
   std::string placeOfGlobal(uint64_t address) const;
-  void reportRegister(Warp &warp, const Instruction &instruction, const Instruction &product);
   FindingSite siteOfRecord(const Record &record) const;
   std::string describe(const Record &record) const;
   std::string placeOf(unsigned block, uint32_t address) const;
   std::string missing(const Record &before, const Record &now) const;
+  std::string missingFence(const Record &before, const Record &now) const;
 
   Cluster &cluster;
   unsigned warpsOfBlock;
   std::vector<Agent> agents; ///< their columns are their indices
   LaneColumns laneColumns;
+  LaneColumns initialisers; ///< columns of fence.mbarrier_init of lanes that have initialised some
   std::vector<std::pair<Column, Column>> lanesWithColumn; ///< the lane's column and its warp's
   std::vector<ColumnInfo> columns;
   std::vector<Shadow> shadows;       ///< by block

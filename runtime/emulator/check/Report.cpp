@@ -17,6 +17,8 @@ std::string_view nameOf(AccessKind kind) {
     return "read";
   case AccessKind::write:
     return "write";
+  case AccessKind::initialise:
+    return "initialisation of an mbarrier";
   case AccessKind::atomic:
     return "atomic access";
   case AccessKind::mbarrier:
@@ -129,6 +131,16 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
   return text;
 }
 
+std::string RaceChecker::missingFence(const Record &before, const Record &now) const {
+  if (now.proxy == Proxy::tensorMap)
+    return "fence.proxy.tensormap::generic.release behind that write, and behind this "
+           "fence.proxy.tensormap::generic.acquire of the map before its use";
+  if (before.kind == AccessKind::initialise)
+    return "fence.mbarrier_init behind it, by the same thread";
+  return fmt::format("fence.proxy.async{} between them, by a thread that comes behind that {}",
+                     now.cluster != 0 ? " (or .global)" : "", nameOf(before.kind));
+}
+
 void RaceChecker::report(Warp &warp, const Instruction &instruction, const Record &now,
                          const Conflict &conflict, const std::string &place) {
   Finding finding;
@@ -143,6 +155,7 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
     finding.kind = FindingKind::race;
     break;
   case Wrong::unfenced:
+  case Wrong::readOnly:
     finding.kind = FindingKind::proxyRace;
     break;
   case Wrong::unwritten:
@@ -178,11 +191,10 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
       text = fmt::format("{} between the {} of {} and the {} {}", toString(finding.kind), finding.site.what,
                          place, finding.before->what, by);
     }
-    finding.missing =
-        conflict.wrong == Wrong::unfenced
-            ? fmt::format("fence.proxy.async between them, by a thread that comes behind that {}",
-                          nameOf(before.kind))
-            : missing(before, now);
+    finding.missing = conflict.wrong == Wrong::unfenced ? missingFence(before, now)
+                      : conflict.wrong == Wrong::readOnly
+                          ? "ld.global without .nc, as this launch writes what it reads"
+                          : missing(before, now);
   }
   record(warp, instruction, fmt::format("{}; missing: {}", text, finding.missing), finding);
 }
@@ -198,20 +210,6 @@ void RaceChecker::reportOverlap(Warp &warp, const Instruction &instruction, unsi
   finding.site.what = "write";
   record(warp, instruction,
          fmt::format("lanes {} and {} write different values to {}", first, second, finding.memory), finding);
-}
-
-void RaceChecker::reportRegister(Warp &warp, const Instruction &instruction, const Instruction &product) {
-  if (cluster.findings.repeats(FindingKind::productRegister, instruction.line, product.line))
-    return;
-  Finding finding;
-  finding.kind = FindingKind::productRegister;
-  finding.before = siteOf(warp, product);
-  finding.before->what = "asynchronous product";
-  finding.missing = "wgmma.wait_group between them";
-  record(warp, instruction,
-         fmt::format("a register of a product under way is used: '{}' at PTX line {} ({}); missing: {}",
-                     product.name, product.line, finding.before->location(), finding.missing),
-         finding);
 }
 
 } // namespace tlc::emulator

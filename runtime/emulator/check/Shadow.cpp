@@ -23,12 +23,16 @@ Wrong judge(const Record &before, const Record &now, const Point &point) {
   if (before.cluster == now.cluster && before.column == now.column && before.column == before.warp &&
       before.pc == now.pc && before.number == now.number && before.repeat == now.repeat)
     return Wrong::overlap;
+  if ((now.proxy == Proxy::readOnly && !isRead(before)) || (before.proxy == Proxy::readOnly && !isRead(now)))
+    return Wrong::readOnly;
   if (!point.isBehind(before))
     return Wrong::unordered;
   // The asynchronous engines do not see generic writes before a proxy fence;
   // generic reads are over once they are ordered.
   if (now.proxy == Proxy::async && before.proxy == Proxy::generic && !isRead(before) &&
       !point.isFenced(before))
+    return Wrong::unfenced;
+  if (now.proxy == Proxy::tensorMap && !isRead(before) && !point.isMapFenced(before))
     return Wrong::unfenced;
   return Wrong::nothing;
 }

@@ -60,6 +60,9 @@ private:
 struct Point {
   const Knowledge &known; ///< of what others did, the other lanes of the warp too
   const LaneColumns &lanes;
+  const LaneColumns &initialisers;
+  FencedSpace space = FencedSpace::shared;
+  uint64_t map = 0; ///< address of the tensor map that is read
   unsigned warp = 0;
   uint8_t lane = severalLanes, laneShift = oneLane;
   uint32_t own = 0;        ///< of the warp's numbers, up to where the lane's own accesses come before
@@ -70,12 +73,22 @@ struct Point {
   bool isBehind(const Record &before) const {
     if (before.cluster != cluster)
       return isForeign(known.foreign.get(), before, &ForeignClocks::seen);
-    return isIn(known.seen, before) || isOwn(before);
+    return isIn(known.seen, before) || isOwn(before) || isPublished(before);
   }
+  /// Whether an asynchronous engine sees what comes before.
   bool isFenced(const Record &before) const {
     if (before.cluster != cluster)
       return isForeign(known.foreign.get(), before, &ForeignClocks::fenced);
-    return isIn(known.fenced, before);
+    return isIn(known.fencedIn(space), before) || isPublished(before);
+  }
+  /// Whether the proxy of tensor maps does. Of other clusters the order alone is looked at.
+  bool isMapFenced(const Record &before) const {
+    if (before.cluster != cluster)
+      return true;
+    if (!known.maps)
+      return false;
+    const auto found = known.maps->visible.find(map);
+    return found != known.maps->visible.end() && isIn(found->second, before);
   }
   static bool isForeign(const Foreign *foreign, const Record &before, Clock ForeignClocks::*which) {
     if (!foreign)
@@ -85,6 +98,13 @@ struct Point {
   }
 
 private:
+  /// An initialisation of an mbarrier that fence.mbarrier_init follows.
+  bool isPublished(const Record &before) const {
+    if (before.kind != AccessKind::initialise)
+      return false;
+    const Column column = initialisers.of(before.warp, before.lane);
+    return column != 0 && known.seen.at(column) >= before.number;
+  }
   bool isIn(const Clock &clock, const Record &before) const {
     if (clock.at(before.column) >= before.number)
       return true;
@@ -119,6 +139,7 @@ enum class Wrong : uint8_t {
   nothing,
   unordered, ///< nothing orders it with another
   unfenced,  ///< ordered, but no proxy fence on the way
+  readOnly,  ///< read by way of the read-only cache, and written in the same launch
   unwritten, ///< the read has no write before it
   overlap,   ///< another lane writes the same place by the same instruction
   ended,     ///< the memory ends, and nothing orders the access before that

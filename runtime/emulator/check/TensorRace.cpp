@@ -63,7 +63,7 @@ void RaceChecker::accessTensor(Warp &warp, const Instruction &instruction, Tenso
   record.warp = uint16_t(indexOf(warp));
   Knowledge known;
   known.seen = tensorClock(agent, engine, TensorFences::needed);
-  const Point point{.known = known, .lanes = laneColumns, .warp = record.warp};
+  const Point point{.known = known, .lanes = laneColumns, .initialisers = initialisers, .warp = record.warp};
   for (const TensorTouch &touch : touches) {
     record.kind = touch.kind;
     conflicts.clear();
@@ -121,11 +121,20 @@ void RaceChecker::completePipe(const AsyncOrder &order, const SharedPlace &place
 void RaceChecker::moveTensor(Warp &warp, const Instruction &instruction, TensorEngine engine,
                              std::span<const TensorTouch> touches) {
   accessTensor(warp, instruction, engine, touches);
+  if (engine != TensorEngine::load)
+    return;
+  Agent &agent = agentOf(warp);
+  ++agent.tensorLoads;
+  for (const Slot &slot : std::span(instruction.slots, instruction.slotCount))
+    if (slot.written)
+      agent.uses[indexOf(slot)] = {.pc = uint32_t(&instruction - warp.code), .tensorLoad = agent.tensorLoads};
 }
 
 void RaceChecker::waitTensor(const Warp &warp, TensorEngine engine) {
   Agent &agent = agentOf(warp);
   const TensorStream &stream = tensorStream(agent, engine);
+  if (engine == TensorEngine::load)
+    agent.tensorLoadsWaited = agent.tensorLoads;
   agent.tensor.raise(stream.column, stream.issued);
   for (Party &party : agent.parties)
     party.known.seen.raise(stream.plain, stream.issued);
@@ -161,7 +170,7 @@ void RaceChecker::freeTensor(Warp &warp, const Instruction &instruction, uint32_
   record.warp = uint16_t(indexOf(warp));
   record.kind = AccessKind::write;
   conflicts.clear();
-  const Point point{.known = known, .lanes = laneColumns, .warp = record.warp};
+  const Point point{.known = known, .lanes = laneColumns, .initialisers = initialisers, .warp = record.warp};
   for (unsigned lane = 0; lane < tensorLanes; lane += cellLanes) {
     const uint32_t first = lane / cellLanes * tensorColumns + column;
     tensorShadow(*warp.block).access(first, first + count, record, 0, point, conflicts);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/Async.h"
 
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/State.h"
 
 #include <algorithm>

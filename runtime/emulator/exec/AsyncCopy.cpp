@@ -4,6 +4,7 @@
 /// when the queue completes them.
 #include "runtime/emulator/exec/AsyncCopy.h"
 
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/MemoryModifiers.h"
 

@@ -3,6 +3,7 @@
 /// The state of barriers: what an arrival and a completion do.
 #include "runtime/emulator/exec/Barrier.h"
 
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/State.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/Builtins.h"
 
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Call.h"
 #include "runtime/emulator/exec/Lanes.h"
 
@@ -52,8 +53,13 @@ public:
   }
 
   void setResult(const BuiltinCall &call, uint64_t result) {
-    if (!call.results.empty())
-      std::memcpy(place(call, call.results[0].offset), &result, call.results[0].bytes);
+    if (call.results.empty())
+      return;
+    std::byte *to = place(call, call.results[0].offset);
+    std::memcpy(to, &result, call.results[0].bytes);
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+      checker->fillLocal(warp, lane, uint64_t(to - place(call, 0)) + call.results[0].offset,
+                         call.results[0].bytes);
   }
 
 private:

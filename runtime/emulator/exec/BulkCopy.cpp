@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// cp.async.bulk, cp.async.bulk.tensor, their reductions, st.async, red.async.
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/AsyncCopy.h"
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/MemoryModifiers.h"
@@ -85,8 +86,14 @@ SharedPlace barrierFor(Warp &warp, const Instruction &instruction, const Bulk &b
   return barrier;
 }
 
-void arrive(const SharedPlace &barrier, uint64_t bytes) {
+/// False after a fault.
+bool arrive(Warp &warp, const Instruction &instruction, const SharedPlace &barrier, uint64_t bytes) {
+  if (!touch(
+          warp, instruction,
+          {Space::sharedCluster, AccessKind::mbarrier, Proxy::async, noLane, clusterAddress(barrier), 8, 8}))
+    return false;
   completeBytes(*barrier.block, barrier.address, uint32_t(bytes));
+  return true;
 }
 
 bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
@@ -119,7 +126,8 @@ bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, con
       return false;
     if (auto done = loadBox(request.map, coordinates, to.block->shared(), to.address); !done)
       return failWith(warp, instruction, done.error());
-    arrive(barrier, boxBytes(request.map));
+    if (!arrive(warp, instruction, barrier, boxBytes(request.map)))
+      return false;
   }
   return true;
 }
@@ -161,8 +169,8 @@ bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, cons
     } else {
       std::memmove(to, from, request.bytes);
     }
-    if (bulk.barrier)
-      arrive(barrier, request.bytes);
+    if (bulk.barrier && !arrive(warp, instruction, barrier, request.bytes))
+      return false;
   }
   return true;
 }
@@ -217,7 +225,7 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
         request->coordinates[i] = lanesOf<int32_t>(warp, slots[slotCoordinates + i])[l];
       const uint64_t address = bulk.to == Space::global ? request->to : request->from;
       const std::byte *bytes =
-          touch(warp, instruction, {Space::generic, AccessKind::read, Proxy::async, l, address, 128, 64});
+          touch(warp, instruction, {Space::generic, AccessKind::read, Proxy::tensorMap, l, address, 128, 64});
       if (!bytes)
         return Step::fault;
       auto map = decodeTensorMap(std::span<const std::byte, 128>(bytes, 128));

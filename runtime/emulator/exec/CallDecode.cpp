@@ -150,8 +150,10 @@ void Decoder::layoutFunction(const Function &function) {
   }
   layout.callee.function = &function;
   layout.callee.returnAddress = temporary(4);
-  for (const Register &reg : function.registers)
+  for (const Register &reg : function.registers) {
     layout.registers.push_back(temporary(sizeInBytes(reg.type)));
+    kernel.registerNames.push_back({layout.registers.back().offset, reg.name});
+  }
   frameBeingDecoded = nullptr;
   auto place = [&](const Variable &variable, bool isParameter) {
     uint32_t &end = frame ? frame->bytes : kernel.localBytes;

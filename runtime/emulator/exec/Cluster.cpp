@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/Cluster.h"
 
+#include "runtime/emulator/check/RaceChecker.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace tlc::emulator {
+
+Cluster::Cluster() = default;
+Cluster::~Cluster() = default;
 
 std::array<uint32_t, 3> blockId(const Grid &grid, uint32_t cluster, uint32_t rank) {
   std::array<uint32_t, 3> id;

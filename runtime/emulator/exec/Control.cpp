@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Branches, calls, exits, special registers.
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Call.h"
 #include "runtime/emulator/exec/Lanes.h"
 

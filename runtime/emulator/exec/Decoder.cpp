@@ -337,6 +337,62 @@ Instruction &Decoder::emit(Eval eval, std::span<const Slot> slots, int64_t immed
   return kernel.code.back();
 }
 
+namespace {
+
+Flow flowOf(const Statement &statement) {
+  const auto is = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), statement.name) != names.end();
+  };
+  const auto has = [&](std::string_view modifier) {
+    return std::find(statement.modifiers.begin(), statement.modifiers.end(), modifier) !=
+           statement.modifiers.end();
+  };
+  if (is({"mov"}))
+    return Flow::parts;
+  if (is({"selp"}))
+    return Flow::select;
+  if (is({"and", "or", "xor", "lop3", "prmt", "bfi", "shf", "slct"}))
+    return Flow::all;
+  // What other lanes give, or their own memory, is not followed.
+  if (is({"shfl", "vote", "match", "redux", "elect", "activemask", "movmatrix", "ldmatrix", "stmatrix"}) ||
+      (is({"st"}) && (has("local") || has("param") || has("param::func"))))
+    return Flow::ends;
+  if (is({"ld",
+          "ldu",
+          "st",
+          "atom",
+          "red",
+          "cp",
+          "bra",
+          "brx",
+          "call",
+          "ret",
+          "exit",
+          "bar",
+          "barrier",
+          "mbarrier",
+          "fence",
+          "membar",
+          "tensormap",
+          "tcgen05",
+          "wgmma",
+          "prefetch",
+          "prefetchu",
+          "discard",
+          "applypriority",
+          "setmaxnreg",
+          "nanosleep",
+          "alloca",
+          "stackrestore",
+          "griddepcontrol",
+          "clusterlaunchcontrol"}) ||
+      (is({"wmma"}) && !has("mma")))
+    return Flow::use;
+  return Flow::any;
+}
+
+} // namespace
+
 void Decoder::decodeStatement() {
   const auto found = table.find(statement->name);
   if (found == table.end() && std::ranges::find(notEmulated, statement->name) == std::end(notEmulated))
@@ -353,6 +409,9 @@ void Decoder::decodeStatement() {
   found->second(*this);
   if (!left.empty())
     fail("unknown modifier '.{}' in '{}'", left.front(), fullName);
+  const Flow flow = flowOf(*statement);
+  for (size_t i = first; i < kernel.code.size(); ++i)
+    kernel.code[i].flow = flow;
   if (!statement->guard)
     return;
   // All parts of a guarded statement: intermediate values too, which is harmless.

@@ -3,6 +3,7 @@
 /// Accesses of all lanes of a warp at once. Mostly one bounds check and one
 /// alignment check hold for all lanes; where they do not, each lane is touched
 /// by itself, which finds out whether and where something is wrong.
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Lanes.h"
 
 #include <algorithm>

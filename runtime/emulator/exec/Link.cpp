@@ -38,7 +38,7 @@ Error linkError(std::string message) { return Error{ErrorKind::invalidArgument, 
 
 uint32_t Decoder::allocateRegister(unsigned bytes) {
   const uint32_t size = bytes == 0 ? 4 : 32 * bytes;
-  const uint32_t offset = uint32_t(alignUp(kernel.registerBytes, bytes == 0 ? 4 : std::min(64u, size)));
+  const uint32_t offset = uint32_t(alignUp(kernel.registerBytes, std::clamp(size, registerGranule, 64u)));
   // Too many are an error in the end; until then nothing may wrap around.
   const bool fits = offset + size <= maximumRegisterBytes;
   kernel.registerBytes = fits ? offset + size : uint32_t(maximumRegisterBytes) + 1;

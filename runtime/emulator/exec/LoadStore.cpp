@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// ld and st of every space, cache hints, and the conversions of addresses.
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/MemoryModifiers.h"
 
@@ -17,6 +18,7 @@ struct Access {
   uint8_t registerBytes = 4; ///< of its register, not smaller
   uint8_t count = 1;
   bool signExtend = false;
+  Proxy proxy = Proxy::generic;
   MemoryOrder order;
 };
 
@@ -79,6 +81,7 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
   LaneMemory memory;
   const Touch each = {.space = access.space,
                       .kind = AccessKind::read,
+                      .proxy = access.proxy,
                       .bytes = total,
                       .alignment = total,
                       .ordering = access.order.ordering,
@@ -194,6 +197,8 @@ unsigned vectorLength(Decoder &d) {
 Access takeAccess(Decoder &d, Type &type) {
   Access access;
   access.order = takeOrdering(d);
+  if (d.take("nc"))
+    access.proxy = Proxy::readOnly;
   takeCacheHints(d);
   access.space = d.space();
   access.count = uint8_t(vectorLength(d));
@@ -453,7 +458,7 @@ void takeCacheHints(Decoder &d) {
       hints.push_back(word);
   for (std::string_view word : hints)
     d.take(word);
-  d.ignore({"nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "unified"});
+  d.ignore({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "unified"});
 }
 
 std::span<const DecodeEntry> memoryInstructions() { return entries; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// ldmatrix, stmatrix, movmatrix and wgmma: operands in, Mma.h, results out.
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/MatrixForms.h"
 #include "runtime/emulator/exec/Mma.h"
@@ -205,10 +206,11 @@ bool completeWgmma(Block &block, unsigned index) {
   return true;
 }
 
-/// The registers that nobody may touch before the product is complete.
-std::span<const Slot> registersOf(const WgmmaUse &use, const Instruction &instruction) {
-  const std::span<const Slot> all(instruction.slots, slotAccumulators + use.accumulators);
-  return use.fromRegisters ? all : all.subspan(slotAccumulators);
+ProductRegisters registersOf(const WgmmaUse &use, const Instruction &instruction, bool accumulates) {
+  return {.fragments = {instruction.slots + slotA, use.fromRegisters ? 4u : 0u},
+          .accumulators = {instruction.slots + slotAccumulators, use.accumulators},
+          .shape = use.wgmma.n << 8 | wgmmaDepth(use.wgmma.a),
+          .accumulates = accumulates};
 }
 
 AsyncWork workOf(const WgmmaUse &use) {
@@ -254,7 +256,8 @@ Step issueWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
   }
   WgmmaIssue &known = group.pending[at];
   if (RaceChecker *checker = block.cluster->raceChecker.get())
-    checker->issueWgmma(warp, instruction, registersOf(use, instruction), uint32_t(number + 1), known.order);
+    checker->issueWgmma(warp, instruction, registersOf(use, instruction, issue.accumulate),
+                        uint32_t(number + 1), known.order);
   if (known.instruction != &instruction || known.descriptorA != issue.descriptorA ||
       known.descriptorB != issue.descriptorB || known.accumulate != issue.accumulate)
     return fault(warp, instruction,
@@ -298,7 +301,11 @@ Step waitWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
 }
 
 Step fenceWgmma(Warp &warp, uint32_t active, const Instruction &) {
-  return gather(warp, active, allLanes) ? Step::next : Step::wait;
+  if (!gather(warp, active, allLanes))
+    return Step::wait;
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->fenceWgmma(warp);
+  return Step::next;
 }
 
 void decodeMmaAsync(Decoder &d) {
@@ -366,6 +373,7 @@ void decodeMmaAsync(Decoder &d) {
     use.contiguous &= slots.back().offset ==
                       slots[slotAccumulators].offset + (slots.size() - 1 - slotAccumulators) * 4 * warpSize;
   }
+  d.kernel.sharesRegisters = true;
   // Products in flight may add to the same accumulators, one after the other.
   d.emitWith(issueWgmma, slots, use).slotCount = 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/Memory.h"
 
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/State.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@ std::string_view toString(AccessKind kind) {
   case AccessKind::read:
     return "read";
   case AccessKind::write:
+  case AccessKind::initialise:
     return "write";
   case AccessKind::atomic:
   case AccessKind::mbarrier:
@@ -108,6 +110,8 @@ std::byte *touchLocal(Warp &warp, const Instruction &instruction, const Touch &a
     return refuse(warp, instruction, access, "misaligned",
                   fmt::format("local offset {}, which must be a multiple of {}", access.address - localBase,
                               access.alignment));
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->accessLocal(warp, instruction, access);
   return warp.local.data() + access.lane * size + access.address;
 }
 

@@ -30,9 +30,20 @@ private:
   std::vector<MemoryRange> ranges;
 };
 
-enum class AccessKind : uint8_t { read, write, atomic, mbarrier };
-/// Which engine makes the access: the threads or the asynchronous units.
-enum class Proxy : uint8_t { generic, async };
+enum class AccessKind : uint8_t {
+  read,
+  write,
+  atomic,
+  mbarrier,   ///< use of an mbarrier
+  initialise, ///< mbarrier.init
+};
+/// By which way memory is accessed.
+enum class Proxy : uint8_t {
+  generic,   ///< by threads
+  async,     ///< by the asynchronous units
+  tensorMap, ///< their reads of tensor maps
+  readOnly,  ///< ld.global.nc
+};
 /// Threads may make all but weak accesses at the same time.
 enum class AccessOrdering : uint8_t { weak, relaxed, acquire, release, acquireRelease };
 /// The threads that an access or a fence orders with.

@@ -45,6 +45,18 @@ struct Slot {
 };
 
 inline constexpr uint32_t noGuard = ~0u;
+/// Registers begin at multiples of this.
+inline constexpr uint32_t registerGranule = 32;
+
+/// What an instruction makes of operands that nothing has written.
+enum class Flow : uint8_t {
+  use,    ///< they are an address, a value that is stored, or decide something
+  any,    ///< its results count as not written where one operand is not
+  all,    ///< where all registers are not: each may be left out
+  parts,  ///< where all operands are not: the result is put together, or taken apart
+  select, ///< as the operand that a predicate chooses; slots: result, two values, predicate
+  ends,   ///< its results count as written
+};
 
 struct Instruction {
   Eval eval = nullptr;
@@ -54,6 +66,7 @@ struct Instruction {
   int64_t immediate = 0;
   uint32_t guard = noGuard; ///< offset of the predicate
   bool guardNegated = false;
+  Flow flow = Flow::use;
   uint32_t location = 0; ///< index into `Module::locations`
   uint32_t line = 0;     ///< of the PTX text
   std::string_view name; ///< "ld.global.b32"
@@ -88,6 +101,12 @@ struct Loop {
   uint32_t first = 0, last = 0;
 };
 
+/// A register of the program, and where the register file has it.
+struct RegisterName {
+  uint32_t offset = 0;
+  std::string_view name;
+};
+
 /// An entry with all functions that it calls, ready to run.
 struct Kernel {
   std::string name;
@@ -106,10 +125,12 @@ struct Kernel {
   uint32_t dynamicSharedStart = sharedBase;
   /// The smallest access to shared memory; all are multiples of it, and aligned.
   uint32_t sharedGranule = 16;
-  uint32_t globalGranule = 16; ///< the same of global memory
+  uint32_t globalGranule = 16;             ///< the same of global memory
+  std::vector<RegisterName> registerNames; ///< by offset
   bool usesSetmaxnreg = false;
-  unsigned ctaGroup = 0;     ///< of its tcgen05 instructions; 0: it has none
-  uint32_t ctaGroupLine = 0; ///< where it was first named
+  bool sharesRegisters = false; ///< with wgmma or tcgen05.ld, which take their time
+  unsigned ctaGroup = 0;        ///< of its tcgen05 instructions; 0: it has none
+  uint32_t ctaGroupLine = 0;    ///< where it was first named
   std::vector<std::unique_ptr<Slot[]>> slotPool;
   std::vector<std::shared_ptr<const void>> payloads;
   std::vector<std::unique_ptr<std::string>> names;

@@ -7,8 +7,8 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/emulator/check/Finding.h"
+#include "runtime/emulator/check/GlobalShadow.h"
 #include "runtime/emulator/check/RaceCheck.h"
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Async.h"
 #include "runtime/emulator/exec/Barrier.h"
 #include "runtime/emulator/exec/Builtins.h"
@@ -33,6 +33,7 @@ namespace tlc::emulator {
 inline constexpr unsigned warpSize = 32;
 inline constexpr uint32_t allLanes = ~0u;
 
+class RaceChecker;
 struct Block;
 struct Cluster;
 struct Warp;
@@ -161,6 +162,9 @@ struct Block {
 };
 
 struct Cluster {
+  Cluster();
+  ~Cluster();
+
   Grid *grid = nullptr;
   uint32_t index = 0; ///< in the grid
   std::vector<Block> blocks;

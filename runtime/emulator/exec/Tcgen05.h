@@ -5,6 +5,7 @@
 /// pipe executes in the order of issue.
 #pragma once
 
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Decoder.h"
 #include "runtime/emulator/exec/State.h"
 #include "runtime/emulator/exec/TensorMma.h"

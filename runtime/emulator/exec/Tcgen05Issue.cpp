@@ -2,6 +2,7 @@
 /// \file
 /// What single threads issue beside tcgen05.mma: cp, shift and commit. A
 /// block's, or a pair's, pipe completes them in the order of issue.
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/Tcgen05.h"
 

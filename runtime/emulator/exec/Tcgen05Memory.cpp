@@ -2,6 +2,7 @@
 /// \file
 /// What warps do with tensor memory: tcgen05.alloc, dealloc,
 /// relinquish_alloc_permit, ld, st, wait, fence.
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/Tcgen05.h"
 
@@ -321,6 +322,7 @@ void decodeMove(Decoder &d, bool isStore) {
   std::vector<Slot> slots{address.base};
   for (const Operand &reg : registers)
     slots.push_back(isStore ? d.in(reg, Type::b32) : d.out(reg, Type::b32));
+  d.kernel.sharesRegisters |= !isStore;
   d.emitWith(isStore ? storeRegisters : load, slots, move).immediate = address.offset;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// tensormap.replace and tensormap.cp_fenceproxy: tensor maps that a kernel changes.
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/MemoryModifiers.h"
 #include "runtime/emulator/exec/TensorMap.h"
@@ -58,6 +59,8 @@ Step copyMap(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!to)
     return Step::fault;
   std::memcpy(to, from, EmulatedTensorMap::encodedBytes);
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->releaseMaps(warp, active);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   ++clusterOf(warp).progress;
   return Step::next;

@@ -3,6 +3,7 @@
 /// A warp as groups of convergent lanes. The group with the lowest pc runs, up
 /// to the pc of the next one, where they merge; a waiting group does not keep
 /// the others from running.
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/State.h"
 
 #include <algorithm>
@@ -216,6 +217,8 @@ RunState runWarp(Warp &warp, unsigned instructions) {
       if (instruction.guard != noGuard) {
         uint32_t guard;
         std::memcpy(&guard, warp.registers + instruction.guard, sizeof(guard));
+        if (checker)
+          checker->guard(warp, instruction, active);
         active &= instruction.guardNegated ? ~guard : guard;
       }
       if (active != 0) {
@@ -224,7 +227,7 @@ RunState runWarp(Warp &warp, unsigned instructions) {
           return RunState::fault;
         }
         if (checker)
-          checker->registers(warp, instruction);
+          checker->registers(warp, instruction, active);
         step = instruction.eval(warp, active, instruction);
         ++warp.steps;
         ++cluster.warpInstructions;

@@ -13,12 +13,6 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-std::string check(KernelText kernel) {
-  kernel.raceCheck = RaceCheck::on;
-  kernel.in.resize(1024);
-  return failure(kernel);
-}
-
 /// `bar` takes one arrival; %p1: thread 0, %p2: not block rank 0; %there: `s` of block rank 0.
 const std::string prepare = R"(
     .shared .align 8 .b64 bar; .shared .align 128 .b8 s[1024];

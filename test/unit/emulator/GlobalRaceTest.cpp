@@ -14,12 +14,6 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-std::string check(KernelText kernel) {
-  kernel.raceCheck = RaceCheck::on;
-  kernel.in.resize(1024);
-  return failure(kernel);
-}
-
 /// %p1: thread 0, %p2: not block 0, %p3: not warp 0.
 const std::string prepare = R"(
     .reg .b32 %block, %warp;

@@ -87,6 +87,12 @@ std::string failure(const KernelText &kernel) {
   return outcome.status ? std::string() : outcome.status.error().message;
 }
 
+std::string check(KernelText kernel) {
+  kernel.raceCheck = RaceCheck::on;
+  kernel.in.resize(std::max<size_t>(kernel.in.size(), 1024));
+  return failure(kernel);
+}
+
 uint64_t compute(std::string_view text, unsigned resultBits, std::initializer_list<Value> sources,
                  std::string target) {
   KernelText kernel;

@@ -14,12 +14,6 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-std::string check(KernelText kernel) {
-  kernel.raceCheck = RaceCheck::on;
-  kernel.in.resize(1024);
-  return failure(kernel);
-}
-
 /// `bar` takes one arrival, `bar2` 64; %at is the address of the thread's word
 /// of `s`, %next that of its neighbour's; %p1: thread 0, %p2: not warp 0, %p3:
 /// lane 0.

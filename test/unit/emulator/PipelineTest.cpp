@@ -225,5 +225,5 @@ TEST_CASE("every synchronisation of the GEMM is missed when it is gone") {
                                  Contains("missing: wgmma.wait_group in the warpgroup of warp 0"));
   CHECK_THAT(finding(replaced("$ready:\n  bar.sync 0;", "$ready:")),
              Contains("race between the use as an mbarrier of shared offset") &&
-                 Contains("and the write by 'mbarrier.init.shared.b64'"));
+                 Contains("and the initialisation of an mbarrier by 'mbarrier.init.shared.b64'"));
 }

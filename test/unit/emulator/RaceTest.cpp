@@ -14,13 +14,6 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// What the checker says of a program; empty when nothing.
-std::string check(KernelText kernel) {
-  kernel.raceCheck = RaceCheck::on;
-  kernel.in.resize(1024);
-  return failure(kernel);
-}
-
 /// A program with its synchronisation in place of {}, and without.
 struct Pair {
   std::string with, without;
@@ -189,15 +182,17 @@ TEST_CASE("an mbarrier orders arrivals before those who wait for their phase") {
 }
 
 TEST_CASE("an mbarrier is initialised before other warps use it") {
-  CHECK_THAT(check({.body = R"(
+  CHECK_THAT(
+      check({.body = R"(
     .shared .align 8 .b64 bar;
     setp.eq.u32 %p1, %t, 0; @%p1 mbarrier.init.shared.b64 [bar], 2;
     shr.u32 %r1, %t, 5; and.b32 %r2, %t, 31; setp.eq.u32 %p2, %r2, 0;
     @%p2 mbarrier.arrive.shared.b64 _, [bar];
 )",
-                    .threads = 64}),
-             Contains("race between the use as an mbarrier of shared offset 0 and the write by "
-                      "'mbarrier.init.shared.b64'"));
+             .threads = 64}),
+      Contains(
+          "race between the use as an mbarrier of shared offset 0 and the initialisation of an mbarrier by "
+          "'mbarrier.init.shared.b64'"));
 }
 
 TEST_CASE("a copy to shared memory is read after a wait for its mbarrier") {

@@ -95,7 +95,7 @@ TEST_CASE("a load of global memory that nothing has written is found") {
 
 TEST_CASE("what a kernel has written it may read, to the byte") {
   CHECK(unwritten("st.global.b32 [%mine], %t; ld.global.b32 %r1, [%mine];", 0) == "");
-  CHECK(unwritten("setp.eq.u32 %p1, %t, 0; @%p1 st.global.b8 [%out+2], %h1;"
+  CHECK(unwritten("setp.eq.u32 %p1, %t, 0; mov.b16 %h1, 1; @%p1 st.global.b8 [%out+2], %h1;"
                   "@%p1 ld.global.b8 %h2, [%out+2]; @%p1 ld.global.b16 %h3, [%out+2];",
                   0) == "offset 3");
   CHECK(unwritten("st.global.b32 [%mine], %t; bar.warp.sync -1; ld.global.b32 %r1, [%out+128];", 0) ==

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The checker and registers: what nothing has written, and what products and
+/// loads of tensor memory have while they are under way.
+#include "test/unit/emulator/Harness.h"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+using namespace tlc;
+using namespace tlc::emulator;
+using namespace tlc::emulator::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string body(const std::string &text) { return check({.body = text}); }
+
+const std::string here = "which nothing has written; missing: a write of it, or of what it was computed from";
+
+/// A product of a warpgroup with accumulators %f0 to %f3, of columns 0 to 7 of `s`.
+std::string product(std::string_view scale, const std::string &fragments = "%da") {
+  return fmt::format(
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%f0, %f1, %f2, %f3}}, {}, %db, {}, 1, 1{};"
+      "wgmma.commit_group.sync.aligned;\n",
+      fragments, scale, fragments == "%da" ? ", 0, 0" : ", 0");
+}
+const std::string fence = "wgmma.fence.sync.aligned;\n", wait = "wgmma.wait_group.sync.aligned 0;\n";
+
+std::string products(const std::string &text) {
+  return check({.body = R"(
+    .shared .align 1024 .b8 s[8192]; .reg .b64 %s, %at, %da, %db; .reg .f32 %f<8>; .reg .pred %no, %yes; .reg .b32 %a<4>;
+    mov.b64 %s, s; mad.wide.u32 %at, %t, 64, %s; mov.b32 %r0, 0;
+    st.shared.v4.b32 [%at], {%r0, %r0, %r0, %r0}; st.shared.v4.b32 [%at+16], {%r0, %r0, %r0, %r0};
+    st.shared.v4.b32 [%at+32], {%r0, %r0, %r0, %r0}; st.shared.v4.b32 [%at+48], {%r0, %r0, %r0, %r0};
+    fence.proxy.async; bar.sync 0;
+    setp.ne.u32 %no, %r0, 0; not.pred %yes, %no;
+    shr.u64 %da, %s, 4; and.b64 %da, %da, 16383; or.b64 %da, %da, 0x0000000800000000; or.b64 %da, %da, 0x80000;
+    mov.b64 %db, %da;
+)" + text + wait,
+                .threads = 128});
+}
+
+} // namespace
+
+TEST_CASE("a register that nothing has written is no address, no stored value and no decision") {
+  CHECK_THAT(body("st.global.b32 [%mine], %r7;"), Contains("use of register %r7, " + here) &&
+                                                      Contains("'st.global.b32' at PTX line") &&
+                                                      Contains("warp 0, lane 0)"));
+  CHECK_THAT(body("ld.global.b32 %r1, [%d9];"), Contains("use of register %d9, " + here));
+  CHECK_THAT(body("@%p5 bra $end;\n$end:"), Contains("use of register %p5, " + here));
+  CHECK_THAT(body("@%p5 mov.b32 %r1, 1;"), Contains("use of register %p5, " + here));
+  CHECK_THAT(body(".shared .align 4 .b8 s[4]; red.shared.add.u32 [s], %r7;"),
+             Contains("use of register %r7"));
+  CHECK(body("mov.b32 %r7, 3; st.global.b32 [%mine], %r7;") == "");
+}
+
+TEST_CASE("what is computed from a register that nothing has written is followed") {
+  for (const char *compute : {"add.u32 %r1, %r7, 1;", "mov.b32 %r1, %r7;", "mad.lo.u32 %r1, %t, 4, %r7;",
+                              "and.b32 %r1, %r7, 255;", "cvt.u32.u16 %r1, %h3;", "selp.b32 %r1, %r7, 1, %p1;",
+                              "selp.b32 %r1, 2, 1, %p7;", "mov.b32 %r1, {%h1, %h2};"}) {
+    INFO(compute);
+    CHECK_THAT(body("setp.lt.u32 %p1, %t, 64;" + std::string(compute) + "st.global.b32 [%mine], %r1;"),
+               Contains("use of register %r1, " + here));
+    // It may be computed, and moved, as long as nobody needs it.
+    CHECK(body("setp.lt.u32 %p1, %t, 64;" + std::string(compute) +
+               "mov.b32 %r2, %r1; add.u32 %r3, %r2, 1;") == "");
+  }
+  CHECK_THAT(body("setp.eq.u32 %p1, %r7, 0; @%p1 bra $end;\n$end:"),
+             Contains("use of register %p1, " + here));
+  // What is not chosen does not matter, nor what is left out.
+  CHECK(body("setp.lt.u32 %p1, %t, 64; selp.b32 %r1, 1, %r7, %p1; st.global.b32 [%mine], %r1;") == "");
+  CHECK(body("mov.b16 %h1, 1; mov.b32 %r1, {%h1, %h2}; mov.b32 {%h4, %h5}, %r1; cvt.u32.u16 %r2, %h4;"
+             "st.global.b32 [%mine], %r2;") == "");
+  CHECK(body("bfi.b32 %r1, %t, %r7, 0, 16; and.b32 %r1, %r1, 65535; st.global.b32 [%mine], %r1;") == "");
+}
+
+TEST_CASE("each lane has written its own registers") {
+  const auto kernel = [](std::string_view store) {
+    return body("setp.eq.u32 %p1, %t, 5; @!%p1 mov.b32 %r7, 1; " + std::string(store));
+  };
+  CHECK(kernel("@!%p1 st.global.b32 [%mine], %r7;") == "");
+  CHECK_THAT(kernel("st.global.b32 [%mine], %r7;"), Contains("use of register %r7") && Contains("lane 5)"));
+}
+
+TEST_CASE("local memory that nothing has written is followed as registers are") {
+  const auto kernel = [](const std::string &text) {
+    return body(".local .align 8 .b8 l[32]; .reg .b64 %l; mov.b64 %l, l;" + text);
+  };
+  CHECK_THAT(kernel("ld.local.b32 %r1, [l+4]; st.global.b32 [%mine], %r1;"),
+             Contains("use of register %r1, " + here));
+  CHECK(kernel("st.local.b32 [l+4], 7; ld.local.b32 %r1, [l+4]; st.global.b32 [%mine], %r1;") == "");
+  // To the byte, and by generic addresses.
+  CHECK_THAT(
+      kernel("mov.b16 %h1, 7; st.local.b16 [l+4], %h1; ld.local.b32 %r1, [l+4]; st.global.b32 [%mine], %r1;"),
+      Contains("use of register %r1"));
+  CHECK(kernel("cvta.local.u64 %d1, %l; st.b32 [%d1+8], 7; ld.local.v2.b32 {%r1, %r2}, [l+8];"
+               "st.global.b32 [%mine], %r1;") == "");
+  CHECK_THAT(kernel("st.local.b32 [l+8], 7; ld.local.v2.b32 {%r1, %r2}, [l+8]; st.global.b32 [%mine], %r2;"),
+             Contains("use of register %r2"));
+  // What nobody needs may be copied there and back.
+  CHECK(kernel("st.local.b32 [l], %r7; ld.local.b32 %r8, [l];") == "");
+  CHECK_THAT(kernel("st.local.b32 [l], %r7; ld.local.b32 %r8, [l]; st.global.b32 [%mine], %r8;"),
+             Contains("use of register %r8"));
+}
+
+TEST_CASE("parameters and results of functions are followed") {
+  const auto byMemory = [](const std::string &set, const std::string &result) {
+    return check({.body = "{ .param .b32 a; .param .b32 r; " + set + R"(
+      call (r), f, (a);
+      ld.param.b32 %r2, [r]; st.global.b32 [%mine], %r2; })",
+                  .header = R"(
+.func (.param .b32 r) f(.param .b32 a)
+{
+  .reg .b32 %a, %n;
+  ld.param.b32 %a, [a];
+)" + result + "\n ret;\n}\n"});
+  };
+  CHECK(byMemory("st.param.b32 [a], %t;", "st.param.b32 [r], %a;") == "");
+  CHECK_THAT(byMemory("st.param.b32 [a], %r7;", "st.param.b32 [r], %a;"), Contains("use of register %r2"));
+  CHECK_THAT(byMemory("st.param.b32 [a], %t;", "st.param.b32 [r], %n;"), Contains("use of register %r2"));
+}
+
+TEST_CASE("registers that threads used come to a product behind wgmma.fence") {
+  const std::string start =
+      "mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; add.f32 %f3, %f0, %f1;\n";
+  CHECK(products(start + fence + product("%yes")) == "");
+  CHECK_THAT(
+      products(fence + start + product("%yes")),
+      Contains(
+          "a register of the product is used before it, and no fence is between: 'add.f32' at PTX line") &&
+          Contains("missing: wgmma.fence between them ('wgmma.mma_async"));
+  CHECK_THAT(products(start + product("%yes")),
+             Contains("no fence comes before the product; missing: wgmma.fence"));
+  // A read counts, too: the product may write before it.
+  const std::string first = start + fence + product("%yes") + wait;
+  CHECK_THAT(products(first + "add.f32 %f7, %f2, %f2;" + product("%yes")), Contains("'add.f32' at PTX line"));
+  CHECK(products(first + "add.f32 %f7, %f2, %f2;" + fence + product("%yes")) == "");
+  // A move is no use of its own: compilers put them anywhere.
+  CHECK(products(start + "add.f32 %f7, %f0, %f0;" + fence + "mov.f32 %f1, %f7;" + product("%yes")) == "");
+  CHECK_THAT(products(start + fence + "add.f32 %f7, %f0, %f0; mov.f32 %f1, %f7;" + product("%yes")),
+             Contains("'add.f32' at PTX line"));
+  // Products of one shape follow each other.
+  CHECK(products(start + fence + product("%yes") + product("%yes")) == "");
+}
+
+TEST_CASE("so do fragments of A") {
+  const std::string fragments = "{%a0, %a1, %a2, %a3}",
+                    start = "mov.b32 %a0, 0; mov.b32 %a1, 0; mov.b32 %a2, 0; add.u32 %a3, %t, 0;\n";
+  CHECK(products(start + fence + product("%no", fragments)) == "");
+  CHECK(products(start + fence + product("%no", fragments) + product("%yes", fragments)) == "");
+  CHECK_THAT(products(fence + start + product("%no", fragments)),
+             Contains("missing: wgmma.fence between them"));
+  CHECK_THAT(products(fence + "mov.b32 %a0, 0; mov.b32 %a1, 0; mov.b32 %a2, 0;" + product("%no", fragments)),
+             Contains("use of register %a3, " + here));
+}
+
+TEST_CASE("accumulators that a product adds to have been written") {
+  CHECK(products(fence + product("%no")) == "");
+  CHECK_THAT(products(fence + product("%yes")), Contains("use of register %f0, " + here));
+  CHECK(products(fence + product("%no") + wait +
+                 "mad.wide.u32 %d1, %t, 4, %out; st.global.f32 [%d1], %f3;") == "");
+}
