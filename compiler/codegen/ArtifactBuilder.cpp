@@ -115,7 +115,8 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, LaunchAttr attribute) {
   launch.ordered = attribute.getOrdered();
   for (auto map : attribute.getTensorMaps().getAsRange<TensorMapAttr>())
     launch.tensorMaps.push_back({schema.tensorIndex(map.getTensor()), map.getBox().vec(),
-                                 static_cast<tlc::Swizzle>(map.getSwizzle()), map.getLimitedAxis()});
+                                 static_cast<tlc::Swizzle>(map.getSwizzle()), map.getLimitedAxis(),
+                                 map.getBefore()});
   for (auto attribute : attribute.getParameters().getAsRange<ParameterAttr>()) {
     KernelParameter parameter;
     parameter.kind = static_cast<KernelParameter::Kind>(attribute.getKind());

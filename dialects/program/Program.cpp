@@ -219,7 +219,7 @@ LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
 }
 
 LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t tensor,
-                                    ArrayRef<int64_t> box, Swizzle, int64_t limitedAxis) {
+                                    ArrayRef<int64_t> box, Swizzle, int64_t limitedAxis, int64_t before) {
   if (tensor < 0)
     return emitError() << "expected the number of a tensor, but got " << tensor;
   for (int64_t extent : box)
@@ -228,6 +228,9 @@ LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError
   if (limitedAxis < -1 || limitedAxis + 1 >= int64_t(box.size()))
     return emitError() << "expected a limited axis that is one of the box's " << box.size()
                        << " but not the innermost, which has no stride, but got " << limitedAxis;
+  if (int64_t most = limitedAxis < 0 ? 0 : box[size_t(limitedAxis)]; before < 0 || before > most)
+    return emitError() << "expected a map that begins 0 to " << most
+                       << " rows of the limited axis before the tensor, but got " << before;
   return success();
 }
 

@@ -123,15 +123,16 @@ def Program_TensorMapAttr : Program_Attr<"TensorMap", "tensor_map"> {
     `tensor` counts the tensors of the schema. The box is outermost axis first, in elements.
 
     The map of a tensor with a `limited_axis` has one axis more, outermost, for boxes that end at a place of their own
-    along that axis: with n of a box's r rows inside, the box at t begins at t + n of the new axis and at r - n of the
-    old one, whose extent is r, and the tensor's address in the map is that of r rows before it.
+    along that axis: with n of a box's r rows inside, the box at row t begins at r - n of the old axis, whose extent is r,
+    and at t + n - r of the new one. Where that is negative, a map is needed that begins r rows before the tensor (`before`).
 
         #program.tensor_map<0, box [64, 64], bytes128>
-        #program.tensor_map<0, box [64, 64], bytes128, limited_axis = 0>
+        #program.tensor_map<0, box [64, 64], bytes128, limited_axis = 0, before = 64>
   }];
   let parameters = (ins "int64_t":$tensor, ArrayRefParameter<"int64_t">:$box, EnumParameter<Program_SwizzleEnum>:$swizzle,
-    DefaultValuedParameter<"int64_t", "-1", "axis, or -1">:$limited_axis);
-  let assemblyFormat = "`<` $tensor `,` `box` `[` $box `]` `,` $swizzle (`,` `limited_axis` `=` $limited_axis^)? `>`";
+    DefaultValuedParameter<"int64_t", "-1", "axis, or -1">:$limited_axis,
+    DefaultValuedParameter<"int64_t", "0", "rows of the limited axis from the map's begin to the tensor's">:$before);
+  let assemblyFormat = "`<` $tensor `,` `box` `[` $box `]` `,` $swizzle (`,` struct($limited_axis, $before)^)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -102,13 +102,17 @@ struct ScalarArgument {
 ///
 /// A map with a limited axis lets each box end at a place of its own along it, of r rows
 /// the first n: it has one axis more, outermost, with the stride of the limited one, whose
-/// own extent becomes r. A box at row t is at r - n of the one, so that the TMA
-/// drops what lies behind r, and at t + n of the other; the map begins r rows before the tensor.
+/// own extent becomes r. A box at row t is at r - n of the one, so that the TMA drops what
+/// lies behind r, and at t + n - r of the other, as both advance by rows. Where that is negative,
+/// the box needs a map that begins r rows before the tensor, and is at t + n there. For a
+/// box that lies outside altogether the hardware reads the map's first bytes, so such a
+/// map is for the others only.
 struct TensorMapRecipe {
   int64_t tensor = 0;            ///< index into `Artifact::tensors`
   std::vector<int64_t> box = {}; ///< elements per axis, outermost first as in the tensor
   Swizzle swizzle = Swizzle::none;
   int64_t limitedAxis = -1; ///< of the tensor, not the innermost; or -1
+  int64_t before = 0;       ///< rows of the limited axis from the map's begin to the tensor's
 };
 
 /// One kernel parameter, in the order of the PTX entry's parameter list.

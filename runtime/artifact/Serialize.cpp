@@ -35,7 +35,7 @@ void fields(auto &archive, Of<TensorArgument> auto &tensor) {
 }
 void fields(auto &archive, Of<ScalarArgument> auto &scalar) { archive(scalar.name, scalar.element); }
 void fields(auto &archive, Of<TensorMapRecipe> auto &map) {
-  archive(map.tensor, map.box, map.swizzle, map.limitedAxis);
+  archive(map.tensor, map.box, map.swizzle, map.limitedAxis, map.before);
 }
 void fields(auto &archive, Of<KernelParameter> auto &parameter) {
   archive(parameter.kind, parameter.index, parameter.axis);

@@ -214,6 +214,12 @@ private:
             "the tensor map of '{}' in '{}' has limited axis {}, but expected one of the tensor's {} other "
             "than the innermost, or -1",
             tensor.name, launch.entry, map.limitedAxis, rank);
+    if (failure)
+      return;
+    int64_t mostBefore = map.limitedAxis < 0 ? 0 : map.box[map.limitedAxis];
+    require(map.before >= 0 && map.before <= mostBefore,
+            "the tensor map of '{}' in '{}' begins {} rows before the tensor, but expected 0 to {}",
+            tensor.name, launch.entry, map.before, mostBefore);
     for (int64_t extent : map.box)
       require(extent >= 1 && extent <= tma.maxBoxExtent,
               "the tensor map of '{}' in '{}' has a box extent of {}, but expected 1 to {}", tensor.name,

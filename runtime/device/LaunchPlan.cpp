@@ -176,22 +176,23 @@ struct Planner {
                        values.strideBytes[place]);
     }
     if (limited)
-      addLimit(values, size_t(recipe.limitedAxis) + 1);
+      addLimit(values, recipe);
     return values;
   }
 
-  /// Fills in the outermost axis, which says where boxes end along the axis at `place`; see TensorMapRecipe.
-  static void addLimit(TensorMapValues &values, size_t place) {
-    const int64_t rows = values.box[place], strideBytes = values.strideBytes[place];
-    values.strideBytes[0] = strideBytes;
+  /// Fills in the outermost axis, which says where boxes end along the limited one; see TensorMapRecipe.
+  static void addLimit(TensorMapValues &values, const TensorMapRecipe &recipe) {
+    const auto place = size_t(recipe.limitedAxis) + 1;
+    values.strideBytes[0] = values.strideBytes[place];
     values.box[0] = 1;
-    values.shape[0] = values.address ? values.shape[place] + 1 : 1;
+    values.shape[0] = values.shape[place];
     if (!values.address)
       return;
-    values.shape[place] = rows;
-    // Wraps below address 0 for strides that are most of the address space, as the sums of the TMA do.
-    values.address =
-        reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(values.address) - uintptr_t(rows * strideBytes));
+    values.shape[0] += recipe.before;
+    values.shape[place] = values.box[place];
+    // May wrap below address 0, as the sums of the TMA do.
+    values.address = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(values.address) -
+                                              uintptr_t(recipe.before * values.strideBytes[place]));
   }
 
   /// Appends the parameter, naturally aligned.

@@ -54,9 +54,7 @@ Value Emitter::mul(Value lhs, Value rhs) {
   return a == 1 || b == 0 ? rhs : binary<arith::MulIOp>(lhs, rhs);
 }
 
-Value Emitter::clamp(Value value, Value most) {
-  return binary<arith::MinSIOp>(binary<arith::MaxSIOp>(value, integer(value.getType(), 0)), most);
-}
+Value Emitter::clamp(Value value, Value most) { return binary<arith::MinSIOp>(larger(value, 0), most); }
 
 Value Emitter::bitAnd(Value lhs, int64_t rhs) {
   if (std::optional<int64_t> a = known(lhs))

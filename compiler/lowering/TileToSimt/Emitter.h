@@ -37,6 +37,9 @@ public:
   Value mul(Value lhs, int64_t rhs) { return mul(lhs, integer(lhs.getType(), rhs)); }
   Value sub(Value lhs, Value rhs) { return binary<mlir::arith::SubIOp>(lhs, rhs); }
   Value smaller(Value lhs, Value rhs) { return binary<mlir::arith::MinUIOp>(lhs, rhs); } ///< unsigned
+  Value larger(Value lhs, int64_t rhs) {                                                 ///< signed
+    return binary<mlir::arith::MaxSIOp>(lhs, integer(lhs.getType(), rhs));
+  }
   /// Signed: between 0 and `most`.
   Value clamp(Value value, Value most);
   Value bitAnd(Value lhs, int64_t rhs);

@@ -161,9 +161,9 @@ void KernelLowering::addArguments() {
   kernel.setSchemaTypesAttr(b.getTypeArrayAttr(types));
 }
 
-Value KernelLowering::tensorMap(const Slice &slice, ArrayRef<int64_t> box, Swizzle swizzle) {
+Value KernelLowering::tensorMap(const Slice &slice, ArrayRef<int64_t> box, Swizzle swizzle, int64_t before) {
   auto recipe = program::TensorMapAttr::get(b.getContext(), slice.tensor->number, box,
-                                            program::Swizzle(swizzle), slice.limitedAxis);
+                                            program::Swizzle(swizzle), slice.limitedAxis, before);
   auto known = llvm::find(maps, recipe);
   int64_t index = known - maps.begin();
   if (known == maps.end()) {

@@ -143,7 +143,7 @@ public:
   // Resources of the kernel.
   void setGrid(llvm::ArrayRef<Attribute> extents) { grid.assign(extents.begin(), extents.end()); }
   /// A parameter that is a tensor map; equal recipes share one.
-  Value tensorMap(const Slice &slice, llvm::ArrayRef<int64_t> box, Swizzle swizzle);
+  Value tensorMap(const Slice &slice, llvm::ArrayRef<int64_t> box, Swizzle swizzle, int64_t before = 0);
   /// An mbarrier that is initialised at entry.
   void initBarrier(int64_t offset, int64_t count);
   Value sharedAt(int64_t offset) { return b.offset(sharedBase, offset); }

@@ -98,17 +98,54 @@ SmallVector<Value> boxCoordinates(KernelLowering &k, const Slice &slice, const S
   return coordinates;
 }
 
-/// From coordinates in the tensor to those in its map, where a limit takes one more: see
-/// TensorMapRecipe.
-void addLimit(Emitter &b, const Slice &slice, ArrayRef<int64_t> box, SmallVectorImpl<Value> &coordinates) {
-  if (slice.limitedAxis < 0)
-    return;
-  auto axis = size_t(slice.limitedAxis);
-  Value &at = coordinates[coordinates.size() - 1 - axis];
-  Value begin = at, rows = b.i32(box[axis]), inside = b.clamp(b.sub(slice.ends[axis], begin), rows);
-  at = b.sub(rows, inside);
-  coordinates.push_back(b.add(begin, inside));
-}
+/// Where a copy finds its boxes: the tensor map and, of a limited slice, the one for boxes that end
+/// less than their own rows behind the tensor's begin. See TensorMapRecipe.
+class BoxMaps {
+public:
+  BoxMaps(KernelLowering &k, const Slice &slice, Shape box, Swizzle swizzle)
+      : b(k.b), slice(slice), box(std::move(box)), atTensor(k.tensorMap(slice, this->box, swizzle)) {
+    if (slice.limitedAxis >= 0)
+      before = k.tensorMap(slice, this->box, swizzle, rows());
+  }
+
+  /// The map of the box that begins at these coordinates of the tensor, innermost first, which become its
+  /// own.
+  Value place(SmallVectorImpl<Value> &coordinates) {
+    if (slice.limitedAxis < 0)
+      return atTensor;
+    Value &at = coordinates[coordinates.size() - 1 - size_t(slice.limitedAxis)];
+    Value begin = at, end = slice.ends[size_t(slice.limitedAxis)];
+    Value inside = b.clamp(b.sub(end, begin), b.i32(rows()));
+    Value last = b.add(begin, inside), fromTensor = b.add(last, -rows());
+    Value near = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, fromTensor, b.i32(0));
+    near = b.both(near, b.isBelow(b.i32(0), inside));
+    near = b.both(near, isInsideElsewhere(coordinates));
+    at = b.sub(b.i32(rows()), inside);
+    coordinates.push_back(b.select(near, last, b.larger(fromTensor, 0)));
+    return b.select(near, before, atTensor);
+  }
+
+private:
+  int64_t rows() const { return box[size_t(slice.limitedAxis)]; }
+
+  /// Whether some of the box is inside the tensor along the other axes; null if that is known.
+  Value isInsideElsewhere(ArrayRef<Value> coordinates) {
+    Value all;
+    for (auto [axis, begin] : llvm::enumerate(llvm::reverse(coordinates))) {
+      if (int(axis) == slice.limitedAxis || !slice.isGuarded(int(axis)) || Emitter::known(begin) == 0)
+        continue;
+      // Unsigned, counted from the first place where a part of the box is inside.
+      int64_t reach = box[axis] - 1;
+      all = b.both(all, b.isBelow(b.add(begin, reach), b.add(slice.ends[axis], reach)));
+    }
+    return all;
+  }
+
+  Emitter &b;
+  const Slice &slice;
+  Shape box;
+  Value atTensor, before;
+};
 
 bool isZero(Value fill) {
   return !fill || matchPattern(fill, m_Zero()) || matchPattern(fill, m_AnyZeroFloat());
@@ -147,7 +184,7 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
       if (axis == rowAxis)
         extent = rows;
   }
-  Value map = k.tensorMap(slice, boxes->box, boxes->boxes.swizzle);
+  BoxMaps maps(k, slice, boxes->box, boxes->boxes.swizzle);
   for (const TmaPiece &piece : boxes->boxes.pieces) {
     SmallVector<Value> coordinates = boxCoordinates(k, slice, *boxes, piece.origin);
     Value destination = b.offset(tile.base, piece.byteOffset);
@@ -157,7 +194,7 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
           coordinate = b.add(coordinate, share);
       destination = b.offset(destination, sharePitch);
     }
-    addLimit(b, slice, boxes->box, coordinates);
+    Value map = maps.place(coordinates);
     simt::TmaLoadOp::create(b, map, coordinates, destination, barrier, mask);
   }
   return success();
@@ -203,12 +240,12 @@ LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
                             << "' to be a multiple of " << granuleElements(*slice.tensor, k.target)
                             << " because the TMA would write behind it, but that is not known; use the atom "
                                "simt";
-  Value map = k.tensorMap(slice, boxes->box, boxes->boxes.swizzle);
+  BoxMaps maps(k, slice, boxes->box, boxes->boxes.swizzle);
   k.byOneThread([&] {
     for (const TmaPiece &piece : boxes->boxes.pieces) {
       Value source = k.b.offset(tile.base, piece.byteOffset);
       SmallVector<Value> coordinates = boxCoordinates(k, slice, *boxes, piece.origin);
-      addLimit(k.b, slice, boxes->box, coordinates);
+      Value map = maps.place(coordinates);
       simt::TmaStoreOp::create(k.b, source, map, coordinates);
     }
     simt::BulkCommitOp::create(k.b);
@@ -329,7 +366,7 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
     return rejectStore(op, "expected columns along the tensor's last axis");
   if (std::string problem = limitProblem(slice, k.target); !problem.empty())
     return rejectStore(op, problem);
-  Value map = k.tensorMap(slice, box, Swizzle::bytes128);
+  BoxMaps maps(k, slice, box, Swizzle::bytes128);
   Team team = k.team;
   Team group = team;
   group.warp = b.bitAnd(team.warp, 3);
@@ -359,7 +396,7 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
       coordinates.push_back(
           axis < 0 ? at
                    : b.add(b.add(at, start[size_t(axis)]), axis == 0 ? rowOf(number) : columnOf(number)));
-    addLimit(b, slice, box, coordinates);
+    Value map = maps.place(coordinates);
     simt::TmaStoreOp::create(b, b.offset(groupBase, number % buffers * bufferPitch), map, coordinates);
   };
   // With a buffer for every panel they all go at once; else one by one, each when its buffer has been read.

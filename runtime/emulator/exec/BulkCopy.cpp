@@ -96,6 +96,20 @@ bool arrive(Warp &warp, const Instruction &instruction, const SharedPlace &barri
   return true;
 }
 
+/// A box that lies outside altogether is filled without its rows being read, but the map's first bytes are:
+/// it faults where there is no memory. An empty tensor has no address and is given some by the launcher.
+bool reachesMap(Warp &warp, const Instruction &instruction, const EmulatedTensorMap &map) {
+  const MemoryRange *range = gridOf(warp).memory->find(map.globalAddress);
+  if ((range && range->reachable) || map.globalAddress == 0)
+    return true;
+  fault(
+      warp, instruction,
+      fmt::format("the box lies outside of the tensor altogether, so that the hardware reads the first bytes "
+                  "of the tensor map, but there is no memory at its address {:#x}",
+                  map.globalAddress));
+  return false;
+}
+
 bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
   const BoxCoordinates coordinates(request.coordinates.data(), bulk.rank);
   std::vector<ByteRange> ranges;
@@ -118,7 +132,8 @@ bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, con
   }
   barrierFor(warp, instruction, bulk, request,
              destinations(warp, bulk, request).front()); // when the read is over
-  if (!touchRanges(warp, instruction, ranges, AccessKind::read))
+  if (!touchRanges(warp, instruction, ranges, AccessKind::read) ||
+      (ranges.empty() && !reachesMap(warp, instruction, request.map)))
     return false;
   for (const SharedPlace &to : destinations(warp, bulk, request)) {
     const SharedPlace barrier = barrierFor(warp, instruction, bulk, request, to);

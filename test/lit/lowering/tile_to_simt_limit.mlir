@@ -1,17 +1,23 @@
 // RUN: %tlc-opt %s -tile-to-simt -split-input-file | FileCheck %s
 
-// Through the TMA: the map has an axis more, and where a box begins and how many of its rows are inside
-// is two of its coordinates. A box of the other slice, without a limit, has the tensor's own.
+// Through the TMA: the maps have an axis more, and where a box begins and how many of its rows are inside
+// is two of its coordinates. The map that begins before the tensor is for boxes that end less than their rows behind
+// its begin, of which something is inside along every axis. A box of the other slice, without a limit, has the tensor's own.
 #p = #tile.shared_layout<"64x128 16b axis 1 panel 64 swizzle 128 pad 0">
 // CHECK-LABEL: simt.kernel @boxes(
 // CHECK-SAME:    %[[N:.*]]: i32 {program.parameter = #program.parameter<dimension, 0>}
 // CHECK-SAME:    %[[END:.*]]: i32 {program.parameter = #program.parameter<dimension, 1>}
-// CHECK-SAME:    %[[LIMITED:.*]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>}
-// CHECK-SAME:    %[[PLAIN:.*]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 1>}
-// CHECK-SAME:    tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128, limited_axis = 0>, #program.tensor_map<0, box[64, 64], bytes128>, #program.tensor_map<1, box[64, 64], bytes128, limited_axis = 0>]
+// CHECK-SAME:    %[[AT:.*]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>}
+// CHECK-SAME:    %[[BEFORE:.*]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 1>}
+// CHECK-SAME:    %[[PLAIN:.*]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 2>}
+// CHECK-SAME:    tensor_maps = [#program.tensor_map<0, box[1, 64, 64], bytes128, limited_axis = 1>,
+// CHECK-SAME:                   #program.tensor_map<0, box[1, 64, 64], bytes128, limited_axis = 1, before = 64>,
+// CHECK-SAME:                   #program.tensor_map<0, box[1, 64, 64], bytes128>,
+// CHECK-SAME:                   #program.tensor_map<1, box[64, 64], bytes128, limited_axis = 0>,
+// CHECK-SAME:                   #program.tensor_map<1, box[64, 64], bytes128, limited_axis = 0, before = 64>]
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @boxes(%n: index {program.argument = #program.dimension<"n">}, %end: index {program.argument = #program.dimension<"end">},
-    %X: !tile.global<?x128xbf16> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>},
+    %X: !tile.global<3x?x128xbf16> {program.argument = #program.tensor<"X", input, dims[-1, 0, -1], alignment = 16>},
     %Y: !tile.global<?x128xbf16> {program.argument = #program.tensor<"Y", output, dims[0, -1], alignment = 16>})
     attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -26,18 +32,27 @@ tile.kernel @boxes(%n: index {program.argument = #program.dimension<"n">}, %end:
       // CHECK: %[[BEGIN:.*]] = arith.minui %[[END]], %[[N]] : i32
       // CHECK: %[[POSITIVE:.*]] = arith.maxsi %[[END]], %c0_i32 : i32
       // CHECK: %[[LIMIT:.*]] = arith.minsi %[[POSITIVE]], %[[N]] : i32
-      %s = tile.slice %X[%end, %c0] limit %end along 0 : !tile.global<?x128xbf16> -> !tile.slice<64x128xbf16>
+      %s = tile.slice %X[%end, %end, %c0] limit %end along 1 : !tile.global<3x?x128xbf16> -> !tile.slice<1x64x128xbf16>
       // CHECK: %[[LEFT:.*]] = arith.subi %[[LIMIT]], %[[BEGIN]] : i32
       // CHECK: %[[ANY:.*]] = arith.maxsi %[[LEFT]], %c0_i32 : i32
       // CHECK: %[[INSIDE:.*]] = arith.minsi %[[ANY]], %c64_i32 : i32
+      // CHECK: %[[LAST:.*]] = arith.addi %[[BEGIN]], %[[INSIDE]] : i32
+      // CHECK: %[[TO:.*]] = arith.addi %[[LAST]], %c-64_i32 : i32
+      // CHECK: %[[SHORT:.*]] = arith.cmpi slt, %[[TO]], %c0_i32 : i32
+      // CHECK: %[[SOME:.*]] = arith.cmpi ult, %c0_i32, %[[INSIDE]] : i32
+      // CHECK: %[[BOTH:.*]] = arith.andi %[[SHORT]], %[[SOME]] : i1
+      // CHECK: %[[OUTER:.*]] = arith.cmpi ult, %[[END]], %c3_i32 : i32
+      // CHECK: %[[NEAR:.*]] = arith.andi %[[BOTH]], %[[OUTER]] : i1
       // CHECK: %[[FROM:.*]] = arith.subi %c64_i32, %[[INSIDE]] : i32
-      // CHECK: %[[TO:.*]] = arith.addi %[[BEGIN]], %[[INSIDE]] : i32
-      // CHECK: simt.tma_load %[[LIMITED]][%c0_i32, %[[FROM]], %[[TO]]]
-      // CHECK: simt.tma_load %[[LIMITED]][%c64_i32, %{{.*}}, %{{.*}}]
-      tile.copy_async %s, %p, %r[%c] : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16, #p>, !tile.ring<1>
-      %t = tile.slice %X[%end, %c0] : !tile.global<?x128xbf16> -> !tile.slice<64x128xbf16>
-      // CHECK: simt.tma_load %[[PLAIN]][%c0_i32, %[[END]]]
-      tile.copy_async %t, %p, %r[%c] : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16, #p>, !tile.ring<1>
+      // CHECK: %[[ATLEAST:.*]] = arith.maxsi %[[TO]], %c0_i32 : i32
+      // CHECK: %[[PLACE:.*]] = arith.select %[[NEAR]], %[[LAST]], %[[ATLEAST]] : i32
+      // CHECK: %[[MAP:.*]] = arith.select %[[NEAR]], %[[BEFORE]], %[[AT]] : !llvm.ptr
+      // CHECK: simt.tma_load %[[MAP]][%c0_i32, %[[FROM]], %[[END]], %[[PLACE]]]
+      // CHECK: simt.tma_load %{{.*}}[%c64_i32, %{{.*}}, %[[END]], %{{.*}}]
+      tile.copy_async %s, %p, %r[%c] : !tile.slice<1x64x128xbf16>, !tile.shared<64x128xbf16, #p>, !tile.ring<1>
+      %t = tile.slice %X[%c0, %end, %c0] : !tile.global<3x?x128xbf16> -> !tile.slice<1x64x128xbf16>
+      // CHECK: simt.tma_load %[[PLAIN]][%c0_i32, %[[END]], %c0_i32]
+      tile.copy_async %t, %p, %r[%c] : !tile.slice<1x64x128xbf16>, !tile.shared<64x128xbf16, #p>, !tile.ring<1>
     }
     tile.role "store" warps(4) {
       tile.await %r[%c] : !tile.ring<1>

@@ -19,6 +19,7 @@
 // CHECK-SAME: t.n = #program.shared<"a", buffer, offset = 8192, slots = 8, slot_bytes = 1024>
 // CHECK-SAME: t.o = #program.shared<"a.b", ring, offset = 16384, slots = 8, slot_bytes = 16>
 // CHECK-SAME: t.o2 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0>
+// CHECK-SAME: t.o3 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0, before = 64>
 // CHECK-SAME: t.p = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">], tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0, roles = [#program.role<"math", first_warp = 0, warps = 4>]>
 module attributes {
   t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">,
@@ -37,6 +38,7 @@ module attributes {
   t.n = #program.shared<"a", buffer, offset = 8192, slots = 8, slot_bytes = 1024>,
   t.o = #program.shared<"a.b", ring, offset = 16384, slots = 8, slot_bytes = 16>,
   t.o2 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0>,
+  t.o3 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0, before = 64>,
   t.p = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
     tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0,
     roles = [#program.role<"math", first_warp = 0, warps = 4>]>,

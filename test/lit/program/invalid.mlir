@@ -105,6 +105,16 @@ module attributes {a = #program.tensor_map<0, box[64, 64], none, limited_axis = 
 
 // -----
 
+// expected-error @below {{expected a map that begins 0 to 64 rows of the limited axis before the tensor, but got 65}}
+module attributes {a = #program.tensor_map<0, box[64, 64], none, limited_axis = 0, before = 65>} {}
+
+// -----
+
+// expected-error @below {{expected a map that begins 0 to 0 rows of the limited axis before the tensor, but got 1}}
+module attributes {a = #program.tensor_map<0, box[64, 64], none, before = 1>} {}
+
+// -----
+
 // expected-error @below {{expected index and axis to be at least 0, but got -1 and 0}}
 module attributes {a = #program.parameter<scalar, -1>} {}
 

@@ -21,8 +21,9 @@ inline Artifact sampleArtifact() {
       .grid = {tiles(0, 128), tiles(1, 64), one},
       .threads = 384,
       .sharedBytes = 100000,
-      .tensorMaps = {{.tensor = 0, .box = {128, 64}, .swizzle = Swizzle::bytes128},
-                     {.tensor = 1, .box = {64, 64}, .swizzle = Swizzle::bytes128, .limitedAxis = 0}},
+      .tensorMaps =
+          {{.tensor = 0, .box = {128, 64}, .swizzle = Swizzle::bytes128},
+           {.tensor = 1, .box = {64, 64}, .swizzle = Swizzle::bytes128, .limitedAxis = 0, .before = 64}},
       .parameters = {{.kind = Kind::dimension, .index = 2},
                      {.kind = Kind::tensorMap, .index = 0},
                      {.kind = Kind::tensorMap, .index = 1},

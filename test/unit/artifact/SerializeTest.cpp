@@ -70,6 +70,7 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(read->variants[0].launches[0].tensorMaps[1].box == std::vector<int64_t>{64, 64});
   CHECK(read->variants[0].launches[0].tensorMaps[0].limitedAxis == -1);
   CHECK(read->variants[0].launches[0].tensorMaps[1].limitedAxis == 0);
+  CHECK(read->variants[0].launches[0].tensorMaps[1].before == 64);
   CHECK(read->variants[0].ptx == sample.variants[0].ptx);
   CHECK(read->remarks[0].location == "gemm.cpp:12:3");
 }

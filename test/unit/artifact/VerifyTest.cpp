@@ -102,6 +102,22 @@ TEST_CASE("tensor maps that the hardware refuses are named", "[artifact][verify]
     CHECK(failureOfLaunch([&](Launch &l) { l.tensorMaps[0].limitedAxis = axis; }) ==
           "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has limited axis " +
               std::to_string(axis) + ", but expected one of the tensor's 2 other than the innermost, or -1");
+  auto beginsAt = [](int64_t axis, int64_t before) {
+    return failureOfLaunch([&](Launch &l) {
+      l.tensorMaps[0].limitedAxis = axis;
+      l.tensorMaps[0].before = before;
+    });
+  };
+  CHECK(beginsAt(0, 128) == "");
+  CHECK(beginsAt(0, 129) ==
+        "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' begins 129 rows before the "
+        "tensor, but expected 0 to 128");
+  CHECK(beginsAt(0, -1) ==
+        "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' begins -1 rows before the "
+        "tensor, but expected 0 to 128");
+  CHECK(beginsAt(-1, 1) ==
+        "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' begins 1 rows before the "
+        "tensor, but expected 0 to 0");
   CHECK(failureAfter([](Artifact &a) {
           a.tensors[0].shape.insert(a.tensors[0].shape.begin(), 3, {.constant = 1});
           a.variants[0].launches[0].tensorMaps[0] = {.tensor = 0, .box = {1, 1, 1, 64, 64}, .limitedAxis = 3};

@@ -23,7 +23,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
   llvm.func @first(%map: !llvm.ptr, %partial: !llvm.ptr<1>, %m: i32, %scale: f32) attributes {
     program.launch = #program.launch<schema = #schema, schema_types = #types,
       grid = [#program.host_expr<"d0 128 ceildiv">, #program.host_expr<"2">],
-      tensor_maps = [#program.tensor_map<0, box[128, 64], bytes128, limited_axis = 0>],
+      tensor_maps = [#program.tensor_map<0, box[128, 64], bytes128, limited_axis = 0, before = 128>],
       parameters = [#program.parameter<tensor_map, 0>, #program.parameter<tensor_pointer, 1>,
                     #program.parameter<dimension, 0>, #program.parameter<scalar, 0>],
       threads = 384, cluster = 2, shared_bytes = 4096,
@@ -118,6 +118,7 @@ TEST_CASE("launches come in the order of the module and count the artifact's ten
   CHECK(first.tensorMaps[0].box == std::vector<int64_t>{128, 64});
   CHECK(first.tensorMaps[0].swizzle == Swizzle::bytes128);
   CHECK(first.tensorMaps[0].limitedAxis == 0);
+  CHECK(first.tensorMaps[0].before == 128);
   REQUIRE(first.parameters.size() == 4);
   CHECK(first.parameters[0].kind == KernelParameter::Kind::tensorMap);
   CHECK(first.parameters[1].kind == KernelParameter::Kind::tensorPointer);

@@ -13,6 +13,7 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <random>
@@ -122,6 +123,39 @@ Artifact boxArtifact() {
                         .ptx = std::string(test::boxPtx)}}};
 }
 
+/// Copies 32 columns of x, from row F on, to y and z; rows from L on are outside of x and y.
+Artifact limitedArtifact() {
+  auto limited = [](int64_t tensor, int64_t before) -> TensorMapRecipe {
+    return {.tensor = tensor, .box = {8, 32}, .limitedAxis = 0, .before = before};
+  };
+  auto blocks = HostExpr::apply(HostExpr::Op::floorDiv, HostExpr::dimension(1), HostExpr::constant(8));
+  return {.name = "limited",
+          .target = "sm_90a",
+          .dimensions = {{.name = "M"}, {.name = "P", .multipleOf = 8}, {.name = "F"}, {.name = "L"}},
+          .tensors = {{.name = "x", .shape = {{.dimension = 0}, {.constant = 32}}},
+                      {.name = "y", .access = Access::inout, .shape = {{.dimension = 0}, {.constant = 32}}},
+                      {.name = "z", .access = Access::output, .shape = {{.dimension = 1}, {.constant = 32}}},
+                      {.name = "f", .shape = {{.dimension = 2}}},
+                      {.name = "l", .shape = {{.dimension = 3}}}},
+          .variants = {{.name = "general",
+                        .launches = {{.entry = "limited",
+                                      .grid = {blocks, HostExpr::constant(1), HostExpr::constant(1)},
+                                      .threads = 32,
+                                      .tensorMaps = {limited(0, 0),
+                                                     limited(0, 8),
+                                                     limited(1, 0),
+                                                     limited(1, 8),
+                                                     {.tensor = 2, .box = {8, 32}}},
+                                      .parameters = {{.kind = Kind::dimension, .index = 2},
+                                                     {.kind = Kind::dimension, .index = 3},
+                                                     {.kind = Kind::tensorMap, .index = 0},
+                                                     {.kind = Kind::tensorMap, .index = 1},
+                                                     {.kind = Kind::tensorMap, .index = 2},
+                                                     {.kind = Kind::tensorMap, .index = 3},
+                                                     {.kind = Kind::tensorMap, .index = 4}}}},
+                        .ptx = std::string(test::limitedPtx)}}};
+}
+
 std::shared_ptr<const LoadedProgram> load(Device &device, Artifact artifact) {
   Result<std::shared_ptr<const LoadedProgram>> program = device.load(std::move(artifact));
   INFO((program ? "" : program.error().message));
@@ -208,6 +242,70 @@ TEST_CASE("tensor maps read the tensor and zeros outside it", "[cuda]") {
         wrong += output[row * q + column] != (row < m && column < n ? input[row * stride + column] : 0.0f);
     }
     CHECK(wrong == 0);
+  }
+}
+
+// Of a tensor of many gigabytes only the rows around the boxes hold anything.
+TEST_CASE("boxes of a map with a limited axis end at the limit", "[cuda][limited]") {
+  std::unique_ptr<Device> device = openDevice();
+  auto program = load(*device, limitedArtifact());
+  struct Case {
+    int64_t rows, stride, first, limit;
+  };
+  constexpr int64_t boxRows = 32, around = 16, columns = 32;
+  for (Case c : {Case{100, 32, 0, 100},
+                 {100, 32, 0, 0},
+                 {100, 32, 0, 1},
+                 {100, 32, 3, 17},
+                 {100, 36, 80, 91},
+                 {100, 40, 100, 100},
+                 {100, 40, 99, 100},
+                 {1, 32, 0, 1},
+                 {1, 32, 0, 0},
+                 {4'000'000, 512, 3'999'980, 3'999'993},
+                 {4'000'000, 512, 0, 5},
+                 {4'000'000, 512, 2'000'000, 3'000'000}}) {
+    INFO(c.rows << " rows of stride " << c.stride << ", from " << c.first << " to " << c.limit);
+    const int64_t begin = std::max<int64_t>(0, c.first - around),
+                  end = std::min(c.rows, c.first + boxRows + around), held = end - begin;
+    const size_t bytes = size_t((c.rows + 1) * c.stride) * sizeof(float);
+    Result<void *> x = device->allocate(bytes), y = device->allocate(bytes);
+    REQUIRE(x);
+    REQUIRE(y);
+    std::vector<float> input = randomValues(size_t(held * c.stride)), before(input.size(), poison);
+    for (int64_t row = begin; row < end; ++row)
+      for (int64_t column = 0; column < c.stride; ++column)
+        if (row >= c.limit || column >= columns)
+          input[size_t((row - begin) * c.stride + column)] = std::nanf("");
+    const size_t heldBytes = input.size() * sizeof(float), offset = size_t(begin * c.stride) * sizeof(float);
+    auto *heldX = static_cast<std::byte *>(*x) + offset, *heldY = static_cast<std::byte *>(*y) + offset;
+    require(device->copyToDevice(heldX, input.data(), heldBytes));
+    require(device->copyToDevice(heldY, before.data(), heldBytes));
+    Buffer<float> z(*device, std::vector<float>(boxRows * columns, poison));
+    auto extentOnly = [&](int64_t extent) { return contiguousView(z.data, ElementType::f32, {extent}); };
+    require(device->launch(
+        *program,
+        {.tensors = {rows(*x, c.rows, columns, c.stride), rows(*y, c.rows, columns, c.stride),
+                     rows(z.data, boxRows, columns, columns), extentOnly(c.first), extentOnly(c.limit)}}));
+    require(device->synchronize());
+    std::vector<float> after(before.size()), loaded = z.read();
+    require(device->copyToHost(after.data(), heldY, heldBytes));
+    size_t wrong = 0;
+    for (int64_t row = begin; row < end; ++row)
+      for (int64_t column = 0; column < c.stride; ++column) {
+        const auto i = size_t((row - begin) * c.stride + column);
+        const bool copied = row >= c.first && row < std::min(c.limit, c.first + boxRows) && column < columns;
+        wrong += after[i] != (copied ? input[i] : poison);
+      }
+    for (int64_t row = 0; row < boxRows; ++row)
+      for (int64_t column = 0; column < columns; ++column) {
+        const bool inside = c.first + row < c.limit;
+        const float expected = inside ? input[size_t((c.first - begin + row) * c.stride + column)] : 0;
+        wrong += loaded[size_t(row * columns + column)] != expected;
+      }
+    CHECK(wrong == 0);
+    require(device->free(*x));
+    require(device->free(*y));
   }
 }
 

@@ -116,6 +116,74 @@ copy:
 }
 )";
 
+/// Copies boxes of 8 x 32 floats by TMA from x to y, which end at row `limit`, and to z, which has whole
+/// boxes: block i takes the rows from `first` + 8 i on. Of x and y there are the maps that begin with them
+/// and those that begin 8 rows before.
+inline constexpr std::string_view limitedPtx = R"(
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry limited(.param .u32 first, .param .u32 limit,
+                        .param .align 64 .b8 from[128], .param .align 64 .b8 fromBefore[128],
+                        .param .align 64 .b8 to[128], .param .align 64 .b8 toBefore[128],
+                        .param .align 64 .b8 whole[128])
+{
+  .reg .pred %p, %near;
+  .reg .b32 %tile, %bar, %thread, %row, %z, %last, %inside, %begin, %place, %zero;
+  .reg .b64 %from, %to, %whole, %before, %state;
+  .shared .align 128 .b8 buffer[1024];
+  .shared .align 8 .b64 full;
+  mov.u32 %thread, %tid.x;
+  setp.ne.u32 %p, %thread, 0;
+  @%p bra end;
+  mov.u32 %tile, buffer;
+  mov.u32 %bar, full;
+  ld.param.u32 %row, [first];
+  ld.param.u32 %inside, [limit];
+  mov.u32 %z, %ctaid.x;
+  shl.b32 %z, %z, 3;
+  add.u32 %row, %row, %z;
+  sub.s32 %inside, %inside, %row;
+  max.s32 %inside, %inside, 0;
+  min.s32 %inside, %inside, 8;
+  add.s32 %last, %row, %inside;
+  sub.s32 %begin, 8, %inside;
+  add.s32 %place, %last, -8;
+  setp.lt.s32 %near, %place, 0;
+  setp.gt.and.s32 %near, %inside, 0, %near;
+  max.s32 %place, %place, 0;
+  selp.b32 %place, %last, %place, %near;
+  mov.b64 %from, from;
+  cvta.param.u64 %from, %from;
+  mov.b64 %before, fromBefore;
+  cvta.param.u64 %before, %before;
+  selp.b64 %from, %before, %from, %near;
+  mov.b64 %to, to;
+  cvta.param.u64 %to, %to;
+  mov.b64 %before, toBefore;
+  cvta.param.u64 %before, %before;
+  selp.b64 %to, %before, %to, %near;
+  mov.b64 %whole, whole;
+  cvta.param.u64 %whole, %whole;
+  mov.u32 %zero, 0;
+  mbarrier.init.shared::cta.b64 [%bar], 1;
+  fence.mbarrier_init.release.cluster;
+  fence.proxy.async.shared::cta;
+  mbarrier.arrive.expect_tx.shared::cta.b64 %state, [%bar], 1024;
+  cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+      [%tile], [%from, {%zero, %begin, %place}], [%bar];
+wait:
+  mbarrier.try_wait.parity.shared::cta.b64 %p, [%bar], 0;
+  @!%p bra wait;
+  cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%to, {%zero, %begin, %place}], [%tile];
+  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%whole, {%zero, %z}], [%tile];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+end:
+  ret;
+}
+)";
+
 /// y[block] = rank of the block in its cluster; uses 100 KiB of dynamic shared memory on the way.
 inline constexpr std::string_view clusterPtx = R"(
 .version 8.0

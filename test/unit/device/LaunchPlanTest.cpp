@@ -70,26 +70,33 @@ TEST_CASE("tensor maps describe the actual tensor", "[device][plan]") {
   CHECK(map.swizzle == Swizzle::bytes128);
 }
 
-TEST_CASE("tensor maps with a limited axis have one axis more and begin a box before the tensor",
-          "[device][plan]") {
+TEST_CASE("tensor maps with a limited axis have one axis more", "[device][plan]") {
   Artifact artifact = sampleArtifact();
   LaunchArguments arguments = sampleArguments();
   arguments.tensors[0].strides[0] = 136;
-  artifact.variants[0].launches[0].tensorMaps[0].limitedAxis = 0;
-  LaunchPlan plan = planOf(artifact, arguments);
-  const TensorMapValues &map = plan.launches[0].tensorMaps[0].values;
-  CHECK(map.address == address(0x10000000 - 128 * 272));
-  CHECK(map.rank == 3);
-  CHECK(map.shape == std::array<int64_t, maxTensorMapRank>{201, 128, 128});
-  CHECK(map.strideBytes == std::array<int64_t, maxTensorMapRank>{272, 272, 2});
-  CHECK(map.box == std::array<int64_t, maxTensorMapRank>{1, 128, 64});
+  TensorMapRecipe &recipe = artifact.variants[0].launches[0].tensorMaps[0];
+  recipe.limitedAxis = 0;
+  using Axes = std::array<int64_t, maxTensorMapRank>;
+  auto mapOf = [&](const LaunchArguments &of) {
+    return planOf(artifact, of).launches[0].tensorMaps[0].values;
+  };
+  const TensorMapValues atTensor = mapOf(arguments);
+  CHECK(atTensor.address == address(0x10000000));
+  CHECK(atTensor.rank == 3);
+  CHECK(atTensor.shape == Axes{200, 128, 128});
+  CHECK(atTensor.strideBytes == Axes{272, 272, 2});
+  CHECK(atTensor.box == Axes{1, 128, 64});
 
-  arguments = sampleArguments(200, 64, 0);
-  LaunchPlan empty = planOf(artifact, arguments);
-  const TensorMapValues &nothing = empty.launches[0].tensorMaps[0].values;
-  CHECK(nothing.address == nullptr);
-  CHECK(nothing.shape == std::array<int64_t, maxTensorMapRank>{1, 1, 1});
-  CHECK(nothing.strideBytes[0] == nothing.strideBytes[1]);
+  recipe.before = 128;
+  const TensorMapValues before = mapOf(arguments);
+  CHECK(before.address == address(0x10000000 - 128 * 272));
+  CHECK(before.shape == Axes{328, 128, 128});
+  CHECK(before.strideBytes == atTensor.strideBytes);
+
+  const TensorMapValues empty = mapOf(sampleArguments(200, 64, 0));
+  CHECK(empty.address == nullptr);
+  CHECK(empty.shape == Axes{1, 1, 1});
+  CHECK(empty.strideBytes[0] == empty.strideBytes[1]);
 }
 
 TEST_CASE("the variant is the first whose alignment conditions hold", "[device][plan]") {

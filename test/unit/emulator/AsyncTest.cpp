@@ -140,6 +140,7 @@ namespace {
 struct TensorRun {
   std::string body;
   uint32_t blocks = 1, cluster = 1;
+  uint64_t before = 0; ///< rows that the map of `in` has before it
 };
 
 /// `in` is a 10 x 12 matrix of counting words, `out` 16 x 16 words that start at
@@ -161,19 +162,19 @@ std::pair<std::string, std::vector<uint32_t>> runTensor(const TensorRun &test) {
   auto program = loadProgram(text);
   if (!program)
     return {program.error().message, {}};
-  const auto map = [](std::vector<uint32_t> &words, uint64_t rows, uint64_t columns) {
+  const auto map = [](std::vector<uint32_t> &words, uint64_t rows, uint64_t columns, uint64_t before) {
     EmulatedTensorMap map;
-    map.globalAddress = reinterpret_cast<uint64_t>(words.data());
+    map.globalAddress = reinterpret_cast<uint64_t>(words.data()) - before * columns * 4;
     map.element = TensorElement::u32;
     map.rank = 2;
-    map.dims = {columns, rows};
+    map.dims = {columns, before + rows};
     map.strides = {columns * 4};
     map.box = {8, 8};
     REQUIRE(checkTensorMap(map));
     return encodeTensorMap(map);
   };
   std::vector<std::byte> parameters(256);
-  const auto inMap = map(in, 10, 12), outMap = map(out, 16, 16);
+  const auto inMap = map(in, 10, 12, test.before), outMap = map(out, 16, 16, 0);
   std::copy(inMap.begin(), inMap.end(), parameters.begin());
   std::copy(outMap.begin(), outMap.end(), parameters.begin() + 128);
   const MemoryMap memory(
@@ -217,6 +218,40 @@ TEST_CASE("tensor copies load a box, store it and reduce into it") {
   CHECK(out[8 * 16 + 12] == 7 + 1000 + 2 * 12 + 4);
   CHECK(out[8 * 16 + 15] == 7 + 1000 + 2 * 12 + 7);
   CHECK(out[9 * 16 + 0] == 7); // the right half of the box is outside
+}
+
+TEST_CASE("a box outside of its tensor is filled if there is memory where the map begins") {
+  auto load = [](int row, uint64_t before) {
+    return runTensor({.body = prepare +
+                              fmt::format(R"(
+    @!%p1 bra $skip;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%s], [%inMap, {{0, {}}}], [%bar];
+  $skip:
+)",
+                                          row) +
+                              waitBar + R"(
+    @!%p1 bra $end;
+    cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%outMap, {0, 0}], [%s];
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+  $end:
+)",
+                      .before = before});
+  };
+  const auto [message, out] = load(10, 0);
+  CHECK(message == "");
+  CHECK(out[0] == 0);
+  CHECK(out[7 * 16 + 7] == 0);
+  // One row inside, so that the map's own address does not matter.
+  const auto [partly, rows] = load(13, 4);
+  CHECK(partly == "");
+  CHECK(rows[0] == 1000 + 9 * 12);
+  CHECK(rows[16] == 0);
+  CHECK_THAT(
+      load(14, 4).first,
+      Contains("the box lies outside of the tensor altogether, so that the hardware reads the first bytes of "
+               "the tensor map, but there is no memory at its address 0x"));
 }
 
 TEST_CASE("a multicast load reaches every block of its mask") {
