@@ -65,12 +65,7 @@ public:
         options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     machine.maximumSteps = options.maximumSteps;
     machine.raceCheck = options.raceCheck;
-    if (options.scheduleSeed) {
-      machine.hostThreads = 1;
-      machine.makeSchedule = [seed = *options.scheduleSeed](emulator::Cluster &cluster) {
-        return emulator::createSeeded(seed, cluster);
-      };
-    }
+    machine.scheduleSeed = options.scheduleSeed;
     machine.device = ordinal;
     machine.progress = &this->machines->progress;
     machine.print = options.print;

@@ -45,10 +45,7 @@ Result<FileTrial::Done> FileTrial::execute(std::string_view ptx, std::optional<u
   machine.hostThreads = 1;
   machine.maximumSteps = maximumSteps;
   machine.findings = &findings;
-  if (schedule)
-    machine.makeSchedule = [&](emulator::Cluster &cluster) {
-      return emulator::createSeeded(*schedule, cluster);
-    };
+  machine.scheduleSeed = schedule;
   Result<emulator::LaunchStatistics> statistics =
       runGrid(**program, configuration, emulator::MemoryMap(std::move(ranges)), machine);
   Done done{std::move(findings), std::move(statistics), {}};

@@ -93,3 +93,22 @@ Result<kernels::Definitions> CompileFlags::definitions() const {
   }
   return parsed;
 }
+
+Result<KernelChoice> CompileFlags::choice(const std::string &kernel) const {
+  Result<CompileOptions> all = options();
+  if (!all)
+    return all.error();
+  if (all->startFrom != Phase::input)
+    return tlc::Error{ErrorKind::invalidArgument,
+                      "expected --start-from input because a kernel is traced to that phase"};
+  Result<std::optional<Alignment>> wanted = alignment();
+  if (!wanted)
+    return wanted.error();
+  Result<kernels::Definitions> parsed = definitions();
+  if (!parsed)
+    return parsed.error();
+  Result<kernels::Request> request = kernels::Request::parse(kernel, *parsed, fixedDimensions());
+  if (!request)
+    return request.error();
+  return KernelChoice{std::move(*all), *wanted, std::move(*request)};
+}

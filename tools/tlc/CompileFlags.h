@@ -5,6 +5,7 @@
 
 #include "compiler/pipeline/Options.h"
 #include "kernels/Parameters.h"
+#include "kernels/library/Library.h"
 #include "runtime/support/Result.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -14,6 +15,13 @@
 #include <string>
 
 namespace tlc::driver {
+
+/// A kernel to compile and run.
+struct KernelChoice {
+  CompileOptions options;
+  std::optional<Alignment> alignment;
+  kernels::Request request;
+};
 
 class CompileFlags {
 public:
@@ -26,6 +34,9 @@ public:
   Result<std::optional<Alignment>> alignment() const;
   /// The `-D name=value`s.
   Result<kernels::Definitions> definitions() const;
+
+  /// All of these, for a kernel that is compiled from its source and run.
+  Result<KernelChoice> choice(const std::string &kernel) const;
 
   bool wantsTime() const { return time; }
   bool wantsRemarks() const { return remarks; }

@@ -255,12 +255,8 @@ ExitCode EmulateCommand::execute() const {
     ranges.insert(ranges.end(), (*program)->ranges.begin(), (*program)->ranges.end());
     Findings findings;
     machine.findings = &findings;
-    machine.hostThreads = scheduleSeed ? 1 : std::max(1u, std::thread::hardware_concurrency());
-    machine.makeSchedule = nullptr;
-    if (scheduleSeed)
-      machine.makeSchedule = [&](tlc::emulator::Cluster &cluster) {
-        return tlc::emulator::createSeeded(*scheduleSeed, cluster);
-      };
+    machine.hostThreads = std::max(1u, std::thread::hardware_concurrency());
+    machine.scheduleSeed = scheduleSeed;
     const auto begin = std::chrono::steady_clock::now();
     Result<tlc::emulator::LaunchStatistics> outcome =
         runGrid(**program, launch, tlc::emulator::MemoryMap(std::move(ranges)), machine);

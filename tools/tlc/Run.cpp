@@ -101,31 +101,20 @@ RunCommand::RunCommand()
       deviceFlags(command), flags(command) {}
 
 ExitCode RunCommand::execute() const {
-  Result<CompileOptions> options = flags.options();
-  if (!options)
-    return failUsage(options.error().message);
-  if (options->startFrom != Phase::input)
-    return failUsage("expected --start-from input because a kernel is traced to that phase");
-  Result<std::optional<Alignment>> alignment = flags.alignment();
-  if (!alignment)
-    return failUsage(alignment.error().message);
-  Result<kernels::Definitions> definitions = flags.definitions();
-  if (!definitions)
-    return failUsage(definitions.error().message);
+  Result<KernelChoice> choice = flags.choice(kernel);
+  if (!choice)
+    return failUsage(choice.error().message);
   constexpr int64_t mostRoom = 1 << 20;
   for (const cl::opt<int64_t> *room : {&rowPadding, &offset})
     if (*room < 0 || *room > mostRoom)
       return failUsage(
           formatv("expected --{0} from 0 to {1}, but got {2}", room->ArgStr, mostRoom, room->getValue())
               .str());
-  auto request = kernels::Request::parse(kernel.getValue(), *definitions, flags.fixedDimensions());
-  if (!request)
-    return failUsage(request.error().message);
   auto seeds = deviceFlags.scheduleSeeds();
   if (!seeds)
     return failUsage(seeds.error().message);
   Findings findings;
-  const Target *emulated = flags.namesTarget() ? findTarget(options->target) : nullptr;
+  const Target *emulated = flags.namesTarget() ? findTarget(choice->options.target) : nullptr;
   Result<ChosenDevice> chosen = deviceFlags.create(emulated, findings, seeds->front());
   if (!chosen)
     return chosen.error().kind == ErrorKind::invalidArgument ? failUsage(chosen.error().message)
@@ -133,12 +122,12 @@ ExitCode RunCommand::execute() const {
   if (seeds->front() && chosen->kind != DeviceKind::emulator)
     return failUsage("expected --device emulator because of --schedule");
   if (!flags.namesTarget())
-    options->target = chosen->device->properties().target;
+    choice->options.target = chosen->device->properties().target;
 
   kernels::CompileLog log;
   kernels::Library library =
       cacheDirectory.empty() ? kernels::Library() : kernels::Library(cacheDirectory.getValue());
-  Result<std::shared_ptr<const Artifact>> artifact = library.compile(*request, *options, log);
+  Result<std::shared_ptr<const Artifact>> artifact = library.compile(choice->request, choice->options, log);
   if (!artifact)
     return failCompile(artifact.error(), log.diagnostics);
   print(log.diagnostics, Remarks::hide);
@@ -149,7 +138,7 @@ ExitCode RunCommand::execute() const {
 
   kernels::RunOptions runOptions{.placement = {rowPadding, offset},
                                  .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
-                                 .alignment = *alignment};
+                                 .alignment = choice->alignment};
   std::optional<kernels::KernelRun> run;
   std::optional<kernels::Verdict> verdict;
   for (const std::optional<uint64_t> &scheduleSeed : *seeds) {
@@ -160,14 +149,21 @@ ExitCode RunCommand::execute() const {
       if (!chosen)
         return fail(chosen.error().message);
     }
-    auto created = kernels::KernelRun::create(*chosen->device, *request, *artifact, runOptions);
+    auto created = kernels::KernelRun::create(*chosen->device, choice->request, *artifact, runOptions);
     if (!created)
       return fail(created.error().message);
     run.emplace(std::move(*created));
     const auto failRun = [&](const tlc::Error &error) {
       if (json)
-        printJson(
-            {*request, *run, *chosen->device, runOptions.seed, {}, 0, findings, error.message, scheduleSeed});
+        printJson({choice->request,
+                   *run,
+                   *chosen->device,
+                   runOptions.seed,
+                   {},
+                   0,
+                   findings,
+                   error.message,
+                   scheduleSeed});
       return fail(error.message + how);
     };
     if (verify) {
@@ -179,8 +175,8 @@ ExitCode RunCommand::execute() const {
       return failRun(done.error());
     }
     if (verdict && !verdict->correct()) {
-      Report report{*request, *run, *chosen->device, runOptions.seed, verdict, run->seconds() * 1e3,
-                    findings, {},   scheduleSeed};
+      Report report{choice->request, *run, *chosen->device, runOptions.seed, verdict, run->seconds() * 1e3,
+                    findings,        {},   scheduleSeed};
       json ? printJson(report) : printText(report);
       return fail("wrong result: " + verdict->complaint + how);
     }
@@ -194,7 +190,7 @@ ExitCode RunCommand::execute() const {
       return fail(times.error().message);
     milliseconds = (*times)[0][0] * 1e3;
   }
-  Report report{*request, *run, *chosen->device, runOptions.seed, verdict, milliseconds, findings};
+  Report report{choice->request, *run, *chosen->device, runOptions.seed, verdict, milliseconds, findings};
   json ? printJson(report) : printText(report);
   if (!json && seeds->front())
     outs() << formatv("the same in {0} order{1} of warps and completions\n", seeds->size(),

@@ -47,26 +47,15 @@ TraceCommand::TraceCommand()
       emulator(command, EmulatorOptions().maximumSteps), flags(command) {}
 
 ExitCode TraceCommand::execute() const {
-  Result<CompileOptions> options = flags.options();
-  if (!options)
-    return failUsage(options.error().message);
-  if (options->startFrom != Phase::input)
-    return failUsage("expected --start-from input because a kernel is traced to that phase");
-  Result<std::optional<Alignment>> alignment = flags.alignment();
-  if (!alignment)
-    return failUsage(alignment.error().message);
-  Result<kernels::Definitions> definitions = flags.definitions();
-  if (!definitions)
-    return failUsage(definitions.error().message);
+  Result<KernelChoice> choice = flags.choice(kernel);
+  if (!choice)
+    return failUsage(choice.error().message);
   for (const std::string &output : outputs)
     if (!StringRef(output).ends_with(".json") && !StringRef(output).ends_with(".svg"))
       return failUsage("expected -o to name a file that ends in .json or .svg, but got '" + output + "'");
   std::optional<tlc::emulator::TraceWindow> shown;
   if (window.getNumOccurrences() && !(shown = parseWindow(window)))
     return failUsage("expected --window of two numbers of cycles like 1000:5000, but got '" + window + "'");
-  auto request = kernels::Request::parse(kernel.getValue(), *definitions, flags.fixedDimensions());
-  if (!request)
-    return failUsage(request.error().message);
   Result<EmulatorOptions> emulatorOptions = emulator.options();
   if (!emulatorOptions)
     return failUsage(emulatorOptions.error().message);
@@ -75,12 +64,13 @@ ExitCode TraceCommand::execute() const {
     return failUsage("expected no --schedule because a timeline has the order of its model");
 
   TraceRequest traced{.block = block, .launch = launch, .trace = {}};
-  emulatorOptions->target = flags.namesTarget() ? findTarget(options->target) : nullptr;
+  emulatorOptions->target = flags.namesTarget() ? findTarget(choice->options.target) : nullptr;
   emulatorOptions->trace = &traced;
   const std::unique_ptr<Device> device = createEmulatorDevice(std::move(*emulatorOptions));
-  options->target = device->properties().target;
+  choice->options.target = device->properties().target;
   kernels::CompileLog log;
-  Result<std::shared_ptr<const Artifact>> artifact = kernels::Library().compile(*request, *options, log);
+  Result<std::shared_ptr<const Artifact>> artifact =
+      kernels::Library().compile(choice->request, choice->options, log);
   if (!artifact)
     return failCompile(artifact.error(), log.diagnostics);
   print(log.diagnostics, Remarks::hide);
@@ -90,10 +80,10 @@ ExitCode TraceCommand::execute() const {
     printTimes(log.times);
 
   Result<kernels::KernelRun> run =
-      kernels::KernelRun::create(*device, *request, *artifact,
+      kernels::KernelRun::create(*device, choice->request, *artifact,
                                  {.placement = {},
                                   .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
-                                  .alignment = *alignment});
+                                  .alignment = choice->alignment});
   if (!run)
     return fail(run.error().message);
   if (Result<void> done = run->execute(); !done)

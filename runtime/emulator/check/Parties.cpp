@@ -78,6 +78,41 @@ void RaceChecker::acquire(Agent &agent, uint32_t lanes, Ordering ordering, const
   });
 }
 
+void RaceChecker::acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Passed &from, Scope scope) {
+  Knowledge known;
+  from.take(*agent.warp->block, scope, known, agent.missed);
+  acquire(agent, lanes, ordering, known);
+}
+
+Knowledge &RaceChecker::Passed::from(const Block &block, Scope scope) {
+  const bool wide = scope >= Scope::cluster || block.cluster->blocks.size() == 1;
+  for (Part &part : parts)
+    if (part.block == block.rank && part.wide == wide)
+      return part.known;
+  parts.push_back({block.rank, wide, {}});
+  return parts.back().known;
+}
+
+void RaceChecker::Passed::join(const Passed &other) {
+  for (const Part &theirs : other.parts) {
+    const auto same = std::find_if(parts.begin(), parts.end(), [&](const Part &part) {
+      return part.block == theirs.block && part.wide == theirs.wide;
+    });
+    if (same == parts.end())
+      parts.push_back(theirs);
+    else
+      same->known.join(theirs.known);
+  }
+}
+
+void RaceChecker::Passed::take(const Block &block, Scope scope, Knowledge &into, Clock &missed) const {
+  for (const Part &part : parts)
+    if (part.block == block.rank || (part.wide && scope >= Scope::cluster))
+      into.join(part.known);
+    else
+      missed.join(part.known.seen);
+}
+
 void RaceChecker::unite(Agent &agent, uint32_t lanes) {
   if (agent.parties.size() == 1 && (agent.warp->live & ~lanes) == 0)
     return;
@@ -222,21 +257,22 @@ RaceChecker::Phases &RaceChecker::phasesOf(const Block &block, uint32_t address)
 }
 
 void RaceChecker::arriveMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place,
-                                 Ordering ordering) {
-  release(agentOf(warp), lanes, ordering, phasesOf(*place.block, place.address).arrived);
+                                 Ordering ordering, Scope scope) {
+  release(agentOf(warp), lanes, ordering,
+          phasesOf(*place.block, place.address).arrived.from(*warp.block, scope));
 }
 
 void RaceChecker::completePhase(const Block &block, uint32_t address) {
   Phases &phases = phasesOf(block, address);
   ++phases.completed;
   phases.done.join(phases.arrived);
-  phases.done.seen.raise(phases.column, phases.completed);
+  phases.done.from(block, Scope::cluster).seen.raise(phases.column, phases.completed);
   phases.arrived = {};
 }
 
-void RaceChecker::waitMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place,
-                               Ordering ordering) {
-  acquire(agentOf(warp), lanes, ordering, phasesOf(*place.block, place.address).done);
+void RaceChecker::waitMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering,
+                               Scope scope) {
+  acquire(agentOf(warp), lanes, ordering, phasesOf(*place.block, place.address).done, scope);
 }
 
 // --- flags: what threads pass through strong accesses ---------------------------------------
@@ -247,7 +283,8 @@ void RaceChecker::acquireFlag(Agent &agent, const Touch &access, uint64_t flag) 
     return;
   const bool acquires =
       access.ordering == AccessOrdering::acquire || access.ordering == AccessOrdering::acquireRelease;
-  acquire(agent, 1u << access.lane, acquires ? Ordering::acquireRelease : Ordering::relaxed, found->second);
+  acquire(agent, 1u << access.lane, acquires ? Ordering::acquireRelease : Ordering::relaxed, found->second,
+          access.scope);
 }
 
 void RaceChecker::releaseFlag(Agent &agent, const Touch &access, uint64_t flag) {
@@ -256,7 +293,8 @@ void RaceChecker::releaseFlag(Agent &agent, const Touch &access, uint64_t flag) 
   const Party &party = partyOf(agent, access.lane);
   if (!releases && party.releasedOwn == 0 && !party.fencedByOthers)
     return;
-  release(agent, 1u << access.lane, releases ? Ordering::acquireRelease : Ordering::relaxed, flags[flag]);
+  release(agent, 1u << access.lane, releases ? Ordering::acquireRelease : Ordering::relaxed,
+          flags[flag].from(*agent.warp->block, access.scope));
 }
 
 void RaceChecker::releaseGlobalFlag(Agent &agent, const Touch &access) {

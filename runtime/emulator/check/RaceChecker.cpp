@@ -143,7 +143,9 @@ std::shared_ptr<AsyncOrder> RaceChecker::copiesUntilNow(const Warp &warp, AsyncE
 
 void RaceChecker::arriveAfter(const AsyncOrder &copies, const SharedPlace &place) {
   if (copies.number != 0)
-    phasesOf(*place.block, place.address).arrived.seen.raise(copies.column, copies.number);
+    phasesOf(*place.block, place.address)
+        .arrived.from(*place.block, Scope::cluster)
+        .seen.raise(copies.column, copies.number);
 }
 
 void RaceChecker::issueWgmma(Warp &warp, const Instruction &instruction, const ProductRegisters &used,

@@ -93,9 +93,11 @@ public:
   void completeCluster();
   void waitCluster(const Warp &warp, uint32_t lanes);
 
-  void arriveMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering);
+  void arriveMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering,
+                      Scope scope);
   void completePhase(const Block &block, uint32_t address);
-  void waitMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering);
+  void waitMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering,
+                    Scope scope);
 
   // --- asynchronous operations ----------------------------------------------------
   /// A copy that completes in a group, or on an mbarrier (`completesOn`).
@@ -237,14 +239,31 @@ private:
     uint32_t wgmmaWaited = 0;
     uint32_t tensorLoads = 0, tensorLoadsWaited = 0;
     uint32_t fences = 0; ///< wgmma.fence until now
+    Clock missed;        ///< what scopes were too narrow for
     Clock tensor;        ///< what its next access to tensor memory is behind
     std::array<TensorStream, tensorEngines> tensorStreams;
+  };
+  /// What threads pass on by an mbarrier or a word, each part to the threads that its scope reaches.
+  class Passed {
+  public:
+    Knowledge &from(const Block &block, Scope scope);
+    void join(const Passed &other);
+    /// What reaches threads of a block that take it with a scope; the rest goes to `missed`.
+    void take(const Block &block, Scope scope, Knowledge &into, Clock &missed) const;
+
+  private:
+    struct Part {
+      unsigned block = 0; ///< its rank
+      bool wide = true;   ///< for all of the cluster
+      Knowledge known;
+    };
+    std::vector<Part> parts;
   };
   /// What arrivals give to those who wait.
   struct Phases {
     Column column = 0;
     uint32_t completed = 0;
-    Knowledge arrived, done;
+    Passed arrived, done;
   };
   /// Of a block.
   struct Ending {
@@ -272,6 +291,7 @@ private:
   /// What lanes release; what they do next is not among it.
   void release(Agent &agent, uint32_t lanes, Ordering ordering, Knowledge &into);
   void acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Knowledge &from);
+  void acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Passed &from, Scope scope);
   /// Makes lanes one party.
   void unite(Agent &agent, uint32_t lanes);
   /// The lanes taken as one.
@@ -336,8 +356,8 @@ private:
   bool overlap = false;
   Knowledge clusterArrived, clusterDone;
   std::unordered_map<uint64_t, Phases> mbarriers;
-  std::unordered_map<uint64_t, Knowledge> flags; ///< of strong accesses, by address
-  std::vector<Column> warpgroups;                ///< columns, by first warp / 4 in the block
+  std::unordered_map<uint64_t, Passed> flags; ///< of strong accesses, by address
+  std::vector<Column> warpgroups;             ///< columns, by first warp / 4 in the block
   AsyncOrder *running = nullptr;
   std::optional<Column> gridBefore; ///< nothing: this launch begins when the one before it is over
 };

@@ -82,6 +82,12 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
       return "scope .gpu, or wider, at both ends of the synchronisation between these blocks";
     return "a release and an acquire between these blocks; blocks run in any order";
   }
+  Knowledge missed;
+  missed.seen = agents[now.warp].missed;
+  if (const Point wider{
+          .known = missed, .lanes = laneColumns, .initialisers = initialisers, .warp = now.warp};
+      wider.isBehind(before))
+    return "scope .cluster, or wider, at both ends of the synchronisation between these blocks";
   const ColumnInfo &column = columns[before.column], &nowColumn = columns[now.column];
   const auto wait = [&](const ColumnInfo &of, const Record &record) {
     switch (of.kind) {

@@ -113,7 +113,7 @@ std::shared_ptr<AsyncOrder> RaceChecker::commitPipe(const Warp &warp) {
 
 void RaceChecker::completePipe(const AsyncOrder &order, const SharedPlace &place) {
   // What the operations came behind, who waits for them comes behind too.
-  Knowledge &arrived = phasesOf(*place.block, place.address).arrived;
+  Knowledge &arrived = phasesOf(*place.block, place.address).arrived.from(*place.block, Scope::cluster);
   arrived.join(order.known);
   arrived.seen.raise(order.column, order.number);
 }

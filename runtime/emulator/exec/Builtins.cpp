@@ -58,7 +58,8 @@ public:
     std::byte *to = place(call, call.results[0].offset);
     std::memcpy(to, &result, call.results[0].bytes);
     if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      checker->fillLocal(warp, lane, uint64_t(to - place(call, 0)) + call.results[0].offset,
+      checker->fillLocal(warp, lane,
+                         uint64_t(to - warp.local.data()) - uint64_t(lane) * gridOf(warp).kernel->localBytes,
                          call.results[0].bytes);
   }
 

@@ -228,7 +228,9 @@ Step evalNotPredicate(Warp &warp, uint32_t active, const Instruction &instructio
 std::span<const DecodeEntry> integerInstructions();
 std::span<const DecodeEntry> bitInstructions();
 std::span<const DecodeEntry> floatInstructions();
+std::span<const DecodeEntry> floatChoiceInstructions();
 std::span<const DecodeEntry> compareInstructions();
+std::span<const DecodeEntry> moveInstructions();
 std::span<const DecodeEntry> convertInstructions();
 std::span<const DecodeEntry> memoryInstructions();
 std::span<const DecodeEntry> atomicInstructions();
@@ -236,6 +238,8 @@ std::span<const DecodeEntry> controlInstructions();
 std::span<const DecodeEntry> videoInstructions();
 std::span<const DecodeEntry> warpInstructions();
 std::span<const DecodeEntry> barrierInstructions();
+std::span<const DecodeEntry> mbarrierInstructions();
+std::span<const DecodeEntry> fenceInstructions();
 std::span<const DecodeEntry> asyncInstructions();
 std::span<const DecodeEntry> matrixInstructions();
 std::span<const DecodeEntry> mmaInstructions();

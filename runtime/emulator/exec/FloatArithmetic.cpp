@@ -3,7 +3,7 @@
 /// Floating-point arithmetic. Halves are computed wider and rounded once; a
 /// NaN result narrower than f64 is the canonical one. Approximate functions are
 /// computed accurately, which is within the ISA's bounds.
-#include "runtime/emulator/exec/Float.h"
+#include "runtime/emulator/exec/FloatFormats.h"
 #include "runtime/emulator/exec/FloatOps.h"
 #include "runtime/emulator/exec/Lanes.h"
 #include "runtime/emulator/exec/TypeDispatch.h"
@@ -17,58 +17,6 @@
 namespace tlc::emulator {
 
 namespace {
-
-struct F16 {
-  uint16_t bits;
-};
-struct BF16 {
-  uint16_t bits;
-};
-
-/// What the modifiers ask for.
-struct Flags {
-  Rounding rounding = Rounding::nearestEven;
-  bool flush = false;    ///< .ftz
-  bool saturate = false; ///< .sat
-  bool relu = false;
-  bool propagateNan = false; ///< .NaN
-  bool xorSign = false;      ///< .xorsign.abs
-  bool magnitude = false;    ///< .abs of the form with three sources
-  bool zeroOutside = false;  ///< .oob: what TMA filled with NaN makes the result 0
-};
-
-const float canonicalFloat = std::bit_cast<float>(0x7FFFFFFFu);
-
-/// The type to compute in, and the way there and back.
-template <class T> struct Format;
-template <> struct Format<float> {
-  using Compute = float;
-  static float load(float v, const Flags &flags) {
-    return flags.flush && std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v;
-  }
-  static float finish(float v, const Flags &flags) { return v != v ? canonicalFloat : load(v, flags); }
-};
-template <> struct Format<double> {
-  using Compute = double;
-  static double load(double v, const Flags &) { return v; }
-  static double finish(double v, const Flags &) { return v; }
-};
-template <FloatFormat format, class T> struct HalfFormat {
-  using Compute = double;
-  static double flushed(double v, const Flags &flags) {
-    // Only f16 has subnormals that .ftz flushes in practice; both end at 2^-14 and 2^-126.
-    const double least = format == FloatFormat::f16 ? 0x1p-14 : 0x1p-126;
-    return flags.flush && std::fabs(v) < least ? std::copysign(0.0, v) : v;
-  }
-  static double load(T v, const Flags &flags) { return flushed(toDouble(format, v.bits), flags); }
-  static T finish(double v, const Flags &flags) {
-    const T rounded{uint16_t(fromDouble(format, v, {flags.rounding, false, false}))};
-    return flags.flush ? T{uint16_t(fromDouble(format, flushed(toDouble(format, rounded.bits), flags)))}
-                       : rounded;
-  }
-};
-template <> struct Format<F16> : HalfFormat<FloatFormat::f16, F16> {};
-template <> struct Format<BF16> : HalfFormat<FloatFormat::bf16, BF16> {};
 
 /// The exact a * b + c to odd, for halves: rounding it again is rounding once.
 double fusedToOdd(double a, double b, double c) {
@@ -160,7 +108,7 @@ constexpr uint16_t outsideNan = 0x7FFF;
 template <class Op, class T, unsigned sources, unsigned elements>
 Step general(Warp &warp, uint32_t active, const Instruction &instruction) {
   using Compute = typename Format<T>::Compute;
-  const Flags &flags = instruction.payloadAs<Flags>();
+  const FloatFlags &flags = instruction.payloadAs<FloatFlags>();
   volatile Compute in[3][elements];
   volatile Compute out[elements];
   for (unsigned s = 0; s < sources; ++s)
@@ -228,87 +176,6 @@ template <template <class> class Form, class Op, unsigned sources> constexpr Eva
     return mapLanes<Form<Op>, float, float, float, float>;
 }
 
-// min and max on bits: the sign of zero counts, a NaN loses or wins.
-template <bool maximum> struct Extreme {
-  explicit Extreme(const Instruction &instruction) : flags(instruction.payloadAs<Flags>()) {}
-  template <class T> T operator()(T a, T b) const {
-    using C = typename Format<T>::Compute;
-    C x = Format<T>::load(a, flags), y = Format<T>::load(b, flags);
-    C result;
-    const bool negative = std::signbit(x) != std::signbit(y);
-    if (flags.xorSign || flags.magnitude)
-      x = std::fabs(x), y = std::fabs(y);
-    if (x != x || y != y) {
-      if (flags.propagateNan || (x != x && y != y))
-        return Format<T>::finish(std::numeric_limits<C>::quiet_NaN(), flags);
-      result = x != x ? y : x;
-    } else if (x == y) {
-      result = maximum == std::signbit(x) ? y : x;
-    } else {
-      result = (x < y) == maximum ? y : x;
-    }
-    if (flags.xorSign)
-      result = negative ? -result : result;
-    if (flags.relu && !(result > 0))
-      result = 0;
-    return Format<T>::finish(result, flags);
-  }
-  template <class T> Pair<T> operator()(Pair<T> a, Pair<T> b) const {
-    return {(*this)(a.low, b.low), (*this)(a.high, b.high)};
-  }
-  const Flags &flags;
-};
-
-/// The common forms, which vectorise.
-template <bool maximum> struct PlainExtreme {
-  float operator()(float a, float b) const {
-    // Equal values differ at most in the sign of zero.
-    const float zeros = maximum ? a + b : -(-a - b);
-    const float ordered = (maximum ? a > b : a < b) ? a : b;
-    const float result = a == b ? (a == 0 ? zeros : a) : ordered;
-    return a != a ? (b != b ? canonicalFloat : b) : b != b ? a : result;
-  }
-};
-
-/// abs and neg act on the sign bits; flushing, which `exponents` are for, is the only arithmetic.
-template <bool negate, class Bits, Bits signs, Bits exponents = 0> struct Sign {
-  explicit Sign(const Instruction &instruction) : flush(exponents != 0 && instruction.immediate != 0) {}
-  static Bits flushed(Bits a, Bits element) {
-    return (a & exponents & element) == 0 ? Bits(a & ~(element & ~signs)) : a;
-  }
-  Bits operator()(Bits a) const {
-    constexpr bool pair = signs == 0x80008000u;
-    if (flush)
-      a = pair ? flushed(flushed(a, Bits(0xFFFF)), Bits(0xFFFF0000u)) : flushed(a, Bits(~Bits(0)));
-    return negate ? a ^ signs : a & ~signs;
-  }
-  bool flush;
-};
-
-template <class T> struct CopySign {
-  T operator()(T a, T b) const {
-    const T sign = T(1) << (sizeof(T) * 8 - 1);
-    return (a & sign) | (b & ~sign);
-  }
-};
-
-// --- decoding ---------------------------------------------------------------------
-
-Flags takeFlags(Decoder &d) {
-  Flags flags;
-  flags.rounding = d.takeOneOf<Rounding>({{"rn", Rounding::nearestEven},
-                                          {"rz", Rounding::towardZero},
-                                          {"rm", Rounding::down},
-                                          {"rp", Rounding::up}})
-                       .value_or(Rounding::nearestEven);
-  flags.flush = d.take("ftz");
-  flags.saturate = d.take("sat");
-  flags.relu = d.take("relu");
-  flags.propagateNan = d.take("NaN");
-  flags.zeroOutside = d.take("oob");
-  return flags;
-}
-
 template <class Op, class HalfOp, unsigned sources> Eval generalFor(Type type) {
   switch (type) {
   case Type::f32:
@@ -344,7 +211,7 @@ Slot source(Decoder &d, unsigned i, unsigned last, Type type, std::optional<Type
 template <class Op, class HalfOp, unsigned sources> void arithmetic(Decoder &d) {
   const Type type = d.type();
   const std::optional<Type> half = sources > 1 ? d.typeIfAny() : std::nullopt;
-  const Flags flags = takeFlags(d);
+  const FloatFlags flags = takeFloatFlags(d);
   d.expectOperands(sources + 1);
   if (half && (type != Type::f32 || (*half != Type::f16 && *half != Type::bf16) || flags.flush))
     return failForType(d, *half);
@@ -362,85 +229,6 @@ template <class Op, class HalfOp, unsigned sources> void arithmetic(Decoder &d) 
     d.emitWith(eval, slots, flags);
   else
     failForType(d, type);
-}
-
-template <bool maximum> void extreme(Decoder &d) {
-  const Type type = d.type();
-  Flags flags = takeFlags(d);
-  if (d.take("xorsign")) {
-    flags.xorSign = true;
-    if (!d.take("abs"))
-      d.fail("'{}' needs .abs with .xorsign", d.at().fullName());
-  }
-  flags.magnitude = !flags.xorSign && d.take("abs");
-  d.expectOperands(3, 4);
-  if (d.operandCount() == 4) {
-    if (type != Type::f32 || flags.xorSign || d.codeTarget().sm < 100)
-      return d.fail("'{}' takes three sources only for .f32 and from sm_100 on", d.at().fullName());
-    const Slot pair = d.temporary(4);
-    const Eval eval = mapLanesWith<Extreme<maximum>, float, float, float>;
-    d.emitWith(eval, {pair, d.in(1, type), d.in(2, type)}, flags);
-    d.emitWith(eval, {d.out(0, type), pair, d.in(3, type)}, flags);
-    return;
-  }
-  if (flags.magnitude)
-    return d.fail("'{}' takes .abs with three sources only", d.at().fullName());
-  const Slot slots[] = {d.out(0, type), d.in(1, type), d.in(2, type)};
-  Eval eval = nullptr;
-  switch (type) {
-  case Type::f32:
-    eval = flags.flush || flags.propagateNan || flags.xorSign || flags.relu
-               ? mapLanesWith<Extreme<maximum>, float, float, float>
-               : mapLanes<PlainExtreme<maximum>, float, float, float>;
-    break;
-  case Type::f64:
-    eval = mapLanesWith<Extreme<maximum>, double, double, double>;
-    break;
-  case Type::f16:
-    eval = mapLanesWith<Extreme<maximum>, F16, F16, F16>;
-    break;
-  case Type::bf16:
-    eval = mapLanesWith<Extreme<maximum>, BF16, BF16, BF16>;
-    break;
-  case Type::f16x2:
-    eval = mapLanesWith<Extreme<maximum>, Pair<F16>, Pair<F16>, Pair<F16>>;
-    break;
-  case Type::bf16x2:
-    eval = mapLanesWith<Extreme<maximum>, Pair<BF16>, Pair<BF16>, Pair<BF16>>;
-    break;
-  default:
-    return failForType(d, type);
-  }
-  d.emitWith(eval, slots, flags);
-}
-
-template <bool negate> void sign(Decoder &d) {
-  const Type type = d.type();
-  const bool flush = d.take("ftz");
-  d.expectOperands(2);
-  const Slot slots[] = {d.out(0, type), d.in(1, type)};
-  switch (type) {
-  case Type::f32:
-    d.emit(mapLanesWith<Sign<negate, uint32_t, 0x80000000u, 0x7F800000u>, uint32_t, uint32_t>, slots, flush);
-    break;
-  case Type::f64:
-    d.emit(mapLanesWith<Sign<negate, uint64_t, uint64_t(1) << 63>, uint64_t, uint64_t>, slots);
-    break;
-  case Type::f16:
-    d.emit(mapLanesWith<Sign<negate, uint16_t, 0x8000, 0x7C00>, uint16_t, uint16_t>, slots, flush);
-    break;
-  case Type::bf16:
-    d.emit(mapLanesWith<Sign<negate, uint16_t, 0x8000>, uint16_t, uint16_t>, slots);
-    break;
-  case Type::f16x2:
-    d.emit(mapLanesWith<Sign<negate, uint32_t, 0x80008000u, 0x7C007C00u>, uint32_t, uint32_t>, slots, flush);
-    break;
-  case Type::bf16x2:
-    d.emit(mapLanesWith<Sign<negate, uint32_t, 0x80008000u>, uint32_t, uint32_t>, slots);
-    break;
-  default:
-    failForType(d, type);
-  }
 }
 
 /// The approximations of f64: they see and give the upper word, and flush.
@@ -475,18 +263,6 @@ template <class Op> void function(Decoder &d) {
 
 void decodeFma(Decoder &d) { decodeFloatOp(d, FloatOp::fusedMultiplyAdd); }
 
-void decodeCopysign(Decoder &d) {
-  const Type type = d.type();
-  d.expectOperands(3);
-  const Slot slots[] = {d.out(0, type), d.in(1, type), d.in(2, type)};
-  if (type == Type::f32)
-    d.emit(mapLanes<CopySign<uint32_t>, uint32_t, uint32_t, uint32_t>, slots);
-  else if (type == Type::f64)
-    d.emit(mapLanes<CopySign<uint64_t>, uint64_t, uint64_t, uint64_t>, slots);
-  else
-    failForType(d, type);
-}
-
 constexpr DecodeEntry entries[] = {
     {"fma", decodeFma},
     {"rcp", function<Reciprocal>},
@@ -497,10 +273,24 @@ constexpr DecodeEntry entries[] = {
     {"ex2", function<Exponential2>},
     {"lg2", function<Logarithm2>},
     {"tanh", function<HyperbolicTangent>},
-    {"copysign", decodeCopysign},
 };
 
 } // namespace
+
+FloatFlags takeFloatFlags(Decoder &d) {
+  FloatFlags flags;
+  flags.rounding = d.takeOneOf<Rounding>({{"rn", Rounding::nearestEven},
+                                          {"rz", Rounding::towardZero},
+                                          {"rm", Rounding::down},
+                                          {"rp", Rounding::up}})
+                       .value_or(Rounding::nearestEven);
+  flags.flush = d.take("ftz");
+  flags.saturate = d.take("sat");
+  flags.relu = d.take("relu");
+  flags.propagateNan = d.take("NaN");
+  flags.zeroOutside = d.take("oob");
+  return flags;
+}
 
 void decodeFloatOp(Decoder &d, FloatOp op) {
   switch (op) {
@@ -516,13 +306,10 @@ void decodeFloatOp(Decoder &d, FloatOp op) {
     d.ignore({"approx", "full"});
     return arithmetic<Divide, Divide, 2>(d);
   case FloatOp::minimum:
-    return extreme<false>(d);
   case FloatOp::maximum:
-    return extreme<true>(d);
   case FloatOp::absolute:
-    return sign<false>(d);
   case FloatOp::negate:
-    return sign<true>(d);
+    return decodeFloatChoice(d, op);
   }
 }
 

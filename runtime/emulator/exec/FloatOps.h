@@ -21,5 +21,7 @@ enum class FloatOp : uint8_t {
 
 /// Takes the modifiers left and the operands, and emits.
 void decodeFloatOp(Decoder &decoder, FloatOp op);
+/// Those that choose an operand or change its sign.
+void decodeFloatChoice(Decoder &decoder, FloatOp op);
 
 } // namespace tlc::emulator

@@ -130,13 +130,13 @@ struct FindingsByCluster {
 /// One host thread's share: its clusters take turns.
 void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
   std::vector<std::unique_ptr<Cluster>> running;
-  const uint32_t clusters = grid.clusterEnd;
+  const uint32_t clusters = grid.clusters;
   Progress &progress = *grid.progress;
   const auto start = [&] {
-    const uint32_t next = grid.nextCluster.fetch_add(1);
+    const uint32_t next = grid.started.fetch_add(1);
     if (next >= clusters)
       return false;
-    running.push_back(createCluster(grid, next));
+    running.push_back(createCluster(grid, grid.firstCluster + grid.startOrder.at(next)));
     return true;
   };
   start();
@@ -151,7 +151,7 @@ void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
       if (!all || (running.size() < resident && start()))
         continue;
       if (progress.standsStill(version)) {
-        const uint32_t started = std::min(grid.nextCluster.load(), clusters);
+        const uint32_t started = std::min(grid.started.load(), clusters);
         for (const std::unique_ptr<Cluster> &stuck : running)
           stuck->findings.add(deadlockReport(*stuck, clusters - started));
         grid.stop = true;
@@ -249,6 +249,8 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   grid.raceCheck = machine.raceCheck;
   grid.ordered = launch.ordered;
   grid.makeSchedule = machine.makeSchedule;
+  if (machine.scheduleSeed)
+    grid.makeSchedule = [seed = *machine.scheduleSeed](Cluster &each) { return createSeeded(seed, each); };
   if (machine.raceCheck == RaceCheck::on)
     grid.globalShadow = std::make_unique<GlobalShadow>(kernel.globalGranule);
 
@@ -262,17 +264,19 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   Progress ofThisLaunch;
   grid.device = machine.device;
   grid.progress = machine.progress ? machine.progress : &ofThisLaunch;
-  grid.clusterEnd = clusterCount(grid);
+  grid.clusters = clusterCount(grid);
   if (launch.onlyBlock) {
     if (*launch.onlyBlock >= product(launch.grid))
       return wrong(fmt::format("'{}' is launched with {} blocks, so there is no block {}; the last is {}",
                                kernel.name, product(launch.grid), *launch.onlyBlock,
                                product(launch.grid) - 1));
-    grid.nextCluster = clusterOfBlock(*launch.onlyBlock, launch.grid, *cluster);
-    grid.clusterEnd = grid.nextCluster + 1;
+    grid.firstCluster = clusterOfBlock(*launch.onlyBlock, launch.grid, *cluster);
+    grid.clusters = 1;
   }
-  const unsigned threads = unsigned(std::clamp<uint64_t>(
-      machine.hostThreads, 1, std::min<uint64_t>(grid.clusterEnd - grid.nextCluster, room)));
+  grid.startOrder = machine.scheduleSeed ? StartOrder::seeded(*machine.scheduleSeed, grid.clusters)
+                                         : StartOrder(grid.clusters);
+  const unsigned threads = unsigned(std::clamp<uint64_t>(machine.scheduleSeed ? 1 : machine.hostThreads, 1,
+                                                         std::min<uint64_t>(grid.clusters, room)));
   grid.progress->beginLaunch(threads);
   const uint64_t resident =
       std::max<uint64_t>(1, std::min(residentClusters(grid, machine.multiprocessors), room) / threads);

@@ -44,6 +44,8 @@ struct Machine {
   RaceCheck raceCheck = RaceCheck::off;
   Findings *findings = nullptr; ///< if set, what is found is added here too
   MakeSchedule makeSchedule;    ///< of each cluster; empty: round robin
+  /// Another order of all that happens, the same for the same seed, on one host thread.
+  std::optional<uint64_t> scheduleSeed = {};
   int device = 0;               ///< its ordinal
   Progress *progress = nullptr; ///< of all that runs at the same time; null: of this launch alone
   Print print; ///< what vprintf says; empty: to stderr. By any of the host threads, one at a time

@@ -154,10 +154,12 @@ Result<void> Decoder::decodeFunction(const Function &function) {
 }
 
 Result<void> Decoder::run(const Function &entry) {
-  for (auto group : {integerInstructions(), bitInstructions(), floatInstructions(), compareInstructions(),
-                     convertInstructions(), memoryInstructions(), atomicInstructions(), controlInstructions(),
-                     warpInstructions(), barrierInstructions(), asyncInstructions(), matrixInstructions(),
-                     videoInstructions(), mmaInstructions(), wmmaInstructions(), tensorInstructions()})
+  for (auto group :
+       {integerInstructions(),  bitInstructions(),     floatInstructions(),   floatChoiceInstructions(),
+        compareInstructions(),  moveInstructions(),    convertInstructions(), memoryInstructions(),
+        atomicInstructions(),   controlInstructions(), warpInstructions(),    barrierInstructions(),
+        mbarrierInstructions(), fenceInstructions(),   asyncInstructions(),   matrixInstructions(),
+        videoInstructions(),    mmaInstructions(),     wmmaInstructions(),    tensorInstructions()})
     for (const DecodeEntry &item : group)
       table.emplace(item.name, item.decode);
   kernel.name = entry.name;

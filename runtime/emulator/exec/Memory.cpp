@@ -207,6 +207,13 @@ SharedPlace sharedPlace(Warp &warp, uint64_t address) {
   return {&cluster.blocks[rank], uint32_t(address) & ((1u << sharedRankShift) - 1)};
 }
 
+uint32_t lanesAt(const LaneAddresses64 &addresses, uint32_t among, unsigned lane) {
+  uint32_t lanes = 0;
+  for (unsigned l = 0; l < warpSize; ++l)
+    lanes |= uint32_t(among >> l & 1 && addresses.lane[l] == addresses.lane[lane]) << l;
+  return lanes;
+}
+
 LaneAddresses64 laneAddresses(const Warp &warp, const Instruction &, Slot base, int64_t offset) {
   LaneAddresses64 result;
   const std::byte *from = warp.read(base);

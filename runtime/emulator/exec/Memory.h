@@ -86,6 +86,8 @@ SharedPlace sharedPlace(Warp &warp, uint64_t address);
 struct LaneAddresses64 {
   uint64_t lane[32];
 };
+/// The lanes among some that have the address of `lane`.
+uint32_t lanesAt(const LaneAddresses64 &addresses, uint32_t among, unsigned lane);
 LaneAddresses64 laneAddresses(const Warp &warp, const Instruction &instruction, Slot base, int64_t offset);
 
 /// Where lanes find what they access.

@@ -45,6 +45,22 @@ public:
   virtual void completed(Cluster &) {}
 };
 
+/// The order in which the clusters of a grid start.
+class StartOrder {
+public:
+  /// Ascending.
+  explicit StartOrder(uint32_t clusters = 1) : clusters(clusters) {}
+  /// Ascending, descending or mixed, the same for the same seed.
+  static StartOrder seeded(uint64_t seed, uint32_t clusters);
+  /// Which one starts as the `place`-th; each does once.
+  uint32_t at(uint32_t place) const { return uint32_t((first + uint64_t(place) * step) % clusters); }
+
+private:
+  uint32_t clusters;
+  uint32_t first = 0;
+  uint32_t step = 1; ///< has no divisor in common with their number
+};
+
 using MakeSchedule = std::function<std::unique_ptr<Schedule>(Cluster &cluster)>;
 
 /// Warps take long turns, one after the other; operations complete when no warp

@@ -6,6 +6,7 @@
 #include "runtime/emulator/exec/State.h"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 namespace tlc::emulator {
@@ -92,6 +93,27 @@ private:
 };
 
 } // namespace
+
+StartOrder StartOrder::seeded(uint64_t seed, uint32_t clusters) {
+  StartOrder order(clusters);
+  // Other pairs with the order of warps than always the same.
+  switch (WarpOrder((seed + seed / 3) % 3)) {
+  case WarpOrder::ascending:
+    break;
+  case WarpOrder::descending:
+    order.first = order.step = clusters - 1;
+    break;
+  case WarpOrder::random: {
+    std::mt19937_64 random(seed);
+    order.first = uint32_t(random() % clusters);
+    do
+      order.step = uint32_t(random() % clusters);
+    while (std::gcd(order.step, clusters) != 1);
+    break;
+  }
+  }
+  return order;
+}
 
 std::unique_ptr<Schedule> createSeeded(uint64_t seed, const Cluster &cluster) {
   return std::make_unique<Seeded>(seed, cluster.index);

@@ -59,8 +59,9 @@ struct Grid {
   int device = 0;                             ///< its ordinal
   Progress *progress = nullptr;
   Print print;
-  std::atomic<uint32_t> nextCluster{0};
-  uint32_t clusterEnd = 0;                                          ///< one past the last that runs
+  uint32_t firstCluster = 0, clusters = 0; ///< that run
+  StartOrder startOrder;
+  std::atomic<uint32_t> started{0};                                 ///< of them
   std::atomic<bool> stop{false};                                    ///< some cluster failed
   std::atomic<uint64_t> warpInstructions{0}, threadInstructions{0}; ///< of clusters that are done
 };

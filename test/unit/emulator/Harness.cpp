@@ -65,6 +65,7 @@ Outcome run(const KernelText &kernel) {
   machine.maximumSteps = kernel.maximumSteps;
   machine.raceCheck = kernel.raceCheck;
   machine.makeSchedule = kernel.makeSchedule;
+  machine.scheduleSeed = kernel.scheduleSeed;
   if (kernel.printed)
     machine.print = [&](std::string_view text) { *kernel.printed += text; };
   Findings findings;

@@ -54,6 +54,7 @@ struct KernelText {
   uint64_t maximumSteps = 1000000;
   RaceCheck raceCheck = RaceCheck::off;
   MakeSchedule makeSchedule = {};
+  std::optional<uint64_t> scheduleSeed = {};
   LaunchNames names = {};
   std::string *printed = nullptr; ///< gets what the kernel prints
 };

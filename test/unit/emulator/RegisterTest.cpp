@@ -161,3 +161,16 @@ TEST_CASE("accumulators that a product adds to have been written") {
   CHECK(products(fence + product("%no") + wait +
                  "mad.wide.u32 %d1, %t, 4, %out; st.global.f32 [%d1], %f3;") == "");
 }
+
+TEST_CASE("what a function of the system returns has been written") {
+  std::string printed;
+  CHECK(check({.body = R"({
+      .param .b64 format; .param .b64 arguments; .param .b32 count; .reg .b64 %text;
+      mov.b64 %text, text; cvta.global.u64 %text, %text; mov.b64 %d1, 0;
+      st.param.b64 [format], %text; st.param.b64 [arguments], %d1;
+      call (count), vprintf, (format, arguments);
+      ld.param.b32 %r1, [count]; st.global.b32 [%mine], %r1; })",
+               .header = ".extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 arguments);\n"
+                         ".global .align 1 .b8 text[3] = {104, 105, 0};\n",
+               .printed = &printed}) == "");
+}
