@@ -37,14 +37,21 @@ std::string storeNumbers() {
   return text + "\n  st.shared.v4.b32 [%r3], {%r21, %r22, %r23, %r24};";
 }
 
+/// Sets the accumulators.
+std::string zeros(unsigned accumulators) {
+  std::string text;
+  for (unsigned i = 0; i < accumulators; ++i)
+    text += fmt::format("mov.b32 %acc{}, 0; ", i);
+  return text;
+}
+
 /// A and B with 128-byte swizzle: 64 rows and n rows of 128 bytes, of numbers in every type.
 KernelText wgmmaKernel(const Product &product) {
   KernelText text;
   text.threads = 128;
   text.sharedBytes = 64 * 1024;
   text.header = ".extern .shared .align 1024 .b8 dynamic[];";
-  text.body =
-      fmt::format(R"(
+  text.body = fmt::format(R"(
   .reg .b32 %acc<{}>;
   mov.u32 %r1, dynamic;
   shl.b32 %r3, %t, 4; add.u32 %r3, %r3, %r1; mov.u32 %r4, 0;
@@ -60,6 +67,7 @@ $fill:{}
   add.u64 %d2, %d1, 512; // 8192 bytes on
   setp.ne.u32 %p1, %r4, 0;
   mov.u32 %r0, 0;
+{}
 $loop:
   wgmma.fence.sync.aligned;
   wgmma.mma_async.sync.aligned.m64n{}k{}.{} {}, %d1, %d2, %p1{};
@@ -69,9 +77,10 @@ $loop:
   setp.lt.u32 %p0, %r0, {};
   @%p0 bra $loop;
 )",
-                  product.accumulators, storeNumbers(),
-                  uint64_t(1) << 62 | uint64_t(64) << 32 | uint64_t(1) << 16, product.n, product.k,
-                  product.types, registers("%acc", product.accumulators), product.scales, productsOfLaunch);
+                          product.accumulators, storeNumbers(),
+                          uint64_t(1) << 62 | uint64_t(64) << 32 | uint64_t(1) << 16,
+                          zeros(product.accumulators), product.n, product.k, product.types,
+                          registers("%acc", product.accumulators), product.scales, productsOfLaunch);
   return text;
 }
 

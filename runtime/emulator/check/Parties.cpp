@@ -79,9 +79,11 @@ void RaceChecker::acquire(Agent &agent, uint32_t lanes, Ordering ordering, const
 }
 
 void RaceChecker::acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Passed &from, Scope scope) {
-  Knowledge known;
-  from.take(*agent.warp->block, scope, known, agent.missed);
-  acquire(agent, lanes, ordering, known);
+  for (const Passed::Part &part : from.all())
+    if (part.reaches(agent.warp->block->rank, scope))
+      acquire(agent, lanes, ordering, part.known);
+    else
+      agent.missed.join(part.known.seen);
 }
 
 Knowledge &RaceChecker::Passed::from(const Block &block, Scope scope) {
@@ -103,14 +105,6 @@ void RaceChecker::Passed::join(const Passed &other) {
     else
       same->known.join(theirs.known);
   }
-}
-
-void RaceChecker::Passed::take(const Block &block, Scope scope, Knowledge &into, Clock &missed) const {
-  for (const Part &part : parts)
-    if (part.block == block.rank || (part.wide && scope >= Scope::cluster))
-      into.join(part.known);
-    else
-      missed.join(part.known.seen);
 }
 
 void RaceChecker::unite(Agent &agent, uint32_t lanes) {

@@ -248,15 +248,18 @@ private:
   public:
     Knowledge &from(const Block &block, Scope scope);
     void join(const Passed &other);
-    /// What reaches threads of a block that take it with a scope; the rest goes to `missed`.
-    void take(const Block &block, Scope scope, Knowledge &into, Clock &missed) const;
-
-  private:
     struct Part {
       unsigned block = 0; ///< its rank
       bool wide = true;   ///< for all of the cluster
       Knowledge known;
+      /// Threads of a block that take it with a scope.
+      bool reaches(unsigned taker, Scope scope) const {
+        return block == taker || (wide && scope >= Scope::cluster);
+      }
     };
+    std::span<const Part> all() const { return parts; }
+
+  private:
     std::vector<Part> parts;
   };
   /// What arrivals give to those who wait.
