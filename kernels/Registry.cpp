@@ -4,6 +4,7 @@
 #include "kernels/Registry.h"
 
 #include "kernels/attention/ForwardKernel.h"
+#include "kernels/attention/Fp8ForwardKernel.h"
 #include "kernels/gemm/GemmKernel.h"
 #include "kernels/softmax/SoftmaxKernel.h"
 
@@ -34,9 +35,10 @@ double Kernel::bytes(const Parameters &values) const {
 
 std::span<const Kernel *const> allKernels() {
   static const AttentionForwardKernel attentionForward;
+  static const Fp8AttentionForwardKernel fp8AttentionForward;
   static const GemmKernel gemm;
   static const SoftmaxKernel softmax;
-  static const std::array<const Kernel *, 3> kernels = {&gemm, &softmax, &attentionForward};
+  static const std::array<const Kernel *, 4> kernels = {&gemm, &softmax, &attentionForward, &fp8AttentionForward};
   return kernels;
 }
 

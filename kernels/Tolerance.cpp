@@ -29,6 +29,8 @@ double roundingError(ElementType element) {
     return std::ldexp(1.0, -24);
   case ElementType::f64:
     return std::ldexp(1.0, -53);
+  case ElementType::e4m3:
+    return std::ldexp(1.0, -4);
   case ElementType::i8:
   case ElementType::i32:
   case ElementType::i64:
@@ -46,6 +48,8 @@ double smallestNormal(ElementType element) {
     return std::ldexp(1.0, -126);
   case ElementType::f64:
     return std::ldexp(1.0, -1022);
+  case ElementType::e4m3:
+    return std::ldexp(1.0, -6);
   case ElementType::i8:
   case ElementType::i32:
   case ElementType::i64:

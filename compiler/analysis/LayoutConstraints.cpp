@@ -4,6 +4,7 @@
 
 #include "compiler/analysis/LayoutConstraints.h"
 
+#include "compiler/analysis/ElementOrders.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -227,9 +228,12 @@ private:
       WarpGrid grid = wgmmaGrid(acc[0], acc[1], warps / warpsPerWarpgroup, policy);
       fixed(gemm.getResult(), wgmmaAccumulator(acc[0], acc[1], grid), Strength::required, op,
             "the accumulator of wgmma", {nullptr, gemm.getResult()}, ConversionPolicy::forbidden);
-      if (isFragment(a))
-        fixed(a, wgmmaOperandA(acc[0], shapeOf(a)[1], elementBits(a), grid), Strength::required, op,
+      if (isFragment(a)) {
+        AllocSharedOp right = bufferOf(gemm.getB());
+        ElementOrder order = right ? elementOrder(right) : ElementOrder::natural;
+        fixed(a, wgmmaOperandA(acc[0], shapeOf(a)[1], elementBits(a), grid, order), Strength::required, op,
               "operand A of wgmma", {&gemm.getAMutable(), {}});
+      }
     } else if (atom == MatrixAtom::mma_sync) {
       WarpGrid grid = mmaGrid(acc[0], acc[1], warps, policy);
       fixed(gemm.getResult(), mmaAccumulator(acc[0], acc[1], grid), Strength::required, op,

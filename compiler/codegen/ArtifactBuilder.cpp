@@ -61,6 +61,7 @@ std::optional<ElementType> elementOf(Type type) {
       .Case<BFloat16Type>([](auto) { return ElementType::bf16; })
       .Case<Float32Type>([](auto) { return ElementType::f32; })
       .Case<Float64Type>([](auto) { return ElementType::f64; })
+      .Case<Float8E4M3FNType>([](auto) { return ElementType::e4m3; })
       .Case<IntegerType>([](IntegerType integer) -> std::optional<ElementType> {
         switch (integer.getWidth()) {
         case 8:

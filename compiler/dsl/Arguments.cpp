@@ -94,6 +94,11 @@ Index Scope::dim(std::string_view name, DimensionFacts facts, Loc loc) {
 }
 
 Scalar Scope::scalar(std::string_view name, ElementType element, Loc loc) {
+  if (element == e4m3) {
+    trace->error(loc, "expected argument '" + StringRef(name) +
+                          "' to be a number that the machine computes with, but got e4m3; pass it as f32");
+    return trace->poison<Scalar>();
+  }
   auto attr = program::ScalarAttr::get(trace->builder.getContext(), name);
   return trace->make<Scalar>(trace->addArgument(name, trace->typeOf(element), attr, loc));
 }

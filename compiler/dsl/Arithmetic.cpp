@@ -43,6 +43,16 @@ StringRef nameOf(Comparison kind) {
   return "";
 }
 
+bool checkComputable(Trace &trace, Value value, StringRef operation, Loc loc) {
+  if (!isa<Float8E4M3FNType>(getElementTypeOrSelf(value)))
+    return true;
+  Diagnostic &diagnostic =
+      trace.error(loc, "expected numbers that the machine computes with for " + operation + ", but got " +
+                           trace.describe(value) + "; convert it with .to(f32)");
+  trace.noteDeclaration(diagnostic, value);
+  return false;
+}
+
 Value arithmetic(Trace &trace, Arithmetic kind, Value a, Value b, Loc loc) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(a));
   switch (kind) {
@@ -100,6 +110,9 @@ Value convert(Trace &trace, Value value, Type element, Loc loc) {
     return fromBits < toBits ? trace.create<arith::ExtFOp>(loc, to, value)
                              : trace.create<arith::TruncFOp>(loc, to, value);
   }
+  if (isa<FloatType>(from) != isa<FloatType>(element) &&
+      (isa<Float8E4M3FNType>(from) || isa<Float8E4M3FNType>(element)))
+    return convert(trace, convert(trace, value, trace.builder.getF32Type(), loc), element, loc);
   if (isa<FloatType>(from))
     return trace.create<arith::FPToSIOp>(loc, to, value);
   if (isa<FloatType>(element))

@@ -15,6 +15,8 @@ enum class Comparison : uint8_t { less, lessOrEqual, equal, different };
 llvm::StringRef nameOf(Arithmetic kind);
 llvm::StringRef nameOf(Comparison kind);
 
+/// Whether the machine computes with the value's numbers; if not, an error.
+bool checkComputable(Trace &trace, mlir::Value value, llvm::StringRef operation, Loc loc);
 /// Both of one type; null if the operation does not exist for it, with an error.
 mlir::Value arithmetic(Trace &trace, Arithmetic kind, mlir::Value a, mlir::Value b, Loc loc);
 mlir::Value compare(Trace &trace, Comparison kind, mlir::Value a, mlir::Value b, Loc loc);

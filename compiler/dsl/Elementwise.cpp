@@ -72,6 +72,8 @@ public:
     for (Entry &entry : entries)
       if (!typed && entry.value)
         typed = entry.value;
+    if (typed && !checkComputable(trace, typed, operation, loc))
+      return false;
     element = typed ? getElementTypeOrSelf(typed.getType()) : Type(trace.builder.getF32Type());
     for (Entry &entry : entries)
       if (!complete(entry))
@@ -253,6 +255,8 @@ template <class Op> FragmentValue apply(StringRef name, const FragmentValue &x, 
   Value value = trace->use(x.ref(), ("the operand of " + name).str(), loc);
   if (!value)
     return trace->poison<FragmentValue>();
+  if (!checkComputable(*trace, value, name, loc))
+    return trace->poison<FragmentValue>();
   if (!isa<FloatType>(getElementTypeOrSelf(value))) {
     Diagnostic &diagnostic = trace->error(loc, "expected floating point for " + name + ", but got " +
                                                    trace->describe(value) + "; convert it with .to(f32)");
@@ -279,6 +283,8 @@ FragmentValue abs(const FragmentValue &x, Loc loc) {
     return {};
   Value value = trace->use(x.ref(), "the operand of abs", loc);
   if (!value)
+    return trace->poison<FragmentValue>();
+  if (!checkComputable(*trace, value, "abs", loc))
     return trace->poison<FragmentValue>();
   if (isa<FloatType>(getElementTypeOrSelf(value)))
     return trace->make<FragmentValue>(trace->create<math::AbsFOp>(loc, value));
@@ -375,6 +381,8 @@ FragmentValue reduce(Reduction kind, const FragmentValue &x, int64_t axis, Loc l
     return {};
   Value value = trace->use(x.ref(), "a fragment to reduce", loc);
   if (!value)
+    return trace->poison<FragmentValue>();
+  if (!checkComputable(*trace, value, "a reduction", loc))
     return trace->poison<FragmentValue>();
   auto type = cast<RankedTensorType>(value.getType());
   int64_t rank = type.getRank(), counted = axis < 0 ? axis + rank : axis;

@@ -222,6 +222,8 @@ Type Trace::typeOf(ElementType element) {
     return builder.getF32Type();
   case ElementType::f64:
     return builder.getF64Type();
+  case ElementType::e4m3:
+    return builder.getType<Float8E4M3FNType>();
   }
   return {};
 }

@@ -4,6 +4,7 @@
 /// that must differ meet there is a conversion.
 
 #include "compiler/analysis/CheapFragments.h"
+#include "compiler/analysis/ElementOrders.h"
 #include "compiler/analysis/LayoutConstraints.h"
 #include "compiler/solvers/LayoutSolver.h"
 #include "compiler/transforms/Passes.h"
@@ -116,7 +117,7 @@ void remark(const LayoutConversion &conversion, const LayoutConstraints &constra
   constraints.anchors[anchor.operation]->emitRemark() << "[layout-conversion] " << conversion.remark;
 }
 
-/// One slot's layout: the swizzle that TMA and the matrix units like best.
+/// One slot's layout: the swizzle that TMA and the matrix units like best, the order that products want.
 void layOutBuffers(KernelOp kernel) {
   kernel.walk([](AllocSharedOp buffer) {
     auto type = cast<SharedType>(buffer.getBuffer().getType());
@@ -125,6 +126,7 @@ void layOutBuffers(KernelOp kernel) {
     Shape shape(extents.begin(), extents.end());
     SharedLayout layout =
         SharedLayout::preferred(shape, type.getElementType().getIntOrFloatBitWidth(), int(shape.size()) - 1);
+    layout.order = elementOrder(buffer);
     SmallVector<Value> views = {buffer.getBuffer()};
     auto attr = SharedLayoutAttr::get(buffer.getContext(), layout);
     while (!views.empty()) {

@@ -61,13 +61,29 @@ std::optional<Swizzle> tlc::parseSwizzle(std::string_view text) {
   return std::nullopt;
 }
 
+int64_t tlc::orderPeriod(ElementOrder order) { return order == ElementOrder::natural ? 1 : 16; }
+
+int64_t tlc::placeInOrder(ElementOrder order, int64_t element) {
+  if (order == ElementOrder::natural)
+    return element;
+  int64_t pair = element >> 1 & 3, half = element >> 3 & 1;
+  return (element & ~int64_t(14)) | pair << 2 | half << 1;
+}
+
 SharedLayout SharedLayout::plain(Shape shape, int elementBits, int contiguousAxis, int64_t rowPadding) {
   int64_t extent = shape[size_t(contiguousAxis)];
-  return {std::move(shape), elementBits, contiguousAxis, extent, Swizzle::none, rowPadding};
+  return {std::move(shape), elementBits, contiguousAxis, extent, Swizzle::none, rowPadding,
+          ElementOrder::natural};
 }
 
 SharedLayout SharedLayout::swizzled(Shape shape, int elementBits, int contiguousAxis, Swizzle swizzle) {
-  return {std::move(shape), elementBits, contiguousAxis, swizzleSpan(swizzle) * 8 / elementBits, swizzle, 0};
+  return {std::move(shape),
+          elementBits,
+          contiguousAxis,
+          swizzleSpan(swizzle) * 8 / elementBits,
+          swizzle,
+          0,
+          ElementOrder::natural};
 }
 
 SharedLayout SharedLayout::preferred(Shape shape, int elementBits, int contiguousAxis) {
@@ -98,6 +114,11 @@ Result<void> SharedLayout::check() const {
     return invalid(fmt::format("expected a positive panel extent, but got {}", panelExtent));
   if (rowPadding < 0 || rowPadding > 4096)
     return invalid(fmt::format("expected a row padding of 0 to 4096 bytes, but got {}", rowPadding));
+  if (int64_t period = orderPeriod(order);
+      !isMultipleOf(panelExtent, period) || !isMultipleOf(shape[size_t(contiguousAxis)], period))
+    return invalid(fmt::format("expected panels and rows of a multiple of {} elements because the order begins "
+                               "anew after so many, but got {} and {}",
+                               period, panelExtent, shape[size_t(contiguousAxis)]));
   if (swizzle != Swizzle::none) {
     if (rowPadding != 0)
       return invalid(
@@ -142,7 +163,7 @@ int64_t SharedLayout::totalBytes() const {
 int64_t SharedLayout::alignment() const { return swizzle == Swizzle::none ? 128 : swizzleSpan(swizzle) * 8; }
 
 int64_t SharedLayout::linearOffset(const Coordinates &coordinates) const {
-  int64_t column = coordinates[size_t(contiguousAxis)];
+  int64_t column = placeInOrder(order, coordinates[size_t(contiguousAxis)]);
   int64_t plane = 0;
   for (int axis = 0; axis < rank() - 2; ++axis)
     plane = plane * shape[size_t(axis)] + coordinates[size_t(axis)];
@@ -156,6 +177,8 @@ int64_t SharedLayout::byteOffset(const Coordinates &coordinates) const {
 }
 
 int64_t SharedLayout::contiguousElements() const {
+  if (order == ElementOrder::interleaved)
+    return 2;
   int64_t run = panels() == 1 ? shape[size_t(contiguousAxis)] : panelExtent;
   if (rows() == 1 && swizzle == Swizzle::none)
     return run;
@@ -165,9 +188,9 @@ int64_t SharedLayout::contiguousElements() const {
 }
 
 std::string tlc::printSharedLayout(const SharedLayout &layout) {
-  return fmt::format("{} {}b axis {} panel {} swizzle {} pad {}", printShape(layout.shape),
+  return fmt::format("{} {}b axis {} panel {} swizzle {} pad {}{}", printShape(layout.shape),
                      layout.elementBits, layout.contiguousAxis, layout.panelExtent, toString(layout.swizzle),
-                     layout.rowPadding);
+                     layout.rowPadding, layout.order == ElementOrder::interleaved ? " interleaved" : "");
 }
 
 Result<SharedLayout> tlc::parseSharedLayout(std::string_view text) {
@@ -195,6 +218,8 @@ Result<SharedLayout> tlc::parseSharedLayout(std::string_view text) {
   layout.swizzle = *swizzle;
   if (!cursor.word("pad") || !cursor.number(layout.rowPadding))
     return cursor.expected("'pad' and a number of bytes");
+  if (cursor.word("interleaved"))
+    layout.order = ElementOrder::interleaved;
   if (!cursor.atEnd())
     return cursor.expected("the end");
   if (Result<void> ok = layout.check(); !ok)

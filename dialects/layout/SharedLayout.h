@@ -33,6 +33,18 @@
 /// columns over the banks for code that indexes elements; TMA and wgmma cannot
 /// address such a tile.
 ///
+/// ## Order
+///
+/// Elements of a row follow one another as they are counted, or `interleaved`: of each
+/// 16, pairs of the first and the second half alternate,
+///
+///     0 1  8 9  2 3  10 11  4 5  12 13  6 7  14 15
+///
+/// A thread has columns of an accumulator in pairs, 8 apart; an 8-bit operand in
+/// registers wants four consecutive ones. A product may sum in any order that both
+/// factors share, so that a right factor of 8-bit elements in this order meets an
+/// accumulator converted in place (`wgmmaOperandA` in StockLayouts.h).
+///
 /// ## What each reader needs
 ///
 /// - TMA: the box's inner extent is one panel, so a panel is at most the swizzle span.
@@ -55,6 +67,16 @@ const char *toString(Swizzle swizzle);
 /// The inverse of toString: "none", "32", "64", "128".
 std::optional<Swizzle> parseSwizzle(std::string_view text);
 
+/// How the elements of a row follow one another in memory.
+enum class ElementOrder : uint8_t {
+  natural,
+  interleaved, ///< pairs of the halves of each 16 alternate
+};
+/// The place of an element of a row in that order.
+int64_t placeInOrder(ElementOrder order, int64_t element);
+/// The elements after which the order begins anew.
+int64_t orderPeriod(ElementOrder order);
+
 struct SharedLayout {
   Shape shape;
   int elementBits = 16;
@@ -62,6 +84,7 @@ struct SharedLayout {
   int64_t panelExtent = 1; ///< elements along the contiguous axis per panel
   Swizzle swizzle = Swizzle::none;
   int64_t rowPadding = 0; ///< bytes after each row of a panel
+  ElementOrder order = ElementOrder::natural;
 
   /// Row-major (contiguousAxis = last) or column-major, one panel.
   static SharedLayout plain(Shape shape, int elementBits, int contiguousAxis, int64_t rowPadding = 0);
@@ -97,7 +120,8 @@ struct SharedLayout {
   bool operator==(const SharedLayout &) const = default;
 };
 
-/// Text form, exact inverses: `128x64 16b axis 1 panel 64 swizzle 128 pad 0`.
+/// Text form, exact inverses: `128x64 16b axis 1 panel 64 swizzle 128 pad 0`, with
+/// `interleaved` at the end where the order is that.
 std::string printSharedLayout(const SharedLayout &layout);
 Result<SharedLayout> parseSharedLayout(std::string_view text);
 

@@ -51,6 +51,10 @@ Result<void> checkOperand(const SharedLayout &layout, int kAxis) {
     return invalid(
         fmt::format("expected no row padding because wgmma reads whole 8-row atoms, but got {} bytes",
                     layout.rowPadding));
+  if (layout.order != ElementOrder::natural && layout.contiguousAxis != kAxis)
+    return invalid(fmt::format("expected elements in order because axis {} is not reduced, but they are "
+                               "interleaved",
+                               layout.contiguousAxis));
   int64_t span = swizzleSpan(layout.swizzle) * 8 / layout.elementBits;
   if (layout.panelExtent != span)
     return invalid(
@@ -114,6 +118,8 @@ int64_t WgmmaOperand::startOffset(int64_t mn, int64_t kStep) const {
 Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {
   if (Result<void> ok = layout.check(); !ok)
     return ok.error();
+  if (layout.order != ElementOrder::natural)
+    return invalid("expected elements in order because TMA moves whole rows, but they are interleaved");
   if (layout.rowPadding != 0)
     return invalid(fmt::format(
         "expected no row padding because TMA writes rows back to back, but got {} bytes", layout.rowPadding));

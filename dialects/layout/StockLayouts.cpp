@@ -94,10 +94,18 @@ FragmentLayout tlc::wgmmaAccumulator(int64_t m, int64_t n, WarpGrid warpgroups) 
       withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, 1, pieces * mmaColumns)));
 }
 
-FragmentLayout tlc::wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warpgroups) {
+FragmentLayout tlc::wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warpgroups,
+                                  ElementOrder order) {
   int64_t v = perRegister(elementBits), blocks = ceilDiv(m, wgmmaRows * warpgroups.alongM);
+  Modes reg = rowFragment(v, operandPieces(k, v), blocks, wgmmaRows), lane = rowLanes(v);
+  if (order == ElementOrder::interleaved) {
+    // Element e of a register is in pair e / 2, and the pairs of a register are 8 apart.
+    reg.front() = {2, 1, 1};
+    reg.insert(reg.begin() + 1, {2, 1, 8});
+    lane = rowLanes(2);
+  }
   return FragmentLayout::get(
-      2, rowFragment(v, operandPieces(k, v), blocks, wgmmaRows), rowLanes(v),
+      2, reg, lane,
       withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, LayoutMode::replicatedAxis, 0)));
 }
 

@@ -229,8 +229,12 @@ LogicalResult WgmmaOp::verify() {
       !acc.getElementType().isF32())
     return emitOpError() << "expected an accumulator of vector<" << n / 2 << "xf32> because each of the "
                          << "warpgroup's threads holds n / 2 numbers of 64x" << n << ", but got " << acc;
-  if (!getElement().isF16() && !getElement().isBF16()) // wgmma_c2
-    return emitOpError() << "expected 'element' to be f16 or bf16, but got " << getElement();
+  bool isFloat8 = isa<Float8E4M3FNType>(getElement());
+  if (!getElement().isF16() && !getElement().isBF16() && !isFloat8) // wgmma_c2
+    return emitOpError() << "expected 'element' to be f16, bf16 or f8E4M3FN, but got " << getElement();
+  if (isFloat8 && (getTransposeA() || getTransposeB())) // wgmma_c3
+    return emitOpError() << "expected factors along k because those of 8 bits cannot be read transposed, but "
+                         << (getTransposeA() ? "'a'" : "'b'") << " is";
   if (getTransposeA() && !getA().getType().isInteger(64))
     return emitOpError()
            << "expected 'a' to be a descriptor because only shared memory can be read transposed, "

@@ -3,6 +3,7 @@
 #ifndef TLC_DIALECTS_SIMT_OPS_TD
 #define TLC_DIALECTS_SIMT_OPS_TD
 include "dialects/simt/OpsAsync.td"
+include "dialects/simt/OpsBytes.td"
 include "dialects/simt/OpsControl.td"
 include "dialects/simt/OpsMatrix.td"
 include "dialects/simt/OpsMemory.td"

@@ -18,14 +18,15 @@ def Simt_MatrixDescriptorOp : Simt_Op<"matrix_descriptor", [Pure]> {
 }
 
 def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [AllTypesMatch<["acc", "result"]>]> {
-  let summary = "wgmma.mma_async: a warpgroup starts acc + a * b of one m64nNk16 step";
+  let summary = "wgmma.mma_async: a warpgroup starts acc + a * b of one step: m64nN, 32 bytes of k";
   let description = [{
-    `acc` is the thread's N/2 registers. `a` is a descriptor or four registers of packed pairs. With
+    `acc` is the thread's N/2 registers. `a` is a descriptor or four registers of packed elements. With
     `zero` the accumulator's old value is ignored (a predicate: true means start from zero).
 
     Constraints
     - wgmma_c1: `n` is a multiple of 8 from 8 to 256; `acc` has n / 2 elements of f32.
-    - wgmma_c2: `element` is f16 or bf16; `a` is i64 or vector<4xi32>; `transpose_a` needs a descriptor.
+    - wgmma_c2: `element` is f16, bf16 or f8E4M3FN; `a` is i64 or vector<4xi32>; `transpose_a` needs a descriptor.
+    - wgmma_c3: of f8E4M3FN neither factor is transposed.
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$acc, AnyTypeOf<[I64, VectorOfLengthAndType<[4], [I32]>]>:$a, I64:$b, Optional<I1>:$zero,
     I64Attr:$n, TypeAttr:$element, UnitAttr:$transpose_a, UnitAttr:$transpose_b);

@@ -47,9 +47,9 @@ template <typename Gemm> LogicalResult verifyProductShape(Gemm op) {
 /// gemm_c2
 template <typename Gemm> LogicalResult verifyProductTypes(Gemm op) {
   Type a = elementTypeOf(op.getA().getType()), b = elementTypeOf(op.getB().getType());
-  if ((!a.isF16() && !a.isBF16()) || a != b) {
+  if ((!a.isF16() && !a.isBF16() && !isa<Float8E4M3FNType>(a)) || a != b) {
     InFlightDiagnostic diagnostic = op.emitOpError()
-                                    << "expected factors of one element type, f16 or bf16, but "
+                                    << "expected factors of one element type, f16, bf16 or f8E4M3FN, but "
                                     << describe(op.getA(), "the left factor") << " has " << a << " and "
                                     << describe(op.getB(), "the right factor") << " has " << b;
     noteDeclaration(diagnostic, op.getA());

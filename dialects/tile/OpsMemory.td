@@ -82,7 +82,8 @@ def Tile_CopyOp : Tile_Op<"copy"> {
   let summary = "Copies a tile: global to shared, shared to global, shared to shared";
   let description = [{
     Synchronous: when it is done all executing threads see the result. Inside a loop marked `tile.pipeline` the
-    compiler may make it asynchronous, with the same meaning.
+    compiler may make it asynchronous, with the same meaning. One side may be a transposed view: of elements of 8 bits
+    that is what makes a factor K-major that lies MN-major in global memory.
 
     Constraints
     - copy_c1: source and destination have the same extents, once extents of 1 are dropped, and the same element type.

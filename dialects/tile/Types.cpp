@@ -82,7 +82,7 @@ LogicalResult verifyShaped(function_ref<InFlightDiagnostic()> emitError, StringR
                        << " elements because positions are 32 bits, but got " << toText(shape);
   if (!isElementType(elementType))
     return emitError()
-           << "expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64), "
+           << "expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN), "
            << "but got " << elementType;
   return success();
 }
@@ -103,6 +103,8 @@ std::optional<ElementType> tile::toElementType(Type type) {
     return ElementType::f32;
   if (type.isF64())
     return ElementType::f64;
+  if (isa<Float8E4M3FNType>(type))
+    return ElementType::e4m3;
   return std::nullopt;
 }
 

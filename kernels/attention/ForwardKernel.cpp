@@ -121,15 +121,7 @@ std::string AttentionForwardKernel::conflict(const Parameters &values) const {
 }
 
 double AttentionForwardKernel::flops(const Parameters &values) const {
-  AttentionShape s = shapeOf(values);
-  double pairs = double(s.sq) * double(s.sk);
-  if (s.causal != CausalAlignment::none) {
-    pairs = 0;
-    int64_t offset = s.causal == CausalAlignment::right ? s.sk - s.sq : 0;
-    for (int64_t i = 0; i < s.sq; ++i)
-      pairs += double(std::clamp<int64_t>(i + 1 + offset, 0, s.sk));
-  }
-  return 2 * double(s.b) * double(s.h) * pairs * double(s.d + s.dv);
+  return attentionForwardFlops(shapeOf(values));
 }
 
 std::vector<Definitions> AttentionForwardKernel::suite() const {

@@ -20,43 +20,54 @@ template <class T> T get(const std::byte *bytes) {
   return value;
 }
 
-/// Sign, exponent and fraction of a 16-bit format.
-struct Format16 {
+/// Sign, exponent and fraction of a format of up to 16 bits.
+struct NarrowFormat {
   int fractionBits;
   int smallestExponent; ///< of normal numbers
-  uint16_t infinity;
+  uint16_t sign;
+  uint16_t overflow; ///< what is too large becomes
+  uint16_t nan;
 };
-constexpr Format16 f16Format = {10, -14, 0x7C00};
-constexpr Format16 bf16Format = {7, -126, 0x7F80};
+constexpr NarrowFormat f16Format = {10, -14, 0x8000, 0x7C00, 0x7E00};
+constexpr NarrowFormat bf16Format = {7, -126, 0x8000, 0x7F80, 0x7FC0};
+/// Without infinities, saturating at 448.
+constexpr NarrowFormat e4m3Format = {3, -6, 0x80, 0x7E, 0x7F};
 
-uint16_t toBits(Format16 format, double value) {
-  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+uint16_t toBits(NarrowFormat format, double value) {
+  uint16_t sign = std::signbit(value) ? format.sign : 0;
   double magnitude = std::fabs(value);
   if (std::isnan(value))
-    return sign | format.infinity | 1 << (format.fractionBits - 1);
+    return sign | format.nan;
   if (magnitude == 0)
     return sign;
   if (std::isinf(magnitude))
-    return sign | format.infinity;
+    return sign | format.overflow;
   int exponent = std::max(std::ilogb(magnitude), format.smallestExponent);
   // In units of the last place; `nearbyint` rounds to nearest even. Carries go on into the exponent by
   // themselves.
   double units = std::nearbyint(std::ldexp(magnitude, format.fractionBits - exponent));
   double bits = std::ldexp(exponent - format.smallestExponent, format.fractionBits) + units;
-  return bits >= format.infinity ? sign | format.infinity : sign | static_cast<uint16_t>(bits);
+  return bits >= format.overflow ? sign | format.overflow : sign | static_cast<uint16_t>(bits);
 }
 
 /// The fraction and exponent stand where f32 has them; the product moves the bias and makes subnormals
 /// normal.
 double f16ToDouble(uint16_t bits) {
   float magnitude = std::bit_cast<float>(uint32_t(bits & 0x7FFF) << 13) * 0x1p112f;
-  if ((bits & 0x7FFF) >= f16Format.infinity)
-    magnitude = (bits & 0x7FFF) == f16Format.infinity ? INFINITY : NAN;
+  if ((bits & 0x7FFF) >= f16Format.overflow)
+    magnitude = (bits & 0x7FFF) == f16Format.overflow ? INFINITY : NAN;
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 
 /// bf16 is the upper half of f32.
 double bf16ToDouble(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
+
+/// As f16, whose bias is larger by 8.
+double e4m3ToDouble(uint8_t bits) {
+  if ((bits & 0x7F) == e4m3Format.nan)
+    return NAN;
+  return f16ToDouble(uint16_t((bits & 0x80) << 8 | (bits & 0x7F) << 7)) * 0x1p8;
+}
 
 } // namespace
 
@@ -76,6 +87,8 @@ void kernels::storeElement(ElementType type, std::byte *bytes, double value) {
     return put(bytes, static_cast<float>(value));
   case ElementType::f64:
     return put(bytes, value);
+  case ElementType::e4m3:
+    return put(bytes, static_cast<uint8_t>(toBits(e4m3Format, value)));
   }
 }
 
@@ -95,6 +108,8 @@ double kernels::loadElement(ElementType type, const std::byte *bytes) {
     return get<float>(bytes);
   case ElementType::f64:
     return get<double>(bytes);
+  case ElementType::e4m3:
+    return e4m3ToDouble(get<uint8_t>(bytes));
   }
   return 0;
 }

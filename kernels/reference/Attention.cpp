@@ -56,6 +56,17 @@ bool AttentionShape::visible(int64_t query, int64_t key) const {
   return true;
 }
 
+double attentionForwardFlops(const AttentionShape &s) {
+  double pairs = double(s.sq) * double(s.sk);
+  if (s.causal != CausalAlignment::none) {
+    pairs = 0;
+    int64_t offset = s.causal == CausalAlignment::right ? s.sk - s.sq : 0;
+    for (int64_t i = 0; i < s.sq; ++i)
+      pairs += double(std::clamp<int64_t>(i + 1 + offset, 0, s.sk));
+  }
+  return 2 * double(s.b) * double(s.h) * pairs * double(s.d + s.dv);
+}
+
 std::vector<double> referenceAttention(const AttentionShape &s, std::span<const double> q,
                                        std::span<const double> k, std::span<const double> v,
                                        std::span<const int64_t> elements) {

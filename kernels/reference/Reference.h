@@ -41,6 +41,9 @@ struct AttentionShape {
   bool visible(int64_t query, int64_t key) const;
 };
 
+/// Of both products, visible pairs alone.
+double attentionForwardFlops(const AttentionShape &shape);
+
 /// Elements of softmax(scale Q K^T, masked) V, b x sq x h x dv; a query that sees nothing gives zeros.
 std::vector<double> referenceAttention(const AttentionShape &shape, std::span<const double> q,
                                        std::span<const double> k, std::span<const double> v,

@@ -11,6 +11,7 @@ namespace {
 CUtensorMapDataType dataTypeOf(ElementType element) {
   switch (element) {
   case ElementType::i8:
+  case ElementType::e4m3:
     return CU_TENSOR_MAP_DATA_TYPE_UINT8;
   case ElementType::i32:
     return CU_TENSOR_MAP_DATA_TYPE_INT32;

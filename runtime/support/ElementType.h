@@ -10,16 +10,18 @@
 
 namespace tlc {
 
-enum class ElementType : uint8_t { i8, i32, i64, f16, bf16, f32, f64 };
+/// `e4m3`: floats of 8 bits without infinities, up to 448.
+enum class ElementType : uint8_t { i8, i32, i64, f16, bf16, f32, f64, e4m3 };
 
 inline constexpr std::array allElementTypes = {ElementType::i8,  ElementType::i32,  ElementType::i64,
                                                ElementType::f16, ElementType::bf16, ElementType::f32,
-                                               ElementType::f64};
+                                               ElementType::f64, ElementType::e4m3};
 
 /// Size of one element in bytes.
 constexpr unsigned sizeInBytes(ElementType type) {
   switch (type) {
   case ElementType::i8:
+  case ElementType::e4m3:
     return 1;
   case ElementType::f16:
   case ElementType::bf16:
@@ -50,6 +52,8 @@ constexpr std::string_view toString(ElementType type) {
     return "f32";
   case ElementType::f64:
     return "f64";
+  case ElementType::e4m3:
+    return "e4m3";
   }
   return "";
 }

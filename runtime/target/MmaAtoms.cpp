@@ -95,6 +95,7 @@ constexpr std::array atoms = {
     wgmma(f16, f32, 8, 8, 16),
     wgmma(f16, f16, 8, 8, 16),
     wgmma(bf16, f32, 8, 8, 16),
+    wgmma(e4m3, f32, 8, 8, 32),
     // Integer operands also allow n = 8 and 24, which are no steps of 16.
     wgmma(i8, i32, 16, 16, 32),
 

@@ -49,8 +49,9 @@ kernels::Library &library() {
 }
 
 constexpr std::array elements = {ElementType::i8,   ElementType::i32, ElementType::i64, ElementType::f16,
-                                 ElementType::bf16, ElementType::f32, ElementType::f64};
-static_assert(elements[TLC_BF16] == ElementType::bf16 && elements[TLC_F64] == ElementType::f64);
+                                 ElementType::bf16, ElementType::f32, ElementType::f64, ElementType::e4m3};
+static_assert(elements[TLC_BF16] == ElementType::bf16 && elements[TLC_F64] == ElementType::f64 &&
+              elements[TLC_E4M3] == ElementType::e4m3);
 
 Result<ElementType> elementOf(int32_t element) {
   if (element < 0 || element >= static_cast<int32_t>(elements.size()))

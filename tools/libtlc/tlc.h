@@ -55,6 +55,7 @@ typedef enum tlc_element {
   TLC_BF16 = 4,
   TLC_F32 = 5,
   TLC_F64 = 6,
+  TLC_E4M3 = 7, ///< floats of 8 bits
 } tlc_element;
 
 /// A tensor in the device's memory. Shape and strides are in elements,

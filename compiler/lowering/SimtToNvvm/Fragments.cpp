@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Fragments become single registers: every vector is taken apart into its elements, in loops and branches
-/// too, which carry 16-bit elements in pairs. Vectors are left only where an operation wants one whole, and
+/// too, which carry narrow elements in words. Vectors are left only where an operation wants one whole, and
 /// are put together right before it.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -63,10 +63,13 @@ private:
     return flat;
   }
 
-  /// Whether loops and branches carry the fragment's elements two to a register.
-  static bool travelsInPairs(Type type) {
+  /// How many elements to a register loops and branches carry of the fragment.
+  static int64_t elementsPerRegister(Type type) {
     auto vector = dyn_cast<VectorType>(type);
-    return vector && vector.getElementTypeBitWidth() == 16 && vector.getNumElements() % 2 == 0;
+    if (!vector || (vector.getElementTypeBitWidth() != 16 && vector.getElementTypeBitWidth() != 8))
+      return 1;
+    int64_t perWord = 32 / vector.getElementTypeBitWidth();
+    return vector.getNumElements() % perWord == 0 ? perWord : 1;
   }
 
   /// The registers that carry values of these types through control flow.
@@ -74,8 +77,8 @@ private:
     SmallVector<Type> carried;
     for (Type type : types) {
       auto vector = dyn_cast<VectorType>(type);
-      if (travelsInPairs(type))
-        carried.append(vector.getNumElements() / 2, builder.getI32Type());
+      if (int64_t perRegister = elementsPerRegister(type); perRegister > 1)
+        carried.append(vector.getNumElements() / perRegister, builder.getI32Type());
       else
         carried.append(vector ? vector.getNumElements() : 1, vector ? vector.getElementType() : type);
     }
@@ -86,26 +89,26 @@ private:
     Elements carried;
     for (Value value : values) {
       ArrayRef<Value> parts = elementsOf(value);
-      if (!travelsInPairs(value.getType())) {
+      size_t perRegister = size_t(elementsPerRegister(value.getType()));
+      if (perRegister == 1) {
         llvm::append_range(carried, parts);
         continue;
       }
-      auto pair = VectorType::get(2, cast<VectorType>(value.getType()).getElementType());
-      for (size_t i = 0; i != parts.size(); i += 2)
-        carried.push_back(LLVM::BitcastOp::create(builder, loc, builder.getI32Type(),
-                                                  pack(builder, loc, pair, parts.slice(i, 2))));
+      for (size_t i = 0; i != parts.size(); i += perRegister)
+        carried.push_back(wordOf(builder, loc, parts.slice(i, perRegister)));
     }
     return carried;
   }
 
   /// The elements of a fragment that arrived in registers.
   Elements arrived(Location loc, VectorType type, ValueRange registers) {
-    if (!travelsInPairs(type))
+    int64_t perRegister = elementsPerRegister(type);
+    if (perRegister == 1)
       return llvm::to_vector(registers);
     Elements parts;
-    Type pair = VectorType::get(2, type.getElementType());
+    Type elements = VectorType::get(perRegister, type.getElementType());
     for (Value word : registers)
-      llvm::append_range(parts, unpack(builder, loc, LLVM::BitcastOp::create(builder, loc, pair, word)));
+      llvm::append_range(parts, unpack(builder, loc, LLVM::BitcastOp::create(builder, loc, elements, word)));
     return parts;
   }
 
@@ -134,6 +137,10 @@ private:
     }
     if (auto narrowing = dyn_cast<arith::TruncFOp>(op); narrowing && narrowInPairs(narrowing))
       return;
+    if (auto encode = dyn_cast<EncodeE4M3Op>(op))
+      return encodeInPairs(encode);
+    if (auto decode = dyn_cast<DecodeE4M3Op>(op))
+      return decodeInPairs(decode);
     if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
       return splitElementwise(op);
     keepWhole(op);
@@ -218,9 +225,12 @@ private:
         result.push_back(LLVM::BitcastOp::create(builder, loc, to, element));
     } else if (toBits % fromBits == 0) {
       size_t count = toBits / fromBits;
-      for (size_t i = 0; i != source.size(); i += count)
-        result.push_back(LLVM::BitcastOp::create(
-            builder, loc, to, pack(builder, loc, VectorType::get(count, from), source.slice(i, count))));
+      for (size_t i = 0; i != source.size(); i += count) {
+        Value packed = toBits == 32
+                           ? wordOf(builder, loc, source.slice(i, count))
+                           : pack(builder, loc, VectorType::get(count, from), source.slice(i, count));
+        result.push_back(LLVM::BitcastOp::create(builder, loc, to, packed));
+      }
     } else {
       Type part = VectorType::get(fromBits / toBits, to);
       for (Value element : source)
@@ -251,6 +261,40 @@ private:
     }
     replace(op, std::move(result));
     return true;
+  }
+
+  Value callIntrinsic(Location loc, Type type, StringRef name, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(builder, loc, type, builder.getStringAttr(name), operands).getResults();
+  }
+
+  void encodeInPairs(EncodeE4M3Op op) {
+    Location loc = op.getLoc();
+    ArrayRef<Value> source = elementsOf(op.getSource());
+    Type pair = VectorType::get(2, builder.getI8Type());
+    Elements result;
+    for (size_t i = 0; i < source.size(); i += 2) {
+      Value low = source[i], high = i + 1 < source.size() ? source[i + 1] : low;
+      Value bits = callIntrinsic(loc, builder.getI16Type(), "llvm.nvvm.ff.to.e4m3x2.rn", {high, low});
+      llvm::append_range(result, unpack(builder, loc, LLVM::BitcastOp::create(builder, loc, pair, bits)));
+    }
+    result.resize(source.size());
+    replace(op, std::move(result));
+  }
+
+  void decodeInPairs(DecodeE4M3Op op) {
+    Location loc = op.getLoc();
+    ArrayRef<Value> source = elementsOf(op.getSource());
+    Type bytes = VectorType::get(2, builder.getI8Type()), halves = VectorType::get(2, builder.getF16Type());
+    Elements result;
+    for (size_t i = 0; i < source.size(); i += 2) {
+      Value both[] = {source[i], i + 1 < source.size() ? source[i + 1] : source[i]};
+      Value bits = LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), pack(builder, loc, bytes, both));
+      Value pair = callIntrinsic(loc, halves, "llvm.nvvm.e4m3x2.to.f16x2.rn", bits);
+      for (Value half : unpack(builder, loc, pair))
+        result.push_back(LLVM::FPExtOp::create(builder, loc, builder.getF32Type(), half));
+    }
+    result.resize(source.size());
+    replace(op, std::move(result));
   }
 
   void splitElementwise(Operation *op) {

@@ -79,6 +79,17 @@ struct LowerMmaSync : OpConversionPattern<MmaSyncOp> {
   }
 };
 
+struct LowerPermuteBytes : OpConversionPattern<PermuteBytesOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(PermuteBytesOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, rewriter.getI32Type(), rewriter.getStringAttr("llvm.nvvm.prmt"),
+        ValueRange{adaptor.getLow(), adaptor.getHigh(), adaptor.getSelector()});
+    return success();
+  }
+};
+
 NVVM::LdStMatrixShapeAttr matrixShape(MLIRContext *context) {
   return NVVM::LdStMatrixShapeAttr::get(context, 8, 8);
 }
@@ -125,6 +136,6 @@ struct LowerStMatrix : OpConversionPattern<StMatrixOp> {
 } // namespace
 
 void tlc::simt::populateMatrixPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerMatrixDescriptor, LowerMmaSync, LowerLdMatrix, LowerStMatrix>(converter,
-                                                                                  patterns.getContext());
+  patterns.add<LowerMatrixDescriptor, LowerMmaSync, LowerPermuteBytes, LowerLdMatrix, LowerStMatrix>(
+      converter, patterns.getContext());
 }

@@ -33,6 +33,9 @@ llvm::SmallVector<mlir::Value> unpack(mlir::OpBuilder &builder, mlir::Location l
 /// The reverse of `unpack`.
 mlir::Value pack(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::ValueRange elements);
 
+/// A 32-bit register of so many narrower elements.
+mlir::Value wordOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange elements);
+
 /// A value as 32-bit words; elements that do not fill one have a word of their own, zero-extended.
 llvm::SmallVector<mlir::Value> toWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 /// The reverse of `toWords`.

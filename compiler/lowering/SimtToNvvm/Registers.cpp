@@ -28,6 +28,28 @@ Value simt::pack(OpBuilder &builder, Location loc, Type type, ValueRange element
   return vector::FromElementsOp::create(builder, loc, cast<VectorType>(type), elements);
 }
 
+namespace {
+/// The register of 16 bits whose two bytes these are; null if there is none.
+Value halfWordOf(ValueRange bytes) {
+  auto parts = bytes[0].getDefiningOp<vector::ToElementsOp>();
+  if (!parts || !llvm::equal(parts.getElements(), bytes))
+    return {};
+  auto bits = parts.getSource().getDefiningOp<LLVM::BitcastOp>();
+  return bits && bits.getArg().getType().isInteger(16) ? bits.getArg() : Value();
+}
+} // namespace
+
+Value simt::wordOf(OpBuilder &builder, Location loc, ValueRange elements) {
+  Type i32 = builder.getI32Type();
+  if (elements.size() == 4)
+    if (Value low = halfWordOf(elements.take_front(2)), high = halfWordOf(elements.drop_front(2)); low && high) {
+      Value halves = pack(builder, loc, VectorType::get(2, builder.getI16Type()), {low, high});
+      return LLVM::BitcastOp::create(builder, loc, i32, halves);
+    }
+  Type type = VectorType::get(int64_t(elements.size()), elements.front().getType());
+  return LLVM::BitcastOp::create(builder, loc, i32, pack(builder, loc, type, elements));
+}
+
 unsigned simt::bitsOf(Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
     return vector.getNumElements() * vector.getElementTypeBitWidth();

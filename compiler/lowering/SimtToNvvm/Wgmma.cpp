@@ -176,8 +176,10 @@ std::string productText(WgmmaOp op, const ProductOperands &operands) {
   bool fromRegisters = isa<VectorType>(op.getA().getType());
   std::string text;
   llvm::raw_string_ostream os(text);
-  StringRef element = op.getElement().isF16() ? "f16" : "bf16";
-  os << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << "k16.f32." << element << '.' << element << " {";
+  bool isFloat8 = isa<Float8E4M3FNType>(op.getElement());
+  StringRef element = op.getElement().isF16() ? "f16" : isFloat8 ? "e4m3" : "bf16";
+  os << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << (isFloat8 ? "k32" : "k16") << ".f32." << element
+     << '.' << element << " {";
   for (unsigned i = 0; i != registers; ++i)
     os << (i ? ", $" : "$") << i;
   os << "}, ";
@@ -187,9 +189,11 @@ std::string productText(WgmmaOp op, const ProductOperands &operands) {
   else
     os << '$' << operands.a;
   os << ", $" << operands.b << ", " << operands.predicate << ", 1, 1";
-  if (!fromRegisters)
+  if (!fromRegisters && !isFloat8)
     os << ", " << unsigned(op.getTransposeA());
-  os << ", " << unsigned(op.getTransposeB()) << ';';
+  if (!isFloat8)
+    os << ", " << unsigned(op.getTransposeB());
+  os << ';';
   return text;
 }
 

@@ -28,7 +28,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocSharedOp op) {
   buffer.base = k.sharedAt(*op.getOffset());
   buffer.shape = shapeOf(type.getShape());
   buffer.layout = k.sharedLayoutOf(type);
-  buffer.element = type.getElementType();
+  buffer.element = k.typeOf(type.getElementType());
   k.set(op.getBuffer(), std::move(buffer));
   return success();
 }
@@ -187,6 +187,8 @@ private:
 };
 
 void copyShared(KernelLowering &k, const SharedTile &source, const SharedTile &destination) {
+  if (fitsTransposingMoves(k, source, destination))
+    return copyTransposed(k, source, destination);
   Emitter &b = k.b;
   int axis = destination.contiguousAxis();
   int64_t widest = std::max<int64_t>(1, k.target.maxVectorBytes / source.elementBytes());

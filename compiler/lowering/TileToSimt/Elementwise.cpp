@@ -8,7 +8,19 @@ using namespace mlir;
 using namespace tlc;
 using namespace tlc::lowering;
 
+Value lowering::encodeFloat8(Emitter &b, Value vector) {
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
+  return simt::EncodeE4M3Op::create(b, b.vectorOf(count, b.getI8Type()), vector);
+}
+
+Value lowering::decodeFloat8(Emitter &b, Value vector) {
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
+  return simt::DecodeE4M3Op::create(b, b.vectorOf(count, b.getF32Type()), vector);
+}
+
 namespace {
+bool isFloat8(Type type) { return isa<Float8E4M3FNType>(getElementTypeOrSelf(type)); }
+
 /// Folding leaves constants without a place in the source; then it is that of the first use.
 Location placeOf(arith::ConstantOp op) {
   bool known = !isa<UnknownLoc>(op.getLoc()) || op->use_empty();
@@ -23,7 +35,10 @@ LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
              << "expected one number for all elements because which element a thread has is decided by "
                 "the layout, but got several; load them from a tensor";
     auto vector = cast<VectorType>(type);
-    if (vector.getElementType().isInteger()) {
+    if (isFloat8(dense.getElementType())) {
+      APInt bits = dense.getSplatValue<APFloat>().bitcastToAPInt();
+      k.set(op, k.b.constant(DenseElementsAttr::get(vector, bits)));
+    } else if (vector.getElementType().isInteger()) {
       APInt value = dense.getSplatValue<APInt>().sextOrTrunc(vector.getElementTypeBitWidth());
       k.set(op, k.b.constant(DenseElementsAttr::get(vector, value)));
     } else {
@@ -39,8 +54,40 @@ LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
     k.set(op, k.b.i32(value));
     return success();
   }
+  if (isFloat8(op.getType())) {
+    APInt bits = cast<FloatAttr>(op.getValue()).getValue().bitcastToAPInt();
+    k.set(op, k.b.constant(k.b.getIntegerAttr(type, bits)));
+    return success();
+  }
   k.set(op, k.b.constant(cast<TypedAttr>(op.getValue())));
   return success();
+}
+
+/// Numbers of one floating-point type as those of another.
+Value convertFloats(Emitter &b, Value value, Type to) {
+  Type from = getElementTypeOrSelf(value.getType());
+  if (from == to)
+    return value;
+  auto vector = cast<VectorType>(value.getType());
+  Type type = b.vectorOf(vector.getNumElements(), to);
+  return from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth()
+             ? arith::ExtFOp::create(b, type, value).getResult()
+             : arith::TruncFOp::create(b, type, value).getResult();
+}
+
+/// To or from floats of 8 bits, by way of f32.
+Value convertFloat8(KernelLowering &k, Operation &op) {
+  Emitter &b = k.b;
+  Value value = k.value(op.getOperand(0));
+  Type result = k.typeOf(op.getResult(0).getType());
+  bool isScalar = !isa<VectorType>(result);
+  if (isScalar)
+    value = b.splat(value, 1);
+  if (isFloat8(op.getResult(0).getType()))
+    value = lowering::encodeFloat8(b, convertFloats(b, value, b.getF32Type()));
+  else
+    value = convertFloats(b, lowering::decodeFloat8(b, value), getElementTypeOrSelf(result));
+  return isScalar ? b.extract(value, 0) : value;
 }
 
 /// Casts between index, which is 32 bits, and integers.
@@ -111,6 +158,15 @@ LogicalResult lowering::lowerElementwise(KernelLowering &k, Operation &op) {
     k.set(op.getResult(0), expandDivision(k, op));
     return success();
   }
+  bool isConversion = isa<arith::TruncFOp, arith::ExtFOp>(op);
+  bool hasFloat8 = llvm::any_of(op.getOperandTypes(), isFloat8) || isFloat8(op.getResult(0).getType());
+  if (hasFloat8 && isConversion) {
+    k.set(op.getResult(0), convertFloat8(k, op));
+    return success();
+  }
+  if (hasFloat8 && !isa<arith::SelectOp>(op))
+    return op.emitOpError() << "expected numbers that the machine computes with, but got "
+                            << Float8E4M3FNType::get(op.getContext()) << "; convert them to f32";
   IRMapping mapping;
   for (Value operand : op.getOperands())
     mapping.map(operand, k.value(operand));

@@ -74,6 +74,7 @@ public:
 
 private:
   bool addMode(const PlacedMode &mode);
+  Value placeOf(Value element);
   Value fullOffset(llvm::ArrayRef<int64_t> constant);
   Value swizzled(Value offset);
 
@@ -151,5 +152,8 @@ bool fitsMatrixMoves(const SharedTile &tile, const FragmentLayout &layout, llvm:
 Value loadMatrices(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
                    llvm::ArrayRef<int64_t> origin);
 void storeMatrices(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout, Value value);
+/// The same between two tiles of bytes that are contiguous along different axes.
+bool fitsTransposingMoves(KernelLowering &k, const SharedTile &source, const SharedTile &destination);
+void copyTransposed(KernelLowering &k, const SharedTile &source, const SharedTile &destination);
 
 } // namespace tlc::lowering

@@ -93,6 +93,8 @@ Value extendTo(Emitter &b, Value vector, Type element) {
   auto type = cast<VectorType>(vector.getType());
   if (type.getElementType() == element)
     return vector;
+  if (type.getElementType().isInteger()) // of factors: floats of 8 bits
+    return decodeFloat8(b, vector);
   return arith::ExtFOp::create(b, b.vectorOf(type.getNumElements(), element), vector);
 }
 

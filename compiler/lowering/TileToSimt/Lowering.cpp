@@ -130,7 +130,7 @@ void KernelLowering::addArguments() {
       GlobalTensor tensor;
       tensor.argument = cast<program::TensorAttr>(attribute);
       tensor.number = int64_t(tensors.size());
-      tensor.element = cast<tile::GlobalType>(argument.getType()).getElementType();
+      tensor.element = typeOf(cast<tile::GlobalType>(argument.getType()).getElementType());
       tensorNumbers[argument] = unsigned(tensors.size());
       tensors.push_back(std::move(tensor));
     }

@@ -204,6 +204,9 @@ LogicalResult lowerOp(KernelLowering &k, tile::BlocksOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::BlockRankOp op);
 // Elementwise.cpp
 LogicalResult lowerElementwise(KernelLowering &k, Operation &op);
+/// A vector of f32 as the bytes of e4m3, and back.
+Value encodeFloat8(Emitter &b, Value vector);
+Value decodeFloat8(Emitter &b, Value vector);
 LogicalResult lowerOp(KernelLowering &k, tile::SplatOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::CoordinatesOp op);
 // Copy.cpp, Tma.cpp

@@ -49,6 +49,8 @@ bool SharedAddresses::addMode(const PlacedMode &placed) {
     add(digit, mode.extent, layout.linearOffset(step));
     return true;
   }
+  if (mode.step % orderPeriod(layout.order) != 0)
+    return false;
   int64_t panel = layout.panelExtent, bytes = tile.elementBytes();
   if (layout.panels() == 1 || mode.step * mode.extent <= panel) {
     mostInPanel += (mode.extent - 1) * mode.step;
@@ -77,6 +79,15 @@ Value SharedAddresses::swizzled(Value offset) {
   return b.bitXor(offset, b.bitAnd(b.shiftRight(offset, 3), swizzledBits(tile.layout.swizzle)));
 }
 
+/// `placeInOrder` of an element that the device computes.
+Value SharedAddresses::placeOf(Value element) {
+  if (tile.layout.order == ElementOrder::natural)
+    return element;
+  Value pair = b.mul(b.bitAnd(b.shiftRight(element, 1), 3), 4),
+        half = b.mul(b.bitAnd(b.shiftRight(element, 3), 1), 2);
+  return b.add(b.add(b.bitAnd(element, ~int64_t(14)), pair), half);
+}
+
 /// Where steps and panels do not divide one another.
 Value SharedAddresses::fullOffset(ArrayRef<int64_t> constant) {
   if (thread.empty()) {
@@ -90,6 +101,7 @@ Value SharedAddresses::fullOffset(ArrayRef<int64_t> constant) {
     int at = tile.layoutAxis(axis);
     Value coordinate = b.add(thread[size_t(axis)], constant[size_t(axis)]);
     if (at == layout.contiguousAxis) {
+      coordinate = placeOf(coordinate);
       offset = b.add(offset, b.mul(b.divide(coordinate, layout.panelExtent), layout.panelPitch()));
       offset = b.add(offset, b.mul(b.remainder(coordinate, layout.panelExtent), tile.elementBytes()));
       continue;

@@ -13,6 +13,8 @@ Type KernelLowering::typeOf(Type type) {
     return b.getI32Type();
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return registersOf(tensor);
+  if (isa<Float8E4M3FNType>(type)) // bytes to everything but conversions and products
+    return b.getI8Type();
   return type;
 }
 

@@ -7,6 +7,7 @@
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
+#include "dialects/tile/Shapes.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -14,7 +15,6 @@ using namespace tlc::lowering;
 
 namespace {
 constexpr int64_t rowsPerBlock = 64, columnGranule = 8, maxColumns = 256;
-constexpr int64_t kPerStep = 16;
 constexpr int64_t descriptorUnit = 16; ///< bytes
 
 bool isZeroFragment(Value acc) {
@@ -76,6 +76,8 @@ public:
     return b.add(descriptor, operand.startOffset(mn, step) / descriptorUnit);
   }
   bool isTransposed() const { return operand.majorness == Majorness::mn; }
+  int64_t kPerStep() const { return operand.kPerInstruction; }
+  ElementOrder order() const { return operand.layout.order; }
 
 private:
   explicit SharedFactor(WgmmaOperand operand) : operand(std::move(operand)) {}
@@ -128,13 +130,13 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
       SharedFactor::create(k, op, "the right factor", right, /*kAxis=*/0, acc, 1);
   if (!bFactor)
     return {};
-  int64_t steps = right.shape[0] / kPerStep;
+  int64_t steps = right.shape[0] / bFactor->kPerStep();
   auto aType = dyn_cast<RankedTensorType>(product.a.getType());
   std::optional<SharedFactor> aFactor;
   Value aWords;
   if (aType) {
-    FragmentLayout expected =
-        wgmmaOperandA(aType.getShape()[0], aType.getShape()[1], 16, {share->alongM, share->alongN});
+    FragmentLayout expected = wgmmaOperandA(aType.getShape()[0], aType.getShape()[1], right.layout.elementBits,
+                                            {share->alongM, share->alongN}, bFactor->order());
     if (k.layoutOf(aType) != expected)
       return reject("expected the left factor's registers in the layout " + printLayout(expected) +
                     ", but got " + printLayout(k.layoutOf(aType)));
@@ -143,6 +145,10 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
     aFactor = SharedFactor::create(k, op, "the left factor", k.shared(product.a), /*kAxis=*/1, acc, 0);
     if (!aFactor)
       return {};
+    if (aFactor->order() != bFactor->order())
+      return reject("expected factors with one order of elements along the reduced axis because they are "
+                    "multiplied place by place, but got " +
+                    printSharedLayout(k.shared(product.a).layout) + " and " + printSharedLayout(right.layout));
   }
 
   int64_t registers = share->columns / 2;
@@ -150,7 +156,7 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
   for (int64_t block = 0; block < share->blocks; ++block)
     blocks.push_back(b.piece(k.value(product.acc), block * registers, registers));
   bool fromZero = isZeroFragment(product.acc);
-  Type element = right.element;
+  Type element = tile::elementTypeOf(product.b.getType());
   simt::WgmmaFenceOp::create(b);
   for (int64_t step = 0; step < steps; ++step) {
     Value bDescriptor = bFactor->at(b, 0, step);

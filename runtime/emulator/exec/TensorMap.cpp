@@ -100,6 +100,7 @@ std::string_view toString(TensorElement element) {
 TensorElement tensorElement(ElementType type) {
   switch (type) {
   case ElementType::i8:
+  case ElementType::e4m3:
     return TensorElement::u8;
   case ElementType::i32:
     return TensorElement::s32;

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Parameters, tensors, cost and accuracy of attention forward on e4m3.
+#include "kernels/attention/Fp8ForwardKernel.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace tlc::kernels {
+
+namespace {
+using Kind = Parameter::Kind;
+
+CausalAlignment causalOf(const Parameters &values) {
+  std::string_view text = values.choice("causal");
+  return text == "none"   ? CausalAlignment::none
+         : text == "left" ? CausalAlignment::left
+                          : CausalAlignment::right;
+}
+
+AttentionShape shapeOf(const Parameters &values) {
+  int64_t d = values.integer("d").value();
+  return {.b = values.size("b"),
+          .sq = values.size("sq"),
+          .sk = values.size("sk"),
+          .h = values.size("h"),
+          .hkv = values.size("hkv"),
+          .d = d,
+          .dv = d,
+          .scale = 1 / std::sqrt(double(d)),
+          .causal = causalOf(values)};
+}
+
+/// Rows of `heads` heads, each multiplied by its head's factor.
+std::vector<double> scaled(std::span<const double> rows, std::span<const double> factors, int64_t batches,
+                           int64_t heads, int64_t length) {
+  std::vector<double> result(rows.begin(), rows.end());
+  int64_t perBatch = int64_t(rows.size()) / std::max<int64_t>(batches, 1);
+  for (int64_t i = 0; i < int64_t(rows.size()); ++i)
+    result[size_t(i)] *= factors[size_t(i / perBatch * heads + i / length % heads)];
+  return result;
+}
+} // namespace
+
+Fp8AttentionForwardKernel::Fp8AttentionForwardKernel()
+    : declared{
+          {"b", "batches", Kind::count, "2", 0, maxExtent},
+          {"sq", "queries of a batch", Kind::size, "8192", 0, maxExtent},
+          {"sk", "keys of a batch", Kind::size, "8192", 0, maxExtent},
+          {"h", "heads of Q", Kind::count, "16", 0, maxExtent},
+          {"hkv", "heads of K and V", Kind::count, "16", 1, maxExtent},
+          {"d", "length of a row of Q, K, V and O", Kind::integer, "128", 32, 256, 32},
+          {.name = "out",
+           .description = "type of O",
+           .kind = Kind::choice,
+           .fallback = "bf16",
+           .choices = {"f16", "bf16"}},
+          {.name = "causal",
+           .description = "which keys a query sees: all, those up to its own position, or up to its position "
+                          "counted from the end",
+           .kind = Kind::choice,
+           .fallback = "none",
+           .choices = {"none", "left", "right"}},
+          {"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
+          {"bk", "keys of a step", Kind::integer, "auto", 32, 256, 32},
+          {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8},
+      } {}
+
+Fp8ForwardConfig Fp8AttentionForwardKernel::config(const Parameters &values) {
+  AttentionShape shape = shapeOf(values);
+  Fp8ForwardConfig config = chooseFp8ForwardConfig(values.element("out"), shape.d, shape.causal);
+  config.tile.bq = values.integer("bq").value_or(config.tile.bq);
+  config.tile.bk = values.integer("bk").value_or(config.tile.bk);
+  config.tile.stages = values.integer("stages").value_or(config.tile.stages);
+  return config;
+}
+
+dsl::Program Fp8AttentionForwardKernel::build(const Parameters &values,
+                                              const dsl::TraceOptions &options) const {
+  return fp8ForwardProgram(config(values), options);
+}
+
+std::vector<TensorSpec> Fp8AttentionForwardKernel::tensors(const Parameters &values) const {
+  AttentionShape s = shapeOf(values);
+  constexpr ElementType e4m3 = ElementType::e4m3, f32 = ElementType::f32;
+  return {{"Q", e4m3, Access::input, {s.b, s.sq, s.h, s.d}},
+          {"K", e4m3, Access::input, {s.b, s.sk, s.hkv, s.d}},
+          {"V", e4m3, Access::input, {s.b, s.sk, s.hkv, s.dv}},
+          {"scaleQ", f32, Access::input, {s.b, s.h}, 1, 2},
+          {"scaleK", f32, Access::input, {s.b, s.hkv}, 1, 2},
+          {"scaleV", f32, Access::input, {s.b, s.hkv}, 0.5, 1},
+          {"O", values.element("out"), Access::output, {s.b, s.sq, s.h, s.dv}},
+          {"LSE", f32, Access::output, {s.b, s.h, s.sq}}};
+}
+
+std::vector<double> Fp8AttentionForwardKernel::reference(const Parameters &values,
+                                                         std::span<const std::vector<double>> inputs,
+                                                         size_t output,
+                                                         std::span<const int64_t> elements) const {
+  AttentionShape s = shapeOf(values);
+  std::vector<double> q = scaled(inputs[0], inputs[3], s.b, s.h, s.d),
+                      k = scaled(inputs[1], inputs[4], s.b, s.hkv, s.d);
+  if (output == 1)
+    return referenceLogSumExp(s, q, k, elements);
+  return referenceAttention(s, q, k, scaled(inputs[2], inputs[5], s.b, s.hkv, s.dv), elements);
+}
+
+Tolerance Fp8AttentionForwardKernel::tolerance(const Parameters &values, size_t output) const {
+  AttentionShape s = shapeOf(values);
+  // Products of e4m3 are added with 13 bits behind the largest one's point.
+  if (output == 1)
+    return {.limit = std::ldexp(1.0, -10), .floor = 1};
+  // Each weight is rounded by itself, so that their errors add up as O does: as the root of the number of keys.
+  // A causal row may see any number of them.
+  double keys = s.causal == CausalAlignment::none ? double(std::max<int64_t>(s.sk, 1)) : 16;
+  return {.limit = roundingError(ElementType::e4m3), .floor = 2 / std::sqrt(keys)};
+}
+
+std::string Fp8AttentionForwardKernel::conflict(const Parameters &values) const {
+  AttentionShape s = shapeOf(values);
+  if (s.h % s.hkv != 0)
+    return fmt::format(
+        "expected h to be a multiple of hkv because as many heads of Q share each head of K and V, "
+        "but got h = {} and hkv = {}",
+        s.h, s.hkv);
+  return {};
+}
+
+double Fp8AttentionForwardKernel::flops(const Parameters &values) const {
+  return attentionForwardFlops(shapeOf(values));
+}
+
+std::vector<Definitions> Fp8AttentionForwardKernel::suite() const {
+  std::vector<Definitions> rows;
+  for (const char *causal : {"none", "right"}) {
+    auto row = [&](const char *b, const char *s, const char *h, const char *hkv) {
+      rows.push_back({{"b", b}, {"sq", s}, {"sk", s}, {"h", h}, {"hkv", hkv}, {"causal", causal}});
+    };
+    row("4", "4096", "16", "16");
+    row("2", "8192", "16", "16");
+    row("1", "16384", "16", "16");
+  }
+  return rows;
+}
+
+} // namespace tlc::kernels
