@@ -182,7 +182,8 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
       Fragment scale = k.fragment(f32, {1, 1}).named("scale");
       OnlineSoftmax softmax(k, c.bq, scale, fp8WeightHeadroom);
       Fragment o = k.fragment(f32, {c.bq, c.dv}).named("o");
-      Fragment weights = k.fragment(e4m3, {c.bq, c.bk}).named("p"); // of the tile of keys whose V is next
+      // Of the tile of keys whose V is next: its weights, and what O so far is multiplied by.
+      Fragment weights = k.fragment(e4m3, {c.bq, c.bk}).named("p"), rescale = k.fragment(f32, {c.bq, 1});
 
       auto loadScale = [&](const Global &of, const Index &batch, const Index &head) {
         Fragment factor = k.fragment(f32, {1, 1});
@@ -195,6 +196,7 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
       };
       auto startOutput = [&] {
         vtRing.wait(tc);
+        o = o * rescale;
         gemmAsync(weights, vts.slot(tc).t(), o);
       };
       auto finishScores = [&](Fragment &s, int64_t pending) {
@@ -217,7 +219,7 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
         FragmentValue scores = mask == Mask::edge ? p.masked(tile, s, j) : FragmentValue(s);
         OnlineSoftmax::Step next = softmax.add(scores);
         finishOutput();
-        o = o * next.rescale;
+        rescale = next.rescale;
         weights = next.weights.to(e4m3);
       };
 
@@ -236,6 +238,7 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
         softmax.restart();
         FragmentValue first = softmax.add(p.masked(tile, s, tile.keyTiles - 1)).weights;
         finishBeside();
+        rescale = 1;
         weights = first.to(e4m3);
       };
 

@@ -28,7 +28,7 @@ namespace {
 /// What one pair of instructions of four matrices moves.
 constexpr int64_t rowsPerMove = 16, columnsPerMove = 32;
 /// Moves loaded before the first is stored.
-constexpr size_t movesInFlight = 4;
+constexpr size_t movesInFlight = 2;
 constexpr int64_t evenBytes = 0x6420, oddBytes = 0x7531; ///< of two words
 
 bool hasChunks(SharedLayout layout) {
