@@ -182,6 +182,7 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
       Fragment scale = k.fragment(f32, {1, 1}).named("scale");
       OnlineSoftmax softmax(k, c.bq, scale, fp8WeightHeadroom);
       Fragment o = k.fragment(f32, {c.bq, c.dv}).named("o");
+      Fragment partial = k.fragment(f32, {c.bq, c.dv}).named("partial");
       // Of the tile of keys whose V is next: its weights, and what O so far is multiplied by.
       Fragment weights = k.fragment(e4m3, {c.bq, c.bk}).named("p"), rescale = k.fragment(f32, {c.bq, 1});
 
@@ -196,8 +197,8 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
       };
       auto startOutput = [&] {
         vtRing.wait(tc);
-        o = o * rescale;
-        gemmAsync(weights, vts.slot(tc).t(), o);
+        partial = 0;
+        gemmAsync(weights, vts.slot(tc).t(), partial);
       };
       auto finishScores = [&](Fragment &s, int64_t pending) {
         gemmWait(s, pending);
@@ -205,9 +206,10 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
         kc.advance();
       };
       auto finishOutput = [&] {
-        gemmWait(o);
+        gemmWait(partial);
         vtRing.release(tc);
         tc.advance();
+        o = o * rescale + partial;
       };
       enum class Mask : uint8_t { none, edge };
       // Scores of a tile of keys; their softmax runs under the product of the tile before with V.
