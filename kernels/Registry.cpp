@@ -38,7 +38,8 @@ std::span<const Kernel *const> allKernels() {
   static const Fp8AttentionForwardKernel fp8AttentionForward;
   static const GemmKernel gemm;
   static const SoftmaxKernel softmax;
-  static const std::array<const Kernel *, 4> kernels = {&gemm, &softmax, &attentionForward, &fp8AttentionForward};
+  static const std::array<const Kernel *, 4> kernels = {&gemm, &softmax, &attentionForward,
+                                                        &fp8AttentionForward};
   return kernels;
 }
 

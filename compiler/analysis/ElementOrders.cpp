@@ -13,9 +13,9 @@ using namespace mlir;
 namespace {
 
 enum class Use {
-  factor,     ///< gains from the interleaved order
-  any,        ///< moves elements one by one: takes either
-  natural,    ///< takes the natural order only
+  factor,  ///< gains from the interleaved order
+  any,     ///< moves elements one by one: takes either
+  natural, ///< takes the natural order only
 };
 
 template <class Gemm> Use useInProduct(Gemm gemm, Value view) {

@@ -12,8 +12,8 @@ namespace tlc::tile {
 AllocSharedOp bufferOf(mlir::Value view);
 
 /// Interleaved where that spares a product the exchange of its left factor between threads: the buffer is the
-/// right factor of products whose left one is in registers, in elements of 8 bits, and nothing that knows only
-/// the natural order fills or reads it.
+/// right factor of products whose left one is in registers, in elements of 8 bits, and nothing that knows
+/// only the natural order fills or reads it.
 ElementOrder elementOrder(AllocSharedOp buffer);
 
 } // namespace tlc::tile

@@ -72,18 +72,13 @@ int64_t tlc::placeInOrder(ElementOrder order, int64_t element) {
 
 SharedLayout SharedLayout::plain(Shape shape, int elementBits, int contiguousAxis, int64_t rowPadding) {
   int64_t extent = shape[size_t(contiguousAxis)];
-  return {std::move(shape), elementBits, contiguousAxis, extent, Swizzle::none, rowPadding,
-          ElementOrder::natural};
+  return {std::move(shape), elementBits, contiguousAxis,       extent,
+          Swizzle::none,    rowPadding,  ElementOrder::natural};
 }
 
 SharedLayout SharedLayout::swizzled(Shape shape, int elementBits, int contiguousAxis, Swizzle swizzle) {
-  return {std::move(shape),
-          elementBits,
-          contiguousAxis,
-          swizzleSpan(swizzle) * 8 / elementBits,
-          swizzle,
-          0,
-          ElementOrder::natural};
+  return {std::move(shape), elementBits, contiguousAxis,       swizzleSpan(swizzle) * 8 / elementBits,
+          swizzle,          0,           ElementOrder::natural};
 }
 
 SharedLayout SharedLayout::preferred(Shape shape, int elementBits, int contiguousAxis) {
@@ -116,9 +111,10 @@ Result<void> SharedLayout::check() const {
     return invalid(fmt::format("expected a row padding of 0 to 4096 bytes, but got {}", rowPadding));
   if (int64_t period = orderPeriod(order);
       !isMultipleOf(panelExtent, period) || !isMultipleOf(shape[size_t(contiguousAxis)], period))
-    return invalid(fmt::format("expected panels and rows of a multiple of {} elements because the order begins "
-                               "anew after so many, but got {} and {}",
-                               period, panelExtent, shape[size_t(contiguousAxis)]));
+    return invalid(
+        fmt::format("expected panels and rows of a multiple of {} elements because the order begins "
+                    "anew after so many, but got {} and {}",
+                    period, panelExtent, shape[size_t(contiguousAxis)]));
   if (swizzle != Swizzle::none) {
     if (rowPadding != 0)
       return invalid(

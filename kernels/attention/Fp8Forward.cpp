@@ -2,8 +2,8 @@
 /// \file
 /// The program of attention forward on e4m3.
 ///
-/// The roles are those of Forward.cpp and one more: products of 8-bit elements take their factors along the sum
-/// alone, so that V, which lies key by key in memory, is transposed on its way through shared memory.
+/// The roles are those of Forward.cpp and one more: products of 8-bit elements take their factors along the
+/// sum alone, so that V, which lies key by key in memory, is transposed on its way through shared memory.
 #include "kernels/attention/Fp8Forward.h"
 
 #include "kernels/attention/OnlineSoftmax.h"
@@ -28,15 +28,16 @@ struct Tile {
 };
 
 struct Operands {
-  Operands(Scope &k, const Fp8ForwardConfig &config)
+  Operands(Scope &k, const Fp8ForwardConfig &config, TensorFacts facts)
       : config(config.tile), batches(k.dim("b")), sq(k.dim("sq")), sk(k.dim("sk")), heads(k.dim("h")),
-        kvHeads(k.dim("hkv")), Q(k.input("Q", e4m3, {batches, sq, heads, config.tile.d}, {.alignment = 16})),
-        K(k.input("K", e4m3, {batches, sk, kvHeads, config.tile.d}, {.alignment = 16})),
-        V(k.input("V", e4m3, {batches, sk, kvHeads, config.tile.dv}, {.alignment = 16})),
+        kvHeads(k.dim("hkv")), Q(k.input("Q", e4m3, {batches, sq, heads, config.tile.d}, facts)),
+        K(k.input("K", e4m3, {batches, sk, kvHeads, config.tile.d}, facts)),
+        V(k.input("V", e4m3, {batches, sk, kvHeads, config.tile.dv}, facts)),
         scaleQ(k.input("scaleQ", f32, {batches, heads})), scaleK(k.input("scaleK", f32, {batches, kvHeads})),
         scaleV(k.input("scaleV", f32, {batches, kvHeads})),
-        O(k.output("O", config.out, {batches, sq, heads, config.tile.dv}, {.alignment = 16})),
-        LSE(k.output("LSE", f32, {batches, heads, sq})) {}
+        O(k.output("O", config.out, {batches, sq, heads, config.tile.dv}, facts)),
+        LSE(k.output("LSE", f32, {batches, heads, sq})),
+        softmaxScale(std::numbers::log2e / std::sqrt(double(config.tile.d))) {}
 
   bool causal() const { return config.causal != CausalAlignment::none; }
   Index rowTiles() const { return ceilDiv(sq, config.bq); }
@@ -70,10 +71,50 @@ struct Operands {
     return tensor.tile({tile.batch, j * config.bk, tile.kvHead, 0}, {1, config.bk, 1, config.d});
   }
 
+  /// A head's factor.
+  static Fragment factor(Scope &k, const Global &of, const Index &batch, const Index &head) {
+    Fragment number = k.fragment(f32, {1, 1});
+    copy(of.tile({batch, head}, {1, 1}), number);
+    return number;
+  }
+
   const ForwardConfig &config;
   Index batches, sq, sk, heads, kvHeads;
   Global Q, K, V, scaleQ, scaleK, scaleV, O, LSE;
+  double softmaxScale; ///< with log2(e)
 };
+
+/// One tile of keys after the other; the weights, too, go through shared memory.
+void plainForward(Scope &k, const Fp8ForwardConfig &config) {
+  const ForwardConfig &c = config.tile;
+  Operands p(k, config, {});
+  auto [line, head, batch] = k.grid(p.rowTiles(), p.heads, p.batches);
+  Tile tile = p.tileAt(line * c.bq, head, batch);
+  Shared q = k.shared("q", e4m3, {c.bq, c.d}), kt = k.shared("k", e4m3, {c.bk, c.d});
+  Shared v = k.shared("v", e4m3, {c.bk, c.dv}), vt = k.shared("vt", e4m3, {c.dv, c.bk});
+  Shared weights = k.shared("p", e4m3, {c.bq, c.bk});
+  Fragment scale = Operands::factor(k, p.scaleQ, tile.batch, tile.head) *
+                   Operands::factor(k, p.scaleK, tile.batch, tile.kvHead) * p.softmaxScale;
+  OnlineSoftmax softmax(k, c.bq, scale, fp8WeightHeadroom);
+  Fragment o = k.fragment(f32, {c.bq, c.dv}).named("o");
+  copy(p.Q.tile({tile.batch, tile.row, tile.head, 0}, {1, c.bq, 1, c.d}), q);
+  k.loop(tile.keyTiles, [&](Index j) {
+    copy(p.keys(p.K, tile, j), kt);
+    copy(p.keys(p.V, tile, j), v);
+    copy(v.t(), vt);
+    Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s"), ofTile = k.fragment(f32, {c.bq, c.dv});
+    gemm(q, kt.t(), s);
+    OnlineSoftmax::Step step = softmax.add(p.masked(tile, s, j));
+    copy(step.weights.to(e4m3), weights);
+    gemm(weights, vt.t(), ofTile);
+    o = o * step.rescale + ofTile;
+  });
+  Fragment ofV = Operands::factor(k, p.scaleV, tile.batch, tile.kvHead);
+  copy((o * divideOrZero(ofV, softmax.sum)).to(config.out),
+       p.O.tile({tile.batch, tile.row, tile.head, 0}, {1, c.bq, 1, c.dv}));
+  copy(OnlineSoftmax::logSumExp(softmax.sum, softmax.maximum, scale, fp8WeightHeadroom),
+       p.LSE.tile({tile.batch, tile.head, tile.row}, {1, 1, c.bq}));
+}
 
 /// Where there are no keys there is nothing that the TMA could load.
 void writeEmptyRows(Scope &k, const Operands &p, const Fp8ForwardConfig &config, const Index &block) {
@@ -89,17 +130,14 @@ void writeEmptyRows(Scope &k, const Operands &p, const Fp8ForwardConfig &config,
   });
 }
 
-void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
+void explicitForward(Scope &k, const Fp8ForwardConfig &config) {
   const ForwardConfig &c = config.tile;
-  Operands p(k, config);
+  Operands p(k, config, {.alignment = 16}); // the load role issues TMA copies only
   auto [block] = k.grid(min(p.rowTiles() * p.heads * p.batches, k.multiprocessors()));
-  TileOrder order(c,
-                  {.rowTiles = p.rowTiles(),
-                   .heads = p.heads,
-                   .kvHeads = p.kvHeads,
-                   .batches = p.batches,
-                   .keys = p.sk},
-                  block, k.blocks());
+  TileOrder order(
+      c,
+      {.rowTiles = p.rowTiles(), .heads = p.heads, .kvHeads = p.kvHeads, .batches = p.batches, .keys = p.sk},
+      block, k.blocks());
   Index count = where(p.sk == 0, Index(0), order.count);
   writeEmptyRows(k, p, config, block);
 
@@ -182,23 +220,22 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
       Fragment scale = k.fragment(f32, {1, 1}).named("scale");
       OnlineSoftmax softmax(k, c.bq, scale, fp8WeightHeadroom);
       Fragment o = k.fragment(f32, {c.bq, c.dv}).named("o");
-      Fragment partial = k.fragment(f32, {c.bq, c.dv}).named("partial");
+      Fragment ofTile = k.fragment(f32, {c.bq, c.dv}).named("oOfTile"); // a tile of keys' share
       // Of the tile of keys whose V is next: its weights, and what O so far is multiplied by.
       Fragment weights = k.fragment(e4m3, {c.bq, c.bk}).named("p"), rescale = k.fragment(f32, {c.bq, 1});
+      bool perTile = config.sum == OutputSum::perTile;
 
-      auto loadScale = [&](const Global &of, const Index &batch, const Index &head) {
-        Fragment factor = k.fragment(f32, {1, 1});
-        copy(of.tile({batch, head}, {1, 1}), factor);
-        return factor;
-      };
       auto startScores = [&](Fragment &s) {
         kRing.wait(kc);
         gemmAsync(qs.slot(q), ks.slot(kc).t(), s);
       };
       auto startOutput = [&] {
         vtRing.wait(tc);
-        partial = 0;
-        gemmAsync(weights, vts.slot(tc).t(), partial);
+        if (perTile)
+          ofTile = 0;
+        else
+          o = o * rescale;
+        gemmAsync(weights, vts.slot(tc).t(), perTile ? ofTile : o);
       };
       auto finishScores = [&](Fragment &s, int64_t pending) {
         gemmWait(s, pending);
@@ -206,10 +243,11 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
         kc.advance();
       };
       auto finishOutput = [&] {
-        gemmWait(partial);
+        gemmWait(perTile ? ofTile : o);
         vtRing.release(tc);
         tc.advance();
-        o = o * rescale + partial;
+        if (perTile)
+          o = o * rescale + ofTile;
       };
       enum class Mask : uint8_t { none, edge };
       // Scores of a tile of keys; their softmax runs under the product of the tile before with V.
@@ -233,10 +271,10 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
         Tile tile = readTile(q);
         startScores(s);
         startBeside();
-        Fragment ofQ = loadScale(p.scaleQ, tile.batch, tile.head),
-                 ofK = loadScale(p.scaleK, tile.batch, tile.kvHead);
+        Fragment ofQ = Operands::factor(k, p.scaleQ, tile.batch, tile.head),
+                 ofK = Operands::factor(k, p.scaleK, tile.batch, tile.kvHead);
         finishScores(s, pending);
-        scale = ofQ * ofK * (std::numbers::log2e / std::sqrt(double(c.d)));
+        scale = ofQ * ofK * p.softmaxScale;
         softmax.restart();
         FragmentValue first = softmax.add(p.masked(tile, s, tile.keyTiles - 1)).weights;
         finishBeside();
@@ -260,7 +298,7 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
         };
         k.when(round + 1 < count, [&] { begin(startOutput, finishOutput, 1); }, end);
         Tile finished = readTile(finishedAt);
-        Fragment ofV = loadScale(p.scaleV, finished.batch, finished.kvHead);
+        Fragment ofV = Operands::factor(k, p.scaleV, finished.batch, finished.kvHead);
         oRing.acquire(done);
         copy((o * divideOrZero(ofV, sum)).to(config.out), os.slot(done));
         copy(OnlineSoftmax::logSumExp(sum, maximum, scaled, fp8WeightHeadroom),
@@ -277,16 +315,24 @@ void fp8Forward(Scope &k, const Fp8ForwardConfig &config) {
 
 } // namespace
 
-Fp8ForwardConfig chooseFp8ForwardConfig(ElementType out, int64_t d, CausalAlignment causal) {
-  Fp8ForwardConfig config{.out = out};
+Fp8ForwardConfig chooseFp8ForwardConfig(ElementType out, int64_t d, CausalAlignment causal, OutputSum sum,
+                                        ForwardForm form) {
+  Fp8ForwardConfig config{.out = out, .sum = sum};
   config.tile.d = config.tile.dv = d;
   config.tile.causal = causal;
-  config.tile.bk = d <= 128 ? (causal == CausalAlignment::none ? 192 : 128) : 64;
+  config.tile.form = form;
+  // Accumulators of scores, of O and of a tile's share, and weights, have to share a thread's registers.
+  if (d > 128 || form == ForwardForm::plain)
+    config.tile.bk = 64;
+  else if (sum == OutputSum::inPlace && causal == CausalAlignment::none)
+    config.tile.bk = 192;
   return config;
 }
 
 Program fp8ForwardProgram(const Fp8ForwardConfig &config, const TraceOptions &options) {
-  return Program::trace("attention_fwd_fp8", options, [&](Scope &k) { fp8Forward(k, config); });
+  return Program::trace("attention_fwd_fp8", options, [&](Scope &k) {
+    config.tile.form == ForwardForm::plain ? plainForward(k, config) : explicitForward(k, config);
+  });
 }
 
 } // namespace tlc::kernels

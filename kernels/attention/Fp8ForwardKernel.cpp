@@ -3,6 +3,7 @@
 /// Parameters, tensors, cost and accuracy of attention forward on e4m3.
 #include "kernels/attention/Fp8ForwardKernel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -61,6 +62,17 @@ Fp8AttentionForwardKernel::Fp8AttentionForwardKernel()
            .kind = Kind::choice,
            .fallback = "none",
            .choices = {"none", "left", "right"}},
+          {.name = "form",
+           .description = "roles by hand, or one loop that takes tensors of any alignment",
+           .kind = Kind::choice,
+           .fallback = "explicit",
+           .choices = {"plain", "explicit"}},
+          {.name = "sums",
+           .description =
+               "where rows of V are added up: tile by tile in f32, or in the product, which keeps 13 bits",
+           .kind = Kind::choice,
+           .fallback = "exact",
+           .choices = {"exact", "fast"}},
           {"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
           {"bk", "keys of a step", Kind::integer, "auto", 32, 256, 32},
           {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8},
@@ -68,7 +80,10 @@ Fp8AttentionForwardKernel::Fp8AttentionForwardKernel()
 
 Fp8ForwardConfig Fp8AttentionForwardKernel::config(const Parameters &values) {
   AttentionShape shape = shapeOf(values);
-  Fp8ForwardConfig config = chooseFp8ForwardConfig(values.element("out"), shape.d, shape.causal);
+  OutputSum sum = values.choice("sums") == "fast" ? OutputSum::inPlace : OutputSum::perTile;
+  Fp8ForwardConfig config = chooseFp8ForwardConfig(
+      values.element("out"), shape.d, shape.causal, sum,
+      values.choice("form") == "plain" ? ForwardForm::plain : ForwardForm::explicitRoles);
   config.tile.bq = values.integer("bq").value_or(config.tile.bq);
   config.tile.bk = values.integer("bk").value_or(config.tile.bk);
   config.tile.stages = values.integer("stages").value_or(config.tile.stages);
@@ -85,7 +100,7 @@ std::vector<TensorSpec> Fp8AttentionForwardKernel::tensors(const Parameters &val
   constexpr ElementType e4m3 = ElementType::e4m3, f32 = ElementType::f32;
   return {{"Q", e4m3, Access::input, {s.b, s.sq, s.h, s.d}},
           {"K", e4m3, Access::input, {s.b, s.sk, s.hkv, s.d}},
-          {"V", e4m3, Access::input, {s.b, s.sk, s.hkv, s.dv}},
+          {"V", e4m3, Access::input, {s.b, s.sk, s.hkv, s.dv}, -0.5, 1},
           {"scaleQ", f32, Access::input, {s.b, s.h}, 1, 2},
           {"scaleK", f32, Access::input, {s.b, s.hkv}, 1, 2},
           {"scaleV", f32, Access::input, {s.b, s.hkv}, 0.5, 1},
@@ -110,10 +125,14 @@ Tolerance Fp8AttentionForwardKernel::tolerance(const Parameters &values, size_t 
   // Products of e4m3 are added with 13 bits behind the largest one's point.
   if (output == 1)
     return {.limit = std::ldexp(1.0, -10), .floor = 1};
-  // Each weight is rounded by itself, so that their errors add up as O does: as the root of the number of keys.
-  // A causal row may see any number of them.
-  double keys = s.causal == CausalAlignment::none ? double(std::max<int64_t>(s.sk, 1)) : 16;
-  return {.limit = roundingError(ElementType::e4m3), .floor = 2 / std::sqrt(keys)};
+  // Each weight is rounded by itself, so that their errors add up as O does: as the root of the number of
+  // keys. A causal row may see any number of them.
+  auto keys = double(std::max<int64_t>(s.sk, 1)), seen = s.causal == CausalAlignment::none ? keys : 16;
+  double limit = roundingError(ElementType::e4m3);
+  if (config(values).sum == OutputSum::inPlace)
+    limit +=
+        std::ldexp(keys, -16); // of each term what is cut off, half the last of 13 bits and more with time
+  return {.limit = limit, .floor = 3 / std::sqrt(seen)};
 }
 
 std::string Fp8AttentionForwardKernel::conflict(const Parameters &values) const {
@@ -123,6 +142,12 @@ std::string Fp8AttentionForwardKernel::conflict(const Parameters &values) const 
         "expected h to be a multiple of hkv because as many heads of Q share each head of K and V, "
         "but got h = {} and hkv = {}",
         s.h, s.hkv);
+  if (constexpr int64_t longest = 128;
+      s.d > longest && values.choice("sums") == "exact" && values.choice("form") == "explicit")
+    return fmt::format(
+        "expected d of at most {} because O and a tile's share of it are in registers together, but "
+        "got d = {}; use sums=fast, which keeps 13 bits of a sum, or form=plain",
+        longest, s.d);
   return {};
 }
 

@@ -264,7 +264,8 @@ private:
   }
 
   Value callIntrinsic(Location loc, Type type, StringRef name, ValueRange operands) {
-    return LLVM::CallIntrinsicOp::create(builder, loc, type, builder.getStringAttr(name), operands).getResults();
+    return LLVM::CallIntrinsicOp::create(builder, loc, type, builder.getStringAttr(name), operands)
+        .getResults();
   }
 
   void encodeInPairs(EncodeE4M3Op op) {
@@ -288,7 +289,8 @@ private:
     Elements result;
     for (size_t i = 0; i < source.size(); i += 2) {
       Value both[] = {source[i], i + 1 < source.size() ? source[i + 1] : source[i]};
-      Value bits = LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), pack(builder, loc, bytes, both));
+      Value bits =
+          LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), pack(builder, loc, bytes, both));
       Value pair = callIntrinsic(loc, halves, "llvm.nvvm.e4m3x2.to.f16x2.rn", bits);
       for (Value half : unpack(builder, loc, pair))
         result.push_back(LLVM::FPExtOp::create(builder, loc, builder.getF32Type(), half));

@@ -42,7 +42,8 @@ Value halfWordOf(ValueRange bytes) {
 Value simt::wordOf(OpBuilder &builder, Location loc, ValueRange elements) {
   Type i32 = builder.getI32Type();
   if (elements.size() == 4)
-    if (Value low = halfWordOf(elements.take_front(2)), high = halfWordOf(elements.drop_front(2)); low && high) {
+    if (Value low = halfWordOf(elements.take_front(2)), high = halfWordOf(elements.drop_front(2));
+        low && high) {
       Value halves = pack(builder, loc, VectorType::get(2, builder.getI16Type()), {low, high});
       return LLVM::BitcastOp::create(builder, loc, i32, halves);
     }

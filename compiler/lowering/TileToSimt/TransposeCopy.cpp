@@ -3,10 +3,11 @@
 /// Tiles of bytes from shared memory to shared memory with the axes exchanged, by ldmatrix and stmatrix.
 ///
 /// Below, the source's rows are `r` and its columns `c`: it is contiguous along c, the destination along r.
-/// Both instructions move elements of 16 bits. Loaded with `transpose`, a matrix of 8 rows and 8 pairs of columns
-/// leaves rows 2a, 2a + 1 of the pair p in lane 4p + a. Two such matrices have four rows there, of which one
-/// byte permutation collects what belongs to column 2p and another what belongs to column 2p + 1: a word of a row
-/// of the destination. Which source rows the two matrices have decides in which order the words have them:
+/// Both instructions move elements of 16 bits. Loaded with `transpose`, a matrix of 8 rows and 8 pairs of
+/// columns leaves rows 2a, 2a + 1 of the pair p in lane 4p + a. Two such matrices have four rows there, of
+/// which one byte permutation collects what belongs to column 2p and another what belongs to column 2p + 1: a
+/// word of a row of the destination. Which source rows the two matrices have decides in which order the words
+/// have them:
 ///
 ///                    low matrix             high matrix            word a of a row
 ///     interleaved    0 1 2 3 4 5 6 7        8 9 ... 15             2a, 2a+1, 8+2a, 8+2a+1
@@ -60,10 +61,10 @@ struct Shares {
 };
 } // namespace
 
-bool lowering::fitsTransposingMoves(KernelLowering &k, const SharedTile &source, const SharedTile &destination) {
+bool lowering::fitsTransposingMoves(KernelLowering &k, const SharedTile &source,
+                                    const SharedTile &destination) {
   if (!k.target.stmatrix || source.rank() != 2 || source.layout.elementBits != 8 ||
-      source.contiguousAxis() == destination.contiguousAxis() ||
-      source.layout.order != ElementOrder::natural)
+      source.contiguousAxis() == destination.contiguousAxis() || source.layout.order != ElementOrder::natural)
     return false;
   int64_t rows = source.shape[size_t(destination.contiguousAxis())],
           columns = source.shape[size_t(source.contiguousAxis())];
@@ -101,8 +102,8 @@ void lowering::copyTransposed(KernelLowering &k, const SharedTile &source, const
       SmallVector<Value> stored;
       for (int64_t low = 0; low < words; low += 2)
         for (Value bytes : {first, second})
-          stored.push_back(simt::PermuteBytesOp::create(b, b.extract(matrices, low), b.extract(matrices, low + 1),
-                                                        bytes));
+          stored.push_back(
+              simt::PermuteBytesOp::create(b, b.extract(matrices, low), b.extract(matrices, low + 1), bytes));
       simt::StMatrixOp::create(b, b.pack(stored), to.at(start), /*transpose=*/false);
     }
   };

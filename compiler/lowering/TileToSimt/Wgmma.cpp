@@ -135,8 +135,9 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
   std::optional<SharedFactor> aFactor;
   Value aWords;
   if (aType) {
-    FragmentLayout expected = wgmmaOperandA(aType.getShape()[0], aType.getShape()[1], right.layout.elementBits,
-                                            {share->alongM, share->alongN}, bFactor->order());
+    FragmentLayout expected =
+        wgmmaOperandA(aType.getShape()[0], aType.getShape()[1], right.layout.elementBits,
+                      {share->alongM, share->alongN}, bFactor->order());
     if (k.layoutOf(aType) != expected)
       return reject("expected the left factor's registers in the layout " + printLayout(expected) +
                     ", but got " + printLayout(k.layoutOf(aType)));
@@ -148,7 +149,8 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
     if (aFactor->order() != bFactor->order())
       return reject("expected factors with one order of elements along the reduced axis because they are "
                     "multiplied place by place, but got " +
-                    printSharedLayout(k.shared(product.a).layout) + " and " + printSharedLayout(right.layout));
+                    printSharedLayout(k.shared(product.a).layout) + " and " +
+                    printSharedLayout(right.layout));
   }
 
   int64_t registers = share->columns / 2;
