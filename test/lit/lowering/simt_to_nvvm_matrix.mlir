@@ -23,6 +23,22 @@ simt.kernel @one_warp() attributes {threads = 32 : i64, shared_bytes = 1024 : i6
   simt.return
 }
 
+// CHECK-LABEL: llvm.func @bytes(
+simt.kernel @bytes() attributes {threads = 32 : i64, shared_bytes = 1024 : i64, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %base = simt.shared_base
+  %even = arith.constant 0x6420 : i32
+  %words = simt.ldmatrix %base transpose : vector<2xi32>
+  %low = vector.extract %words[0] : i32 from vector<2xi32>
+  %high = vector.extract %words[1] : i32 from vector<2xi32>
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.prmt"(%{{.*}}, %{{.*}}, %{{.*}}) : (i32, i32, i32) -> i32
+  // CHECK: nvvm.stmatrix
+  %bytes = simt.permute_bytes %low, %high, %even
+  %stored = vector.from_elements %bytes : vector<1xi32>
+  simt.stmatrix %stored, %base : vector<1xi32>
+  simt.return
+}
+
 // The constant fields of a descriptor: swizzle 128B, stride 1024, leading 16, in units of 16 bytes.
 // CHECK-LABEL: llvm.func @descriptor(
 simt.kernel @descriptor(%out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})

@@ -131,4 +131,31 @@ simt.kernel @branches(%a: i64 {program.parameter = #program.parameter<tensor_str
   simt.store %sum, %x : vector<4xf32>, !llvm.ptr<1>
   simt.return
 }
+
+// Floats of 8 bits: 32 of k, no transposes. Numbers are rounded two at a time, and two pairs are a register of the
+// left factor, without a step through single bytes.
+// CHECK-LABEL: llvm.func @eight_bits(
+simt.kernel @eight_bits(%b: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                        %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+      schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0, -1]>],
+      schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %numbers = simt.load %x : !llvm.ptr<1> -> vector<16xf32>
+  // CHECK: %[[LOW:.*]] = llvm.call_intrinsic "llvm.nvvm.ff.to.e4m3x2.rn"(%{{.*}}, %{{.*}}) : (f32, f32) -> i16
+  // CHECK: %[[HIGH:.*]] = llvm.call_intrinsic "llvm.nvvm.ff.to.e4m3x2.rn"(%{{.*}}, %{{.*}}) : (f32, f32) -> i16
+  // CHECK-COUNT-6: llvm.nvvm.ff.to.e4m3x2.rn
+  %bytes = simt.encode_e4m3 %numbers : vector<16xf32> -> vector<16xi8>
+  // CHECK: llvm.insertelement %[[LOW]], %{{.*}} : vector<2xi16>
+  // CHECK: llvm.insertelement %[[HIGH]], %{{.*}} : vector<2xi16>
+  // CHECK: llvm.bitcast %{{.*}} : vector<2xi16> to i32
+  %words = vector.bitcast %bytes : vector<16xi8> to vector<4xi32>
+  simt.wgmma_fence
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1;
+  %acc = simt.wgmma %zero, %words, %b {n = 8 : i64, element = f8E4M3FN} : vector<4xf32>, vector<4xi32>
+  simt.wgmma_commit
+  %done = simt.wgmma_wait 0 for %acc : vector<4xf32>
+  simt.store %done, %x : vector<4xf32>, !llvm.ptr<1>
+  simt.return
+}
 }

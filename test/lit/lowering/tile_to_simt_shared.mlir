@@ -162,3 +162,27 @@ tile.kernel @fma(%X: !tile.global<16x16xf32> {program.argument = #program.tensor
   tile.return
 }
 }
+
+// -----
+
+// Bytes change their axes between ldmatrix and stmatrix; the lanes of a matrix' lower rows exchange what they store.
+#rows = #tile.shared_layout<"32x32 8b axis 1 panel 32 swizzle 32 pad 0">
+#columns = #tile.shared_layout<"32x32 8b axis 0 panel 32 swizzle 32 pad 0 interleaved">
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: simt.kernel @transposed_bytes(
+// CHECK-DAG:     %[[ODD:.*]] = arith.constant 30001 : i32
+// CHECK-DAG:     %[[EVEN:.*]] = arith.constant 25632 : i32
+// CHECK:         %[[UPPER:.*]] = arith.cmpi eq
+// CHECK:         %[[FIRST:.*]] = arith.select %[[UPPER]], %[[ODD]], %[[EVEN]] : i32
+// CHECK:         %[[SECOND:.*]] = arith.select %[[UPPER]], %[[EVEN]], %[[ODD]] : i32
+// CHECK-COUNT-2: simt.ldmatrix %{{[^ ]*}} transpose : vector<4xi32>
+// CHECK:         simt.permute_bytes %{{.*}}, %{{.*}}, %[[FIRST]]
+// CHECK:         simt.permute_bytes %{{.*}}, %{{.*}}, %[[SECOND]]
+// CHECK:         simt.stmatrix %{{[^ ]*}}, %{{[^ ]*}} : vector<4xi32>
+tile.kernel @transposed_bytes(%X: !tile.global<32x32xf8E4M3FN> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %p = tile.alloc_shared "p" at 0 : !tile.shared<32x32xf8E4M3FN, #rows>
+  %q = tile.alloc_shared "q" at 1024 : !tile.shared<32x32xf8E4M3FN, #columns>
+  tile.copy %p, %q atom simt : !tile.shared<32x32xf8E4M3FN, #rows>, !tile.shared<32x32xf8E4M3FN, #columns>
+  tile.return
+}
+}

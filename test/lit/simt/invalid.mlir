@@ -267,8 +267,20 @@ simt.kernel @wgmma_element(%a: i64 {program.parameter = #program.parameter<scala
     attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<4xf32>
-  // expected-error @below {{expected 'element' to be f16 or bf16, but got 'f32'}}
+  // expected-error @below {{expected 'element' to be f16, bf16 or f8E4M3FN, but got 'f32'}}
   %r = simt.wgmma %acc, %a, %a {n = 8 : i64, element = f32} : vector<4xf32>, i64
+  simt.return
+}
+
+// -----
+
+// wgmma_c3
+simt.kernel @wgmma_bytes_transposed(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0.0> : vector<4xf32>
+  // expected-error @below {{expected factors along k because those of 8 bits cannot be read transposed, but 'b' is}}
+  %r = simt.wgmma %acc, %a, %a {n = 8 : i64, element = f8E4M3FN, transpose_b} : vector<4xf32>, i64
   simt.return
 }
 

@@ -117,6 +117,13 @@ simt.kernel @matrices() attributes {threads = 128 : i64, shared_bytes = 4096 : i
   %p = simt.shared_base
   // CHECK: %[[D:.*]] = simt.matrix_descriptor %{{.*}} leading(16) stride(1024) swizzle bytes128
   %d = simt.matrix_descriptor %p leading(16) stride(1024) swizzle bytes128
+  // CHECK: simt.permute_bytes %{{.*}}, %{{.*}}, %{{.*}}
+  %selector = arith.constant 0x6420 : i32
+  %permuted = simt.permute_bytes %selector, %selector, %selector
+  // CHECK: %[[BYTES:.*]] = simt.encode_e4m3 %{{.*}} : vector<64xf32> -> vector<64xi8>
+  %bytes = simt.encode_e4m3 %acc : vector<64xf32> -> vector<64xi8>
+  // CHECK: simt.decode_e4m3 %[[BYTES]] : vector<64xi8> -> vector<64xf32>
+  %numbers = simt.decode_e4m3 %bytes : vector<64xi8> -> vector<64xf32>
   // CHECK: simt.wgmma_fence
   simt.wgmma_fence
   // CHECK: %[[FIRST:.*]] = simt.wgmma %{{.*}}, %[[D]], %[[D]] zero %{{.*}} {element = bf16, n = 128 : i64, transpose_b} : vector<64xf32>, i64

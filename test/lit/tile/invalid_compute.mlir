@@ -51,7 +51,7 @@ tile.kernel @types(%acc: f32 {program.argument = #program.scalar<"acc">}) {
   // expected-note @below {{'k' is declared here}}
   %k = tile.alloc_shared "k" : !tile.shared<32x64xf16>
   %zero = tile.splat %acc : f32 -> tensor<64x64xf32>
-  // expected-error @below {{expected factors of one element type, f16 or bf16, but 'q' has 'bf16' and 'k' has 'f16'}}
+  // expected-error @below {{expected factors of one element type, f16, bf16 or f8E4M3FN, but 'q' has 'bf16' and 'k' has 'f16'}}
   %s = tile.gemm %q, %k, %zero : !tile.shared<64x32xbf16>, !tile.shared<32x64xf16>, tensor<64x64xf32>
   tile.return
 }

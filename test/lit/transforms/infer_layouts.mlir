@@ -316,6 +316,60 @@ tile.kernel @deep(%n: index {program.argument = #program.dimension<"n">}, %x: f3
   tile.return
 }
 
+// -----
+
+// Scores become 8-bit weights where they are: the buffer that they meet, which nothing fills but a copy, lies in the order
+// that they have. Each thread renames its registers, and no more.
+// CHECK-DAG: #[[ACC:.*]] = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+// CHECK-DAG: #[[P:.*]] = #tile.layout<"reg(2@1:1, 2@1:8, 2@0:8, 4@1:16) lane(4@1:2, 8@0:1) warp(4@0:16)">
+// CHECK-DAG: #[[NATURAL:.*]] = #tile.shared_layout<"64x64 8b axis 1 panel 64 swizzle 64 pad 0">
+// CHECK-DAG: #[[INTERLEAVED:.*]] = #tile.shared_layout<"64x64 8b axis 1 panel 64 swizzle 64 pad 0 interleaved">
+// CHECK-LABEL: tile.kernel @weights_of_bytes(
+// CHECK:         tile.alloc_shared "v" : !tile.shared<64x64xf8E4M3FN, #[[NATURAL]]>
+// CHECK:         tile.alloc_shared "vt" : !tile.shared<64x64xf8E4M3FN, #[[INTERLEAVED]]>
+// CHECK:         tile.convert_layout %{{.*}} : tensor<64x64x{{.*}}, #[[ACC]]> -> tensor<64x64x{{.*}}, #[[P]]>
+// CHECK-NOT:     tile.convert_layout
+// CHECK:         tile.gemm %{{.*}} : tensor<64x64xf8E4M3FN, #[[P]]>,
+tile.kernel @weights_of_bytes(%X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %q = tile.alloc_shared "q" : !tile.shared<64x64xf8E4M3FN>
+  %v = tile.alloc_shared "v" : !tile.shared<64x64xf8E4M3FN>
+  %vt = tile.alloc_shared "vt" : !tile.shared<64x64xf8E4M3FN>
+  %vView = tile.transpose %v : !tile.shared<64x64xf8E4M3FN> -> !tile.shared<64x64xf8E4M3FN, transposed>
+  tile.copy %vView, %vt atom simt : !tile.shared<64x64xf8E4M3FN, transposed>, !tile.shared<64x64xf8E4M3FN>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %qView = tile.transpose %q : !tile.shared<64x64xf8E4M3FN> -> !tile.shared<64x64xf8E4M3FN, transposed>
+  %s = tile.gemm %q, %qView, %zero atom wgmma : !tile.shared<64x64xf8E4M3FN>, !tile.shared<64x64xf8E4M3FN, transposed>, tensor<64x64xf32>
+  %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf8E4M3FN>
+  %vtView = tile.transpose %vt : !tile.shared<64x64xf8E4M3FN> -> !tile.shared<64x64xf8E4M3FN, transposed>
+  %o = tile.gemm %p, %vtView, %zero atom wgmma : tensor<64x64xf8E4M3FN>, !tile.shared<64x64xf8E4M3FN, transposed>, tensor<64x64xf32>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.store %o, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// A buffer that is also a factor with one from memory keeps the natural order, which that one has.
+// CHECK: #[[ORDERED:.*]] = #tile.shared_layout<"64x64 8b axis 1 panel 64 swizzle 64 pad 0">
+// CHECK-LABEL: tile.kernel @shared_factor(
+// CHECK:         tile.alloc_shared "vt" : !tile.shared<64x64xf8E4M3FN, #[[ORDERED]]>
+tile.kernel @shared_factor(%X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %q = tile.alloc_shared "q" : !tile.shared<64x64xf8E4M3FN>
+  %vt = tile.alloc_shared "vt" : !tile.shared<64x64xf8E4M3FN>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %view = tile.transpose %vt : !tile.shared<64x64xf8E4M3FN> -> !tile.shared<64x64xf8E4M3FN, transposed>
+  %s = tile.gemm %q, %view, %zero atom wgmma : !tile.shared<64x64xf8E4M3FN>, !tile.shared<64x64xf8E4M3FN, transposed>, tensor<64x64xf32>
+  %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf8E4M3FN>
+  %o = tile.gemm %p, %view, %zero atom wgmma : tensor<64x64xf8E4M3FN>, !tile.shared<64x64xf8E4M3FN, transposed>, tensor<64x64xf32>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.store %o, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}
+
 //--- errors.mlir
 
 // expected-error @below {{expected a number of warps; run 'tile-select-atoms' before 'tile-infer-layouts'}}

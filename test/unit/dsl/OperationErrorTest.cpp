@@ -56,6 +56,21 @@ TEST_CASE("functions want floating point", "[dsl][errors]") {
       "here");
 }
 
+TEST_CASE("the machine computes with no floats of 8 bits", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(e4m3, {16, 8}).named("x");
+          x = x + x;
+        }) == "expected numbers that the machine computes with for +, but got 'x' 16x8 of f8E4M3FN; convert it "
+              "with .to(f32)\n'x' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(e4m3, {16, 8}).named("x");
+          Fragment y = rowSum(x);
+        }) == "expected numbers that the machine computes with for a reduction, but got 'x' 16x8 of f8E4M3FN; "
+              "convert it with .to(f32)\n'x' is declared here");
+  CHECK(errorOf([](Scope &k) { k.scalar("a", e4m3); }) ==
+        "expected argument 'a' to be a number that the machine computes with, but got e4m3; pass it as f32");
+}
+
 TEST_CASE("where wants fragments and conditions that fit", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 8});
@@ -206,7 +221,7 @@ TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]"
         Fragment acc = k.fragment(f32, {64, 16});
         gemm(a, b, acc);
       }) ==
-      "gemm: expected factors of one element type, f16 or bf16, but 'a' has 'bf16' and 'b' has 'f16'\n'a' is "
+      "gemm: expected factors of one element type, f16, bf16 or f8E4M3FN, but 'a' has 'bf16' and 'b' has 'f16'\n'a' is "
       "declared here\n'b' is declared here");
   CHECK(errorOf([](Scope &k) {
           Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 16});

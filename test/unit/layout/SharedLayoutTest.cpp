@@ -104,6 +104,26 @@ TEST_CASE("vectors stay whole under swizzle, panels and padding", "[layout][shar
   }
 }
 
+TEST_CASE("interleaved rows alternate pairs of their halves", "[layout][shared][unit]") {
+  SharedLayout row = SharedLayout::plain({2, 32}, 8, 1);
+  row.order = ElementOrder::interleaved;
+  std::vector<int64_t> elements(32);
+  for (int64_t i = 0; i < 32; ++i)
+    elements[size_t(row.byteOffset({0, i}))] = i;
+  REQUIRE(elements == std::vector<int64_t>{0,  1,  8,  9,  2,  3,  10, 11, 4,  5,  12, 13, 6,  7,  14, 15,
+                                           16, 17, 24, 25, 18, 19, 26, 27, 20, 21, 28, 29, 22, 23, 30, 31});
+  REQUIRE(row.contiguousElements() == 2);
+  REQUIRE_THAT(printSharedLayout(row), Catch::EndsWith("pad 0 interleaved"));
+  for (Swizzle swizzle : {Swizzle::none, Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128}) {
+    SharedLayout layout = SharedLayout::swizzled({24, 128}, 8, 1, swizzle);
+    layout.order = ElementOrder::interleaved;
+    requirePlacement(layout);
+  }
+  SharedLayout odd = SharedLayout::plain({2, 24}, 8, 1);
+  odd.order = ElementOrder::interleaved;
+  REQUIRE_THAT(failure(odd), Contains("panels and rows of a multiple of 16 elements") && Contains("got 24 and 24"));
+}
+
 TEST_CASE("contradictory placements are refused by name", "[layout][shared][unit]") {
   SharedLayout good = SharedLayout::preferred({64, 64}, 16, 1);
   REQUIRE(good.check());

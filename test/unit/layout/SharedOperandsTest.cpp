@@ -90,6 +90,9 @@ TEST_CASE("what wgmma cannot read is refused with the way out", "[layout][shared
   REQUIRE_THAT(failure(SharedLayout::plain({64, 64}, 16, 1), 1), Contains("expected panels of 8 elements"));
   REQUIRE_THAT(failure(SharedLayout::preferred({64, 128}, 8, 1), 0),
                Contains("8 bits only K-major") && Contains("store the tile transposed"));
+  SharedLayout interleaved = SharedLayout::preferred({64, 64}, 16, 1);
+  interleaved.order = ElementOrder::interleaved;
+  REQUIRE_THAT(failure(interleaved, 0), Contains("expected elements in order because axis 1 is not reduced"));
   REQUIRE_THAT(failure(SharedLayout::plain({64, 8}, 16, 1, 16), 1),
                Contains("expected no row padding because wgmma"));
   REQUIRE_THAT(failure(SharedLayout::swizzled({64, 80}, 16, 1, Swizzle::bytes128), 1),
@@ -151,6 +154,9 @@ TEST_CASE("what TMA cannot address is refused with the reason", "[layout][shared
   };
   REQUIRE_THAT(message(SharedLayout::plain({64, 64}, 16, 1, 16)),
                Contains("expected no row padding because TMA"));
+  SharedLayout interleaved = SharedLayout::preferred({64, 64}, 8, 1);
+  interleaved.order = ElementOrder::interleaved;
+  REQUIRE_THAT(message(interleaved), Contains("expected elements in order because TMA moves whole rows"));
   REQUIRE_THAT(message(SharedLayout::plain({64, 9}, 16, 1)),
                Contains("multiple of 16 bytes") && Contains("9 elements of 16 bits"));
   REQUIRE_THAT(message(SharedLayout::plain({64, 512}, 16, 1)),

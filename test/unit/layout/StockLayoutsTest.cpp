@@ -64,6 +64,25 @@ TEST_CASE("wgmma operand A follows the instruction", "[layout][stock][unit]") {
   requireLaws(replicas);
 }
 
+// What makes a product's result the next one's factor without an exchange between threads.
+TEST_CASE("an 8-bit operand A in interleaved order is a thread's part of an accumulator", "[layout][stock][unit]") {
+  FragmentLayout natural = wgmmaOperandA(128, 96, 8, {2, 1}),
+                 interleaved = wgmmaOperandA(128, 96, 8, {2, 1}, ElementOrder::interleaved),
+                 acc = wgmmaAccumulator(128, 96, {2, 1});
+  requireLaws(interleaved);
+  bool placed = true, own = true;
+  for (int64_t warp = 0; warp < 8; ++warp)
+    for (int64_t lane = 0; lane < 32; ++lane)
+      for (int64_t reg = 0; reg < interleaved.registersPerThread(); ++reg) {
+        Coordinates at = interleaved.coordinatesOf({reg, lane, warp});
+        own &= acc.registerOf(at, lane, warp).has_value();
+        at[1] = placeInOrder(ElementOrder::interleaved, at[1]);
+        placed &= at == natural.coordinatesOf({reg, lane, warp});
+      }
+  REQUIRE(placed);
+  REQUIRE(own);
+}
+
 TEST_CASE("mma.sync fragments follow the instruction", "[layout][stock][unit]") {
   REQUIRE(follows(mmaAccumulator(16, 8, {1, 1}), [](const HardwareLocation &l) {
     return Coordinates{l.lane / 4 + 8 * (l.reg / 2), 2 * (l.lane % 4) + l.reg % 2};

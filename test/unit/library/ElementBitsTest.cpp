@@ -52,9 +52,34 @@ TEST_CASE("every value of the 16-bit types comes back as the same bits", "[libra
     }
 }
 
+TEST_CASE("floats of 8 bits round to nearest even and saturate", "[library][elements]") {
+  auto bits = [](double value) {
+    std::byte byte;
+    storeElement(ElementType::e4m3, &byte, value);
+    return static_cast<unsigned>(byte);
+  };
+  CHECK(bits(1.0) == 0x38);
+  CHECK(bits(1.0 + 0x1p-4) == 0x38);
+  CHECK(bits(1.0 + 3 * 0x1p-4) == 0x3A);
+  CHECK(bits(-2.5) == 0xC2);
+  CHECK(bits(448) == 0x7E);
+  CHECK(bits(1e9) == 0x7E);
+  CHECK(bits(-std::numeric_limits<double>::infinity()) == 0xFE);
+  CHECK(bits(0x1p-9) == 0x01);
+  CHECK(bits(0x1p-10) == 0x00);
+  CHECK(bits(NAN) == 0x7F);
+  for (unsigned each = 0; each != 0x100; ++each) {
+    auto byte = static_cast<std::byte>(each);
+    double value = loadElement(ElementType::e4m3, &byte);
+    CHECK(std::isnan(value) == ((each & 0x7F) == 0x7F));
+    if (!std::isnan(value))
+      CHECK(bits(value) == each);
+  }
+}
+
 TEST_CASE("all bits set is no number in each floating-point type", "[library][elements]") {
   const std::byte poison[8] = {std::byte(255), std::byte(255), std::byte(255), std::byte(255),
                                std::byte(255), std::byte(255), std::byte(255), std::byte(255)};
-  for (ElementType type : {ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::f64})
+  for (ElementType type : {ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::f64, ElementType::e4m3})
     CHECK(std::isnan(loadElement(type, poison)));
 }

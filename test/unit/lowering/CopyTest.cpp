@@ -12,14 +12,14 @@ using namespace tlc::test;
 namespace {
 /// X to shared memory, shared to shared in another layout, that to Y.
 std::string roundTrip(const SharedLayout &first, const SharedLayout &second, const std::string &element,
-                      int64_t alignment, bool transpose) {
+                      int64_t alignment, bool transpose, int64_t warps = 4) {
   Shape tile = first.shape;
   Shape slice = transpose ? Shape{tile[1], tile[0]} : tile;
   return substitute(
       R"(module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x?x$e> {program.argument = #program.tensor<"X", input, dims[0, 1], alignment = $align>},
-    %Y: !tile.global<?x?x$e> {program.argument = #program.tensor<"Y", inout, dims[0, 1], alignment = $align>}) attributes {warps = 4 : i64} {
+    %Y: !tile.global<?x?x$e> {program.argument = #program.tensor<"Y", inout, dims[0, 1], alignment = $align>}) attributes {warps = $warps : i64} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" at 0 : $first
   %q = tile.alloc_shared "q" at $offset : $second
@@ -37,6 +37,7 @@ tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}, %n: in
 }
 })",
       {{"$align", std::to_string(alignment)},
+       {"$warps", std::to_string(warps)},
        {"$offset", std::to_string((first.totalBytes() + 1023) / 1024 * 1024)},
        {"$slice", std::to_string(slice[0]) + "x" + std::to_string(slice[1])},
        {"$viewFirst",
@@ -78,6 +79,23 @@ TEST_CASE("copies by threads keep every element in every layout, also at the ten
             runKernels(roundTrip(first, second, "f16", alignment, transpose), {&x, &y});
             CHECK(y.values == x.values);
           }
+}
+
+// Any number of warps shares them: they may divide the tile's rows, its columns or neither.
+TEST_CASE("tiles of bytes are transposed on their way, in either order") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  for (Shape shape : {Shape{128, 64}, Shape{48, 96}, Shape{32, 40}})
+    for (int64_t warps : {1, 3, 4})
+      for (ElementOrder order : {ElementOrder::natural, ElementOrder::interleaved})
+        for (Swizzle swizzle : {Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32, Swizzle::none}) {
+          SharedLayout first = SharedLayout::preferred(shape, 8, 1),
+                       second = SharedLayout::swizzled(shape, 8, 0, swizzle);
+          second.order = order;
+          INFO(printSharedLayout(first) << " to " << printSharedLayout(second) << ", " << warps << " warps");
+          HostTensor x = randomTensor(ElementType::e4m3, shape, random), y = poisoned(ElementType::e4m3, shape);
+          runKernels(roundTrip(first, second, "f8E4M3FN", 1, /*transpose=*/false, warps), {&x, &y});
+          CHECK(y.values == x.values);
+        }
 }
 
 // A panel is written again only when its last store has read it; where the TMA may not store, threads do.

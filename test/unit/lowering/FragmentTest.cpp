@@ -401,3 +401,68 @@ TEST_CASE("what a fragment loads it stores, in every layout and beyond the tenso
     }
   }
 }
+
+TEST_CASE("floats of 8 bits widen exactly and round to the nearest that they have") {
+  FragmentLayout bytes = defaultLayout({16, 17}, 8, 4), words = defaultLayout({16, 17}, 32, 4);
+  std::string text = substitute(
+      R"(module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test(
+    %X: !tile.global<16x17xf8E4M3FN> {program.argument = #program.tensor<"X", input, dims[-1, -1]>},
+    %F: !tile.global<16x17xf32> {program.argument = #program.tensor<"F", inout, dims[-1, -1]>},
+    %H: !tile.global<16x17xf16> {program.argument = #program.tensor<"H", inout, dims[-1, -1]>},
+    %G: !tile.global<16x17xf32> {program.argument = #program.tensor<"G", input, dims[-1, -1]>},
+    %Y: !tile.global<16x17xf8E4M3FN> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %sx = tile.slice %X[%c0, %c0] : !tile.global<16x17xf8E4M3FN> -> !tile.slice<16x17xf8E4M3FN>
+  %x = tile.load %sx : !tile.slice<16x17xf8E4M3FN> -> $e
+  %f = arith.extf %x : $e to $bf32
+  %sf = tile.slice %F[%c0, %c0] : !tile.global<16x17xf32> -> !tile.slice<16x17xf32>
+  tile.store %f, %sf atom simt : $bf32, !tile.slice<16x17xf32>
+  %h = arith.extf %x : $e to $bf16
+  %sh = tile.slice %H[%c0, %c0] : !tile.global<16x17xf16> -> !tile.slice<16x17xf16>
+  tile.store %h, %sh atom simt : $bf16, !tile.slice<16x17xf16>
+  %sg = tile.slice %G[%c0, %c0] : !tile.global<16x17xf32> -> !tile.slice<16x17xf32>
+  %g = tile.load %sg : !tile.slice<16x17xf32> -> $w32
+  %t = arith.truncf %g : $w32 to $w8
+  %sy = tile.slice %Y[%c0, %c0] : !tile.global<16x17xf8E4M3FN> -> !tile.slice<16x17xf8E4M3FN>
+  tile.store %t, %sy atom simt : $w8, !tile.slice<16x17xf8E4M3FN>
+  tile.return
+}
+})",
+      {{"$e", fragment({16, 17}, "f8E4M3FN", bytes)},
+       {"$bf32", fragment({16, 17}, "f32", bytes)},
+       {"$bf16", fragment({16, 17}, "f16", bytes)},
+       {"$w32", fragment({16, 17}, "f32", words)},
+       {"$w8", fragment({16, 17}, "f8E4M3FN", words)}});
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  // The format's numbers: 0 to 7 eighths, times powers of two.
+  std::vector<double> numbers;
+  for (int exponent = -6; exponent <= 8; ++exponent)
+    for (int eighths = 8; eighths < 16; ++eighths)
+      numbers.push_back(std::ldexp(eighths, exponent - 3));
+  for (int eighths = 0; eighths < 8; ++eighths)
+    numbers.push_back(std::ldexp(eighths, -9));
+  numbers.erase(std::ranges::find(numbers, 480)); // stands for NaN
+  std::ranges::sort(numbers);
+  HostTensor x = randomTensor(ElementType::e4m3, {16, 17}, random), f = poisoned(ElementType::f32, {16, 17}),
+             h = poisoned(ElementType::f16, {16, 17}), g = randomTensor(ElementType::f32, {16, 17}, random),
+             y = poisoned(ElementType::e4m3, {16, 17});
+  std::vector<double> rounded;
+  std::uniform_real_distribution<double> logarithm(-12, 12);
+  for (size_t i = 0; i < x.values.size(); ++i) {
+    x.values[i] = (i % 2 ? -1 : 1) * numbers[i % numbers.size()];
+    double value = float(std::exp2(logarithm(random)));
+    if (i < 4)
+      value = std::array{1.0625, 1.1875, 1e9, 0x1p-11}[i]; // ties to even, too large, too small
+    auto above = std::ranges::upper_bound(numbers, value);
+    double low = *(above - 1), high = above == numbers.end() ? low : *above;
+    bool up = value - low > high - value ||
+              (value - low == high - value && (above - numbers.begin()) % 2 == 0);
+    g.values[i] = -value;
+    rounded.push_back(-(up ? high : low));
+  }
+  runKernels(text, {&x, &f, &h, &g, &y});
+  CHECK(f.values == x.values);
+  CHECK(h.values == x.values);
+  CHECK(y.values == rounded);
+}

@@ -83,7 +83,7 @@ $views
 }
 
 void check(const Product &p, std::mt19937 &random) {
-  ElementType element = *parseElementType(p.element);
+  ElementType element = p.element == "f8E4M3FN" ? ElementType::e4m3 : *parseElementType(p.element);
   HostTensor a = randomTensor(element, p.a.shape, random);
   HostTensor b = randomTensor(element, p.b.shape, random);
   HostTensor c = randomTensor(ElementType::f32, {p.m, p.n}, random);
@@ -158,6 +158,45 @@ TEST_CASE("wgmma takes its left factor from registers") {
   }
 }
 
+TEST_CASE("wgmma multiplies floats of 8 bits along rows, in either order") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  for (ElementOrder order : {ElementOrder::natural, ElementOrder::interleaved})
+    for (bool fromRegisters : {false, true})
+      for (Swizzle swizzle : {Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32, Swizzle::none}) {
+        INFO("swizzle " << toString(swizzle) << (order == ElementOrder::natural ? "" : ", interleaved")
+                        << (fromRegisters ? ", from registers" : ""));
+        WarpGrid grid = {2, 1};
+        Product p;
+        p.element = "f8E4M3FN";
+        p.m = 128;
+        p.n = 40;
+        p.k = 128;
+        p.warps = 8;
+        p.acc = wgmmaAccumulator(p.m, p.n, grid);
+        p.a = SharedLayout::swizzled({p.m, p.k}, 8, 1, swizzle);
+        p.b = SharedLayout::swizzled({p.n, p.k}, 8, 1, swizzle);
+        p.a.order = p.b.order = order;
+        p.transposeB = true;
+        if (fromRegisters)
+          p.aRegisters = wgmmaOperandA(p.m, p.k, 8, grid, order);
+        check(p, random);
+      }
+}
+
+TEST_CASE("factors in different orders are no product of wgmma") {
+  Product p;
+  p.element = "f8E4M3FN";
+  p.acc = wgmmaAccumulator(p.m, p.n, {1, 1});
+  p.a = SharedLayout::swizzled({p.m, p.k}, 8, 1, Swizzle::bytes32);
+  p.b = SharedLayout::swizzled({p.n, p.k}, 8, 1, Swizzle::bytes32);
+  p.b.order = ElementOrder::interleaved;
+  p.transposeB = true;
+  CHECK_THAT(compileErrors(kernelFor(p)),
+             Catch::Contains("expected factors with one order of elements along the reduced axis"));
+  p.aRegisters = wgmmaOperandA(p.m, p.k, 8, {1, 1});
+  CHECK_THAT(compileErrors(kernelFor(p)), Catch::Contains("expected the left factor's registers in the layout"));
+}
+
 TEST_CASE("mma.sync multiplies tiles in plain, padded and swizzled memory") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
   for (WarpGrid grid : {WarpGrid{1, 1}, WarpGrid{2, 2}, WarpGrid{1, 3}})
@@ -205,6 +244,20 @@ TEST_CASE("mma.sync multiplies tiles that are no multiple of its own") {
   p.acc = mmaAccumulator(p.m, p.n, {2, 2});
   p.a = SharedLayout::plain({p.m, p.k}, 16, 1);
   p.b = SharedLayout::plain({p.k, p.n}, 16, 1);
+  check(p, random);
+}
+
+TEST_CASE("floats of 8 bits are multiplied one by one where no instruction fits") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  Product p;
+  p.atom = "fma";
+  p.element = "f8E4M3FN";
+  p.m = 20;
+  p.n = 24;
+  p.k = 10;
+  p.acc = defaultLayout({p.m, p.n}, 32, 4);
+  p.a = SharedLayout::plain({p.m, p.k}, 8, 1);
+  p.b = SharedLayout::plain({p.k, p.n}, 8, 1);
   check(p, random);
 }
 

@@ -34,6 +34,8 @@ uint64_t bitsOf(ElementType element, double value) {
     return emulator::fromDouble(emulator::FloatFormat::f16, value);
   case ElementType::bf16:
     return emulator::fromDouble(emulator::FloatFormat::bf16, value);
+  case ElementType::e4m3:
+    return emulator::fromDouble(emulator::FloatFormat::e4m3, value);
   case ElementType::i8:
   case ElementType::i32:
   case ElementType::i64:
@@ -52,6 +54,8 @@ double valueOf(ElementType element, uint64_t bits) {
     return emulator::toDouble(emulator::FloatFormat::f16, uint32_t(bits));
   case ElementType::bf16:
     return emulator::toDouble(emulator::FloatFormat::bf16, uint32_t(bits));
+  case ElementType::e4m3:
+    return emulator::toDouble(emulator::FloatFormat::e4m3, uint32_t(bits));
   case ElementType::i8:
     return int8_t(bits);
   case ElementType::i32:
