@@ -36,6 +36,31 @@ Program chained() {
 }
 // [chained]
 
+// [bytes]
+/// The same of floats of 8 bits.
+Program chainedBytes() {
+  return Program::trace("chained_bytes", [](Scope &k) {
+    Index rows = k.dim("rows"), keys = k.dim("keys");
+    Global Q = k.input("Q", e4m3, {rows, 64}), K = k.input("K", e4m3, {keys, 64});
+    Global V = k.input("V", e4m3, {keys, 64}), O = k.output("O", f32, {rows, 64});
+    auto [block] = k.grid(ceilDiv(rows, 64));
+    Shared q = k.shared("q", e4m3, {64, 64}), keyTile = k.shared("k", e4m3, {64, 64});
+    Shared valueTile = k.shared("v", e4m3, {64, 64}), transposed = k.shared("vt", e4m3, {64, 64});
+    copy(Q.tile({block * 64, 0}, {64, 64}), q);
+    Fragment o = k.fragment(f32, {64, 64}).named("o");
+    k.loop(ceilDiv(keys, 64), [&](Index j) {
+      copy(K.tile({j * 64, 0}, {64, 64}), keyTile);
+      copy(V.tile({j * 64, 0}, {64, 64}), valueTile);
+      copy(valueTile.t(), transposed);
+      Fragment s = k.fragment(f32, {64, 64}).named("s");
+      gemm(q, keyTile.t(), s);
+      gemm(max(s, 0).to(e4m3), transposed.t(), o);
+    });
+    copy(o, O.tile({block * 64, 0}, {64, 64}));
+  });
+}
+// [bytes]
+
 // [atomic]
 /// C += A B: blocks share the sum over k and add what they have.
 Program atomicGemm(int64_t parts) {
@@ -137,6 +162,17 @@ TEST_CASE("a fragment as left factor", "[docs]") {
   Run run(chained(), {{"rows", 70}, {"keys", 130}});
   const Array &q = run.before("Q"), &keys = run.before("K"), &v = run.before("V");
   checkMatrix(run.after("O"), 0.1, [&](int64_t i, int64_t j) {
+    return dot(130, [&](int64_t t) {
+      return std::max(0.0, dot(64, [&](int64_t d) { return q(i, d) * keys(t, d); })) * v(t, j);
+    });
+  });
+}
+
+TEST_CASE("factors of 8 bits", "[docs]") {
+  Run run(chainedBytes(), {{"rows", 70}, {"keys", 130}});
+  const Array &q = run.before("Q"), &keys = run.before("K"), &v = run.before("V");
+  // The left factor has 4 significant bits; results are around 12.
+  checkMatrix(run.after("O"), 2, [&](int64_t i, int64_t j) {
     return dot(130, [&](int64_t t) {
       return std::max(0.0, dot(64, [&](int64_t d) { return q(i, d) * keys(t, d); })) * v(t, j);
     });

@@ -60,13 +60,15 @@ TEST_CASE("the machine computes with no floats of 8 bits", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(e4m3, {16, 8}).named("x");
           x = x + x;
-        }) == "expected numbers that the machine computes with for +, but got 'x' 16x8 of f8E4M3FN; convert it "
-              "with .to(f32)\n'x' is declared here");
+        }) ==
+        "expected numbers that the machine computes with for +, but got 'x' 16x8 of f8E4M3FN; convert it "
+        "with .to(f32)\n'x' is declared here");
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(e4m3, {16, 8}).named("x");
           Fragment y = rowSum(x);
-        }) == "expected numbers that the machine computes with for a reduction, but got 'x' 16x8 of f8E4M3FN; "
-              "convert it with .to(f32)\n'x' is declared here");
+        }) ==
+        "expected numbers that the machine computes with for a reduction, but got 'x' 16x8 of f8E4M3FN; "
+        "convert it with .to(f32)\n'x' is declared here");
   CHECK(errorOf([](Scope &k) { k.scalar("a", e4m3); }) ==
         "expected argument 'a' to be a number that the machine computes with, but got e4m3; pass it as f32");
 }
@@ -215,14 +217,13 @@ TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]"
         }) ==
         "gemm: expected an accumulator of 64x16 because 'a' is 64x32 and 'b' is 32x16, but got 64x64\n'a' is "
         "declared here\n'b' is declared here");
-  CHECK(
-      errorOf([](Scope &k) {
-        Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", f16, {32, 16});
-        Fragment acc = k.fragment(f32, {64, 16});
-        gemm(a, b, acc);
-      }) ==
-      "gemm: expected factors of one element type, f16, bf16 or f8E4M3FN, but 'a' has 'bf16' and 'b' has 'f16'\n'a' is "
-      "declared here\n'b' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", f16, {32, 16});
+          Fragment acc = k.fragment(f32, {64, 16});
+          gemm(a, b, acc);
+        }) == "gemm: expected factors of one element type, f16, bf16 or f8E4M3FN, but 'a' has 'bf16' and 'b' "
+              "has 'f16'\n'a' is "
+              "declared here\n'b' is declared here");
   CHECK(errorOf([](Scope &k) {
           Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 16});
           Fragment acc = k.fragment(bf16, {64, 16});

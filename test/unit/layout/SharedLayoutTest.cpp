@@ -121,7 +121,8 @@ TEST_CASE("interleaved rows alternate pairs of their halves", "[layout][shared][
   }
   SharedLayout odd = SharedLayout::plain({2, 24}, 8, 1);
   odd.order = ElementOrder::interleaved;
-  REQUIRE_THAT(failure(odd), Contains("panels and rows of a multiple of 16 elements") && Contains("got 24 and 24"));
+  REQUIRE_THAT(failure(odd),
+               Contains("panels and rows of a multiple of 16 elements") && Contains("got 24 and 24"));
 }
 
 TEST_CASE("contradictory placements are refused by name", "[layout][shared][unit]") {

@@ -65,7 +65,8 @@ TEST_CASE("wgmma operand A follows the instruction", "[layout][stock][unit]") {
 }
 
 // What makes a product's result the next one's factor without an exchange between threads.
-TEST_CASE("an 8-bit operand A in interleaved order is a thread's part of an accumulator", "[layout][stock][unit]") {
+TEST_CASE("an 8-bit operand A in interleaved order is a thread's part of an accumulator",
+          "[layout][stock][unit]") {
   FragmentLayout natural = wgmmaOperandA(128, 96, 8, {2, 1}),
                  interleaved = wgmmaOperandA(128, 96, 8, {2, 1}, ElementOrder::interleaved),
                  acc = wgmmaAccumulator(128, 96, {2, 1});

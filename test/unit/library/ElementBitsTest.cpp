@@ -80,6 +80,7 @@ TEST_CASE("floats of 8 bits round to nearest even and saturate", "[library][elem
 TEST_CASE("all bits set is no number in each floating-point type", "[library][elements]") {
   const std::byte poison[8] = {std::byte(255), std::byte(255), std::byte(255), std::byte(255),
                                std::byte(255), std::byte(255), std::byte(255), std::byte(255)};
-  for (ElementType type : {ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::f64, ElementType::e4m3})
+  for (ElementType type :
+       {ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::f64, ElementType::e4m3})
     CHECK(std::isnan(loadElement(type, poison)));
 }

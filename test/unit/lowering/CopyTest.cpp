@@ -92,7 +92,8 @@ TEST_CASE("tiles of bytes are transposed on their way, in either order") {
                        second = SharedLayout::swizzled(shape, 8, 0, swizzle);
           second.order = order;
           INFO(printSharedLayout(first) << " to " << printSharedLayout(second) << ", " << warps << " warps");
-          HostTensor x = randomTensor(ElementType::e4m3, shape, random), y = poisoned(ElementType::e4m3, shape);
+          HostTensor x = randomTensor(ElementType::e4m3, shape, random),
+                     y = poisoned(ElementType::e4m3, shape);
           runKernels(roundTrip(first, second, "f8E4M3FN", 1, /*transpose=*/false, warps), {&x, &y});
           CHECK(y.values == x.values);
         }

@@ -456,8 +456,8 @@ tile.kernel @test(
       value = std::array{1.0625, 1.1875, 1e9, 0x1p-11}[i]; // ties to even, too large, too small
     auto above = std::ranges::upper_bound(numbers, value);
     double low = *(above - 1), high = above == numbers.end() ? low : *above;
-    bool up = value - low > high - value ||
-              (value - low == high - value && (above - numbers.begin()) % 2 == 0);
+    bool up =
+        value - low > high - value || (value - low == high - value && (above - numbers.begin()) % 2 == 0);
     g.values[i] = -value;
     rounded.push_back(-(up ? high : low));
   }

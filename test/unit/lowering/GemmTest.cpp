@@ -194,7 +194,8 @@ TEST_CASE("factors in different orders are no product of wgmma") {
   CHECK_THAT(compileErrors(kernelFor(p)),
              Catch::Contains("expected factors with one order of elements along the reduced axis"));
   p.aRegisters = wgmmaOperandA(p.m, p.k, 8, {1, 1});
-  CHECK_THAT(compileErrors(kernelFor(p)), Catch::Contains("expected the left factor's registers in the layout"));
+  CHECK_THAT(compileErrors(kernelFor(p)),
+             Catch::Contains("expected the left factor's registers in the layout"));
 }
 
 TEST_CASE("mma.sync multiplies tiles in plain, padded and swizzled memory") {
