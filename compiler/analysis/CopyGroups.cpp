@@ -121,8 +121,8 @@ bool writesTo(Operation *op, Value tensor) {
     return false;
   if (auto slice = destination.getDefiningOp<SliceOp>())
     return slice.getTensor() == tensor;
-  while (auto view = destination.getDefiningOp<TransposeOp>())
-    destination = view.getSource();
+  while (Value viewed = viewedTile(destination.getDefiningOp()))
+    destination = viewed;
   return destination == tensor;
 }
 
@@ -193,8 +193,8 @@ private:
     for (Operation *user : view.getUsers()) {
       if (user == copy)
         continue;
-      if (auto transpose = dyn_cast<TransposeOp>(user))
-        collectReaders(transpose.getView(), copy, readers);
+      if (viewedTile(user))
+        collectReaders(user->getResult(0), copy, readers);
       else
         readers.insert(copy->getBlock()->findAncestorOpInBlock(*user));
     }

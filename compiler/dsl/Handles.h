@@ -279,6 +279,8 @@ public:
 
   /// The box at `origin`, one position and one extent per axis of the tensor.
   Slice tile(const std::vector<Index> &origin, const Shape &extents, Loc loc = Loc::current()) const;
+  /// The element at that position of a tensor of i32, for all threads; 0 outside the tensor.
+  Index read(const std::vector<Index> &position, Loc loc = Loc::current()) const;
 };
 
 /// A tile in the block's shared memory, with slots or without.
@@ -289,6 +291,8 @@ public:
 
   /// The view with the last two axes exchanged.
   Shared t(Loc loc = Loc::current()) const;
+  /// The view of rows `first` to `first` + `count` - 1 of a tile of two axes; `first` is a multiple of 8.
+  Shared rows(int64_t first, int64_t count, Loc loc = Loc::current()) const;
   /// The slot a cursor stands at.
   Shared slot(const Cursor &cursor, Loc loc = Loc::current()) const;
   /// The element at that position of a tile of i32, for all threads.

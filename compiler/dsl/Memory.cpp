@@ -112,6 +112,19 @@ Shared Shared::t(Loc loc) const {
   return trace->make<Shared>(trace->create<tile::TransposeOp>(loc, type.transpose(), source));
 }
 
+Shared Shared::rows(int64_t first, int64_t count, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  Value source = trace->use(reference, "a shared tile", loc);
+  if (!source || !trace->checkExtents("the rows of " + tile::describe(source, "a tile"), {count, 1}, loc))
+    return trace->poison<Shared>();
+  auto type = cast<tile::SharedType>(source.getType());
+  SmallVector<int64_t> extents = {count, type.getShape().back()};
+  auto view = tile::SharedType::get(trace->builder.getContext(), extents, type.getElementType());
+  return trace->make<Shared>(trace->create<tile::RowsOp>(loc, view, source, first));
+}
+
 Shared Shared::slot(const Cursor &cursor, Loc loc) const {
   Trace *trace = traceOf(reference, cursor.ref());
   if (!trace)
@@ -142,6 +155,17 @@ std::optional<SmallVector<Value>> positionsIn(Trace &trace, Value tile, const st
   return values;
 }
 } // namespace
+
+Index Global::read(const std::vector<Index> &position, Loc loc) const {
+  Slice element = tile(position, Shape(position.size(), 1), loc);
+  Trace *trace = traceOf(element.ref());
+  if (!trace)
+    return {};
+  Value slice = trace->use(element.ref(), "an element", loc);
+  if (!slice)
+    return trace->poison<Index>();
+  return trace->make<Index>(trace->create<tile::LoadIndexOp>(loc, slice, ValueRange()));
+}
 
 Index Shared::read(const std::vector<Index> &position, Loc loc) const {
   Trace *trace = traceOf(reference);

@@ -135,7 +135,7 @@ void layOutBuffers(KernelOp kernel) {
       view.setType(
           SharedType::get(old.getContext(), old.getShape(), old.getElementType(), attr, old.getTransposed()));
       for (Operation *user : view.getUsers())
-        if (isa<SlotOp, TransposeOp>(user))
+        if (isa<SlotOp>(user) || viewedTile(user))
           views.push_back(user->getResult(0));
     }
   });

@@ -41,7 +41,7 @@ std::optional<Place> placeOf(Value memory) {
       return Place{slice.getTensor(), cursor};
     if (auto slot = dyn_cast<SlotOp>(op))
       cursor = slot.getCursor();
-    else if (!isa<TransposeOp>(op))
+    else if (!viewedTile(op))
       break;
     memory = op->getOperand(0);
   }

@@ -66,7 +66,7 @@ private:
       return writeLoop(loop);
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return writeBranch(branch);
-    if (isa<TransposeOp>(op) && isRinged(op->getOperand(0)))
+    if (Value viewed = viewedTile(op); viewed && isRinged(viewed))
       return; // made with the slot
     if (kind == RoleKind::load) {
       if (isMemoryEffectFree(op) &&
@@ -85,8 +85,8 @@ private:
   }
 
   bool isRinged(Value view) {
-    while (auto transpose = view.getDefiningOp<TransposeOp>())
-      view = transpose.getSource();
+    while (Value viewed = viewedTile(view.getDefiningOp()))
+      view = viewed;
     return llvm::any_of(plan.copies.groups, [&](auto &group) {
       return llvm::any_of(group->copies,
                           [&](const GroupedCopy &copy) { return copy.buffer == view.getDefiningOp(); });
@@ -125,9 +125,8 @@ private:
   void mapViews(Value from, Value to) {
     mapping.map(from, to);
     for (Operation *user : from.getUsers())
-      if (auto view = dyn_cast<TransposeOp>(user))
-        mapViews(view.getView(),
-                 TransposeOp::create(builder, view.getLoc(), cast<SharedType>(to.getType()).transpose(), to));
+      if (viewedTile(user))
+        mapViews(user->getResult(0), builder.clone(*user, mapping)->getResult(0));
   }
 
   void releaseGroup(CopyGroup &group, Location loc) {

@@ -106,7 +106,7 @@ SmallVector<Operation *> operationsOfRoles(KernelOp kernel) {
   llvm::SmallPtrSet<Operation *, 16> moved;
   SmallVector<Operation *> ops;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    bool scalar = op.getNumRegions() == 0 && isMemoryEffectFree(&op) && !isa<TransposeOp>(op) &&
+    bool scalar = op.getNumRegions() == 0 && isMemoryEffectFree(&op) && !viewedTile(&op) &&
                   llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
                   llvm::none_of(op.getOperands(), [&](Value v) { return moved.contains(v.getDefiningOp()); });
     if (scalar || isa<AllocSharedOp, AllocRingOp, AllocBarrierOp, GridOp, RequireOp>(op))

@@ -18,7 +18,7 @@ Value tile::declarationOf(Value value) {
       return value;
     Value viewed = TypeSwitch<Operation *, Value>(op)
                        .Case([](SlotOp slot) { return slot.getBuffer(); })
-                       .Case([](TransposeOp transpose) { return transpose.getSource(); })
+                       .Case<TransposeOp, RowsOp>([](auto view) { return view.getSource(); })
                        .Case([](SliceOp slice) { return slice.getTensor(); })
                        .Case([](ReadOp read) { return read.getVariable(); })
                        .Default([](Operation *) { return Value(); });

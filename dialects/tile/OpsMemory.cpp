@@ -52,6 +52,13 @@ LogicalResult AllocSharedOp::verify() {
     return emitOpError() << "expected buffer '" << getName()
                          << "' not to be a transposed view because it is what "
                          << "views are made of, but got " << type;
+  auto isRowsOfMore = [](const SharedLayout &layout, ArrayRef<int64_t> shape) {
+    return layout.rank() == 2 && shape.size() == 2 && layout.shape.front() != shape.front();
+  };
+  if (type.getLayout() && isRowsOfMore(type.getLayout().getLayout(), type.getShape()))
+    return emitOpError() << "expected buffer '" << getName()
+                         << "' not to be some rows of another because it is what views are made of, but got "
+                         << type;
   if (!getOffset())
     return success();
   int64_t alignment = type.getLayout() ? type.getLayout().getLayout().alignment() : 1;
@@ -82,6 +89,14 @@ LogicalResult SlotOp::verify() { // slot_c1
   return success();
 }
 
+Value tile::viewedTile(Operation *op) {
+  if (auto transpose = dyn_cast_if_present<TransposeOp>(op))
+    return transpose.getSource();
+  if (auto rows = dyn_cast_if_present<RowsOp>(op))
+    return rows.getSource();
+  return {};
+}
+
 LogicalResult TransposeOp::verify() { // transpose_c1
   SharedType source = getSource().getType(), view = getView().getType();
   InFlightDiagnostic diagnostic = emitOpError();
@@ -104,6 +119,36 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
   if (auto inner = getSource().getDefiningOp<TransposeOp>())
     return inner.getSource();
   return {};
+}
+
+LogicalResult RowsOp::verify() {
+  SharedType source = getSource().getType(), view = getView().getType();
+  std::string name = describe(getSource(), "the source");
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, getSource());
+    return diagnostic;
+  };
+  if (source.getShape().size() != 2 || source.getTransposed()) // rows_c1
+    return report(emitOpError() << "expected " << name
+                                << " to have two axes and not to be transposed because its rows lie side "
+                                   "by side, but got "
+                                << source);
+  int64_t rows = source.getShape()[0];
+  if (view.getShape().size() != 2 || view.getShape()[1] != source.getShape()[1] ||
+      view.getElementType() != source.getElementType() || view.getLayout() != source.getLayout() ||
+      view.getTransposed())
+    return report(emitOpError() << "expected a view with rows of " << source.getShape()[1] << " "
+                                << source.getElementType() << " and the layout of " << name
+                                << " because they are its rows, but got " << view);
+  constexpr int64_t swizzledRows = 8;
+  int64_t first = getFirst(), count = view.getShape()[0];
+  if (first < 0 || first % swizzledRows != 0) // rows_c2
+    return report(emitOpError() << "expected the first row to be a multiple of " << swizzledRows
+                                << ", after which every swizzle repeats, but got " << first);
+  if (count > rows || first > rows - count)
+    return report(emitOpError() << "expected rows of " << name << ", which has " << rows << ", but got "
+                                << count << " from row " << first);
+  return success();
 }
 
 LogicalResult SliceOp::verify() {
@@ -187,7 +232,6 @@ LogicalResult LoadOp::verify() { // load_c1
 }
 
 namespace {
-/// load_index_c1
 LogicalResult verifyElement(Operation *op, TypedValue<SharedType> tile, OperandRange position) {
   auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
     noteDeclaration(diagnostic, tile);
@@ -207,7 +251,19 @@ LogicalResult verifyElement(Operation *op, TypedValue<SharedType> tile, OperandR
 }
 } // namespace
 
-LogicalResult LoadIndexOp::verify() { return verifyElement(*this, getSource(), getPosition()); }
+LogicalResult LoadIndexOp::verify() { // load_index_c1
+  if (auto tile = dyn_cast<TypedValue<SharedType>>(getSource()))
+    return verifyElement(*this, tile, getPosition());
+  auto slice = cast<SliceType>(getSource().getType());
+  if (numElements(slice.getShape()) == 1 && slice.getElementType().isInteger(32) && getPosition().empty())
+    return success();
+  InFlightDiagnostic diagnostic =
+      emitOpError() << "expected a slice of one i32 and no positions in it because an element of "
+                    << describe(getSource(), "the tensor") << " is a position, but got " << slice << " and "
+                    << getPosition().size() << " positions";
+  noteDeclaration(diagnostic, getSource());
+  return diagnostic;
+}
 
 LogicalResult StoreIndexOp::verify() { return verifyElement(*this, getDestination(), getPosition()); }
 

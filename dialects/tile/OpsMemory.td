@@ -14,7 +14,7 @@ def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [DeclareOpInterfaceMethods<OpAs
     Lives as long as the kernel. `offset` is its byte offset, set by `tile-plan-shared-memory`.
 
     Constraints
-    - alloc_shared_c1: the type is not a transposed view.
+    - alloc_shared_c1: the type is not a view, transposed or of some rows.
     - alloc_shared_c2: `offset` is at least 0 and a multiple of what the layout is aligned to.
 
         %q = tile.alloc_shared "q" : !tile.shared<128x64xbf16>
@@ -49,6 +49,24 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let assemblyFormat = "$source attr-dict `:` qualified(type($source)) `->` qualified(type($view))";
   let hasVerifier = 1;
   let hasFolder = 1;
+}
+
+def Tile_RowsOp : Tile_Op<"rows", [Pure]> {
+  let summary = "A view of some adjacent rows of a shared tile";
+  let description = [{
+    Rows `first`, `first` + 1, ... as many as the result has. They lie where they lie in the tile, whose layout the view
+    keeps: copies may fill a tile part by part, and products read it whole.
+
+    Constraints
+    - rows_c1: source and result have two axes, the same last extent, element type and layout, and are not transposed.
+    - rows_c2: `first` is a multiple of 8, after which every swizzle repeats, and the rows are rows of the source.
+
+        %part = tile.rows %tile[16] : !tile.shared<64x128xbf16> -> !tile.shared<16x128xbf16>
+  }];
+  let arguments = (ins Tile_SharedType:$source, I64Attr:$first);
+  let results = (outs Tile_SharedType:$view);
+  let assemblyFormat = "$source `[` $first `]` attr-dict `:` qualified(type($source)) `->` qualified(type($view))";
+  let hasVerifier = 1;
 }
 
 def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
@@ -146,16 +164,17 @@ def Tile_StoreOp : Tile_Op<"store"> {
 }
 
 def Tile_LoadIndexOp : Tile_Op<"load_index"> {
-  let summary = "Reads one element of a shared tile as a position or count";
+  let summary = "Reads one element of a shared tile or of a tensor as a position or count";
   let description = [{
-    All executing threads read it.
+    All executing threads read it. Of a tensor it is the only element of a slice.
 
     Constraints
-    - load_index_c1: a tile of i32 and one position per axis.
+    - load_index_c1: a tile of i32 and one position per axis, or a slice of one i32 and no positions.
 
         %row = tile.load_index %tile[%c0] : !tile.shared<4xi32>
+        %length = tile.load_index %slice[] : !tile.slice<1xi32>
   }];
-  let arguments = (ins Arg<Tile_SharedType, "what is read", [MemRead]>:$source, Variadic<Index>:$position);
+  let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source, Variadic<Index>:$position);
   let results = (outs Index:$value);
   let assemblyFormat = "$source `[` $position `]` attr-dict `:` qualified(type($source))";
   let hasVerifier = 1;
@@ -167,7 +186,7 @@ def Tile_StoreIndexOp : Tile_Op<"store_index"> {
     One thread writes it.
 
     Constraints
-    - store_index_c1: as load_index_c1.
+    - store_index_c1: a tile of i32 and one position per axis.
   }];
   let arguments = (ins Index:$value, Arg<Tile_SharedType, "what is written", [MemWrite]>:$destination, Variadic<Index>:$position);
   let assemblyFormat = "$value `,` $destination `[` $position `]` attr-dict `:` qualified(type($destination))";

@@ -12,3 +12,8 @@
 
 #define GET_OP_CLASSES
 #include "dialects/tile/Ops.h.inc"
+
+namespace tlc::tile {
+/// The shared tile that a view, transposed or of some rows, is of; null for other operations.
+mlir::Value viewedTile(mlir::Operation *op);
+} // namespace tlc::tile

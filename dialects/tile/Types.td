@@ -30,7 +30,8 @@ def Tile_SharedType : Tile_ShapedType<"Shared", "shared"> {
   let summary = "A tile in the block's shared memory";
   let description = [{
     `!tile.shared<128x64xbf16>`. A buffer with slots has a leading axis for them. `transposed` marks a view
-    whose last two axes are exchanged (`tile.transpose`): the layout is still that of the buffer.
+    whose last two axes are exchanged (`tile.transpose`): the layout is still that of the buffer, as is that of a view of
+    some rows (`tile.rows`).
 
         !tile.shared<64x256xbf16, transposed>
         !tile.shared<128x64xbf16, #tile.shared_layout<"...">>

@@ -116,8 +116,8 @@ bool isForOneThread(tile::RoleOp role) {
 SmallVector<Value> cursorsReadOrdinarily(tile::RoleOp role) {
   SmallVector<Value> cursors;
   auto addSlot = [&](Value tile) {
-    while (auto transpose = tile.getDefiningOp<tile::TransposeOp>())
-      tile = transpose.getSource();
+    while (Value viewed = tile::viewedTile(tile.getDefiningOp()))
+      tile = viewed;
     if (auto slot = tile.getDefiningOp<tile::SlotOp>())
       cursors.push_back(countedFrom(slot.getCursor()));
   };

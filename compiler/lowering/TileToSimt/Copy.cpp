@@ -49,6 +49,14 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::TransposeOp op) {
   return success();
 }
 
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::RowsOp op) {
+  SharedTile tile = k.shared(op.getSource());
+  tile.base = k.b.offset(tile.base, tile.layout.linearOffset({int64_t(op.getFirst()), 0}));
+  tile.shape = shapeOf(op.getView().getType().getShape());
+  k.set(op.getView(), std::move(tile));
+  return success();
+}
+
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::SliceOp op) {
   Slice slice;
   slice.tensor = &k.tensor(op.getTensor());
@@ -294,8 +302,17 @@ Value addressOf(KernelLowering &k, Value tile, OperandRange position) {
 } // namespace
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::LoadIndexOp op) {
+  Type i32 = k.b.getI32Type();
+  if (isa<tile::SliceType>(op.getSource().getType())) {
+    const Slice &slice = k.slice(op.getSource());
+    GlobalAccess access(k, slice, FragmentLayout::replicated({}, k.team.warps), {});
+    Value inside = access.predicate({});
+    Value loaded = simt::LoadOp::create(k.b, i32, access.address({}), inside);
+    k.set(op.getValue(), inside && slice.fill ? k.b.select(inside, loaded, slice.fill) : loaded);
+    return success();
+  }
   Value address = addressOf(k, op.getSource(), op.getPosition());
-  k.set(op.getValue(), simt::LoadOp::create(k.b, k.b.getI32Type(), address, Value()));
+  k.set(op.getValue(), simt::LoadOp::create(k.b, i32, address, Value()));
   return success();
 }
 

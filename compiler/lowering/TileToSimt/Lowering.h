@@ -44,7 +44,7 @@ struct Team {
 struct SharedTile {
   Value base;
   Shape shape; ///< as the tile operation sees it, so of a transposed view with the last two axes exchanged
-  SharedLayout layout; ///< of one slot, where the buffer has slots
+  SharedLayout layout; ///< of one slot, where the buffer has slots; of all rows, where the tile is some of them
   Type element;
   bool transposed = false;
 
@@ -213,6 +213,7 @@ LogicalResult lowerOp(KernelLowering &k, tile::CoordinatesOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::AllocSharedOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::SlotOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::TransposeOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::RowsOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::CopyOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::CopyAsyncOp op);

@@ -71,11 +71,17 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
     return reject("expected the slice of '" + slice.tensor->argument.getName() +
                   "' to begin at a multiple of " + Twine(granule) +
                   " elements along the last axis, but that is not known of its origin");
-  Result<TmaBoxes> boxes = tmaBoxes(tile.layout);
+  // Of some rows the boxes are those of a tile that has no more, but they lie where the rows do.
+  SharedLayout own = tile.layout;
+  for (int axis = 0; axis < own.rank(); ++axis)
+    own.shape[size_t(tile.layoutAxis(axis))] = tile.shape[size_t(axis)];
+  Result<TmaBoxes> boxes = tmaBoxes(own);
   if (!boxes)
     return reject(boxes.error().message);
   SliceBoxes result;
   result.boxes = std::move(*boxes);
+  for (TmaPiece &piece : result.boxes.pieces)
+    piece.byteOffset = tile.layout.linearOffset(piece.origin);
   result.box.assign(slice.shape.size(), 1);
   for (auto [axis, tileAxis] : llvm::enumerate(slice.tileAxes(tile.shape))) {
     result.layoutAxes.push_back(tileAxis < 0 ? -1 : tile.layoutAxis(tileAxis));

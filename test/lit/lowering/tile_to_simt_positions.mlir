@@ -1,4 +1,4 @@
-// RUN: %tlc-opt %s --tile-place-fences -tile-to-simt | FileCheck %s
+// RUN: %tlc-opt %s -split-input-file --tile-place-fences -tile-to-simt | FileCheck %s
 
 // One role hands positions to another with the bytes that a copy brings: one thread writes them before it
 // announces the bytes, and needs no barrier of its own. The reader's slots of other rings are released as ever, without
@@ -55,6 +55,47 @@ tile.kernel @positions(%n: index {program.argument = #program.dimension<"n">},
         %after = tile.advance %by : !tile.cursor<3>
         scf.yield %next, %after : !tile.cursor<2>, !tile.cursor<3>
       }
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+// Where a page lies is read from a tensor, and 0 outside of it. The page fills some rows of a tile: in both panels, which
+// are as far apart as the tile's.
+#pages = #tile.shared_layout<"64x128 16b axis 1 panel 64 swizzle 128 pad 0">
+// CHECK-LABEL: simt.kernel @pages(
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @pages(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<?x128xbf16> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>},
+    %T: !tile.global<?xi32> {program.argument = #program.tensor<"T", input, dims[0]>})
+    attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<2>
+  %p = tile.alloc_shared "p" at 1024 : !tile.shared<2x64x128xbf16, #pages>
+  %c = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "load" warps(4) {
+      %slot = tile.slot %p[%c] : !tile.shared<2x64x128xbf16, #pages>, !tile.cursor<2> -> !tile.shared<64x128xbf16, #pages>
+      // CHECK: %[[PART:.*]] = llvm.getelementptr %{{.*}}[2048]
+      %part = tile.rows %slot[16] : !tile.shared<64x128xbf16, #pages> -> !tile.shared<16x128xbf16, #pages>
+      tile.expect %r[%c] bytes(4096) : !tile.ring<2>
+      // CHECK: %[[INSIDE:.*]] = arith.cmpi ult
+      // CHECK: %[[PAGE:.*]] = simt.load %{{.*}} if %[[INSIDE]] : !llvm.ptr<1> -> i32
+      %entry = tile.slice %T[%n] : !tile.global<?xi32> -> !tile.slice<1xi32>
+      %page = tile.load_index %entry[] : !tile.slice<1xi32>
+      %s = tile.slice %X[%page, %c0] : !tile.global<?x128xbf16> -> !tile.slice<16x128xbf16>
+      // CHECK: simt.tma_load {{.*}}, %[[PAGE]]] to %[[PART]] on
+      // CHECK: %[[SECOND:.*]] = llvm.getelementptr %[[PART]][8192]
+      // CHECK: simt.tma_load {{.*}}, %[[PAGE]]] to %[[SECOND]] on
+      tile.copy_async %s, %part, %r[%c] : !tile.slice<16x128xbf16>, !tile.shared<16x128xbf16, #pages>, !tile.ring<2>
+    }
+    tile.role "math" warps(4) {
+      tile.await %r[%c] : !tile.ring<2>
+      tile.release %r[%c] : !tile.ring<2>
     }
   }
   tile.return

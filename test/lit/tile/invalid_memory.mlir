@@ -9,6 +9,14 @@ tile.kernel @transposed() {
 
 // -----
 
+tile.kernel @some_rows() {
+  // expected-error @below {{expected buffer 'q' not to be some rows of another because it is what views are made of}}
+  %q = tile.alloc_shared "q" : !tile.shared<16x32xbf16, #tile.shared_layout<"64x32 16b axis 1 panel 32 swizzle 64 pad 0">>
+  tile.return
+}
+
+// -----
+
 // alloc_shared_c2
 tile.kernel @offset() {
   // expected-error @below {{expected the offset of 'q' to be a multiple of 1024 bytes, at least 0, because its layout is aligned to that, but got 512}}
@@ -396,6 +404,60 @@ tile.kernel @index_type(%m: index {program.argument = #program.dimension<"m">}) 
   %c = tile.alloc_shared "c" : !tile.shared<4xf32>
   // expected-error @below {{expected 'c' to be of i32 because its elements are positions, but got 'f32'}}
   %i = tile.load_index %c[%m] : !tile.shared<4xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @index_slice(%m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xi32> {program.argument = #program.tensor<"A", input, dims[0]>}) {
+  %t = tile.slice %A[%m] : !tile.global<?xi32> -> !tile.slice<4xi32>
+  // expected-error @below {{expected a slice of one i32 and no positions in it because an element of 'A' is a position, but got '!tile.slice<4xi32>' and 0 positions}}
+  %i = tile.load_index %t[] : !tile.slice<4xi32>
+  tile.return
+}
+
+// -----
+
+// rows_c1
+tile.kernel @rows_of_view() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x32xbf16>
+  %t = tile.transpose %a : !tile.shared<64x32xbf16> -> !tile.shared<32x64xbf16, transposed>
+  // expected-error @below {{expected 'a' to have two axes and not to be transposed because its rows lie side by side, but got '!tile.shared<32x64xbf16, transposed>'}}
+  %r = tile.rows %t[0] : !tile.shared<32x64xbf16, transposed> -> !tile.shared<8x64xbf16>
+  tile.return
+}
+
+// -----
+
+tile.kernel @rows_of_others() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x32xbf16>
+  // expected-error @below {{expected a view with rows of 32 'bf16' and the layout of 'a' because they are its rows, but got '!tile.shared<8x16xbf16>'}}
+  %r = tile.rows %a[0] : !tile.shared<64x32xbf16> -> !tile.shared<8x16xbf16>
+  tile.return
+}
+
+// -----
+
+// rows_c2
+tile.kernel @rows_between() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x32xbf16>
+  // expected-error @below {{expected the first row to be a multiple of 8, after which every swizzle repeats, but got 4}}
+  %r = tile.rows %a[4] : !tile.shared<64x32xbf16> -> !tile.shared<8x32xbf16>
+  tile.return
+}
+
+// -----
+
+tile.kernel @rows_behind() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<64x32xbf16>
+  // expected-error @below {{expected rows of 'a', which has 64, but got 16 from row 56}}
+  %r = tile.rows %a[56] : !tile.shared<64x32xbf16> -> !tile.shared<16x32xbf16>
   tile.return
 }
 

@@ -27,7 +27,8 @@ module {
 tile.kernel @copies(
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<2x?x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0, -1]>},
-    %S: !tile.global<?xf32> {program.argument = #program.tensor<"S", output, dims[0]>})
+    %S: !tile.global<?xf32> {program.argument = #program.tensor<"S", output, dims[0]>},
+    %T: !tile.global<?xi32> {program.argument = #program.tensor<"T", input, dims[0]>})
     attributes {cluster = 2 : i64} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : bf16
@@ -74,6 +75,11 @@ tile.kernel @copies(
   tile.store_index %n, %counts[%c0, %n] : !tile.shared<2x4xi32>
   // CHECK: tile.load_index %counts[%{{.*}}, %n] : !tile.shared<2x4xi32>
   %count = tile.load_index %counts[%c0, %n] : !tile.shared<2x4xi32>
+  %entry = tile.slice %T[%n] : !tile.global<?xi32> -> !tile.slice<1xi32>
+  // CHECK: tile.load_index %{{.*}}[] : !tile.slice<1xi32>
+  %length = tile.load_index %entry[] : !tile.slice<1xi32>
+  // CHECK: tile.rows %a[16] : !tile.shared<128x64xbf16> -> !tile.shared<32x64xbf16>
+  %some = tile.rows %a[16] : !tile.shared<128x64xbf16> -> !tile.shared<32x64xbf16>
   tile.return
 }
 }
