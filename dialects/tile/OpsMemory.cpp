@@ -265,6 +265,30 @@ LogicalResult LoadIndexOp::verify() { // load_index_c1
   return diagnostic;
 }
 
+namespace {
+bool isOnlyRead(SliceOp slice) {
+  auto argument = dyn_cast<BlockArgument>(slice.getTensor());
+  auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
+  auto tensor =
+      kernel ? dyn_cast_or_null<program::TensorAttr>(kernel.getArgument(argument.getArgNumber())) : nullptr;
+  if (!tensor || tensor.getAccess() != program::Access::input)
+    return false;
+  return llvm::none_of(argument.getUsers(), [](Operation *user) {
+    return llvm::any_of(user->getUsers(), [&](Operation *access) {
+      auto effects = dyn_cast<MemoryEffectOpInterface>(access);
+      return effects && !isa<LoadIndexOp>(access) &&
+             effects.getEffectOnValue<MemoryEffects::Write>(user->getResult(0));
+    });
+  });
+}
+} // namespace
+
+void LoadIndexOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  auto slice = getSource().getDefiningOp<SliceOp>();
+  if (!slice || !isOnlyRead(slice))
+    effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable());
+}
+
 LogicalResult StoreIndexOp::verify() { return verifyElement(*this, getDestination(), getPosition()); }
 
 LogicalResult StoreOp::verify() {

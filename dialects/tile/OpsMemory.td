@@ -163,10 +163,11 @@ def Tile_StoreOp : Tile_Op<"store"> {
   let hasVerifier = 1;
 }
 
-def Tile_LoadIndexOp : Tile_Op<"load_index"> {
+def Tile_LoadIndexOp : Tile_Op<"load_index", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Reads one element of a shared tile or of a tensor as a position or count";
   let description = [{
-    All executing threads read it. Of a tensor it is the only element of a slice.
+    All executing threads read it. Of a tensor it is the only element of a slice. An input that the kernel does not
+    write holds the same for whoever reads it and whenever, so that reading it is no effect.
 
     Constraints
     - load_index_c1: a tile of i32 and one position per axis, or a slice of one i32 and no positions.
@@ -174,7 +175,7 @@ def Tile_LoadIndexOp : Tile_Op<"load_index"> {
         %row = tile.load_index %tile[%c0] : !tile.shared<4xi32>
         %length = tile.load_index %slice[] : !tile.slice<1xi32>
   }];
-  let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source, Variadic<Index>:$position);
+  let arguments = (ins Tile_SharedOrSlice:$source, Variadic<Index>:$position);
   let results = (outs Index:$value);
   let assemblyFormat = "$source `[` $position `]` attr-dict `:` qualified(type($source))";
   let hasVerifier = 1;

@@ -198,8 +198,8 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, A
   SharedLayout slot = layout.getLayout();
   ArrayRef<int64_t> described(slot.shape);
   // Of a buffer with slots the layout describes one of them, of some rows the tile that they are rows of.
-  bool isRows = stored.size() == 2 && described.size() == 2 && stored[1] == described[1] &&
-                stored[0] <= described[0];
+  bool isRows =
+      stored.size() == 2 && described.size() == 2 && stored[1] == described[1] && stored[0] <= described[0];
   if (!isRows && described != ArrayRef(stored) && described != ArrayRef(stored).drop_front())
     return emitError() << "expected a layout of the buffer's extents "
                        << printShape({stored.begin(), stored.end()})

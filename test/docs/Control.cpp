@@ -44,6 +44,22 @@ Program signs() {
 }
 // [signs]
 
+// [unpacked]
+/// Y[b] has the rows of X from ends[b - 1] up to ends[b], and zeros behind.
+Program unpacked() {
+  return Program::trace("unpacked", [](Scope &k) {
+    Index rows = k.dim("rows"), sequences = k.dim("sequences"), longest = k.dim("longest");
+    Global Ends = k.input("ends", i32, {sequences}), X = k.input("X", f32, {rows, 64});
+    Global Y = k.output("Y", f32, {sequences, longest, 64});
+    auto [block, b] = k.grid(ceilDiv(longest, 32), sequences);
+    Index begin = Ends.read({b - 1}), end = Ends.read({b}); // that of sequence -1 is 0
+    Fragment x = k.fragment(f32, {32, 64});
+    copy(X.tile({begin + block * 32, 0}, {32, 64}).limited(0, end), x);
+    copy(x, Y.tile({b, block * 32, 0}, {1, 32, 64}));
+  });
+}
+// [unpacked]
+
 // [transposed]
 /// Y = Xᵀ by way of shared memory.
 Program transposed() {
@@ -103,4 +119,18 @@ TEST_CASE("slices of more axes than tiles", "[docs]") {
   const Array &after = run.after("X"), &before = run.before("X");
   for (size_t i = 0; i < after.values.size(); ++i)
     CHECK(after.values[i] == Approx(before.values[i] + run.before("Bias")(int64_t(i) % 32)).margin(1e-6));
+}
+
+TEST_CASE("packed sequences are unpacked, the empty ones too", "[docs]") {
+  const std::vector<int32_t> ends = {5, 5, 75, 76, 140}; // of 145 rows, so that some are no sequence's
+  Run run(unpacked(), {{"rows", 145}, {"sequences", 5}, {"longest", 70}}, {}, {{"ends", ends}});
+  const Array &x = run.before("X"), &y = run.after("Y");
+  for (int64_t b = 0; b < 5; ++b) {
+    int64_t begin = b ? ends[size_t(b - 1)] : 0;
+    for (int64_t row = 0; row < 70; ++row)
+      for (int64_t column = 0; column < 64; ++column)
+        if (double expected = begin + row < ends[size_t(b)] ? x(begin + row, column) : 0;
+            y.values[size_t((b * 70 + row) * 64 + column)] != expected)
+          FAIL("sequence " << b << " row " << row << " column " << column << ": expected " << expected);
+  }
 }

@@ -43,11 +43,13 @@ private:
 
 } // namespace
 
-Run::Run(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars) {
-  expectSuccess(execute(std::move(traced), dimensions, std::move(scalars)));
+Run::Run(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars,
+         const Indices &indices) {
+  expectSuccess(execute(std::move(traced), dimensions, std::move(scalars), indices));
 }
 
-Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars) {
+Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars,
+                          const Indices &indices) {
   Artifact artifact = expectValue(compile(std::move(traced)));
 
   std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = 3});
@@ -75,6 +77,9 @@ Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::ve
     expectSuccess(
         device->copyToDevice(memory.back()->address(), tensor.bytes().data(), tensor.bytes().size()));
     launch.tensors.push_back(tensor.view(memory.back()->address()));
+    if (auto given = indices.find(argument.name); given != indices.end())
+      expectSuccess(device->copyToDevice(launch.tensors.back().data, given->second.data(),
+                                         given->second.size() * sizeof(int32_t)));
   }
   for (const WorkspaceRequest &request :
        expectValue(workspaceRequests(artifact, values, device->properties()))) {

@@ -15,6 +15,9 @@ namespace tlc::docs {
 
 using Values = std::map<std::string, int64_t, std::less<>>;
 
+/// What vectors of i32 hold, by name.
+using Indices = std::map<std::string, std::vector<int32_t>, std::less<>>;
+
 /// A tensor's elements, row by row.
 struct Array {
   std::vector<int64_t> shape;
@@ -24,11 +27,12 @@ struct Array {
   double operator()(int64_t i, int64_t j) const { return values[size_t(i * shape[1] + j)]; }
 };
 
-/// A program that was compiled and launched once, with random inputs and poisoned outputs.
+/// A program that was compiled and launched once, with random inputs, but those given, and poisoned outputs.
 class Run {
 public:
   /// Fails the running test if the program has errors, does not compile or misbehaves.
-  Run(dsl::Program program, const Values &dimensions, std::vector<ScalarValue> scalars = {});
+  Run(dsl::Program program, const Values &dimensions, std::vector<ScalarValue> scalars = {},
+      const Indices &indices = {});
 
   /// What the compiler chose, and why not better.
   const std::vector<Remark> &remarks() const { return program->artifact().remarks; }
@@ -38,7 +42,8 @@ public:
 private:
   friend std::string launchErrors(dsl::Program program, const Values &dimensions);
   Run() = default;
-  Result<void> execute(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars);
+  Result<void> execute(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars,
+                       const Indices &indices = {});
 
   std::shared_ptr<const LoadedProgram> program;
   std::map<std::string, Array, std::less<>> first, last;

@@ -4,8 +4,8 @@
 /// instructions copy.
 #include "test/programs/ProgramRun.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <random>
 
 using namespace tlc;
@@ -224,6 +224,76 @@ void checkGemm(const Artifact &artifact, int64_t aRows, int64_t bRows, std::mt19
   CHECK(c.values == expected.values);
 }
 
+//===----------------------------------------------------------------------===//
+// Sequences packed one behind the other
+//===----------------------------------------------------------------------===//
+
+/// Y[b] = Xᵀ X of the rows of sequence b: roles and rings are the compiler's.
+Program packedProducts() {
+  return Program::trace("packed_products", [](Scope &k) {
+    Index count = k.dim("rows"), sequences = k.dim("sequences");
+    Global Ends = k.input("ends", i32, {sequences}), X = k.input("X", bf16, {count, 64});
+    Global Y = k.output("Y", f32, {sequences, 64, 64});
+    k.require(Requirement::warpSpecialized);
+    auto [b] = k.grid(sequences);
+    Index begin = Ends.read({b - 1}), end = Ends.read({b});
+    Shared x = k.shared("x", bf16, {64, 64});
+    Fragment acc = k.fragment(f32, {64, 64}).named("acc");
+    k.pipelined(ceilDiv(max(end - begin, 0), 64), {.stages = 3}, [&](Index j) {
+      copy(X.tile({begin + j * 64, 0}, {64, 64}).limited(0, end), x);
+      gemm(x.t(), x, acc);
+    });
+    copy(acc, Y.tile({b, 0, 0}, {1, 64, 64}));
+  });
+}
+
+/// Y[b] has the rows of sequence b; what is behind them is not written. The role that loads reads where they
+/// are and hands the limit of each tile on.
+Program packedCopy() {
+  return Program::trace("packed_copy", [](Scope &k) {
+    Index count = k.dim("rows"), sequences = k.dim("sequences"), longest = k.dim("longest");
+    Global Ends = k.input("ends", i32, {sequences});
+    Global X = k.input("X", f16, {count, 3, 64}, {.alignment = 16});
+    Global Y = k.inout("Y", f16, {sequences, longest, 64}, {.alignment = 16});
+    k.require(Requirement::tma);
+    auto [b] = k.grid(sequences);
+    Index position = b;
+    Shared x = k.shared("x", f16, {32, 64}, {.slots = 2});
+    Ring ring = k.ring("x", {.slots = 2});
+    k.roles([&] {
+      k.role("load", {.warps = 1}, [&] {
+        Cursor at = ring.cursor();
+        Index begin = Ends.read({position - 1}), end = Ends.read({position});
+        k.loop(ceilDiv(end - begin, 32), [&](Index j) {
+          ring.acquire(at);
+          ring.expect(at, x.slotBytes());
+          copy(X.tile({begin + j * 32, 1, 0}, {32, 1, 64}).limited(0, end), x.slot(at), ring.full(at));
+          at.advance();
+        });
+      });
+      k.role("store", {.warps = 1}, [&] {
+        Cursor at = ring.cursor();
+        Index length = Ends.read({position}) - Ends.read({position - 1});
+        k.loop(ceilDiv(length, 32), [&](Index j) {
+          ring.wait(at);
+          copy(x.slot(at), Y.tile({position, j * 32, 0}, {1, 32, 64}).limited(1, length));
+          ring.release(at);
+          at.advance();
+        });
+      });
+    });
+  });
+}
+
+const std::vector<int64_t> sequenceEnds = {0, 5, 5, 133, 134, 200, 264};
+constexpr int64_t packedRows = 270;
+
+Memory endsOf(const std::vector<int64_t> &ends) {
+  Memory memory = Memory::filled(ElementType::i32, {int64_t(ends.size())}, 0);
+  memory.values.assign(ends.begin(), ends.end());
+  return memory;
+}
+
 } // namespace
 
 TEST_CASE("limited slices in specialised products", "[limited]") {
@@ -265,4 +335,41 @@ TEST_CASE("limited slices by ordinary loads and stores", "[limited]") {
       checkLimits(compiled(throughRegisters(c, element)), c, element);
       checkLimits(compiled(throughSharedByThreads(c, element)), c, element);
     }
+}
+
+TEST_CASE("sequences whose places are read from a tensor", "[limited]") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  const auto sequences = int64_t(sequenceEnds.size());
+  Memory ends = endsOf(sequenceEnds);
+  SECTION("products in roles that the compiler makes") {
+    Artifact artifact = compiled(packedProducts());
+    CHECK(hasLimitedMap(artifact));
+    Memory x = Memory::filled(ElementType::bf16, {packedRows, 64}, notANumber);
+    std::uniform_int_distribution<int> values(-1, 1); // sums are exact
+    std::generate_n(x.values.begin(), sequenceEnds.back() * 64, [&] { return values(random); });
+    Memory y = Memory::filled(ElementType::f32, {sequences, 64, 64}, notANumber), expected = y;
+    for (int64_t b = 0; b < sequences; ++b)
+      for (int64_t i = 0; i < 64; ++i)
+        for (int64_t j = 0; j < 64; ++j) {
+          double sum = 0;
+          for (int64_t row = b ? sequenceEnds[size_t(b - 1)] : 0; row < sequenceEnds[size_t(b)]; ++row)
+            sum += x.at({row, i}) * x.at({row, j});
+          expected.at({b, i, j}) = sum;
+        }
+    run(artifact, {&ends, &x, &y});
+    CHECK(y.values == expected.values);
+  }
+  SECTION("copies in roles by hand") {
+    Artifact artifact = compiled(packedCopy());
+    CHECK(hasLimitedMap(artifact));
+    Memory x = Memory::filled(ElementType::f16, {packedRows, 3, 64}, notANumber);
+    Memory y = Memory::filled(ElementType::f16, {sequences, 130, 64}, -77), expected = y;
+    std::uniform_int_distribution<int> values(-100, 100);
+    for (int64_t b = 0, row = 0; b < sequences; ++b)
+      for (int64_t first = row; row < sequenceEnds[size_t(b)]; ++row)
+        for (int64_t column = 0; column < 64; ++column)
+          expected.at({b, row - first, column}) = x.at({row, 1, column}) = values(random);
+    run(artifact, {&ends, &x, &y});
+    CHECK(y.values == expected.values);
+  }
 }

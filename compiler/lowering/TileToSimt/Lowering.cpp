@@ -359,8 +359,8 @@ LogicalResult KernelLowering::lower(Operation &op) {
             tile::BlockRankOp>([&](auto op) { return lowerOp(*this, op); })
       .Case<tile::SplatOp, tile::CoordinatesOp, tile::BroadcastOp, tile::ReduceOp, tile::ConvertLayoutOp>(
           [&](auto op) { return lowerOp(*this, op); })
-      .Case<tile::AllocSharedOp, tile::SlotOp, tile::TransposeOp, tile::RowsOp, tile::SliceOp,
-            tile::CopyOp, tile::CopyAsyncOp, tile::LoadOp, tile::StoreOp, tile::AtomicAddOp, tile::LoadIndexOp,
+      .Case<tile::AllocSharedOp, tile::SlotOp, tile::TransposeOp, tile::RowsOp, tile::SliceOp, tile::CopyOp,
+            tile::CopyAsyncOp, tile::LoadOp, tile::StoreOp, tile::AtomicAddOp, tile::LoadIndexOp,
             tile::StoreIndexOp>([&](auto op) { return lowerOp(*this, op); })
       .Case<tile::GemmOp, tile::GemmAsyncOp, tile::GemmWaitOp>([&](auto op) { return lowerOp(*this, op); })
       .Case<tile::AllocRingOp, tile::CursorOp, tile::AdvanceOp, tile::AcquireOp, tile::ExpectOp,

@@ -44,7 +44,8 @@ struct Team {
 struct SharedTile {
   Value base;
   Shape shape; ///< as the tile operation sees it, so of a transposed view with the last two axes exchanged
-  SharedLayout layout; ///< of one slot, where the buffer has slots; of all rows, where the tile is some of them
+  SharedLayout
+      layout; ///< of one slot, where the buffer has slots; of all rows, where the tile is some of them
   Type element;
   bool transposed = false;
 

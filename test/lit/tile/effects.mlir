@@ -85,3 +85,37 @@ tile.kernel @products() {
   %r = tile.gemm_wait %p pending(1) : tensor<64x64xf32>
   tile.return
 }
+
+// -----
+
+// A position read from an input is the same whoever reads it, and goes where nobody wants it; one from a tensor that
+// the kernel writes, or may write, stays behind what was before it.
+// CHECK-LABEL: tile.kernel @positions(
+tile.kernel @positions(
+    %X: !tile.global<8xi32> {program.argument = #program.tensor<"X", input, dims[-1]>},
+    %Y: !tile.global<8xi32> {program.argument = #program.tensor<"Y", inout, dims[-1]>},
+    %O: !tile.global<8xf32> {program.argument = #program.tensor<"O", output, dims[-1]>}) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %f = tile.splat %one : f32 -> tensor<8xf32>
+  %x = tile.slice %X[%c0] : !tile.global<8xi32> -> !tile.slice<1xi32>
+  %y = tile.slice %Y[%c0] : !tile.global<8xi32> -> !tile.slice<1xi32>
+  // CHECK: %[[X:.*]] = tile.load_index %{{.*}}[] : !tile.slice<1xi32>
+  // CHECK: %[[Y:.*]] = tile.load_index %{{.*}}[] : !tile.slice<1xi32>
+  %a = tile.load_index %x[] : !tile.slice<1xi32>
+  %b = tile.load_index %y[] : !tile.slice<1xi32>
+  // CHECK: tile.store
+  %o = tile.slice %O[%a] : !tile.global<8xf32> -> !tile.slice<8xf32>
+  tile.store %f, %o : tensor<8xf32>, !tile.slice<8xf32>
+  // CHECK: %[[AGAIN:.*]] = tile.load_index
+  // CHECK-NOT: tile.load_index
+  %c = tile.load_index %x[] : !tile.slice<1xi32>
+  %d = tile.load_index %y[] : !tile.slice<1xi32>
+  // CHECK: %[[SUM:.*]] = arith.addi %[[X]], %[[Y]]
+  // CHECK: arith.addi %[[SUM]], %[[AGAIN]]
+  %bc = arith.addi %c, %b : index
+  %sum = arith.addi %bc, %d : index
+  %p = tile.slice %O[%sum] : !tile.global<8xf32> -> !tile.slice<8xf32>
+  tile.store %f, %p : tensor<8xf32>, !tile.slice<8xf32>
+  tile.return
+}

@@ -553,6 +553,40 @@ tile.kernel @view(%k: index {program.argument = #program.dimension<"k">},
 
 // -----
 
+// What is read from an input is known to both roles, before they part or in each.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @packed(
+// CHECK:       %[[END:.*]] = tile.load_index
+// CHECK:       tile.role "load"
+// CHECK:         scf.for %[[KK:.*]] = %{{.*}} to %[[END]]
+// CHECK:           %[[AT:.*]] = tile.load_index
+// CHECK:           tile.slice %A[%[[AT]], %{{.*}}] limit %[[END]] along 0
+// CHECK:           tile.copy_async
+// CHECK:       tile.role "math"
+// CHECK:         scf.for %{{.*}} = %{{.*}} to %[[END]]
+tile.kernel @packed(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %E: !tile.global<?xi32> {program.argument = #program.tensor<"E", input, dims[0]>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %e = tile.slice %E[%c0] : !tile.global<?xi32> -> !tile.slice<1xi32>
+  %end = tile.load_index %e[] : !tile.slice<1xi32>
+  scf.for %kk = %c0 to %end step %c64 {
+    %p = tile.slice %E[%kk] : !tile.global<?xi32> -> !tile.slice<1xi32>
+    %at = tile.load_index %p[] : !tile.slice<1xi32>
+    %s = tile.slice %A[%at, %c0] limit %end along 0 : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    %out = tile.alloc_shared "out" : !tile.shared<64x64xbf16>
+    tile.store %x, %out atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
 // Where the copy reads is known only to who computes it.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @position(
