@@ -3,6 +3,7 @@
 /// The list of kernels.
 #include "kernels/Registry.h"
 
+#include "kernels/attention/DecodeKernel.h"
 #include "kernels/attention/ForwardKernel.h"
 #include "kernels/attention/Fp8ForwardKernel.h"
 #include "kernels/gemm/GemmKernel.h"
@@ -34,12 +35,13 @@ double Kernel::bytes(const Parameters &values) const {
 }
 
 std::span<const Kernel *const> allKernels() {
+  static const AttentionDecodeKernel attentionDecode;
   static const AttentionForwardKernel attentionForward;
   static const Fp8AttentionForwardKernel fp8AttentionForward;
   static const GemmKernel gemm;
   static const SoftmaxKernel softmax;
-  static const std::array<const Kernel *, 4> kernels = {&gemm, &softmax, &attentionForward,
-                                                        &fp8AttentionForward};
+  static const std::array<const Kernel *, 5> kernels = {&gemm, &softmax, &attentionForward,
+                                                        &fp8AttentionForward, &attentionDecode};
   return kernels;
 }
 

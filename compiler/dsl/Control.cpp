@@ -96,6 +96,18 @@ void Scope::cluster(int64_t blocks, Loc loc) {
   trace->kernel().setCluster(blocks);
 }
 
+void Scope::residents(int64_t blocks, Loc loc) {
+  unsigned most = 0;
+  for (const Target &target : allTargets())
+    most = std::max(most, target.maxBlocksPerMultiprocessor);
+  if (blocks < 1 || blocks > int64_t(most)) {
+    trace->error(loc, "expected from 1 to " + Twine(most) + " blocks on a multiprocessor, but got " +
+                          Twine(blocks));
+    return;
+  }
+  trace->kernel().setResidents(blocks);
+}
+
 Index Scope::blockRank(Loc loc) {
   return trace->make<Index>(trace->create<tile::BlockRankOp>(loc, trace->builder.getIndexType()));
 }

@@ -114,6 +114,9 @@ public:
   void warps(int64_t count, Loc loc = Loc::current());
   /// Blocks per cluster.
   void cluster(int64_t blocks, Loc loc = Loc::current());
+  /// Blocks that a multiprocessor has room for at once: each has at most that share of registers and shared
+  /// memory.
+  void residents(int64_t blocks, Loc loc = Loc::current());
   /// This block's number in its cluster.
   Index blockRank(Loc loc = Loc::current());
   /// Blocks of the launch along the first axis of the grid.

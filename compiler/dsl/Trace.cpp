@@ -45,7 +45,8 @@ tile::KernelOp Trace::createKernel(StringRef name, Location loc) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module->getBody());
   auto kernel = tile::KernelOp::create(builder, loc, name, builder.getFunctionType({}, {}), /*warps=*/0,
-                                       /*cluster=*/1, /*arg_attrs=*/ArrayAttr(), /*res_attrs=*/ArrayAttr());
+                                       /*cluster=*/1, /*residents=*/1, /*arg_attrs=*/ArrayAttr(),
+                                       /*res_attrs=*/ArrayAttr());
   Block &block = kernel.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&block);
   tile::ReturnOp::create(builder, loc);

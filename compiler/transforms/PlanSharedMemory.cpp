@@ -72,10 +72,14 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
       end = offset + placement.bytes;
     }
     const Target *target = program::findTarget(kernel);
-    if (target && end > int64_t(target->sharedBytesPerBlock)) {
+    int64_t residents = kernel.getResidents();
+    if (target && end > int64_t(target->sharedBytesOfBlock(residents))) {
       InFlightDiagnostic diag = kernel.emitError("kernel '")
                                 << kernel.getName() << "' needs " << end << " bytes of shared memory, but "
-                                << target->name << " has " << target->sharedBytesPerBlock << " per block";
+                                << target->name << " has " << target->sharedBytesOfBlock(residents)
+                                << " per block";
+      if (residents > 1)
+        diag << " if " << residents << " share a multiprocessor";
       for (const Placement &placement : placements)
         diag.attachNote(placement.op->getLoc())
             << "'" << placement.name << "' takes " << placement.bytes << " bytes";

@@ -406,7 +406,7 @@ private:
   /// Shared memory that the kernel's buffers, with a slot for every stage, leave.
   int64_t freeSharedBytes() {
     constexpr int64_t barriers = 1024;
-    int64_t free = int64_t(target.sharedBytesPerBlock) - barriers;
+    int64_t free = int64_t(target.sharedBytesOfBlock(unsigned(kernel.getResidents()))) - barriers;
     kernel.walk([&](AllocSharedOp buffer) {
       int64_t slots = 1;
       for (CopyOp copy : copies)

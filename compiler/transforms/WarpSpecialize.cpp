@@ -31,8 +31,9 @@ struct RegisterBudget {
 
 /// Registers per thread after `setmaxnreg`: what the load role does not need goes to the
 /// math role. Nothing to move when all threads can have the most there are.
-std::optional<RegisterBudget> budgetFor(const Target &target, int64_t mathWarpgroups) {
-  unsigned launch = target.maxRegistersForBlock((mathWarpgroups + 1) * target.warpgroupSize);
+std::optional<RegisterBudget> budgetFor(const Target &target, int64_t mathWarpgroups, int64_t residents) {
+  unsigned launch =
+      target.maxRegistersForBlock((mathWarpgroups + 1) * target.warpgroupSize, unsigned(residents));
   if (!target.setmaxnreg.available || mathWarpgroups < 2)
     return std::nullopt;
   // 40 leaves the load loop its positions in registers; with three warpgroups the math role needs them more.
@@ -41,10 +42,14 @@ std::optional<RegisterBudget> budgetFor(const Target &target, int64_t mathWarpgr
   return RegisterBudget{load, std::min<int64_t>(math / target.setmaxnreg.step * target.setmaxnreg.step, 240)};
 }
 
+int64_t sharedBytesOfBlock(KernelOp kernel) {
+  return program::findTarget(kernel)->sharedBytesOfBlock(unsigned(kernel.getResidents()));
+}
+
 /// What shared memory takes if no ring has more than `most` slots.
 StageBudget slotBudget(KernelOp kernel, const CopyGroups &copies, int64_t most) {
   StageBudget budget;
-  budget.limitBytes = program::findTarget(kernel)->sharedBytesPerBlock;
+  budget.limitBytes = sharedBytesOfBlock(kernel);
   llvm::SmallPtrSet<Operation *, 8> ringed;
   for (auto &group : copies.groups)
     for (GroupedCopy copy : group->copies) {
@@ -67,7 +72,7 @@ LogicalResult fitSlots(KernelOp kernel, CopyGroups &copies) {
   for (auto &group : copies.groups)
     most = std::max(most, group->slots);
   // However many were asked for: no more of the smallest buffers fit.
-  most = std::min(most, program::findTarget(kernel)->sharedBytesPerBlock / StageBudget().alignment);
+  most = std::min(most, sharedBytesOfBlock(kernel) / StageBudget().alignment);
   for (; most > 1; --most)
     if (StageBudget budget = slotBudget(kernel, copies, most); budget.bytesFor(most) <= budget.limitBytes)
       break;
@@ -132,7 +137,8 @@ LogicalResult specialize(KernelOp kernel, CopyGroups &copies) {
 
   builder.setInsertionPoint(top.getTerminator());
   Block &roles = RolesOp::create(builder, kernel.getLoc()).getBody().emplaceBlock();
-  std::optional<RegisterBudget> budget = budgetFor(*program::findTarget(kernel), mathWarpgroups);
+  std::optional<RegisterBudget> budget =
+      budgetFor(*program::findTarget(kernel), mathWarpgroups, kernel.getResidents());
   auto addRole = [&](StringRef name, RoleKind kind, int64_t warps, int64_t RegisterBudget::*registers) {
     builder.setInsertionPointToEnd(&roles);
     auto role = RoleOp::create(builder, kernel.getLoc(), name, warps,

@@ -32,6 +32,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
                                    getResAttrsAttrName()};
   if (getCluster() == 1)
     elided.push_back(getClusterAttrName());
+  if (getResidents() == 1)
+    elided.push_back(getResidentsAttrName());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), elided);
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/true);
@@ -190,6 +192,15 @@ LogicalResult KernelOp::verify() {
     if (known)
       diagnostic << " and at most " << target.maxClusterSize << " because that is the limit of " << name;
     return diagnostic << ", but got " << cluster;
+  }
+  int64_t residents = getResidents(); // kernel_c6
+  if (residents < 1 || (known && (residents * threads > int64_t(target.maxThreadsPerMultiprocessor) ||
+                                  sharedBytes > target.sharedBytesOfBlock(unsigned(residents))))) {
+    InFlightDiagnostic diagnostic = emitOpError() << "expected 'residents' to be at least 1";
+    if (known)
+      diagnostic << " and so many blocks of " << threads << " threads with " << sharedBytes
+                 << " bytes of shared memory to have room on a multiprocessor of " << name;
+    return diagnostic << ", but got " << residents;
   }
   if (!getResultTypes().empty())
     return emitOpError() << "expected no results because a kernel writes to its tensors, but got "

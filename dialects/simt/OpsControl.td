@@ -21,9 +21,12 @@ def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, H
     - kernel_c4: `grid` has one to three `#program.host_expr`, `tensor_maps` has only `#program.tensor_map`,
       `roles` only `#program.role`, `shared` only `#program.shared`.
     - kernel_c5: `cluster` is at least 1 and within the target's blocks per cluster.
+    - kernel_c6: `residents`, the blocks that a multiprocessor has room for, is at least 1; threads and shared memory of
+      that many are within the target's.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
-    I64Attr:$threads, DefaultValuedAttr<I64Attr, "1">:$cluster, I64Attr:$shared_bytes,
+    I64Attr:$threads, DefaultValuedAttr<I64Attr, "1">:$cluster, DefaultValuedAttr<I64Attr, "1">:$residents,
+    I64Attr:$shared_bytes,
     ArrayAttr:$schema, TypeArrayAttr:$schema_types, ArrayAttr:$grid, ArrayAttr:$tensor_maps,
     OptionalAttr<ArrayAttr>:$roles, OptionalAttr<ArrayAttr>:$shared,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);

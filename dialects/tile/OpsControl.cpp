@@ -65,6 +65,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
     elided.push_back(getWarpsAttrName());
   if (getCluster() == 1)
     elided.push_back(getClusterAttrName());
+  if (getResidents() == 1)
+    elided.push_back(getResidentsAttrName());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), elided);
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/true);
@@ -136,6 +138,21 @@ LogicalResult verifySameArguments(KernelOp kernel) {
 }
 } // namespace
 
+namespace {
+LogicalResult verifyResidents(KernelOp kernel, const Target &target) {
+  int64_t residents = kernel.getResidents(), warps = std::max<int64_t>(kernel.getWarps(), 1);
+  int64_t most = std::min<int64_t>(target.maxBlocksPerMultiprocessor,
+                                   target.maxThreadsPerMultiprocessor / (warps * target.warpSize));
+  if (residents >= 1 && residents <= most)
+    return success();
+  return kernel.emitOpError() << "expected from 1 to " << most << " blocks of " << warps
+                              << " warps on a multiprocessor because " << displayName(target)
+                              << " has room for " << target.maxBlocksPerMultiprocessor << " blocks and "
+                              << target.maxThreadsPerMultiprocessor << " threads, but '" << kernel.getName()
+                              << "' wants " << residents;
+}
+} // namespace
+
 LogicalResult KernelOp::verify() {
   if (!getResultTypes().empty())
     return emitOpError() << "expected no results because a kernel writes to its tensors, but got "
@@ -158,6 +175,8 @@ LogicalResult KernelOp::verify() {
                  << displayName(target);
     return diagnostic << ", but '" << getName() << "' has " << cluster;
   }
+  if (failed(verifyResidents(*this, target))) // kernel_c6
+    return failure();
   return verifySameArguments(*this);
 }
 
@@ -308,7 +327,9 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
   if (!target)
     return success();
   int64_t threads = warps * target->warpSize;
-  int64_t available = int64_t(target->maxRegistersForBlock(threads)) * threads;
+  auto kernel = roles->getParentOfType<KernelOp>();
+  unsigned atLaunch = target->maxRegistersForBlock(threads, kernel ? unsigned(kernel.getResidents()) : 1);
+  int64_t available = int64_t(atLaunch) * threads;
   int64_t needed = 0;
   for (RoleOp role : list)
     needed += int64_t(role.getWarps()) * target->warpSize * *role.getRegisters();
@@ -317,8 +338,7 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
   InFlightDiagnostic diagnostic = roles.emitOpError()
                                   << "expected the roles' registers to be at most " << available
                                   << " because a block of " << threads << " threads is launched with "
-                                  << target->maxRegistersForBlock(threads)
-                                  << " per thread (more would wait forever), but got " << needed;
+                                  << atLaunch << " per thread (more would wait forever), but got " << needed;
   for (RoleOp role : list)
     diagnostic.attachNote(role.getLoc())
         << "role '" << role.getName() << "' takes " << *role.getRegisters() << " for each of "

@@ -20,6 +20,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, S
     module. Every argument carries `program.argument`: an `index` a `#program.dimension`, a `!tile.global` a
     `#program.tensor`, anything else a `#program.scalar`. `warps` is the number of warps that execute what is
     outside roles; with roles it is their sum. `cluster` blocks with consecutive numbers share one cluster.
+    `residents` blocks can be on one multiprocessor at a time: registers and shared memory of a block are at most that share.
 
     Constraints
     - kernel_c1: every argument has a `program.argument` attribute of the kind its type asks for.
@@ -27,6 +28,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, S
     - kernel_c3: `warps` is 0 (not chosen yet) or within the target's threads per block.
     - kernel_c4: `cluster` is at least 1 and within the target's blocks per cluster.
     - kernel_c5: the arguments are those of the module's first kernel.
+    - kernel_c6: `residents` is at least 1 and within the target's blocks per multiprocessor, and that many blocks of
+      `warps` are within its threads.
 
         tile.kernel @scale(%m: index {program.argument = #program.dimension<"m">},
             %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1]>}) attributes {warps = 4 : i64} {
@@ -35,6 +38,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, S
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
     DefaultValuedAttr<I64Attr, "0">:$warps, DefaultValuedAttr<I64Attr, "1">:$cluster,
+    DefaultValuedAttr<I64Attr, "1">:$residents,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

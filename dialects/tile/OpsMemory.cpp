@@ -232,38 +232,33 @@ LogicalResult LoadOp::verify() { // load_c1
 }
 
 namespace {
-LogicalResult verifyElement(Operation *op, TypedValue<SharedType> tile, OperandRange position) {
+/// load_index_c1: `source` is a shared tile, or a slice, in which there are no positions to name.
+LogicalResult verifyElement(Operation *op, Value source, OperandRange position) {
   auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
-    noteDeclaration(diagnostic, tile);
+    noteDeclaration(diagnostic, source);
     return diagnostic;
   };
-  SharedType type = tile.getType();
-  std::string name = describe(tile, "the tile");
-  if (!type.getElementType().isInteger(32))
+  std::string name = describe(source, "the tile");
+  if (!elementTypeOf(source.getType()).isInteger(32))
     return report(op->emitOpError() << "expected " << name
                                     << " to be of i32 because its elements are positions, but got "
-                                    << type.getElementType());
-  if (position.size() != type.getShape().size())
-    return report(op->emitOpError() << "expected " << type.getShape().size() << " positions because " << name
-                                    << " has " << type.getShape().size() << " axes, but got "
-                                    << position.size());
+                                    << elementTypeOf(source.getType()));
+  ArrayRef<int64_t> extents = extentsOf(source.getType());
+  if (isa<SliceType>(source.getType())) {
+    if (numElements(extents) == 1 && position.empty())
+      return success();
+    return report(op->emitOpError() << "expected a slice of one element of " << name
+                                    << " and no positions in it because one is read, but got "
+                                    << toText(extents) << " and " << position.size() << " positions");
+  }
+  if (position.size() != extents.size())
+    return report(op->emitOpError() << "expected " << extents.size() << " positions because " << name
+                                    << " has " << extents.size() << " axes, but got " << position.size());
   return success();
 }
 } // namespace
 
-LogicalResult LoadIndexOp::verify() { // load_index_c1
-  if (auto tile = dyn_cast<TypedValue<SharedType>>(getSource()))
-    return verifyElement(*this, tile, getPosition());
-  auto slice = cast<SliceType>(getSource().getType());
-  if (numElements(slice.getShape()) == 1 && slice.getElementType().isInteger(32) && getPosition().empty())
-    return success();
-  InFlightDiagnostic diagnostic =
-      emitOpError() << "expected a slice of one i32 and no positions in it because an element of "
-                    << describe(getSource(), "the tensor") << " is a position, but got " << slice << " and "
-                    << getPosition().size() << " positions";
-  noteDeclaration(diagnostic, getSource());
-  return diagnostic;
-}
+LogicalResult LoadIndexOp::verify() { return verifyElement(*this, getSource(), getPosition()); }
 
 namespace {
 bool isOnlyRead(SliceOp slice) {

@@ -32,6 +32,9 @@ enum class CausalAlignment : uint8_t {
   right, ///< j <= i + sk - sq: the last query sees the last key
 };
 
+/// What a logarithm of a sum counts in.
+enum class LogBase : uint8_t { e, two };
+
 /// Q is b x sq x h x d, K b x sk x hkv x d, V b x sk x hkv x dv.
 struct AttentionShape {
   int64_t b = 1, sq = 0, sk = 0, h = 1, hkv = 1, d = 0, dv = 0;

@@ -93,14 +93,20 @@ bool Target::runsOn(int major, int minor) const {
   return major > computeMajor || (major == computeMajor && minor >= computeMinor);
 }
 
-unsigned Target::maxRegistersForBlock(unsigned threads) const {
-  if (threads == 0)
+unsigned Target::maxRegistersForBlock(unsigned threads, unsigned residents) const {
+  if (threads == 0 || residents == 0)
     return 0;
-  // Registers are handed out to whole warps.
+  // Registers are handed out to whole warps, which the partitions get in turns.
   unsigned warps = (threads + warpSize - 1) / warpSize;
-  unsigned perThread = registersPerBlock / (warps * warpSize);
+  unsigned inPartition = (warps * residents + partitions - 1) / partitions;
+  unsigned perThread = registersPerMultiprocessor / partitions / (inPartition * warpSize);
   unsigned largest = maxRegistersPerThread / registerGranularity * registerGranularity;
   return std::min(perThread / registerGranularity * registerGranularity, largest);
+}
+
+unsigned Target::sharedBytesOfBlock(unsigned residents) const {
+  unsigned share = residents == 0 ? 0 : sharedBytesPerMultiprocessor / residents;
+  return share <= sharedReservedPerBlock ? 0 : std::min(sharedBytesPerBlock, share - sharedReservedPerBlock);
 }
 
 std::span<const Target> tlc::allTargets() { return targets; }

@@ -73,6 +73,7 @@ struct Target {
 
   // Execution.
   int multiprocessors = 0;
+  unsigned partitions = 4; ///< of a multiprocessor: each has a scheduler and its share of the registers
   unsigned warpSize = 32;
   unsigned warpgroupSize = 128;
   unsigned maxThreadsPerBlock = 1024;
@@ -101,8 +102,11 @@ struct Target {
   int sm() const { return computeMajor * 10 + computeMinor; }
   /// Code for this target runs on a device of that compute capability.
   bool runsOn(int major, int minor) const;
-  /// Registers per thread that a block of `threads` may take; a multiple of `registerGranularity`.
-  unsigned maxRegistersForBlock(unsigned threads) const;
+  /// Registers per thread that a block of `threads` may take, if `residents` such blocks share a
+  /// multiprocessor; a multiple of `registerGranularity`.
+  unsigned maxRegistersForBlock(unsigned threads, unsigned residents = 1) const;
+  /// Dynamic shared memory that a block may take if `residents` blocks share a multiprocessor.
+  unsigned sharedBytesOfBlock(unsigned residents) const;
 };
 
 /// All rows, oldest first.

@@ -15,6 +15,9 @@ ours is faster. Exit status 1 if a result is wrong.
 
     peers.py [gemm] [--dtype bf16] [--layout tn] [--out bf16] [--shape m,n,k ...]
     peers.py attention_fwd [--dtype bf16] [--d 128] [--causal yes] [--shape b,s,h,hkv ...]
+    peers.py attention_decode [--dtype bf16] [--d 128] [--shape b,s,hkv,group ...] [-D kv=paged]
+
+A peer of decoding is a copy that moves as many bytes as K and V have: that ratio is the share of the copy's bandwidth.
 """
 
 import argparse
@@ -202,9 +205,77 @@ def attention_cases(library, options):
             yield attention_case(library, options, *shape, causal)
 
 
-SUITES = {"gemm": gemm_cases, "attention_fwd": attention_cases}
+DECODE_SHAPES = [  # b, s, hkv, group
+    (64, 8192, 8, 8),
+    (16, 8192, 8, 8),
+    (64, 1024, 8, 8),
+    (1, 131072, 8, 8),
+]
+
+
+def decode_case(library, options, b, s, hkv, group):
+    """One query for each of b sequences of s keys, in a cache b x s x hkv x d or in pages in random order."""
+    dtype, d, define = DTYPES[options.dtype], options.d, dict(options.define or [])
+    q = torch.randn(b, 1, hkv, group, d, device="cuda", dtype=torch.float32).to(dtype)
+    k, v = (torch.randn(b, s, hkv, d, device="cuda", dtype=dtype) for _ in range(2))
+    lengths = torch.full((b,), s, device="cuda", dtype=torch.int32)
+    o, lse = torch.empty_like(q), torch.empty(b, hkv, group, 1, device="cuda", dtype=torch.float32)
+    program = library.compile("attention_decode", b=b, sk=s, hkv=hkv, group=group, d=d, dtype=options.dtype, **define)
+    if define.get("kv") == "paged":
+        page = int(define.get("page", 64))
+        assert s % page == 0
+        order = torch.randperm(b * s // page, device="cuda")
+        paged_k, paged_v = (torch.empty(b * s // page, page, hkv, d, device="cuda", dtype=dtype) for _ in range(2))
+        paged_k[order], paged_v[order] = k.view_as(paged_k), v.view_as(paged_v)
+        ours = program.bind(q, paged_k, paged_v, lengths, order.to(torch.int32).view(b, -1), o, lse)
+    else:
+        ours = program.bind(q, k, v, lengths, o, lse)
+    source = torch.empty(k.numel(), device="cuda", dtype=dtype)
+    target = torch.empty_like(source)
+    heads_first = q.view(b, 1, hkv * group, d).transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+
+    def attention(backend):
+        def launch():
+            with torch.nn.attention.sdpa_kernel(backend):
+                return torch.nn.functional.scaled_dot_product_attention(*heads_first, enable_gqa=group != 1)
+        return launch
+
+    peers = {"copy": lambda: target.copy_(source)}
+    for name in ("cudnn", "flash"):
+        launch = attention(getattr(torch.nn.attention.SDPBackend, f"{name.upper()}_ATTENTION"))
+        try:
+            launch()
+            peers[name] = launch
+        except RuntimeError:
+            pass  # it does not take these shapes
+
+    def check():
+        o.fill_(math.nan)
+        lse.fill_(math.nan)
+        ours()
+        rounding, worst = ROUNDING[options.dtype], 0.0
+        for batch, head in {(0, 0), (b // 2, hkv // 2), (b - 1, hkv - 1)}:
+            scores = q[batch, 0, head].double() @ k[batch, :, head].double().t() / math.sqrt(d)
+            expected = scores.softmax(-1) @ v[batch, :, head].double()
+            # Weights are rounded before they meet v.
+            worst = max(worst, compare(o[batch, 0, head], expected, 2 * rounding, 2 * rounding),
+                        compare(lse[batch, head, :, 0], scores.logsumexp(-1), 1e-5, 1e-5))
+        finite = bool(o.isfinite().all() and lse.isfinite().all())
+        return {"largest_error": worst, "limit": 1.0, "correct": finite and worst <= 1.0}
+
+    return Case({"kernel": "attention_decode", "b": b, "s": s, "hkv": hkv, "group": group, "d": d,
+                 "dtype": options.dtype, "bytes": 2 * k.numel() * k.element_size(), **define},
+                4 * b * hkv * group * s * d, ours, peers, check)
+
+
+def decode_cases(library, options):
+    for shape in options.shape or DECODE_SHAPES:
+        yield decode_case(library, options, *shape)
+
+
+SUITES = {"gemm": gemm_cases, "attention_fwd": attention_cases, "attention_decode": decode_cases}
 # What a shape of a suite consists of.
-EXTENTS = {"gemm": "m,n,k", "attention_fwd": "b,s,h,hkv"}
+EXTENTS = {"gemm": "m,n,k", "attention_fwd": "b,s,h,hkv", "attention_decode": "b,s,hkv,group"}
 
 
 def find_library():
@@ -235,7 +306,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", nargs="?", choices=SUITES, default="gemm")
     parser.add_argument("--library", default=find_library(), help="libtlc.so (default: beside this script or of a build)")
-    parser.add_argument("--shape", type=parse_shape, action="append", help="instead of the suite's: m,n,k, or b,s,h,hkv of attention; may repeat")
+    parser.add_argument("--shape", type=parse_shape, action="append", help="instead of the suite's: m,n,k, or b,s,h,hkv of attention, or b,s,hkv,group of decoding; may repeat")
     parser.add_argument("--dtype", choices=["f16", "bf16"], default="bf16")
     parser.add_argument("--layout", choices=["tn", "nn"], default="tn")
     parser.add_argument("--out", choices=list(DTYPES), default="bf16")

@@ -37,7 +37,8 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
     function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                       rewriter.getDenseI32ArrayAttr({int32_t(op.getThreads()), 1, 1}));
     // Without the least number of blocks the machine compiler ignores setmaxnreg.
-    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), rewriter.getI32IntegerAttr(1));
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      rewriter.getI32IntegerAttr(int32_t(op.getResidents())));
     if (op.getCluster() > 1)
       function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                         rewriter.getDenseI32ArrayAttr({int32_t(op.getCluster()), 1, 1}));

@@ -137,7 +137,8 @@ void setRegisters(KernelLowering &k, tile::RoleOp role) {
   if (!role.getRegisters())
     return;
   int64_t count = *role.getRegisters();
-  int64_t atLaunch = k.target.maxRegistersForBlock(unsigned(k.source.getWarps() * lanesPerWarp));
+  int64_t atLaunch = k.target.maxRegistersForBlock(unsigned(k.source.getWarps() * lanesPerWarp),
+                                                   unsigned(k.source.getResidents()));
   if (count != atLaunch)
     simt::SetRegistersOp::create(k.b, count, /*increase=*/count > atLaunch);
 }

@@ -20,11 +20,11 @@ constexpr int64_t barrierBytes = 8;
 /// The kernel with its entry block; what is known only at the end is filled in then.
 simt::KernelOp createKernel(tile::KernelOp source) {
   OpBuilder b(source);
-  auto kernel = simt::KernelOp::create(b, source.getLoc(), source.getSymName(), b.getFunctionType({}, {}),
-                                       source.getWarps() * lanesPerWarp, source.getCluster(),
-                                       /*shared_bytes=*/0, b.getArrayAttr({}), b.getTypeArrayAttr({}),
-                                       b.getArrayAttr({}), b.getArrayAttr({}), /*roles=*/ArrayAttr(),
-                                       /*shared=*/ArrayAttr(), ArrayAttr(), ArrayAttr());
+  auto kernel = simt::KernelOp::create(
+      b, source.getLoc(), source.getSymName(), b.getFunctionType({}, {}), source.getWarps() * lanesPerWarp,
+      source.getCluster(), source.getResidents(), /*shared_bytes=*/0, b.getArrayAttr({}),
+      b.getTypeArrayAttr({}), b.getArrayAttr({}), b.getArrayAttr({}), /*roles=*/ArrayAttr(),
+      /*shared=*/ArrayAttr(), ArrayAttr(), ArrayAttr());
   kernel.getBody().emplaceBlock();
   return kernel;
 }

@@ -8,7 +8,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-SAME:    !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant},
 // CHECK-SAME:    !llvm.ptr<1>,
 // CHECK-SAME:    i32)
-// CHECK-SAME:    nvvm.cluster_dim = array<i32: 2, 1, 1>, nvvm.kernel, nvvm.maxntid = array<i32: 256, 1, 1>, nvvm.minctasm = 1 : i32
+// CHECK-SAME:    nvvm.cluster_dim = array<i32: 2, 1, 1>, nvvm.kernel, nvvm.maxntid = array<i32: 256, 1, 1>, nvvm.minctasm = 2 : i32
 // CHECK-SAME:    program.launch = #program.launch<schema = [#program.dimension<"m">, #program.tensor<"X", input, dims[0, -1], alignment = 16>],
 // CHECK-SAME:      grid = [#program.host_expr<"d0">], tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128>],
 // CHECK-SAME:      parameters = [#program.parameter<tensor_map, 0>, #program.parameter<tensor_pointer, 0>, #program.parameter<dimension, 0>],
@@ -18,7 +18,7 @@ simt.kernel @whole(
     %map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>},
     %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
     %m: i32 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 256 : i64, cluster = 2 : i64, shared_bytes = 1024 : i64,
+    attributes {threads = 256 : i64, cluster = 2 : i64, residents = 2 : i64, shared_bytes = 1024 : i64,
       schema = [#program.dimension<"m">, #program.tensor<"X", input, dims[0, -1], alignment = 16>],
       schema_types = [index, tensor<?x64xbf16>], grid = [#program.host_expr<"d0">],
       tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128>],

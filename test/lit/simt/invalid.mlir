@@ -208,6 +208,26 @@ simt.kernel @cluster() attributes {threads = 32 : i64, cluster = 2 : i64, shared
 
 // -----
 
+// kernel_c6
+// expected-error @below {{expected 'residents' to be at least 1, but got 0}}
+simt.kernel @no_residents() attributes {threads = 32 : i64, residents = 0 : i64, shared_bytes = 0 : i64, schema = [],
+    schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+// kernel_c6
+// expected-error @below {{expected 'residents' to be at least 1 and so many blocks of 32 threads with 115713 bytes of shared memory to have room on a multiprocessor of sm_90a, but got 2}}
+simt.kernel @residents() attributes {threads = 32 : i64, residents = 2 : i64, shared_bytes = 115713 : i64, schema = [],
+    schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  simt.return
+}
+}
+
+// -----
+
 // expected-error @below {{expected no results because a kernel writes to its tensors, but got 1}}
 simt.kernel @result() -> i32 attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {

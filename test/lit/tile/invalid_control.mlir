@@ -104,6 +104,26 @@ tile.kernel @large() attributes {cluster = 16 : i64} {
 
 // -----
 
+module attributes {program.target = #program.target<"sm_90a">} {
+// kernel_c6
+// expected-error @below {{expected from 1 to 32 blocks of 1 warps on a multiprocessor because sm_90a has room for 32 blocks and 2048 threads, but 'alone' wants 0}}
+tile.kernel @alone() attributes {residents = 0 : i64} {
+  tile.return
+}
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+// kernel_c6
+// expected-error @below {{expected from 1 to 4 blocks of 16 warps on a multiprocessor because sm_90a has room for 32 blocks and 2048 threads, but 'crowd' wants 5}}
+tile.kernel @crowd() attributes {warps = 16 : i64, residents = 5 : i64} {
+  tile.return
+}
+}
+
+// -----
+
 // kernel_c5
 // expected-note @below {{the first kernel is here}}
 tile.kernel @first(%m: index {program.argument = #program.dimension<"m">}) {

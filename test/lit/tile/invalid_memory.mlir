@@ -413,7 +413,7 @@ tile.kernel @index_slice(%m: index {program.argument = #program.dimension<"m">},
     // expected-note @below {{'A' is declared here}}
     %A: !tile.global<?xi32> {program.argument = #program.tensor<"A", input, dims[0]>}) {
   %t = tile.slice %A[%m] : !tile.global<?xi32> -> !tile.slice<4xi32>
-  // expected-error @below {{expected a slice of one i32 and no positions in it because an element of 'A' is a position, but got '!tile.slice<4xi32>' and 0 positions}}
+  // expected-error @below {{expected a slice of one element of 'A' and no positions in it because one is read, but got 4 and 0 positions}}
   %i = tile.load_index %t[] : !tile.slice<4xi32>
   tile.return
 }

@@ -63,6 +63,21 @@ tile.kernel @full() {
 
 // -----
 
+// Two blocks of a multiprocessor have half of its memory each, less what the system takes.
+#half = #tile.shared_layout<"904x64 16b axis 1 panel 64 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+// expected-error @below {{kernel 'for_two' needs 115720 bytes of shared memory, but sm_90a has 115712 per block if 2 share a multiprocessor}}
+tile.kernel @for_two() attributes {residents = 2 : i64} {
+  // expected-note @below {{'a' takes 115712 bytes}}
+  %a = tile.alloc_shared "a" : !tile.shared<904x64xbf16, #half>
+  // expected-note @below {{'bar' takes 8 bytes}}
+  %bar = tile.alloc_barrier "bar" count(1)
+  tile.return
+}
+}
+
+// -----
+
 // Eight bytes too many: the error names the kernel, both numbers, and everything that takes its share.
 #panels = #tile.shared_layout<"1808x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {

@@ -147,6 +147,8 @@ TEST_CASE("grids, warps and clusters are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.warps(0); }) == "expected from 1 to 32 warps, but got 0");
   CHECK(errorOf([](Scope &k) { k.warps(33); }) == "expected from 1 to 32 warps, but got 33");
   CHECK(errorOf([](Scope &k) { k.cluster(9); }) == "expected from 1 to 8 blocks per cluster, but got 9");
+  CHECK(errorOf([](Scope &k) { k.residents(0); }) ==
+        "expected from 1 to 32 blocks on a multiprocessor, but got 0");
   CHECK(errorOf([](Scope &k) {
           k.grid(4);
           k.grid(5);

@@ -162,6 +162,29 @@ TEST_CASE("slices have one limit, along an axis of the tensor, at one position",
       "by zero or needs more than 64 bits");
 }
 
+TEST_CASE("rows are those of a tile, from a multiple of 8", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {64, 32}).rows(4, 8); }) ==
+        "rows: expected the first row to be a multiple of 8, after which every swizzle repeats, but got 4\n"
+        "'a' is declared here");
+  CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {64, 32}).rows(56, 16); }) ==
+        "rows: expected rows of 'a', which has 64, but got 16 from row 56\n'a' is declared here");
+  CHECK_THAT(
+      errorOf([](Scope &k) { k.shared("a", bf16, {64, 32}).t().rows(0, 8); }),
+      Catch::StartsWith("rows: expected 'a' to have two axes and not to be transposed because its rows lie "
+                        "side by side, but got "));
+  CHECK_THAT(errorOf([](Scope &k) { k.shared("a", bf16, {64, 32}).rows(0, 0); }),
+             Catch::Contains("the rows of 'a'"));
+}
+
+TEST_CASE("what is read as a position is of i32", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.input("X", f32, {k.dim("n")}).read({0}); }) ==
+        "loadIndex: expected 'X' to be of i32 because its elements are positions, but got 'f32'\n'X' is "
+        "declared "
+        "here");
+  CHECK(errorOf([](Scope &k) { k.input("X", i32, {k.dim("n"), 2}).read({0}); }) ==
+        "slice: expected 2 positions in the origin because 'X' has 2 axes, but got 1\n'X' is declared here");
+}
+
 TEST_CASE("copies want the same tile on both sides", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Global A = k.input("A", bf16, {64, 64});

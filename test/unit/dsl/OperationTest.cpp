@@ -59,6 +59,19 @@ TEST_CASE("a slice keeps its limit whatever is said of it before and after", "[d
                     "tile.slice %Y[%c0", "limit %m along 0 :"});
 }
 
+TEST_CASE("a table says where the parts of a tile lie", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global X = k.input("X", bf16, {k.dim("pages"), 16, 64}), Table = k.input("Table", i32, {k.dim("n")});
+    auto [block] = k.grid(8);
+    Shared tile = k.shared("tile", bf16, {32, 64});
+    for (int64_t part : {0, 1})
+      copy(X.tile({Table.read({block * 2 + part}), 0, 0}, {1, 16, 64}), tile.rows(part * 16, 16));
+  });
+  checkOrder(text,
+             {"tile.slice %Table[", "!tile.slice<1xi32>", "tile.load_index", "tile.slice %X[",
+              "tile.rows %tile[0]", "tile.copy", "tile.load_index", "tile.rows %tile[16]", "tile.copy"});
+}
+
 TEST_CASE("arithmetic broadcasts axes of extent 1 and takes numbers of the element type", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global Y = k.output("Y", bf16, {16, 8});
@@ -200,6 +213,7 @@ TEST_CASE("branches run on the device", "[dsl][unit]") {
 TEST_CASE("barriers, requirements, clusters and multiprocessors", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     k.cluster(2);
+    k.residents(3);
     k.require(Requirement::tma);
     k.require(Requirement::wgmma);
     k.require(Requirement::warpSpecialized);

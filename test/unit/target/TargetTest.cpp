@@ -58,6 +58,22 @@ TEST_CASE("the registers of a block never exceed the register file", "[target]")
   CHECK(hopper.maxRegistersForBlock(0) == 0);
 }
 
+TEST_CASE("blocks that share a multiprocessor share its registers and its memory", "[target]") {
+  for (const Target &target : allTargets())
+    for (unsigned residents = 1; residents <= target.maxBlocksPerMultiprocessor; ++residents) {
+      CHECK(residents * (target.sharedBytesOfBlock(residents) + target.sharedReservedPerBlock) <=
+            target.sharedBytesPerMultiprocessor);
+      CHECK(residents * 64 * target.maxRegistersForBlock(64, residents) <= target.registersPerMultiprocessor);
+    }
+  const Target &hopper = *findTarget("sm_90a");
+  CHECK(hopper.sharedBytesOfBlock(0) == 0);
+  CHECK(hopper.sharedBytesOfBlock(1) == hopper.sharedBytesPerBlock);
+  CHECK(hopper.sharedBytesOfBlock(2) == 113 * 1024);
+  CHECK(hopper.sharedBytesOfBlock(400) == 0);
+  CHECK(hopper.maxRegistersForBlock(160, 2) == 168); // a partition has three of the ten warps
+  CHECK(hopper.maxRegistersForBlock(160, 0) == 0);
+}
+
 TEST_CASE("a device gets the newest target that runs on it", "[target]") {
   CHECK(findTargetForDevice(9, 0) == findTarget("sm_90a"));
   CHECK(findTargetForDevice(10, 0) == findTarget("sm_100a"));

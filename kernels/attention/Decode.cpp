@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The program of decoding: blocks that each see a part of a sequence's keys, and a launch that joins the
+/// parts.
+#include "kernels/attention/Decode.h"
+
+#include "kernels/attention/OnlineSoftmax.h"
+#include "runtime/target/Target.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <numeric>
+
+namespace tlc::kernels {
+
+using namespace dsl;
+
+namespace {
+
+constexpr int64_t swizzledRows = 8; ///< a tile's parts begin at multiples of it
+constexpr int64_t matrixDepth = 16; ///< of one product
+
+int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/// Heads of a group, with room so that each query's rows begin where a part of a tile may.
+int64_t paddedGroup(const DecodeConfig &c) { return roundUp(c.group, swizzledRows); }
+/// Elements of a row in shared memory, zeros behind the tensor's.
+int64_t paddedDepth(const DecodeConfig &c) { return roundUp(c.d, matrixDepth); }
+/// Rows of scores of a head of K and V: queries times heads.
+int64_t allRows(const DecodeConfig &c) { return c.queries * paddedGroup(c); }
+
+int64_t rowTiles(const DecodeConfig &c) { return (allRows(c) + c.rows - 1) / c.rows; }
+
+/// Whether a block sees all keys of its rows, which are heads of one query: then nothing is left to be
+/// joined.
+bool isWhole(const DecodeConfig &c) { return c.splits == 1 && c.queries == 1; }
+
+/// Whether a thread's registers have room for its queries: then the next part's may come at once.
+bool holdsQueries(const DecodeConfig &c) { return paddedDepth(c) <= 128; }
+int64_t querySlots(const DecodeConfig &c) { return holdsQueries(c) ? 1 : 2; }
+
+/// Some of the keys of a sequence, and the rows that see them.
+struct Part {
+  Index rowTile, kvHead, batch, number;
+  Index length;       ///< keys of the sequence
+  Index first, steps; ///< its tiles of keys
+  Index whole;        ///< of these, the first ones, which every query sees whole
+};
+
+struct Operands {
+  Operands(Scope &k, const DecodeConfig &config)
+      : scope(k), config(config), batches(k.dim("b")), kvHeads(k.dim("hkv")),
+        Q(k.input("Q", config.dtype, {batches, config.queries, kvHeads, config.group, config.d}, tma)) {
+    bool paged = config.storage == KeyStorage::paged;
+    Index outer = paged ? k.dim("pages") : batches, inner = paged ? Index(config.pageSize) : k.dim("sk");
+    K = k.input("K", config.dtype, {outer, inner, kvHeads, config.d}, tma);
+    V = k.input("V", config.dtype, {outer, inner, kvHeads, config.d}, tma);
+    Lengths = k.input("Lengths", i32, {batches});
+    if (paged) {
+      Index pages = k.dim("maxpages");
+      Table = k.input("Table", i32, {batches, pages});
+      room = pages * config.pageSize;
+    } else {
+      room = inner;
+    }
+    if (config.sink == AttentionSink::perHead)
+      Sinks = k.input("Sinks", f32, {kvHeads, config.group});
+    O = k.output("O", config.dtype, {batches, config.queries, kvHeads, config.group, config.d});
+    LSE = k.output("LSE", f32, {batches, kvHeads, config.group, config.queries});
+    if (isWhole(config))
+      return;
+    partial = k.workspace("partial", f32, {batches, kvHeads, allRows(config), config.splits, config.d});
+    partialLse = k.workspace("partial_lse", f32, {batches, kvHeads, allRows(config), config.splits});
+  }
+
+  Index lengthOf(const Index &batch) const { return max(min(Lengths.read({batch}), room), 0); }
+  /// Tiles of keys of each part of a sequence of that length.
+  Index stepsOfPart(const Index &length) const { return ceilDiv(ceilDiv(length, config.bk), config.splits); }
+  Index parts() const { return batches * kvHeads * (config.splits * rowTiles(config)); }
+
+  /// Neighbours read neighbouring memory: all of a key's heads, one after the other.
+  Part part(const Index &number) const {
+    Part part;
+    part.rowTile = number % rowTiles(config);
+    Index pair = number / rowTiles(config), split = pair / kvHeads;
+    part.kvHead = pair % kvHeads;
+    part.number = split % config.splits;
+    part.batch = split / config.splits;
+    part.length = lengthOf(part.batch);
+    Index steps = stepsOfPart(part.length);
+    part.first = part.number * steps;
+    part.steps = max(min(steps, ceilDiv(part.length, config.bk) - part.first), 0);
+    bool causal = config.causal != CausalAlignment::none;
+    Index seenByAll = causal ? max(part.length - (config.queries - 1), 0) : part.length;
+    part.whole = max(min(seenByAll / config.bk - part.first, part.steps), 0);
+    return part;
+  }
+
+  /// Whether anybody looks at what comes of a part.
+  Predicate isWanted(const Part &part) const { return part.steps > 0 || isWhole(config); }
+
+  /// Scores of a part's tile of keys, -inf where a row does not see the key.
+  FragmentValue masked(const Part &part, const FragmentValue &scores, const Index &step) const {
+    int64_t group = paddedGroup(config), queries = config.queries;
+    bool causal = config.causal != CausalAlignment::none;
+    return where(
+        [&](Index r, Index x) {
+          Index key = (part.first + step) * config.bk + x;
+          if (!causal)
+            return key < part.length;
+          return key <= (part.rowTile * config.rows + r) / group + part.length - queries && key < part.length;
+        },
+        scores, -inf);
+  }
+
+  /// Rows of scores that have met all their keys; what is summed counts from 2^maximum.
+  struct Rows {
+    FragmentValue maximum, sum, o;
+  };
+  struct Place {
+    Index batch, query, kvHead, head;
+  };
+  /// Writes O and LSE of heads from `place` on.
+  void writeRows(const Place &place, Rows rows) const {
+    int64_t count = rows.o.shape()[0];
+    FragmentValue base = finiteOrZero(rows.maximum);
+    if (config.sink == AttentionSink::perHead) {
+      Fragment sink = scope.fragment(f32, {count, 1});
+      copy(Sinks.tile({place.kvHead, place.head}, {1, count}), sink);
+      FragmentValue score = sink * std::numbers::log2e;
+      base = finiteOrZero(max(rows.maximum, score));
+      FragmentValue rescale = exp2(rows.maximum - base);
+      rows.sum = rows.sum * rescale + exp2(score - base);
+      rows.o = rows.o * rescale;
+    }
+    copy(divideOrZero(rows.o, rows.sum).to(config.dtype),
+         O.tile({place.batch, place.query, place.kvHead, place.head, 0},
+                {1, 1, 1, count, paddedDepth(config)}));
+    copy((log2(rows.sum) + base) * (config.logBase == LogBase::e ? std::numbers::ln2 : 1.0),
+         LSE.tile({place.batch, place.kvHead, place.head, place.query}, {1, 1, count, 1}));
+  }
+
+  static constexpr TensorFacts tma = {.alignment = 16};
+  Scope &scope;
+  const DecodeConfig &config;
+  Index batches, kvHeads;
+  Index room; ///< keys of a sequence that there is memory for
+  Global Q, K, V, Lengths, Table, Sinks, O, LSE, partial, partialLse;
+};
+
+/// The role that loads what a block needs for its parts, and the rings by which it hands it on.
+struct Loader {
+  Loader(Scope &k, const Operands &p)
+      : p(p), c(p.config),
+        queries(k.shared("q", c.dtype, {c.rows, paddedDepth(c)}, {.slots = querySlots(c)})),
+        keys(k.shared("k", c.dtype, {c.bk, paddedDepth(c)}, {.slots = c.stages})),
+        values(k.shared("v", c.dtype, {c.bk, paddedDepth(c)}, {.slots = c.stages})),
+        qRing(k.ring("q", {.slots = querySlots(c), .producers = 1, .consumers = c.rows / 64})),
+        kRing(k.ring("k", {.slots = c.stages, .producers = 1, .consumers = c.rows / 64})),
+        vRing(k.ring("v", {.slots = c.stages, .producers = 1, .consumers = c.rows / 64})) {}
+
+  void loadQueries(const Part &part, Cursor &at) const {
+    int64_t group = paddedGroup(c), together = std::gcd(group, c.rows);
+    qRing.acquire(at);
+    qRing.expect(at, queries.slotBytes());
+    for (int64_t row = 0; row < c.rows; row += together) {
+      Index line = part.rowTile * c.rows + row; // behind the last query all is 0
+      copy(p.Q.tile({part.batch, line / group, part.kvHead, line % group, 0},
+                    {1, 1, 1, together, paddedDepth(c)}),
+           queries.slot(at).rows(row, together), qRing.full(at));
+    }
+    at.advance();
+  }
+
+  /// Where in its tensor a run of keys begins that lie one after the other.
+  struct Run {
+    Index outer, inner;
+    int64_t row; ///< in the tile
+  };
+  int64_t keysOfRun() const { return c.storage == KeyStorage::paged ? std::gcd(c.bk, c.pageSize) : c.bk; }
+  std::vector<Run> runsOf(const Part &part, const Index &step) const {
+    Index first = (part.first + step) * c.bk;
+    if (c.storage == KeyStorage::contiguous)
+      return {{part.batch, first, 0}};
+    std::vector<Run> runs;
+    for (int64_t row = 0; row < c.bk; row += keysOfRun()) {
+      // Behind the last key anything will do that is there.
+      Index key = first + row, page = min(key, part.length - 1) / c.pageSize;
+      runs.push_back({p.Table.read({part.batch, page}), key % c.pageSize, row});
+    }
+    return runs;
+  }
+
+  void load(const Global &from, const Shared &to, const Ring &ring, Cursor &at, const Part &part,
+            const std::vector<Run> &runs) const {
+    int64_t keysEach = keysOfRun();
+    ring.acquire(at);
+    ring.expect(at, to.slotBytes());
+    for (const Run &run : runs) {
+      Shared slot = to.slot(at);
+      copy(from.tile({run.outer, run.inner, part.kvHead, 0}, {1, keysEach, 1, paddedDepth(c)}),
+           keysEach == c.bk ? slot : slot.rows(run.row, keysEach), ring.full(at));
+    }
+    at.advance();
+  }
+
+  const Operands &p;
+  const DecodeConfig &c;
+  Shared queries, keys, values;
+  Ring qRing, kRing, vRing;
+};
+
+/// O and LSE of a part of the keys, as the role that computes gets them.
+void attendPart(Scope &k, const Operands &p, const Loader &loader, const Part &part, Cursor &q, Cursor &kc,
+                Cursor &vc) {
+  const DecodeConfig &c = p.config;
+  loader.qRing.wait(q);
+  Shared querySlot = loader.queries.slot(q);
+  Fragment queries;
+  if (holdsQueries(c)) {
+    queries = k.fragment(c.dtype, {c.rows, paddedDepth(c)}).named("q");
+    copy(querySlot, queries);
+    loader.qRing.release(q);
+    q.advance();
+  }
+
+  bool capped = c.softCap != 0;
+  OnlineSoftmax softmax(k, c.rows, (capped ? c.softCap : c.scale) * std::numbers::log2e);
+  Fragment o = k.fragment(f32, {c.rows, paddedDepth(c)}).named("o");
+  enum class Mask : uint8_t { none, edge };
+  auto add = [&](const Index &step, Mask mask) {
+    Fragment s = k.fragment(f32, {c.rows, c.bk}).named("s");
+    loader.kRing.wait(kc);
+    if (holdsQueries(c))
+      gemmAsync(queries, loader.keys.slot(kc).t(), s);
+    else
+      gemmAsync(querySlot, loader.keys.slot(kc).t(), s);
+    gemmWait(s);
+    loader.kRing.release(kc);
+    kc.advance();
+    FragmentValue scores = capped ? tanh(s * (c.scale / c.softCap)) : FragmentValue(s);
+    OnlineSoftmax::Step next = softmax.add(mask == Mask::edge ? p.masked(part, scores, step) : scores);
+    o = o * next.rescale;
+    loader.vRing.wait(vc);
+    Shared values = loader.values.slot(vc);
+    if (mask == Mask::edge) { // 0 times what lies behind the last key must be 0
+      Fragment v = k.fragment(c.dtype, {c.bk, paddedDepth(c)});
+      copy(values, v);
+      copy(where([&](Index x, Index) { return (part.first + step) * c.bk + x < part.length; }, v, 0), values);
+    }
+    gemmAsync(next.weights.to(c.dtype), values, o);
+    gemmWait(o);
+    loader.vRing.release(vc);
+    vc.advance();
+  };
+  k.loop(part.whole, [&](Index step) { add(step, Mask::none); });
+  k.loop({part.whole, part.steps}, [&](Index step) { add(step, Mask::edge); });
+  if (!holdsQueries(c)) {
+    loader.qRing.release(q);
+    q.advance();
+  }
+
+  Index row = part.rowTile * c.rows;
+  if (isWhole(c))
+    return p.writeRows({part.batch, 0, part.kvHead, row}, {softmax.maximum * softmax.scale, softmax.sum, o});
+  copy(divideOrZero(o, softmax.sum),
+       p.partial.tile({part.batch, part.kvHead, row, part.number, 0}, {1, 1, c.rows, 1, paddedDepth(c)}));
+  copy(log2(softmax.sum) + softmax.maximum * softmax.scale,
+       p.partialLse.tile({part.batch, part.kvHead, row, part.number}, {1, 1, c.rows, 1}));
+}
+
+/// All parts.
+void decodeParts(Scope &k, const Operands &p) {
+  const DecodeConfig &c = p.config;
+  Index parts = p.parts();
+  auto [block] = k.grid(c.order == PartOrder::rounds ? min(parts, k.multiprocessors() * c.residents) : parts);
+  Range mine{block, parts, k.blocks()};
+  k.residents(c.residents);
+  Loader loader(k, p);
+  k.roles([&] {
+    k.role("math", {.warps = c.rows / 16}, [&] {
+      Cursor q = loader.qRing.cursor(), kc = loader.kRing.cursor(), vc = loader.vRing.cursor();
+      k.loop(mine, [&](Index number) {
+        Part part = p.part(number);
+        k.when(p.isWanted(part), [&] { attendPart(k, p, loader, part, q, kc, vc); });
+      });
+    });
+    k.role("load", {.warps = 1}, [&] {
+      Cursor q = loader.qRing.cursor(), kc = loader.kRing.cursor(), vc = loader.vRing.cursor();
+      k.loop(mine, [&](Index number) {
+        Part part = p.part(number);
+        k.when(p.isWanted(part), [&] {
+          loader.loadQueries(part, q);
+          k.loop(part.steps, [&](Index step) {
+            std::vector<Loader::Run> runs = loader.runsOf(part, step);
+            loader.load(p.K, loader.keys, loader.kRing, kc, part, runs);
+            loader.load(p.V, loader.values, loader.vRing, vc, part, runs);
+          });
+        });
+      });
+    });
+  });
+}
+
+/// Rows of O from their parts.
+void joinParts(Scope &k, const Operands &p) {
+  const DecodeConfig &c = p.config;
+  constexpr int64_t together = 4; // parts whose loads are in flight at once
+  constexpr int64_t rows = swizzledRows;
+  int64_t tilesOfGroup = paddedGroup(c) / rows;
+  k.warps(4);
+  auto [block] = k.grid(p.batches * p.kvHeads * (c.queries * tilesOfGroup));
+  Index head = block % tilesOfGroup * rows, line = block / tilesOfGroup;
+  Index query = line % c.queries, pair = line / c.queries, kvHead = pair % p.kvHeads,
+        batch = pair / p.kvHeads;
+  Index row = query * paddedGroup(c) + head;
+  Index length = p.lengthOf(batch), parts = ceilDiv(length, max(p.stepsOfPart(length), 1) * c.bk);
+  auto forEachPart = [&](const std::function<void(const Index &, const FragmentValue &)> &body) {
+    k.loop({0, parts, together}, [&](Index first) {
+      for (int64_t next = 0; next < together; ++next) {
+        Index part = where(first + next < parts, first + next, c.splits); // outside: nothing is read
+        Fragment lse = k.fragment(f32, {rows, 1});
+        copy(p.partialLse.tile({batch, kvHead, row, part}, {1, 1, rows, 1}).fill(-inf), lse);
+        body(part, lse);
+      }
+    });
+  };
+  Fragment maximum = k.fragment(f32, {rows, 1}, -inf), sum = k.fragment(f32, {rows, 1});
+  forEachPart([&](const Index &, const FragmentValue &lse) { maximum = max(maximum, lse); });
+  Fragment o = k.fragment(f32, {rows, paddedDepth(c)}).named("o");
+  FragmentValue base = finiteOrZero(maximum);
+  forEachPart([&](const Index &number, const FragmentValue &lse) {
+    Fragment part = k.fragment(f32, {rows, paddedDepth(c)});
+    copy(p.partial.tile({batch, kvHead, row, number, 0}, {1, 1, rows, 1, paddedDepth(c)}), part);
+    FragmentValue weight = exp2(lse - base);
+    sum = sum + weight;
+    o = o + part * weight;
+  });
+  p.writeRows({batch, query, kvHead, head}, {maximum, sum, o});
+}
+
+} // namespace
+
+Program decodeProgram(const DecodeConfig &config, const TraceOptions &options) {
+  return Program::trace("attention_decode", options, [&](Scope &k) {
+    Operands p(k, config);
+    k.launch("attention_decode_parts", [&] { decodeParts(k, p); });
+    if (!isWhole(config))
+      k.launch("attention_decode_join", [&] { joinParts(k, p); });
+  });
+}
+
+void fitDecodeStages(DecodeConfig &c) {
+  const Target &target = *findTarget("sm_90a");
+  constexpr int64_t barriers = 1024, wayOut = 256; // bytes, of a row of O on its way through the TMA
+  int64_t rowBytes = paddedDepth(c) * int64_t(sizeInBytes(c.dtype));
+  int64_t room = int64_t(target.sharedBytesOfBlock(unsigned(c.residents))) - barriers -
+                 c.rows * (querySlots(c) * rowBytes + (isWhole(c) ? wayOut : 0));
+  c.stages = std::clamp<int64_t>(room / (2 * c.bk * rowBytes), 1, 8);
+}
+
+void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys) {
+  const Target &target = *findTarget("sm_90a");
+  c.rows = allRows(c) <= 64 ? 64 : 128;
+  // Two blocks compute and wait in turns, where registers and shared memory are enough for both.
+  c.residents = c.rows == 64 && paddedDepth(c) <= 128 ? 2 : 1;
+  constexpr int64_t tileBytes = 16384;
+  c.bk = std::clamp<int64_t>(tileBytes / (paddedDepth(c) * int64_t(sizeInBytes(c.dtype))) / 16 * 16, 64, 128);
+
+  // Parts that fill the rounds of all blocks, at a cost of some keys for each of them.
+  constexpr int64_t keysOfPart = 128, mostSplits = 256;
+  int64_t blocks = target.multiprocessors * c.residents, least = 0;
+  int64_t rowTiles = (allRows(c) + c.rows - 1) / c.rows, sequences = std::max<int64_t>(batches * kvHeads, 1);
+  int64_t tiles = std::max<int64_t>((keys + c.bk - 1) / c.bk, 1);
+  for (int64_t splits = 1; splits <= std::min(tiles, mostSplits); ++splits) {
+    int64_t rounds = (sequences * rowTiles * splits + blocks - 1) / blocks;
+    int64_t cost = rounds * ((tiles + splits - 1) / splits * c.bk + keysOfPart);
+    if (splits > 1 && cost >= least)
+      continue;
+    least = cost;
+    c.splits = splits;
+  }
+  fitDecodeStages(c);
+}
+
+} // namespace tlc::kernels
