@@ -174,21 +174,21 @@ struct Loader {
     at.advance();
   }
 
-  /// Where in its tensor a run of keys begins that lie one after the other.
+  /// Where in its tensor a run of keys begins that lie one after the other, and where the sequence ends.
   struct Run {
-    Index outer, inner;
+    Index outer, inner, end;
     int64_t row; ///< in the tile
   };
   int64_t keysOfRun() const { return c.storage == KeyStorage::paged ? std::gcd(c.bk, c.pageSize) : c.bk; }
   std::vector<Run> runsOf(const Part &part, const Index &step) const {
     Index first = (part.first + step) * c.bk;
     if (c.storage == KeyStorage::contiguous)
-      return {{part.batch, first, 0}};
+      return {{part.batch, first, part.length, 0}};
     std::vector<Run> runs;
     for (int64_t row = 0; row < c.bk; row += keysOfRun()) {
-      // Behind the last key anything will do that is there.
-      Index key = first + row, page = min(key, part.length - 1) / c.pageSize;
-      runs.push_back({p.Table.read({part.batch, page}), key % c.pageSize, row});
+      Index key = first + row, page = key / c.pageSize, last = (part.length - 1) / c.pageSize;
+      runs.push_back({p.Table.read({part.batch, min(page, last)}), key % c.pageSize,
+                      part.length - page * c.pageSize, row});
     }
     return runs;
   }
@@ -200,7 +200,9 @@ struct Loader {
     ring.expect(at, to.slotBytes());
     for (const Run &run : runs) {
       Shared slot = to.slot(at);
-      copy(from.tile({run.outer, run.inner, part.kvHead, 0}, {1, keysEach, 1, paddedDepth(c)}),
+      // Zeros behind the last key: nothing times anything must be nothing.
+      copy(from.tile({run.outer, run.inner, part.kvHead, 0}, {1, keysEach, 1, paddedDepth(c)})
+               .limited(1, run.end),
            keysEach == c.bk ? slot : slot.rows(run.row, keysEach), ring.full(at));
     }
     at.advance();
@@ -245,11 +247,6 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, const Part &p
     o = o * next.rescale;
     loader.vRing.wait(vc);
     Shared values = loader.values.slot(vc);
-    if (mask == Mask::edge) { // 0 times what lies behind the last key must be 0
-      Fragment v = k.fragment(c.dtype, {c.bk, paddedDepth(c)});
-      copy(values, v);
-      copy(where([&](Index x, Index) { return (part.first + step) * c.bk + x < part.length; }, v, 0), values);
-    }
     gemmAsync(next.weights.to(c.dtype), values, o);
     gemmWait(o);
     loader.vRing.release(vc);

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <sstream>
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -32,13 +33,15 @@ enum class Strides : uint8_t {
 struct Arguments {
   Memory q, k, v, lengthOf, table, sinks, o, lse, partial, partialLse;
 
-  std::vector<Memory *> all(const DecodeConfig &c) {
+  std::vector<Memory *> all(const DecodeConfig &c, const Artifact &artifact) {
     std::vector<Memory *> list = {&q, &k, &v, &lengthOf};
     if (c.storage == KeyStorage::paged)
       list.push_back(&table);
     if (c.sink == AttentionSink::perHead)
       list.push_back(&sinks);
-    list.insert(list.end(), {&o, &lse, &partial, &partialLse});
+    list.insert(list.end(), {&o, &lse});
+    if (artifact.tensors.back().access == Access::workspace)
+      list.insert(list.end(), {&partial, &partialLse});
     return list;
   }
 };
@@ -110,7 +113,7 @@ public:
     a.lse = Memory::filled(ElementType::f32, {b, kvHeads, c.group, c.queries}, notANumber);
     a.partial = Memory::filled(ElementType::f32, {b, kvHeads, rows, c.splits, c.d}, notANumber);
     a.partialLse = Memory::filled(ElementType::f32, {b, kvHeads, rows, c.splits}, notANumber);
-    run(artifact, a.all(c));
+    run(artifact, a.all(c, artifact));
 
     std::vector<double> q = elementsOf(a.q), k = elementsOf(a.k), v = elementsOf(a.v);
     DecodeInputs in = {.q = q, .k = k, .v = v, .lengths = a.lengthOf.values};
@@ -192,8 +195,8 @@ DecodeConfig drawConfig(std::mt19937_64 &random) {
   c.scale = 1 / std::sqrt(double(c.d));
   tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back());
   c.bk = pick<int64_t>(random, {32, 64, 96});
-  fitDecodeStages(c);
   c.splits = pick<int64_t>(random, {1, 2, 3, 20});
+  fitDecodeStages(c);
   c.order = pick(random, {PartOrder::rounds, PartOrder::asNeeded});
   return c;
 }
