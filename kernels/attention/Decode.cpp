@@ -349,13 +349,19 @@ Program decodeProgram(const DecodeConfig &config, const TraceOptions &options) {
   });
 }
 
-void fitDecodeStages(DecodeConfig &c) {
+void fitDecode(DecodeConfig &c) {
   const Target &target = *findTarget("sm_90a");
   constexpr int64_t barriers = 1024, wayOut = 256; // bytes, of a row of O on its way through the TMA
   int64_t rowBytes = paddedDepth(c) * int64_t(sizeInBytes(c.dtype));
-  int64_t room = int64_t(target.sharedBytesOfBlock(unsigned(c.residents))) - barriers -
-                 c.rows * (querySlots(c) * rowBytes + (isWhole(c) ? wayOut : 0));
-  c.stages = std::clamp<int64_t>(room / (2 * c.bk * rowBytes), 1, 8);
+  int64_t fixed = barriers + c.rows * (querySlots(c) * rowBytes + (isWhole(c) ? wayOut : 0));
+  auto stagesOf = [&](int64_t residents, int64_t bk) {
+    return (int64_t(target.sharedBytesOfBlock(unsigned(residents))) - fixed) / (2 * bk * rowBytes);
+  };
+  while (c.residents > 1 && stagesOf(c.residents, matrixDepth) < 1)
+    --c.residents;
+  while (c.bk > matrixDepth && stagesOf(c.residents, c.bk) < 1)
+    c.bk -= matrixDepth;
+  c.stages = std::clamp<int64_t>(stagesOf(c.residents, c.bk), 1, c.stages);
 }
 
 void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys) {
@@ -379,7 +385,8 @@ void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys)
     least = cost;
     c.splits = splits;
   }
-  fitDecodeStages(c);
+  c.stages = 8;
+  fitDecode(c);
 }
 
 } // namespace tlc::kernels

@@ -54,8 +54,8 @@ struct DecodeConfig {
 
 /// Sets how it is done well for so many sequences with so many keys each.
 void tuneDecode(DecodeConfig &config, int64_t batches, int64_t kvHeads, int64_t keys);
-/// As many stages as shared memory holds.
-void fitDecodeStages(DecodeConfig &config);
+/// Makes less of it until shared memory holds it: residents, then columns, then stages.
+void fitDecode(DecodeConfig &config);
 
 /// Two launches: parts of the keys, and what they come to.
 dsl::Program decodeProgram(const DecodeConfig &config, const dsl::TraceOptions &options = {});

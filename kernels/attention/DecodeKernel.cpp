@@ -82,10 +82,10 @@ AttentionDecodeKernel::AttentionDecodeKernel()
           choice("sink", "a score of each head that has no value", {"none", "head"}),
           {"cap", "scores become cap tanh(score / cap); auto: they stay", Kind::integer, "auto", 1, 1000},
           {"rows", "queries times heads that a block works on", Kind::integer, "auto", 64, 128, 64},
-          {"bk", "keys of a step", Kind::integer, "auto", 16, 128, 16},
-          {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8},
+          {"bk", "keys of a step, at most", Kind::integer, "auto", 16, 128, 16},
+          {"stages", "steps whose copies are in flight, at most", Kind::integer, "auto", 1, 8},
           {"splits", "parts of a sequence that different blocks work on", Kind::integer, "auto", 1, 256},
-          {"residents", "blocks that share a multiprocessor", Kind::integer, "auto", 1, 4},
+          {"residents", "blocks that share a multiprocessor, at most", Kind::integer, "auto", 1, 4},
           choice("order", "blocks take every so many-th part, or there is one for each",
                  {"rounds", "as-needed"}),
       } {}
@@ -97,8 +97,8 @@ DecodeConfig AttentionDecodeKernel::config(const Parameters &values) {
   config.bk = values.integer("bk").value_or(config.bk);
   config.residents = values.integer("residents").value_or(config.residents);
   config.splits = values.integer("splits").value_or(config.splits);
-  fitDecodeStages(config);
-  config.stages = values.integer("stages").value_or(config.stages);
+  config.stages = values.integer("stages").value_or(8);
+  fitDecode(config);
   config.order = values.choice("order") == "rounds" ? PartOrder::rounds : PartOrder::asNeeded;
   return config;
 }

@@ -26,7 +26,8 @@ public:
   Compiled(const Kernel &kernel, const Definitions &definitions, const CompileOptions &options = {},
            std::vector<std::string> fixedDimensions = {});
 
-  /// The program declares no alignment of its tensors, so that rows of any length will do.
+  /// The program declares no alignment of its tensors, so that rows of any length will do; a program whose
+  /// roles are written by hand declares one, as its copies are the TMA's.
   bool acceptsAnyAlignment() const;
   /// Runs at the sizes of `sizes` on fresh inputs and checks the result.
   void check(const Definitions &sizes, RunOptions options = {}) const;

@@ -196,7 +196,8 @@ DecodeConfig drawConfig(std::mt19937_64 &random) {
   tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back());
   c.bk = pick<int64_t>(random, {32, 64, 96});
   c.splits = pick<int64_t>(random, {1, 2, 3, 20});
-  fitDecodeStages(c);
+  c.stages = 8;
+  fitDecode(c);
   c.order = pick(random, {PartOrder::rounds, PartOrder::asNeeded});
   return c;
 }
