@@ -193,16 +193,23 @@ struct Loader {
     return runs;
   }
 
+  enum class Tail : uint8_t { none, zeros }; ///< behind the last key
+
+  void loadStep(const Part &part, const Index &step, Cursor &kc, Cursor &vc, Tail tail) const {
+    std::vector<Run> runs = runsOf(part, step);
+    load(p.K, keys, kRing, kc, part, runs, tail);
+    load(p.V, values, vRing, vc, part, runs, tail);
+  }
+
   void load(const Global &from, const Shared &to, const Ring &ring, Cursor &at, const Part &part,
-            const std::vector<Run> &runs) const {
+            const std::vector<Run> &runs, Tail tail) const {
     int64_t keysEach = keysOfRun();
     ring.acquire(at);
     ring.expect(at, to.slotBytes());
     for (const Run &run : runs) {
       Shared slot = to.slot(at);
-      // Zeros behind the last key: nothing times anything must be nothing.
-      copy(from.tile({run.outer, run.inner, part.kvHead, 0}, {1, keysEach, 1, paddedDepth(c)})
-               .limited(1, run.end),
+      Slice tile = from.tile({run.outer, run.inner, part.kvHead, 0}, {1, keysEach, 1, paddedDepth(c)});
+      copy(tail == Tail::none ? tile : tile.limited(1, run.end),
            keysEach == c.bk ? slot : slot.rows(run.row, keysEach), ring.full(at));
     }
     at.advance();
@@ -290,11 +297,11 @@ void decodeParts(Scope &k, const Operands &p) {
         Part part = p.part(number);
         k.when(p.isWanted(part), [&] {
           loader.loadQueries(part, q);
-          k.loop(part.steps, [&](Index step) {
-            std::vector<Loader::Run> runs = loader.runsOf(part, step);
-            loader.load(p.K, loader.keys, loader.kRing, kc, part, runs);
-            loader.load(p.V, loader.values, loader.vRing, vc, part, runs);
-          });
+          Index full = max(min(part.length / c.bk - part.first, part.steps), 0);
+          k.loop(full, [&](Index step) { loader.loadStep(part, step, kc, vc, Loader::Tail::none); });
+          // What meets a weight of 0 must be finite.
+          k.loop({full, part.steps},
+                 [&](Index step) { loader.loadStep(part, step, kc, vc, Loader::Tail::zeros); });
         });
       });
     });
