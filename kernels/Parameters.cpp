@@ -11,22 +11,45 @@
 namespace tlc::kernels {
 
 namespace {
-constexpr std::string_view automatic = "auto";
+constexpr std::string_view automatic = "auto", none = "none";
 
-std::optional<int64_t> toInteger(std::string_view text) {
-  int64_t value = 0;
+template <class T> std::optional<T> parseAs(std::string_view text) {
+  T value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
     return std::nullopt;
   return value;
 }
 
+std::optional<std::vector<int64_t>> toList(std::string_view text) {
+  std::vector<int64_t> list;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    std::optional<int64_t> value = parseAs<int64_t>(text.substr(begin, end - begin));
+    if (!value)
+      return std::nullopt;
+    list.push_back(*value);
+    begin = end + 1;
+  }
+  return list;
+}
+
 bool isAllowed(const Parameter &parameter, std::string_view text) {
-  if (parameter.kind == Parameter::Kind::choice)
+  using Kind = Parameter::Kind;
+  if (parameter.kind == Kind::choice)
     return std::ranges::find(parameter.choices, text) != parameter.choices.end();
-  if (parameter.kind == Parameter::Kind::integer && text == automatic)
+  if ((parameter.kind == Kind::integer || parameter.kind == Kind::number) && text == automatic)
     return true;
-  std::optional<int64_t> value = toInteger(text);
+  if (parameter.kind == Kind::number) {
+    std::optional<double> value = parseAs<double>(text);
+    return value && *value >= double(parameter.least) && *value <= double(parameter.most);
+  }
+  if (parameter.kind == Kind::list) {
+    std::optional<std::vector<int64_t>> list = toList(text);
+    auto isInRange = [&](int64_t value) { return value >= parameter.least && value <= parameter.most; };
+    return text == none || (list && std::ranges::all_of(*list, isInRange));
+  }
+  std::optional<int64_t> value = parseAs<int64_t>(text);
   return value && *value >= parameter.least && *value <= parameter.most && *value % parameter.multipleOf == 0;
 }
 } // namespace
@@ -37,7 +60,11 @@ std::string Parameter::allowed() const {
   std::string text = fmt::format("{} to {}", least, most);
   if (multipleOf != 1)
     text += fmt::format(" in steps of {}", multipleOf);
-  return kind == Kind::integer ? text + ", or auto" : text;
+  if (kind == Kind::list)
+    return "integers from " + text + " with commas between them, or none";
+  if (kind == Kind::number)
+    text = "a number from " + text;
+  return kind == Kind::integer || kind == Kind::number ? text + ", or auto" : text;
 }
 
 Result<Parameters> Parameters::parse(std::string_view kernel, std::span<const Parameter> parameters,
@@ -70,8 +97,14 @@ std::string_view Parameters::text(std::string_view name) const {
   return found->second;
 }
 
-int64_t Parameters::size(std::string_view name) const { return *toInteger(text(name)); }
-std::optional<int64_t> Parameters::integer(std::string_view name) const { return toInteger(text(name)); }
+int64_t Parameters::size(std::string_view name) const { return *parseAs<int64_t>(text(name)); }
+std::optional<int64_t> Parameters::integer(std::string_view name) const {
+  return parseAs<int64_t>(text(name));
+}
+std::optional<std::vector<int64_t>> Parameters::list(std::string_view name) const {
+  return toList(text(name));
+}
+std::optional<double> Parameters::number(std::string_view name) const { return parseAs<double>(text(name)); }
 std::string_view Parameters::choice(std::string_view name) const { return text(name); }
 ElementType Parameters::element(std::string_view name) const { return *parseElementType(text(name)); }
 

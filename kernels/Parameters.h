@@ -23,6 +23,8 @@ struct Parameter {
     size,    ///< an extent of the tensors; also the name of a dimension of the program
     count,   ///< an extent that repeats the work, such as batches or heads; otherwise a size
     integer, ///< a tuning parameter; `auto` leaves it to the heuristic
+    number,  ///< a real number; `auto` leaves it to the kernel
+    list,    ///< integers with commas between them, or none
     choice,  ///< one of `choices`
   };
   std::string name;
@@ -47,6 +49,9 @@ public:
   int64_t size(std::string_view name) const;
   /// Nothing if it is left to the heuristic.
   std::optional<int64_t> integer(std::string_view name) const;
+  std::optional<double> number(std::string_view name) const;
+  /// Nothing for `none`.
+  std::optional<std::vector<int64_t>> list(std::string_view name) const;
   std::string_view choice(std::string_view name) const;
   ElementType element(std::string_view name) const;
 

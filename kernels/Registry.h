@@ -9,6 +9,8 @@
 #include "kernels/Tolerance.h"
 #include "runtime/artifact/Artifact.h"
 
+#include <functional>
+
 namespace tlc::kernels {
 
 /// A tensor of a kernel for given parameters, and what random contents suit it.
@@ -17,7 +19,10 @@ struct TensorSpec {
   ElementType element = ElementType::f32;
   Access access = Access::input;
   std::vector<int64_t> shape;
-  double low = -1, high = 1; ///< inputs are uniform in [low, high)
+  double low = -1, high = 1;         ///< inputs are uniform in [low, high)
+  std::vector<double> contents = {}; ///< of an input that is not random
+  /// Whether an element, row-major, is one that nothing may depend on; then it is no number.
+  std::function<bool(int64_t)> isPadding = {};
 };
 
 class Kernel {

@@ -236,4 +236,14 @@ void Scope::when(const Predicate &condition, const Body &then, const Body &other
     trace->inside(branch.elseBlock(), otherwise);
 }
 
+void Scope::whenAny(const Predicate &condition, const Body &body, Loc loc) {
+  if (condition.constant())
+    return when(condition, body, {}, loc);
+  Value value = truth(*trace, condition, "the condition of k.whenAny", loc);
+  if (value && isa<RankedTensorType>(value.getType()))
+    value = trace->create<tile::AnyInWarpOp>(loc, value);
+  auto branch = value ? trace->create<scf::IfOp>(loc, value, /*withElseRegion=*/false) : scf::IfOp();
+  branch ? trace->inside(branch.thenBlock(), body) : body();
+}
+
 } // namespace tlc::dsl

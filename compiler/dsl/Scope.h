@@ -138,6 +138,10 @@ public:
   void when(const Predicate &condition, const Body &then, const Body &otherwise = {},
             Loc loc = Loc::current());
 
+  /// The body runs where the condition holds for some element; each warp decides for the elements that it
+  /// holds. A body of arithmetic that changes nothing where the condition does not hold is skipped so.
+  void whenAny(const Predicate &condition, const Body &body, Loc loc = Loc::current());
+
   // Roles: the warps part, each group runs its own program.
   /// The body holds nothing but calls of `role`.
   void roles(const Body &body, Loc loc = Loc::current());

@@ -27,12 +27,55 @@ Type memoryType(Type element) {
   return element.isIndex() ? IntegerType::get(element.getContext(), 32) : element;
 }
 
+/// Warps along the axis that is reduced.
+int64_t warpsAlong(ReduceOp reduce) {
+  int64_t warps = 1;
+  for (const PlacedMode &mode : layoutOf(reduce.getSource()).reduction(int(reduce.getAxis())).warps)
+    warps *= mode.mode.extent;
+  return warps;
+}
+
+/// Whether data goes from warp to warp.
+bool needsScratch(Operation *op) {
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return warpsAlong(reduce) != 1;
+  auto convert = dyn_cast<ConvertLayoutOp>(op);
+  if (!convert)
+    return false;
+  auto type = cast<RankedTensorType>(convert.getSource().getType());
+  Shape shape(type.getShape().begin(), type.getShape().end());
+  return planRelayout(layoutOf(convert.getSource()), layoutOf(convert.getResult()), shape).kind ==
+         RelayoutKind::throughShared;
+}
+
 Value allocateScratch(KernelOp kernel, Location loc, const SharedLayout &layout, Type element,
                       const Twine &name) {
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   auto type = SharedType::get(kernel.getContext(), layout.shape, element,
                               SharedLayoutAttr::get(kernel.getContext(), layout), /*transposed=*/false);
   return AllocSharedOp::create(builder, loc, type, name.str(), IntegerAttr());
+}
+
+/// A warp that takes a branch by itself cannot wait for others there.
+LogicalResult checkBranchesOfWarps(KernelOp kernel) {
+  auto checked = kernel.walk([](AnyInWarpOp any) {
+    for (Operation *branch : any.getResult().getUsers()) {
+      auto within = branch->walk([&](Operation *op) {
+        if (!needsScratch(op))
+          return WalkResult::advance();
+        InFlightDiagnostic diagnostic =
+            op->emitError("expected rows that stay within a warp because each warp decides by itself "
+                          "whether it comes here, but several warps share them; let products use "
+                          "WarpPolicy::fullRow");
+        diagnostic.attachNote(any.getLoc()) << "decided here";
+        return WalkResult::interrupt();
+      });
+      if (within.wasInterrupted())
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(checked.wasInterrupted());
 }
 
 struct MaterializeRelayouts : impl::MaterializeRelayoutsBase<MaterializeRelayouts> {
@@ -48,6 +91,8 @@ struct MaterializeRelayouts : impl::MaterializeRelayoutsBase<MaterializeRelayout
     });
     if (checked.wasInterrupted())
       return signalPassFailure();
+    if (failed(checkBranchesOfWarps(kernel)))
+      return signalPassFailure();
     int64_t conversions = 0, reductions = 0;
     kernel.walk([&](Operation *op) {
       if (auto convert = dyn_cast<ConvertLayoutOp>(op)) {
@@ -55,7 +100,7 @@ struct MaterializeRelayouts : impl::MaterializeRelayoutsBase<MaterializeRelayout
         Shape shape(type.getShape().begin(), type.getShape().end());
         FragmentLayout from = layoutOf(convert.getSource()), to = layoutOf(convert.getResult());
         convert.getScratchMutable().clear();
-        if (planRelayout(from, to, shape).kind != RelayoutKind::throughShared)
+        if (!needsScratch(op))
           return;
         Type element = memoryType(type.getElementType());
         SharedLayout layout = stagingLayout(from, to, shape, int(element.getIntOrFloatBitWidth()));
@@ -63,9 +108,7 @@ struct MaterializeRelayouts : impl::MaterializeRelayoutsBase<MaterializeRelayout
             allocateScratch(kernel, op->getLoc(), layout, element, "relayout." + Twine(conversions++)));
       } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
         auto type = cast<RankedTensorType>(reduce.getResult().getType());
-        int64_t warps = 1;
-        for (const PlacedMode &mode : layoutOf(reduce.getSource()).reduction(int(reduce.getAxis())).warps)
-          warps *= mode.mode.extent;
+        int64_t warps = warpsAlong(reduce);
         reduce.getScratchMutable().clear();
         if (warps == 1)
           return;

@@ -28,6 +28,13 @@ def Simt_AtomicAddOp : Simt_EffectOp<"atomic_add"> {
   let assemblyFormat = "$value `,` $address (`if` $predicate^)? attr-dict `:` type($value)";
 }
 
+def Simt_VoteAnyOp : Simt_Op<"vote_any", [Pure]> {
+  let summary = "Whether the value is true in some lane of the warp; all lanes take part";
+  let arguments = (ins I1:$value);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$value attr-dict";
+}
+
 def Simt_ShuffleXorOp : Simt_Op<"shuffle_xor", [Pure, AllTypesMatch<["value", "result"]>]> {
   let summary = "The value of the lane whose number differs in the bits of `mask`; all lanes of the warp take part";
   let arguments = (ins Simt_Value:$value, I64Attr:$mask);

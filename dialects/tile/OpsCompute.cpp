@@ -142,6 +142,33 @@ OpFoldResult ReduceOp::fold(FoldAdaptor) {
   return {};
 }
 
+LogicalResult AnyInWarpOp::verify() {
+  if (Type element = getCondition().getType().getElementType(); !element.isInteger(1)) // any_in_warp_c1
+    return emitOpError() << "expected a fragment of truth values, but got one of " << element;
+  for (Operation *user : getResult().getUsers()) { // any_in_warp_c2
+    auto branch = dyn_cast<scf::IfOp>(user);
+    if (!branch) {
+      InFlightDiagnostic diagnostic =
+          emitOpError() << "expected to be the condition of a branch because warps differ in it";
+      diagnostic.attachNote(user->getLoc()) << "but it is used here";
+      return diagnostic;
+    }
+    Operation *other = nullptr;
+    branch->walk([&](Operation *op) {
+      if (op != branch && !isa<ReadOp, WriteOp>(op) && !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
+          !isMemoryEffectFree(op))
+        other = op;
+    });
+    if (other) {
+      InFlightDiagnostic diagnostic =
+          emitOpError() << "expected nothing but arithmetic in its branch because each warp takes it or not";
+      diagnostic.attachNote(other->getLoc()) << "but this touches memory or meets other warps";
+      return diagnostic;
+    }
+  }
+  return success();
+}
+
 LogicalResult BroadcastOp::verify() { // broadcast_c1
   RankedTensorType source = getSource().getType(), result = getResult().getType();
   if (failed(verifySameElementType(*this, source, result)))

@@ -78,6 +78,22 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let hasFolder = 1;
 }
 
+def Tile_AnyInWarpOp : Tile_Op<"any_in_warp", [Pure]> {
+  let summary = "Whether a condition holds for some element that the warp holds";
+  let description = [{
+    Warps differ in the result. It lets a warp skip what changes none of its elements, so that what a branch on it
+    computes must be right for elements for which the condition does not hold, too.
+
+    Constraints
+    - any_in_warp_c1: the operand is a fragment of truth values.
+    - any_in_warp_c2: the result is used only as the condition of branches. Nothing in them touches memory.
+  }];
+  let arguments = (ins Tile_AnyFragment:$condition);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$condition attr-dict `:` type($condition)";
+  let hasVerifier = 1;
+}
+
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "Repeats a fragment along its axes of extent 1";
   let description = [{

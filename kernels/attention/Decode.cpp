@@ -4,7 +4,7 @@
 /// parts.
 #include "kernels/attention/Decode.h"
 
-#include "kernels/attention/OnlineSoftmax.h"
+#include "kernels/attention/LazySoftmax.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -236,7 +236,7 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, const Part &p
   }
 
   bool capped = c.softCap != 0;
-  OnlineSoftmax softmax(k, c.rows, (capped ? c.softCap : c.scale) * std::numbers::log2e);
+  LazySoftmax softmax(k, c.dtype, c.rows, (capped ? c.softCap : c.scale) * std::numbers::log2e);
   Fragment o = k.fragment(f32, {c.rows, paddedDepth(c)}).named("o");
   enum class Mask : uint8_t { none, edge };
   auto add = [&](const Index &step, Mask mask) {
@@ -250,11 +250,11 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, const Part &p
     loader.kRing.release(kc);
     kc.advance();
     FragmentValue scores = capped ? tanh(s * (c.scale / c.softCap)) : FragmentValue(s);
-    OnlineSoftmax::Step next = softmax.add(mask == Mask::edge ? p.masked(part, scores, step) : scores);
-    o = o * next.rescale;
+    LazySoftmax::Step next = softmax.add(mask == Mask::edge ? p.masked(part, scores, step) : scores);
+    softmax.settle(next, o);
     loader.vRing.wait(vc);
     Shared values = loader.values.slot(vc);
-    gemmAsync(next.weights.to(c.dtype), values, o);
+    gemmAsync(next.weights, values, o);
     gemmWait(o);
     loader.vRing.release(vc);
     vc.advance();
@@ -268,10 +268,10 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, const Part &p
 
   Index row = part.rowTile * c.rows;
   if (isWhole(c))
-    return p.writeRows({part.batch, 0, part.kvHead, row}, {softmax.maximum * softmax.scale, softmax.sum, o});
+    return p.writeRows({part.batch, 0, part.kvHead, row}, {softmax.base * softmax.scale, softmax.sum, o});
   copy(divideOrZero(o, softmax.sum),
        p.partial.tile({part.batch, part.kvHead, row, part.number, 0}, {1, 1, c.rows, 1, paddedDepth(c)}));
-  copy(log2(softmax.sum) + softmax.maximum * softmax.scale,
+  copy(log2(softmax.sum) + softmax.base * softmax.scale,
        p.partialLse.tile({part.batch, part.kvHead, row, part.number}, {1, 1, c.rows, 1}));
 }
 

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "compiler/dsl/dsl.h"
-#include "kernels/reference/Reference.h"
+#include "kernels/reference/Attention.h"
 
 namespace tlc::kernels {
 

@@ -6,7 +6,8 @@
 #pragma once
 
 #include "compiler/dsl/dsl.h"
-#include "kernels/reference/Reference.h"
+#include "kernels/attention/Mask.h"
+#include "kernels/reference/Attention.h"
 
 namespace tlc::kernels {
 
@@ -21,24 +22,46 @@ enum class TileOverlap : uint8_t {
   nextTile, ///< the next tile's first scores and their softmax: two tiles of Q
 };
 
+/// A further score of each head, whose key has the value 0.
+enum class Sink : uint8_t {
+  none,
+  perHead, ///< from an input of f32, one number per head; LSE counts it
+};
+
+/// How many of a sequence's rows there are.
+enum class Lengths : uint8_t {
+  uniform, ///< all that the tensors have
+  padded,  ///< inputs `lengths_q` and `lengths_k` say it: rows behind are not read, and rows of O and LSE
+           ///< behind are 0 and -inf
+  packed, ///< Q is rows x h x d, and so on, LSE h x rows: sequences one after the other; sequence n begins at
+          ///< element n of `begins_q` and `begins_k` and ends where the next one begins
+};
+
 struct ForwardConfig {
+  // What is computed.
   ElementType dtype = ElementType::bf16; ///< of Q, K, V, O: f16 or bf16
   int64_t d = 128;                       ///< length of a row of Q and K
   int64_t dv = 128;                      ///< of V and O
-  CausalAlignment causal = CausalAlignment::none;
+  MaskConfig mask = {};
+  std::optional<double> scale = {}; ///< of scores, above 0; 1 / sqrt(d) if it is not given
+  double softCap = 0;               ///< scores become cap tanh(score / cap); 0: they stay
+  Sink sink = Sink::none;
+  LogBase logBase = LogBase::e; ///< of LSE
+  Lengths lengths = Lengths::uniform;
+
+  // How.
   int64_t bq = 128, bk = 128; ///< the tile of scores that a block computes at once
   int64_t stages = 2;         ///< tiles of K and of V whose copies are in flight
   ForwardForm form = ForwardForm::explicitRoles;
   TileOverlap overlap = TileOverlap::nextTile;
 };
 
-/// A good configuration for rows of these lengths and so many keys.
-ForwardConfig chooseForwardConfig(ElementType dtype, int64_t d, int64_t dv, CausalAlignment causal,
-                                  int64_t keys);
-
-/// The same in the plain form, with a tile that suits it.
-void makePlain(ForwardConfig &config);
+/// Chooses how, for what is to be computed.
+void chooseTiles(ForwardConfig &config);
 
 dsl::Program forwardProgram(const ForwardConfig &config, const dsl::TraceOptions &options = {});
+/// With a mask of one's own instead of `config.mask`.
+dsl::Program forwardProgram(const ForwardConfig &config, const Mask &mask,
+                            const dsl::TraceOptions &options = {});
 
 } // namespace tlc::kernels

@@ -39,7 +39,7 @@ struct Operands {
         LSE(k.output("LSE", f32, {batches, heads, sq})),
         softmaxScale(std::numbers::log2e / std::sqrt(double(config.tile.d))) {}
 
-  bool causal() const { return config.causal != CausalAlignment::none; }
+  bool causal() const { return config.mask.causal != CausalAlignment::none; }
   Index rowTiles() const { return ceilDiv(sq, config.bq); }
 
   /// Rows that see nothing get what a tile of keys, all masked, gives them.
@@ -49,7 +49,7 @@ struct Operands {
     tile.head = head;
     tile.kvHead = head / (heads / kvHeads);
     tile.batch = batch;
-    tile.offset = config.causal == CausalAlignment::right ? sk - sq : Index(0);
+    tile.offset = config.mask.causal == CausalAlignment::right ? sk - sq : Index(0);
     Index visible = causal() ? max(min(row + config.bq + tile.offset, sk), 0) : sk;
     Index whole = causal() ? max(min(row + 1 + tile.offset, sk), 0) : sk;
     tile.keyTiles = max(ceilDiv(visible, config.bk), 1);
@@ -135,7 +135,7 @@ void explicitForward(Scope &k, const Fp8ForwardConfig &config) {
   Operands p(k, config, {.alignment = 16}); // the load role issues TMA copies only
   auto [block] = k.grid(min(p.rowTiles() * p.heads * p.batches, k.multiprocessors()));
   TileOrder order(
-      c,
+      c, p.causal() ? RowOrder::lastFirst : RowOrder::any,
       {.rowTiles = p.rowTiles(), .heads = p.heads, .kvHeads = p.kvHeads, .batches = p.batches, .keys = p.sk},
       block, k.blocks());
   Index count = where(p.sk == 0, Index(0), order.count);
@@ -319,7 +319,7 @@ Fp8ForwardConfig chooseFp8ForwardConfig(ElementType out, int64_t d, CausalAlignm
                                         ForwardForm form) {
   Fp8ForwardConfig config{.out = out, .sum = sum};
   config.tile.d = config.tile.dv = d;
-  config.tile.causal = causal;
+  config.tile.mask.causal = causal;
   config.tile.form = form;
   // Accumulators of scores, of O and of a tile's share, and weights, have to share a thread's registers.
   if (d > 128 || form == ForwardForm::plain)

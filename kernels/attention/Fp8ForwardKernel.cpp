@@ -19,17 +19,26 @@ CausalAlignment causalOf(const Parameters &values) {
                           : CausalAlignment::right;
 }
 
+struct Extents {
+  int64_t b, sq, sk, h, hkv, d;
+};
+
+Extents extentsOf(const Parameters &values) {
+  return {values.size("b"), values.size("sq"),  values.size("sk"),
+          values.size("h"), values.size("hkv"), values.integer("d").value()};
+}
+
 AttentionShape shapeOf(const Parameters &values) {
-  int64_t d = values.integer("d").value();
-  return {.b = values.size("b"),
-          .sq = values.size("sq"),
-          .sk = values.size("sk"),
-          .h = values.size("h"),
-          .hkv = values.size("hkv"),
-          .d = d,
-          .dv = d,
-          .scale = 1 / std::sqrt(double(d)),
-          .causal = causalOf(values)};
+  Extents e = extentsOf(values);
+  AttentionShape shape{.h = e.h,
+                       .hkv = e.hkv,
+                       .d = e.d,
+                       .dv = e.d,
+                       .scale = 1 / std::sqrt(double(e.d)),
+                       .mask = {.causal = causalOf(values)}};
+  for (int64_t i = 0; i < e.b; ++i)
+    shape.sequences.push_back({.firstQuery = i * e.sq, .queries = e.sq, .firstKey = i * e.sk, .keys = e.sk});
+  return shape;
 }
 
 /// Rows of `heads` heads, each multiplied by its head's factor.
@@ -79,10 +88,9 @@ Fp8AttentionForwardKernel::Fp8AttentionForwardKernel()
       } {}
 
 Fp8ForwardConfig Fp8AttentionForwardKernel::config(const Parameters &values) {
-  AttentionShape shape = shapeOf(values);
   OutputSum sum = values.choice("sums") == "fast" ? OutputSum::inPlace : OutputSum::perTile;
   Fp8ForwardConfig config = chooseFp8ForwardConfig(
-      values.element("out"), shape.d, shape.causal, sum,
+      values.element("out"), values.integer("d").value(), causalOf(values), sum,
       values.choice("form") == "plain" ? ForwardForm::plain : ForwardForm::explicitRoles);
   config.tile.bq = values.integer("bq").value_or(config.tile.bq);
   config.tile.bk = values.integer("bk").value_or(config.tile.bk);
@@ -96,15 +104,15 @@ dsl::Program Fp8AttentionForwardKernel::build(const Parameters &values,
 }
 
 std::vector<TensorSpec> Fp8AttentionForwardKernel::tensors(const Parameters &values) const {
-  AttentionShape s = shapeOf(values);
+  Extents s = extentsOf(values);
   constexpr ElementType e4m3 = ElementType::e4m3, f32 = ElementType::f32;
   return {{"Q", e4m3, Access::input, {s.b, s.sq, s.h, s.d}},
           {"K", e4m3, Access::input, {s.b, s.sk, s.hkv, s.d}},
-          {"V", e4m3, Access::input, {s.b, s.sk, s.hkv, s.dv}, -0.5, 1},
+          {"V", e4m3, Access::input, {s.b, s.sk, s.hkv, s.d}, -0.5, 1},
           {"scaleQ", f32, Access::input, {s.b, s.h}, 1, 2},
           {"scaleK", f32, Access::input, {s.b, s.hkv}, 1, 2},
           {"scaleV", f32, Access::input, {s.b, s.hkv}, 0.5, 1},
-          {"O", values.element("out"), Access::output, {s.b, s.sq, s.h, s.dv}},
+          {"O", values.element("out"), Access::output, {s.b, s.sq, s.h, s.d}},
           {"LSE", f32, Access::output, {s.b, s.h, s.sq}}};
 }
 
@@ -112,22 +120,23 @@ std::vector<double> Fp8AttentionForwardKernel::reference(const Parameters &value
                                                          std::span<const std::vector<double>> inputs,
                                                          size_t output,
                                                          std::span<const int64_t> elements) const {
-  AttentionShape s = shapeOf(values);
+  Extents s = extentsOf(values);
+  AttentionShape shape = shapeOf(values);
   std::vector<double> q = scaled(inputs[0], inputs[3], s.b, s.h, s.d),
                       k = scaled(inputs[1], inputs[4], s.b, s.hkv, s.d);
-  if (output == 1)
-    return referenceLogSumExp(s, q, k, elements);
-  return referenceAttention(s, q, k, scaled(inputs[2], inputs[5], s.b, s.hkv, s.dv), elements);
+  if (output == 0)
+    return referenceAttention(shape, q, k, scaled(inputs[2], inputs[5], s.b, s.hkv, s.d), {}, elements);
+  return referenceLogSumExp(shape, q, k, {}, linesOf(elements, s.h, s.sq));
 }
 
 Tolerance Fp8AttentionForwardKernel::tolerance(const Parameters &values, size_t output) const {
-  AttentionShape s = shapeOf(values);
   // Products of e4m3 are added with 13 bits behind the largest one's point.
   if (output == 1)
     return {.limit = std::ldexp(1.0, -10), .floor = 1};
   // Each weight is rounded by itself, so that their errors add up as O does: as the root of the number of
   // keys. A causal row may see any number of them.
-  auto keys = double(std::max<int64_t>(s.sk, 1)), seen = s.causal == CausalAlignment::none ? keys : 16;
+  auto keys = double(std::max<int64_t>(values.size("sk"), 1)),
+       seen = causalOf(values) == CausalAlignment::none ? keys : 16;
   double limit = roundingError(ElementType::e4m3);
   if (config(values).sum == OutputSum::inPlace)
     limit +=
@@ -136,7 +145,7 @@ Tolerance Fp8AttentionForwardKernel::tolerance(const Parameters &values, size_t 
 }
 
 std::string Fp8AttentionForwardKernel::conflict(const Parameters &values) const {
-  AttentionShape s = shapeOf(values);
+  Extents s = extentsOf(values);
   if (s.h % s.hkv != 0)
     return fmt::format(
         "expected h to be a multiple of hkv because as many heads of Q share each head of K and V, "

@@ -7,12 +7,17 @@ namespace tlc::kernels {
 
 using namespace dsl;
 
-TileOrder::TileOrder(const ForwardConfig &config, const Space &space, const Index &block, const Index &blocks)
-    : config(config), space(space), block(block), blocks(blocks), pairs(space.heads * space.batches) {
+Index headsInCache(const ForwardConfig &config, const Index &keys) {
   constexpr int64_t cachedBytes = 32 << 20; // half of an H200's L2
   int64_t rowBytes = (config.d + config.dv) * sizeInBytes(config.dtype);
-  Index headsPerKv = space.heads / space.kvHeads;
-  Index cached = Index(cachedBytes / rowBytes) / max(space.keys, 1);
+  return Index(cachedBytes / rowBytes) / max(keys, 1);
+}
+
+TileOrder::TileOrder(const ForwardConfig &config, RowOrder rows, const Space &space, const Index &block,
+                     const Index &blocks)
+    : config(config), rows(rows), space(space), block(block), blocks(blocks),
+      pairs(space.heads * space.batches) {
+  Index headsPerKv = space.heads / space.kvHeads, cached = headsInCache(config, space.keys);
   Index atLeast = ceilDiv(blocks, max(space.rowTiles * headsPerKv, 1)); // a tile for each block
   groupSize = max(min(max(cached, atLeast), space.kvHeads * space.batches), 1) * headsPerKv;
   Index tiles = groupSize * space.rowTiles;
@@ -32,9 +37,25 @@ std::array<Index, 3> TileOrder::at(const Index &n) const {
   Index tile = round * blocks + inRound(round, placeIn(group));
   Index width = min(pairs - group * groupSize, groupSize), line = tile / width;
   Index pair = group * groupSize + tile % width;
-  bool lastIsLongest = config.causal != CausalAlignment::none;
-  return {(lastIsLongest ? space.rowTiles - 1 - line : line) * config.bq, pair % space.heads,
-          pair / space.heads};
+  return {rowTileAt(rows, line, space.rowTiles) * config.bq, pair % space.heads, pair / space.heads};
+}
+
+Index rowTileAt(RowOrder rows, const Index &line, const Index &rowTiles) {
+  Index fromEnd = rowTiles - 1 - line;
+  switch (rows) {
+  case RowOrder::any:
+    return line;
+  case RowOrder::lastFirst:
+    return fromEnd;
+  case RowOrder::lastOfHalfFirst: { // one from each half in turn; the second half has the odd tile, at its
+                                    // end
+    Index half = rowTiles / 2, odd = rowTiles % 2;
+    Index inHalf = (line - odd) / 2;
+    return where(line < odd, rowTiles - 1,
+                 where((line - odd) % 2 == 0, half - 1 - inHalf, 2 * half - 1 - inHalf));
+  }
+  }
+  return line;
 }
 
 Index TileOrder::opposite(const Index &place) const { return blocks - 1 - place; }

@@ -9,6 +9,11 @@
 
 namespace tlc::kernels {
 
+/// How many heads' K and V, of so many rows, stay in L2 together; may be 0.
+dsl::Index headsInCache(const ForwardConfig &config, const dsl::Index &keys);
+/// Which of a head's row tiles comes as number `line`.
+dsl::Index rowTileAt(RowOrder rows, const dsl::Index &line, const dsl::Index &rowTiles);
+
 /// Which tiles a block computes, and in which order. Heads whose K and V stay in L2 together make a group,
 /// those that share K and V side by side. In a group the longest tiles come first and are dealt out in
 /// rounds, every other one backwards: who got the longest gets the shortest next. Every other group is dealt
@@ -19,7 +24,7 @@ public:
     dsl::Index rowTiles, heads, kvHeads, batches, keys;
   };
 
-  TileOrder(const ForwardConfig &config, const Space &space, const dsl::Index &block,
+  TileOrder(const ForwardConfig &config, RowOrder rows, const Space &space, const dsl::Index &block,
             const dsl::Index &blocks);
 
   /// First row, head and batch of this block's tile number n.
@@ -35,6 +40,7 @@ private:
   dsl::Index countAmong(const dsl::Index &tiles, const dsl::Index &place) const;
 
   const ForwardConfig &config;
+  RowOrder rows;
   Space space;
   dsl::Index block, blocks, pairs;
   dsl::Index groupSize; ///< heads of Q, over all batches

@@ -59,8 +59,12 @@ Result<void> DeviceArguments::fill(Random &random) {
   for (size_t i = 0; i != host.size(); ++i) {
     Access access = specs[i].access;
     host[i].poison();
-    if (access != Access::output)
+    if (!specs[i].contents.empty())
+      host[i].fill(specs[i].contents);
+    else if (access != Access::output)
       host[i].fillRandom(random, specs[i].low, specs[i].high);
+    if (specs[i].isPadding)
+      host[i].poisonWhere(specs[i].isPadding);
     if (access == Access::inout)
       before[i] = host[i];
     if (access == Access::input)

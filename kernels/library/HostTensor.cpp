@@ -6,10 +6,12 @@
 #include "kernels/library/ElementBits.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 #include <unistd.h>
 
 using namespace tlc;
@@ -70,6 +72,18 @@ Result<HostTensor> HostTensor::create(std::string name, ElementType element, std
 
 TensorView HostTensor::view(void *base) const {
   return {static_cast<std::byte *>(base) + first * sizeInBytes(type), type, extents, pitches};
+}
+
+void HostTensor::fill(std::span<const double> values) {
+  assert(int64_t(values.size()) == count);
+  for (int64_t number = 0; number != count; ++number)
+    storeElement(type, &storage[byteOf(number)], values[size_t(number)]);
+}
+
+void HostTensor::poisonWhere(const std::function<bool(int64_t)> &isPadding) {
+  for (int64_t number = 0; number != count; ++number)
+    if (isPadding(number))
+      storeElement(type, &storage[byteOf(number)], std::numeric_limits<double>::quiet_NaN());
 }
 
 void HostTensor::fillRandom(Random &random, double low, double high) {

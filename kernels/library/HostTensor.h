@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <random>
 #include <span>
@@ -46,6 +47,10 @@ public:
   /// The tensor in device memory that holds a copy of `bytes()` at `base`.
   TensorView view(void *base) const;
 
+  /// These values, one per element.
+  void fill(std::span<const double> values);
+  /// Not a number where the condition holds for an element's row-major number.
+  void poisonWhere(const std::function<bool(int64_t)> &isPadding);
   /// Uniform values in [low, high).
   void fillRandom(Random &random, double low, double high);
   void poison();

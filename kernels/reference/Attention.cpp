@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Attention forward, row by row.
-#include "kernels/reference/Reference.h"
+#include "kernels/reference/Attention.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace tlc::kernels {
 
@@ -13,89 +14,136 @@ namespace {
 
 /// The weights of one query's keys before they are divided by their sum.
 struct QueryRow {
+  SequenceRows sequence;
   std::vector<double> weights;
   double base = 0, sum = 0;
 };
 
-QueryRow weighRow(const AttentionShape &s, int64_t batch, int64_t head, int64_t query,
-                  std::span<const double> q, std::span<const double> k) {
+/// The line is a row of Q times h plus a head.
+QueryRow weighRow(const AttentionShape &s, int64_t line, std::span<const double> q, std::span<const double> k,
+                  std::span<const double> sink) {
   QueryRow row;
-  row.weights.assign(size_t(s.sk), -std::numeric_limits<double>::infinity());
-  int64_t kvHead = head / (s.h / s.hkv);
-  auto left = q.subspan(size_t(((batch * s.sq + query) * s.h + head) * s.d), size_t(s.d));
+  int64_t head = line % s.h, kvHead = head / (s.h / s.hkv), queryRow = line / s.h;
+  auto found = std::ranges::find_if(s.sequences, [&](const SequenceRows &sequence) {
+    return queryRow >= sequence.firstQuery && queryRow < sequence.firstQuery + sequence.queries;
+  });
   double maximum = -std::numeric_limits<double>::infinity();
-  for (int64_t key = 0; key < s.sk; ++key) {
-    if (!s.visible(query, key))
+  if (found != s.sequences.end())
+    row.sequence = *found;
+  else
+    return row.base = maximum, row;
+  row.weights.assign(size_t(row.sequence.keys), maximum);
+  auto left = q.subspan(size_t(line * s.d), size_t(s.d));
+  for (int64_t key = 0; key < row.sequence.keys; ++key) {
+    if (!s.mask.visible(queryRow - row.sequence.firstQuery, key, row.sequence.queries, row.sequence.keys))
       continue;
-    auto right = k.subspan(size_t(((batch * s.sk + key) * s.hkv + kvHead) * s.d), size_t(s.d));
+    auto right = k.subspan(size_t(((row.sequence.firstKey + key) * s.hkv + kvHead) * s.d), size_t(s.d));
     double score = 0;
     for (int64_t i = 0; i < s.d; ++i)
       score += left[size_t(i)] * right[size_t(i)];
-    row.weights[size_t(key)] = score * s.scale;
-    maximum = std::max(maximum, score * s.scale);
+    score *= s.scale;
+    if (s.softCap != 0)
+      score = s.softCap * std::tanh(score / s.softCap);
+    row.weights[size_t(key)] = score;
+    maximum = std::max(maximum, score);
   }
+  if (!sink.empty())
+    maximum = std::max(maximum, sink[size_t(head)]);
   row.base = std::isfinite(maximum) ? maximum : 0;
   for (double &weight : row.weights) {
     weight = std::exp(weight - row.base);
     row.sum += weight;
   }
+  if (!sink.empty())
+    row.sum += std::exp(sink[size_t(head)] - row.base);
   return row;
 }
 
 } // namespace
 
-bool AttentionShape::visible(int64_t query, int64_t key) const {
-  switch (causal) {
-  case CausalAlignment::none:
-    return true;
-  case CausalAlignment::left:
-    return key <= query;
-  case CausalAlignment::right:
-    return key <= query + sk - sq;
+bool MaskConfig::visible(int64_t query, int64_t key, int64_t queries, int64_t keys) const {
+  int64_t place = causal == CausalAlignment::left ? query : query + keys - queries;
+  if (causal != CausalAlignment::none && key > place)
+    return false;
+  if ((windowLeft && key < place - *windowLeft) || (windowRight && key > place + *windowRight))
+    return false;
+  if (blockCausal) {
+    int64_t half = keys / 2, block = *blockCausal;
+    if (key < half)
+      return query < half && key / block == query / block;
+    return query < half ? (key - half) / block < query / block
+                        : (key - half) / block <= (query - half) / block;
   }
   return true;
 }
 
-double attentionForwardFlops(const AttentionShape &s) {
-  double pairs = double(s.sq) * double(s.sk);
-  if (s.causal != CausalAlignment::none) {
-    pairs = 0;
-    int64_t offset = s.causal == CausalAlignment::right ? s.sk - s.sq : 0;
-    for (int64_t i = 0; i < s.sq; ++i)
-      pairs += double(std::clamp<int64_t>(i + 1 + offset, 0, s.sk));
+int64_t MaskConfig::visiblePairs(int64_t queries, int64_t keys) const {
+  int64_t pairs = 0;
+  if (blockCausal) {
+    int64_t half = keys / 2, block = *blockCausal;
+    auto upTo = [&](int64_t blocks) { return std::min(half, blocks * block); };
+    for (int64_t place = 0; place < half; ++place) { // a noisy query, and the clean one of the same place
+      int64_t own = place / block;
+      pairs += upTo(own + 1) - upTo(own) + upTo(own) + upTo(own + 1);
+    }
+    return pairs;
   }
-  return 2 * double(s.b) * double(s.h) * pairs * double(s.d + s.dv);
+  for (int64_t query = 0; query < queries; ++query) {
+    int64_t place = causal == CausalAlignment::left ? query : query + keys - queries;
+    int64_t end = std::min(keys, causal == CausalAlignment::none ? keys : place + 1);
+    if (windowRight)
+      end = std::min(end, place + *windowRight + 1);
+    pairs += std::max<int64_t>(end - std::max<int64_t>(windowLeft ? place - *windowLeft : 0, 0), 0);
+  }
+  return pairs;
+}
+
+double attentionForwardFlops(const AttentionShape &s) {
+  double pairs = 0;
+  for (const SequenceRows &sequence : s.sequences)
+    pairs += double(s.mask.visiblePairs(sequence.queries, sequence.keys));
+  return 2 * double(s.h) * pairs * double(s.d + s.dv);
 }
 
 std::vector<double> referenceAttention(const AttentionShape &s, std::span<const double> q,
                                        std::span<const double> k, std::span<const double> v,
-                                       std::span<const int64_t> elements) {
+                                       std::span<const double> sink, std::span<const int64_t> elements) {
   std::vector<double> result;
   result.reserve(elements.size());
   int64_t current = -1;
   QueryRow row;
   for (int64_t element : elements) {
-    int64_t column = element % s.dv, line = element / s.dv;
-    int64_t head = line % s.h, query = line / s.h % s.sq, batch = line / s.h / s.sq;
+    int64_t column = element % s.dv, line = element / s.dv, head = line % s.h;
     if (line != current)
-      row = weighRow(s, batch, head, query, q, k);
+      row = weighRow(s, line, q, k, sink);
     current = line;
     double sum = 0;
-    for (int64_t key = 0; key < s.sk; ++key)
+    for (int64_t key = 0; key < row.sequence.keys; ++key)
       if (double weight = row.weights[size_t(key)]; weight != 0)
-        sum += weight * v[size_t(((batch * s.sk + key) * s.hkv + head / (s.h / s.hkv)) * s.dv + column)];
+        sum += weight *
+               v[size_t(((row.sequence.firstKey + key) * s.hkv + head / (s.h / s.hkv)) * s.dv + column)];
     result.push_back(row.sum == 0 ? 0 : sum / row.sum);
   }
   return result;
 }
 
+std::vector<int64_t> linesOf(std::span<const int64_t> elements, int64_t heads, int64_t rows) {
+  std::vector<int64_t> lines;
+  lines.reserve(elements.size());
+  for (int64_t element : elements)
+    lines.push_back((element / rows / heads * rows + element % rows) * heads + element / rows % heads);
+  return lines;
+}
+
 std::vector<double> referenceLogSumExp(const AttentionShape &s, std::span<const double> q,
-                                       std::span<const double> k, std::span<const int64_t> elements) {
+                                       std::span<const double> k, std::span<const double> sink,
+                                       std::span<const int64_t> lines) {
   std::vector<double> result;
-  result.reserve(elements.size());
-  for (int64_t element : elements) {
-    QueryRow row = weighRow(s, element / s.sq / s.h, element / s.sq % s.h, element % s.sq, q, k);
-    result.push_back(std::log(row.sum) + row.base);
+  result.reserve(lines.size());
+  for (int64_t line : lines) {
+    QueryRow row = weighRow(s, line, q, k, sink);
+    double natural = std::log(row.sum) + row.base;
+    result.push_back(s.logBase == LogBase::two ? natural * std::numbers::log2e : natural);
   }
   return result;
 }

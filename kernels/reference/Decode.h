@@ -3,7 +3,7 @@
 /// What attention of a few queries per sequence should compute, in double precision.
 #pragma once
 
-#include "kernels/reference/Reference.h"
+#include "kernels/reference/Attention.h"
 
 #include <optional>
 

@@ -27,6 +27,21 @@ Program softmax() {
 }
 // [softmax]
 
+// [skip]
+/// Numbers above 1/4 are halved until none is. A warp that has no such number skips the arithmetic.
+Program halved() {
+  return Program::trace("halved", [](Scope &k) {
+    Index rows = k.dim("rows");
+    Global X = k.inout("X", f32, {rows, 128});
+    auto [block] = k.grid(ceilDiv(rows, 16));
+    Fragment x = k.fragment(f32, {16, 128});
+    copy(X.tile({block * 16, 0}, {16, 128}), x);
+    k.loop(2, [&](Index) { k.whenAny(x > 0.25, [&] { x = where(x > 0.25, x / 2, x); }); });
+    copy(x, X.tile({block * 16, 0}, {16, 128}));
+  });
+}
+// [skip]
+
 // [moments]
 /// Sum and largest element of each row of any length.
 Program moments() {
@@ -142,4 +157,14 @@ TEST_CASE("where by position", "[docs]") {
 TEST_CASE("min, max and where by value", "[docs]") {
   Run run(clip(), {{"n", 1500}}, {number(-0.25f), number(0.5f)});
   checkVector(run.after("X"), 0, [&](int64_t i) { return std::clamp(run.before("X")(i), -0.25, 0.5); });
+}
+
+TEST_CASE("a warp skips what changes none of its elements", "[docs]") {
+  Run run(halved(), {{"rows", 40}});
+  checkMatrix(run.after("X"), 1e-6, [&](int64_t i, int64_t j) {
+    double x = run.before("X")(i, j);
+    for (int step = 0; step != 2; ++step)
+      x = x > 0.25 ? x / 2 : x;
+    return x;
+  });
 }

@@ -4,6 +4,7 @@
 #include "test/kernels/KernelRuns.h"
 
 #include "runtime/emulator/EmulatorDevice.h"
+#include "test/kernels/CoveringArray.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -16,9 +17,11 @@ using namespace tlc::kernels::test;
 namespace {
 
 /// Few multiprocessors, so that small problems have several tiles per block.
-std::unique_ptr<Device> createDevice() {
+std::unique_ptr<Device> createDevice(uint64_t seed) {
   EmulatorOptions options;
   options.multiprocessors = 3;
+  if (seed % 2 == 0) // every other time in another order than that of the hardware's usual progress
+    options.scheduleSeed = seed;
   return createEmulatorDevice(options);
 }
 
@@ -32,19 +35,26 @@ std::vector<std::string> test::sizesOf(const Kernel &kernel) {
   return names;
 }
 
-std::vector<Definitions> test::choicesOf(const Kernel &kernel) {
-  std::vector<Definitions> combinations = {{}};
-  for (const Parameter &parameter : kernel.parameters()) {
-    if (parameter.kind != Parameter::Kind::choice)
-      continue;
-    std::vector<Definitions> more;
-    for (const Definitions &combination : combinations)
-      for (const std::string &choice : parameter.choices) {
-        more.push_back(combination);
-        more.back()[parameter.name] = choice;
-      }
-    combinations = std::move(more);
-  }
+std::vector<Definitions> test::choicesOf(const Kernel &kernel, Random &random) {
+  std::vector<const Parameter *> choices;
+  std::vector<size_t> extents;
+  for (const Parameter &parameter : kernel.parameters())
+    if (parameter.kind == Parameter::Kind::choice) {
+      choices.push_back(&parameter);
+      extents.push_back(parameter.choices.size());
+    }
+  auto definitionsOf = [&](const std::vector<size_t> &row) {
+    Definitions definitions;
+    for (size_t i = 0; i != row.size(); ++i)
+      definitions[choices[i]->name] = choices[i]->choices[row[i]];
+    return definitions;
+  };
+  auto isAllowed = [&](const std::vector<size_t> &row) {
+    return bool(Request::parse(kernel.name(), definitionsOf(row)));
+  };
+  std::vector<Definitions> combinations;
+  for (const std::vector<size_t> &row : coveringArray(extents, random, isAllowed))
+    combinations.push_back(definitionsOf(row));
   return combinations;
 }
 
@@ -91,8 +101,9 @@ void Compiled::check(const Definitions &sizes, RunOptions options) const {
   INFO(describe(kernel, all) << ", seed " << options.seed << ", row padding " << options.placement.rowPadding
                              << ", offset " << options.placement.offset);
   Result<Request> request = Request::parse(kernel.name(), all);
-  REQUIRE(request);
-  std::unique_ptr<Device> device = createDevice();
+  if (!request) // only where some sizes do not go together
+    return;
+  std::unique_ptr<Device> device = createDevice(options.seed);
   Result<KernelRun> run = KernelRun::create(*device, *request, compiled, options);
   INFO((run ? "" : run.error().message));
   REQUIRE(run);

@@ -13,8 +13,9 @@ namespace tlc::kernels::test {
 /// The size parameters of a kernel.
 std::vector<std::string> sizesOf(const Kernel &kernel);
 
-/// One set of definitions per combination of the kernel's choices (types, layouts, forms), without sizes.
-std::vector<Definitions> choicesOf(const Kernel &kernel);
+/// Definitions of the kernel's choices (types, layouts, forms), without sizes, that together have every pair
+/// of values of two of them.
+std::vector<Definitions> choicesOf(const Kernel &kernel, Random &random);
 
 /// "gemm dtype=bf16 m=3"
 std::string describe(const Kernel &kernel, const Definitions &definitions);
@@ -29,7 +30,8 @@ public:
   /// The program declares no alignment of its tensors, so that rows of any length will do; a program whose
   /// roles are written by hand declares one, as its copies are the TMA's.
   bool acceptsAnyAlignment() const;
-  /// Runs at the sizes of `sizes` on fresh inputs and checks the result.
+  /// Runs at the sizes of `sizes` on fresh inputs and checks the result. Sizes that are refused beside the
+  /// program's other parameters are left out.
   void check(const Definitions &sizes, RunOptions options = {}) const;
 
 private:

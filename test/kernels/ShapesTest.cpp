@@ -34,7 +34,7 @@ TEST_CASE("kernels of all types and layouts are right at sizes that tiles do not
   Random random(std::random_device{}());
   constexpr int aligned[] = {0, 8, 64, 136, 200, 264}, odd[] = {1, 7, 63, 65, 129, 257};
   for (const Kernel *kernel : allKernels())
-    for (Definitions definitions : choicesOf(*kernel)) {
+    for (Definitions definitions : choicesOf(*kernel, random)) {
       definitions.merge(allSizes(*kernel, 256));
       Compiled compiled(*kernel, definitions);
       compiled.check(drawSizes(*kernel, aligned, random));

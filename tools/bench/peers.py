@@ -15,12 +15,15 @@ ours is faster. Exit status 1 if a result is wrong.
 
     peers.py [gemm] [--dtype bf16] [--layout tn] [--out bf16] [--shape m,n,k ...]
     peers.py attention_fwd [--dtype bf16] [--d 128] [--causal yes] [--shape b,s,h,hkv ...]
+    peers.py block_causal [--d 128] [--shape b,s,h,hkv ...]
+    peers.py varlen [--d 128] [--causal yes] [--shape b,longest,h,hkv ...]
     peers.py attention_decode [--dtype bf16] [--d 128] [--shape b,s,hkv,group ...] [-D kv=paged]
 
 A peer of decoding is a copy that moves as many bytes as K and V have: that ratio is the share of the copy's bandwidth.
 """
 
 import argparse
+import inspect
 import json
 import math
 import os
@@ -213,6 +216,121 @@ DECODE_SHAPES = [  # b, s, hkv, group
 ]
 
 
+def expected_rows(q, k, v, visible, scale):
+    """O and LSE of some queries of one head in double precision; `visible` is queries x keys."""
+    scores = q.double() @ k.double().t() * scale
+    scores.masked_fill_(~visible, -math.inf)
+    return scores.softmax(-1) @ v.double(), scores.logsumexp(-1)
+
+
+BLOCK_CAUSAL_SHAPES = [(1, 8192, 16, 16), (2, 8192, 32, 8), (1, 16384, 16, 16)]
+
+
+def block_causal_case(library, options, b, s, h, hkv, block=32):
+    """Noisy and clean halves of a sequence, against FlexAttention, compiled, with its block mask."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    dtype, d, half = DTYPES[options.dtype], options.d, s // 2
+    q, k, v = (torch.randn(b, s, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv))
+    o, lse = torch.empty_like(q), torch.empty(b, h, s, device="cuda", dtype=torch.float32)
+    program = library.compile("attention_fwd", b=b, sq=s, sk=s, h=h, hkv=hkv, d=d, dtype=options.dtype,
+                              mask="block_causal", block=block, **dict(options.define or []))
+    ours = program.bind(q, k, v, o, lse)
+
+    def sees(batch, head, query, key):
+        same = (query < half) & (key < half) & (query // block == key // block)
+        before = (query < half) & (key >= half) & ((key - half) // block < query // block)
+        clean = (query >= half) & (key >= half) & ((key - half) // block <= (query - half) // block)
+        return same | before | clean
+
+    mask = create_block_mask(sees, None, None, s, s, device="cuda", _compile=True)
+    compiled = torch.compile(flex_attention)
+    heads_first = [tensor.transpose(1, 2).contiguous() for tensor in (q, k, v)]
+
+    def flex():
+        return compiled(*heads_first, block_mask=mask, enable_gqa=h != hkv)
+
+    def check():
+        o.fill_(math.nan)
+        lse.fill_(math.nan)
+        ours()
+        rounding = ROUNDING[options.dtype]
+        worst = compare(o, flex().transpose(1, 2).float(), 4 * rounding, 4 * rounding)
+        rows = torch.cat([torch.tensor([0, half - 1, half, s - 1]), torch.randint(0, s, (60,))]).cuda()
+        visible = sees(0, 0, rows[:, None], torch.arange(s, device="cuda")[None, :])
+        for batch, head in {(0, 0), (b - 1, h - 1)}:
+            kv = head * hkv // h
+            expected, sums = expected_rows(q[batch, rows, head], k[batch, :, kv], v[batch, :, kv], visible, d**-0.5)
+            worst = max(worst, compare(o[batch, rows, head], expected, 2 * rounding, 2 * rounding),
+                        compare(lse[batch, head, rows], sums, 1e-5, 1e-5))
+        return {"largest_error": worst, "limit": 1.0, "correct": worst <= 1.0}
+
+    return Case({"kernel": "attention_fwd", "mask": "block_causal", "block": block, "b": b, "s": s, "h": h, "hkv": hkv,
+                 "d": d, "dtype": options.dtype}, 4 * b * h * d * (half * half + half * block), ours,
+                {"flex": flex}, check)
+
+
+def block_causal_cases(library, options):
+    for shape in options.shape or BLOCK_CAUSAL_SHAPES:
+        yield block_causal_case(library, options, *shape)
+
+
+VARLEN_SHAPES = [(8, 8192, 16, 16), (8, 8192, 32, 8)]
+
+
+def varlen_case(library, options, b, longest, h, hkv, causal):
+    """Packed sequences of random lengths from 256 to `longest`, against PyTorch's varlen_attn."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    dtype, d = DTYPES[options.dtype], options.d
+    lengths = torch.randint(256, longest + 1, (b,)).tolist()
+    begins = torch.tensor([0] + lengths).cumsum(0).to(device="cuda", dtype=torch.int32)
+    total = sum(lengths)
+    q, k, v = (torch.randn(total, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv))
+    o, lse = torch.empty_like(q), torch.empty(h, total, device="cuda", dtype=torch.float32)
+    program = library.compile("attention_fwd", varlen=",".join(map(str, lengths)), h=h, hkv=hkv, d=d,
+                              dtype=options.dtype, causal="right" if causal else "none", **dict(options.define or []))
+    ours = program.bind(q, k, v, begins, begins, o, lse)
+    # It has as many heads of keys as of queries.
+    repeated = [tensor.repeat_interleave(h // hkv, 1) for tensor in (k, v)]
+
+    # Newer versions of PyTorch say it by the window.
+    has_flag = "is_causal" in inspect.signature(varlen_attn).parameters
+    mask = {"is_causal": causal} if has_flag else {"window_size": (-1, 0 if causal else -1)}
+
+    def flash():
+        return varlen_attn(q, *repeated, begins, begins, max(lengths), max(lengths), **mask)
+
+    def check():
+        o.fill_(math.nan)
+        lse.fill_(math.nan)
+        ours()
+        rounding = ROUNDING[options.dtype]
+        worst = compare(o, flash().float(), 4 * rounding, 4 * rounding)
+        for sequence, head in {(0, 0), (b - 1, h - 1)}:
+            own = slice(int(begins[sequence]), int(begins[sequence + 1]))
+            rows = torch.cat([torch.tensor([0, lengths[sequence] - 1]), torch.randint(0, lengths[sequence], (62,))]).cuda()
+            visible = torch.ones(len(rows), lengths[sequence], device="cuda", dtype=torch.bool)
+            if causal:
+                visible = torch.arange(lengths[sequence], device="cuda")[None, :] <= rows[:, None]
+            kv = head * hkv // h
+            expected, sums = expected_rows(q[own][rows, head], k[own][:, kv], v[own][:, kv], visible, d**-0.5)
+            worst = max(worst, compare(o[own][rows, head], expected, 2 * rounding, 2 * rounding),
+                        compare(lse[head, own][rows], sums, 1e-5, 1e-5))
+        finite = bool(o.isfinite().all() and lse.isfinite().all())
+        return {"largest_error": worst, "limit": 1.0, "correct": finite and worst <= 1.0}
+
+    pairs = sum(n * n for n in lengths)
+    return Case({"kernel": "attention_fwd", "varlen": lengths, "h": h, "hkv": hkv, "d": d, "causal": causal,
+                 "dtype": options.dtype}, 4 * h * pairs * d // (2 if causal else 1), ours, {"varlen_attn": flash}, check)
+
+
+def varlen_cases(library, options):
+    for causal in (False, True) if options.causal is None else (options.causal == "yes",):
+        for shape in options.shape or VARLEN_SHAPES:
+            yield varlen_case(library, options, *shape, causal)
+
+
 def decode_case(library, options, b, s, hkv, group):
     """One query for each of b sequences of s keys, in a cache b x s x hkv x d or in pages in random order."""
     dtype, d, define = DTYPES[options.dtype], options.d, dict(options.define or [])
@@ -273,9 +391,11 @@ def decode_cases(library, options):
         yield decode_case(library, options, *shape)
 
 
-SUITES = {"gemm": gemm_cases, "attention_fwd": attention_cases, "attention_decode": decode_cases}
+SUITES = {"gemm": gemm_cases, "attention_fwd": attention_cases, "block_causal": block_causal_cases,
+          "varlen": varlen_cases, "attention_decode": decode_cases}
 # What a shape of a suite consists of.
-EXTENTS = {"gemm": "m,n,k", "attention_fwd": "b,s,h,hkv", "attention_decode": "b,s,hkv,group"}
+EXTENTS = {"gemm": "m,n,k", "attention_fwd": "b,s,h,hkv", "block_causal": "b,s,h,hkv", "varlen": "b,longest,h,hkv",
+           "attention_decode": "b,s,hkv,group"}
 
 
 def find_library():

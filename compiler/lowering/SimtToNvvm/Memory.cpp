@@ -193,8 +193,20 @@ struct LowerShuffleXor : OpConversionPattern<ShuffleXorOp> {
   }
 };
 
+struct LowerVoteAny : OpConversionPattern<VoteAnyOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(VoteAnyOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Value allLanes = constantI32(rewriter, op.getLoc(), -1);
+    rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(op, rewriter.getI1Type(), allLanes, adaptor.getValue(),
+                                                  NVVM::VoteSyncKind::any);
+    return success();
+  }
+};
+
 } // namespace
 
 void tlc::simt::populateMemoryPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerLoad, LowerStore, LowerAtomicAdd, LowerShuffleXor>(converter, patterns.getContext());
+  patterns.add<LowerLoad, LowerStore, LowerAtomicAdd, LowerShuffleXor, LowerVoteAny>(converter,
+                                                                                     patterns.getContext());
 }

@@ -105,7 +105,7 @@ bool isForOneThread(tile::RoleOp role) {
     if (isa<tile::ReleaseOp>(op) && role.getWarps() > 4)
       return WalkResult::interrupt();
     bool alone = isa<tile::AcquireOp, tile::AwaitOp, tile::ReleaseOp, tile::WaitOp, tile::LoadIndexOp,
-                     tile::StoreIndexOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op) ||
+                     tile::StoreIndexOp, tile::SyncOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op) ||
                  isMemoryEffectFree(op);
     return alone ? WalkResult::advance() : WalkResult::interrupt();
   });

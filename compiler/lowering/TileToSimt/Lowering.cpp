@@ -196,6 +196,8 @@ std::optional<int64_t> KernelLowering::takeBarriers(int64_t count) {
 }
 
 LogicalResult KernelLowering::syncTeam() {
+  if (team.threads == Team::Threads::one) // what one thread does is in order
+    return success();
   if (team.isBlock) {
     simt::SyncOp::create(b, b.i32(0), IntegerAttr(), UnitAttr());
     return success();
@@ -357,8 +359,8 @@ LogicalResult KernelLowering::lower(Operation &op) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<scf::ForOp, scf::IfOp, tile::RolesOp, tile::GridOp, tile::MultiprocessorsOp, tile::BlocksOp,
             tile::BlockRankOp>([&](auto op) { return lowerOp(*this, op); })
-      .Case<tile::SplatOp, tile::CoordinatesOp, tile::BroadcastOp, tile::ReduceOp, tile::ConvertLayoutOp>(
-          [&](auto op) { return lowerOp(*this, op); })
+      .Case<tile::SplatOp, tile::CoordinatesOp, tile::BroadcastOp, tile::ReduceOp, tile::AnyInWarpOp,
+            tile::ConvertLayoutOp>([&](auto op) { return lowerOp(*this, op); })
       .Case<tile::AllocSharedOp, tile::SlotOp, tile::TransposeOp, tile::RowsOp, tile::SliceOp, tile::CopyOp,
             tile::CopyAsyncOp, tile::LoadOp, tile::StoreOp, tile::AtomicAddOp, tile::LoadIndexOp,
             tile::StoreIndexOp>([&](auto op) { return lowerOp(*this, op); })

@@ -229,6 +229,7 @@ LogicalResult lowerOp(KernelLowering &k, tile::GemmAsyncOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::GemmWaitOp op);
 // Reduce.cpp
 LogicalResult lowerOp(KernelLowering &k, tile::ReduceOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::AnyInWarpOp op);
 // Relayout.cpp
 LogicalResult lowerOp(KernelLowering &k, tile::BroadcastOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::ConvertLayoutOp op);

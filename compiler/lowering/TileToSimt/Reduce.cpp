@@ -172,3 +172,13 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReduceOp op) {
   k.set(op.getResult(), result);
   return success();
 }
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::AnyInWarpOp op) {
+  Value condition = k.value(op.getCondition()), any;
+  for (int64_t reg = 0; reg < cast<VectorType>(condition.getType()).getNumElements(); ++reg) {
+    Value element = k.b.extract(condition, reg);
+    any = any ? arith::OrIOp::create(k.b, any, element) : element;
+  }
+  k.set(op.getResult(), simt::VoteAnyOp::create(k.b, any));
+  return success();
+}

@@ -257,7 +257,7 @@ LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
     simt::BulkCommitOp::create(k.b);
     simt::BulkWaitOp::create(k.b, 0, /*read=*/!isReadBack(slice.op));
   });
-  return k.team.threads == Team::Threads::one ? success() : k.syncTeam();
+  return k.syncTeam();
 }
 
 //===----------------------------------------------------------------------===//

@@ -50,6 +50,8 @@ simt.kernel @memory(%x: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.u32 [$0], $1;", "l,r,~{memory}"
   simt.atomic_add %n, %x : i32
 
+  // CHECK: nvvm.vote.sync any %{{.*}}, %{{.*}} -> i1
+  %any = simt.vote_any %in
   // A shuffle moves words, whatever is in them.
   // CHECK: nvvm.shfl.sync bfly
   %s = simt.shuffle_xor %f mask(1) : f32
@@ -59,7 +61,7 @@ simt.kernel @memory(%x: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   // CHECK: nvvm.shfl.sync bfly
   // CHECK: llvm.trunc %{{.*}} : i32 to i16
   %h = simt.shuffle_xor %half mask(4) : f16
-  simt.atomic_add %s, %x : f32
+  simt.atomic_add %s, %x if %any : f32
   simt.store %p, %x : vector<8xbf16>, !llvm.ptr<1>
   simt.store %h, %x : f16, !llvm.ptr<1>
   simt.return

@@ -180,3 +180,33 @@ tile.kernel @rowSum(%X: !tile.global<16x8xf32> {program.argument = #program.tens
   tile.return
 }
 }
+
+// -----
+
+#mma = #tile.layout<"reg(2@1:1, 2@0:8) lane(4@1:2, 8@0:1) warp()">
+module attributes {program.target = #program.target<"sm_90a">} {
+// A thread's elements, then the lanes. Each warp takes the branch or not.
+// CHECK-LABEL: simt.kernel @anyInWarp(
+// CHECK:         %[[LARGE:.*]] = arith.cmpf ogt, %{{.*}} : vector<4xf32>
+// CHECK-COUNT-4: vector.extract %[[LARGE]]
+// CHECK-DAG:     arith.ori
+// CHECK:         %[[ANY:.*]] = simt.vote_any %{{.*}}
+// CHECK:         scf.if %[[ANY]] -> (vector<4xf32>)
+tile.kernel @anyInWarp(%X: !tile.global<16x8xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %s = tile.slice %X[%c0, %c0] : !tile.global<16x8xf32> -> !tile.slice<16x8xf32>
+  %v = tile.load %s : !tile.slice<16x8xf32> -> tensor<16x8xf32, #mma>
+  %one = arith.constant 1.0 : f32
+  %ones = tile.splat %one : f32 -> tensor<16x8xf32, #mma>
+  %large = arith.cmpf ogt, %v, %ones : tensor<16x8xf32, #mma>
+  %any = tile.any_in_warp %large : tensor<16x8xi1, #mma>
+  %r = scf.if %any -> tensor<16x8xf32, #mma> {
+    %m = arith.minnumf %v, %ones : tensor<16x8xf32, #mma>
+    scf.yield %m : tensor<16x8xf32, #mma>
+  } else {
+    scf.yield %v : tensor<16x8xf32, #mma>
+  }
+  tile.store %r, %s atom simt : tensor<16x8xf32, #mma>, !tile.slice<16x8xf32>
+  tile.return
+}
+}

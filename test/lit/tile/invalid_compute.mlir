@@ -234,3 +234,42 @@ tile.kernel @convert_nothing() {
   %y = tile.convert_layout %x : tensor<64x16xf32> -> tensor<64x16xf32, #tile.layout<"reg(32@1:1) lane(32@0:1) warp(2@0:32)">>
   tile.return
 }
+
+// -----
+
+// any_in_warp_c1
+tile.kernel @any_of_numbers() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected a fragment of truth values, but got one of 'f32'}}
+  %any = tile.any_in_warp %x : tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
+// any_in_warp_c2
+tile.kernel @any_as_number() {
+  %x = arith.constant dense<true> : tensor<64x16xi1>
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  // expected-error @below {{expected to be the condition of a branch because warps differ in it}}
+  %any = tile.any_in_warp %x : tensor<64x16xi1>
+  // expected-note @below {{but it is used here}}
+  %n = arith.select %any, %zero, %one : index
+  tile.return
+}
+
+// -----
+
+// any_in_warp_c2
+tile.kernel @any_before_memory() {
+  %x = arith.constant dense<true> : tensor<64x16xi1>
+  %s = tile.alloc_shared "s" : !tile.shared<64x16xf32>
+  // expected-error @below {{expected nothing but arithmetic in its branch because each warp takes it or not}}
+  %any = tile.any_in_warp %x : tensor<64x16xi1>
+  scf.if %any {
+    // expected-note @below {{but this touches memory or meets other warps}}
+    %v = tile.load %s : !tile.shared<64x16xf32> -> tensor<64x16xf32>
+  }
+  tile.return
+}

@@ -52,6 +52,16 @@ tile.kernel @shapes() {
   %d = arith.subf %s, %wide : tensor<16x24xf32>
   // CHECK: math.exp2 %{{.*}} : tensor<16x24xf32>
   %e = math.exp2 %d : tensor<16x24xf32>
+  %larger = arith.cmpf ogt, %e, %wide : tensor<16x24xf32>
+  // CHECK: %[[ANY:.*]] = tile.any_in_warp %{{.*}} : tensor<16x24xi1>
+  %any = tile.any_in_warp %larger : tensor<16x24xi1>
+  // CHECK: scf.if %[[ANY]] -> (tensor<16x24xf32>)
+  %f = scf.if %any -> tensor<16x24xf32> {
+    %g = arith.addf %e, %wide : tensor<16x24xf32>
+    scf.yield %g : tensor<16x24xf32>
+  } else {
+    scf.yield %e : tensor<16x24xf32>
+  }
   tile.return
 }
 

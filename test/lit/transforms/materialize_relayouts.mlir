@@ -92,3 +92,20 @@ tile.kernel @no_layout(%x: f32 {program.argument = #program.scalar<"x">}) attrib
   %max = tile.reduce max %f axis(1) : tensor<4x64xf32> -> tensor<4x1xf32>
   tile.return
 }
+
+// -----
+
+#columns = #tile.layout<"reg(4@0:1) lane(16@1:1, 2@*) warp(4@1:16)">
+#column = #tile.layout<"rank 2 reg(4@0:1) lane(32@*) warp(4@*)">
+// A warp that takes a branch by itself would wait for the others.
+tile.kernel @branch_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  %f = tile.splat %x : f32 -> tensor<4x64xf32, #columns>
+  %p = arith.cmpf ogt, %f, %f : tensor<4x64xf32, #columns>
+  // expected-note @below {{decided here}}
+  %any = tile.any_in_warp %p : tensor<4x64xi1, #columns>
+  scf.if %any {
+    // expected-error @below {{expected rows that stay within a warp because each warp decides by itself whether it comes here, but several warps share them; let products use WarpPolicy::fullRow}}
+    %max = tile.reduce max %f axis(1) : tensor<4x64xf32, #columns> -> tensor<4x1xf32, #column>
+  }
+  tile.return
+}

@@ -257,3 +257,14 @@ TEST_CASE("products take the policy and a fragment as left factor", "[dsl][unit]
   checkOrder(text, {"tile.gemm %a, %b", "policy square", "tile.gemm %", "policy full_col", "tile.gemm_async",
                     "pending(1)"});
 }
+
+TEST_CASE("what a warp may skip is a branch of its own", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Fragment x = k.fragment(f32, {64, 64}, 2);
+    k.whenAny(x > 1, [&] { x = x / 2; });
+    k.whenAny(Predicate(false), [&] { x = x + 5; }); // known while tracing: nothing is recorded
+    copy(x, k.output("Y", f32, {64, 64}).tile({0, 0}, {64, 64}));
+  });
+  checkOrder(text, {"arith.cmpf", "tile.any_in_warp", "scf.if", "arith.divf", "tile.store"});
+  CHECK(text.find("5.0") == std::string::npos);
+}

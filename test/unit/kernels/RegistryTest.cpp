@@ -39,8 +39,8 @@ bool contains(const std::string &text, std::string_view part) { return text.find
 TEST_CASE("an unknown kernel is answered with the known ones", "[kernels][unit]") {
   Result<const Kernel *> kernel = findKernel("gem");
   REQUIRE_FALSE(kernel);
-  CHECK(kernel.error().message ==
-        "expected one of the kernels gemm, softmax, attention_fwd, attention_fwd_fp8, but got 'gem'");
+  CHECK(kernel.error().message == "expected one of the kernels gemm, softmax, attention_fwd, "
+                                  "attention_fwd_fp8, attention_decode, but got 'gem'");
 }
 
 TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]") {
@@ -70,8 +70,8 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
       errorOf(attention, {{"h", "3"}, {"hkv", "2"}}) ==
       "kernel 'attention_fwd': expected h to be a multiple of hkv because as many heads of Q share each head "
       "of K and V, but got h = 3 and hkv = 2");
-  for (Definitions lengths : {Definitions{{"d", "192"}, {"dv", "128"}}, Definitions{{"d", "40"}}}) {
-    CHECK(errorOf(attention, lengths).find("expected d = dv, a multiple of 16") != std::string::npos);
+  for (Definitions lengths : {Definitions{{"d", "64"}, {"dv", "72"}}, Definitions{{"d", "40"}}}) {
+    CHECK(errorOf(attention, lengths).find("expected d and dv to be multiples of 16") != std::string::npos);
     lengths["form"] = "plain";
     CHECK(attention.parse(lengths));
   }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Arguments and tiles of attention forward.
+#include "kernels/attention/ForwardProblem.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace tlc::kernels {
+
+using namespace dsl;
+using std::numbers::ln2, std::numbers::log2e;
+
+ForwardProblem::ForwardProblem(Scope &k, const ForwardConfig &config, const Mask &mask, TensorFacts facts)
+    : config(config), k(k), mask(mask), scale(config.scale.value_or(1 / std::sqrt(double(config.d)))),
+      softmaxScale(config.softCap == 0 ? scale * log2e : log2e) {
+  Index ends; // of packed sequences there is one begin more than there are sequences
+  if (isPacked()) {
+    ends = k.dim("ends");
+    batches = ends - 1;
+  } else {
+    batches = k.dim("b");
+  }
+  sq = k.dim("sq");
+  sk = k.dim("sk");
+  heads = k.dim("h");
+  kvHeads = k.dim("hkv");
+  auto shape = [&](std::vector<Index> axes) {
+    if (isPacked())
+      axes.erase(axes.begin());
+    return axes;
+  };
+  Q = k.input("Q", config.dtype, shape({batches, sq, heads, config.d}), facts);
+  K = k.input("K", config.dtype, shape({batches, sk, kvHeads, config.d}), facts);
+  V = k.input("V", config.dtype, shape({batches, sk, kvHeads, config.dv}), facts);
+  if (config.lengths != Lengths::uniform) {
+    Index extent = isPacked() ? ends : batches;
+    queryLengths = k.input(isPacked() ? "begins_q" : "lengths_q", i32, {extent});
+    keyLengths = k.input(isPacked() ? "begins_k" : "lengths_k", i32, {extent});
+  }
+  if (config.sink == Sink::perHead)
+    sink = k.input("sink", f32, {heads});
+  O = k.output("O", config.dtype, shape({batches, sq, heads, config.dv}), facts);
+  LSE = k.output("LSE", f32, shape({batches, heads, sq}));
+}
+
+Index ForwardProblem::tiles() const {
+  if (!isPacked())
+    return rowTiles() * heads * batches;
+  return (rowTiles() + batches) * min(sq, 1) * heads; // none at all without rows
+}
+
+Index ForwardProblem::queriesOf(const Index &batch) const {
+  if (config.lengths == Lengths::uniform)
+    return sq;
+  Index first = queryLengths.read({batch});
+  return isPacked() ? queryLengths.read({batch + 1}) - first : first;
+}
+
+Index ForwardProblem::keysOf(const Index &batch) const {
+  if (config.lengths == Lengths::uniform)
+    return sk;
+  Index first = keyLengths.read({batch});
+  return isPacked() ? keyLengths.read({batch + 1}) - first : first;
+}
+
+ForwardProblem::Position ForwardProblem::positionOf(const Index &row, const Index &head,
+                                                    const Index &batch) const {
+  if (config.lengths == Lengths::uniform)
+    return {row, head, batch};
+  Index firstQuery = isPacked() ? queryLengths.read({batch}) : Index(0);
+  Index firstKey = isPacked() ? keyLengths.read({batch}) : Index(0);
+  return {row, head, batch, firstQuery, queriesOf(batch), firstKey, keysOf(batch)};
+}
+
+ForwardTile ForwardProblem::tileAt(const Position &position) const {
+  ForwardTile tile;
+  tile.row = position[0];
+  tile.sequence = {.batch = position[2], .head = position[1], .queries = sq, .keys = sk};
+  tile.kvHead = tile.sequence.head / (heads / kvHeads);
+  if (config.lengths != Lengths::uniform) {
+    tile.firstQuery = position[3];
+    tile.sequence.queries = position[4];
+    tile.firstKey = position[5];
+    tile.sequence.keys = position[6];
+  }
+  QueryRange rows = {tile.row, min(tile.row + config.bq, tile.sequence.queries) - 1};
+  tile.keys = KeyTiles(mask.seen(tile.sequence, rows), tile.sequence.keys, config.bk);
+  return tile;
+}
+
+Slice ForwardProblem::rowsOf(const Global &tensor, const ForwardTile &tile, const Index &first,
+                             const Index &row, const Index &head, const Shape &extents) const {
+  if (isPacked())
+    return tensor.tile({first + row, head, 0}, {extents[0], 1, extents[1]});
+  return tensor.tile({tile.sequence.batch, row, head, 0}, {1, extents[0], 1, extents[1]});
+}
+
+Slice ForwardProblem::queries(const ForwardTile &tile) const {
+  return rowsOf(Q, tile, tile.firstQuery, tile.row, tile.sequence.head, {config.bq, config.d});
+}
+
+Slice ForwardProblem::keys(const ForwardTile &tile, const Index &j) const {
+  return rowsOf(K, tile, tile.firstKey, j * config.bk, tile.kvHead, {config.bk, config.d});
+}
+
+Slice ForwardProblem::values(const ForwardTile &tile, const Index &j) const {
+  Slice rows = rowsOf(V, tile, tile.firstKey, j * config.bk, tile.kvHead, {config.bk, config.dv});
+  // What lies behind a sequence's last key may be no number, and weights of 0 do not remove that.
+  if (config.lengths == Lengths::uniform)
+    return rows;
+  return rows.limited(isPacked() ? 0 : 1, tile.firstKey + tile.sequence.keys);
+}
+
+Slice ForwardProblem::output(const ForwardTile &tile) const {
+  Slice rows = rowsOf(O, tile, tile.firstQuery, tile.row, tile.sequence.head, {config.bq, config.dv});
+  return isPacked() ? rows.limited(0, tile.firstQuery + tile.sequence.queries) : rows;
+}
+
+Slice ForwardProblem::logSums(const ForwardTile &tile) const {
+  if (!isPacked())
+    return LSE.tile({tile.sequence.batch, tile.sequence.head, tile.row}, {1, 1, config.bq});
+  return LSE.tile({tile.sequence.head, tile.firstQuery + tile.row}, {1, config.bq})
+      .limited(1, tile.firstQuery + tile.sequence.queries);
+}
+
+FragmentValue ForwardProblem::scores(const FragmentValue &products, Loc loc) const {
+  if (config.softCap == 0)
+    return products;
+  // tanh(x) = 1 - 2 / (exp(2 x) + 1), which neither overflows nor loses more than rounding leaves.
+  double cap = config.softCap;
+  return cap - 2 * cap / (exp2(products * (2 * log2e * scale / cap), loc) + 1);
+}
+
+FragmentValue ForwardProblem::masked(const ForwardTile &tile, const FragmentValue &scores, const Index &j,
+                                     Loc loc) const {
+  return where(
+      [&](Index r, Index x) {
+        Index key = j * config.bk + x;
+        return mask.visible(tile.sequence, tile.row + r, key) && key < tile.sequence.keys;
+      },
+      scores, -inf, loc);
+}
+
+ForwardProblem::Result ForwardProblem::finish(const ForwardTile &tile, const FragmentValue &o,
+                                              const FragmentValue &sum, const FragmentValue &base) const {
+  double unit = config.logBase == LogBase::e ? ln2 : 1;
+  FragmentValue scaled = base * softmaxScale;
+  Result result;
+  if (config.sink == Sink::none) {
+    result = {divideOrZero(o, sum), (log2(sum) + scaled) * unit};
+  } else {
+    Fragment extra = k.fragment(f32, {1, 1}).named("sink");
+    copy(sink.tile({tile.sequence.head}, {1}), extra);
+    FragmentValue score = extra * log2e, top = max(scaled, score), from = finiteOrZero(top);
+    FragmentValue keep = exp2(scaled - from), total = sum * keep + exp2(score - from);
+    result = {divideOrZero(o * keep, total), (log2(total) + from) * unit};
+  }
+  if (config.lengths != Lengths::padded)
+    return result;
+  auto exists = [&](Index r, Index) { return tile.row + r < tile.sequence.queries; };
+  return {where(exists, result.o, 0), where(exists, result.logSum, -inf)};
+}
+
+} // namespace tlc::kernels

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What all forms of attention forward have in common: arguments, tiles, what is made of scores, and the end
+/// of a tile.
+#pragma once
+
+#include "kernels/attention/Forward.h"
+#include "kernels/attention/LazySoftmax.h"
+
+namespace tlc::kernels {
+
+/// A tile of O: rows of one head of one sequence.
+struct ForwardTile {
+  dsl::Index row, kvHead;
+  Sequence sequence;
+  dsl::Index firstQuery = 0, firstKey = 0; ///< where the sequence begins among packed rows
+  KeyTiles keys;
+};
+
+class ForwardProblem {
+public:
+  ForwardProblem(dsl::Scope &k, const ForwardConfig &config, const Mask &mask, dsl::TensorFacts facts);
+
+  /// What tells one tile from the others, so that one role can find out and hand it on.
+  using Position = std::vector<dsl::Index>;
+  int64_t positionSize() const { return config.lengths == Lengths::uniform ? 3 : 7; }
+  Position positionOf(const dsl::Index &row, const dsl::Index &head, const dsl::Index &batch) const;
+  ForwardTile tileAt(const Position &position) const;
+
+  /// Tiles of all heads and sequences; of packed sequences at most so many.
+  dsl::Index tiles() const;
+  dsl::Index rowTiles() const { return ceilDiv(sq, config.bq); }
+  /// Rows of Q and of K of a sequence.
+  dsl::Index queriesOf(const dsl::Index &batch) const;
+  dsl::Index keysOf(const dsl::Index &batch) const;
+
+  /// Of packed sequences.
+  const dsl::Global &queryBegins() const { return queryLengths; }
+  const dsl::Global &keyBegins() const { return keyLengths; }
+
+  // What a tile reads and writes; `j` counts tiles of keys.
+  dsl::Slice queries(const ForwardTile &tile) const;
+  dsl::Slice keys(const ForwardTile &tile, const dsl::Index &j) const;
+  dsl::Slice values(const ForwardTile &tile, const dsl::Index &j) const;
+  dsl::Slice output(const ForwardTile &tile) const;
+  dsl::Slice logSums(const ForwardTile &tile) const;
+
+  LazySoftmax softmax() const { return LazySoftmax(k, config.dtype, config.bq, softmaxScale); }
+  /// Of products of Q and K: scores as the softmax takes them.
+  dsl::FragmentValue scores(const dsl::FragmentValue &products, dsl::Loc loc = dsl::Loc::current()) const;
+  /// -inf where a row does not see the key.
+  dsl::FragmentValue masked(const ForwardTile &tile, const dsl::FragmentValue &scores, const dsl::Index &j,
+                            dsl::Loc loc = dsl::Loc::current()) const;
+
+  /// What rows come to.
+  struct Result {
+    dsl::FragmentValue o, logSum;
+  };
+  Result finish(const ForwardTile &tile, const dsl::FragmentValue &o, const dsl::FragmentValue &sum,
+                const dsl::FragmentValue &base) const;
+
+  const ForwardConfig &config;
+  dsl::Index batches, sq, sk, heads, kvHeads; ///< `sq` and `sk` of packed sequences: rows of all of them
+  dsl::Global Q, K, V;
+
+private:
+  bool isPacked() const { return config.lengths == Lengths::packed; }
+  /// Rows of a tensor that begin at `row` of a sequence, with the first batch or row of it, for one head.
+  dsl::Slice rowsOf(const dsl::Global &tensor, const ForwardTile &tile, const dsl::Index &first,
+                    const dsl::Index &row, const dsl::Index &head, const dsl::Shape &extents) const;
+
+  dsl::Global sink, queryLengths, keyLengths, O, LSE;
+  dsl::Scope &k;
+  const Mask &mask;
+  double scale;        ///< of products
+  double softmaxScale; ///< of scores, with log2(e)
+};
+
+} // namespace tlc::kernels

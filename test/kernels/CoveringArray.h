@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Rows that together have every pair of values of every two options.
+#pragma once
+
+#include "kernels/library/HostTensor.h"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace tlc::kernels::test {
+
+/// `extents` has the number of values of each option; a row has one value of each, counted from 0. Rows that
+/// `isAllowed` refuses do not appear: pairs that only they have are left out.
+template <class F>
+std::vector<std::vector<size_t>> coveringArray(const std::vector<size_t> &extents, std::mt19937_64 &random,
+                                               F &&isAllowed) {
+  struct Pair {
+    size_t option, value, otherOption, otherValue;
+    bool isIn(const std::vector<size_t> &row) const {
+      return row[option] == value && row[otherOption] == otherValue;
+    }
+  };
+  std::vector<Pair> missing;
+  for (size_t a = 0; a < extents.size(); ++a)
+    for (size_t b = a + 1; b < extents.size(); ++b)
+      for (size_t x = 0; x < extents[a]; ++x)
+        for (size_t y = 0; y < extents[b]; ++y)
+          missing.push_back({a, x, b, y});
+  std::vector<std::vector<size_t>> rows;
+  while (!missing.empty()) {
+    // Of some random rows with the first missing pair the one that has the most others.
+    std::vector<size_t> best;
+    long most = 0;
+    for (int attempt = 0; attempt != 40; ++attempt) {
+      std::vector<size_t> row;
+      for (size_t extent : extents)
+        row.push_back(random() % extent);
+      row[missing[0].option] = missing[0].value;
+      row[missing[0].otherOption] = missing[0].otherValue;
+      if (!isAllowed(row))
+        continue;
+      long found = std::ranges::count_if(missing, [&](const Pair &pair) { return pair.isIn(row); });
+      if (found > most) {
+        most = found;
+        best = row;
+      }
+    }
+    if (best.empty()) {
+      missing.erase(missing.begin());
+      continue;
+    }
+    std::erase_if(missing, [&](const Pair &pair) { return pair.isIn(best); });
+    rows.push_back(std::move(best));
+  }
+  return rows;
+}
+
+} // namespace tlc::kernels::test
