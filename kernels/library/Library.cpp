@@ -3,8 +3,6 @@
 /// Tracing, compiling and caching of registered kernels.
 #include "kernels/library/Library.h"
 
-#include "kernels/library/BuildId.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -93,21 +91,11 @@ Result<std::shared_ptr<const Artifact>> Library::compile(const Request &request,
                                                          const CompileOptions &options, CompileLog &log) {
   if (!options.dumpDirectory.empty())
     return compileAnew(request, options, log);
-  KeyBuilder key = keyOf(request, options);
-  return memory.getOrCompute(key.finish(), [&]() -> Result<std::shared_ptr<const Artifact>> {
-    // Entries outlive this build of the compiler; without a name for it nothing may be kept.
-    std::string build = disk ? buildId() : "";
-    if (build.empty())
-      return compileAnew(request, options, log);
-    Key lasting = KeyBuilder(key).add(build).finish();
-    if (std::optional<Artifact> found = disk->load(lasting))
-      return std::make_shared<const Artifact>(std::move(*found));
-    auto compiled = compileAnew(request, options, log);
-    if (compiled)
-      if (Result<void> stored = disk->store(lasting, **compiled); !stored)
-        log.diagnostics.push_back({Diagnostic::Severity::warning, "", stored.error().message, {}});
-    return compiled;
-  });
+  return artifacts.getOrCompile(
+      keyOf(request, options), [&] { return compileAnew(request, options, log); },
+      [&](const Error &error) {
+        log.diagnostics.push_back({Diagnostic::Severity::warning, "", error.message, {}});
+      });
 }
 
 Result<std::shared_ptr<const Artifact>> Library::compileAnew(const Request &request,

@@ -6,14 +6,12 @@
 #include "compiler/dsl/Module.h"
 #include "compiler/pipeline/Compiler.h"
 #include "kernels/Registry.h"
+#include "kernels/library/ArtifactCache.h"
 #include "runtime/artifact/Artifact.h"
-#include "runtime/cache/DiskCache.h"
-#include "runtime/cache/MemoryCache.h"
 #include "runtime/support/Result.h"
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,7 +45,7 @@ class Library {
 public:
   Library() = default;
   /// Programs are kept in `cacheDirectory`, too.
-  explicit Library(std::filesystem::path cacheDirectory) : disk(std::move(cacheDirectory)) {}
+  explicit Library(std::filesystem::path cacheDirectory) : artifacts(std::move(cacheDirectory)) {}
 
   /// The same request with the same options gives the same object, at once. Options that ask for
   /// dumps always compile.
@@ -57,8 +55,7 @@ public:
 private:
   Result<std::shared_ptr<const Artifact>> compileAnew(const Request &request, const CompileOptions &options,
                                                       CompileLog &log);
-  MemoryCache<Artifact> memory;
-  std::optional<DiskCache> disk;
+  ArtifactCache artifacts;
 };
 
 } // namespace tlc::kernels

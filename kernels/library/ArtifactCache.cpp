@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Looks in memory, then in the folder.
+#include "kernels/library/ArtifactCache.h"
+
+#include "kernels/library/BuildId.h"
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+Result<ArtifactCache::Pointer>
+ArtifactCache::getOrCompile(const KeyBuilder &key, const std::function<Result<Pointer>()> &compile,
+                            const std::function<void(const Error &)> &onNotStored) {
+  return memory.getOrCompute(key.finish(), [&]() -> Result<Pointer> {
+    // Entries outlive this build of the compiler; without a name for it nothing may be kept.
+    std::string build = disk ? buildId() : "";
+    if (build.empty())
+      return compile();
+    Key lasting = KeyBuilder(key).add(build).finish();
+    if (std::optional<Artifact> found = disk->load(lasting))
+      return std::make_shared<const Artifact>(std::move(*found));
+    Result<Pointer> compiled = compile();
+    if (compiled)
+      if (Result<void> stored = disk->store(lasting, **compiled); !stored && onNotStored)
+        onNotStored(stored.error());
+    return compiled;
+  });
+}
