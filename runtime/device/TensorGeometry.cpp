@@ -2,6 +2,7 @@
 #include "runtime/device/TensorGeometry.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 using namespace tlc;
 
@@ -9,6 +10,23 @@ namespace {
 
 /// What TMA asks of strides, and the widest vector access.
 constexpr int64_t strideAlignmentBytes = 16;
+
+template <class... Values> Error mistake(fmt::format_string<Values...> text, Values &&...values) {
+  return {.message = fmt::format(text, std::forward<Values>(values)...)};
+}
+
+/// Elements that the axes varying faster than `axis` reach: the least stride
+/// with which `axis` does not overlap them.
+int64_t innerReach(const TensorView &tensor, size_t axis) {
+  int64_t reach = 1;
+  for (size_t other = 0; other < tensor.shape.size(); ++other) {
+    bool faster = tensor.strides[other] < tensor.strides[axis] ||
+                  (tensor.strides[other] == tensor.strides[axis] && other > axis);
+    if (faster && tensor.shape[other] > 1)
+      reach += (tensor.shape[other] - 1) * tensor.strides[other];
+  }
+  return reach;
+}
 
 } // namespace
 
@@ -52,6 +70,63 @@ bool tlc::isAligned(const TensorView &tensor, int64_t bytes) {
       return false;
   }
   return true;
+}
+
+Result<void> tlc::checkStrides(const TensorArgument &argument, const TensorView &tensor) {
+  const size_t rank = tensor.shape.size();
+  if (tensor.strides.size() != rank)
+    return mistake("argument '{}': expected {} strides, but got {}", argument.name, rank,
+                   tensor.strides.size());
+  if (isEmpty(tensor))
+    return {};
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (tensor.shape[axis] <= 1)
+      continue;
+    int64_t stride = tensor.strides[axis];
+    if (stride < 0)
+      return mistake("argument '{}' axis {}: expected a stride of at least 0, but got {}", argument.name,
+                     axis, stride);
+    if (axis + 1 == rank && stride != 1)
+      return mistake("argument '{}' axis {}: expected stride 1 because the innermost axis is contiguous, but "
+                     "got {}",
+                     argument.name, axis, stride);
+  }
+  if (!spanBytes(tensor))
+    return mistake("argument '{}': its extents and strides span more than 2^63 bytes", argument.name);
+  if (argument.access == Access::input)
+    return {};
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (tensor.shape[axis] <= 1)
+      continue;
+    if (int64_t least = innerReach(tensor, axis); tensor.strides[axis] < least)
+      return mistake("argument '{}' axis {}: expected a stride of at least {} because elements that are "
+                     "written must not overlap, but got {}",
+                     argument.name, axis, least, tensor.strides[axis]);
+  }
+  return {};
+}
+
+Result<void> tlc::checkMemory(const TensorArgument &argument, const TensorView &tensor) {
+  if (Result<void> valid = checkStrides(argument, tensor); !valid || isEmpty(tensor))
+    return valid;
+  int64_t bytes = *spanBytes(tensor);
+  auto address = reinterpret_cast<uintptr_t>(tensor.data);
+  if (address == 0)
+    return mistake("argument '{}': expected the address of {} bytes, but got null", argument.name, bytes);
+  if (address % sizeInBytes(tensor.element) != 0)
+    return mistake("argument '{}': expected an address that is a multiple of {} because its elements are {}, "
+                   "but got {:#x}",
+                   argument.name, sizeInBytes(tensor.element), toString(tensor.element), address);
+  if (!isAligned(tensor, argument.alignment))
+    return mistake(
+        "argument '{}': expected an address and outer strides that are multiples of {} bytes because the "
+        "program declares it, but got {:#x} and strides [{}] of {}",
+        argument.name, argument.alignment, address, fmt::join(tensor.strides, ", "),
+        toString(tensor.element));
+  if (uint64_t(bytes) > UINTPTR_MAX - address)
+    return mistake("argument '{}': {} bytes from address {:#x} exceed the address space", argument.name,
+                   bytes, address);
+  return {};
 }
 
 int64_t tlc::appendZeroFills(const TensorView &tensor, std::vector<ZeroFill> &fills) {
