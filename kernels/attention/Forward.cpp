@@ -4,6 +4,7 @@
 #include "kernels/attention/ExplicitForward.h"
 #include "kernels/attention/ForwardProblem.h"
 #include "kernels/attention/PackedOrder.h"
+#include "runtime/target/Target.h"
 
 #include <algorithm>
 
@@ -48,6 +49,17 @@ bool isMasked(const MaskConfig &mask) {
   return mask.causal != CausalAlignment::none || mask.windowLeft || mask.windowRight || mask.blockCausal;
 }
 
+constexpr int64_t keyStep = 16;
+
+/// About what a block of the explicit form takes.
+int64_t explicitSharedBytes(const ForwardConfig &c) {
+  constexpr int64_t barriersAndPositions = 1024;
+  int64_t tileSlots = c.overlap == TileOverlap::nextTile ? 2 : 1;
+  int64_t rows = c.d == c.dv ? c.d : c.d + c.dv; // a tile of O leaves through that of Q where it fits
+  int64_t elements = tileSlots * c.bq * rows + c.stages * c.bk * (c.d + c.dv);
+  return elements * sizeInBytes(c.dtype) + barriersAndPositions;
+}
+
 } // namespace
 
 void chooseTiles(ForwardConfig &config) {
@@ -68,6 +80,10 @@ void chooseTiles(ForwardConfig &config) {
     config.overlap = TileOverlap::none;
     config.bk = longest <= 192 ? 96 : 64;
   }
+  if (config.form == ForwardForm::explicitRoles)
+    while (config.bk > keyStep &&
+           explicitSharedBytes(config) > int64_t(findTarget("sm_90a")->sharedBytesPerBlock))
+      config.bk -= keyStep;
 }
 
 Program forwardProgram(const ForwardConfig &config, const TraceOptions &options) {
