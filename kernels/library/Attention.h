@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attention forward as a call on tensors of a device.
+#pragma once
+
+#include "kernels/attention/Forward.h"
+#include "kernels/library/ArtifactCache.h"
+#include "runtime/cache/MemoryCache.h"
+#include "runtime/device/Device.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tlc::attention {
+
+using kernels::ArtifactCache;
+using kernels::CausalAlignment;
+using kernels::ForwardForm;
+using kernels::Lengths;
+using kernels::LogBase;
+using kernels::MaskConfig;
+
+/// What a call reads and writes. All strides but the innermost are free, so that b x s x h x d, b x h x s x
+/// d, and slices of one tensor with Q, K and V in it need no copies. `o` and `lse` overlap nothing.
+struct ForwardTensors {
+  TensorView q;   ///< b x sq x h x d, of f16 or bf16 like `k`, `v` and `o`; packed: sq x h x d, and so on
+  TensorView k;   ///< b x sk x hkv x d; query head n reads head n / (h / hkv)
+  TensorView v;   ///< b x sk x hkv x dv
+  TensorView o;   ///< b x sq x h x dv
+  TensorView lse; ///< b x h x sq, of f32; packed: h x sq
+
+  /// A further score of each head, whose key has the value 0: h, of f32.
+  std::optional<TensorView> sink = {};
+  /// Padded: how many rows of Q and of K each sequence has, b of i32. Packed: cumulative, from 0, b + 1 of
+  /// i32. They are the device's, so that nobody checks their values: from 0 to sq and sk, and growing if
+  /// packed.
+  std::optional<TensorView> queryLengths = {}, keyLengths = {};
+};
+
+/// What is computed of them. Each combination is a program of its own, compiled when it is needed first;
+/// extents and strides are free.
+struct ForwardOptions {
+  MaskConfig mask = {};
+  Lengths lengths = Lengths::uniform;
+  std::optional<double> scale = {}; ///< of scores, above 0; 1 / sqrt(d) if it is not given
+  double softCap = 0;               ///< scores become cap tanh(score / cap); 0: they stay
+  LogBase logBase = LogBase::e;     ///< of `lse`
+  /// How: the explicit form wherever the tensors and the device allow it, else the plain one. A form that is
+  /// given is insisted on: a call that cannot have it is an error that says why.
+  std::optional<ForwardForm> form = {};
+};
+
+/// Memory of the device that one call has for itself until it is done.
+struct Workspace {
+  void *data = nullptr; ///< a multiple of `workspaceAlignment`, as `Device::allocate` gives it
+  size_t bytes = 0;
+};
+inline constexpr size_t workspaceAlignment = 256;
+
+/// Attention's programs on one device, kept once they are loaded. Safe to use from several threads.
+class Programs {
+public:
+  /// Both outlive it. Devices that share `artifacts` compile a program once.
+  Programs(Device &device, ArtifactCache &artifacts) : onDevice(device), artifacts(artifacts) {}
+
+  Device &device() const { return onDevice; }
+  Result<std::shared_ptr<const LoadedProgram>> load(const kernels::ForwardConfig &config);
+
+private:
+  Device &onDevice;
+  ArtifactCache &artifacts;
+  MemoryCache<LoadedProgram> loaded;
+};
+
+/// The form that a call takes.
+struct ForwardChoice {
+  ForwardForm form = ForwardForm::explicitRoles;
+  std::string whyPlain = {}; ///< what keeps it from the explicit form; empty if nothing does
+};
+Result<ForwardChoice> chooseForm(const Programs &programs, const ForwardTensors &tensors,
+                                 const ForwardOptions &options = {});
+
+/// Bytes of workspace that `forward` needs for these tensors, whose memory need not be there yet; where an
+/// address is null, one that is aligned is supposed. Compiles and loads the program if it is the first of its
+/// kind, so that `forward` does not.
+Result<size_t> workspaceSize(Programs &programs, const ForwardTensors &tensors,
+                             const ForwardOptions &options = {});
+
+/// Enqueues o = softmax(scale q kᵀ, masked) v and lse. Checks everything before the first launch, and says
+/// what is wrong by name. With a program that is loaded already it allocates nothing on the device and does
+/// not wait, and can be captured in a CUDA graph.
+Result<void> forward(Programs &programs, Stream stream, const ForwardTensors &tensors, Workspace workspace,
+                     const ForwardOptions &options = {});
+
+} // namespace tlc::attention

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Calls of attention on tensors whose memory the test lays out, on an emulated device that counts what it is
+/// asked for.
+#pragma once
+
+#include "kernels/library/Attention.h"
+#include "kernels/library/DeviceArguments.h"
+#include "kernels/reference/Attention.h"
+#include "runtime/emulator/EmulatorDevice.h"
+
+#include <memory>
+#include <vector>
+
+namespace tlc::test {
+
+/// The emulator, its checker on.
+class CountingDevice : public Device {
+public:
+  /// Of that target; of sm_90a if it is null.
+  explicit CountingDevice(const Target *target = nullptr)
+      : device(createEmulatorDevice({.target = target, .multiprocessors = 3})) {}
+
+  const DeviceProperties &properties() const override { return device->properties(); }
+  Result<void *> allocate(size_t bytes) override {
+    ++allocations;
+    return device->allocate(bytes);
+  }
+  Result<void> free(void *address) override { return device->free(address); }
+  Result<void> copyToDevice(void *target, const void *host, size_t bytes) override {
+    return device->copyToDevice(target, host, bytes);
+  }
+  Result<void> copyToHost(void *host, const void *source, size_t bytes) override {
+    return device->copyToHost(host, source, bytes);
+  }
+  Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override {
+    ++loads;
+    return device->load(std::move(artifact));
+  }
+  Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments,
+                      Stream stream) override {
+    ++launches;
+    return device->launch(program, arguments, stream);
+  }
+  Result<void> synchronize(Stream stream) override { return device->synchronize(stream); }
+  Result<void> enablePeerAccess(Device &peer) override { return device->enablePeerAccess(peer); }
+  Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override {
+    return device->copyFromPeer(destination, source, address, bytes);
+  }
+
+  int allocations = 0, loads = 0, launches = 0;
+
+private:
+  std::unique_ptr<Device> device;
+};
+
+/// Memory of a device that tensors lie in; NaN where none does.
+class Block {
+public:
+  Block(Device &device, ElementType element, int64_t elements);
+  void upload();
+  void download();
+
+  const ElementType element;
+  std::vector<double> values;
+  std::byte *address() const { return static_cast<std::byte *>(memory.address()); }
+
+private:
+  Device &device;
+  kernels::DeviceMemory memory;
+};
+
+/// A tensor in a block.
+struct Slice {
+  std::shared_ptr<Block> block;
+  int64_t first = 0;
+  std::vector<int64_t> shape, strides;
+
+  TensorView view() const;
+  int64_t count() const;
+  /// Elements in row-major order.
+  double &at(int64_t number) const;
+  std::vector<double> values() const;
+  void fill(kernels::Random &random) const;
+  void fill(const std::vector<int64_t> &numbers) const;
+  /// The same memory with its axes in another order: axis i is the one that was `order[i]`.
+  Slice transposed(const std::vector<size_t> &order) const;
+  /// `extent` rows along an axis, from `begin`.
+  Slice part(size_t axis, int64_t begin, int64_t extent) const;
+};
+
+/// In memory of its own, with `padding` elements behind each row and `shift` before the first.
+Slice newTensor(Device &device, ElementType element, const std::vector<int64_t> &shape, int64_t padding = 0,
+                int64_t shift = 0);
+
+/// The tensors of a call.
+struct CallTensors {
+  Slice q, k, v, o, lse;
+  std::optional<Slice> sink = {}, queryLengths = {}, keyLengths = {};
+
+  attention::ForwardTensors views() const;
+};
+
+/// What has to come out: rows of Q and K are counted over all batches.
+kernels::AttentionShape shapeOf(const CallTensors &tensors, const attention::ForwardOptions &options);
+
+/// Calls forward with exactly the workspace that it asks for, poisoned, and compares with the reference;
+/// fails the running test where they differ, where a place outside of the outputs changed, and where
+/// something was allocated.
+void checkForward(CountingDevice &device, attention::Programs &programs, const CallTensors &tensors,
+                  const attention::ForwardOptions &options);
+
+} // namespace tlc::test
