@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attention as a call of the library.
+// [attention]
+#include "kernels/library/Attention.h"
+
+#include "kernels/library/Compile.h"
+#include "runtime/device/LaunchPlan.h"
+
+using namespace tlc;
+
+/// Causal attention of Q, K and V in one tensor of bf16, b x s x 3 x h x d.
+Result<void> attendCausally(attention::Programs &programs, Stream stream, std::byte *qkv, void *o, void *lse,
+                            int64_t b, int64_t s, int64_t h, int64_t d) {
+  constexpr ElementType type = ElementType::bf16;
+  auto third = [&](int64_t n) -> TensorView {
+    int64_t row = h * d;
+    return {qkv + n * row * sizeInBytes(type), type, {b, s, h, d}, {s * 3 * row, 3 * row, d, 1}};
+  };
+  attention::ForwardTensors tensors{.q = third(0),
+                                    .k = third(1),
+                                    .v = third(2),
+                                    .o = contiguousView(o, type, {b, s, h, d}),
+                                    .lse = contiguousView(lse, ElementType::f32, {b, h, s})};
+  attention::ForwardOptions options{.mask = {.causal = attention::CausalAlignment::right}};
+
+  // Compiles and loads the program the first time; `forward` only launches then.
+  Result<size_t> bytes = workspaceSize(programs, tensors, options);
+  if (!bytes)
+    return bytes.error();
+  Result<void *> memory = programs.device().allocate(*bytes);
+  if (!memory)
+    return memory.error();
+  Result<void> done = forward(programs, stream, tensors, {*memory, *bytes}, options);
+  if (done)
+    done = programs.device().synchronize(stream);
+  Result<void> freed = programs.device().free(*memory);
+  return done ? freed : done;
+}
+// [attention]
+
+#include "kernels/library/ElementBits.h"
+
+#include <catch2/catch.hpp>
+
+namespace {
+// [attention-packed]
+/// Sequences one after the other, t rows in all; sequence n has the rows from begins[n] to before begins[n +
+/// 1].
+attention::ForwardTensors packed(void *q, void *k, void *v, void *o, void *lse, void *begins, int64_t t,
+                                 int64_t sequences, int64_t h, int64_t hkv, int64_t d) {
+  constexpr ElementType type = ElementType::bf16;
+  TensorView rows = contiguousView(begins, ElementType::i32, {sequences + 1});
+  return {.q = contiguousView(q, type, {t, h, d}),
+          .k = contiguousView(k, type, {t, hkv, d}),
+          .v = contiguousView(v, type, {t, hkv, d}),
+          .o = contiguousView(o, type, {t, h, d}),
+          .lse = contiguousView(lse, ElementType::f32, {h, t}),
+          .queryLengths = rows,
+          .keyLengths = rows};
+}
+// Half of each sequence is noisy, half is clean, in blocks of 32 positions.
+const attention::ForwardOptions blockDiffusion{.mask = {.blockCausal = 32},
+                                               .lengths = attention::Lengths::packed};
+// [attention-packed]
+} // namespace
+
+TEST_CASE("attention called from C++", "[docs]") {
+  std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = 3});
+  attention::ArtifactCache artifacts;
+  attention::Programs programs(*device, artifacts);
+  constexpr int64_t s = 20, h = 2, d = 64;
+  // Each key weighs the same where Q is 0, and V counts its rows.
+  std::vector<std::byte> qkv(size_t(s * 3 * h * d * 2));
+  for (int64_t row = 0; row < s; ++row)
+    for (int64_t i = 0; i < h * d; ++i)
+      kernels::storeElement(ElementType::bf16, &qkv[size_t(((row * 3 + 2) * h * d + i) * 2)], double(row));
+  std::byte *memory = static_cast<std::byte *>(*device->allocate(qkv.size()));
+  void *o = *device->allocate(s * h * d * 2), *lse = *device->allocate(h * s * 4);
+  REQUIRE(bool(device->copyToDevice(memory, qkv.data(), qkv.size())));
+  Result<void> done = attendCausally(programs, {}, memory, o, lse, 1, s, h, d);
+  INFO((done ? "" : done.error().message));
+  REQUIRE(bool(done));
+  std::vector<std::byte> rows(s * h * d * 2);
+  REQUIRE(bool(device->copyToHost(rows.data(), o, rows.size())));
+  for (int64_t row = 0; row < s; ++row)
+    CHECK(kernels::loadElement(ElementType::bf16, &rows[size_t(row * h * d * 2)]) ==
+          Approx(double(row) / 2).epsilon(0.01));
+
+  Result<size_t> bytes =
+      workspaceSize(programs, packed(memory, memory, memory, o, lse, lse, s, 2, h, h, d), blockDiffusion);
+  INFO((bytes ? "" : bytes.error().message));
+  REQUIRE(bool(bytes));
+  for (void *allocated : {static_cast<void *>(memory), o, lse})
+    REQUIRE(bool(device->free(allocated)));
+}
