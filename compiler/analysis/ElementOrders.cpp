@@ -13,7 +13,7 @@ using namespace mlir;
 namespace {
 
 enum class Use {
-  factor,  ///< gains from the interleaved order
+  factor,  ///< wants the interleaved order
   any,     ///< moves elements one by one: takes either
   natural, ///< takes the natural order only
 };
@@ -23,10 +23,20 @@ template <class Gemm> Use useInProduct(Gemm gemm, Value view) {
   return isRight && gemm.getAtom() == MatrixAtom::wgmma ? Use::factor : Use::natural;
 }
 
+/// The TMA moves bytes as they lie.
+Use useByTma(Value tensorSide) {
+  auto slice = tensorSide.getDefiningOp<SliceOp>();
+  return slice && elementOrder(slice) == ElementOrder::interleaved ? Use::factor : Use::natural;
+}
+
 Use useOf(Operation *user, Value view) {
   return llvm::TypeSwitch<Operation *, Use>(user)
       .Case<GemmOp, GemmAsyncOp>([&](auto gemm) { return useInProduct(gemm, view); })
-      .Case([](CopyOp copy) { return copy.getAtom() == CopyAtom::tma ? Use::natural : Use::any; })
+      .Case([&](CopyOp copy) {
+        Value other = copy.getSource() == view ? copy.getDestination() : copy.getSource();
+        return copy.getAtom() == CopyAtom::tma ? useByTma(other) : Use::any;
+      })
+      .Case([](CopyAsyncOp copy) { return useByTma(copy.getSource()); })
       .Case<LoadOp, StoreOp>([](auto) { return Use::any; })
       .Default([](Operation *) { return Use::natural; });
 }
@@ -37,11 +47,18 @@ AllocSharedOp bufferOf(Value view) {
   while (Operation *op = view.getDefiningOp()) {
     if (auto buffer = dyn_cast<AllocSharedOp>(op))
       return buffer;
-    if (!isa<SlotOp, TransposeOp>(op))
+    if (!isa<SlotOp, TransposeOp, RowsOp>(op))
       break;
     view = op->getOperand(0);
   }
   return nullptr;
+}
+
+ElementOrder elementOrder(SliceOp slice) {
+  auto argument = cast<BlockArgument>(slice.getTensor());
+  auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
+  return kernel.getArgAttr(argument.getArgNumber(), interleavedAttrName) ? ElementOrder::interleaved
+                                                                         : ElementOrder::natural;
 }
 
 ElementOrder elementOrder(AllocSharedOp buffer) {
@@ -54,7 +71,7 @@ ElementOrder elementOrder(AllocSharedOp buffer) {
   while (!views.empty()) {
     Value view = views.pop_back_val();
     for (Operation *user : view.getUsers()) {
-      if (isa<SlotOp, TransposeOp>(user)) {
+      if (isa<SlotOp, TransposeOp, RowsOp>(user)) {
         views.push_back(user->getResult(0));
         continue;
       }

@@ -36,7 +36,7 @@ bool Trace::claimName(StringRef what, StringRef name, Loc loc) {
   return false;
 }
 
-BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, Loc loc) {
+BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, Loc loc, bool interleaved) {
   if (finished || !argument || !claimName("an argument", name, loc))
     return {};
   if (!launches.empty()) {
@@ -44,6 +44,8 @@ BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, 
                    "' before the first launch because all launches have the same arguments");
     return {};
   }
+  if (interleaved)
+    interleavedArguments.insert(unsigned(arguments.size()));
   arguments.push_back(argument);
   BlockArgument added = outer.getBody().front().addArgument(type, at(loc));
   setSignature(outer);
@@ -115,6 +117,7 @@ struct TensorDeclaration {
   program::Access access;
   int64_t alignment = 1;
   bool zeroFill = false;
+  bool interleaved = false;
 };
 
 Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
@@ -159,7 +162,7 @@ Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
   auto attr = program::TensorAttr::get(context, tensor.name, tensor.access, dimensions, tensor.alignment,
                                        tensor.zeroFill);
   auto type = tile::GlobalType::get(context, extents, trace.typeOf(tensor.element));
-  return trace.make<Global>(trace.addArgument(tensor.name, type, attr, loc));
+  return trace.make<Global>(trace.addArgument(tensor.name, type, attr, loc, tensor.interleaved));
 }
 } // namespace
 
@@ -181,8 +184,18 @@ Global Scope::inout(std::string_view name, ElementType element, const std::vecto
 Global Scope::workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
                         WorkspaceOptions options, Loc loc) {
   bool zeroFill = options.initial == Initial::zero;
-  return declareTensor(*trace, {name, element, shape, program::Access::workspace, /*alignment=*/1, zeroFill},
-                       loc);
+  constexpr int64_t together = 16; // elements that are interleaved, and bytes that the TMA wants aligned
+  std::optional<int64_t> row = shape.empty() ? std::nullopt : shape.back().constant();
+  if (options.interleaved && (element != e4m3 || !row || *row % together != 0)) {
+    trace->error(loc, "expected elements of 8 bits in rows of a constant multiple of " + Twine(together) +
+                          " because '" + StringRef(name) + "' is interleaved, but got " +
+                          (element != e4m3 ? "larger elements" : "other rows"));
+    return trace->poison<Global>();
+  }
+  int64_t alignment = options.interleaved ? together : 1;
+  return declareTensor(
+      *trace, {name, element, shape, program::Access::workspace, alignment, zeroFill, options.interleaved},
+      loc);
 }
 
 } // namespace tlc::dsl

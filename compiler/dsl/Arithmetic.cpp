@@ -169,10 +169,15 @@ bool evaluate(Comparison kind, int64_t a, int64_t b) {
 /// One per element where either is.
 bool unify(Trace &trace, Value &a, Value &b, StringRef operation, Loc loc) {
   auto ofA = dyn_cast<RankedTensorType>(a.getType()), ofB = dyn_cast<RankedTensorType>(b.getType());
-  if (ofA && ofB && ofA.getShape() != ofB.getShape()) {
-    trace.error(loc, "expected operands of " + operation + " of one fragment, but got " + trace.describe(a) +
-                         " and " + trace.describe(b));
-    return false;
+  if (ofA && ofB) {
+    std::optional<SmallVector<int64_t>> common = commonExtents(ofA.getShape(), ofB.getShape());
+    if (!common) {
+      trace.error(loc, "expected operands of " + operation + " of one fragment, but got " +
+                           trace.describe(a) + " and " + trace.describe(b));
+      return false;
+    }
+    a = trace.broadcast(a, *common, loc);
+    b = trace.broadcast(b, *common, loc);
   }
   if (ofA && !ofB)
     b = trace.splat(b, ofA.getShape(), loc);

@@ -15,6 +15,8 @@ enum class Comparison : uint8_t { less, lessOrEqual, equal, different };
 llvm::StringRef nameOf(Arithmetic kind);
 llvm::StringRef nameOf(Comparison kind);
 
+/// Extents that both fit by repeating axes of extent 1; nothing if they do not.
+std::optional<llvm::SmallVector<int64_t>> commonExtents(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
 /// Whether the machine computes with the value's numbers; if not, an error.
 bool checkComputable(Trace &trace, mlir::Value value, llvm::StringRef operation, Loc loc);
 /// Both of one type; null if the operation does not exist for it, with an error.

@@ -14,9 +14,6 @@ namespace tlc::dsl {
 // Common extents and element type
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Extents that both fit by repeating axes of extent 1; nothing if they do not.
 std::optional<SmallVector<int64_t>> commonExtents(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
   if (a.size() != b.size())
     return std::nullopt;
@@ -28,6 +25,8 @@ std::optional<SmallVector<int64_t>> commonExtents(ArrayRef<int64_t> a, ArrayRef<
   }
   return common;
 }
+
+namespace {
 
 /// Operands of one elementwise operation, on their way to common extents.
 class Operands {
@@ -299,6 +298,25 @@ FragmentValue FragmentValue::to(ElementType element, Loc loc) const {
   if (!value)
     return trace->poison<FragmentValue>();
   return trace->make<FragmentValue>(convert(*trace, value, trace->typeOf(element), loc));
+}
+
+Index FragmentValue::toIndex(Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  Value value = trace->use(reference, "a fragment to convert", loc);
+  if (!value)
+    return trace->poison<Index>();
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!type.getElementType().isInteger(32)) {
+    Diagnostic &diagnostic =
+        trace->error(loc, "expected a fragment of i32 because its elements are positions, but got " +
+                              trace->describe(value));
+    trace->noteDeclaration(diagnostic, value);
+    return trace->poison<Index>();
+  }
+  return trace->make<Index>(
+      trace->create<arith::IndexCastOp>(loc, type.clone(trace->builder.getIndexType()), value));
 }
 
 //===----------------------------------------------------------------------===//

@@ -198,6 +198,8 @@ public:
   Shape shape() const;
   /// Converted element by element.
   FragmentValue to(ElementType element, Loc loc = Loc::current()) const;
+  /// Elements of i32 as positions, one for each element, to be compared with others in `where`.
+  Index toIndex(Loc loc = Loc::current()) const;
 
   template <std::same_as<bool> B> operator B() const {
     static_assert(detail::never<B>, "a fragment has no C++ truth value: compare its elements in where()");

@@ -171,6 +171,13 @@ NamedBarrier Scope::namedBarrier(int64_t warps, Loc loc) {
   return barrier;
 }
 
+void Scope::inTurn(const Body &body, Loc loc) {
+  auto turn = trace->create<tile::TakeTurnOp>(loc);
+  body();
+  if (turn)
+    trace->create<tile::PassTurnOp>(loc);
+}
+
 void NamedBarrier::meet(bool arriveOnly, Loc loc) const {
   if (trace)
     trace->create<tile::NamedBarrierOp>(loc, id, warps, arriveOnly);

@@ -25,6 +25,10 @@ enum class Initial : uint8_t { undefined, zero };
 
 struct WorkspaceOptions {
   Initial initial = Initial::undefined; ///< what it holds before the first launch
+  /// Of elements of 8 bits that are the right factor of a product whose left one is in registers: each 16
+  /// along the last axis lie in the order in which a thread has the left factor's. Only the TMA copies such a
+  /// tensor, whose shared tiles have that order as well.
+  bool interleaved = false;
 };
 
 /// Which neighbouring tiles the blocks of a cluster take: rows of one column, or columns of one row.
@@ -150,6 +154,9 @@ public:
   /// `count` threads arrive per phase.
   Barrier barrier(std::string_view name, int64_t count, Loc loc = Loc::current());
   NamedBarrier namedBarrier(int64_t warps, Loc loc = Loc::current());
+  /// The warpgroups of the role run the body one after the other, always in the same order: products that one
+  /// starts in it run while the others compute. It orders no accesses to memory.
+  void inTurn(const Body &body, Loc loc = Loc::current());
 
 private:
   void persistentTiles(std::span<const Index> extents, PersistentOptions options,

@@ -14,6 +14,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
 
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace tlc::dsl {
@@ -98,7 +99,8 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// Null if the name is taken or no name, or it is too late.
-  mlir::BlockArgument addArgument(llvm::StringRef name, mlir::Type type, mlir::Attribute argument, Loc loc);
+  mlir::BlockArgument addArgument(llvm::StringRef name, mlir::Type type, mlir::Attribute argument, Loc loc,
+                                  bool interleaved = false);
   /// The dimension attribute of an argument, or null.
   program::DimensionAttr dimensionOf(mlir::Value value);
   std::optional<int64_t> fixedValue(llvm::StringRef dimension);
@@ -139,6 +141,7 @@ private:
   std::vector<tile::KernelOp> launches;
   mlir::IRMapping ofLaunch; ///< from values of `outer` to those of the current launch
   llvm::SmallVector<mlir::Attribute> arguments;
+  llvm::SmallSet<unsigned, 4> interleavedArguments;
   llvm::StringMap<Loc> names; ///< of arguments and launches
   int64_t namedBarriers = 0;
 };

@@ -11,6 +11,7 @@ std::span<const OptimizationSwitch> tlc::optimizationSwitches() {
       {"wgmma", &Optimizations::wgmma},
       {"warp-specialization", &Optimizations::warpSpecialization},
       {"overlap", &Optimizations::overlap},
+      {"loop-splitting", &Optimizations::loopSplitting},
       {"deferred-stores", &Optimizations::deferredStores},
   };
   return switches;

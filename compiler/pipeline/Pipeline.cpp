@@ -46,6 +46,8 @@ void toPipelined(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createExpandPipeline());
   kernels.addPass(
+      tile::createSplitLoops({/*enable=*/on.loopSplitting})); // after: there are rounds to split now
+  kernels.addPass(
       tile::createDeferStores({/*enable=*/on.deferredStores})); // after: it looks for first products
   simplify(kernels);
 }

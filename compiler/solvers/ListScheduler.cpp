@@ -69,22 +69,26 @@ Result<std::vector<int64_t>> leastStages(const ScheduleProblem &problem) {
   return stages;
 }
 
-/// Moves immediate operations to the stage of their first user.
+/// Moves immediate operations to the stage of their first user, the next iterations' among them.
 void sinkImmediates(const ScheduleProblem &problem, std::vector<int64_t> &stages) {
   std::vector<StageEdge> edges = stageEdges(problem);
-  for (size_t op = stages.size(); op-- > 0;) {
-    if (problem.ops[op].latencyClass != LatencyClass::immediate)
-      continue;
-    std::optional<int64_t> latest;
-    for (const StageEdge &edge : edges)
-      if (edge.from == int(op) && edge.to != int(op)) {
-        int64_t bound = stages[size_t(edge.to)] - edge.gap;
-        latest = latest ? std::min(*latest, bound) : bound;
+  bool moved = true;
+  while (moved) { // stages only grow, and never past the last one
+    moved = false;
+    for (size_t op = stages.size(); op-- > 0;) {
+      if (problem.ops[op].latencyClass != LatencyClass::immediate)
+        continue;
+      std::optional<int64_t> first;
+      for (const StageEdge &edge : edges)
+        if (edge.from == int(op) && edge.to != int(op)) {
+          int64_t bound = stages[size_t(edge.to)] - std::max<int64_t>(edge.gap, 0);
+          first = first ? std::min(*first, bound) : bound;
+        }
+      if (first && *first > stages[op]) {
+        stages[op] = *first;
+        moved = true;
       }
-    // Never past the last stage, where distances would allow it.
-    int64_t last = *std::max_element(stages.begin(), stages.end());
-    if (latest)
-      stages[op] = std::max(stages[op], std::min(*latest, last));
+    }
   }
 }
 

@@ -36,6 +36,9 @@ Operation *lastEffect(scf::ForOp loop) {
 
 std::optional<TileLoop> match(scf::ForOp loop) {
   TileLoop found{loop, {}, {}, {}, {}};
+  // Where warpgroups take turns, one's products run under the other's store anyway.
+  if (loop.walk([](TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return std::nullopt;
   found.store = dyn_cast_or_null<StoreOp>(lastEffect(loop));
   if (!found.store || found.store.getAtom() != CopyAtom::tma)
     return std::nullopt;

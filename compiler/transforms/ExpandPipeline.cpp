@@ -25,7 +25,7 @@ StageAttr stageOf(Operation *op) { return op->getAttrOfType<StageAttr>(TileDiale
 /// How a value that the loop carries reaches the next iteration.
 enum class CarriedBy {
   stage0,  ///< computed before the next iteration's stage 0
-  stage1,  ///< computed and used by stage 1 alone
+  stage1,  ///< computed by stage 1; in stage 0 only what comes later in the round uses it
   product, ///< an accumulator in flight: the next product takes it before its wait
 };
 
@@ -60,8 +60,10 @@ private:
         return op.emitError("expected 'tile.stage' on every operation of a scheduled loop");
       if (stage.getStage() < 0 || stage.getStage() > 1)
         return op.emitError("expected stage 0 or 1, but got ") << stage.getStage();
-      round.push_back(&op);
     }
+    repeatViews();
+    for (Operation &op : loop.getBody()->without_terminator())
+      round.push_back(&op);
     llvm::sort(round, [](Operation *a, Operation *b) {
       int64_t first = stageOf(a).getOrder(), second = stageOf(b).getOrder();
       return first != second ? first < second : a->isBeforeInBlock(b);
@@ -79,6 +81,30 @@ private:
                                                                                    : CarriedBy::stage1);
     }
     return collectCrossing();
+  }
+
+  /// A loop cannot carry a view of shared memory: stage 1 makes those of stage 0 again, of the cursor.
+  void repeatViews() {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(loop.getBody()->without_terminator()))) {
+      if (!(isa<SlotOp>(op) || viewedTile(&op)) || stageOf(&op).getStage() != 0)
+        continue;
+      SmallVector<std::pair<Operation *, OpOperand *>> late; // with the operation of the body that it is in
+      for (OpOperand &use : op.getUses())
+        if (Operation *user = loop.getBody()->findAncestorOpInBlock(*use.getOwner());
+            user && stageOf(user) && stageOf(user).getStage() == 1)
+          late.push_back({user, &use});
+      if (late.empty())
+        continue;
+      int64_t order = stageOf(late.front().first).getOrder();
+      for (auto [user, use] : late)
+        order = std::min(order, stageOf(user).getOrder());
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointAfter(&op);
+      Operation *again = builder.clone(op);
+      again->setDiscardableAttr(TileDialect::stageAttrName, StageAttr::get(op.getContext(), 1, order));
+      for (auto [user, use] : late)
+        use->set(again->getResult(0));
+    }
   }
 
   /// Each operation comes after those whose results it uses, in its stage or an earlier one.
@@ -137,6 +163,11 @@ private:
            carriedBy[argument.getArgNumber() - 1] == CarriedBy::stage1;
   }
 
+  /// The operation that computes what the next iteration finds in this argument.
+  Operation *yieldedFor(Value argument) {
+    return loop.getYieldedValues()[cast<BlockArgument>(argument).getArgNumber() - 1].getDefiningOp();
+  }
+
   /// Values of stage 0 that stage 1 of the same iteration uses: they wait one round.
   LogicalResult collectCrossing() {
     for (Operation *op : stages[1])
@@ -149,17 +180,29 @@ private:
       });
     for (Operation *op : stages[0]) {
       bool usesLate = false;
-      forEachUse(op, [&](Operation *, Value value) { usesLate |= isCarriedByStage1(value); });
+      forEachUse(op, [&](Operation *, Value value) {
+        usesLate |=
+            isCarriedByStage1(value) && stageOf(yieldedFor(value)).getOrder() >= stageOf(op).getOrder();
+      });
       if (usesLate)
         return op->emitError(
-            "operation of stage 0 uses a value that stage 1 of the iteration before computes");
+            "operation of stage 0 uses a value that stage 1 of the iteration before computes, "
+            "which comes later in the round");
     }
     return success();
   }
 
-  void clone(Operation *op, IRMapping &mapping) {
+  /// An operation in a sequence: a round, or one stage of an iteration.
+  void clone(Operation *op, IRMapping &mapping, ArrayRef<Operation *> sequence) {
     Operation *copy = builder.clone(*op, mapping);
     copy->removeDiscardableAttr(TileDialect::stageAttrName);
+    auto wait = dyn_cast<GemmWaitOp>(op);
+    if (auto product = wait ? wait.getAcc().getDefiningOp<GemmAsyncOp>() : GemmAsyncOp();
+        product && product->getBlock() == loop.getBody())
+      cast<GemmWaitOp>(copy).setPending(llvm::count_if(sequence, [&](Operation *other) {
+        return isa<GemmAsyncOp>(other) && stageOf(other).getOrder() > stageOf(product).getOrder() &&
+               stageOf(other).getOrder() < stageOf(wait).getOrder();
+      }));
   }
 
   /// A stage 1 operation of an iteration. `newest` maps the accumulators in flight to
@@ -167,7 +210,7 @@ private:
   void writeStage1(Operation *op, IRMapping &mapping, IRMapping &newest, bool last) {
     auto wait = dyn_cast<GemmWaitOp>(op);
     if (!wait || !productInFlight(wait))
-      return clone(op, mapping);
+      return clone(op, mapping, last ? ArrayRef<Operation *>(stages[1]) : round);
     std::optional<unsigned> chain = chainOf(wait);
     Value acc = (chain ? newest : mapping).lookupOrDefault(wait.getAcc());
     auto copy = GemmWaitOp::create(builder, wait.getLoc(), acc, last ? 0 : issuedBetween(wait));
@@ -208,14 +251,14 @@ private:
     for (auto [argument, init] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
       first.map(argument, init);
     for (Operation *op : stages[0])
-      clone(op, first);
+      clone(op, first, stages[0]);
     SmallVector<Value> inits;
     for (unsigned i = 0; i < carried; ++i)
       inits.push_back(carriedBy[i] == CarriedBy::stage1 ? loop.getInitArgs()[i] : handedOn(i, first));
     for (Value value : crossing)
       inits.push_back(first.lookupOrDefault(value));
 
-    Value second = arith::AddIOp::create(builder, loc, loop.getLowerBound(), loop.getStep());
+    Value second = builder.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), loop.getStep());
     auto rounds = scf::ForOp::create(builder, loc, second, loop.getUpperBound(), loop.getStep(), inits);
     rounds.getBody()->clear();
     {
@@ -228,11 +271,19 @@ private:
         if (carriedBy[i] != CarriedBy::stage1)
           current.map(loop.getRegionIterArg(i), rounds.getRegionIterArg(i));
       mapInFlight(current, rounds.getRegionIterArgs());
-      for (Operation *op : round)
-        if (stageOf(op).getStage() == 0)
-          clone(op, current);
-        else
+      auto [turnBegins, turnEnds] = turn();
+      for (Operation *op : round) {
+        if (op == turnBegins)
+          TakeTurnOp::create(builder, loc);
+        if (stageOf(op).getStage() == 0) {
+          clone(op, current, round);
+        } else {
           writeStage1(op, previous, current, /*last=*/false);
+          handOver(op, previous, current);
+        }
+        if (op == turnEnds)
+          PassTurnOp::create(builder, loc);
+      }
       SmallVector<Value> crossed;
       for (Value value : crossing)
         crossed.push_back(current.lookupOrDefault(value));
@@ -255,6 +306,27 @@ private:
       results.push_back(carriedBy[i] == CarriedBy::stage0 ? rounds.getResult(i)
                                                           : last.lookupOrDefault(loop.getYieldedValues()[i]));
     return results;
+  }
+
+  /// The first and the last product of a round that warpgroups start in turn: one's products are to run under
+  /// what another computes between them. Nothing where a round has products of one stage alone, which it
+  /// does not wait for, or where there is one warpgroup.
+  std::pair<Operation *, Operation *> turn() {
+    auto role = loop->getParentOfType<RoleOp>();
+    SmallVector<Operation *> products = llvm::filter_to_vector(round, llvm::IsaPred<GemmAsyncOp>);
+    bool ofBothStages = llvm::any_of(products, [&](Operation *product) {
+      return stageOf(product).getStage() != stageOf(products.front()).getStage();
+    });
+    if (!ofBothStages || !role || role.getWarps() % 4 != 0 || role.getWarps() <= 4)
+      return {};
+    return {products.front(), products.back()};
+  }
+
+  /// What a stage 1 operation computes for the next iteration is there for what comes later in the round.
+  void handOver(Operation *op, IRMapping &previous, IRMapping &current) {
+    for (auto [i, yielded] : llvm::enumerate(loop.getYieldedValues()))
+      if (carriedBy[i] == CarriedBy::stage1 && yielded.getDefiningOp() == op)
+        current.map(loop.getRegionIterArg(unsigned(i)), previous.lookup(yielded));
   }
 
   /// What stage 1 sees: its own carried values, and the previous round's crossing values.

@@ -13,7 +13,8 @@ def DeferStores : Pass<"tile-defer-stores", "::tlc::tile::KernelOp"> {
               stored and its position; it is stored after the next tile's first `tile.gemm_async`, or after the loop.
               What is stored, and where, stays the same.
     Only in math roles whose tiles begin with asynchronous products: elsewhere there is nothing to run under. Not where
-    the loop touches the tensor otherwise, too.
+    the loop touches the tensor otherwise, too, nor where warpgroups take turns: there one's products run under the
+    other's store.
 
         scf.for %t { %f = gemm_async ...; ...; tile.store %h, %slice }
         ==>
@@ -33,7 +34,8 @@ def ExpandPipeline : Pass<"tile-expand-pipeline", "::tlc::tile::KernelOp"> {
     Requires: phase `scheduled`: every operation of a loop that is to be rewritten has `tile.stage`.
     Ensures:  no `tile.stage` is left. Round i of the rewritten loop executes stage s for the original iteration
               i - s, in ascending order; the iterations before and after are peeled and run only if the trip count has them, so
-              that any trip count, 0 included, gives the sequential loop's result.
+              that any trip count, 0 included, gives the sequential loop's result. In a role of several warpgroups, rounds
+              with products of both stages start them in turn (`tile.take_turn`, `tile.pass_turn`).
     Leaves to others: choosing stages (`tile-schedule-loops`).
 
         scf.for %j = %0 to %n iter_args(%acc, %c) {
@@ -155,9 +157,11 @@ def ScheduleLoops : Pass<"tile-schedule-loops", "::tlc::tile::KernelOp"> {
   let summary = "Decide which stage of the pipeline each operation of a loop belongs to";
   let description = [{
     Requires: phase `specialized`.
-    Ensures:  in every loop whose products only accumulate, each operation has `tile.stage`: the products are issued in
-              stage 0; what waits for them and releases their operands is in stage 1. Nothing is rewritten. A loop that
-              needs a product in the iteration that starts it, or does more than read and await between products, or
+    Ensures:  in every loop whose products can overlap, each operation has `tile.stage`. A product that only accumulates is
+              issued in stage 0; what waits for it and releases its operands is in stage 1. Where work leads from one
+              product to another (s -> softmax -> p v) in automatic roles, that other product is in stage 1: the next
+              iteration's s is issued before it, and their work runs under it. Nothing is rewritten. A loop in which nothing can
+              overlap, or that does more than read and await between products, or needs more than two stages, or
               whose rings have too few slots to release one round later, stays sequential, with a remark.
     Leaves to others: rewriting (`tile-expand-pipeline`).
   }];
@@ -176,6 +180,25 @@ def SelectAtoms : Pass<"tile-select-atoms", "::tlc::tile::KernelOp"> {
   let options = [
     Option<"tma", "tma", "bool", /*default=*/"true", "Use the TMA where it fits; `false` is the reference lowering">,
     Option<"wgmma", "wgmma", "bool", /*default=*/"true", "Use wgmma where it fits; `false` is the reference lowering">];
+}
+
+def SplitLoops : Pass<"tile-split-loops", "::tlc::tile::KernelOp"> {
+  let summary = "Make two loops of one whose first iterations differ";
+  let description = [{
+    Requires: phase `scheduled` with its loops expanded.
+    Ensures:  a loop of step 1 in whose body a branch that yields fragments depends on `i < bound`, with a bound from outside
+              the loop, is two loops, before the bound and from it on; in each the condition is a constant. Of several
+              bounds the first counts. Any bound, outside the loop's own ones too, gives the same results. Conditions
+              `i < bound` and `i == value` of iterations before the loop's first are gone.
+
+        scf.for %i = %lb to %ub { scf.if %i < %edges -> fragment {...} }
+        ==>
+        scf.for %i = %lb to %middle { scf.if true -> fragment {...} }
+        scf.for %i = %middle to %ub { scf.if false -> fragment {...} }
+  }];
+  let options = [Option<"enable", "enable", "bool", /*default=*/"true",
+      "`false` asks in every iteration: the reference lowering">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def VerifyPhase : Pass<"tile-verify-phase", "::mlir::ModuleOp"> {

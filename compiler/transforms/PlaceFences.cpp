@@ -222,6 +222,8 @@ private:
         passOn(op->getOperand(0), op->getOperand(1), state);
     } else if (isa<AcquireOp, AwaitOp>(op)) {
       passOn(op->getOperand(0), op->getOperand(1), state);
+    } else if (isa<TakeTurnOp, PassTurnOp>(op)) {
+      // They order when products are issued, and nothing else.
     } else if (isa<ProxyFenceOp>(op)) {
       state.unfenced.clear();
     } else {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Afterwards each operation of a loop with asynchronous products has its stage. The
-/// loop becomes a ScheduleProblem (compiler/solvers): a product's completion may be
-/// needed one round after its issue, so that the next product is issued before.
+/// loop becomes a ScheduleProblem (compiler/solvers). Products overlap in two ways: the completion of one
+/// that only accumulates may be needed one round after its issue, so that the next is issued before; and what
+/// leads from one product to another (the softmax) may run a round ahead, under that other product.
 
+#include "compiler/analysis/CheapFragments.h"
 #include "compiler/solvers/ListScheduler.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/tile/Names.h"
@@ -11,6 +13,8 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <array>
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_SCHEDULELOOPS
@@ -43,13 +47,25 @@ std::optional<AccumulatorChain> chainOf(GemmAsyncOp product, scf::ForOp loop) {
   return AccumulatorChain{product, wait};
 }
 
+/// Whether the operation computes elements of fragments that are worth keeping.
+bool computes(Operation &op) {
+  return llvm::any_of(op.getResults(),
+                      [](Value result) {
+                        return isa<RankedTensorType>(result.getType()) && !isCheapFragment(result);
+                      }) &&
+         !isa<GemmWaitOp>(op);
+}
+
 ScheduleOp toScheduleOp(Operation &op) {
   ScheduleOp described;
   described.name = op.getName().getStringRef().str();
   if (isa<GemmAsyncOp>(op)) {
+    // Longer than what else a round does: all that does not need the product comes before its wait.
     described.latencyClass = LatencyClass::product;
-    described.latency = 100;
-    described.cycles = 100;
+    described.latency = described.cycles = 1000;
+  } else if (!computes(op)) {
+    described.latencyClass = LatencyClass::immediate;
+    described.latency = isa<ReleaseOp>(op) ? 100 : 1; // another role waits for it
   }
   return described;
 }
@@ -68,48 +84,37 @@ public:
     bool byHand = llvm::any_of(waits, [](GemmWaitOp wait) { return wait.getPending() > 0; });
     if (products.empty() || byHand)
       return;
-    if (std::string reason = collectChains(); !reason.empty()) {
+    if (std::string reason = schedule(); !reason.empty())
       loop.emitRemark("[sequential-products] the products of this loop do not overlap: ") << reason;
-      return;
-    }
-    build();
-    assert(problem.check() && "dependences follow the program order");
-    Result<Schedule> schedule = solveSchedule(problem);
-    assert(schedule && verify(problem, *schedule) && "chains leave room for one round of delay");
-    for (auto [op, slot] : llvm::zip_equal(ops, schedule->slots))
-      op->setDiscardableAttr(TileDialect::stageAttrName,
-                             StageAttr::get(loop.getContext(), slot.stage, slot.order));
   }
 
 private:
-  /// Why the completion of products cannot slip into the next iteration; empty if it can.
-  std::string collectChains() {
-    llvm::MapVector<Value, int64_t> releases;
-    llvm::SmallPtrSet<Value, 4> releasedLate;
-    for (Operation &op : loop.getBody()->without_terminator()) {
-      if (auto product = dyn_cast<GemmAsyncOp>(op)) {
-        std::optional<AccumulatorChain> chain = chainOf(product, loop);
-        if (!chain)
-          return "the result of a product is used in the iteration that starts it";
-        chains.push_back(*chain);
-      } else if (auto release = dyn_cast<ReleaseOp>(op)) {
-        ++releases[release.getRing()];
-        if (llvm::any_of(chains, [&](auto &chain) { return chain.wait->isBeforeInBlock(&op); }))
-          releasedLate.insert(release.getRing());
-      } else if (!toleratesOverlap(op) && !isa<GemmWaitOp>(op)) {
+  /// Gives the operations their stages, or says why not.
+  std::string schedule() {
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (!toleratesOverlap(op) && !isa<GemmAsyncOp, GemmWaitOp, ReleaseOp>(op))
         return ("'" + op.getName().getStringRef() + "' keeps its place between them").str();
-      }
-    }
-    // A slot that is released one round later is taken while the next round's are.
-    for (auto [ring, perRound] : releases)
-      if (int64_t slots = cast<RingType>(ring.getType()).getSlots();
-          releasedLate.contains(ring) && slots < 2 * perRound)
-        return llvm::formatv("{0} has {1} slots, but two iterations take {2}", describe(ring, "a ring"),
-                             slots, 2 * perRound);
+    build();
+    assert(problem.check() && "dependences follow the program order");
+    auto roles = loop->getParentOfType<RolesOp>();
+    bool overlaps = roles && roles.getAutomatic() && !overlapProducts(problem).empty();
+    overlaps |= delayCompletions();
+    if (!overlaps)
+      return "the result of a product is used in the iteration that starts it";
+    Result<Schedule> solved = solveSchedule(problem);
+    if (!solved)
+      return solved.error().message;
+    assert(verify(problem, *solved));
+    if (std::string reason = checkSlots(*solved); !reason.empty())
+      return reason;
+    for (auto [op, slot] : llvm::zip_equal(ops, solved->slots))
+      op->setDiscardableAttr(TileDialect::stageAttrName,
+                             StageAttr::get(loop.getContext(), slot.stage, slot.order));
     return "";
   }
 
   void build() {
+    problem.maxStages = 2; // what tile-expand-pipeline can write
     for (Operation &op : loop.getBody()->without_terminator()) {
       numbers[&op] = problem.addOp(toScheduleOp(op));
       ops.push_back(&op);
@@ -118,22 +123,63 @@ private:
       addOperandDependences(op);
     // Reads and awaits stay in program order. A release follows what is before it, and nothing waits for one.
     Operation *previous = nullptr;
+    SmallVector<Operation *> waits;
     for (Operation *op : ops) {
+      if (isa<GemmWaitOp>(op))
+        waits.push_back(op);
       if (isMemoryEffectFree(op) || isa<GemmWaitOp>(op))
         continue;
       if (previous)
         problem.addDependence(numbers[previous], numbers[op], 0, 0, DependenceKind::issue);
       if (!isa<ReleaseOp>(op))
         previous = op;
+      else
+        for (Operation *wait : waits)
+          problem.addDependence(numbers[wait], numbers[op], 0, 0, DependenceKind::issue);
     }
-    for (const AccumulatorChain &chain : chains) {
-      int product = numbers[chain.product], wait = numbers[chain.wait];
-      problem.addDependence(product, wait, 0, /*delay=*/1);
-      problem.addDependence(product, product, 1, 0, DependenceKind::issue);
-      for (Operation *op : ops)
-        if (isa<ReleaseOp>(op) && chain.wait->isBeforeInBlock(op))
-          problem.addDependence(wait, numbers[op], 0, 0, DependenceKind::issue);
+  }
+
+  /// Lets products that only accumulate complete one round later, where that takes no third stage. Whether
+  /// there are any.
+  bool delayCompletions() {
+    bool any = false;
+    for (Operation *op : ops) {
+      auto product = dyn_cast<GemmAsyncOp>(op);
+      std::optional<AccumulatorChain> chain = product ? chainOf(product, loop) : std::nullopt;
+      if (!chain)
+        continue;
+      ScheduleProblem delayed = problem;
+      delayed.addDependence(numbers[chain->product], numbers[chain->wait], 0, /*delay=*/1);
+      delayed.addDependence(numbers[chain->product], numbers[chain->product], 1, 0, DependenceKind::issue);
+      if (!solveSchedule(delayed))
+        continue;
+      problem = std::move(delayed);
+      any = true;
     }
+    return any;
+  }
+
+  /// A slot that is awaited in one round and released in the next is taken while the next round's are.
+  std::string checkSlots(const Schedule &solved) {
+    struct Use {
+      int64_t releases = 0;
+      std::array<bool, 2> awaited = {}, released = {}; ///< by stage
+    };
+    llvm::MapVector<Value, Use> uses;
+    for (auto [op, slot] : llvm::zip_equal(ops, solved.slots)) {
+      if (auto await = dyn_cast<AwaitOp>(op)) {
+        uses[await.getRing()].awaited[size_t(slot.stage)] = true;
+      } else if (auto release = dyn_cast<ReleaseOp>(op)) {
+        ++uses[release.getRing()].releases;
+        uses[release.getRing()].released[size_t(slot.stage)] = true;
+      }
+    }
+    for (const auto &[ring, use] : uses)
+      if (int64_t slots = cast<RingType>(ring.getType()).getSlots();
+          use.awaited[0] && (use.awaited[1] || use.released[1]) && slots < 2 * use.releases)
+        return llvm::formatv("{0} has {1} slots, but two iterations take {2}", describe(ring, "a ring"),
+                             slots, 2 * use.releases);
+    return "";
   }
 
   void addOperandDependences(Operation *op) {
@@ -144,10 +190,12 @@ private:
             argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar()) {
           Value yielded = loop.getYieldedValues()[argument.getArgNumber() - 1];
           Operation *producer = yielded.getDefiningOp();
-          // The chain itself may be in flight when the next product starts.
-          if (producer && numbers.contains(producer) && !isa<GemmWaitOp>(producer))
+          // A chain may be in flight when its next product starts.
+          bool inFlight = isa<GemmAsyncOp>(inner) && isa_and_present<GemmWaitOp>(producer) &&
+                          chainOf(cast<GemmAsyncOp>(inner), loop);
+          if (producer && numbers.contains(producer) && !inFlight)
             problem.addDependence(numbers[producer], numbers[op], 1);
-        } else if (definition && numbers.contains(definition) && definition != op && !isa<GemmWaitOp>(op)) {
+        } else if (definition && numbers.contains(definition) && definition != op) {
           problem.addDependence(numbers[definition], numbers[op], 0);
         }
       }
@@ -156,7 +204,6 @@ private:
 
   scf::ForOp loop;
   ScheduleProblem problem;
-  SmallVector<AccumulatorChain> chains;
   SmallVector<Operation *> ops;
   llvm::DenseMap<Operation *, int> numbers;
 };

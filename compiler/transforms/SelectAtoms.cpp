@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/Divisibility.h"
+#include "compiler/analysis/ElementOrders.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
@@ -247,7 +248,7 @@ public:
     if (failed(selectCopies(specializable)))
       return failure();
     selectStores(roles || specializable);
-    return success();
+    return checkInterleaved();
   }
 
 private:
@@ -392,8 +393,16 @@ private:
         continue;
       OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
       int64_t count = value.getNumElements() / (warpgroups * panelRows * panelColumns);
-      int64_t buffers = std::clamp(freeSharedBytes() / (warpgroups * panelRows * panelColumns * 2),
-                                   std::min<int64_t>(count, 2), count);
+      int64_t room = freeSharedBytes() / (warpgroups * panelRows * panelColumns * 2);
+      int64_t least = std::min<int64_t>(count, 2);
+      if (roles && room < least) { // and nothing gives way: stages are the program's
+        int64_t wanted = least * warpgroups * panelRows * panelColumns * 2;
+        store.emitRemark() << "[store-without-tma] store uses ordinary stores, not the TMA: that takes "
+                           << wanted << " bytes of shared memory, but the roles' buffers leave "
+                           << std::max<int64_t>(freeSharedBytes(), 0);
+        continue;
+      }
+      int64_t buffers = std::clamp(room, least, count);
       SmallVector<int64_t> panels = {warpgroups, buffers, panelRows, panelColumns};
       auto staging = SharedType::get(kernel.getContext(), panels, value.getElementType());
       auto buffer = AllocSharedOp::create(builder, store.getLoc(), staging,
@@ -401,6 +410,25 @@ private:
       store.setAtom(CopyAtom::tma);
       store.getStagingMutable().assign(buffer);
     }
+  }
+
+  /// What is no copy by the TMA would take a tensor's elements for being in order.
+  LogicalResult checkInterleaved() {
+    WalkResult walked = kernel.walk([&](SliceOp slice) {
+      if (elementOrder(slice) == ElementOrder::natural)
+        return WalkResult::advance();
+      for (Operation *user : slice->getUsers()) {
+        auto copy = dyn_cast<CopyOp>(user);
+        if (isa<CopyAsyncOp>(user) || (copy && copy.getAtom() == CopyAtom::tma))
+          continue;
+        user->emitError() << "expected the TMA to move elements of '" << tensorOf(slice).getName()
+                          << "' because they are interleaved, but this is another access; copy whole tiles "
+                             "of shared memory in roles";
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    return failure(walked.wasInterrupted());
   }
 
   /// Shared memory that the kernel's buffers, with a slot for every stage, leave.

@@ -31,13 +31,18 @@ struct RegisterBudget {
 
 /// Registers per thread after `setmaxnreg`: what the load role does not need goes to the
 /// math role. Nothing to move when all threads can have the most there are.
-std::optional<RegisterBudget> budgetFor(const Target &target, int64_t mathWarpgroups, int64_t residents) {
+std::optional<RegisterBudget> budgetFor(KernelOp kernel, int64_t mathWarpgroups) {
+  const Target &target = *program::findTarget(kernel);
+  int64_t residents = kernel.getResidents();
   unsigned launch =
       target.maxRegistersForBlock((mathWarpgroups + 1) * target.warpgroupSize, unsigned(residents));
   if (!target.setmaxnreg.available || mathWarpgroups < 2)
     return std::nullopt;
-  // 40 leaves the load loop its positions in registers; with three warpgroups the math role needs them more.
-  int64_t load = mathWarpgroups > 2 ? 32 : 40;
+  // 40 leaves the load loop its positions in registers; with three warpgroups, or accumulators of several
+  // products at a time, the math role needs them more.
+  int64_t products = 0;
+  kernel.walk([&](GemmOp) { ++products; });
+  int64_t load = mathWarpgroups > 2 ? 32 : products > 1 ? 24 : 40;
   int64_t math = (launch * (mathWarpgroups + 1) - load) / mathWarpgroups;
   return RegisterBudget{load, std::min<int64_t>(math / target.setmaxnreg.step * target.setmaxnreg.step, 240)};
 }
@@ -136,9 +141,8 @@ LogicalResult specialize(KernelOp kernel, CopyGroups &copies) {
         createRing(*group, mathWarpgroups * (group->isMulticast() ? kernel.getCluster() : 1), builder);
 
   builder.setInsertionPoint(top.getTerminator());
-  Block &roles = RolesOp::create(builder, kernel.getLoc()).getBody().emplaceBlock();
-  std::optional<RegisterBudget> budget =
-      budgetFor(*program::findTarget(kernel), mathWarpgroups, kernel.getResidents());
+  Block &roles = RolesOp::create(builder, kernel.getLoc(), /*automatic=*/true).getBody().emplaceBlock();
+  std::optional<RegisterBudget> budget = budgetFor(kernel, mathWarpgroups);
   auto addRole = [&](StringRef name, RoleKind kind, int64_t warps, int64_t RegisterBudget::*registers) {
     builder.setInsertionPointToEnd(&roles);
     auto role = RoleOp::create(builder, kernel.getLoc(), name, warps,

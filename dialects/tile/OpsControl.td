@@ -123,6 +123,8 @@ def Tile_RolesOp : Tile_Op<"roles", [SingleBlock, NoTerminator]> {
   let description = [{
     Contains only `tile.role` operations. Warps are dealt out in order: the first role has warps 0..n-1.
     Values defined before are visible in every role. All warps of the kernel meet again at the end.
+    `automatic` roles come from `tile-warp-specialize`: what runs under which product is the compiler's to decide. In
+    others it is as their author wrote it.
 
     Constraints
     - roles_c1: at least one role, with different names, and nothing else inside.
@@ -130,8 +132,9 @@ def Tile_RolesOp : Tile_Op<"roles", [SingleBlock, NoTerminator]> {
     - roles_c3: where one role sets `registers` all do, the roles of a warpgroup set the same number, and the sum of
       128 * registers over the warpgroups fits the registers the launch gets (or setmaxnreg hangs).
   }];
+  let arguments = (ins UnitAttr:$automatic);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "attr-dict-with-keyword $body";
+  let assemblyFormat = "(`automatic` $automatic^)? attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
 }
 

@@ -57,6 +57,20 @@ LogicalResult ExpectOp::verify() {
   return diagnostic;
 }
 
+static LogicalResult verifyTurn(Operation *op) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (!role)
+    return op->emitOpError("expected to be in a role, whose warpgroups take turns");
+  if (int64_t warps = role.getWarps(); warps % 4 != 0)
+    return op->emitOpError("expected a role of whole warpgroups, of 4 warps each, but role '")
+           << role.getName() << "' has " << warps << " warps";
+  return success();
+}
+
+LogicalResult TakeTurnOp::verify() { return verifyTurn(*this); } // take_turn_c1
+
+LogicalResult PassTurnOp::verify() { return verifyTurn(*this); } // pass_turn_c1
+
 LogicalResult NamedBarrierOp::verify() { // named_barrier_c1
   const Target *target = program::findTarget(*this);
   int64_t last = (target ? target->namedBarriers : Target().namedBarriers) - 1;

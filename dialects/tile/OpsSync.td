@@ -117,6 +117,31 @@ def Tile_NamedBarrierOp : Tile_Op<"named_barrier", [MemoryEffects<[MemRead, MemW
   let hasVerifier = 1;
 }
 
+def Tile_TakeTurnOp : Tile_Op<"take_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until it is the executing warpgroup's turn";
+  let description = [{
+    The warpgroups of a role have turns in the order of their numbers, round and round, beginning with the first. A turn
+    lasts until the warpgroup executes `tile.pass_turn`. What warpgroups issue in their turns, they issue one after the other:
+    while the products of one run, the other computes. Turns order no accesses to memory. In a role of one warpgroup
+    it is always that one's turn.
+
+    Constraints
+    - take_turn_c1: in a role of whole warpgroups.
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_PassTurnOp : Tile_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Ends the executing warpgroup's turn: the next one's begins";
+  let description = [{
+    Constraints
+    - pass_turn_c1: as take_turn_c1.
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 def Tile_SyncOp : Tile_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "All threads of the enclosing role (of the block, outside roles) meet; their writes to shared memory are visible";
   let assemblyFormat = "attr-dict";

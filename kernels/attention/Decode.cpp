@@ -4,6 +4,7 @@
 /// parts.
 #include "kernels/attention/Decode.h"
 
+#include "kernels/attention/Columns.h"
 #include "kernels/attention/LazySoftmax.h"
 #include "runtime/target/Target.h"
 
@@ -12,6 +13,8 @@
 #include <functional>
 #include <numbers>
 #include <numeric>
+#include <string>
+#include <vector>
 
 namespace tlc::kernels {
 
@@ -26,8 +29,20 @@ int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1)
 
 /// Heads of a group, with room so that each query's rows begin where a part of a tile may.
 int64_t paddedGroup(const DecodeConfig &c) { return roundUp(c.group, swizzledRows); }
-/// Elements of a row in shared memory, zeros behind the tensor's.
+/// Elements of a row of K and of V in shared memory, zeros behind the tensor's.
 int64_t paddedDepth(const DecodeConfig &c) { return roundUp(c.d, matrixDepth); }
+int64_t paddedValues(const DecodeConfig &c) { return roundUp(c.dv, matrixDepth); }
+std::vector<Columns> partsOf(const DecodeConfig &c) { return columnParts(paddedValues(c)); }
+bool areApart(const DecodeConfig &c) { return c.values == ValueStorage::apart; }
+/// Columns of Q and K that make a tile: all, or V's parts and the rest where V lies in K.
+std::vector<Columns> depthPartsOf(const DecodeConfig &c) {
+  if (areApart(c))
+    return {{0, paddedDepth(c)}};
+  std::vector<Columns> parts = partsOf(c);
+  if (int64_t rest = paddedDepth(c) - paddedValues(c); rest != 0)
+    parts.push_back({paddedValues(c), rest});
+  return parts;
+}
 /// Rows of scores of a head of K and V: queries times heads.
 int64_t allRows(const DecodeConfig &c) { return c.queries * paddedGroup(c); }
 
@@ -39,7 +54,26 @@ bool isWhole(const DecodeConfig &c) { return c.splits == 1 && c.queries == 1; }
 
 /// Whether a thread's registers have room for its queries: then the next part's may come at once.
 bool holdsQueries(const DecodeConfig &c) { return paddedDepth(c) <= 128; }
-int64_t querySlots(const DecodeConfig &c) { return holdsQueries(c) ? 1 : 2; }
+int64_t querySlots(const DecodeConfig &c) { return holdsQueries(c) || paddedDepth(c) > 256 ? 1 : 2; }
+/// Warpgroups that compute.
+int64_t warpgroups(const DecodeConfig &c) { return c.rows / 64 * int64_t(partsOf(c).size()); }
+
+/// The roles' warps, and registers that go from those that load to those that compute, where there are enough
+/// to begin with.
+struct Warps {
+  RoleOptions load, math;
+};
+Warps warpsOf(const DecodeConfig &c) {
+  int64_t mathWarps = c.rows / 16;
+  if (c.residents > 2)
+    return {.load = {.warps = 1}, .math = {.warps = mathWarps}};
+  constexpr int64_t ofMultiprocessor = 65536, threads = 128, ofLoad = 32, most = 240, step = 8;
+  int64_t groups = warpgroups(c),
+          atFirst = ofMultiprocessor / c.residents / (threads * (groups + 1)) / step * step;
+  int64_t ofMath = (atFirst * (groups + 1) - ofLoad) / groups / step * step;
+  return {.load = {.warps = 4, .registers = ofLoad},
+          .math = {.warps = mathWarps, .registers = std::min(ofMath, most)}};
+}
 
 /// Some of the keys of a sequence, and the rows that see them.
 struct Part {
@@ -56,7 +90,8 @@ struct Operands {
     bool paged = config.storage == KeyStorage::paged;
     Index outer = paged ? k.dim("pages") : batches, inner = paged ? Index(config.pageSize) : k.dim("sk");
     K = k.input("K", config.dtype, {outer, inner, kvHeads, config.d}, tma);
-    V = k.input("V", config.dtype, {outer, inner, kvHeads, config.d}, tma);
+    if (areApart(config))
+      V = k.input("V", config.dtype, {outer, inner, kvHeads, config.dv}, tma);
     Lengths = k.input("Lengths", i32, {batches});
     if (paged) {
       Index pages = k.dim("maxpages");
@@ -67,11 +102,11 @@ struct Operands {
     }
     if (config.sink == AttentionSink::perHead)
       Sinks = k.input("Sinks", f32, {kvHeads, config.group});
-    O = k.output("O", config.dtype, {batches, config.queries, kvHeads, config.group, config.d});
+    O = k.output("O", config.dtype, {batches, config.queries, kvHeads, config.group, config.dv});
     LSE = k.output("LSE", f32, {batches, kvHeads, config.group, config.queries});
     if (isWhole(config))
       return;
-    partial = k.workspace("partial", f32, {batches, kvHeads, allRows(config), config.splits, config.d});
+    partial = k.workspace("partial", f32, {batches, kvHeads, allRows(config), config.splits, config.dv});
     partialLse = k.workspace("partial_lse", f32, {batches, kvHeads, allRows(config), config.splits});
   }
 
@@ -121,8 +156,9 @@ struct Operands {
   };
   struct Place {
     Index batch, query, kvHead, head;
+    int64_t column = 0;
   };
-  /// Writes O and LSE of heads from `place` on.
+  /// Writes O of heads from `place` on, with their first columns LSE.
   void writeRows(const Place &place, Rows rows) const {
     int64_t count = rows.o.shape()[0];
     FragmentValue base = finiteOrZero(rows.maximum);
@@ -136,8 +172,10 @@ struct Operands {
       rows.o = rows.o * rescale;
     }
     copy(divideOrZero(rows.o, rows.sum).to(config.dtype),
-         O.tile({place.batch, place.query, place.kvHead, place.head, 0},
-                {1, 1, 1, count, paddedDepth(config)}));
+         O.tile({place.batch, place.query, place.kvHead, place.head, place.column},
+                {1, 1, 1, count, rows.o.shape()[1]}));
+    if (place.column != 0)
+      return;
     copy((log2(rows.sum) + base) * (config.logBase == LogBase::e ? std::numbers::ln2 : 1.0),
          LSE.tile({place.batch, place.kvHead, place.head, place.query}, {1, 1, count, 1}));
   }
@@ -154,22 +192,40 @@ struct Operands {
 struct Loader {
   Loader(Scope &k, const Operands &p)
       : p(p), c(p.config),
-        queries(k.shared("q", c.dtype, {c.rows, paddedDepth(c)}, {.slots = querySlots(c)})),
-        keys(k.shared("k", c.dtype, {c.bk, paddedDepth(c)}, {.slots = c.stages})),
-        values(k.shared("v", c.dtype, {c.bk, paddedDepth(c)}, {.slots = c.stages})),
-        qRing(k.ring("q", {.slots = querySlots(c), .producers = 1, .consumers = c.rows / 64})),
-        kRing(k.ring("k", {.slots = c.stages, .producers = 1, .consumers = c.rows / 64})),
-        vRing(k.ring("v", {.slots = c.stages, .producers = 1, .consumers = c.rows / 64})) {}
+        qRing(k.ring("q", {.slots = querySlots(c), .producers = 1, .consumers = warpgroups(c)})),
+        kRing(k.ring("k", {.slots = c.stages, .producers = 1, .consumers = warpgroups(c)})) {
+    for (const Columns &columns : depthPartsOf(c)) {
+      queries.push_back(k.shared("q", c.dtype, {c.rows, columns.count}, {.slots = querySlots(c)}));
+      keys.push_back(
+          {&p.K, k.shared("k", c.dtype, {c.bk, columns.count}, {.slots = c.stages}), columns.first});
+    }
+    if (!areApart(c))
+      return;
+    vRing = k.ring("v", {.slots = c.stages, .producers = 1, .consumers = warpgroups(c)});
+    for (const Columns &columns : partsOf(c))
+      values.push_back(
+          {&p.V, k.shared("v", c.dtype, {c.bk, columns.count}, {.slots = c.stages}), columns.first});
+  }
+
+  Cursor valueCursor() const { return (areApart(c) ? vRing : kRing).cursor(); }
+  /// What a role multiplies its weights by.
+  const Shared &valuesOf(size_t role) const { return (areApart(c) ? values : keys)[role].to; }
 
   void loadQueries(const Part &part, Cursor &at) const {
     int64_t group = paddedGroup(c), together = std::gcd(group, c.rows);
     qRing.acquire(at);
-    qRing.expect(at, queries.slotBytes());
+    int64_t bytes = 0;
+    for (const Shared &tile : queries)
+      bytes += tile.slotBytes();
+    qRing.expect(at, bytes);
     for (int64_t row = 0; row < c.rows; row += together) {
       Index line = part.rowTile * c.rows + row; // behind the last query all is 0
-      copy(p.Q.tile({part.batch, line / group, part.kvHead, line % group, 0},
-                    {1, 1, 1, together, paddedDepth(c)}),
-           queries.slot(at).rows(row, together), qRing.full(at));
+      for (size_t i = 0; i < queries.size(); ++i) {
+        Columns columns = depthPartsOf(c)[i];
+        copy(p.Q.tile({part.batch, line / group, part.kvHead, line % group, columns.first},
+                      {1, 1, 1, together, columns.count}),
+             queries[i].slot(at).rows(row, together), qRing.full(at));
+      }
     }
     at.advance();
   }
@@ -197,67 +253,92 @@ struct Loader {
 
   void loadStep(const Part &part, const Index &step, Cursor &kc, Cursor &vc, Tail tail) const {
     std::vector<Run> runs = runsOf(part, step);
-    load(p.K, keys, kRing, kc, part, runs, tail);
-    load(p.V, values, vRing, vc, part, runs, tail);
+    load(keys, kRing, kc, part, runs, tail);
+    if (areApart(c))
+      load(values, vRing, vc, part, runs, tail);
   }
 
-  void load(const Global &from, const Shared &to, const Ring &ring, Cursor &at, const Part &part,
+  /// Columns of a tensor from `column` on, and where they go.
+  struct Source {
+    const Global *tensor;
+    Shared to;
+    int64_t column;
+  };
+  void load(const std::vector<Source> &sources, const Ring &ring, Cursor &at, const Part &part,
             const std::vector<Run> &runs, Tail tail) const {
-    int64_t keysEach = keysOfRun();
+    int64_t keysEach = keysOfRun(), bytes = 0;
     ring.acquire(at);
-    ring.expect(at, to.slotBytes());
-    for (const Run &run : runs) {
-      Shared slot = to.slot(at);
-      Slice tile = from.tile({run.outer, run.inner, part.kvHead, 0}, {1, keysEach, 1, paddedDepth(c)});
-      copy(tail == Tail::none ? tile : tile.limited(1, run.end),
-           keysEach == c.bk ? slot : slot.rows(run.row, keysEach), ring.full(at));
+    for (const Source &source : sources)
+      bytes += source.to.slotBytes();
+    ring.expect(at, bytes);
+    for (const Source &source : sources) {
+      Shared slot = source.to.slot(at);
+      for (const Run &run : runs) {
+        Slice tile = source.tensor->tile({run.outer, run.inner, part.kvHead, source.column},
+                                         {1, keysEach, 1, slot.shape()[1]});
+        copy(tail == Tail::none ? tile : tile.limited(1, run.end),
+             keysEach == c.bk ? slot : slot.rows(run.row, keysEach), ring.full(at));
+      }
     }
     at.advance();
   }
 
   const Operands &p;
   const DecodeConfig &c;
-  Shared queries, keys, values;
+  std::vector<Shared> queries;      ///< of each part of the columns of K
+  std::vector<Source> keys, values; ///< no values where they are in keys
   Ring qRing, kRing, vRing;
 };
 
-/// O and LSE of a part of the keys, as the role that computes gets them.
-void attendPart(Scope &k, const Operands &p, const Loader &loader, const Part &part, Cursor &q, Cursor &kc,
-                Cursor &vc) {
+/// O and LSE of a part of the keys, as the role that computes that part of the columns gets them.
+void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, const Part &part, Cursor &q,
+                Cursor &kc, Cursor &vc) {
   const DecodeConfig &c = p.config;
+  const Columns columns = partsOf(c)[role];
   loader.qRing.wait(q);
-  Shared querySlot = loader.queries.slot(q);
-  Fragment queries;
+  std::vector<Shared> querySlots;
+  std::vector<Fragment> queries;
+  for (const Shared &tile : loader.queries)
+    querySlots.push_back(tile.slot(q));
   if (holdsQueries(c)) {
-    queries = k.fragment(c.dtype, {c.rows, paddedDepth(c)}).named("q");
-    copy(querySlot, queries);
+    for (const Shared &slot : querySlots) {
+      queries.push_back(k.fragment(c.dtype, {c.rows, slot.shape()[1]}).named("q"));
+      copy(slot, queries.back());
+    }
     loader.qRing.release(q);
     q.advance();
   }
 
   bool capped = c.softCap != 0;
   LazySoftmax softmax(k, c.dtype, c.rows, (capped ? c.softCap : c.scale) * std::numbers::log2e);
-  Fragment o = k.fragment(f32, {c.rows, paddedDepth(c)}).named("o");
+  Fragment o = k.fragment(f32, {c.rows, columns.count}).named("o");
   enum class Mask : uint8_t { none, edge };
   auto add = [&](const Index &step, Mask mask) {
     Fragment s = k.fragment(f32, {c.rows, c.bk}).named("s");
     loader.kRing.wait(kc);
-    if (holdsQueries(c))
-      gemmAsync(queries, loader.keys.slot(kc).t(), s);
-    else
-      gemmAsync(querySlot, loader.keys.slot(kc).t(), s);
+    for (size_t i = 0; i < loader.keys.size(); ++i) {
+      Shared keys = loader.keys[i].to.slot(kc);
+      if (holdsQueries(c))
+        gemmAsync(queries[i], keys.t(), s);
+      else
+        gemmAsync(querySlots[i], keys.t(), s);
+    }
     gemmWait(s);
-    loader.kRing.release(kc);
-    kc.advance();
+    if (areApart(c)) {
+      loader.kRing.release(kc);
+      kc.advance();
+    }
     FragmentValue scores = capped ? tanh(s * (c.scale / c.softCap)) : FragmentValue(s);
     LazySoftmax::Step next = softmax.add(mask == Mask::edge ? p.masked(part, scores, step) : scores);
     softmax.settle(next, o);
-    loader.vRing.wait(vc);
-    Shared values = loader.values.slot(vc);
-    gemmAsync(next.weights, values, o);
+    const Ring &ring = areApart(c) ? loader.vRing : loader.kRing;
+    Cursor &at = areApart(c) ? vc : kc;
+    if (areApart(c))
+      ring.wait(at);
+    gemmAsync(next.weights, loader.valuesOf(role).slot(at), o);
     gemmWait(o);
-    loader.vRing.release(vc);
-    vc.advance();
+    ring.release(at);
+    at.advance();
   };
   k.loop(part.whole, [&](Index step) { add(step, Mask::none); });
   k.loop({part.whole, part.steps}, [&](Index step) { add(step, Mask::edge); });
@@ -268,10 +349,14 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, const Part &p
 
   Index row = part.rowTile * c.rows;
   if (isWhole(c))
-    return p.writeRows({part.batch, 0, part.kvHead, row}, {softmax.base * softmax.scale, softmax.sum, o});
+    return p.writeRows({part.batch, 0, part.kvHead, row, columns.first},
+                       {softmax.exponentOf(softmax.base), softmax.sum, o});
   copy(divideOrZero(o, softmax.sum),
-       p.partial.tile({part.batch, part.kvHead, row, part.number, 0}, {1, 1, c.rows, 1, paddedDepth(c)}));
-  copy(log2(softmax.sum) + softmax.base * softmax.scale,
+       p.partial.tile({part.batch, part.kvHead, row, part.number, columns.first},
+                      {1, 1, c.rows, 1, columns.count}));
+  if (columns.first != 0)
+    return;
+  copy(log2(softmax.sum) + softmax.exponentOf(softmax.base),
        p.partialLse.tile({part.batch, part.kvHead, row, part.number}, {1, 1, c.rows, 1}));
 }
 
@@ -283,16 +368,18 @@ void decodeParts(Scope &k, const Operands &p) {
   Range mine{block, parts, k.blocks()};
   k.residents(c.residents);
   Loader loader(k, p);
+  Warps warps = warpsOf(c);
   k.roles([&] {
-    k.role("math", {.warps = c.rows / 16}, [&] {
-      Cursor q = loader.qRing.cursor(), kc = loader.kRing.cursor(), vc = loader.vRing.cursor();
-      k.loop(mine, [&](Index number) {
-        Part part = p.part(number);
-        k.when(p.isWanted(part), [&] { attendPart(k, p, loader, part, q, kc, vc); });
+    for (size_t role = 0; role < partsOf(c).size(); ++role)
+      k.role(role == 0 ? "math" : "math" + std::to_string(role), warps.math, [&] {
+        Cursor q = loader.qRing.cursor(), kc = loader.kRing.cursor(), vc = loader.valueCursor();
+        k.loop(mine, [&](Index number) {
+          Part part = p.part(number);
+          k.when(p.isWanted(part), [&] { attendPart(k, p, loader, role, part, q, kc, vc); });
+        });
       });
-    });
-    k.role("load", {.warps = 1}, [&] {
-      Cursor q = loader.qRing.cursor(), kc = loader.kRing.cursor(), vc = loader.vRing.cursor();
+    k.role("load", warps.load, [&] {
+      Cursor q = loader.qRing.cursor(), kc = loader.kRing.cursor(), vc = loader.valueCursor();
       k.loop(mine, [&](Index number) {
         Part part = p.part(number);
         k.when(p.isWanted(part), [&] {
@@ -333,11 +420,11 @@ void joinParts(Scope &k, const Operands &p) {
   };
   Fragment maximum = k.fragment(f32, {rows, 1}, -inf), sum = k.fragment(f32, {rows, 1});
   forEachPart([&](const Index &, const FragmentValue &lse) { maximum = max(maximum, lse); });
-  Fragment o = k.fragment(f32, {rows, paddedDepth(c)}).named("o");
+  Fragment o = k.fragment(f32, {rows, paddedValues(c)}).named("o");
   FragmentValue base = finiteOrZero(maximum);
   forEachPart([&](const Index &number, const FragmentValue &lse) {
-    Fragment part = k.fragment(f32, {rows, paddedDepth(c)});
-    copy(p.partial.tile({batch, kvHead, row, number, 0}, {1, 1, rows, 1, paddedDepth(c)}), part);
+    Fragment part = k.fragment(f32, {rows, paddedValues(c)});
+    copy(p.partial.tile({batch, kvHead, row, number, 0}, {1, 1, rows, 1, paddedValues(c)}), part);
     FragmentValue weight = exp2(lse - base);
     sum = sum + weight;
     o = o + part * weight;
@@ -359,10 +446,12 @@ Program decodeProgram(const DecodeConfig &config, const TraceOptions &options) {
 void fitDecode(DecodeConfig &c) {
   const Target &target = *findTarget("sm_90a");
   constexpr int64_t barriers = 1024, wayOut = 256; // bytes, of a row of O on its way through the TMA
-  int64_t rowBytes = paddedDepth(c) * int64_t(sizeInBytes(c.dtype));
-  int64_t fixed = barriers + c.rows * (querySlots(c) * rowBytes + (isWhole(c) ? wayOut : 0));
+  int64_t bytes = sizeInBytes(c.dtype), parts = int64_t(partsOf(c).size());
+  bool hasWayOut = isWhole(c) && parts == 1; // without it, stores leave from registers
+  int64_t fixed = barriers + c.rows * (querySlots(c) * paddedDepth(c) * bytes + (hasWayOut ? wayOut : 0));
+  int64_t rowElements = paddedDepth(c) + (areApart(c) ? paddedValues(c) : 0);
   auto stagesOf = [&](int64_t residents, int64_t bk) {
-    return (int64_t(target.sharedBytesOfBlock(unsigned(residents))) - fixed) / (2 * bk * rowBytes);
+    return (int64_t(target.sharedBytesOfBlock(unsigned(residents))) - fixed) / (bk * rowElements * bytes);
   };
   while (c.residents > 1 && stagesOf(c.residents, matrixDepth) < 1)
     --c.residents;
@@ -373,23 +462,25 @@ void fitDecode(DecodeConfig &c) {
 
 void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys) {
   const Target &target = *findTarget("sm_90a");
-  c.rows = allRows(c) <= 64 ? 64 : 128;
+  int64_t longest = std::max(paddedDepth(c), paddedValues(c));
+  c.rows = allRows(c) <= 64 || isSplit(paddedValues(c)) ? 64 : 128;
   // Two blocks compute and wait in turns, where registers and shared memory are enough for both.
-  c.residents = c.rows == 64 && paddedDepth(c) <= 128 ? 2 : 1;
+  c.residents = c.rows == 64 && longest <= 128 ? 2 : 1;
   constexpr int64_t tileBytes = 16384;
-  c.bk = std::clamp<int64_t>(tileBytes / (paddedDepth(c) * int64_t(sizeInBytes(c.dtype))) / 16 * 16, 64, 128);
+  int64_t least = longest <= 256 || !areApart(c) ? 64 : 32; // two tiles in flight
+  c.bk = std::clamp<int64_t>(tileBytes / (longest * int64_t(sizeInBytes(c.dtype))) / 16 * 16, least, 128);
 
   // Parts that fill the rounds of all blocks, at a cost of some keys for each of them.
   constexpr int64_t keysOfPart = 128, mostSplits = 256;
-  int64_t blocks = target.multiprocessors * c.residents, least = 0;
+  int64_t blocks = target.multiprocessors * c.residents, lowest = 0;
   int64_t rowTiles = (allRows(c) + c.rows - 1) / c.rows, sequences = std::max<int64_t>(batches * kvHeads, 1);
   int64_t tiles = std::max<int64_t>((keys + c.bk - 1) / c.bk, 1);
   for (int64_t splits = 1; splits <= std::min(tiles, mostSplits); ++splits) {
     int64_t rounds = (sequences * rowTiles * splits + blocks - 1) / blocks;
     int64_t cost = rounds * ((tiles + splits - 1) / splits * c.bk + keysOfPart);
-    if (splits > 1 && cost >= least)
+    if (splits > 1 && cost >= lowest)
       continue;
-    least = cost;
+    lowest = cost;
     c.splits = splits;
   }
   c.stages = 8;

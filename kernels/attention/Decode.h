@@ -2,11 +2,12 @@
 /// \file
 /// Attention of one or a few queries per sequence, each with many keys of its own: O = softmax(scale Q Kᵀ) V.
 ///
-/// Q and O are b x queries x hkv x group x d: head n of h = hkv · group is head n % group of group n / group,
-/// so that b x queries x h x d is the same memory. K and V are b x sk x hkv x d, or pages x pageSize x hkv x
-/// d with a table of b x maxpages page numbers (i32): key j of sequence i is row j % pageSize of page
-/// Table[i][j / pageSize]. Lengths (i32, b) says how many keys each sequence has; what lies behind is never
-/// looked at. LSE is b x hkv x group x queries in f32: the logarithm of each row's sum of exponentials.
+/// Q is b x queries x hkv x group x d: head n of h = hkv · group is head n % group of group n / group, so
+/// that b x queries x h x d is the same memory. K is b x sk x hkv x d, or pages x pageSize x hkv x d; V and O
+/// have rows of dv. Pages come with a table of b x maxpages page numbers (i32): key j of sequence i is row j
+/// % pageSize of page Table[i][j / pageSize]. Lengths (i32, b) says how many keys each sequence has; what
+/// lies behind is never looked at. LSE is b x hkv x group x queries in f32: the logarithm of each row's sum
+/// of exponentials.
 #pragma once
 
 #include "compiler/dsl/dsl.h"
@@ -17,10 +18,10 @@ namespace tlc::kernels {
 /// Where the keys of a sequence lie.
 enum class KeyStorage : uint8_t { contiguous, paged };
 
-/// A column of each head's own that has a score but no value.
-enum class AttentionSink : uint8_t {
-  none,
-  perHead, ///< the scores are hkv x group (f32), not to be scaled
+/// Where rows of V lie.
+enum class ValueStorage : uint8_t {
+  apart,  ///< in a tensor of their own
+  inKeys, ///< they are the first dv elements of K's, and there is no V: what latent attention keeps
 };
 
 /// Who computes the parts that the keys are split into.
@@ -31,7 +32,8 @@ enum class PartOrder : uint8_t {
 
 struct DecodeConfig {
   ElementType dtype = ElementType::bf16; ///< of Q, K, V, O: f16 or bf16
-  int64_t d = 128;                       ///< length of a row, a multiple of 8
+  int64_t d = 128;                       ///< length of a row of Q and K, a multiple of 8
+  int64_t dv = 128;                      ///< of V and O
   int64_t queries = 1;                   ///< of a sequence, its last ones
   int64_t group = 8;                     ///< heads of Q that share a head of K and V
   CausalAlignment causal =
@@ -41,13 +43,15 @@ struct DecodeConfig {
   LogBase logBase = LogBase::e; ///< of LSE
   AttentionSink sink = AttentionSink::none;
   KeyStorage storage = KeyStorage::contiguous;
-  int64_t pageSize = 64; ///< keys of a page, a multiple of 16
+  int64_t pageSize = 64;                     ///< keys of a page, a multiple of 16
+  ValueStorage values = ValueStorage::apart; ///< in keys: dv is a multiple of 16 and at most d
 
   // How it is done.
-  int64_t rows = 64;  ///< of the tile of scores that a block computes at once, 64 or 128: heads times queries
-  int64_t bk = 64;    ///< and its columns
-  int64_t stages = 3; ///< tiles of K and of V whose copies are in flight
-  int64_t splits = 8; ///< parts of each sequence's keys that different blocks work on
+  int64_t rows = 64; ///< of the tile of scores that a block computes at once, heads times queries: 64, or, up
+                     ///< to dv = 256, 128
+  int64_t bk = 64;   ///< and its columns
+  int64_t stages = 3;    ///< tiles of K and of V whose copies are in flight
+  int64_t splits = 8;    ///< parts of each sequence's keys that different blocks work on
   int64_t residents = 2; ///< blocks that share a multiprocessor
   PartOrder order = PartOrder::rounds;
 };

@@ -3,6 +3,8 @@
 /// Parameters, tensors, cost and accuracy of decoding.
 #include "kernels/attention/DecodeKernel.h"
 
+#include "kernels/attention/AttentionParameters.h"
+#include "kernels/attention/Columns.h"
 #include "kernels/reference/Decode.h"
 
 #include <algorithm>
@@ -23,20 +25,24 @@ int64_t pagesOfSequence(const Parameters &values) {
   return (values.size("sk") + size - 1) / size;
 }
 
+constexpr int64_t mostHeads = 1024; ///< of a head of K and V
+
 /// The options that say what is computed.
 DecodeConfig optionsOf(const Parameters &values) {
   int64_t d = values.integer("d").value();
   return {.dtype = values.element("dtype"),
           .d = d,
+          .dv = valueLengthOf(values),
           .queries = values.integer("sq").value(),
-          .group = values.integer("group").value(),
-          .causal = values.choice("causal") == "right" ? CausalAlignment::right : CausalAlignment::none,
-          .scale = 1 / std::sqrt(double(d)),
-          .softCap = double(values.integer("cap").value_or(0)),
-          .logBase = values.choice("lse") == "two" ? LogBase::two : LogBase::e,
-          .sink = values.choice("sink") == "head" ? AttentionSink::perHead : AttentionSink::none,
+          .group = values.size("h") / values.size("hkv"),
+          .causal = causalOf(values),
+          .scale = scaleOf(values),
+          .softCap = softCapOf(values),
+          .logBase = logBaseOf(values),
+          .sink = sinkOf(values),
           .storage = isPaged(values) ? KeyStorage::paged : KeyStorage::contiguous,
-          .pageSize = values.integer("page").value()};
+          .pageSize = values.integer("page").value(),
+          .values = values.choice("values") == "keys" ? ValueStorage::inKeys : ValueStorage::apart};
 }
 
 DecodeShape shapeOf(const Parameters &values) {
@@ -46,21 +52,14 @@ DecodeShape shapeOf(const Parameters &values) {
           .kvHeads = values.size("hkv"),
           .group = c.group,
           .d = c.d,
+          .dv = c.dv,
           .keys = paged ? pagesOfSequence(values) * c.pageSize : values.size("sk"),
           .pageSize = paged ? c.pageSize : 0,
           .scale = c.scale,
           .softCap = c.softCap,
           .causal = c.causal,
-          .logBase = c.logBase};
-}
-
-Parameter choice(std::string name, std::string description, std::vector<std::string> choices) {
-  std::string first = choices.front();
-  return {.name = std::move(name),
-          .description = std::move(description),
-          .kind = Kind::choice,
-          .fallback = std::move(first),
-          .choices = std::move(choices)};
+          .logBase = c.logBase,
+          .valuesInKeys = c.values == ValueStorage::inKeys};
 }
 } // namespace
 
@@ -68,26 +67,31 @@ AttentionDecodeKernel::AttentionDecodeKernel()
     : declared{
           {"b", "sequences", Kind::count, "2", 0, maxExtent},
           {"sk", "keys of a sequence, at most", Kind::size, "8192", 0, maxExtent},
-          {"hkv", "heads of K and V", Kind::count, "8", 0, maxExtent},
-          {"group", "heads of Q for each of them", Kind::integer, "8", 1, 1024},
+          {"h", "heads of Q", Kind::count, "64", 1, maxExtent},
+          {"hkv", "heads of K and V", Kind::count, "8", 1, maxExtent},
           {"sq", "queries of a sequence", Kind::integer, "1", 1, 16},
-          {"d", "length of a row", Kind::integer, "128", 8, 256, 8},
+          {"d", "length of a row of Q and K", Kind::integer, "128", 8, longestRow, 8},
+          valueLengthParameter(),
+          choiceParameter("values", "rows of V: of a tensor, or the first dv elements of K's",
+                          {"apart", "keys"}),
           {"shortest", "keys of a sequence, at least; auto: 0", Kind::integer, "auto", 0, maxExtent},
-          choice("dtype", "type of Q, K, V and O", {"bf16", "f16"}),
-          choice("causal", "which keys a query sees: all, or those up to its position counted from the end",
-                 {"none", "right"}),
-          choice("kv", "how K and V lie in memory", {"contiguous", "paged"}),
+          typeParameter(),
+          choiceParameter("causal",
+                          "which keys a query sees: all, or those up to its position counted from the end",
+                          {"none", "right"}),
+          choiceParameter("kv", "how K and V lie in memory", {"contiguous", "paged"}),
           {"page", "keys of a page, where there are pages", Kind::integer, "64", 16, 256, 16},
-          choice("lse", "base of the logarithm in LSE", {"e", "two"}),
-          choice("sink", "a score of each head that has no value", {"none", "head"}),
-          {"cap", "scores become cap tanh(score / cap); auto: they stay", Kind::integer, "auto", 1, 1000},
+          scaleParameter(),
+          softCapParameter(),
+          sinkParameter(),
+          logBaseParameter(),
           {"rows", "queries times heads that a block works on", Kind::integer, "auto", 64, 128, 64},
           {"bk", "keys of a step, at most", Kind::integer, "auto", 16, 128, 16},
           {"stages", "steps whose copies are in flight, at most", Kind::integer, "auto", 1, 8},
           {"splits", "parts of a sequence that different blocks work on", Kind::integer, "auto", 1, 256},
           {"residents", "blocks that share a multiprocessor, at most", Kind::integer, "auto", 1, 4},
-          choice("order", "blocks take every so many-th part, or there is one for each",
-                 {"rounds", "as-needed"}),
+          choiceParameter("order", "blocks take every so many-th part, or there is one for each",
+                          {"rounds", "as-needed"}),
       } {}
 
 DecodeConfig AttentionDecodeKernel::config(const Parameters &values) {
@@ -112,11 +116,16 @@ std::vector<TensorSpec> AttentionDecodeKernel::tensors(const Parameters &values)
   int64_t b = values.size("b"), pages = b * pagesOfSequence(values);
   ElementType dtype = values.element("dtype");
   bool paged = isPaged(values);
-  std::vector<int64_t> queries = {b, s.queries, s.kvHeads, s.group, s.d};
-  std::vector<int64_t> keys = {paged ? pages : b, paged ? s.pageSize : s.keys, s.kvHeads, s.d};
-  std::vector<TensorSpec> tensors = {{"Q", dtype, Access::input, queries},
-                                     {"K", dtype, Access::input, keys},
-                                     {"V", dtype, Access::input, keys}};
+  auto queries = [&](int64_t length) {
+    return std::vector<int64_t>{b, s.queries, s.kvHeads, s.group, length};
+  };
+  auto keys = [&](int64_t length) {
+    return std::vector<int64_t>{paged ? pages : b, paged ? s.pageSize : s.keys, s.kvHeads, length};
+  };
+  std::vector<TensorSpec> tensors = {{"Q", dtype, Access::input, queries(s.d)},
+                                     {"K", dtype, Access::input, keys(s.d)}};
+  if (!s.valuesInKeys)
+    tensors.push_back({"V", dtype, Access::input, keys(s.dv)});
   tensors.push_back({"Lengths",
                      ElementType::i32,
                      Access::input,
@@ -126,9 +135,9 @@ std::vector<TensorSpec> AttentionDecodeKernel::tensors(const Parameters &values)
   if (paged)
     tensors.push_back(
         {"Table", ElementType::i32, Access::input, {b, pagesOfSequence(values)}, 0, double(pages)});
-  if (values.choice("sink") == "head")
+  if (sinkOf(values) == AttentionSink::perHead)
     tensors.push_back({"Sinks", ElementType::f32, Access::input, {s.kvHeads, s.group}});
-  tensors.push_back({"O", dtype, Access::output, queries});
+  tensors.push_back({"O", dtype, Access::output, queries(s.dv)});
   tensors.push_back({"LSE", ElementType::f32, Access::output, {b, s.kvHeads, s.group, s.queries}});
   return tensors;
 }
@@ -136,27 +145,52 @@ std::vector<TensorSpec> AttentionDecodeKernel::tensors(const Parameters &values)
 std::vector<double> AttentionDecodeKernel::reference(const Parameters &values,
                                                      std::span<const std::vector<double>> inputs,
                                                      size_t output, std::span<const int64_t> elements) const {
-  size_t next = 4;
-  DecodeInputs in = {.q = inputs[0], .k = inputs[1], .v = inputs[2], .lengths = inputs[3]};
+  DecodeShape shape = shapeOf(values);
+  size_t next = 0;
+  DecodeInputs in = {};
+  in.q = inputs[next++];
+  in.k = in.v = inputs[next++];
+  if (!shape.valuesInKeys)
+    in.v = inputs[next++];
+  in.lengths = inputs[next++];
   if (isPaged(values))
     in.table = inputs[next++];
-  if (values.choice("sink") == "head")
+  if (sinkOf(values) == AttentionSink::perHead)
     in.sinks = inputs[next];
-  DecodeShape shape = shapeOf(values);
   return output == 0 ? referenceDecode(shape, in, elements) : referenceDecodeLogSumExp(shape, in, elements);
 }
 
 Tolerance AttentionDecodeKernel::tolerance(const Parameters &values, size_t output) const {
+  double scores = scoreError(values);
   if (output == 1)
-    return {.limit = 1e-5, .floor = 1};
+    return {.limit = 1e-5 + scores, .floor = 1};
   // Weights are rounded before they meet V, whose elements are of size 1/2.
-  return {.limit = 2 * roundingError(values.element("dtype")), .floor = 0.5};
+  return {.limit = 2 * roundingError(values.element("dtype")) + scores, .floor = 0.5};
+}
+
+std::string AttentionDecodeKernel::conflict(const Parameters &values) const {
+  int64_t h = values.size("h"), hkv = values.size("hkv");
+  if (std::string heads = headsConflict(h, hkv); !heads.empty())
+    return heads;
+  if (h / hkv > mostHeads)
+    return fmt::format("expected at most {} heads of Q for each head of K and V because they are rows of "
+                       "tiles, but got h = {} and hkv = {}",
+                       mostHeads, h, hkv);
+  if (DecodeConfig c = optionsOf(values); c.values == ValueStorage::inKeys && (c.dv > c.d || c.dv % 16 != 0))
+    return fmt::format("expected dv to be a multiple of 16 and at most d because rows of V are part of K's, "
+                       "but got dv = {} and d = {}",
+                       c.dv, c.d);
+  if (DecodeConfig c = optionsOf(values); values.integer("rows").value_or(64) != 64 && isSplit(c.dv))
+    return fmt::format("expected rows = 64 because the columns of dv = {} take two roles that compute, and "
+                       "registers for no third, but got {}",
+                       c.dv, *values.integer("rows"));
+  return scaleConflict(values);
 }
 
 double AttentionDecodeKernel::flops(const Parameters &values) const {
   DecodeShape s = shapeOf(values);
   double keys = double(shortest(values) + values.size("sk")) / 2; // on average
-  return 4 * double(values.size("b")) * double(s.kvHeads * s.group * s.queries) * keys * double(s.d);
+  return 2 * double(values.size("b")) * double(s.kvHeads * s.group * s.queries) * keys * double(s.d + s.dv);
 }
 
 std::vector<Definitions> AttentionDecodeKernel::suite() const {

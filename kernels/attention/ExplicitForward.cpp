@@ -3,11 +3,12 @@
 /// The schedule of attention forward: which role does what, and what runs under what.
 #include "kernels/attention/ExplicitForward.h"
 
+#include "kernels/attention/BlockTiles.h"
 #include "kernels/attention/ForwardProblem.h"
-#include "kernels/attention/TileOrder.h"
 
 #include <functional>
-#include <memory>
+#include <string>
+#include <vector>
 
 namespace tlc::kernels {
 
@@ -19,16 +20,18 @@ namespace {
 /// of the one before meet V, and their softmax runs under that product; so do the next tile's first scores
 /// under this tile's last product. Where tiles are is computed by the load role alone, and handed on with
 /// their Q.
+///
+/// Where a row of O is longer than registers hold, a role computes each part of its columns. All of them
+/// compute the same scores: exchanging weights would save products, but K and V come from memory no faster.
 class Schedule {
 public:
-  Schedule(Scope &k, const ForwardConfig &c, const ForwardProblem &p, RowOrder rows,
-           const PackedOrder *packed)
-      : k(k), c(c), p(p), warpgroups(c.bq / 64), acrossTiles(c.overlap == TileOverlap::nextTile),
-        throughQueries(c.d == c.dv) {
-    auto [block] = k.grid(min(p.tiles(), k.multiprocessors()));
-    chooseOrder(block, rows, packed);
+  Schedule(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const PackedOrder *packed,
+           const TransposedValues *transposed)
+      : k(k), c(c), p(p), transposed(transposed), parts(columnParts(c.dv)),
+        warpgroups(c.bq / 64 * int64_t(parts.size())), acrossTiles(c.overlap == TileOverlap::nextTile),
+        out(wayOut(c)), tiles(tilesOfBlock(packed)) {
     // Where there are no keys there is nothing that the TMA could load.
-    count = where(p.sk == 0, Index(0), tilesOfBlock);
+    count = where(p.sk == 0, Index(0), tiles.count);
     k.when(p.sk == 0, [&] { storeNothingSeen(); });
 
     int64_t tileSlots = acrossTiles ? 2 : 1;
@@ -36,48 +39,50 @@ public:
     next = k.shared("next", i32, {p.positionSize()});
     qs = k.shared("q", c.dtype, {c.bq, c.d}, {.slots = tileSlots});
     ks = k.shared("k", c.dtype, {c.bk, c.d}, {.slots = c.stages});
-    vs = k.shared("v", c.dtype, {c.bk, c.dv}, {.slots = c.stages});
-    // A tile of O leaves through the slot of its Q where it fits.
-    os = throughQueries ? qs : k.shared("o", c.dtype, {c.bq, c.dv}, {.slots = tileSlots});
-    qRing =
-        k.ring("q", {.slots = tileSlots, .producers = 1, .consumers = throughQueries ? 1 : warpgroups + 1});
-    oRing = k.ring("o", {.slots = tileSlots, .producers = warpgroups, .consumers = 1});
+    for (const Columns &columns : parts)
+      vs.push_back(k.shared("v", c.dtype,
+                            transposed ? Shape{columns.count, c.bk} : Shape{c.bk, columns.count},
+                            {.slots = c.stages}));
+    if (out == WayOut::tileOfQueries)
+      os = qs;
+    else if (out == WayOut::ownTile)
+      os = k.shared("o", c.outputType(), {c.bq, c.dv}, {.slots = tileSlots});
+    // Who stores a tile of O gives its Q back, and with that the slot of O.
+    qRing = k.ring("q", {.slots = tileSlots, .producers = 1, .consumers = hasStore() ? 1 : warpgroups});
+    if (hasStore())
+      oRing = k.ring("o", {.slots = tileSlots, .producers = warpgroups, .consumers = 1});
     kRing = k.ring("k", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
     vRing = k.ring("v", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
     k.roles([&] {
       int64_t spare = warpgroups > 2 ? 32 : 24;
-      k.role("load", {.warps = 1, .registers = spare}, [&] { load(); });
-      k.role("store", {.warps = 3, .registers = spare}, [&] { store(); });
-      k.role("math", {.warps = 4 * warpgroups, .registers = warpgroups > 2 ? 160 : 240}, [&] { compute(); });
+      k.role("load", {.warps = hasStore() ? 1 : 4, .registers = spare}, [&] { load(); });
+      if (hasStore())
+        k.role("store", {.warps = 3, .registers = spare}, [&] { store(); });
+      for (size_t part = 0; part < parts.size(); ++part)
+        k.role(parts.size() == 1 ? "math" : "math" + std::to_string(part),
+               {.warps = c.bq / 16, .registers = warpgroups > 2 ? 160 : 240}, [&] { compute(part); });
     });
   }
 
 private:
-  void chooseOrder(const Index &block, RowOrder rows, const PackedOrder *packed) {
-    if (packed) {
-      tilesOfBlock = packed->countFor(block, k.blocks());
-      positionAt = [=, blocks = k.blocks()](const Index &n) {
-        return packed->at(packed->numberFor(n, block, blocks));
-      };
-      return;
-    }
-    TileOrder::Space space{
-        .rowTiles = p.rowTiles(), .heads = p.heads, .kvHeads = p.kvHeads, .batches = p.batches, .keys = p.sk};
-    auto order = std::make_shared<TileOrder>(c, rows, space, block, k.blocks());
-    tilesOfBlock = order->count;
-    positionAt = [this, order](const Index &n) {
-      auto [row, head, batch] = order->at(n);
-      return p.positionOf(row, head, batch);
-    };
+  bool hasStore() const { return out != WayOut::registers; }
+
+  BlockTiles tilesOfBlock(const PackedOrder *packed) const {
+    auto [block] = k.grid(min(p.tiles(), k.multiprocessors()));
+    return {c, p, packed, block, k.blocks()};
   }
 
   void storeNothingSeen() {
-    k.loop(tilesOfBlock, [&](Index n) {
-      ForwardTile tile = p.tileAt(positionAt(n));
+    k.loop(tiles.count, [&](Index n) {
+      ForwardTile tile = p.tileAt(tiles.at(n));
       FragmentValue nothing = k.fragment(f32, {c.bq, 1});
-      auto [rows, logSum] = p.finish(tile, k.fragment(f32, {c.bq, c.dv}), nothing, nothing - inf);
-      copy(rows.to(c.dtype), p.output(tile));
-      copy(logSum, p.logSums(tile));
+      for (const Columns &columns : parts) {
+        FragmentValue zeros = k.fragment(f32, {c.bq, columns.count});
+        auto [rows, logSum] = p.finish(tile, zeros, nothing, nothing - inf);
+        copy(rows.to(c.outputType()), p.output(tile, columns));
+        if (columns.first == 0)
+          copy(logSum, p.logSums(tile));
+      }
     });
   }
 
@@ -106,7 +111,7 @@ private:
   void load() {
     Cursor q = qRing.cursor(), kc = kRing.cursor(), vc = vRing.cursor();
     // Divisions take long: where the next tile is, is computed while this one's copies wait for their slots.
-    auto findTile = [&](const Index &round) { write(next, positionAt(round)); };
+    auto findTile = [&](const Index &round) { write(next, tiles.at(round)); };
     findTile(0);
     k.loop(count, [&](Index round) {
       ForwardProblem::Position position = read(next);
@@ -119,8 +124,16 @@ private:
       };
       auto loadValues = [&](Index i) {
         vRing.acquire(vc);
-        vRing.expect(vc, vs.slotBytes());
-        copy(p.values(tile, tile.keys.at(i)), vs.slot(vc), vRing.full(vc));
+        int64_t bytes = 0;
+        for (const Shared &values : vs)
+          bytes += values.slotBytes();
+        vRing.expect(vc, bytes);
+        Index j = tile.keys.at(i);
+        for (size_t part = 0; part < parts.size(); ++part)
+          if (transposed)
+            transposed->load(tile, j, vs[part].slot(vc), vRing.full(vc));
+          else
+            copy(p.values(tile, j, parts[part]), vs[part].slot(vc), vRing.full(vc));
         vc.advance();
       };
       qRing.acquire(q);
@@ -143,9 +156,7 @@ private:
     k.loop(count, [&](Index) {
       oRing.wait(at);
       ForwardTile tile = tileAt(positions.slot(at));
-      copy(os.slot(at), p.output(tile));
-      if (!throughQueries)
-        oRing.release(at);
+      copy(os.slot(at), p.output(tile, parts[0]));
       qRing.release(at);
       at.advance();
     });
@@ -157,20 +168,28 @@ private:
 
   enum class Edge : uint8_t { unmasked, masked };
 
-  void compute() {
+  void compute(size_t part) {
+    const Columns &columns = parts[part];
     Cursor q = qRing.cursor(), kc = kRing.cursor(), vc = vRing.cursor();
-    Cursor done = oRing.cursor(); // one tile behind q
-    LazySoftmax softmax = p.softmax();
-    Fragment o = k.fragment(f32, {c.bq, c.dv}).named("o");
+    Cursor done = qRing.cursor(); // one tile behind q
+    ForwardProblem::Scale scale = p.scale();
+    LazySoftmax softmax = p.softmax(scale);
+    Fragment o = k.fragment(f32, {c.bq, columns.count}).named("o");
+    bool perTile = c.sum == OutputSum::perTile;
+    Fragment share; // of a tile of keys
+    if (perTile)
+      share = k.fragment(f32, {c.bq, columns.count}).named("share");
     Fragment weights = k.fragment(c.dtype, {c.bq, c.bk}).named("p"); // of the tile of keys whose V is next
 
-    auto startScores = [&](Fragment &s) {
-      kRing.wait(kc);
-      gemmAsync(qs.slot(q), ks.slot(kc).t(), s);
+    auto start = [&](const std::function<void()> &products) {
+      c.order == ProductOrder::inTurn ? k.inTurn(products) : products();
     };
+    auto startScores = [&](Fragment &s) { gemmAsync(qs.slot(q), ks.slot(kc).t(), s); };
     auto startOutput = [&] {
-      vRing.wait(vc);
-      gemmAsync(weights, vs.slot(vc), o);
+      if (perTile)
+        share = 0;
+      Shared values = transposed ? vs[part].slot(vc).t() : vs[part].slot(vc);
+      gemmAsync(weights, values, perTile ? share : o);
     };
     auto finishScores = [&](Fragment &s, int64_t pending) {
       gemmWait(s, pending);
@@ -178,20 +197,29 @@ private:
       kc.advance();
     };
     auto finishOutput = [&] {
-      gemmWait(o);
+      gemmWait(perTile ? share : o);
       vRing.release(vc);
       vc.advance();
+      if (perTile)
+        o = o + share;
     };
     auto scoresOf = [&](const ForwardTile &tile, const Fragment &s, const Index &i, Edge edge) {
-      FragmentValue scores = p.scores(s);
+      FragmentValue scores = p.scores(s, scale);
       return edge == Edge::masked ? p.masked(tile, scores, tile.keys.at(i)) : scores;
     };
 
     // Scores of a tile of keys; their softmax runs under the product of the tile before with V.
     auto step = [&](const ForwardTile &tile, const Index &i, Edge edge) {
       Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s");
-      startScores(s);
-      startOutput();
+      kRing.wait(kc);
+      if (transposed) // products take half the time, and a wait between them counts
+        vRing.wait(vc);
+      start([&] {
+        startScores(s);
+        if (!transposed)
+          vRing.wait(vc);
+        startOutput();
+      });
       finishScores(s, 1);
       LazySoftmax::Step next = softmax.add(scoresOf(tile, s, i, edge));
       finishOutput();
@@ -205,10 +233,14 @@ private:
       Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s");
       qRing.wait(q);
       ForwardTile tile = tileAt(positions.slot(q));
-      startScores(s);
-      startBeside();
+      kRing.wait(kc);
+      start([&] {
+        startScores(s);
+        startBeside();
+      });
+      p.setScale(scale, tile);
       finishScores(s, pending);
-      Fragment scores = p.scores(s);
+      Fragment scores = p.scores(s, scale);
       k.when(tile.keys.edges > 0, [&] { scores = p.masked(tile, scores, tile.keys.at(0)); });
       FragmentValue first = softmax.first(scores);
       finishBeside();
@@ -228,23 +260,29 @@ private:
       q.advance();
 
       Fragment sum = softmax.sum, base = softmax.base;
-      auto end = [&] {
+      auto startLast = [&] {
+        vRing.wait(vc);
         startOutput();
+      };
+      auto end = [&] {
+        startLast();
         finishOutput();
       };
       if (acrossTiles)
-        k.when(round + 1 < count, [&] { begin(startOutput, finishOutput, 1); }, end);
+        k.when(round + 1 < count, [&] { begin(startLast, finishOutput, 1); }, end);
       else
         end();
       ForwardTile finished = tileAt(positions.slot(done));
-      auto [rows, logSum] = p.finish(finished, o, sum, base);
-      copy(logSum, p.logSums(finished));
-      if (!throughQueries) {
+      auto [rows, logSum] = p.finish(finished, o, sum, softmax.exponentOf(base));
+      if (part == 0)
+        copy(logSum, p.logSums(finished));
+      if (hasStore()) {
+        copy(rows.to(c.outputType()), os.slot(done));
+        oRing.publish(done);
+      } else {
         qRing.release(done);
-        oRing.acquire(done);
+        copy(rows.to(c.outputType()), p.output(finished, columns));
       }
-      copy(rows.to(c.dtype), os.slot(done));
-      oRing.publish(done);
       done.advance();
       o = 0;
     });
@@ -253,20 +291,24 @@ private:
   Scope &k;
   const ForwardConfig &c;
   const ForwardProblem &p;
-  int64_t warpgroups;
-  bool acrossTiles, throughQueries;
-  std::function<ForwardProblem::Position(const Index &)> positionAt; ///< of this block's tile number n
-  Index tilesOfBlock, count;                                         ///< and how many of them have keys
+  const TransposedValues *transposed;
+  std::vector<Columns> parts;
+  int64_t warpgroups; ///< that compute
+  bool acrossTiles;
+  WayOut out;
+  BlockTiles tiles;
+  Index count;            ///< of these, or 0 where there are no keys
   Shared positions, next; ///< of the tiles in slots, and of the one to be loaded
-  Shared qs, ks, vs, os;
+  Shared qs, ks, os;
+  std::vector<Shared> vs; ///< of each part of the columns
   Ring qRing, oRing, kRing, vRing;
 };
 
 } // namespace
 
-void explicitForward(Scope &k, const ForwardConfig &config, const ForwardProblem &problem, RowOrder rows,
-                     const PackedOrder *packed) {
-  Schedule(k, config, problem, rows, packed);
+void explicitForward(Scope &k, const ForwardConfig &config, const ForwardProblem &problem,
+                     const PackedOrder *packed, const TransposedValues *values) {
+  Schedule(k, config, problem, packed, values);
 }
 
 } // namespace tlc::kernels

@@ -5,11 +5,12 @@
 
 #include "kernels/attention/ForwardProblem.h"
 #include "kernels/attention/PackedOrder.h"
+#include "kernels/attention/TransposedValues.h"
 
 namespace tlc::kernels {
 
-/// `packed` has the tiles of packed sequences.
-void explicitForward(dsl::Scope &k, const ForwardConfig &config, const ForwardProblem &problem, RowOrder rows,
-                     const PackedOrder *packed);
+/// `packed` has the tiles of packed sequences, `values` V of 8-bit elements.
+void explicitForward(dsl::Scope &k, const ForwardConfig &config, const ForwardProblem &problem,
+                     const PackedOrder *packed, const TransposedValues *values);
 
 } // namespace tlc::kernels

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Attention forward in the plain form, and the choice of form and tiles.
+#include "kernels/attention/BlockTiles.h"
 #include "kernels/attention/ExplicitForward.h"
 #include "kernels/attention/ForwardProblem.h"
-#include "kernels/attention/PackedOrder.h"
+#include "kernels/attention/TransposedValues.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -14,50 +15,76 @@ using namespace dsl;
 
 namespace {
 
-ForwardTile plainTile(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const PackedOrder *order) {
-  if (order) {
-    auto [number] = k.grid(p.tiles());
-    return p.tileAt(order->at(number));
-  }
-  auto [line, head, batch] = k.grid(p.rowTiles(), p.heads, p.batches);
-  return p.tileAt(p.positionOf(line * c.bq, head, batch));
-}
-
-void plainForward(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const PackedOrder *order) {
-  ForwardTile tile = plainTile(k, c, p, order);
-  Shared q = k.shared("q", c.dtype, {c.bq, c.d}), kt = k.shared("k", c.dtype, {c.bk, c.d}),
-         v = k.shared("v", c.dtype, {c.bk, c.dv});
-  LazySoftmax softmax = p.softmax();
-  Fragment o = k.fragment(f32, {c.bq, c.dv}).named("o");
+void plainTile(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const ForwardTile &tile) {
+  Shared q = k.shared("q", c.dtype, {c.bq, c.d});
   copy(p.queries(tile), q);
-  k.pipelined(tile.keys.count, {.stages = c.stages}, [&](Index i) {
-    Index j = tile.keys.at(i);
-    copy(p.keys(tile, j), kt);
-    copy(p.values(tile, j), v);
-    Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s");
-    gemm(q, kt.t(), s);
-    LazySoftmax::Step step = softmax.add(p.masked(tile, p.scores(s), j));
-    softmax.settle(step, o);
-    gemm(step.weights, v, o);
-  });
-  auto [rows, logSum] = p.finish(tile, o, softmax.sum, softmax.base);
-  copy(rows.to(c.dtype), p.output(tile));
-  copy(logSum, p.logSums(tile));
+  for (const Columns &columns : columnParts(c.dv)) {
+    Shared kt = k.shared("k", c.dtype, {c.bk, c.d}), v = k.shared("v", c.dtype, {c.bk, columns.count});
+    // Products of bytes take factors that are contiguous along the sum.
+    Shared weights, values;
+    if (c.hasBytes()) {
+      weights = k.shared("p", c.dtype, {c.bq, c.bk});
+      values = k.shared("vt", c.dtype, {columns.count, c.bk});
+    }
+    ForwardProblem::Scale scale = p.scale();
+    p.setScale(scale, tile);
+    LazySoftmax softmax = p.softmax(scale);
+    Fragment o = k.fragment(f32, {c.bq, columns.count}).named("o");
+    auto step = [&](const Index &i) {
+      Index j = tile.keys.at(i);
+      copy(p.keys(tile, j), kt);
+      copy(p.values(tile, j, columns), v);
+      Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s");
+      gemm(q, kt.t(), s);
+      Fragment scores = p.scores(s, scale);
+      k.when(i < tile.keys.edges, [&] { scores = p.masked(tile, scores, j); });
+      k.when(i == 0, [&] { softmax.start(scores); });
+      LazySoftmax::Step next = softmax.add(scores);
+      softmax.settle(next, o);
+      if (!c.hasBytes())
+        return gemm(next.weights, v, o);
+      Fragment share = k.fragment(f32, {c.bq, columns.count});
+      copy(next.weights, weights);
+      copy(v.t(), values);
+      gemm(weights, values.t(), share);
+      o = o + share;
+    };
+    if (c.hasBytes())
+      k.loop(tile.keys.count, step);
+    else
+      k.pipelined(tile.keys.count, {.stages = c.stages}, step);
+    auto [rows, logSum] = p.finish(tile, o, softmax.sum, softmax.exponentOf(softmax.base));
+    if (columns.first == 0)
+      copy(logSum, p.logSums(tile));
+    copy(rows.to(c.outputType()), p.output(tile, columns));
+  }
 }
 
-bool isMasked(const MaskConfig &mask) {
-  return mask.causal != CausalAlignment::none || mask.windowLeft || mask.windowRight || mask.blockCausal;
+void plainForward(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const PackedOrder *packed) {
+  auto [block] = k.grid(min(p.tiles(), k.multiprocessors()));
+  BlockTiles tiles(c, p, packed, block, k.blocks());
+  k.loop(tiles.count, [&](Index n) { plainTile(k, c, p, p.tileAt(tiles.at(n))); });
 }
 
 constexpr int64_t keyStep = 16;
 
-/// About what a block of the explicit form takes.
-int64_t explicitSharedBytes(const ForwardConfig &c) {
+/// About what a block takes.
+int64_t sharedBytes(const ForwardConfig &c) {
   constexpr int64_t barriersAndPositions = 1024;
-  int64_t tileSlots = c.overlap == TileOverlap::nextTile ? 2 : 1;
-  int64_t rows = c.d == c.dv ? c.d : c.d + c.dv; // a tile of O leaves through that of Q where it fits
-  int64_t elements = tileSlots * c.bq * rows + c.stages * c.bk * (c.d + c.dv);
-  return elements * sizeInBytes(c.dtype) + barriersAndPositions;
+  bool isExplicit = c.form == ForwardForm::explicitRoles;
+  int64_t tileSlots = isExplicit && c.overlap == TileOverlap::nextTile ? 2 : 1;
+  int64_t elements = tileSlots * c.bq * c.d + c.stages * c.bk * (c.d + c.dv);
+  int64_t output =
+      isExplicit && wayOut(c) == WayOut::ownTile ? tileSlots * c.bq * c.dv * sizeInBytes(c.outputType()) : 0;
+  return elements * sizeInBytes(c.dtype) + output + barriersAndPositions;
+}
+
+/// Takes keys away from a step until it fits; false if `least` are too many, too.
+bool fit(ForwardConfig &config, int64_t least) {
+  auto fits = [&] { return sharedBytes(config) <= int64_t(findTarget("sm_90a")->sharedBytesPerBlock); };
+  while (config.bk > least && !fits())
+    config.bk -= keyStep;
+  return fits();
 }
 
 } // namespace
@@ -69,10 +96,18 @@ void chooseTiles(ForwardConfig &config) {
   config.bk = 128;
   config.overlap = TileOverlap::nextTile;
   if (config.form == ForwardForm::plain) {
-    config.bk = 64;
+    config.bk = longest <= 128 && !config.hasBytes() ? 128 : 64;
+  } else if (config.hasBytes()) {
+    config.bk = longest <= 128 ? 128 : 64; // tiles of TransposedValues, or halves
+    config.stages = longest <= 128 ? 3 : 2;
+    if (longest > 128)
+      config.overlap = TileOverlap::none;
+    return;
   } else if (longest <= 64) {
+    // The softmax takes as long as the products.
+    config.order = ProductOrder::inTurn;
     // Three warpgroups keep the tensor cores busier, and waste more where tiles are masked.
-    if (!isMasked(config.mask)) {
+    if (!config.mask.hidesPairs()) {
       config.bq = 192;
       config.bk = 96;
     }
@@ -80,10 +115,12 @@ void chooseTiles(ForwardConfig &config) {
     config.overlap = TileOverlap::none;
     config.bk = longest <= 192 ? 96 : 64;
   }
-  if (config.form == ForwardForm::explicitRoles)
-    while (config.bk > keyStep &&
-           explicitSharedBytes(config) > int64_t(findTarget("sm_90a")->sharedBytesPerBlock))
-      config.bk -= keyStep;
+  constexpr int64_t worthwhile = 32;
+  if (!isSplit(config.dv) && fit(config, worthwhile))
+    return;
+  config.bq = 64;
+  config.bk = 64;
+  fit(config, keyStep);
 }
 
 Program forwardProgram(const ForwardConfig &config, const TraceOptions &options) {
@@ -91,19 +128,28 @@ Program forwardProgram(const ForwardConfig &config, const TraceOptions &options)
 }
 
 Program forwardProgram(const ForwardConfig &config, const Mask &mask, const TraceOptions &options) {
-  return Program::trace("attention_fwd", options, [&](Scope &k) {
+  return forwardProgram(config, [&](const MaskScope &) { return mask; }, options);
+}
+
+Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, const TraceOptions &options) {
+  std::string name = config.hasBytes() ? "attention_fwd_fp8" : "attention_fwd";
+  return Program::trace(name, options, [&](Scope &k) {
     bool isPlain = config.form == ForwardForm::plain;
     // The explicit form loads and stores through the TMA only.
-    ForwardProblem problem(k, config, mask, isPlain ? TensorFacts() : TensorFacts{.alignment = 16});
+    ForwardProblem problem(k, config, makeMask, isPlain ? TensorFacts() : TensorFacts{.alignment = 16});
+    if (config.hasBytes() && !isPlain) {
+      TransposedValues values(k, config, problem);
+      k.launch(name + "_values", [&] { values.write(); });
+      return k.launch(name, [&] { explicitForward(k, config, problem, nullptr, &values); });
+    }
     auto attend = [&](const PackedOrder *order) {
-      isPlain ? plainForward(k, config, problem, order)
-              : explicitForward(k, config, problem, mask.order, order);
+      isPlain ? plainForward(k, config, problem, order) : explicitForward(k, config, problem, order, nullptr);
     };
     if (config.lengths != Lengths::packed)
       return attend(nullptr);
-    PackedOrder order(k, config, problem, mask.order);
-    k.launch("attention_fwd_order", [&] { order.write(); });
-    k.launch("attention_fwd", [&] { attend(&order); });
+    PackedOrder order(k, config, problem, problem.rowOrder());
+    k.launch(name + "_order", [&] { order.write(); });
+    k.launch(name, [&] { attend(&order); });
   });
 }
 

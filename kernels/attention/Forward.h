@@ -22,12 +22,6 @@ enum class TileOverlap : uint8_t {
   nextTile, ///< the next tile's first scores and their softmax: two tiles of Q
 };
 
-/// A further score of each head, whose key has the value 0.
-enum class Sink : uint8_t {
-  none,
-  perHead, ///< from an input of f32, one number per head; LSE counts it
-};
-
 /// How many of a sequence's rows there are.
 enum class Lengths : uint8_t {
   uniform, ///< all that the tensors have
@@ -37,15 +31,29 @@ enum class Lengths : uint8_t {
           ///< element n of `begins_q` and `begins_k` and ends where the next one begins
 };
 
+/// When the warpgroups that compute start their products.
+enum class ProductOrder : uint8_t {
+  any,    ///< when they come to it
+  inTurn, ///< one after the other: while the products of one run, the others compute
+};
+
+/// Where weighted rows of V in 8 bits are added up. Their product keeps 13 bits of the largest term, sum so
+/// far included, and cuts the rest off: over thousands of keys of one sign most of a sum is lost.
+enum class OutputSum : uint8_t {
+  perTile, ///< within a tile of keys by the product, tiles in f32; d up to 128
+  inPlace, ///< by the product alone: faster, and too small by 20 % at 16384 keys if V has one sign
+};
+
 struct ForwardConfig {
   // What is computed.
-  ElementType dtype = ElementType::bf16; ///< of Q, K, V, O: f16 or bf16
+  ElementType dtype = ElementType::bf16; ///< of Q, K, V: f16, bf16, or e4m3 with a factor for each head
+  ElementType out = ElementType::bf16;   ///< of O where they are e4m3; else their type
   int64_t d = 128;                       ///< length of a row of Q and K
   int64_t dv = 128;                      ///< of V and O
   MaskConfig mask = {};
   std::optional<double> scale = {}; ///< of scores, above 0; 1 / sqrt(d) if it is not given
   double softCap = 0;               ///< scores become cap tanh(score / cap); 0: they stay
-  Sink sink = Sink::none;
+  AttentionSink sink = AttentionSink::none;
   LogBase logBase = LogBase::e; ///< of LSE
   Lengths lengths = Lengths::uniform;
 
@@ -54,6 +62,11 @@ struct ForwardConfig {
   int64_t stages = 2;         ///< tiles of K and of V whose copies are in flight
   ForwardForm form = ForwardForm::explicitRoles;
   TileOverlap overlap = TileOverlap::nextTile;
+  ProductOrder order = ProductOrder::any; ///< of the explicit form
+  OutputSum sum = OutputSum::inPlace;     ///< `perTile` of e4m3 only
+
+  bool hasBytes() const { return dtype == ElementType::e4m3; }
+  ElementType outputType() const { return hasBytes() ? out : dtype; }
 };
 
 /// Chooses how, for what is to be computed.
@@ -62,6 +75,9 @@ void chooseTiles(ForwardConfig &config);
 dsl::Program forwardProgram(const ForwardConfig &config, const dsl::TraceOptions &options = {});
 /// With a mask of one's own instead of `config.mask`.
 dsl::Program forwardProgram(const ForwardConfig &config, const Mask &mask,
+                            const dsl::TraceOptions &options = {});
+/// With a mask that reads tensors of its own.
+dsl::Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask,
                             const dsl::TraceOptions &options = {});
 
 } // namespace tlc::kernels

@@ -3,6 +3,9 @@
 /// Parameters, tensors, cost and accuracy of attention forward.
 #include "kernels/attention/ForwardKernel.h"
 
+#include "kernels/attention/AttentionParameters.h"
+#include "kernels/attention/Columns.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -13,32 +16,21 @@ namespace tlc::kernels {
 namespace {
 using Kind = Parameter::Kind;
 
-CausalAlignment causalOf(const Parameters &values) {
-  std::string_view text = values.choice("causal");
-  return text == "none"   ? CausalAlignment::none
-         : text == "left" ? CausalAlignment::left
-                          : CausalAlignment::right;
-}
-
 /// What is computed, without how.
 ForwardConfig problemOf(const Parameters &values) {
   int64_t d = values.integer("d").value();
   ForwardConfig config{.dtype = values.element("dtype"),
                        .d = d,
-                       .dv = values.integer("dv").value_or(d),
-                       .mask = {.causal = causalOf(values),
-                                .windowLeft = values.integer("window"),
-                                .windowRight = values.integer("window_right")},
+                       .dv = valueLengthOf(values),
+                       .mask = maskOf(values),
                        .scale = values.number("scale"),
-                       .softCap = values.number("softcap").value_or(0),
-                       .sink = values.choice("sink") == "yes" ? Sink::perHead : Sink::none,
-                       .logBase = values.choice("lse") == "2" ? LogBase::two : LogBase::e};
+                       .softCap = softCapOf(values),
+                       .sink = sinkOf(values),
+                       .logBase = logBaseOf(values)};
   if (values.list("varlen"))
     config.lengths = Lengths::packed;
   else if (values.list("padded"))
     config.lengths = Lengths::padded;
-  if (values.choice("mask") == "block_causal")
-    config.mask.blockCausal = values.integer("block").value();
   return config;
 }
 
@@ -55,7 +47,7 @@ Extents extentsOf(const Parameters &values) {
             .h = values.size("h"),
             .hkv = values.size("hkv"),
             .d = d,
-            .dv = values.integer("dv").value_or(d)};
+            .dv = valueLengthOf(values)};
   auto lengths = [&](std::string_view queries, std::string_view keys) {
     e.queries = *values.list(queries);
     e.keys = values.list(keys).value_or(e.queries);
@@ -77,14 +69,7 @@ Extents extentsOf(const Parameters &values) {
 AttentionShape shapeOf(const Parameters &values) {
   Extents e = extentsOf(values);
   ForwardConfig config = problemOf(values);
-  AttentionShape shape{.h = e.h,
-                       .hkv = e.hkv,
-                       .d = e.d,
-                       .dv = e.dv,
-                       .scale = config.scale.value_or(1 / std::sqrt(double(e.d))),
-                       .softCap = config.softCap,
-                       .mask = config.mask,
-                       .logBase = config.logBase};
+  AttentionShape shape = shapeOf(config, e.h, e.hkv);
   SequenceRows next;
   for (size_t i = 0; i < e.queries.size(); ++i) {
     next.queries = e.queries[i];
@@ -117,10 +102,6 @@ TensorSpec lengthsSpec(const Extents &e, Lengths kind, std::string_view which,
 }
 } // namespace
 
-namespace {
-constexpr int64_t mostDistance = int64_t(1) << 30; // sums of two of them are positions still
-}
-
 AttentionForwardKernel::AttentionForwardKernel()
     : declared{
           {"b", "batches", Kind::count, "2", 0, maxExtent},
@@ -128,55 +109,26 @@ AttentionForwardKernel::AttentionForwardKernel()
           {"sk", "keys of a batch", Kind::size, "2048", 0, maxExtent},
           {"h", "heads of Q", Kind::count, "16", 0, maxExtent},
           {"hkv", "heads of K and V", Kind::count, "16", 1, maxExtent},
-          {"d", "length of a row of Q and K", Kind::integer, "128", 8, 256, 8},
-          {"dv", "length of a row of V and O; auto: d", Kind::integer, "auto", 8, 256, 8},
-          {.name = "dtype",
-           .description = "type of Q, K, V and O",
-           .kind = Kind::choice,
-           .fallback = "bf16",
-           .choices = {"f16", "bf16"}},
-          {.name = "causal",
-           .description = "which keys a query sees: all, those up to its own position, or up to its position "
-                          "counted from the end",
-           .kind = Kind::choice,
-           .fallback = "none",
-           .choices = {"none", "left", "right"}},
-          {"window", "keys before its own place that a query sees; auto: all", Kind::integer, "auto", 0,
-           mostDistance},
-          {"window_right", "keys behind its own place that a query sees; auto: all", Kind::integer, "auto", 0,
-           mostDistance},
-          {.name = "mask",
-           .description = "a further mask: noisy and clean halves of a sequence, in blocks",
-           .kind = Kind::choice,
-           .fallback = "none",
-           .choices = {"none", "block_causal"}},
-          {"block", "positions of a block of the block-causal mask", Kind::integer, "32", 1, mostDistance},
-          {"scale", "of scores; auto: 1 / sqrt(d)", Kind::number, "auto", 0, maxExtent},
-          {"softcap", "scores become cap tanh(score / cap); 0: they stay", Kind::number, "0", 0, maxExtent},
-          {.name = "sink",
-           .description = "whether each head has a further score, whose key has the value 0",
-           .kind = Kind::choice,
-           .fallback = "no",
-           .choices = {"no", "yes"}},
-          {.name = "lse",
-           .description = "base of the logarithms in LSE",
-           .kind = Kind::choice,
-           .fallback = "e",
-           .choices = {"e", "2"}},
+          {"d", "length of a row of Q and K", Kind::integer, "128", 8, longestRow, 8},
+          valueLengthParameter(),
+          typeParameter(),
+          scaleParameter(),
+          softCapParameter(),
+          sinkParameter(),
+          logBaseParameter(),
           {"varlen", "queries of packed sequences, instead of b and sq", Kind::list, "none", 0, maxExtent},
           {"varlen_k", "their keys, instead of sk; none: as many", Kind::list, "none", 0, maxExtent},
           {"padded", "queries of sequences that do not fill the tensors, instead of b", Kind::list, "none", 0,
            maxExtent},
           {"padded_k", "their keys; none: as many", Kind::list, "none", 0, maxExtent},
-          {.name = "form",
-           .description = "who makes the roles: the compiler or the program",
-           .kind = Kind::choice,
-           .fallback = "explicit",
-           .choices = {"plain", "explicit"}},
+          choiceParameter("form", "who makes the roles: the compiler or the program", {"explicit", "plain"}),
           {"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
           {"bk", "keys of a step", Kind::integer, "auto", 16, 256, 16},
           {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8},
-      } {}
+      } {
+  std::vector<Parameter> mask = maskParameters();
+  declared.insert(std::ranges::find(declared, "scale", &Parameter::name), mask.begin(), mask.end());
+}
 
 ForwardConfig AttentionForwardKernel::config(const Parameters &values) {
   ForwardConfig config = problemOf(values);
@@ -216,7 +168,7 @@ std::vector<TensorSpec> AttentionForwardKernel::tensors(const Parameters &values
     specs.push_back(lengthsSpec(e, config.lengths, "q", e.queries));
     specs.push_back(lengthsSpec(e, config.lengths, "k", e.keys));
   }
-  if (config.sink == Sink::perHead)
+  if (config.sink == AttentionSink::perHead)
     specs.push_back({"sink", ElementType::f32, Access::input, {e.h}});
   specs.push_back({"O", config.dtype, Access::output, shape({e.b, e.sq, e.h, e.dv})});
   specs.push_back({"LSE", ElementType::f32, Access::output, shape({e.b, e.h, e.sq})});
@@ -229,7 +181,7 @@ std::vector<double> AttentionForwardKernel::reference(const Parameters &values,
                                                       std::span<const int64_t> elements) const {
   AttentionShape shape = shapeOf(values);
   std::span<const double> sink;
-  if (problemOf(values).sink == Sink::perHead)
+  if (problemOf(values).sink == AttentionSink::perHead)
     sink = inputs.back();
   if (output == 0)
     return referenceAttention(shape, inputs[0], inputs[1], inputs[2], sink, elements);
@@ -239,9 +191,7 @@ std::vector<double> AttentionForwardKernel::reference(const Parameters &values,
 
 Tolerance AttentionForwardKernel::tolerance(const Parameters &values, size_t output) const {
   ForwardConfig config = problemOf(values);
-  // Sums of d products of numbers up to 1 are rounded before they are scaled and become exponents.
-  double scale = config.scale.value_or(1 / std::sqrt(double(config.d)));
-  double scores = 4 * scale * double(config.d) * roundingError(ElementType::f32);
+  double scores = scoreError(values);
   if (output == 1)
     return {.limit = 1e-5 + scores, .floor = 1};
   // Weights are rounded before they meet V, whose elements are up to 1, and then the result is.
@@ -250,13 +200,10 @@ Tolerance AttentionForwardKernel::tolerance(const Parameters &values, size_t out
 
 std::string AttentionForwardKernel::conflict(const Parameters &values) const {
   Extents s = extentsOf(values);
-  if (s.h % s.hkv != 0)
-    return fmt::format(
-        "expected h to be a multiple of hkv because as many heads of Q share each head of K and V, "
-        "but got h = {} and hkv = {}",
-        s.h, s.hkv);
-  if (values.number("scale") == 0)
-    return "expected a scale above 0 because all keys would weigh the same, but got 0";
+  if (std::string heads = headsConflict(s.h, s.hkv); !heads.empty())
+    return heads;
+  if (std::string scale = scaleConflict(values); !scale.empty())
+    return scale;
   bool isPacked = values.list("varlen").has_value(), isPadded = values.list("padded").has_value();
   if (isPacked && isPadded)
     return "expected sequences that are packed (varlen) or padded, but got both";
@@ -272,21 +219,23 @@ std::string AttentionForwardKernel::conflict(const Parameters &values) const {
           "expected padded sequences of at most sq = {} queries and sk = {} keys, but sequence {} has "
           "{} and {}",
           s.sq, s.sk, i, s.queries[i], s.keys[i]);
-    if (values.choice("mask") == "block_causal" && (s.queries[i] != s.keys[i] || s.queries[i] % 2 != 0))
-      return fmt::format(
-          "expected as many queries as keys, an even number, because the block-causal mask is about "
-          "a noisy and a clean half of one sequence, but sequence {} has {} and {}",
-          i, s.queries[i], s.keys[i]);
+    if (std::string mask = maskConflict(values, i, s.queries[i], s.keys[i]); !mask.empty())
+      return mask;
   }
-  if (values.choice("mask") == "block_causal" &&
-      (values.choice("causal") != "none" || values.integer("window") || values.integer("window_right")))
-    return "expected the block-causal mask alone, but got a causal mask or a window beside it";
+  if (std::string mask = maskConflict(values); !mask.empty())
+    return mask;
   constexpr int64_t depth = 16; // of one wgmma
   if (values.choice("form") == "explicit" && (s.dv % depth != 0 || s.d % depth != 0))
     return fmt::format(
         "expected d and dv to be multiples of {} because in the explicit form all products are "
         "wgmma, but got d = {} and dv = {}; use form=plain",
         depth, s.d, s.dv);
+  if (int64_t bq = values.integer("bq").value_or(64); values.choice("form") == "explicit" && bq != 64)
+    if (isSplit(s.dv))
+      return fmt::format(
+          "expected bq = 64 because the columns of dv = {} take two roles that compute, and registers for no "
+          "third, but got {}",
+          s.dv, bq);
   return {};
 }
 

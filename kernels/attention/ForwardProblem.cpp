@@ -11,9 +11,15 @@ namespace tlc::kernels {
 using namespace dsl;
 using std::numbers::ln2, std::numbers::log2e;
 
-ForwardProblem::ForwardProblem(Scope &k, const ForwardConfig &config, const Mask &mask, TensorFacts facts)
-    : config(config), k(k), mask(mask), scale(config.scale.value_or(1 / std::sqrt(double(config.d)))),
-      softmaxScale(config.softCap == 0 ? scale * log2e : log2e) {
+WayOut wayOut(const ForwardConfig &config) {
+  if (isSplit(config.dv))
+    return WayOut::registers;
+  return config.d == config.dv && !config.hasBytes() ? WayOut::tileOfQueries : WayOut::ownTile;
+}
+
+ForwardProblem::ForwardProblem(Scope &k, const ForwardConfig &config, const MaskMaker &makeMask,
+                               TensorFacts facts)
+    : config(config), k(k), unit(config.scale.value_or(1 / std::sqrt(double(config.d)))) {
   Index ends; // of packed sequences there is one begin more than there are sequences
   if (isPacked()) {
     ends = k.dim("ends");
@@ -33,14 +39,20 @@ ForwardProblem::ForwardProblem(Scope &k, const ForwardConfig &config, const Mask
   Q = k.input("Q", config.dtype, shape({batches, sq, heads, config.d}), facts);
   K = k.input("K", config.dtype, shape({batches, sk, kvHeads, config.d}), facts);
   V = k.input("V", config.dtype, shape({batches, sk, kvHeads, config.dv}), facts);
+  if (config.hasBytes()) {
+    scaleQ = k.input("scaleQ", f32, {batches, heads});
+    scaleK = k.input("scaleK", f32, {batches, kvHeads});
+    scaleV = k.input("scaleV", f32, {batches, kvHeads});
+  }
   if (config.lengths != Lengths::uniform) {
     Index extent = isPacked() ? ends : batches;
     queryLengths = k.input(isPacked() ? "begins_q" : "lengths_q", i32, {extent});
     keyLengths = k.input(isPacked() ? "begins_k" : "lengths_k", i32, {extent});
   }
-  if (config.sink == Sink::perHead)
+  if (config.sink == AttentionSink::perHead)
     sink = k.input("sink", f32, {heads});
-  O = k.output("O", config.dtype, shape({batches, sq, heads, config.dv}), facts);
+  mask = makeMask({k, batches, sq, sk, heads});
+  O = k.output("O", config.outputType(), shape({batches, sq, heads, config.dv}), facts);
   LSE = k.output("LSE", f32, shape({batches, heads, sq}));
 }
 
@@ -79,9 +91,9 @@ ForwardTile ForwardProblem::tileAt(const Position &position) const {
   tile.sequence = {.batch = position[2], .head = position[1], .queries = sq, .keys = sk};
   tile.kvHead = tile.sequence.head / (heads / kvHeads);
   if (config.lengths != Lengths::uniform) {
-    tile.firstQuery = position[3];
+    tile.sequence.firstQuery = position[3];
     tile.sequence.queries = position[4];
-    tile.firstKey = position[5];
+    tile.sequence.firstKey = position[5];
     tile.sequence.keys = position[6];
   }
   QueryRange rows = {tile.row, min(tile.row + config.bq, tile.sequence.queries) - 1};
@@ -90,71 +102,98 @@ ForwardTile ForwardProblem::tileAt(const Position &position) const {
 }
 
 Slice ForwardProblem::rowsOf(const Global &tensor, const ForwardTile &tile, const Index &first,
-                             const Index &row, const Index &head, const Shape &extents) const {
+                             const Index &row, int64_t rows, const Index &head,
+                             const Columns &columns) const {
   if (isPacked())
-    return tensor.tile({first + row, head, 0}, {extents[0], 1, extents[1]});
-  return tensor.tile({tile.sequence.batch, row, head, 0}, {1, extents[0], 1, extents[1]});
+    return tensor.tile({first + row, head, columns.first}, {rows, 1, columns.count});
+  return tensor.tile({tile.sequence.batch, row, head, columns.first}, {1, rows, 1, columns.count});
 }
 
 Slice ForwardProblem::queries(const ForwardTile &tile) const {
-  return rowsOf(Q, tile, tile.firstQuery, tile.row, tile.sequence.head, {config.bq, config.d});
+  return rowsOf(Q, tile, tile.sequence.firstQuery, tile.row, config.bq, tile.sequence.head, {0, config.d});
 }
 
 Slice ForwardProblem::keys(const ForwardTile &tile, const Index &j) const {
-  return rowsOf(K, tile, tile.firstKey, j * config.bk, tile.kvHead, {config.bk, config.d});
+  return rowsOf(K, tile, tile.sequence.firstKey, j * config.bk, config.bk, tile.kvHead, {0, config.d});
 }
 
-Slice ForwardProblem::values(const ForwardTile &tile, const Index &j) const {
-  Slice rows = rowsOf(V, tile, tile.firstKey, j * config.bk, tile.kvHead, {config.bk, config.dv});
+Slice ForwardProblem::values(const ForwardTile &tile, const Index &j, const Columns &columns) const {
+  Slice rows = rowsOf(V, tile, tile.sequence.firstKey, j * config.bk, config.bk, tile.kvHead, columns);
   // What lies behind a sequence's last key may be no number, and weights of 0 do not remove that.
   if (config.lengths == Lengths::uniform)
     return rows;
-  return rows.limited(isPacked() ? 0 : 1, tile.firstKey + tile.sequence.keys);
+  return rows.limited(isPacked() ? 0 : 1, tile.sequence.firstKey + tile.sequence.keys);
 }
 
-Slice ForwardProblem::output(const ForwardTile &tile) const {
-  Slice rows = rowsOf(O, tile, tile.firstQuery, tile.row, tile.sequence.head, {config.bq, config.dv});
-  return isPacked() ? rows.limited(0, tile.firstQuery + tile.sequence.queries) : rows;
+Slice ForwardProblem::output(const ForwardTile &tile, const Columns &columns) const {
+  Slice rows = rowsOf(O, tile, tile.sequence.firstQuery, tile.row, config.bq, tile.sequence.head, columns);
+  return isPacked() ? rows.limited(0, tile.sequence.firstQuery + tile.sequence.queries) : rows;
 }
 
 Slice ForwardProblem::logSums(const ForwardTile &tile) const {
   if (!isPacked())
     return LSE.tile({tile.sequence.batch, tile.sequence.head, tile.row}, {1, 1, config.bq});
-  return LSE.tile({tile.sequence.head, tile.firstQuery + tile.row}, {1, config.bq})
-      .limited(1, tile.firstQuery + tile.sequence.queries);
+  return LSE.tile({tile.sequence.head, tile.sequence.firstQuery + tile.row}, {1, config.bq})
+      .limited(1, tile.sequence.firstQuery + tile.sequence.queries);
 }
 
-FragmentValue ForwardProblem::scores(const FragmentValue &products, Loc loc) const {
-  if (config.softCap == 0)
+Fragment ForwardProblem::factor(const Global &of, const Index &batch, const Index &head) const {
+  Fragment number = k.fragment(f32, {1, 1});
+  copy(of.tile({batch, head}, {1, 1}), number);
+  return number;
+}
+
+ForwardProblem::Scale ForwardProblem::scale() const {
+  if (!config.hasBytes())
+    return {{}, isCapped() ? log2e : unit * log2e};
+  Fragment ofTile = k.fragment(f32, {1, 1}).named("scale");
+  Operand softmax = isCapped() ? Operand(log2e) : Operand(ofTile);
+  return {std::move(ofTile), softmax}; // a copy would be another variable
+}
+
+void ForwardProblem::setScale(Scale &scale, const ForwardTile &tile) const {
+  if (config.hasBytes())
+    scale.ofTile = factor(scaleQ, tile.sequence.batch, tile.sequence.head) *
+                   factor(scaleK, tile.sequence.batch, tile.kvHead) * (unit * (isCapped() ? 1 : log2e));
+}
+
+FragmentValue ForwardProblem::scores(const FragmentValue &products, const Scale &scale, Loc loc) const {
+  if (!isCapped())
     return products;
   // tanh(x) = 1 - 2 / (exp(2 x) + 1), which neither overflows nor loses more than rounding leaves.
-  double cap = config.softCap;
-  return cap - 2 * cap / (exp2(products * (2 * log2e * scale / cap), loc) + 1);
+  double cap = config.softCap, twice = 2 * log2e / cap;
+  FragmentValue exponents = config.hasBytes() ? products * (scale.ofTile * twice) : products * (unit * twice);
+  return cap - 2 * cap / (exp2(exponents, loc) + 1);
 }
 
 FragmentValue ForwardProblem::masked(const ForwardTile &tile, const FragmentValue &scores, const Index &j,
                                      Loc loc) const {
   return where(
       [&](Index r, Index x) {
-        Index key = j * config.bk + x;
-        return mask.visible(tile.sequence, tile.row + r, key) && key < tile.sequence.keys;
+        Index first = j * config.bk;
+        Positions query(k, tile.row + r, tile.row, {config.bq, 1}), key(k, first + x, first, {1, config.bk});
+        return mask.visible(tile.sequence, query, key) && key < tile.sequence.keys;
       },
       scores, -inf, loc);
 }
 
 ForwardProblem::Result ForwardProblem::finish(const ForwardTile &tile, const FragmentValue &o,
                                               const FragmentValue &sum, const FragmentValue &base) const {
-  double unit = config.logBase == LogBase::e ? ln2 : 1;
-  FragmentValue scaled = base * softmaxScale;
+  double ofLog = config.logBase == LogBase::e ? ln2 : 1;
+  auto divided = [&](const FragmentValue &rows, const FragmentValue &by) {
+    if (!config.hasBytes())
+      return divideOrZero(rows, by);
+    return rows * divideOrZero(factor(scaleV, tile.sequence.batch, tile.kvHead), by);
+  };
   Result result;
-  if (config.sink == Sink::none) {
-    result = {divideOrZero(o, sum), (log2(sum) + scaled) * unit};
+  if (config.sink == AttentionSink::none) {
+    result = {divided(o, sum), (log2(sum) + base) * ofLog};
   } else {
     Fragment extra = k.fragment(f32, {1, 1}).named("sink");
     copy(sink.tile({tile.sequence.head}, {1}), extra);
-    FragmentValue score = extra * log2e, top = max(scaled, score), from = finiteOrZero(top);
-    FragmentValue keep = exp2(scaled - from), total = sum * keep + exp2(score - from);
-    result = {divideOrZero(o * keep, total), (log2(total) + from) * unit};
+    FragmentValue score = extra * log2e, top = max(base, score), from = finiteOrZero(top);
+    FragmentValue keep = exp2(base - from), total = sum * keep + exp2(score - from);
+    result = {divided(o * keep, total), (log2(total) + from) * ofLog};
   }
   if (config.lengths != Lengths::padded)
     return result;

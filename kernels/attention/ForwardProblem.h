@@ -4,6 +4,7 @@
 /// of a tile.
 #pragma once
 
+#include "kernels/attention/Columns.h"
 #include "kernels/attention/Forward.h"
 #include "kernels/attention/LazySoftmax.h"
 
@@ -13,13 +14,21 @@ namespace tlc::kernels {
 struct ForwardTile {
   dsl::Index row, kvHead;
   Sequence sequence;
-  dsl::Index firstQuery = 0, firstKey = 0; ///< where the sequence begins among packed rows
   KeyTiles keys;
 };
 
+/// How a tile of O leaves in the explicit form.
+enum class WayOut : uint8_t {
+  tileOfQueries, ///< through the memory of its own Q
+  ownTile,       ///< through memory of its own
+  registers,     ///< straight: there is no memory left
+};
+WayOut wayOut(const ForwardConfig &config);
+
 class ForwardProblem {
 public:
-  ForwardProblem(dsl::Scope &k, const ForwardConfig &config, const Mask &mask, dsl::TensorFacts facts);
+  ForwardProblem(dsl::Scope &k, const ForwardConfig &config, const MaskMaker &makeMask,
+                 dsl::TensorFacts facts);
 
   /// What tells one tile from the others, so that one role can find out and hand it on.
   using Position = std::vector<dsl::Index>;
@@ -29,6 +38,7 @@ public:
 
   /// Tiles of all heads and sequences; of packed sequences at most so many.
   dsl::Index tiles() const;
+  RowOrder rowOrder() const { return mask.order; }
   dsl::Index rowTiles() const { return ceilDiv(sq, config.bq); }
   /// Rows of Q and of K of a sequence.
   dsl::Index queriesOf(const dsl::Index &batch) const;
@@ -41,13 +51,24 @@ public:
   // What a tile reads and writes; `j` counts tiles of keys.
   dsl::Slice queries(const ForwardTile &tile) const;
   dsl::Slice keys(const ForwardTile &tile, const dsl::Index &j) const;
-  dsl::Slice values(const ForwardTile &tile, const dsl::Index &j) const;
-  dsl::Slice output(const ForwardTile &tile) const;
+  dsl::Slice values(const ForwardTile &tile, const dsl::Index &j, const Columns &columns) const;
+  dsl::Slice output(const ForwardTile &tile, const Columns &columns) const;
   dsl::Slice logSums(const ForwardTile &tile) const;
 
-  LazySoftmax softmax() const { return LazySoftmax(k, config.dtype, config.bq, softmaxScale); }
+  /// What scores are multiplied by: a number, or of 8-bit elements a variable that `setScale` sets for a
+  /// tile.
+  struct Scale {
+    dsl::Fragment ofTile; ///< the variable
+    dsl::Operand softmax; ///< with log2(e)
+  };
+  Scale scale() const;
+  void setScale(Scale &scale, const ForwardTile &tile) const;
+  LazySoftmax softmax(const Scale &scale) const {
+    return LazySoftmax(k, config.dtype, config.bq, scale.softmax);
+  }
   /// Of products of Q and K: scores as the softmax takes them.
-  dsl::FragmentValue scores(const dsl::FragmentValue &products, dsl::Loc loc = dsl::Loc::current()) const;
+  dsl::FragmentValue scores(const dsl::FragmentValue &products, const Scale &scale,
+                            dsl::Loc loc = dsl::Loc::current()) const;
   /// -inf where a row does not see the key.
   dsl::FragmentValue masked(const ForwardTile &tile, const dsl::FragmentValue &scores, const dsl::Index &j,
                             dsl::Loc loc = dsl::Loc::current()) const;
@@ -67,13 +88,17 @@ private:
   bool isPacked() const { return config.lengths == Lengths::packed; }
   /// Rows of a tensor that begin at `row` of a sequence, with the first batch or row of it, for one head.
   dsl::Slice rowsOf(const dsl::Global &tensor, const ForwardTile &tile, const dsl::Index &first,
-                    const dsl::Index &row, const dsl::Index &head, const dsl::Shape &extents) const;
+                    const dsl::Index &row, int64_t rows, const dsl::Index &head,
+                    const Columns &columns) const;
 
-  dsl::Global sink, queryLengths, keyLengths, O, LSE;
+  /// A head's factor.
+  dsl::Fragment factor(const dsl::Global &of, const dsl::Index &batch, const dsl::Index &head) const;
+  bool isCapped() const { return config.softCap != 0; }
+
+  dsl::Global scaleQ, scaleK, scaleV, sink, queryLengths, keyLengths, O, LSE;
   dsl::Scope &k;
-  const Mask &mask;
-  double scale;        ///< of products
-  double softmaxScale; ///< of scores, with log2(e)
+  Mask mask;
+  double unit; ///< of products, beside heads' factors
 };
 
 } // namespace tlc::kernels

@@ -3,6 +3,9 @@
 /// Parameters, tensors, cost and accuracy of attention forward on e4m3.
 #include "kernels/attention/Fp8ForwardKernel.h"
 
+#include "kernels/attention/AttentionParameters.h"
+#include "kernels/attention/TransposedValues.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -11,13 +14,6 @@ namespace tlc::kernels {
 
 namespace {
 using Kind = Parameter::Kind;
-
-CausalAlignment causalOf(const Parameters &values) {
-  std::string_view text = values.choice("causal");
-  return text == "none"   ? CausalAlignment::none
-         : text == "left" ? CausalAlignment::left
-                          : CausalAlignment::right;
-}
 
 struct Extents {
   int64_t b, sq, sk, h, hkv, d;
@@ -28,14 +24,25 @@ Extents extentsOf(const Parameters &values) {
           values.size("h"), values.size("hkv"), values.integer("d").value()};
 }
 
+/// What is computed, without how.
+ForwardConfig problemOf(const Parameters &values) {
+  int64_t d = values.integer("d").value();
+  return {.dtype = ElementType::e4m3,
+          .out = values.element("out"),
+          .d = d,
+          .dv = d,
+          .mask = maskOf(values),
+          .scale = values.number("scale"),
+          .softCap = softCapOf(values),
+          .sink = sinkOf(values),
+          .logBase = logBaseOf(values),
+          .form = values.choice("form") == "plain" ? ForwardForm::plain : ForwardForm::explicitRoles,
+          .sum = values.choice("sums") == "fast" ? OutputSum::inPlace : OutputSum::perTile};
+}
+
 AttentionShape shapeOf(const Parameters &values) {
   Extents e = extentsOf(values);
-  AttentionShape shape{.h = e.h,
-                       .hkv = e.hkv,
-                       .d = e.d,
-                       .dv = e.d,
-                       .scale = 1 / std::sqrt(double(e.d)),
-                       .mask = {.causal = causalOf(values)}};
+  AttentionShape shape = shapeOf(problemOf(values), e.h, e.hkv);
   for (int64_t i = 0; i < e.b; ++i)
     shape.sequences.push_back({.firstQuery = i * e.sq, .queries = e.sq, .firstKey = i * e.sk, .keys = e.sk});
   return shape;
@@ -60,60 +67,53 @@ Fp8AttentionForwardKernel::Fp8AttentionForwardKernel()
           {"h", "heads of Q", Kind::count, "16", 0, maxExtent},
           {"hkv", "heads of K and V", Kind::count, "16", 1, maxExtent},
           {"d", "length of a row of Q, K, V and O", Kind::integer, "128", 32, 256, 32},
-          {.name = "out",
-           .description = "type of O",
-           .kind = Kind::choice,
-           .fallback = "bf16",
-           .choices = {"f16", "bf16"}},
-          {.name = "causal",
-           .description = "which keys a query sees: all, those up to its own position, or up to its position "
-                          "counted from the end",
-           .kind = Kind::choice,
-           .fallback = "none",
-           .choices = {"none", "left", "right"}},
-          {.name = "form",
-           .description = "roles by hand, or one loop that takes tensors of any alignment",
-           .kind = Kind::choice,
-           .fallback = "explicit",
-           .choices = {"plain", "explicit"}},
-          {.name = "sums",
-           .description =
-               "where rows of V are added up: tile by tile in f32, or in the product, which keeps 13 bits",
-           .kind = Kind::choice,
-           .fallback = "exact",
-           .choices = {"exact", "fast"}},
+          choiceParameter("out", "type of O", {"bf16", "f16"}),
+          scaleParameter(),
+          softCapParameter(),
+          sinkParameter(),
+          logBaseParameter(),
+          choiceParameter("form", "roles by hand, or one loop that takes tensors of any alignment",
+                          {"explicit", "plain"}),
+          choiceParameter(
+              "sums",
+              "where rows of V are added up: tile by tile in f32, or in the product, which keeps 13 bits",
+              {"exact", "fast"}),
           {"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
-          {"bk", "keys of a step", Kind::integer, "auto", 32, 256, 32},
+          {"bk", "keys of a step", Kind::integer, "auto", 32, 128, 32},
           {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8},
-      } {}
+      } {
+  std::vector<Parameter> mask = maskParameters();
+  declared.insert(std::ranges::find(declared, "scale", &Parameter::name), mask.begin(), mask.end());
+}
 
-Fp8ForwardConfig Fp8AttentionForwardKernel::config(const Parameters &values) {
-  OutputSum sum = values.choice("sums") == "fast" ? OutputSum::inPlace : OutputSum::perTile;
-  Fp8ForwardConfig config = chooseFp8ForwardConfig(
-      values.element("out"), values.integer("d").value(), causalOf(values), sum,
-      values.choice("form") == "plain" ? ForwardForm::plain : ForwardForm::explicitRoles);
-  config.tile.bq = values.integer("bq").value_or(config.tile.bq);
-  config.tile.bk = values.integer("bk").value_or(config.tile.bk);
-  config.tile.stages = values.integer("stages").value_or(config.tile.stages);
+ForwardConfig Fp8AttentionForwardKernel::config(const Parameters &values) {
+  ForwardConfig config = problemOf(values);
+  chooseTiles(config);
+  config.bq = values.integer("bq").value_or(config.bq);
+  config.bk = values.integer("bk").value_or(config.bk);
+  config.stages = values.integer("stages").value_or(config.stages);
   return config;
 }
 
 dsl::Program Fp8AttentionForwardKernel::build(const Parameters &values,
                                               const dsl::TraceOptions &options) const {
-  return fp8ForwardProgram(config(values), options);
+  return forwardProgram(config(values), options);
 }
 
 std::vector<TensorSpec> Fp8AttentionForwardKernel::tensors(const Parameters &values) const {
   Extents s = extentsOf(values);
   constexpr ElementType e4m3 = ElementType::e4m3, f32 = ElementType::f32;
-  return {{"Q", e4m3, Access::input, {s.b, s.sq, s.h, s.d}},
-          {"K", e4m3, Access::input, {s.b, s.sk, s.hkv, s.d}},
-          {"V", e4m3, Access::input, {s.b, s.sk, s.hkv, s.d}, -0.5, 1},
-          {"scaleQ", f32, Access::input, {s.b, s.h}, 1, 2},
-          {"scaleK", f32, Access::input, {s.b, s.hkv}, 1, 2},
-          {"scaleV", f32, Access::input, {s.b, s.hkv}, 0.5, 1},
-          {"O", values.element("out"), Access::output, {s.b, s.sq, s.h, s.d}},
-          {"LSE", f32, Access::output, {s.b, s.h, s.sq}}};
+  std::vector<TensorSpec> specs = {{"Q", e4m3, Access::input, {s.b, s.sq, s.h, s.d}},
+                                   {"K", e4m3, Access::input, {s.b, s.sk, s.hkv, s.d}},
+                                   {"V", e4m3, Access::input, {s.b, s.sk, s.hkv, s.d}, -0.5, 1},
+                                   {"scaleQ", f32, Access::input, {s.b, s.h}, 1, 2},
+                                   {"scaleK", f32, Access::input, {s.b, s.hkv}, 1, 2},
+                                   {"scaleV", f32, Access::input, {s.b, s.hkv}, 0.5, 1}};
+  if (problemOf(values).sink == AttentionSink::perHead)
+    specs.push_back({"sink", f32, Access::input, {s.h}});
+  specs.push_back({"O", values.element("out"), Access::output, {s.b, s.sq, s.h, s.d}});
+  specs.push_back({"LSE", f32, Access::output, {s.b, s.h, s.sq}});
+  return specs;
 }
 
 std::vector<double> Fp8AttentionForwardKernel::reference(const Parameters &values,
@@ -124,9 +124,12 @@ std::vector<double> Fp8AttentionForwardKernel::reference(const Parameters &value
   AttentionShape shape = shapeOf(values);
   std::vector<double> q = scaled(inputs[0], inputs[3], s.b, s.h, s.d),
                       k = scaled(inputs[1], inputs[4], s.b, s.hkv, s.d);
+  std::span<const double> sink;
+  if (problemOf(values).sink == AttentionSink::perHead)
+    sink = inputs.back();
   if (output == 0)
-    return referenceAttention(shape, q, k, scaled(inputs[2], inputs[5], s.b, s.hkv, s.d), {}, elements);
-  return referenceLogSumExp(shape, q, k, {}, linesOf(elements, s.h, s.sq));
+    return referenceAttention(shape, q, k, scaled(inputs[2], inputs[5], s.b, s.hkv, s.d), sink, elements);
+  return referenceLogSumExp(shape, q, k, sink, linesOf(elements, s.h, s.sq));
 }
 
 Tolerance Fp8AttentionForwardKernel::tolerance(const Parameters &values, size_t output) const {
@@ -134,9 +137,9 @@ Tolerance Fp8AttentionForwardKernel::tolerance(const Parameters &values, size_t 
   if (output == 1)
     return {.limit = std::ldexp(1.0, -10), .floor = 1};
   // Each weight is rounded by itself, so that their errors add up as O does: as the root of the number of
-  // keys. A causal row may see any number of them.
+  // keys. A masked row may see any number of them.
   auto keys = double(std::max<int64_t>(values.size("sk"), 1)),
-       seen = causalOf(values) == CausalAlignment::none ? keys : 16;
+       seen = problemOf(values).mask.hidesPairs() ? 16 : keys;
   double limit = roundingError(ElementType::e4m3);
   if (config(values).sum == OutputSum::inPlace)
     limit +=
@@ -146,11 +149,19 @@ Tolerance Fp8AttentionForwardKernel::tolerance(const Parameters &values, size_t 
 
 std::string Fp8AttentionForwardKernel::conflict(const Parameters &values) const {
   Extents s = extentsOf(values);
-  if (s.h % s.hkv != 0)
+  if (std::string heads = headsConflict(s.h, s.hkv); !heads.empty())
+    return heads;
+  if (std::string scale = scaleConflict(values); !scale.empty())
+    return scale;
+  if (std::string mask = maskConflict(values); !mask.empty())
+    return mask;
+  if (std::string mask = maskConflict(values, 0, s.sq, s.sk); !mask.empty())
+    return mask;
+  if (int64_t bk = config(values).bk;
+      values.choice("form") == "explicit" && TransposedValues::keysOfTile % bk != 0)
     return fmt::format(
-        "expected h to be a multiple of hkv because as many heads of Q share each head of K and V, "
-        "but got h = {} and hkv = {}",
-        s.h, s.hkv);
+        "expected bk to divide {} because V is transposed in tiles of so many keys, but got {}",
+        TransposedValues::keysOfTile, bk);
   if (constexpr int64_t longest = 128;
       s.d > longest && values.choice("sums") == "exact" && values.choice("form") == "explicit")
     return fmt::format(

@@ -4,14 +4,14 @@
 #pragma once
 
 #include "kernels/Registry.h"
-#include "kernels/attention/Fp8Forward.h"
+#include "kernels/attention/Forward.h"
 
 namespace tlc::kernels {
 
 class Fp8AttentionForwardKernel : public Kernel {
 public:
   Fp8AttentionForwardKernel();
-  static Fp8ForwardConfig config(const Parameters &values);
+  static ForwardConfig config(const Parameters &values);
 
   std::string_view name() const override { return "attention_fwd_fp8"; }
   std::string_view summary() const override {

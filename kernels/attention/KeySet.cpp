@@ -151,11 +151,14 @@ KeyTiles::KeyTiles(const KeySet &seen, const Index &keys, int64_t keysOfTile) : 
   std::vector<Part> parts;
   for (const KeyPart &part : seen.parts)
     parts.push_back(partOf(part, keys, keysOfTile));
+  if (parts.empty())
+    parts.push_back({.visited = {0, 0}, .whole = {0, 0}});
   makeDisjoint(parts);
+  bool beginsWithFirstKey = seen.parts.size() == 1 && !seen.parts[0].some.begin && !seen.parts[0].all.begin;
   std::vector<Run> whole;
   for (const Part &part : parts) {
     runs.push_back({part.whole.end, part.visited.end});
-    if (parts.size() > 1 || seen.parts[0].some.begin || seen.parts[0].all.begin)
+    if (!beginsWithFirstKey)
       runs.push_back({part.visited.begin, part.whole.begin});
     whole.push_back(part.whole);
   }
@@ -164,7 +167,7 @@ KeyTiles::KeyTiles(const KeySet &seen, const Index &keys, int64_t keysOfTile) : 
   runs.insert(runs.end(), whole.begin(), whole.end());
   for (const Run &run : runs)
     count = count + (run.end - run.begin);
-  if (runs.size() == 2) // the edge goes on in the rest
+  if (beginsWithFirstKey) // what is whole goes on where the edge ends
     runs = {parts[0].visited};
 }
 

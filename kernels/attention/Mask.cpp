@@ -3,6 +3,8 @@
 /// Masks that have names.
 #include "kernels/attention/Mask.h"
 
+#include <algorithm>
+
 namespace tlc::kernels {
 
 using namespace dsl;
@@ -10,8 +12,8 @@ using namespace dsl;
 namespace {
 
 /// Where a query stands among the keys.
-template <class Query> Query aligned(CausalAlignment alignment, const Sequence &s, const Query &query) {
-  return alignment == CausalAlignment::right ? query + (s.keys - s.queries) : query;
+template <class Query> auto aligned(CausalAlignment alignment, const Sequence &s, const Query &query) {
+  return query + (alignment == CausalAlignment::right ? s.keys - s.queries : Index(0));
 }
 
 Mask full() {
@@ -53,6 +55,31 @@ Mask blockCausal(int64_t block) {
 
 } // namespace
 
+namespace {
+Index elementAt(const Global &tensor, std::vector<Index> origin, const Index &position, Loc loc) {
+  if (!origin.empty())
+    origin.back() = origin.back() + position;
+  return tensor.read(origin, loc);
+}
+} // namespace
+
+Index lookUp(const Global &tensor, std::vector<Index> origin, const Positions &positions, Loc loc) {
+  if (!positions.k)
+    return elementAt(tensor, origin, positions, loc);
+  Fragment elements = positions.k->fragment(i32, positions.line);
+  Shape box(origin.size(), 1);
+  if (!origin.empty()) {
+    origin.back() = origin.back() + positions.first;
+    box.back() = std::max(positions.line[0], positions.line[1]);
+  }
+  copy(tensor.tile(origin, box, loc), elements, loc);
+  return FragmentValue(elements, loc).toIndex(loc);
+}
+
+QueryRange lookUp(const Global &tensor, std::vector<Index> origin, const QueryRange &queries, Loc loc) {
+  return {elementAt(tensor, origin, queries.first, loc), elementAt(tensor, origin, queries.last, loc)};
+}
+
 Mask Mask::everywhere(Rule rule) {
   return Mask(std::move(rule), [](const Sequence &, const QueryRange &) {
     KeyPart part;
@@ -63,7 +90,7 @@ Mask Mask::everywhere(Rule rule) {
 
 Mask operator&&(const Mask &a, const Mask &b) {
   return Mask(
-      [=](const Sequence &s, const Index &query, const Index &key) {
+      [=](const Sequence &s, const Positions &query, const Positions &key) {
         return a.visible(s, query, key) && b.visible(s, query, key);
       },
       [=](const Sequence &s, const QueryRange &queries) { return a.seen(s, queries) && b.seen(s, queries); },

@@ -4,6 +4,7 @@
 #include "kernels/library/Attention.h"
 
 #include "compiler/pipeline/Options.h"
+#include "kernels/attention/Columns.h"
 #include "kernels/library/Compile.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
@@ -15,12 +16,13 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 using namespace tlc;
 using namespace tlc::attention;
+using kernels::AttentionSink;
 using kernels::ForwardConfig;
-using kernels::Sink;
 
 namespace {
 
@@ -28,9 +30,9 @@ template <class... Values> Error mistake(fmt::format_string<Values...> text, Val
   return {.message = fmt::format(text, std::forward<Values>(values)...)};
 }
 
-constexpr int64_t rowGranularity = 8, longestRow = 256; ///< of d and dv
-constexpr int64_t productDepth = 16;                    ///< of one product of the explicit form
-constexpr int64_t copyAlignment = 16;                   ///< bytes, of its copies
+constexpr int64_t rowGranularity = 8; ///< of d and dv
+constexpr int64_t productDepth = 16;  ///< of one product of the explicit form
+constexpr int64_t copyAlignment = 16; ///< bytes, of its copies
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -181,14 +183,14 @@ Result<void> checkLengthTensors(const ForwardTensors &tensors, Lengths lengths) 
 
 /// What the extents have to be besides agreeing.
 Result<void> checkExtents(const Schema &schema, const ForwardOptions &options) {
-  for (const char *name : {"d", "dv"})
+  for (auto [name, tensor, longest] :
+       {std::tuple("d", "q", kernels::longestRow), {"dv", "v", kernels::longestValueRow}})
     if (int64_t length = schema.extent(name);
-        length < rowGranularity || length > longestRow || length % rowGranularity != 0)
+        length < rowGranularity || length > longest || length % rowGranularity != 0)
       return mistake(
           "argument '{}': expected rows of {} to {} elements, a multiple of {}, but {} is {}; pad them "
           "with zeros",
-          name == std::string_view("d") ? "q" : "v", rowGranularity, longestRow, rowGranularity, name,
-          length);
+          tensor, rowGranularity, longest, rowGranularity, name, length);
   int64_t h = schema.extent("h"), hkv = schema.extent("hkv");
   if (hkv < 1 || h % hkv != 0)
     return mistake(
@@ -266,7 +268,7 @@ ForwardConfig configOf(const Schema &schema, const ForwardTensors &tensors, cons
                        .mask = options.mask,
                        .scale = options.scale,
                        .softCap = options.softCap,
-                       .sink = tensors.sink ? Sink::perHead : Sink::none,
+                       .sink = tensors.sink ? AttentionSink::perHead : AttentionSink::none,
                        .logBase = options.logBase,
                        .lengths = options.lengths,
                        .form = form};
@@ -276,14 +278,14 @@ ForwardConfig configOf(const Schema &schema, const ForwardTensors &tensors, cons
 
 /// Names all members, so that a new one cannot be forgotten.
 KeyBuilder keyOf(const ForwardConfig &config) {
-  const auto &[dtype, d, dv, mask, scale, softCap, sink, logBase, lengths, bq, bk, stages, form, overlap] =
-      config;
+  const auto &[dtype, out, d, dv, mask, scale, softCap, sink, logBase, lengths, bq, bk, stages, form, overlap,
+               order, sum] = config;
   const auto &[causal, windowLeft, windowRight, blockCausal] = mask;
   KeyBuilder key;
   key.add("attention::forward");
   auto add = [&](auto... values) { (key.add(int64_t(values)), ...); };
-  add(dtype, d, dv, causal, scale.has_value(), std::bit_cast<int64_t>(scale.value_or(0)),
-      std::bit_cast<int64_t>(softCap), sink, logBase, lengths, bq, bk, stages, form, overlap);
+  add(dtype, out, d, dv, causal, scale.has_value(), std::bit_cast<int64_t>(scale.value_or(0)),
+      std::bit_cast<int64_t>(softCap), sink, logBase, lengths, bq, bk, stages, form, overlap, order, sum);
   for (const std::optional<int64_t> &limit : {windowLeft, windowRight, blockCausal})
     add(limit.has_value(), limit.value_or(0));
   return key;

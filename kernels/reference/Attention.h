@@ -27,6 +27,10 @@ struct MaskConfig {
   /// block and clean blocks before it, a clean query clean blocks up to its own.
   std::optional<int64_t> blockCausal = {};
 
+  /// Whether some query may not see some key.
+  bool hidesPairs() const {
+    return causal != CausalAlignment::none || windowLeft || windowRight || blockCausal;
+  }
   bool visible(int64_t query, int64_t key, int64_t queries, int64_t keys) const;
   /// How many pairs of a query and a key are visible.
   int64_t visiblePairs(int64_t queries, int64_t keys) const;
@@ -34,6 +38,12 @@ struct MaskConfig {
 
 /// The unit of the logarithm of a row's sum of exponentials.
 enum class LogBase : uint8_t { e, two };
+
+/// A further score of each head, whose key has the value 0.
+enum class AttentionSink : uint8_t {
+  none,
+  perHead, ///< from an input of f32, one number per head, not to be scaled; LSE counts it
+};
 
 /// Rows of Q and of K of one sequence.
 struct SequenceRows {

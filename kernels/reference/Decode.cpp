@@ -40,7 +40,7 @@ public:
   double output(int64_t column) const {
     double result = 0;
     for (size_t key = 0; key < weights.size(); ++key)
-      result += weights[key] * in.v[size_t(rowOf(int64_t(key)) * s.d + column)];
+      result += weights[key] * in.v[size_t(rowOf(int64_t(key)) * (s.valuesInKeys ? s.d : s.dv) + column)];
     return sum == 0 ? 0 : result / sum;
   }
   double logSumExp() const {
@@ -84,7 +84,7 @@ std::vector<double> referenceDecode(const DecodeShape &s, const DecodeInputs &in
   int64_t current = -1;
   std::optional<Row> row;
   for (int64_t element : elements) {
-    int64_t number = element / s.d, head = number / s.group;
+    int64_t number = element / s.dv, head = number / s.group;
     if (number != current)
       row.emplace(s, in,
                   Line{.batch = head / s.kvHeads / s.queries,
@@ -92,7 +92,7 @@ std::vector<double> referenceDecode(const DecodeShape &s, const DecodeInputs &in
                        .kvHead = head % s.kvHeads,
                        .head = number % s.group});
     current = number;
-    result.push_back(row->output(element % s.d));
+    result.push_back(row->output(element % s.dv));
   }
   return result;
 }

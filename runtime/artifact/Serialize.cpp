@@ -63,7 +63,7 @@ void fields(auto &archive, Of<Artifact> auto &artifact) {
 
 /// The last enumerator, so that reading refuses what lies beyond.
 constexpr HostExpr::Op last(HostExpr::Op) { return HostExpr::Op::max; }
-constexpr ElementType last(ElementType) { return ElementType::f64; }
+constexpr ElementType last(ElementType) { return allElementTypes.back(); }
 constexpr Access last(Access) { return Access::workspace; }
 constexpr Swizzle last(Swizzle) { return Swizzle::bytes128; }
 constexpr KernelParameter::Kind last(KernelParameter::Kind) { return KernelParameter::Kind::tensorMap; }

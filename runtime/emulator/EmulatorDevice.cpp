@@ -48,9 +48,10 @@ Result<void> placeTensorMap(const PlannedTensorMap &planned, std::vector<std::by
 
 /// What devices that are emulated together have in common.
 struct Machines {
-  explicit Machines(unsigned devices) : progress(devices) {}
+  explicit Machines(unsigned devices) : progress(devices), order(devices) {}
   EmulatedMemory memory;
   emulator::Progress progress;
+  emulator::DeviceOrder order;
 };
 
 class EmulatorDevice : public Device {
@@ -79,18 +80,23 @@ public:
   }
   ~EmulatorDevice() override {
     queue.reset();
+    machines->order.wait(ordinal());
     machines->memory.freeAll(ordinal());
   }
 
   const DeviceProperties &properties() const override { return deviceProperties; }
 
   Result<void *> allocate(size_t bytes) override {
-    return machines->memory.allocate(ordinal(), bytes, machine.raceCheck);
+    auto memory = machines->memory.allocate(ordinal(), bytes, machine.raceCheck);
+    if (memory)
+      machines->order.allocated(*memory, bytes);
+    return memory;
   }
 
   Result<void> free(void *address) override {
     if (queue)
       queue->drain();
+    machines->order.wait(ordinal());
     return machines->memory.free(ordinal(), address);
   }
 
@@ -158,11 +164,16 @@ public:
         tensors.push_back(
             {program->artifact().tensors[i].name, reinterpret_cast<uint64_t>(arguments.tensors[i].data)});
     }
-    if (!queue)
-      return run(*program, *plan);
-    queue->push(
-        [this, kept = program->shared_from_this(),
-         shared = std::make_shared<const LaunchPlan>(std::move(*plan))] { return run(*kept, *shared); });
+    emulator::LaunchOrder order = machines->order.issue(ordinal());
+    order.owner = program->shared_from_this();
+    if (!queue) {
+      Result<void> done = run(*program, *plan, order);
+      machines->order.wait(ordinal());
+      return done;
+    }
+    queue->push([this, program, order, shared = std::make_shared<const LaunchPlan>(std::move(*plan))] {
+      return run(*program, *shared, order);
+    });
     return {};
   }
 
@@ -204,7 +215,13 @@ private:
   int ordinal() const { return machine.device; }
 
   /// All launches are done; what they found.
-  Result<void> finish() { return queue ? queue->wait() : Result<void>(); }
+  Result<void> finish() {
+    if (!queue)
+      return {};
+    Result<void> done = queue->wait();
+    machines->order.wait(ordinal());
+    return done;
+  }
 
   Result<EmulatorDevice *> neighbour(Device &device) const {
     auto *other = dynamic_cast<EmulatorDevice *>(&device);
@@ -231,7 +248,15 @@ private:
     return {};
   }
 
-  Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan) {
+  Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan, emulator::LaunchOrder order) {
+    machines->order.begin(ordinal(), order);
+    Result<void> done = runLaunches(program, plan, order);
+    machines->order.end(ordinal(), order);
+    return done;
+  }
+
+  Result<void> runLaunches(const EmulatedProgram &program, const LaunchPlan &plan,
+                           emulator::LaunchOrder &order) {
     EmulatedMemory::View view = [&] {
       const std::lock_guard lock(mutex);
       return machines->memory.viewOf(ordinal(), peers);
@@ -264,6 +289,7 @@ private:
       Findings findings;
       emulator::Machine machineOfLaunch = machine;
       machineOfLaunch.findings = &findings;
+      machineOfLaunch.order = &order;
       const bool traced = request && &planned == &plan.launches[request->launch];
       if (traced) {
         configuration.onlyBlock = request->block;

@@ -63,7 +63,69 @@ attention::ForwardTensors packed(void *q, void *k, void *v, void *o, void *lse, 
 const attention::ForwardOptions blockDiffusion{.mask = {.blockCausal = 32},
                                                .lengths = attention::Lengths::packed};
 // [attention-packed]
+
+// [attention-documents]
+/// Causal attention within documents, which lie one behind the other in each sequence. `begins` has, for each
+/// position, that of its document's first token.
+dsl::Program attendWithinDocuments(const kernels::ForwardConfig &config) {
+  using namespace kernels;
+  return forwardProgram(config, [](const MaskScope &scope) {
+    dsl::Global begins = scope.k.input("begins", dsl::i32, {scope.batches, scope.queries});
+    return Mask::derived([=](const Sequence &s, auto query,
+                             auto key) { return key <= query && key >= lookUp(begins, {s.batch, 0}, query); },
+                         RowOrder::lastFirst);
+  });
+}
+// [attention-documents]
+
+// [attention-prefixes]
+/// A prefix that everybody sees, of a length for each sequence, and a causal rest.
+dsl::Program attendToPrefixes(const kernels::ForwardConfig &config) {
+  using namespace kernels;
+  return forwardProgram(config, [](const MaskScope &scope) {
+    dsl::Global lengths = scope.k.input("prefix_lengths", dsl::i32, {scope.batches});
+    return Mask::derived([=](const Sequence &s, auto query, auto key) {
+      return key <= query || key < lengths.read({s.batch});
+    });
+  });
+}
+// [attention-prefixes]
+
+// [attention-kinds]
+/// Queries see keys of their own kind, in any order. The caller says in which range of keys those of a tile
+/// of queries lie: from `first_keys` of its first query to before `last_keys` of its last one.
+dsl::Program attendWithinKinds(const kernels::ForwardConfig &config) {
+  using namespace kernels;
+  return forwardProgram(config, [](const MaskScope &scope) {
+    auto numbers = [&](const char *name, const dsl::Index &rows) {
+      return scope.k.input(name, dsl::i32, {scope.batches, rows});
+    };
+    dsl::Global ofQueries = numbers("query_kinds", scope.queries), ofKeys = numbers("key_kinds", scope.keys);
+    dsl::Global firstKeys = numbers("first_keys", scope.queries),
+                lastKeys = numbers("last_keys", scope.queries);
+    return Mask(
+        [=](const Sequence &s, const Positions &query, const Positions &key) {
+          return lookUp(ofQueries, {s.batch, 0}, query) == lookUp(ofKeys, {s.batch, 0}, key);
+        },
+        [=](const Sequence &s, const QueryRange &queries) {
+          KeyPart part;
+          part.some = {firstKeys.read({s.batch, queries.first}), lastKeys.read({s.batch, queries.last})};
+          part.all.end = 0; // no key that all of them see is known
+          return KeySet{{part}};
+        });
+  });
+}
+// [attention-kinds]
 } // namespace
+
+TEST_CASE("masks that read tensors", "[docs]") {
+  for (auto *program : {attendWithinDocuments, attendToPrefixes, attendWithinKinds}) {
+    dsl::Program traced = program({.d = 64, .dv = 64});
+    INFO(traced.errorText());
+    REQUIRE(traced.ok());
+    REQUIRE(bool(compile(std::move(traced))));
+  }
+}
 
 TEST_CASE("attention called from C++", "[docs]") {
   std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = 3});

@@ -6,6 +6,7 @@
 #include "kernels/library/Compile.h"
 #include "kernels/library/HostTensor.h"
 #include "runtime/device/LaunchPlan.h"
+#include "test/Expect.h"
 
 #include <bit>
 #include <catch2/catch.hpp>
@@ -14,19 +15,10 @@
 using namespace tlc;
 using namespace tlc::docs;
 using kernels::HostTensor;
+using test::expectSuccess;
+using test::expectValue;
 
 namespace {
-
-template <class T> T expectValue(Result<T> result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
-  return std::move(*result);
-}
-
-void expectSuccess(const Result<void> &result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
-}
 
 /// Memory of the device for as long as a launch takes.
 class Memory {

@@ -5,6 +5,7 @@
 
 #include "kernels/library/Compile.h"
 #include "kernels/library/DeviceArguments.h"
+#include "test/Expect.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -12,19 +13,10 @@
 
 using namespace tlc;
 using namespace tlc::hazards;
+using test::expectSuccess;
+using test::expectValue;
 
 namespace {
-
-template <class T> T expectValue(Result<T> result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
-  return std::move(*result);
-}
-
-void expectSuccess(const Result<void> &result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
-}
 
 /// Few blocks on the device, and an end to programs that run for ever.
 constexpr int multiprocessors = 2;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the table of docs/hazards.md against the tests that it names: each
-report has its name in the file of its row, and each test case of test/hazards
-has a row. Prints one line per mistake; exit status 1 if there is one.
+"""Holds the tables of docs/hazards.md against the tests that they name: each
+report has its name in the file of its row, each rule is a test case's and what
+its finding says stands in that file, and each test case of test/hazards has a
+row. Prints one line per mistake; exit status 1 if there is one.
 
     check_table.py [<root>]
 """
@@ -13,6 +14,7 @@ import re
 import sys
 
 ROW = re.compile(r"^\| ([\w-]+#\d+)[^|]* \| .* \| (\S+) \|$", re.MULTILINE)
+RULE = re.compile(r"^\| (.+?) \| (.+) \| (test/unit/\S+) \|$", re.MULTILINE)
 CASE = re.compile(r'^TEST_CASE\("([\w-]+#\d+): ', re.MULTILINE)
 ANY_CASE = re.compile(r'^TEST_CASE\("(.*?)"', re.MULTILINE)
 
@@ -24,9 +26,17 @@ def read(root, path):
 
 def check(root):
     problems = []
-    rows = ROW.findall(read(root, "docs/hazards.md"))
-    if not rows:
-        problems.append("docs/hazards.md: no rows")
+    page = read(root, "docs/hazards.md")
+    rows, rules = ROW.findall(page), RULE.findall(page)
+    if not rows or not rules:
+        problems.append("docs/hazards.md: a table has no rows")
+    for rule, says, path in rules:
+        if not os.path.exists(os.path.join(root, path)):
+            problems.append(f"docs/hazards.md: '{rule}': '{path}' does not exist")
+        elif rule not in ANY_CASE.findall(read(root, path)):
+            problems.append(f"docs/hazards.md: no test case of {path} has the name '{rule}'")
+        elif says not in re.sub(r'"\s*"', "", read(root, path)):
+            problems.append(f"docs/hazards.md: '{rule}': {path} does not expect '{says}'")
     for report, path in rows:
         if not os.path.exists(os.path.join(root, path)):
             problems.append(f"docs/hazards.md: {report}: '{path}' does not exist")

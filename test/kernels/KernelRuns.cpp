@@ -92,17 +92,26 @@ bool Compiled::acceptsAnyAlignment() const {
                              [](const TensorArgument &tensor) { return tensor.alignment == 1; });
 }
 
-void Compiled::check(const Definitions &sizes, RunOptions options) const {
+Definitions Compiled::with(const Definitions &sizes) const {
   Definitions all = definitions;
   for (const auto &[name, value] : sizes)
     all[name] = value;
+  return all;
+}
+
+bool Compiled::accepts(const Definitions &sizes) const {
+  return bool(Request::parse(kernel.name(), with(sizes)));
+}
+
+void Compiled::check(const Definitions &sizes, RunOptions options) const {
+  Definitions all = with(sizes);
   options.seed = std::random_device()();
   options.referenceOperations = 1e12; // every element
   INFO(describe(kernel, all) << ", seed " << options.seed << ", row padding " << options.placement.rowPadding
                              << ", offset " << options.placement.offset);
   Result<Request> request = Request::parse(kernel.name(), all);
-  if (!request) // only where some sizes do not go together
-    return;
+  INFO((request ? "" : request.error().message));
+  REQUIRE(request);
   std::unique_ptr<Device> device = createDevice(options.seed);
   Result<KernelRun> run = KernelRun::create(*device, *request, compiled, options);
   INFO((run ? "" : run.error().message));

@@ -30,11 +30,14 @@ public:
   /// The program declares no alignment of its tensors, so that rows of any length will do; a program whose
   /// roles are written by hand declares one, as its copies are the TMA's.
   bool acceptsAnyAlignment() const;
-  /// Runs at the sizes of `sizes` on fresh inputs and checks the result. Sizes that are refused beside the
-  /// program's other parameters are left out.
+  /// Whether these sizes go together with the program's other parameters.
+  bool accepts(const Definitions &sizes) const;
+  /// Runs at the sizes of `sizes` on fresh inputs and checks the result.
   void check(const Definitions &sizes, RunOptions options = {}) const;
 
 private:
+  Definitions with(const Definitions &sizes) const;
+
   const Kernel &kernel;
   Definitions definitions;
   std::shared_ptr<const Artifact> compiled;

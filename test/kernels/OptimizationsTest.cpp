@@ -15,15 +15,17 @@ void checkWith(const Optimizations &optimizations) {
   CompileOptions options;
   options.optimizations = optimizations;
   for (const Kernel *kernel : allKernels()) {
-    Definitions sizes;
+    Definitions definitions, sizes;
     for (const std::string &name : sizesOf(*kernel))
-      sizes[name] = "200";
-    if (!Compiled(*kernel, sizes).acceptsAnyAlignment())
+      definitions[name] = "200";
+    if (kernel->name() == "attention_fwd")
+      definitions["form"] = "plain";
+    if (!Compiled(*kernel, definitions).acceptsAnyAlignment())
       continue; // its roles are written by hand: nothing is left to be chosen
-    Compiled compiled(*kernel, sizes, options);
+    Compiled compiled(*kernel, definitions, options);
     compiled.check({});
-    for (auto &[name, value] : sizes)
-      value = "129";
+    for (const std::string &name : sizesOf(*kernel))
+      sizes[name] = "129";
     compiled.check(sizes);
   }
 }
@@ -46,11 +48,19 @@ TEST_CASE("without overlapping products results are right", "[kernels][optimizat
   checkWith({.overlap = false});
 }
 
+TEST_CASE("with loops that ask in every iteration results are right", "[kernels][optimizations]") {
+  checkWith({.loopSplitting = false});
+}
+
 TEST_CASE("with every tile stored before the next begins results are right", "[kernels][optimizations]") {
   checkWith({.deferredStores = false});
 }
 
 TEST_CASE("without any optimisation results are right", "[kernels][optimizations]") {
-  checkWith(
-      {.tma = false, .wgmma = false, .warpSpecialization = false, .overlap = false, .deferredStores = false});
+  checkWith({.tma = false,
+             .wgmma = false,
+             .warpSpecialization = false,
+             .overlap = false,
+             .loopSplitting = false,
+             .deferredStores = false});
 }

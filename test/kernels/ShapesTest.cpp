@@ -37,9 +37,15 @@ TEST_CASE("kernels of all types and layouts are right at sizes that tiles do not
     for (Definitions definitions : choicesOf(*kernel, random)) {
       definitions.merge(allSizes(*kernel, 256));
       Compiled compiled(*kernel, definitions);
-      compiled.check(drawSizes(*kernel, aligned, random));
+      auto checkAmong = [&](std::span<const int> values) {
+        Definitions sizes = drawSizes(*kernel, values, random);
+        if (!compiled.accepts(sizes)) // some masks want as many keys as queries
+          sizes = allSizes(*kernel, values.back() & ~1);
+        compiled.check(sizes);
+      };
+      checkAmong(aligned);
       if (compiled.acceptsAnyAlignment())
-        compiled.check(drawSizes(*kernel, odd, random));
+        checkAmong(odd);
     }
 }
 

@@ -3,6 +3,7 @@
 /// Every synchronisation of every registered kernel, taken away or weakened, is
 /// missed, or tools/mutate/equivalent.txt says why not.
 #include "kernels/Registry.h"
+#include "test/Expect.h"
 #include "tools/mutate/KernelTrial.h"
 #include "tools/mutate/Survey.h"
 
@@ -10,11 +11,11 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iostream>
-#include <random>
 #include <sstream>
 
 using namespace tlc;
 using namespace tlc::mutate;
+using test::expectValue;
 
 namespace {
 
@@ -23,12 +24,6 @@ std::string contentOf(const std::string &name) {
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
-}
-
-template <class T> T expectValue(Result<T> result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
-  return std::move(*result);
 }
 
 /// What is said of some of them in the GEMM.
@@ -61,8 +56,8 @@ TEST_CASE("every synchronisation of the kernels is missed when it is taken away"
     unused.push_back(&each);
   const Sources sources(TLC_SOURCE_DIR);
   kernels::Library library;
-  const TrialOptions options{.seed = std::random_device()(), .schedules = 4};
-  INFO("seed " << options.seed);
+  // One seed: lengths are inputs too, and a mutant that only some of them show would come and go.
+  const TrialOptions options{.seed = 1, .schedules = 4};
   size_t mutants = 0, equivalent = 0;
   for (const Case &each : cases)
     for (const KernelTrial &trial : expectValue(KernelTrial::create(library, each, options))) {

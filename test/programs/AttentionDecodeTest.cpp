@@ -34,7 +34,10 @@ struct Arguments {
   Memory q, k, v, lengthOf, table, sinks, o, lse, partial, partialLse;
 
   std::vector<Memory *> all(const DecodeConfig &c, const Artifact &artifact) {
-    std::vector<Memory *> list = {&q, &k, &v, &lengthOf};
+    std::vector<Memory *> list = {&q, &k};
+    if (c.values == ValueStorage::apart)
+      list.push_back(&v);
+    list.push_back(&lengthOf);
     if (c.storage == KeyStorage::paged)
       list.push_back(&table);
     if (c.sink == AttentionSink::perHead)
@@ -46,16 +49,16 @@ struct Arguments {
   }
 };
 
-/// NaN everywhere.
-Memory cacheOf(const DecodeConfig &c, Strides strides, int64_t outer, int64_t inner) {
+/// Rows of so many elements, NaN everywhere.
+Memory cacheOf(const DecodeConfig &c, Strides strides, int64_t outer, int64_t inner, int64_t length) {
   if (strides == Strides::keysFirst)
-    return Memory::filled(c.dtype, {outer, inner, kvHeads, c.d}, notANumber, 8);
-  Memory memory = Memory::filled(c.dtype, {outer, inner, kvHeads, c.d}, notANumber);
+    return Memory::filled(c.dtype, {outer, inner, kvHeads, length}, notANumber, 8);
+  Memory memory = Memory::filled(c.dtype, {outer, inner, kvHeads, length}, notANumber);
   if (strides == Strides::headsFirst) {
-    memory.strides = {kvHeads * inner * c.d, c.d, inner * c.d, 1};
+    memory.strides = {kvHeads * inner * length, length, inner * length, 1};
   } else {
-    int64_t row = kvHeads * c.d;
-    memory.strides = {inner * 2 * row, 2 * row, c.d, 1};
+    int64_t row = kvHeads * length;
+    memory.strides = {inner * 2 * row, 2 * row, length, 1};
     memory.values.assign(size_t(outer * inner * 2 * row), notANumber);
   }
   return memory;
@@ -76,20 +79,22 @@ public:
                          .kvHeads = kvHeads,
                          .group = c.group,
                          .d = c.d,
+                         .dv = c.dv,
                          .keys = paged ? pages * c.pageSize : keys,
                          .pageSize = paged ? c.pageSize : 0,
                          .scale = c.scale,
                          .softCap = c.softCap,
                          .causal = c.causal,
-                         .logBase = c.logBase};
+                         .logBase = c.logBase,
+                         .valuesInKeys = c.values == ValueStorage::inKeys};
     Arguments a;
     a.q = Memory::filled(c.dtype, {b, c.queries, kvHeads, c.group, c.d}, notANumber, 8);
     fillRows(a.q);
     a.lengthOf = Memory::filled(ElementType::i32, {b}, 0);
     std::ranges::copy(order, a.lengthOf.values.begin());
     int64_t all = b * pages + 3, rows = c.queries * ((c.group + 7) / 8 * 8);
-    a.k = cacheOf(c, strides, paged ? all : b, paged ? c.pageSize : keys);
-    a.v = cacheOf(c, strides, paged ? all : b, paged ? c.pageSize : keys);
+    a.k = cacheOf(c, strides, paged ? all : b, paged ? c.pageSize : keys, c.d);
+    a.v = cacheOf(c, strides, paged ? all : b, paged ? c.pageSize : keys, c.dv);
     a.table = Memory::filled(ElementType::i32, {b, pages}, 1 << 30);
     std::vector<int64_t> shuffled(static_cast<size_t>(all));
     std::iota(shuffled.begin(), shuffled.end(), 0);
@@ -109,14 +114,14 @@ public:
     a.sinks = Memory::filled(ElementType::f32, {kvHeads, c.group}, 0);
     for (double &sink : a.sinks.values)
       sink = float(draw());
-    a.o = Memory::filled(c.dtype, a.q.shape, notANumber);
+    a.o = Memory::filled(c.dtype, {b, c.queries, kvHeads, c.group, c.dv}, notANumber);
     a.lse = Memory::filled(ElementType::f32, {b, kvHeads, c.group, c.queries}, notANumber);
-    a.partial = Memory::filled(ElementType::f32, {b, kvHeads, rows, c.splits, c.d}, notANumber);
+    a.partial = Memory::filled(ElementType::f32, {b, kvHeads, rows, c.splits, c.dv}, notANumber);
     a.partialLse = Memory::filled(ElementType::f32, {b, kvHeads, rows, c.splits}, notANumber);
     run(artifact, a.all(c, artifact));
 
     std::vector<double> q = elementsOf(a.q), k = elementsOf(a.k), v = elementsOf(a.v);
-    DecodeInputs in = {.q = q, .k = k, .v = v, .lengths = a.lengthOf.values};
+    DecodeInputs in = {.q = q, .k = k, .v = shape.valuesInKeys ? k : v, .lengths = a.lengthOf.values};
     in.table = a.table.values;
     if (c.sink == AttentionSink::perHead)
       in.sinks = a.sinks.values;
@@ -130,12 +135,12 @@ private:
   /// Numbers that the element type holds.
   void fillRow(Memory &memory, const std::vector<int64_t> &at) {
     double *row = &memory.at(at);
-    for (int64_t i = 0; i < c.d; ++i)
+    for (int64_t i = 0; i < memory.shape.back(); ++i)
       row[i] = std::round(draw() * 128) / 128;
   }
   void fillRows(Memory &memory) {
-    for (int64_t number = 0; number < count(memory) / c.d; ++number)
-      fillRow(memory, positionOf(memory, number * c.d));
+    for (int64_t number = 0; number < count(memory); number += memory.shape.back())
+      fillRow(memory, positionOf(memory, number));
   }
 
   static int64_t count(const Memory &memory) {
@@ -182,8 +187,20 @@ template <class T> T pick(std::mt19937_64 &random, std::initializer_list<T> choi
 
 /// Any, such that one compiles in little time.
 DecodeConfig drawConfig(std::mt19937_64 &random) {
+  using Lengths = std::pair<int64_t, int64_t>;
+  auto [d, dv] = pick<Lengths>(random, {{8, 8},
+                                        {40, 40},
+                                        {64, 64},
+                                        {72, 72},
+                                        {128, 128},
+                                        {96, 64},
+                                        {104, 48},
+                                        {40, 72},
+                                        {64, 264},
+                                        {320, 48}});
   DecodeConfig c = {.dtype = pick(random, {ElementType::f16, ElementType::bf16}),
-                    .d = pick<int64_t>(random, {8, 40, 64, 72, 128}),
+                    .d = d,
+                    .dv = dv,
                     .queries = pick<int64_t>(random, {1, 1, 2, 5}),
                     .group = pick<int64_t>(random, {1, 2, 3, 5, 8, 12}),
                     .causal = pick(random, {CausalAlignment::none, CausalAlignment::right}),
@@ -192,6 +209,8 @@ DecodeConfig drawConfig(std::mt19937_64 &random) {
                     .sink = pick(random, {AttentionSink::none, AttentionSink::perHead}),
                     .storage = pick(random, {KeyStorage::contiguous, KeyStorage::paged}),
                     .pageSize = pick<int64_t>(random, {16, 48, 64, 128})};
+  if (dv <= d && dv % 16 == 0)
+    c.values = pick(random, {ValueStorage::apart, ValueStorage::inKeys});
   c.scale = 1 / std::sqrt(double(c.d));
   tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back());
   c.bk = pick<int64_t>(random, {32, 64, 96});
@@ -204,10 +223,11 @@ DecodeConfig drawConfig(std::mt19937_64 &random) {
 
 std::string describe(const DecodeConfig &c) {
   std::ostringstream text;
-  text << toString(c.dtype) << " d " << c.d << " queries " << c.queries << " group " << c.group << " causal "
-       << int(c.causal) << " cap " << c.softCap << " log base " << int(c.logBase) << " sink " << int(c.sink)
-       << " storage " << int(c.storage) << " page " << c.pageSize << " rows " << c.rows << " bk " << c.bk
-       << " stages " << c.stages << " splits " << c.splits << " order " << int(c.order);
+  text << toString(c.dtype) << " d " << c.d << " dv " << c.dv << " queries " << c.queries << " group "
+       << c.group << " causal " << int(c.causal) << " cap " << c.softCap << " log base " << int(c.logBase)
+       << " sink " << int(c.sink) << " storage " << int(c.storage) << " values " << int(c.values) << " page "
+       << c.pageSize << " rows " << c.rows << " bk " << c.bk << " stages " << c.stages << " splits "
+       << c.splits << " order " << int(c.order);
   return text.str();
 }
 
@@ -223,4 +243,26 @@ TEST_CASE("decoding looks at no key behind a sequence's last one", "[programs][a
                  << int(strides));
     Decoding(c, random()).check(strides);
   }
+}
+
+TEST_CASE("decoding takes rows of 576 and 512", "[programs][attention]") {
+  const uint64_t seed = std::random_device()();
+  std::mt19937_64 random(seed);
+  for (KeyStorage storage : {KeyStorage::contiguous, KeyStorage::paged})
+    for (ValueStorage values : {ValueStorage::apart, ValueStorage::inKeys}) {
+      int64_t splits = pick<int64_t>(random, {1, 2});
+      DecodeConfig c = {.d = 576,
+                        .dv = 512,
+                        .group = 12,
+                        .scale = 0.05,
+                        .storage = storage,
+                        .pageSize = 16,
+                        .values = values};
+      tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back());
+      c.splits = splits;
+      c.stages = 8;
+      fitDecode(c);
+      INFO("seed " << seed << ": " << describe(c));
+      Decoding(c, random()).check(Strides::keysFirst);
+    }
 }

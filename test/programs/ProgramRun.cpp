@@ -6,6 +6,7 @@
 #include "kernels/library/Compile.h"
 #include "kernels/library/DeviceArguments.h"
 #include "kernels/library/ElementBits.h"
+#include "test/Expect.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -13,18 +14,6 @@
 
 using namespace tlc;
 using namespace tlc::test;
-
-namespace {
-template <class T> T expectValue(Result<T> result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
-  return std::move(*result);
-}
-void expectSuccess(const Result<void> &result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
-}
-} // namespace
 
 Memory Memory::filled(ElementType element, std::vector<int64_t> shape, double value, int64_t padding) {
   Memory memory{element, std::move(shape), {}, {}};

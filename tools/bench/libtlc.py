@@ -15,6 +15,7 @@ ELEMENTS = {
     torch.bfloat16: 4,
     torch.float32: 5,
     torch.float64: 6,
+    torch.float8_e4m3fn: 7,
 }
 
 

@@ -37,7 +37,7 @@ CompileFlags::CompileFlags(cl::SubCommand &command)
               cl::desc("Variant for tensors aligned to 16 bytes, or the one for any")),
       disabled("disable", cl::sub(command), cl::CommaSeparated, cl::value_desc("optimisation"),
                cl::desc("Do without tma, wgmma, warp-specialization, overlap, "
-                        "deferred-stores")),
+                        "loop-splitting, deferred-stores")),
       startFrom("start-from", cl::sub(command), cl::value_desc("phase"), cl::init("input"),
                 cl::desc("Phase that the given .mlir file is in")),
       dumpDirectory("dump-dir", cl::sub(command), cl::value_desc("folder"),

@@ -17,6 +17,10 @@ void writeSite(json::OStream &os, StringRef name, const FindingSite &site) {
       os.attribute("column", site.column);
     }
     os.attribute("ptx_line", site.ptxLine);
+    if (!site.kernel.empty())
+      os.attribute("kernel", site.kernel);
+    if (site.device)
+      os.attribute("device", *site.device);
     os.attributeArray("block", [&] {
       for (uint32_t index : site.block)
         os.value(index);

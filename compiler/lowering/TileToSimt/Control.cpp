@@ -154,6 +154,9 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
   k.team.warp = k.b.add(block.warp, -firstWarp);
   k.team.name = ("role '" + role.getName() + "'").str();
   k.readOrdinarily = cursorsReadOrdinarily(role);
+  bool hasTurns = role.walk([](tile::TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (hasTurns && k.team.warps > 4 && failed(k.beginTurns()))
+    return failure();
   if (!isForOneThread(role)) {
     if (failed(k.lowerBlock(role.getBody().front())))
       return failure();

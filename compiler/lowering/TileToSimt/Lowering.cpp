@@ -228,6 +228,29 @@ LogicalResult KernelLowering::syncWarpgroup() {
   return success();
 }
 
+LogicalResult KernelLowering::beginTurns() {
+  int64_t warpgroups = team.warps / 4;
+  std::optional<int64_t> taken = takeBarriers(warpgroups);
+  if (!taken)
+    return failure();
+  turnBarriers = *taken;
+  b.when(b.isEqual(b.shiftRight(team.warp, 2), warpgroups - 1), [&] {
+    simt::SyncOp::create(b, b.i32(turnBarriers), b.getI64IntegerAttr(8 * lanesPerWarp), b.getUnitAttr());
+  });
+  return success();
+}
+
+void KernelLowering::takeTurn() {
+  Value id = b.add(b.shiftRight(team.warp, 2), turnBarriers);
+  simt::SyncOp::create(b, id, b.getI64IntegerAttr(8 * lanesPerWarp), UnitAttr());
+}
+
+void KernelLowering::passTurn() {
+  Value next = b.add(b.shiftRight(team.warp, 2), 1);
+  Value id = b.add(b.select(b.isEqual(next, team.warps / 4), b.i32(0), next), turnBarriers);
+  simt::SyncOp::create(b, id, b.getI64IntegerAttr(8 * lanesPerWarp), b.getUnitAttr());
+}
+
 Value KernelLowering::threadOfGroup() {
   return team.hasWarpgroups() && team.warps > 4 ? b.bitAnd(team.thread, 4 * lanesPerWarp - 1) : team.thread;
 }
@@ -367,8 +390,8 @@ LogicalResult KernelLowering::lower(Operation &op) {
       .Case<tile::GemmOp, tile::GemmAsyncOp, tile::GemmWaitOp>([&](auto op) { return lowerOp(*this, op); })
       .Case<tile::AllocRingOp, tile::CursorOp, tile::AdvanceOp, tile::AcquireOp, tile::ExpectOp,
             tile::PublishOp, tile::AwaitOp, tile::ReleaseOp, tile::AllocBarrierOp, tile::ArriveOp,
-            tile::WaitOp, tile::NamedBarrierOp, tile::SyncOp, tile::ProxyFenceOp>(
-          [&](auto op) { return lowerOp(*this, op); })
+            tile::WaitOp, tile::NamedBarrierOp, tile::TakeTurnOp, tile::PassTurnOp, tile::SyncOp,
+            tile::ProxyFenceOp>([&](auto op) { return lowerOp(*this, op); })
       .Case<tile::RequireOp>([](auto) { return success(); })
       .Default([&](Operation *op) { return lowerElementwise(*this, *op); });
 }

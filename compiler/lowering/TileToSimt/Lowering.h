@@ -157,6 +157,10 @@ public:
   /// All threads of the team, or of each of its warpgroups, meet.
   LogicalResult syncTeam();
   LogicalResult syncWarpgroup();
+  /// At the beginning of a role whose warpgroups take turns: the first one's begins.
+  LogicalResult beginTurns();
+  void takeTurn();
+  void passTurn();
   /// For the thread that issued stores by TMA: waits until they are in memory.
   void awaitStores();
 
@@ -193,6 +197,7 @@ private:
   uint32_t usedBarriers = 1;                                         ///< a bit each; 0 is the block's
   llvm::DenseMap<std::pair<int64_t, int64_t>, int64_t> teamBarriers; ///< by first warp and warps
   llvm::DenseMap<int64_t, int64_t> warpgroupBarriers;                ///< by first warp
+  int64_t turnBarriers = 0; ///< the team's: one for each warpgroup, at which it waits for the one before
 };
 
 // Control.cpp, Grid.cpp
@@ -249,6 +254,8 @@ LogicalResult lowerOp(KernelLowering &k, tile::AllocBarrierOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::ArriveOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::WaitOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::NamedBarrierOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::TakeTurnOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::PassTurnOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::SyncOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::ProxyFenceOp op);
 

@@ -132,10 +132,46 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::AwaitOp op) {
   return success();
 }
 
+/// Whether a wgmma on a slot of the ring stands between the last wait for one and the release, and runs
+/// whenever that does.
+static bool followsProduct(tile::ReleaseOp release) {
+  Value ring = countedFrom(release.getCursor());
+  auto reads = [&](Value tile) {
+    while (Value viewed = tile ? tile::viewedTile(tile.getDefiningOp()) : Value())
+      tile = viewed;
+    auto slot = tile.getDefiningOp<tile::SlotOp>();
+    return slot && countedFrom(slot.getCursor()) == ring;
+  };
+  for (Operation *end = release; end == release || isa<scf::IfOp>(end); end = end->getParentOp())
+    for (Operation *op = end->getPrevNode(); op; op = op->getPrevNode()) {
+      if (isa<tile::GemmAsyncOp>(op) && llvm::any_of(op->getOperands(), reads))
+        return true;
+      if (auto await = dyn_cast<tile::AwaitOp>(op); await && countedFrom(await.getCursor()) == ring)
+        return false;
+    }
+  return false;
+}
+
+/// Whether the role waits for the slots that it releases.
+static bool isAwaited(tile::ReleaseOp release) {
+  Value ring = countedFrom(release.getCursor());
+  Operation *scope = release->getParentOfType<tile::RoleOp>();
+  if (!scope)
+    scope = release->getParentOfType<tile::KernelOp>();
+  return scope
+      ->walk([&](tile::AwaitOp await) {
+        return countedFrom(await.getCursor()) == ring ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReleaseOp op) {
-  // The wait for a wgmma covers its whole warpgroup, ordinary loads are each thread's own.
-  if (llvm::is_contained(k.readOrdinarily, countedFrom(op.getCursor())) &&
-      k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
+  // The wait for a wgmma covers its whole warpgroup, ordinary loads are each thread's own. Where there may
+  // have been no product, warps have yet to see that the slot was full: its barrier must not go on without
+  // them.
+  bool meet = llvm::is_contained(k.readOrdinarily, countedFrom(op.getCursor())) ||
+              (isAwaited(op) && !followsProduct(op));
+  if (meet && k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
     return failure();
   Value barrier = emptyBarrier(k, op.getRing(), op.getCursor());
   if (!k.ring(op.getRing()).multicast)
@@ -174,6 +210,18 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::WaitOp op) {
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::NamedBarrierOp op) {
   simt::SyncOp::create(k.b, k.b.i32(op.getId()), k.b.getI64IntegerAttr(op.getWarps() * lanesPerWarp),
                        op.getArrive() ? k.b.getUnitAttr() : UnitAttr());
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::TakeTurnOp) {
+  if (k.team.warps > 4)
+    k.takeTurn();
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::PassTurnOp) {
+  if (k.team.warps > 4)
+    k.passTurn();
   return success();
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/lowering/TileToSimt/Tma.h"
 
 #include "compiler/analysis/Divisibility.h"
+#include "compiler/analysis/ElementOrders.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Wgmma.h"
 #include "dialects/layout/LayoutText.h"
@@ -75,6 +76,12 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
   SharedLayout own = tile.layout;
   for (int axis = 0; axis < own.rank(); ++axis)
     own.shape[size_t(tile.layoutAxis(axis))] = tile.shape[size_t(axis)];
+  if (tile::elementOrder(tile::SliceOp(slice.op)) == ElementOrder::interleaved) {
+    if (own.order != ElementOrder::interleaved)
+      return reject("expected a tile whose rows are interleaved as those of '" +
+                    slice.tensor->argument.getName() + "' are, but another use of it takes no such order");
+    own.order = ElementOrder::natural; // bytes are moved as they lie
+  }
   Result<TmaBoxes> boxes = tmaBoxes(own);
   if (!boxes)
     return reject(boxes.error().message);

@@ -51,8 +51,27 @@ struct ForeignClocks {
   Clock seen;
   Clock fenced; ///< for the asynchronous engines' view of global memory
 };
-/// By cluster. Shared, as whole blocks know the same, and mostly there is none.
-using Foreign = std::map<uint32_t, ForeignClocks>;
+/// Shared, as whole blocks know the same, and mostly there is none.
+struct Foreign {
+  std::map<uint32_t, ForeignClocks> clusters; ///< by their numbers
+  std::vector<uint32_t> over;                 ///< by device: of clusters with smaller numbers all is known
+
+  bool isOver(uint32_t cluster, uint16_t device) const {
+    return device < over.size() && cluster < over[device];
+  }
+  void end(size_t device, uint32_t next) {
+    over.resize(std::max(over.size(), device + 1));
+    over[device] = std::max(over[device], next);
+  }
+  void join(const Foreign &other) {
+    for (const auto &[cluster, clocks] : other.clusters) {
+      clusters[cluster].seen.join(clocks.seen);
+      clusters[cluster].fenced.join(clocks.fenced);
+    }
+    for (size_t device = 0; device < other.over.size(); ++device)
+      end(device, other.over[device]);
+  }
+};
 inline void joinForeign(std::shared_ptr<const Foreign> &into, const std::shared_ptr<const Foreign> &from) {
   if (!from || from == into)
     return;
@@ -61,10 +80,7 @@ inline void joinForeign(std::shared_ptr<const Foreign> &into, const std::shared_
     return;
   }
   auto both = std::make_shared<Foreign>(*into);
-  for (const auto &[cluster, clocks] : *from) {
-    (*both)[cluster].seen.join(clocks.seen);
-    (*both)[cluster].fenced.join(clocks.fenced);
-  }
+  both->join(*from);
   into = std::move(both);
 }
 
@@ -105,10 +121,10 @@ struct Knowledge {
   /// A proxy fence.
   void fence(FencedSpace space) {
     fencedIn(space).join(seen);
-    if (!foreign || space != FencedSpace::global)
+    if (!foreign || foreign->clusters.empty() || space != FencedSpace::global)
       return;
     auto all = std::make_shared<Foreign>(*foreign);
-    for (auto &[cluster, clocks] : *all)
+    for (auto &[cluster, clocks] : all->clusters)
       clocks.fenced = clocks.seen;
     foreign = std::move(all);
   }

@@ -44,7 +44,10 @@ std::string FindingSite::location() const {
 }
 
 std::string FindingSite::place() const {
-  std::string text = fmt::format("block ({}, {}, {}), warp {}", block[0], block[1], block[2], warp);
+  std::string text = kernel.empty() ? "" : fmt::format("'{}' on ", kernel);
+  if (device)
+    text += fmt::format("device {}, ", *device);
+  text += fmt::format("block ({}, {}, {}), warp {}", block[0], block[1], block[2], warp);
   if (!role.empty())
     text += fmt::format(" ({})", role);
   if (lane)

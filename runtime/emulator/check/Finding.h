@@ -34,6 +34,8 @@ struct FindingSite {
   std::string file = {};        ///< of the source, with line and column; line 0: unknown
   unsigned line = 0, column = 0;
   unsigned ptxLine = 0;
+  std::string kernel = {};        ///< when it is another device's
+  std::optional<int> device = {}; ///< where there are several
   std::array<uint32_t, 3> block = {};
   unsigned warp = 0;                   ///< in the block
   std::string role = {};               ///< of the warp, as the source calls it
@@ -42,7 +44,7 @@ struct FindingSite {
 
   /// "file.cpp:3:5", or "PTX line 12".
   std::string location() const;
-  /// "block (0, 0, 0), warp 2 (load), lane 3, repeat 4".
+  /// "block (0, 0, 0), warp 2 (load), lane 3, repeat 4", or "'k' on device 1, block ...".
   std::string place() const;
 };
 
@@ -63,8 +65,8 @@ struct WaitingWarp {
   std::vector<FindingSite> arrivers = {}; ///< where none ever came: instructions that arrive at such barriers
 };
 
-/// Whether the accesses of a finding are of one warp.
-enum class FindingReach : uint8_t { betweenWarps, insideWarp };
+/// Whether the accesses of a finding are of one warp, or of two devices.
+enum class FindingReach : uint8_t { betweenWarps, insideWarp, betweenDevices };
 
 struct Finding {
   FindingKind kind = FindingKind::fault;

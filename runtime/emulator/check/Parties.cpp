@@ -53,14 +53,15 @@ void RaceChecker::addOwn(const Agent &agent, uint32_t lanes, uint32_t number, Cl
   }
 }
 
-void RaceChecker::release(Agent &agent, uint32_t lanes, Ordering ordering, Knowledge &into) {
+void RaceChecker::release(Agent &agent, uint32_t lanes, Ordering ordering, Knowledge &into, Reach reach) {
   for (const Party &party : agent.parties) {
     if ((party.lanes & lanes) == 0)
       continue;
     if (ordering == Ordering::relaxed) {
-      into.join(party.released);
-      if (party.releasedOwn != 0)
-        addOwn(agent, lanes & party.lanes, party.releasedOwn, into.seen);
+      const Released &released = party.releasedTo(reach);
+      into.join(released.known);
+      if (released.own != 0)
+        addOwn(agent, lanes & party.lanes, released.own, into.seen);
       continue;
     }
     into.join(party.known);
@@ -72,9 +73,10 @@ void RaceChecker::release(Agent &agent, uint32_t lanes, Ordering ordering, Knowl
   ++agent.number;
 }
 
-void RaceChecker::acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Knowledge &from) {
+void RaceChecker::acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Knowledge &from,
+                          Reach reach) {
   forParties(agent, lanes, [&](Party &party) {
-    (ordering == Ordering::relaxed ? party.observed : party.known).join(from);
+    (ordering == Ordering::relaxed ? party.observedFrom(reach) : party.known).join(from);
   });
 }
 
@@ -111,17 +113,22 @@ void RaceChecker::unite(Agent &agent, uint32_t lanes) {
   if (agent.parties.size() == 1 && (agent.warp->live & ~lanes) == 0)
     return;
   Party all;
-  all.copies = all.releasedOwn = ~0u;
+  all.copies = ~0u;
+  for (Released &released : all.released)
+    released.own = ~0u;
   std::erase_if(agent.parties, [&](Party &party) {
     const uint32_t common = party.lanes & lanes;
     if (common == 0)
       return false;
     all.lanes |= common;
     all.known.join(party.known);
-    all.released.join(party.released);
-    all.releasedOwn = std::min(all.releasedOwn, party.releasedOwn);
-    all.fencedByOthers |= party.fencedByOthers;
-    all.observed.join(party.observed);
+    for (Reach reach : reaches) {
+      Released &released = all.releasedTo(reach);
+      released.known.join(party.releasedTo(reach).known);
+      released.own = std::min(released.own, party.releasedTo(reach).own);
+      released.byOthers |= party.releasedTo(reach).byOthers;
+      all.observedFrom(reach).join(party.observedFrom(reach));
+    }
     all.copies = std::min(all.copies, party.copies);
     party.lanes &= ~common;
     return (party.lanes & agent.warp->live) == 0;
@@ -171,7 +178,7 @@ void RaceChecker::publishMbarriers(const Warp &warp, uint32_t lanes) {
       if (const Column column = initialisers.of(indexOf(warp), lane);
           column != 0 && (party.lanes & lanes) >> lane & 1) {
         party.known.seen.raise(column, agent.number);
-        party.released.seen.raise(column, agent.number);
+        party.releasedTo(Reach::cluster).known.seen.raise(column, agent.number);
       }
   });
   ++agent.number;
@@ -191,13 +198,21 @@ void RaceChecker::acquireMap(const Warp &warp, uint32_t lanes, uint64_t address)
   forParties(agentOf(warp), lanes, [&](Party &party) { party.known.acquireMap(address); });
 }
 
-void RaceChecker::fence(const Warp &warp, uint32_t lanes) {
+void RaceChecker::fence(const Warp &warp, uint32_t lanes, Scope scope) {
   Agent &agent = agentOf(warp);
   forParties(agent, lanes, [&](Party &party) {
-    party.known.join(party.observed);
-    party.observed = {};
-    party.released = party.known;
-    party.releasedOwn = agent.number;
+    for (Reach reach : reaches) {
+      Knowledge &observed = party.observedFrom(reach);
+      if (reach > reachOf(scope)) {
+        joinForeign(party.known.narrow, observed.foreign);
+        continue;
+      }
+      party.known.join(observed);
+      observed = {};
+    }
+    for (Reach reach : reaches)
+      if (reach <= reachOf(scope))
+        party.releasedTo(reach) = {party.known, agent.number};
   });
   ++agent.number;
 }
@@ -208,9 +223,10 @@ void RaceChecker::arriveNamed(const Warp &warp, unsigned id, NamedArrival arriva
   NamedPhase &phase = named[warp.block->rank * namedBarriers + id];
   Agent &agent = agentOf(warp);
   // Who waits may pass on by a relaxed write what was fenced before.
-  if (std::any_of(agent.parties.begin(), agent.parties.end(),
-                  [](const Party &party) { return party.releasedOwn != 0; }))
-    release(agent, warp.live, Ordering::relaxed, phase.released);
+  for (Reach reach : reaches)
+    if (std::any_of(agent.parties.begin(), agent.parties.end(),
+                    [&](const Party &party) { return party.releasedTo(reach).own != 0; }))
+      release(agent, warp.live, Ordering::relaxed, phase.released[size_t(reach)], reach);
   release(agent, warp.live, Ordering::acquireRelease, phase.arrived);
   if (arrival == NamedArrival::waits)
     phase.waiting.push_back(indexOf(warp));
@@ -222,9 +238,12 @@ void RaceChecker::completeNamed(const Block &block, unsigned id) {
     unite(agents[index], allLanes);
     Party &party = agents[index].parties[0];
     party.known.join(phase.arrived);
-    party.released.join(phase.released);
-    if (party.releasedOwn == 0 && !phase.released.seen.empty())
-      party.fencedByOthers = true;
+    for (Reach reach : reaches) {
+      Released &released = party.releasedTo(reach);
+      const Knowledge &others = phase.released[size_t(reach)];
+      released.known.join(others);
+      released.byOthers |= released.own == 0 && !others.seen.empty();
+    }
   }
   phase = {};
 }
@@ -284,23 +303,35 @@ void RaceChecker::acquireFlag(Agent &agent, const Touch &access, uint64_t flag) 
 void RaceChecker::releaseFlag(Agent &agent, const Touch &access, uint64_t flag) {
   const bool releases =
       access.ordering == AccessOrdering::release || access.ordering == AccessOrdering::acquireRelease;
-  const Party &party = partyOf(agent, access.lane);
-  if (!releases && party.releasedOwn == 0 && !party.fencedByOthers)
+  if (!releases && partyOf(agent, access.lane).releasedTo(Reach::cluster).isEmpty())
     return;
   release(agent, 1u << access.lane, releases ? Ordering::acquireRelease : Ordering::relaxed,
           flags[flag].from(*agent.warp->block, access.scope));
 }
 
 void RaceChecker::releaseGlobalFlag(Agent &agent, const Touch &access) {
-  const bool releases =
-      access.ordering == AccessOrdering::release || access.ordering == AccessOrdering::acquireRelease;
-  const Party &party = partyOf(agent, access.lane);
-  if (!releases && party.releasedOwn == 0 && !party.fencedByOthers)
+  if (access.ordering == AccessOrdering::release || access.ordering == AccessOrdering::acquireRelease) {
+    Knowledge known;
+    release(agent, 1u << access.lane, Ordering::acquireRelease, known);
+    publishFlag(access.address, reachOf(access.scope), std::move(known));
     return;
-  Knowledge known;
-  release(agent, 1u << access.lane, releases ? Ordering::acquireRelease : Ordering::relaxed, known);
+  }
+  uint32_t last = 0;
+  for (Reach reach : {Reach::system, Reach::device, Reach::cluster}) {
+    const Released &released = partyOf(agent, access.lane).releasedTo(reach);
+    // A fence that reaches further is one that does not, too.
+    if (released.isEmpty() || (last != 0 && released.own == last))
+      continue;
+    last = released.own;
+    Knowledge known;
+    release(agent, 1u << access.lane, Ordering::relaxed, known, reach);
+    publishFlag(access.address, std::min(reach, reachOf(access.scope)), std::move(known));
+  }
+}
+
+void RaceChecker::publishFlag(uint64_t address, Reach reach, Knowledge known) {
   auto all = known.foreign ? std::make_shared<Foreign>(*known.foreign) : std::make_shared<Foreign>();
-  ForeignClocks &own = (*all)[cluster.index + 1];
+  ForeignClocks &own = all->clusters[number()];
   // Other clusters take the lanes of a warp as one.
   const Clock &fenced = known.fencedIn(FencedSpace::global);
   for (Clock *clock : {&known.seen, &known.fencedIn(FencedSpace::global)})
@@ -308,28 +339,27 @@ void RaceChecker::releaseGlobalFlag(Agent &agent, const Touch &access) {
       clock->raise(warp, clock->at(lane));
   own.seen.join(known.seen);
   own.fenced.join(fenced);
-  cluster.grid->globalShadow->release(access.address, access.scope, all);
+  cluster.grid->order->shadow->release(address, {cluster.grid->device, reach, all});
 }
 
 void RaceChecker::takeFlagReads(Agent &agent) {
   for (const FlagRead &read : agent.flagReads) {
-    const GlobalShadow::Flag flag = cluster.grid->globalShadow->acquire(read.address);
-    if (!flag.wide && !flag.narrow)
-      continue;
     const bool acquires =
         read.ordering == AccessOrdering::acquire || read.ordering == AccessOrdering::acquireRelease;
-    Knowledge known;
-    for (const auto &foreign : {flag.wide, flag.narrow}) {
-      if (!foreign)
-        continue;
+    const Ordering ordering = acquires ? Ordering::acquireRelease : Ordering::relaxed;
+    for (const GlobalShadow::Released &part : cluster.grid->order->shadow->acquire(read.address)) {
       // Inside the cluster a scope is always wide enough.
-      if (const auto own = foreign->find(cluster.index + 1); own != foreign->end()) {
-        known.seen.join(own->second.seen);
-        known.fencedIn(FencedSpace::global).join(own->second.fenced);
+      if (const auto own = part.known->clusters.find(number()); own != part.known->clusters.end()) {
+        Knowledge known;
+        known.seen = own->second.seen;
+        known.fencedIn(FencedSpace::global) = own->second.fenced;
+        acquire(agent, 1u << read.lane, ordering, known);
       }
-      joinForeign(foreign == flag.wide && read.scope >= Scope::gpu ? known.foreign : known.narrow, foreign);
+      const Reach needed = part.device == cluster.grid->device ? Reach::device : Reach::system;
+      Knowledge known;
+      (std::min(part.reach, reachOf(read.scope)) >= needed ? known.foreign : known.narrow) = part.known;
+      acquire(agent, 1u << read.lane, ordering, known, needed);
     }
-    acquire(agent, 1u << read.lane, acquires ? Ordering::acquireRelease : Ordering::relaxed, known);
   }
   agent.flagReads.clear();
 }

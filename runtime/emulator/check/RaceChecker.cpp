@@ -29,6 +29,7 @@ RaceChecker::RaceChecker(Cluster &cluster)
         agent.uses.resize(written.size());
       agent.parties.resize(1);
       agent.parties[0].lanes = warp.live;
+      agent.parties[0].known.foreign = cluster.grid->order->known;
       addColumn({.kind = ColumnInfo::Kind::warp, .warp = indexOf(warp)});
     }
   for (const Block &block : cluster.blocks) {
@@ -42,6 +43,8 @@ RaceChecker::RaceChecker(Cluster &cluster)
   if (cluster.grid->ordered)
     gridBefore = addColumn({.kind = ColumnInfo::Kind::grid});
 }
+
+uint32_t RaceChecker::number() const { return cluster.grid->firstNumber + cluster.index; }
 
 unsigned RaceChecker::indexOf(const Warp &warp) const { return warp.block->rank * warpsOfBlock + warp.index; }
 
@@ -187,6 +190,7 @@ Record RaceChecker::recordOf(Agent &agent, const Instruction &instruction, const
   record.proxy = access.proxy;
   record.strong = access.ordering != AccessOrdering::weak || access.kind == AccessKind::atomic ||
                   access.kind == AccessKind::mbarrier;
+  record.reach = reachOf(access.scope);
   return record;
 }
 
@@ -297,14 +301,15 @@ void RaceChecker::checkWritten(Warp &warp, const Instruction &instruction, Recor
 void RaceChecker::accessGlobal(Warp &warp, const Instruction &instruction, const Touch &access) {
   Agent &agent = agentOf(warp);
   Record record = recordOf(agent, instruction, access);
-  record.cluster = cluster.index + 1;
+  record.cluster = number();
+  record.device = uint16_t(cluster.grid->device);
   Point point = pointOf(agent, record, access);
   point.cluster = record.cluster;
   point.space = FencedSpace::global;
   point.map = access.address;
   conflicts.clear();
-  cluster.grid->globalShadow->access(access.address, access.bytes, record, access.laneBytes, point,
-                                     conflicts);
+  cluster.grid->order->shadow->access(access.address, access.bytes, cluster.grid->kernel->globalGranule,
+                                      record, access.laneBytes, point, conflicts);
   for (const Conflict &conflict : conflicts)
     if (conflict.wrong != Wrong::overlap)
       report(warp, instruction, record, conflict, placeOfGlobal(conflict.address));
@@ -370,6 +375,21 @@ void RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lane
       conflicts);
   for (const Conflict &conflict : conflicts)
     report(warp, instruction, exit, conflict, placeOf(block.rank, uint32_t(conflict.address)));
+}
+
+void RaceChecker::teachDevice() {
+  Grid &grid = *cluster.grid;
+  Knowledge learnt;
+  for (const Ending &ending : endings)
+    joinForeign(learnt.foreign, ending.known.foreign);
+  if (!learnt.foreign)
+    return;
+  // Its own launch is over for who comes to know this.
+  auto others = std::make_shared<Foreign>(*learnt.foreign);
+  std::erase_if(others->clusters,
+                [&](const auto &entry) { return entry.first - grid.firstNumber < clusterCount(grid); });
+  const std::lock_guard lock(grid.learning);
+  joinForeign(grid.learnt, others);
 }
 
 } // namespace tlc::emulator

@@ -79,7 +79,7 @@ public:
   /// The same for the map at an address: the units see what was released.
   void acquireMap(const Warp &warp, uint32_t lanes, uint64_t address);
   /// Of threads: makes relaxed arrivals behind it release, relaxed waits before it acquire.
-  void fence(const Warp &warp, uint32_t lanes);
+  void fence(const Warp &warp, uint32_t lanes, Scope scope);
   /// bar.warp.sync: what each lane did comes before what all do next.
   void syncLanes(const Warp &warp, uint32_t lanes);
   /// griddepcontrol.wait: the launch before this one is over.
@@ -153,10 +153,16 @@ public:
                      const SharedPlace &place);
   /// With the last threads of a block its shared memory ends: nobody may use it any more.
   void exit(Warp &warp, const Instruction &instruction, uint32_t lanes);
+  /// The blocks have ended: what they learnt of other devices, the next launch of this one knows.
+  void teachDevice();
   /// The lanes are about to run the instruction: on which registers?
   void registers(Warp &warp, const Instruction &instruction, uint32_t lanes);
   /// Its predicate decides for these lanes whether they run it.
   void guard(Warp &warp, const Instruction &instruction, uint32_t lanes);
+  /// Results that come from all of the lanes, or each from the one that it names: are they written?
+  void combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes);
+  void shuffleLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes,
+                    std::span<const uint32_t> sources);
   /// A lane's own memory; a read tells whether its registers get what something has written.
   void accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access);
   void copyLocal(const Warp &warp, unsigned lane, uint64_t to, uint64_t from, uint64_t bytes);
@@ -196,15 +202,24 @@ private:
     Column issue = 0;  ///< of those issued to the pipe
     uint32_t issued = 0;
   };
+  /// What relaxed writes pass on.
+  struct Released {
+    Knowledge known;       ///< at the last fence, without what its own lanes did
+    uint32_t own = 0;      ///< the warp's number at that fence
+    bool byOthers = false; ///< `known` has something though it has not fenced itself
+    bool isEmpty() const { return own == 0 && !byOthers; }
+  };
+  template <class T> using ByReach = std::array<T, std::size(reaches)>;
   /// Lanes of a warp that know the same.
   struct Party {
     uint32_t lanes = 0;
     Knowledge known;
-    Knowledge released;          ///< at the last fence, without what its own lanes did
-    uint32_t releasedOwn = 0;    ///< the warp's number at that fence
-    bool fencedByOthers = false; ///< `released` has something though it has not fenced itself
-    Knowledge observed;          ///< by relaxed waits since the last fence
+    ByReach<Released> released;  ///< by fences that reach so far
+    ByReach<Knowledge> observed; ///< by relaxed waits, until a fence that reaches so far
     uint32_t copies = 0;         ///< cp.async of its lanes that they have waited for
+    Released &releasedTo(Reach reach) { return released[size_t(reach)]; }
+    const Released &releasedTo(Reach reach) const { return released[size_t(reach)]; }
+    Knowledge &observedFrom(Reach reach) { return observed[size_t(reach)]; }
   };
   /// A strong read of global memory. What it saw is known once it is done.
   struct FlagRead {
@@ -275,7 +290,7 @@ private:
   };
   struct NamedPhase {
     Knowledge arrived;
-    Knowledge released; ///< of that, what fences follow
+    ByReach<Knowledge> released; ///< of that, what fences follow
     std::vector<unsigned> waiting;
   };
 
@@ -284,6 +299,8 @@ private:
   Column addColumn(ColumnInfo info);
   Phases &phasesOf(const Block &block, uint32_t address);
   Stream *stream(Agent &agent, AsyncEngine engine, unsigned lane);
+  /// The cluster's number among those of all launches that may run now.
+  uint32_t number() const;
   uint32_t repeatOf(Agent &agent, uint32_t pc);
 
   /// Calls `act` for the parties that make up `lanes`, taking parties apart.
@@ -291,9 +308,12 @@ private:
   const Party &partyOf(const Agent &agent, unsigned lane) const;
   /// Adds what the lanes themselves have done.
   void addOwn(const Agent &agent, uint32_t lanes, uint32_t number, Clock &clock);
-  /// What lanes release; what they do next is not among it.
-  void release(Agent &agent, uint32_t lanes, Ordering ordering, Knowledge &into);
-  void acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Knowledge &from);
+  /// What lanes release, or, relaxed, what fences of that reach have; what they do next is not among it.
+  void release(Agent &agent, uint32_t lanes, Ordering ordering, Knowledge &into,
+               Reach reach = Reach::cluster);
+  /// Relaxed: once there is a fence of that reach.
+  void acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Knowledge &from,
+               Reach reach = Reach::cluster);
   void acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Passed &from, Scope scope);
   /// Makes lanes one party.
   void unite(Agent &agent, uint32_t lanes);
@@ -307,6 +327,7 @@ private:
   /// A read of global memory that nothing has written.
   void checkWritten(Warp &warp, const Instruction &instruction, Record record, const Touch &access);
   void releaseGlobalFlag(Agent &agent, const Touch &access);
+  void publishFlag(uint64_t address, Reach reach, Knowledge known);
   void takeFlagReads(Agent &agent);
   void acquireFlag(Agent &agent, const Touch &access, uint64_t flag);
   void releaseFlag(Agent &agent, const Touch &access, uint64_t flag);
@@ -314,6 +335,10 @@ private:
   // Registers.cpp
   static size_t indexOf(const Slot &slot) { return slot.offset / registerGranule; }
   void follow(Warp &warp, const Instruction &instruction, Agent &agent, uint32_t lanes);
+  uint32_t writtenIn(const Agent &agent, const Slot &slot) const {
+    return slot.constant ? ~0u : agent.written[indexOf(slot)];
+  }
+  static void setWritten(Agent &agent, const Slot &slot, uint32_t lanes, uint32_t written);
   void checkUse(Warp &warp, const Instruction &instruction, Agent &agent);
   void takeRegisters(Warp &warp, const Instruction &instruction, const ProductRegisters &used,
                      uint32_t number);
@@ -338,10 +363,12 @@ private:
   void report(Warp &warp, const Instruction &instruction, const Record &now, const Conflict &conflict,
               const std::string &place);
   std::string placeOfGlobal(uint64_t address) const;
+  const Instruction &instructionOf(const Record &record) const;
   FindingSite siteOfRecord(const Record &record) const;
   std::string describe(const Record &record) const;
   std::string placeOf(unsigned block, uint32_t address) const;
   std::string missing(const Record &before, const Record &now) const;
+  std::string missingBetweenClusters(const Record &before, const Record &now) const;
   std::string missingFence(const Record &before, const Record &now) const;
 
   Cluster &cluster;

@@ -22,6 +22,67 @@ std::span<const Slot> slotsOf(const Instruction &instruction) {
   return {instruction.slots, instruction.slotCount};
 }
 
+/// What registers that nothing has written are to results: lanes of which they are all bits, or none.
+struct Dependence {
+  uint32_t whole = 0, none = ~0u;
+};
+
+/// Runs the instruction, which has no effect but its results, with all bits of these registers clear and set.
+Dependence dependenceOf(Warp &warp, const Instruction &instruction, uint32_t lanes,
+                        const std::vector<uint32_t> &written) {
+  const auto isPredicate = [](const Slot &slot) { return slot.bytes == 0; };
+  const auto bytesOf = [&](const Slot &slot) {
+    return isPredicate(slot) ? sizeof(uint32_t) : size_t(slot.bytes) * warpSize;
+  };
+  std::vector<std::vector<std::byte>> before, results[2];
+  for (const Slot &slot : slotsOf(instruction))
+    before.emplace_back(warp.read(slot), warp.read(slot) + bytesOf(slot));
+  for (const bool set : {false, true}) {
+    for (const Slot &slot : slotsOf(instruction)) {
+      if (slot.written || slot.constant)
+        continue;
+      const uint32_t unwritten = lanes & ~written[slot.offset / registerGranule];
+      if (isPredicate(slot))
+        warp.setPredicate(slot, unwritten, set ? ~0u : 0);
+      else
+        for (uint32_t left = unwritten; left != 0; left &= left - 1)
+          std::memset(warp.at(slot) + size_t(std::countr_zero(left)) * slot.bytes, set ? 0xFF : 0,
+                      slot.bytes);
+    }
+    instruction.eval(warp, lanes, instruction);
+    for (const Slot &slot : slotsOf(instruction))
+      if (slot.written)
+        results[set].emplace_back(warp.read(slot), warp.read(slot) + bytesOf(slot));
+    for (size_t i = 0; i < before.size(); ++i)
+      if (!instruction.slots[i].constant)
+        std::ranges::copy(before[i], warp.at(instruction.slots[i]));
+  }
+  Dependence on{.whole = lanes};
+  size_t index = 0;
+  for (const Slot &slot : slotsOf(instruction)) {
+    if (!slot.written)
+      continue;
+    const std::vector<std::byte> &clear = results[0][index], &set = results[1][index];
+    ++index;
+    if (isPredicate(slot)) {
+      uint32_t differ = 0;
+      for (size_t i = 0; i < sizeof(differ); ++i)
+        differ |= uint32_t(clear[i] ^ set[i]) << 8 * i;
+      on.whole &= differ, on.none &= ~differ;
+      continue;
+    }
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+      const unsigned lane = unsigned(std::countr_zero(left));
+      const auto differs = [&](size_t i) { return clear[i] ^ set[i]; };
+      for (size_t i = lane * slot.bytes, end = i + slot.bytes; i < end; ++i) {
+        on.whole &= ~(uint32_t(differs(i) != std::byte(0xFF)) << lane);
+        on.none &= ~(uint32_t(differs(i) != std::byte(0)) << lane);
+      }
+    }
+  }
+  return on;
+}
+
 } // namespace
 
 void RaceChecker::registers(Warp &warp, const Instruction &instruction, uint32_t lanes) {
@@ -40,7 +101,14 @@ void RaceChecker::guard(Warp &warp, const Instruction &instruction, uint32_t lan
     reportUnwritten(warp, instruction, instruction.guard, unwritten);
 }
 
+void RaceChecker::setWritten(Agent &agent, const Slot &slot, uint32_t lanes, uint32_t written) {
+  uint32_t &mask = agent.written[indexOf(slot)];
+  mask = (mask & ~lanes) | (written & lanes);
+}
+
 void RaceChecker::follow(Warp &warp, const Instruction &instruction, Agent &agent, uint32_t lanes) {
+  if (instruction.flow == Flow::lanes)
+    return;
   uint32_t *const written = agent.written.data();
   uint32_t every = ~0u, some = 0;
   bool any = false, constants = false;
@@ -66,29 +134,51 @@ void RaceChecker::follow(Warp &warp, const Instruction &instruction, Agent &agen
     case Flow::any:
       result = every;
       break;
-    case Flow::all:
-      result = some;
+    case Flow::bits: {
+      const Dependence on = dependenceOf(warp, instruction, lanes, agent.written);
+      result = every | on.none | (some & ~on.whole);
       break;
+    }
     case Flow::parts:
       result = constants ? ~0u : some;
       break;
     case Flow::select: {
-      const auto of = [&](size_t i) {
-        const Slot &slot = instruction.slots[i];
-        return slot.constant ? ~0u : written[indexOf(slot)];
-      };
+      const auto of = [&](size_t i) { return writtenIn(agent, instruction.slots[i]); };
       const uint32_t choice = warp.predicate(instruction.slots[3]);
       result = of(3) & ((choice & of(1)) | (~choice & of(2)));
       break;
     }
+    case Flow::lanes:
     case Flow::ends:
       break;
     }
   for (const Slot &slot : slotsOf(instruction))
-    if (slot.written) {
-      uint32_t &mask = written[indexOf(slot)];
-      mask = (mask & ~lanes) | (result & lanes);
-    }
+    if (slot.written)
+      setWritten(agent, slot, lanes, result);
+}
+
+void RaceChecker::combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes) {
+  Agent &agent = agentOf(warp);
+  uint32_t every = ~0u;
+  for (const Slot &slot : slotsOf(instruction))
+    if (!slot.written)
+      every &= writtenIn(agent, slot);
+  for (const Slot &slot : slotsOf(instruction))
+    if (slot.written)
+      setWritten(agent, slot, lanes, (lanes & ~every) == 0 ? ~0u : 0);
+}
+
+void RaceChecker::shuffleLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes,
+                               std::span<const uint32_t> sources) {
+  // slots: value, predicate, from what, which lane, clamp, mask
+  Agent &agent = agentOf(warp);
+  const uint32_t of = writtenIn(agent, instruction.slots[2]),
+                 which = writtenIn(agent, instruction.slots[3]) & writtenIn(agent, instruction.slots[4]);
+  uint32_t value = 0;
+  for (size_t lane = 0; lane < sources.size(); ++lane)
+    value |= (of >> sources[lane] & 1) << lane;
+  setWritten(agent, instruction.slots[0], lanes, value & which);
+  setWritten(agent, instruction.slots[1], lanes, which);
 }
 
 void RaceChecker::accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access) {

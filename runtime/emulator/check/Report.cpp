@@ -29,15 +29,27 @@ std::string_view nameOf(AccessKind kind) {
 
 } // namespace
 
+const Instruction &RaceChecker::instructionOf(const Record &record) const {
+  const bool own = record.cluster == 0 || record.cluster == number();
+  const Kernel &kernel =
+      own ? *cluster.grid->kernel : *cluster.grid->order->shadow->launchOf(record.cluster).kernel;
+  return kernel.code[record.pc];
+}
+
 FindingSite RaceChecker::siteOfRecord(const Record &record) const {
-  const bool foreign = record.cluster != 0 && record.cluster != cluster.index + 1;
-  const Warp &own = *agents[foreign ? 0 : record.warp].warp;
-  FindingSite site = siteOf(own, own.code[record.pc]);
-  if (foreign) {
-    site.block = blockId(*cluster.grid, record.cluster - 1, record.warp / warpsOfBlock);
-    site.warp = record.warp % warpsOfBlock;
-    const WarpRole *role = cluster.grid->names->roleOf(site.warp);
-    site.role = role ? role->name : "";
+  FindingSite site;
+  if (record.cluster == 0 || record.cluster == number()) {
+    const Warp &own = *agents[record.warp].warp;
+    site = siteOf(own, own.code[record.pc]);
+  } else {
+    const CheckedLaunch launch = cluster.grid->order->shadow->launchOf(record.cluster);
+    site = siteOf(*launch.program, *launch.names, record.warp % launch.warpsOfBlock, instructionOf(record));
+    site.block = blockId(launch.blocks, launch.cluster, record.cluster - launch.first,
+                         record.warp / launch.warpsOfBlock);
+    if (record.device != cluster.grid->device)
+      site.kernel = launch.kernel->name;
+    if (!cluster.grid->isAlone)
+      site.device = record.device;
   }
   site.what = describe(record);
   site.repeat = record.repeat;
@@ -48,9 +60,11 @@ FindingSite RaceChecker::siteOfRecord(const Record &record) const {
 
 std::string RaceChecker::placeOfGlobal(uint64_t address) const {
   const MemoryRange *range = cluster.grid->memory->find(address);
-  return range ? fmt::format("offset {} of the allocation of {} bytes at {:#x}", address - range->address,
-                             range->bytes, range->address)
-               : fmt::format("global address {:#x}", address);
+  if (!range)
+    return fmt::format("global address {:#x}", address);
+  return fmt::format("offset {} of the allocation of {} bytes at {:#x}{}", address - range->address,
+                     range->bytes, range->address,
+                     cluster.grid->isAlone ? "" : fmt::format(" of device {}", range->device));
 }
 
 std::string RaceChecker::placeOf(unsigned block, uint32_t address) const {
@@ -69,6 +83,21 @@ std::string RaceChecker::describe(const Record &record) const {
   return fmt::format("{}{}", asynchronous ? "asynchronous " : "", nameOf(record.kind));
 }
 
+std::string RaceChecker::missingBetweenClusters(const Record &before, const Record &now) const {
+  const bool devices = before.device != now.device;
+  const std::string scope = devices ? "scope .sys" : "scope .gpu, or wider,",
+                    why = devices ? "; .gpu does not reach another device" : "";
+  if (before.strong && now.strong)
+    return scope + " of both" + why;
+  const Knowledge &known = running ? running->known : partyOf(agents[now.warp], now.lane).known;
+  if (Point::isForeign(known.narrow.get(), before, &ForeignClocks::seen))
+    return fmt::format("{} at both ends of the synchronisation between these {}{}", scope,
+                       devices ? "devices, fences included" : "blocks", why);
+  return devices ? "a release and an acquire of scope .sys between these devices, or a wait of the host "
+                   "for the first launch before the second"
+                 : "a release and an acquire between these blocks; blocks run in any order";
+}
+
 std::string RaceChecker::missing(const Record &before, const Record &now) const {
   using Kind = ColumnInfo::Kind;
   const auto warpText = [&](unsigned index) {
@@ -76,16 +105,15 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
     return cluster.blocks.size() > 1 ? fmt::format("warp {} of block rank {}", warp.index, warp.block->rank)
                                      : fmt::format("warp {}", warp.index);
   };
-  if (before.cluster != now.cluster) {
-    const Knowledge &known = running ? running->known : partyOf(agents[now.warp], now.lane).known;
-    if (Point::isForeign(known.narrow.get(), before, &ForeignClocks::seen))
-      return "scope .gpu, or wider, at both ends of the synchronisation between these blocks";
-    return "a release and an acquire between these blocks; blocks run in any order";
-  }
+  if (before.cluster != now.cluster)
+    return missingBetweenClusters(before, now);
   Knowledge missed;
   missed.seen = agents[now.warp].missed;
-  if (const Point wider{
-          .known = missed, .lanes = laneColumns, .initialisers = initialisers, .warp = now.warp};
+  if (const Point wider{.known = missed,
+                        .lanes = laneColumns,
+                        .initialisers = initialisers,
+                        .warp = now.warp,
+                        .cluster = now.cluster};
       wider.isBehind(before))
     return "scope .cluster, or wider, at both ends of the synchronisation between these blocks";
   const ColumnInfo &column = columns[before.column], &nowColumn = columns[now.column];
@@ -151,7 +179,7 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
                          const Conflict &conflict, const std::string &place) {
   Finding finding;
   const Record &before = conflict.before;
-  const Instruction *first = before.number != 0 ? &warp.code[before.pc] : nullptr;
+  const Instruction *first = before.number != 0 ? &instructionOf(before) : nullptr;
   switch (conflict.wrong) {
   case Wrong::nothing:
   case Wrong::overlap:
@@ -173,6 +201,8 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
   }
   if (first && before.warp == now.warp && before.cluster == now.cluster)
     finding.reach = FindingReach::insideWarp;
+  if (first && before.device != now.device)
+    finding.reach = FindingReach::betweenDevices;
   if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0, finding.reach))
     return;
   finding.memory = place;

@@ -16,8 +16,17 @@ bool isRead(const Record &record) {
   return record.kind == AccessKind::read || record.kind == AccessKind::mbarrier;
 }
 
+/// Whether threads may make both at the same time.
+bool mayMeet(const Record &before, const Record &now) {
+  if (!before.strong || !now.strong)
+    return false;
+  const Reach reach = std::min(before.reach, now.reach);
+  return before.cluster == now.cluster ||
+         reach >= (before.device == now.device ? Reach::device : Reach::system);
+}
+
 Wrong judge(const Record &before, const Record &now, const Point &point) {
-  if (before.strong && now.strong)
+  if (mayMeet(before, now) || point.isOver(before))
     return Wrong::nothing;
   // Reads and writes of one execution of an instruction never meet.
   if (before.cluster == now.cluster && before.column == now.column && before.column == before.warp &&
@@ -111,16 +120,35 @@ void Shadow::forget(uint32_t address, uint32_t end) {
   }
 }
 
+void Shadow::refine(uint32_t finer) {
+  if (finer >= granule)
+    return;
+  for (std::vector<Cell> &cells : pieces) {
+    std::vector<Cell> finerCells;
+    for (const Cell &cell : cells)
+      for (uint32_t at = 0; at < granule; at += finer)
+        finerCells.push_back(at == 0 ? cell : copyOf(cell));
+    cells = std::move(finerCells);
+  }
+  granule = finer;
+}
+
+Shadow::Cell Shadow::copyOf(const Cell &cell) {
+  Cell copy = cell;
+  if (cell.moreReads != 0) {
+    copy.moreReads = newList();
+    lists[copy.moreReads] = lists[cell.moreReads];
+  }
+  return copy;
+}
+
 std::vector<Shadow::Cell> &Shadow::split(uint32_t line) {
   std::vector<Cell> &cells = pieces[line];
   if (!cells.empty())
     return cells;
-  cells.assign(lineBytes / granule, lines[line]);
-  if (cells[0].moreReads != 0)
-    for (size_t i = 1; i < cells.size(); ++i) {
-      cells[i].moreReads = newList();
-      lists[cells[i].moreReads] = lists[cells[0].moreReads];
-    }
+  cells.push_back(lines[line]);
+  while (cells.size() < lineBytes / granule)
+    cells.push_back(copyOf(lines[line]));
   for (uint32_t i = 0; i < cells.size(); ++i) {
     const auto take = [&](Record &record) {
       if (record.lane < severalLanes)

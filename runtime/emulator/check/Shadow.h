@@ -22,20 +22,29 @@ inline constexpr uint8_t alikeLanes = 33;
 /// The line is all of one lane.
 inline constexpr uint8_t oneLane = 4;
 
+/// How far synchronisation of a scope is seen, between clusters.
+enum class Reach : uint8_t { cluster, device, system };
+inline constexpr Reach reaches[] = {Reach::cluster, Reach::device, Reach::system};
+inline Reach reachOf(Scope scope) {
+  return scope == Scope::sys ? Reach::system : scope == Scope::gpu ? Reach::device : Reach::cluster;
+}
+
 /// An access as the shadow remembers it.
 struct Record {
   uint32_t number = 0; ///< of the column; 0: no access
   Column column = 0;
   uint32_t pc = 0;
   uint32_t repeat = 0;  ///< how often the warp had run the instruction before
-  uint32_t cluster = 0; ///< in global memory: its index in the grid, plus 1
+  uint32_t cluster = 0; ///< in global memory: the cluster's number in the shadow, from 1 on
   uint16_t warp = 0;    ///< in the cluster
   uint8_t lane = severalLanes;
   AccessKind kind : 3 = AccessKind::read;
-  Proxy proxy : 3 = Proxy::generic;
-  bool strong : 1 = false; ///< does not race with other strong accesses
+  Proxy proxy : 2 = Proxy::generic;
+  bool strong : 1 = false; ///< does not race with other strong accesses that its reach, and theirs, includes
+  Reach reach : 2 = Reach::cluster;
   /// On a line: each lane from `lane` on has 1 << laneShift bytes of it.
   uint8_t laneShift = oneLane;
+  uint16_t device = 0;
 };
 
 /// The columns of lanes that have released on their own, without their warp.
@@ -70,6 +79,10 @@ struct Point {
   uint32_t copies = 0;     ///< up to where the lane has waited for its own
   uint32_t cluster = 0;    ///< as a record's
 
+  /// The launch that made it is over, and what it did seen by all.
+  bool isOver(const Record &before) const {
+    return before.cluster != cluster && known.foreign && known.foreign->isOver(before.cluster, before.device);
+  }
   bool isBehind(const Record &before) const {
     if (before.cluster != cluster)
       return isForeign(known.foreign.get(), before, &ForeignClocks::seen);
@@ -93,8 +106,10 @@ struct Point {
   static bool isForeign(const Foreign *foreign, const Record &before, Clock ForeignClocks::*which) {
     if (!foreign)
       return false;
-    const auto found = foreign->find(before.cluster);
-    return found != foreign->end() && (found->second.*which).at(before.column) >= before.number;
+    if (foreign->isOver(before.cluster, before.device))
+      return true;
+    const auto found = foreign->clusters.find(before.cluster);
+    return found != foreign->clusters.end() && (found->second.*which).at(before.column) >= before.number;
   }
 
 private:
@@ -171,6 +186,9 @@ public:
   /// As if nothing had ever been in [address, end).
   void forget(uint32_t address, uint32_t end);
 
+  /// Accesses may be multiples of `finer` from now on, which divides the granule.
+  void refine(uint32_t finer);
+
 private:
   /// A write and the reads since that nothing orders with each other.
   struct Cell {
@@ -179,6 +197,7 @@ private:
   };
   static constexpr uint32_t lineBytes = 16;
   std::vector<Cell> &split(uint32_t line);
+  Cell copyOf(const Cell &cell);
   Conflict access(Cell &cell, const Record &access, const Point &point);
   void addRead(Cell &cell, const Record &read, const Point &point);
   Conflict checkReads(const Cell &cell, const Record &access, const Point &point) const;

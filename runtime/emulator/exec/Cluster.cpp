@@ -11,13 +11,15 @@ namespace tlc::emulator {
 Cluster::Cluster() = default;
 Cluster::~Cluster() = default;
 
-std::array<uint32_t, 3> blockId(const Grid &grid, uint32_t cluster, uint32_t rank) {
+std::array<uint32_t, 3> blockId(const std::array<uint32_t, 3> &blocks,
+                                const std::array<uint32_t, 3> &blocksOfCluster, uint32_t cluster,
+                                uint32_t rank) {
   std::array<uint32_t, 3> id;
   for (unsigned axis = 0; axis < 3; ++axis) {
-    const uint32_t count = grid.blocks[axis] / grid.cluster[axis];
-    id[axis] = cluster % count * grid.cluster[axis] + rank % grid.cluster[axis];
+    const uint32_t count = blocks[axis] / blocksOfCluster[axis];
+    id[axis] = cluster % count * blocksOfCluster[axis] + rank % blocksOfCluster[axis];
     cluster /= count;
-    rank /= grid.cluster[axis];
+    rank /= blocksOfCluster[axis];
   }
   return id;
 }
@@ -97,7 +99,7 @@ std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index) {
     Block &block = cluster->blocks[rank];
     block.cluster = cluster.get();
     block.rank = rank;
-    block.id = blockId(grid, index, rank);
+    block.id = blockId(grid.blocks, grid.cluster, index, rank);
     initialiseBlock(block, grid.threads[0] * grid.threads[1] * grid.threads[2]);
   }
   if (grid.raceCheck == RaceCheck::on)

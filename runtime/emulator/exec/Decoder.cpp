@@ -352,9 +352,11 @@ Flow flowOf(const Statement &statement) {
   if (is({"selp"}))
     return Flow::select;
   if (is({"and", "or", "xor", "lop3", "prmt", "bfi", "shf", "slct"}))
-    return Flow::all;
-  // What other lanes give, or their own memory, is not followed.
-  if (is({"shfl", "vote", "match", "redux", "elect", "activemask", "movmatrix", "ldmatrix", "stmatrix"}) ||
+    return Flow::bits;
+  if (is({"shfl", "vote", "match", "redux", "elect"}))
+    return Flow::lanes;
+  // What matrices give to other lanes is not followed, and their own memory is by itself.
+  if (is({"movmatrix", "ldmatrix", "stmatrix"}) ||
       (is({"st"}) && (has("local") || has("param") || has("param::func"))))
     return Flow::ends;
   if (is({"ld",

@@ -21,16 +21,21 @@ enum class FenceKind : uint8_t {
   other,
 };
 
+struct Fence {
+  FenceKind kind = FenceKind::memory;
+  Scope scope = Scope::sys;
+};
+
 Step fence(Warp &warp, uint32_t active, const Instruction &instruction) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   RaceChecker *checker = clusterOf(warp).raceChecker.get();
   if (!checker)
     return Step::next;
   constexpr FencedSpace shared[] = {FencedSpace::shared}, global[] = {FencedSpace::global};
-  const FenceKind kind = instruction.payloadAs<FenceKind>();
-  switch (kind) {
+  const Fence fence = instruction.payloadAs<Fence>();
+  switch (fence.kind) {
   case FenceKind::memory:
-    checker->fence(warp, active);
+    checker->fence(warp, active, fence.scope);
     break;
   case FenceKind::mbarriers:
     checker->publishMbarriers(warp, active);
@@ -78,18 +83,24 @@ FenceKind takeFence(Decoder &d) {
 }
 
 void decodeFence(Decoder &d) {
-  const FenceKind kind = takeFence(d);
-  d.ignore({"sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "sys", "gl", "alias",
-            "async::generic", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
-  if (kind != FenceKind::acquireMap) {
-    d.emitWith(fence, {}, kind);
+  Fence use{.kind = takeFence(d)};
+  if (const auto scope = d.takeOneOf<Scope>({{"cta", Scope::cta},
+                                             {"cluster", Scope::cluster},
+                                             {"gpu", Scope::gpu},
+                                             {"gl", Scope::gpu},
+                                             {"sys", Scope::sys}}))
+    use.scope = *scope;
+  d.ignore({"sc", "acq_rel", "acquire", "release", "alias", "async::generic", "sync_restrict::shared::cta",
+            "sync_restrict::shared::cluster"});
+  if (use.kind != FenceKind::acquireMap) {
+    d.emitWith(fence, {}, use);
     return;
   }
   d.expectOperands(2);
   const AddressOperand address = d.address(0);
   if (d.immediate(1) != 128)
     return d.fail("'{}' is for the 128 bytes of a tensor map, but got {}", d.at().fullName(), d.immediate(1));
-  d.emitWith(fence, {address.base}, kind).immediate = address.offset;
+  d.emitWith(fence, {address.base}, use).immediate = address.offset;
 }
 
 constexpr DecodeEntry entries[] = {

@@ -5,6 +5,7 @@
 /// wait for each other through global memory.
 #include "runtime/emulator/exec/Grid.h"
 
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Cluster.h"
 #include "runtime/target/CodeTarget.h"
 
@@ -127,6 +128,25 @@ struct FindingsByCluster {
   }
 };
 
+/// Tells the checkers of launches that may run at the same time of this one.
+void beginOrder(Grid &grid) {
+  LaunchOrder &order = *grid.order;
+  CheckedLaunch launch;
+  launch.owner = order.owner;
+  launch.program = grid.program, launch.kernel = grid.kernel, launch.names = grid.names;
+  launch.device = grid.device;
+  launch.blocks = grid.blocks, launch.cluster = grid.cluster;
+  launch.clusters = clusterCount(grid);
+  launch.warpsOfBlock = unsigned((product(grid.threads) + warpSize - 1) / warpSize);
+  grid.firstNumber = order.shadow->add(launch);
+  if (grid.firstNumber == 1)
+    return;
+  // What the device did before is over.
+  auto known = order.known ? std::make_shared<Foreign>(*order.known) : std::make_shared<Foreign>();
+  known->end(size_t(grid.device), grid.firstNumber);
+  order.known = std::move(known);
+}
+
 /// One host thread's share: its clusters take turns.
 void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
   std::vector<std::unique_ptr<Cluster>> running;
@@ -168,6 +188,8 @@ void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
     case ClusterOutcome::done:
       grid.warpInstructions += cluster.warpInstructions;
       grid.threadInstructions += cluster.threadInstructions;
+      if (cluster.raceChecker && !grid.isAlone)
+        cluster.raceChecker->teachDevice();
       findings.take(cluster);
       running.erase(running.begin() + ptrdiff_t(turn));
       if (running.empty())
@@ -251,9 +273,6 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   grid.makeSchedule = machine.makeSchedule;
   if (machine.scheduleSeed)
     grid.makeSchedule = [seed = *machine.scheduleSeed](Cluster &each) { return createSeeded(seed, each); };
-  if (machine.raceCheck == RaceCheck::on)
-    grid.globalShadow = std::make_unique<GlobalShadow>(kernel.globalGranule);
-
   const uint64_t bytes = clusterBytes(grid), room = hostBytes() / 2 / bytes;
   if (room == 0)
     return Error{
@@ -263,6 +282,7 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
                     kernel.name, bytes >> 20, hostBytes() >> 20)};
   Progress ofThisLaunch;
   grid.device = machine.device;
+  grid.isAlone = !machine.order || machine.order->devices == 1;
   grid.progress = machine.progress ? machine.progress : &ofThisLaunch;
   grid.clusters = clusterCount(grid);
   if (launch.onlyBlock) {
@@ -277,6 +297,11 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
                                          : StartOrder(grid.clusters);
   const unsigned threads = unsigned(std::clamp<uint64_t>(machine.scheduleSeed ? 1 : machine.hostThreads, 1,
                                                          std::min<uint64_t>(grid.clusters, room)));
+  LaunchOrder alone{.shadow = std::make_shared<GlobalShadow>()};
+  if (machine.raceCheck == RaceCheck::on) {
+    grid.order = machine.order ? machine.order : &alone;
+    beginOrder(grid);
+  }
   grid.progress->beginLaunch(threads);
   const uint64_t resident =
       std::max<uint64_t>(1, std::min(residentClusters(grid, machine.multiprocessors), room) / threads);
@@ -288,6 +313,8 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   for (std::thread &worker : workers)
     worker.join();
   grid.progress->endLaunch();
+  if (grid.order)
+    joinForeign(grid.order->known, grid.learnt);
   Findings findings;
   for (const auto &[index, ofCluster] : byCluster.of)
     findings.add(ofCluster);

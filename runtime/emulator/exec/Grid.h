@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/emulator/check/DeviceOrder.h"
 #include "runtime/emulator/check/Finding.h"
 #include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/Builtins.h"
@@ -48,6 +49,7 @@ struct Machine {
   std::optional<uint64_t> scheduleSeed = {};
   int device = 0;               ///< its ordinal
   Progress *progress = nullptr; ///< of all that runs at the same time; null: of this launch alone
+  LaunchOrder *order = nullptr; ///< likewise; takes what the launch learns from other devices
   Print print; ///< what vprintf says; empty: to stderr. By any of the host threads, one at a time
 };
 

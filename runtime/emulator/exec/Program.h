@@ -52,9 +52,10 @@ inline constexpr uint32_t registerGranule = 32;
 enum class Flow : uint8_t {
   use,    ///< they are an address, a value that is stored, or decide something
   any,    ///< its results count as not written where one operand is not
-  all,    ///< where all registers are not: each may be left out
+  bits,   ///< where all registers are not, or none of its bits comes from others
   parts,  ///< where all operands are not: the result is put together, or taken apart
   select, ///< as the operand that a predicate chooses; slots: result, two values, predicate
+  lanes,  ///< the instruction says itself, of which lanes' operands
   ends,   ///< its results count as written
 };
 

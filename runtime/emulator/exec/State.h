@@ -6,8 +6,8 @@
 #pragma once
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/emulator/check/DeviceOrder.h"
 #include "runtime/emulator/check/Finding.h"
-#include "runtime/emulator/check/GlobalShadow.h"
 #include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/Async.h"
 #include "runtime/emulator/exec/Barrier.h"
@@ -23,6 +23,7 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,10 +54,14 @@ struct Grid {
   const MemoryMap *memory = nullptr;
   uint64_t maximumSteps = 0; ///< warp instructions of one warp
   RaceCheck raceCheck = RaceCheck::off;
-  bool ordered = false;                       ///< may begin before the launch before it is over
-  std::unique_ptr<GlobalShadow> globalShadow; ///< null: no race check
-  MakeSchedule makeSchedule;                  ///< empty: round robin
-  int device = 0;                             ///< its ordinal
+  bool ordered = false;                  ///< may begin before the launch before it is over
+  LaunchOrder *order = nullptr;          ///< null: no race check
+  uint32_t firstNumber = 0;              ///< of its clusters, in the shadow of global memory
+  std::mutex learning;                   ///< of the next
+  std::shared_ptr<const Foreign> learnt; ///< of other devices, by clusters that are done
+  MakeSchedule makeSchedule;             ///< empty: round robin
+  int device = 0;                        ///< its ordinal
+  bool isAlone = true;                   ///< there is no other device
   Progress *progress = nullptr;
   Print print;
   uint32_t firstCluster = 0, clusters = 0; ///< that run
@@ -189,8 +194,10 @@ inline uint32_t clusterCount(const Grid &grid) {
   return uint32_t(count);
 }
 
-/// Of the block of a rank in a cluster of the grid.
-std::array<uint32_t, 3> blockId(const Grid &grid, uint32_t cluster, uint32_t rank);
+/// Of the block of a rank in a cluster of a grid of so many blocks, with clusters of so many.
+std::array<uint32_t, 3> blockId(const std::array<uint32_t, 3> &blocks,
+                                const std::array<uint32_t, 3> &blocksOfCluster, uint32_t cluster,
+                                uint32_t rank);
 
 inline Grid &gridOf(const Warp &warp) { return *warp.block->cluster->grid; }
 inline Cluster &clusterOf(const Warp &warp) { return *warp.block->cluster; }
@@ -201,6 +208,9 @@ Step fault(Warp &warp, const Instruction &instruction, std::string what);
 /// it its site and a message that says `what`.
 void record(Warp &warp, const Instruction &instruction, const std::string &what, Finding finding);
 FindingSite siteOf(const Warp &warp, const Instruction &instruction);
+/// The same of any launch, but for the block and the device.
+FindingSite siteOf(const Program &program, const LaunchNames &names, unsigned warp,
+                   const Instruction &instruction);
 
 enum class MbarrierState : uint8_t { any, initialised };
 /// The mbarrier at an address; null after a fault when there is none, or

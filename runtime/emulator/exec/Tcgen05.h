@@ -49,7 +49,7 @@ std::shared_ptr<AsyncOrder> orderOf(Warp &warp, const Instruction &instruction,
 /// Queues what completes after all that the pipe has been given before; `order`
 /// is null when the race checker is off, and of commits.
 void pushOnPipe(Warp &warp, const Instruction &instruction, const TensorPair &pair,
-                std::shared_ptr<AsyncOrder> order, std::function<bool()> run);
+                std::shared_ptr<AsyncOrder> order, std::function<bool()> run, const AsyncWork &work = {});
 /// Shared memory that an operation reads in a block of the cluster.
 bool touchShared(Warp &warp, const Instruction &instruction, const Block &block,
                  const std::vector<ByteRange> &ranges);

@@ -169,12 +169,13 @@ Step issueCommit(Warp &warp, uint32_t active, const Instruction &instruction) {
 } // namespace
 
 void pushOnPipe(Warp &warp, const Instruction &instruction, const TensorPair &pair,
-                std::shared_ptr<AsyncOrder> order, std::function<bool()> run) {
+                std::shared_ptr<AsyncOrder> order, std::function<bool()> run, const AsyncWork &work) {
   TensorPipe &pipe = pair.blocks[0]->tensorPipe;
   auto operation = std::make_shared<AsyncOperation>();
   operation->warp = &warp;
   operation->instruction = &instruction;
   operation->order = std::move(order);
+  operation->work = work;
   operation->ready = [&pipe, number = pipe.issued++] { return pipe.completed == number; };
   operation->run = [&pipe, run = std::move(run)] {
     if (!run())

@@ -237,6 +237,17 @@ bool readMma(Warp &warp, const Instruction &instruction, const TensorPair &pair,
          checkCollector(warp, instruction, pair, use.form.form == TensorForm::weightStationary ? b : a);
 }
 
+/// Of one block: each of a pair computes its part.
+AsyncWork workOf(const TensorMma &mma) {
+  AsyncWork work;
+  work.unit = AsyncWork::Unit::tensorCores;
+  work.multiplyAdds = uint64_t(mma.m) * mma.n * mma.depth() / mma.form.ctaGroup;
+  work.operandBits = 256 / mma.depth(); // every kind takes 32 bytes of k
+  unsigned rows = mma.rowsB() + (mma.form.a == TensorOperandA::shared ? mma.rowsA() : 0);
+  work.bytes = rows * 32;
+  return work;
+}
+
 Step issueMma(Warp &warp, uint32_t active, const Instruction &instruction) {
   const TensorPair pair = tensorPair(warp, instruction, instruction.payloadAs<MmaUse>().form.ctaGroup);
   if (pair.count == 0)
@@ -247,9 +258,11 @@ Step issueMma(Warp &warp, uint32_t active, const Instruction &instruction) {
     auto request = std::make_shared<MmaRequest>();
     if (!readMma(warp, instruction, pair, l, *request))
       return Step::fault;
-    pushOnPipe(warp, instruction, pair,
-               orderOf(warp, instruction, touchesOf(pair, *request, instruction.payloadAs<MmaUse>())),
-               [&warp, &instruction, pair, request] { return runMma(warp, instruction, pair, *request); });
+    pushOnPipe(
+        warp, instruction, pair,
+        orderOf(warp, instruction, touchesOf(pair, *request, instruction.payloadAs<MmaUse>())),
+        [&warp, &instruction, pair, request] { return runMma(warp, instruction, pair, *request); },
+        workOf(request->mma));
   }
   return Step::next;
 }

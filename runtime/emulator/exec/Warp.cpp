@@ -267,14 +267,23 @@ RunState runWarp(Warp &warp, unsigned instructions) {
 }
 
 FindingSite siteOf(const Warp &warp, const Instruction &instruction) {
-  const SourceLocation &location = gridOf(warp).program->module.locations[instruction.location];
+  const Grid &grid = gridOf(warp);
+  FindingSite site = siteOf(*grid.program, *grid.names, warp.index, instruction);
+  site.block = warp.block->id;
+  if (!grid.isAlone)
+    site.device = grid.device;
+  return site;
+}
+
+FindingSite siteOf(const Program &program, const LaunchNames &names, unsigned warp,
+                   const Instruction &instruction) {
+  const SourceLocation &location = program.module.locations[instruction.location];
   FindingSite site;
   site.instruction = instruction.name;
   site.file = location.file, site.line = location.line, site.column = location.column;
   site.ptxLine = instruction.line;
-  site.block = warp.block->id;
-  site.warp = warp.index;
-  if (const WarpRole *role = gridOf(warp).names->roleOf(warp.index))
+  site.warp = warp;
+  if (const WarpRole *role = names.roleOf(warp))
     site.role = role->name;
   return site;
 }

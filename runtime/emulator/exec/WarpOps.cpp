@@ -2,6 +2,7 @@
 /// \file
 /// Instructions among the lanes of a warp. They run once all lanes of their
 /// mask are together.
+#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Float.h"
 #include "runtime/emulator/exec/Lanes.h"
 
@@ -19,22 +20,25 @@ uint32_t memberMask(const Warp &warp, uint32_t active, Slot slot) {
 }
 
 /// True when the members are together; false when the group waits for them.
-bool together(Warp &warp, uint32_t active, Slot slot, uint32_t &members) {
+bool together(Warp &warp, uint32_t active, const Instruction &instruction, Slot slot, uint32_t &members) {
   members = memberMask(warp, active, slot);
-  return gather(warp, active, members);
+  if (!gather(warp, active, members))
+    return false;
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->combineLanes(warp, instruction, active);
+  return true;
 }
 
 enum class Shuffle : uint8_t { up, down, bfly, idx };
 
 /// slots: d, p, a, b, c, mask
 Step shuffle(Warp &warp, uint32_t active, const Instruction &instruction) {
-  uint32_t members;
-  if (!together(warp, active, instruction.slots[5], members))
+  if (!gather(warp, active, memberMask(warp, active, instruction.slots[5])))
     return Step::wait;
   const In<uint32_t> a = lanesOf<uint32_t>(warp, instruction.slots[2]),
                      b = lanesOf<uint32_t>(warp, instruction.slots[3]),
                      c = lanesOf<uint32_t>(warp, instruction.slots[4]);
-  uint32_t results[warpSize], inRange = 0;
+  uint32_t results[warpSize], sources[warpSize], inRange = 0;
   for (uint32_t l = 0; l < warpSize; ++l) {
     const uint32_t by = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31;
     const uint32_t last = (l & segment) | (clamp & ~segment & 31), first = l & segment;
@@ -60,9 +64,12 @@ Step shuffle(Warp &warp, uint32_t active, const Instruction &instruction) {
     }
     if (!inside)
       from = l;
-    results[l] = a[from & 31];
+    sources[l] = from & 31;
+    results[l] = a[sources[l]];
     inRange |= uint32_t(inside) << l;
   }
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->shuffleLanes(warp, instruction, active, sources);
   store(warp, instruction.slots[0], active, results);
   warp.setPredicate(instruction.slots[1], active, inRange);
   return Step::next;
@@ -90,7 +97,7 @@ enum class Vote : uint8_t { all, any, uni, ballot };
 /// slots: d, p, mask
 Step vote(Warp &warp, uint32_t active, const Instruction &instruction) {
   uint32_t members;
-  if (!together(warp, active, instruction.slots[2], members))
+  if (!together(warp, active, instruction, instruction.slots[2], members))
     return Step::wait;
   members &= active;
   const uint32_t bits = warp.predicate(instruction.slots[1]) & members;
@@ -132,7 +139,7 @@ void decodeVote(Decoder &d) {
 /// slots: d, p, a, mask
 template <class T, bool all> Step match(Warp &warp, uint32_t active, const Instruction &instruction) {
   uint32_t members;
-  if (!together(warp, active, instruction.slots[3], members))
+  if (!together(warp, active, instruction, instruction.slots[3], members))
     return Step::wait;
   members &= active;
   const In<T> a = lanesOf<T>(warp, instruction.slots[2]);
@@ -205,7 +212,7 @@ template <class T> T reducePair(Reduce op, T a, T b) {
 /// slots: d, a, mask
 template <class T> Step reduceLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
   uint32_t members;
-  if (!together(warp, active, instruction.slots[2], members))
+  if (!together(warp, active, instruction, instruction.slots[2], members))
     return Step::wait;
   members &= active;
   const In<T> a = lanesOf<T>(warp, instruction.slots[1]);
@@ -226,7 +233,7 @@ struct ReduceFloats {
 Step reduceFloats(Warp &warp, uint32_t active, const Instruction &instruction) {
   const ReduceFloats &how = instruction.payloadAs<ReduceFloats>();
   uint32_t members;
-  if (!together(warp, active, instruction.slots[2], members))
+  if (!together(warp, active, instruction, instruction.slots[2], members))
     return Step::wait;
   const In<float> a = lanesOf<float>(warp, instruction.slots[1]);
   const float canonical = std::bit_cast<float>(0x7FFFFFFFu);
@@ -276,7 +283,7 @@ void decodeRedux(Decoder &d) {
 /// slots: d, p, mask. The lowest member is the leader.
 Step elect(Warp &warp, uint32_t active, const Instruction &instruction) {
   uint32_t members;
-  if (!together(warp, active, instruction.slots[2], members))
+  if (!together(warp, active, instruction, instruction.slots[2], members))
     return Step::wait;
   const uint32_t leader = uint32_t(std::countr_zero(members & active));
   uint32_t results[warpSize];

@@ -386,6 +386,9 @@ Result<void> Parser::initialiser(Variable &variable, int depth) {
 Result<void> Parser::initialElement(Variable &variable) {
   const unsigned bytes = sizeInBytes(variable.type);
   uint64_t bits = 0;
+  if (bytes > sizeof(bits))
+    return failure(
+        fmt::format("elements of {} bytes, as '{}' has, take no initial values", bytes, variable.name));
   if (peek(1).is("(") && peek().kind == Token::Kind::integer) {
     // 0xFF00(symbol): the part of the address under the mask.
     const uint64_t mask = take().bits;

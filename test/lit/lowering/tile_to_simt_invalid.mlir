@@ -343,6 +343,23 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 // -----
 
+#ordered = #tile.shared_layout<"64x128 8b axis 1 panel 128 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program.tensor<"V", workspace, dims[-1, -1], alignment = 16>, tile.interleaved}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %c = tile.cursor : !tile.cursor<1>
+
+  %p = tile.alloc_shared "p" at 0 : !tile.shared<64x128xf8E4M3FN, #ordered>
+  %s = tile.slice %V[%c0, %c0] : !tile.global<64x128xf8E4M3FN> -> !tile.slice<64x128xf8E4M3FN>
+  // expected-error @below {{expected a copy that the TMA can make because it is asynchronous: expected a tile whose rows are interleaved as those of 'V' are, but another use of it takes no such order}}
+  tile.copy_async %s, %p, %r[%c] : !tile.slice<64x128xf8E4M3FN>, !tile.shared<64x128xf8E4M3FN, #ordered>, !tile.ring<1>
+  tile.return
+}
+}
+
+// -----
+
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index

@@ -94,3 +94,34 @@ tile.kernel @barrier_warps() {
   tile.named_barrier 1 warps(0)
   tile.return
 }
+
+// -----
+
+// take_turn_c1
+tile.kernel @turn_without_role() {
+  // expected-error @below {{expected to be in a role, whose warpgroups take turns}}
+  tile.take_turn
+  tile.return
+}
+
+// -----
+
+// take_turn_c1
+tile.kernel @turn_of_warps() attributes {warps = 6 : i64} {
+  tile.roles {
+    tile.role "math" warps(6) {
+      // expected-error @below {{expected a role of whole warpgroups, of 4 warps each, but role 'math' has 6 warps}}
+      tile.take_turn
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// pass_turn_c1
+tile.kernel @pass_without_role() {
+  // expected-error @below {{expected to be in a role, whose warpgroups take turns}}
+  tile.pass_turn
+  tile.return
+}

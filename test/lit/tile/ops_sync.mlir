@@ -45,3 +45,16 @@ tile.kernel @barriers() {
   tile.proxy_fence
   tile.return
 }
+
+// CHECK-LABEL: tile.kernel @turns()
+tile.kernel @turns() attributes {warps = 8 : i64} {
+  tile.roles {
+    tile.role "math" warps(8) {
+      // CHECK: tile.take_turn
+      tile.take_turn
+      // CHECK-NEXT: tile.pass_turn
+      tile.pass_turn
+    }
+  }
+  tile.return
+}

@@ -184,3 +184,37 @@ tile.kernel @read_again(%m: index {program.argument = #program.dimension<"m">},
   tile.return
 }
 }
+
+// -----
+
+// Where warpgroups take turns, one's products run under the other's store anyway.
+// CHECK-LABEL: tile.kernel @in_turn(
+// CHECK-NOT:     iter_args
+// CHECK:         tile.store
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @in_turn(%m: index {program.argument = #program.dimension<"m">},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(8) {
+      scf.for %t = %c0 to %m step %c1 {
+        %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
+        tile.take_turn
+        %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+        tile.pass_turn
+        %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
+        %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+        %at = tile.slice %C[%t, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
+        tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
+      }
+    }
+  }
+  tile.return
+}
+
+}

@@ -10,8 +10,7 @@
 // CHECK-NEXT:    %[[A0:.*]] = tile.slot %a[%[[FIRST]]]
 // CHECK-NEXT:    %[[STARTED0:.*]] = tile.gemm_async %[[A0]], %[[A0]], %[[ZERO:.*]] atom wgmma
 // CHECK-NEXT:    %[[NEXT0:.*]] = tile.advance %[[FIRST]]
-// CHECK-NEXT:    %[[SECOND:.*]] = arith.addi %c0, %c1
-// CHECK-NEXT:    %[[ROUNDS:.*]]:3 = scf.for %{{.*}} = %[[SECOND]] to %n step %c1 iter_args(%[[FLYING:.*]] = %[[STARTED0]], %[[C:.*]] = %[[NEXT0]], %[[BEFORE:.*]] = %[[FIRST]])
+// CHECK:         %[[ROUNDS:.*]]:3 = scf.for %{{.*}} = %{{.*}} to %n step %c1 iter_args(%[[FLYING:.*]] = %[[STARTED0]], %[[C:.*]] = %[[NEXT0]], %[[BEFORE:.*]] = %[[FIRST]])
 // CHECK-NEXT:      tile.await %r[%[[C]]]
 // CHECK-NEXT:      %[[A:.*]] = tile.slot %a[%[[C]]]
 // CHECK-NEXT:      %[[STARTED:.*]] = tile.gemm_async %[[A]], %[[A]], %[[FLYING]] atom wgmma
@@ -286,6 +285,117 @@ tile.kernel @nested(%n: index {program.argument = #program.dimension<"n">}) attr
 
 // -----
 
+// What stage 1 computes early in a round, stage 0 may use later in it: the next iteration finds it there. A wait in
+// the stage of its product leaves in flight what the round has started since.
+// CHECK-LABEL: tile.kernel @used_later(
+// CHECK:         %[[S0:.*]] = tile.gemm_async
+// CHECK-NEXT:    %[[SCORES0:.*]] = tile.gemm_wait %[[S0]] pending(0)
+// CHECK-NEXT:    %[[P0:.*]] = arith.truncf %[[SCORES0]]
+// CHECK-NEXT:    %[[ACC0:.*]] = arith.mulf %[[ZERO:.*]], %[[SCORES0]]
+// CHECK:         %[[ROUNDS:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]], %[[P:.*]] = %[[P0]], %[[ACC:.*]] = %[[ACC0]])
+// CHECK-NEXT:      %[[S:.*]] = tile.gemm_async
+// CHECK-NEXT:      %[[O:.*]] = tile.gemm_async %[[P]], {{.*}}, %[[ACC]]
+// CHECK-NEXT:      %[[SCORES:.*]] = tile.gemm_wait %[[S]] pending(1)
+// CHECK-NEXT:      %[[NEXT:.*]] = arith.truncf %[[SCORES]]
+// CHECK-NEXT:      %[[DONE:.*]] = tile.gemm_wait %[[O]] pending(0)
+// CHECK-NEXT:      %[[SCALED:.*]] = arith.mulf %[[DONE]], %[[SCORES]]
+// CHECK-NEXT:      scf.yield %[[DONE]], %[[NEXT]], %[[SCALED]]
+// CHECK:         %[[O:.*]] = tile.gemm_async %[[ROUNDS]]#1, {{.*}}, %[[ROUNDS]]#2
+// CHECK-NEXT:    %[[DONE:.*]] = tile.gemm_wait %[[O]] pending(0)
+// CHECK-NEXT:    scf.yield %[[DONE]]
+// FOLDED-LABEL: tile.kernel @used_later(
+// FOLDED:       scf.for {{.*}} -> (tensor<64x64xbf16>, tensor<64x64xf32>)
+tile.kernel @used_later(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+        %s = tile.gemm_async %x, %x, %zero atom wgmma {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %scores = tile.gemm_wait %s pending(0) {tile.stage = #tile.stage<stage = 0, order = 2>} : tensor<64x64xf32>
+        %p = arith.truncf %scores {tile.stage = #tile.stage<stage = 0, order = 3>} : tensor<64x64xf32> to tensor<64x64xbf16>
+        %scaled = arith.mulf %acc, %scores {tile.stage = #tile.stage<stage = 0, order = 5>} : tensor<64x64xf32>
+        %o = tile.gemm_async %p, %x, %scaled atom wgmma {tile.stage = #tile.stage<stage = 1, order = 1>} : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %o pending(0) {tile.stage = #tile.stage<stage = 1, order = 4>} : tensor<64x64xf32>
+        scf.yield %done : tensor<64x64xf32>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// The same for two warpgroups, which start their products in turn.
+// CHECK-LABEL: tile.kernel @in_turn(
+// CHECK-NOT:     tile.take_turn
+// CHECK:         scf.for
+// CHECK-NEXT:      tile.take_turn
+// CHECK-NEXT:      tile.gemm_async
+// CHECK-NEXT:      tile.gemm_async
+// CHECK-NEXT:      tile.pass_turn
+// CHECK-NEXT:      tile.gemm_wait {{.*}} pending(1)
+// CHECK-NOT:     tile.take_turn
+// FOLDED-LABEL: tile.kernel @in_turn(
+tile.kernel @in_turn(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
+  %q = tile.alloc_shared "q" : !tile.shared<128x64xbf16>
+  tile.roles {
+    tile.role "math" warps(8) {
+      %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+        %s = tile.gemm_async %q, %x, %zero atom wgmma {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+        %scores = tile.gemm_wait %s pending(0) {tile.stage = #tile.stage<stage = 0, order = 2>} : tensor<128x64xf32>
+        %p = arith.truncf %scores {tile.stage = #tile.stage<stage = 0, order = 3>} : tensor<128x64xf32> to tensor<128x64xbf16>
+        %scaled = arith.mulf %acc, %scores {tile.stage = #tile.stage<stage = 0, order = 5>} : tensor<128x64xf32>
+        %o = tile.gemm_async %p, %x, %scaled atom wgmma {tile.stage = #tile.stage<stage = 1, order = 1>} : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+        %done = tile.gemm_wait %o pending(0) {tile.stage = #tile.stage<stage = 1, order = 4>} : tensor<128x64xf32>
+        scf.yield %done : tensor<128x64xf32>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A view that both stages use is made in each: stage 1 carries the cursor.
+// CHECK-LABEL: tile.kernel @view_in_both(
+// CHECK:         scf.for {{.*}} -> (!tile.cursor<2>, !tile.cursor<2>, tensor<64x64xbf16>)
+// CHECK-COUNT-2:   tile.slot
+// FOLDED-LABEL: tile.kernel @view_in_both(
+tile.kernel @view_in_both(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %x = tile.alloc_shared "x" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        %v = tile.slot %x[%c] {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %s = tile.gemm_async %v, %v, %zero atom wgmma {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %scores = tile.gemm_wait %s pending(0) {tile.stage = #tile.stage<stage = 0, order = 3>} : tensor<64x64xf32>
+        %p = arith.truncf %scores {tile.stage = #tile.stage<stage = 0, order = 4>} : tensor<64x64xf32> to tensor<64x64xbf16>
+        %o = tile.gemm_async %p, %v, %zero atom wgmma {tile.stage = #tile.stage<stage = 1, order = 2>} : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %o pending(0) {tile.stage = #tile.stage<stage = 1, order = 5>} : tensor<64x64xf32>
+        %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 6>} : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
 // A schedule says something about every operation.
 // CHECK-LABEL: tile.kernel @unscheduled(
 // CHECK-NOT:   scf.if
@@ -368,7 +478,7 @@ tile.kernel @too_early(%n: index {program.argument = #program.dimension<"n">}) a
     tile.role "math" warps(4) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
       %end = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c0) -> (index) {
-        // expected-error @below {{operation of stage 0 uses a value that stage 1 of the iteration before computes}}
+        // expected-error @below {{operation of stage 0 uses a value that stage 1 of the iteration before computes, which comes later in the round}}
         %y = arith.addi %x, %i {tile.stage = #tile.stage<stage = 0, order = 0>} : index
         %z = arith.addi %y, %i {tile.stage = #tile.stage<stage = 1, order = 1>} : index
         scf.yield %z : index

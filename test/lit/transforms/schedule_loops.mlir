@@ -193,20 +193,115 @@ tile.kernel @two_slots_per_round(%n: index {program.argument = #program.dimensio
 
 // -----
 
-// The second product needs the first one's result.
+// What leads from one product to the other (the softmax) runs a round ahead: the next scores are issued before the
+// product with v, and while that one runs, the softmax is computed. The result is awaited where the next
+// iteration looks at it.
 // CHECK-LABEL: tile.kernel @attention(
-// CHECK-NOT:   tile.stage
+// CHECK:       tile.await %k{{.*}} {tile.stage = #tile.stage<stage = 0, order = 0>}
+// CHECK:       %[[S:.*]] = tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = [[SCORES:[0-9]+]]>}
+// CHECK:       tile.gemm_wait %[[S]] {{.*}} {tile.stage = #tile.stage<stage = 0, order = 8>}
+// CHECK:       tile.release %k{{.*}} {tile.stage = #tile.stage<stage = 0, order = 9>}
+// CHECK:       math.exp2 {{.*}} {tile.stage = #tile.stage<stage = 0, order = 10>}
+// CHECK:       arith.truncf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 11>}
+// CHECK:       arith.mulf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 14>}
+// CHECK:       tile.await %v{{.*}} {tile.stage = #tile.stage<stage = 1, order = 3>}
+// CHECK:       %[[O:.*]] = tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 1, order = 5>}
+// CHECK:       tile.gemm_wait %[[O]] {{.*}} {tile.stage = #tile.stage<stage = 1, order = 12>}
+// CHECK:       tile.release %v{{.*}} {tile.stage = #tile.stage<stage = 1, order = 13>}
 tile.kernel @attention(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %k = tile.alloc_ring "k" producers(1) consumers(1) : !tile.ring<1>
+  %k_buffer = tile.alloc_shared "k" : !tile.shared<1x64x64xbf16>
+  %k_first = tile.cursor : !tile.cursor<1>
+  %v = tile.alloc_ring "v" producers(1) consumers(1) : !tile.ring<1>
+  %v_buffer = tile.alloc_shared "v" : !tile.shared<1x64x64xbf16>
+  tile.roles automatic {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %half = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %k_first, %d = %k_first) -> (tensor<64x64xf32>, !tile.cursor<1>, !tile.cursor<1>) {
+        tile.await %k[%c] : !tile.ring<1>
+        %key = tile.slot %k_buffer[%c] : !tile.shared<1x64x64xbf16>, !tile.cursor<1> -> !tile.shared<64x64xbf16>
+        %scores = tile.gemm_async %key, %key, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %s = tile.gemm_wait %scores pending(0) : tensor<64x64xf32>
+        tile.release %k[%c] : !tile.ring<1>
+        %next = tile.advance %c : !tile.cursor<1>
+        %e = math.exp2 %s : tensor<64x64xf32>
+        %p = arith.truncf %e : tensor<64x64xf32> to tensor<64x64xbf16>
+        %scaled = arith.mulf %acc, %e : tensor<64x64xf32>
+        tile.await %v[%d] : !tile.ring<1>
+        %value = tile.slot %v_buffer[%d] : !tile.shared<1x64x64xbf16>, !tile.cursor<1> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %p, %value, %scaled atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %v[%d] : !tile.ring<1>
+        %next2 = tile.advance %d : !tile.cursor<1>
+        scf.yield %done, %next, %next2 : tensor<64x64xf32>, !tile.cursor<1>, !tile.cursor<1>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// In roles by hand their author decides what overlaps.
+// CHECK-LABEL: tile.kernel @attention_by_hand(
+// CHECK-NOT:   tile.stage
+tile.kernel @attention_by_hand(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %k = tile.alloc_ring "k" producers(1) consumers(1) : !tile.ring<1>
+  %k_buffer = tile.alloc_shared "k" : !tile.shared<1x64x64xbf16>
+  %k_first = tile.cursor : !tile.cursor<1>
+  %v = tile.alloc_ring "v" producers(1) consumers(1) : !tile.ring<1>
+  %v_buffer = tile.alloc_shared "v" : !tile.shared<1x64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %half = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: the result of a product is used in the iteration that starts it}}
+      %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %k_first, %d = %k_first) -> (tensor<64x64xf32>, !tile.cursor<1>, !tile.cursor<1>) {
+        tile.await %k[%c] : !tile.ring<1>
+        %key = tile.slot %k_buffer[%c] : !tile.shared<1x64x64xbf16>, !tile.cursor<1> -> !tile.shared<64x64xbf16>
+        %scores = tile.gemm_async %key, %key, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %s = tile.gemm_wait %scores pending(0) : tensor<64x64xf32>
+        tile.release %k[%c] : !tile.ring<1>
+        %next = tile.advance %c : !tile.cursor<1>
+        %e = math.exp2 %s : tensor<64x64xf32>
+        %p = arith.truncf %e : tensor<64x64xf32> to tensor<64x64xbf16>
+        %scaled = arith.mulf %acc, %e : tensor<64x64xf32>
+        tile.await %v[%d] : !tile.ring<1>
+        %value = tile.slot %v_buffer[%d] : !tile.shared<1x64x64xbf16>, !tile.cursor<1> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %p, %value, %scaled atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %v[%d] : !tile.ring<1>
+        %next2 = tile.advance %d : !tile.cursor<1>
+        scf.yield %done, %next, %next2 : tensor<64x64xf32>, !tile.cursor<1>, !tile.cursor<1>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// The same where both come through one ring: a slot of it is then taken in two rounds at once.
+// CHECK-LABEL: tile.kernel @attention_one_ring(
+// CHECK-NOT:   tile.stage
+tile.kernel @attention_one_ring(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
   %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
   %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
   %r_first = tile.cursor : !tile.cursor<2>
-  tile.roles {
+  tile.roles automatic {
     tile.role "math" warps(4) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: the result of a product is used in the iteration that starts it}}
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: 'r' has 2 slots, but two iterations take 4}}
       %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
         tile.await %r[%c] : !tile.ring<2>
         %k = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
@@ -222,6 +317,36 @@ tile.kernel @attention(%n: index {program.argument = #program.dimension<"n">}) a
         tile.release %r[%middle] : !tile.ring<2>
         %next = tile.advance %middle : !tile.cursor<2>
         scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// Three products in a row would be three stages.
+// CHECK-LABEL: tile.kernel @three_products(
+// CHECK-NOT:   tile.stage
+tile.kernel @three_products(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  tile.roles automatic {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: expected at most 2 stages, but the delays put 'tile.gemm_async' into stage 2}}
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+        %one = tile.gemm_async %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %x = tile.gemm_wait %one pending(0) : tensor<64x64xf32>
+        %p = arith.truncf %x : tensor<64x64xf32> to tensor<64x64xbf16>
+        %two = tile.gemm_async %p, %a, %zero atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %y = tile.gemm_wait %two pending(0) : tensor<64x64xf32>
+        %q = arith.truncf %y : tensor<64x64xf32> to tensor<64x64xbf16>
+        %three = tile.gemm_async %q, %a, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %z = tile.gemm_wait %three pending(0) : tensor<64x64xf32>
+        scf.yield %z : tensor<64x64xf32>
       }
     }
   }

@@ -386,6 +386,34 @@ tile.kernel @explicit(%B: !tile.global<64x64xbf16> {program.argument = #program.
 
 // -----
 
+// Where the roles' buffers leave no memory for it, a store does without.
+// CHECK-LABEL: tile.kernel @no_room(
+// CHECK-NOT:   O.staging
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @no_room(
+    %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x1664xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<1664x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %f = tile.gemm_async %a, %b, %zero : !tile.shared<64x1664xbf16>, !tile.shared<1664x64xbf16>, tensor<64x64xf32>
+      %sum = tile.gemm_wait %f pending(0) : tensor<64x64xf32>
+      %h = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+      %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+      // CHECK: tile.store {{.*}} atom simt
+      // expected-remark @below {{[store-without-tma] store uses ordinary stores, not the TMA: that takes 8192 bytes of shared memory, but the roles' buffers leave 0}}
+      tile.store %h, %o : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
 // A role of two warps takes mma.sync; the asynchronous product of its neighbour is wgmma nevertheless.
 // CHECK-LABEL: tile.kernel @small_role(
 module attributes {program.target = #program.target<"sm_90a">} {
@@ -470,6 +498,19 @@ tile.kernel @async_shape() {
       %sum = tile.gemm_wait %f pending(0) : tensor<32x64xf32>
     }
   }
+  tile.return
+}
+}
+
+// -----
+
+// Of interleaved elements only whole tiles make sense, as they lie.
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @interleaved(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program.tensor<"V", workspace, dims[-1, -1], alignment = 16>, tile.interleaved}) {
+  %c0 = arith.constant 0 : index
+  %slice = tile.slice %V[%c0, %c0] : !tile.global<64x128xf8E4M3FN> -> !tile.slice<64x128xf8E4M3FN>
+  // expected-error @below {{expected the TMA to move elements of 'V' because they are interleaved, but this is another access; copy whole tiles of shared memory in roles}}
+  %v = tile.load %slice : !tile.slice<64x128xf8E4M3FN> -> tensor<64x128xf8E4M3FN>
   tile.return
 }
 }

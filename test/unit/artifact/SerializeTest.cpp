@@ -75,6 +75,16 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(read->remarks[0].location == "gemm.cpp:12:3");
 }
 
+TEST_CASE("tensors of every element type survive serialization", "[artifact][serialize]") {
+  for (ElementType type : allElementTypes) {
+    Artifact sample = test::sampleArtifact();
+    sample.tensors[2].element = type;
+    Result<Artifact> read = deserialize(serialize(sample));
+    REQUIRE(read);
+    CHECK(read->tensors[2].element == type);
+  }
+}
+
 TEST_CASE("every truncation and every altered byte is noticed", "[artifact][serialize]") {
   std::vector<std::byte> bytes = serialize(test::sampleArtifact());
   for (size_t size = 0; size < bytes.size(); ++size)

@@ -97,6 +97,14 @@ TEST_CASE("tensors are checked", "[dsl][errors]") {
         "expected the extents of tensor 'A' to be dimensions or constants because the launcher compares them "
         "with "
         "the actual shape, but axis 0 is computed\ncomputed here");
+  CHECK(
+      errorOf([](Scope &k) { k.workspace("A", f16, {4, 32}, {.interleaved = true}); }) ==
+      "expected elements of 8 bits in rows of a constant multiple of 16 because 'A' is interleaved, but got "
+      "larger elements");
+  CHECK(
+      errorOf([](Scope &k) { k.workspace("A", e4m3, {4, 24}, {.interleaved = true}); }) ==
+      "expected elements of 8 bits in rows of a constant multiple of 16 because 'A' is interleaved, but got "
+      "other rows");
 }
 
 TEST_CASE("launches are checked", "[dsl][errors]") {
@@ -316,6 +324,8 @@ TEST_CASE("rings and barriers are checked", "[dsl][errors]") {
         "allocBarrier: expected the count of 'q' to be from 1 to 1048575 because an mbarrier counts that "
         "far, but "
         "got 0");
+  CHECK(errorOf([](Scope &k) { k.inTurn([] {}); }) ==
+        "takeTurn: expected to be in a role, whose warpgroups take turns");
   CHECK(errorOf([](Scope &k) { k.namedBarrier(0); }) ==
         "expected at least 1 warp to meet at a named barrier, but got 0");
   CHECK(errorOf([](Scope &k) {

@@ -98,6 +98,12 @@ TEST_CASE("where wants fragments and conditions that fit", "[dsl][errors]") {
           x = where([&](Index r, Index) { return (row = r) > 2; }, x, 0);
           y = where([&](Index r, Index) { return r > row; }, y, 0);
         }) == "expected operands of < of one fragment, but got 16x8 of index and 8x16 of index");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8}).named("x");
+          x = where([&](Index r, Index) { return r > FragmentValue(x).toIndex(); }, x, 0);
+        }) ==
+        "expected a fragment of i32 because its elements are positions, but got 'x' 16x8 of f32\n'x' is "
+        "declared here");
 }
 
 TEST_CASE("reductions want an axis of their fragment", "[dsl][errors]") {

@@ -146,6 +146,20 @@ TEST_CASE("where takes predicates of fragments, of positions and of one value", 
               "arith.andi", "arith.select", "arith.cmpf ole", "arith.select", "scf.for"});
 }
 
+TEST_CASE("elements may be positions of where, repeated along axes of extent 1", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global Y = k.output("Y", f32, {16, 8});
+    Fragment x = k.fragment(f32, {16, 8}), row = k.fragment(i32, {16, 1}), column = k.fragment(i32, {1, 8});
+    auto isSeen = [&](Index r, Index) {
+      Index first = FragmentValue(row).toIndex();
+      return first == FragmentValue(column).toIndex() && r >= first;
+    };
+    copy(where(isSeen, x, 0), Y.tile({0, 0}, {16, 8}));
+  });
+  checkOrder(text, {"arith.index_cast", "tensor<16x1xi32> to tensor<16x1xindex>", "arith.index_cast",
+                    "tensor<1x8xi32> to tensor<1x8xindex>", "arith.cmpi eq", "arith.cmpi", "arith.andi"});
+}
+
 TEST_CASE("reductions keep the axis", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global Y = k.output("Y", f32, {16, 1}), Z = k.output("Z", f32, {1, 8});

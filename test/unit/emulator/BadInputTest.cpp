@@ -95,6 +95,10 @@ TEST_CASE("variables that are too large, or misplaced, are refused") {
         "PTX line 4: the initial value of 'x' is nested too deeply");
   CHECK(loadError(".global .b32 x = y;") == "PTX line 4: an address in an initialiser needs 64-bit elements");
   CHECK(loadError(".global .b64 x = y;") == "the initial value of 'x' names unknown 'y'");
+  CHECK(loadError(".global .b128 x = 1;") ==
+        "PTX line 4: elements of 16 bytes, as 'x' has, take no initial values");
+  CHECK(loadError(".global .b128 x = 0d3FF0000000000000;") ==
+        "PTX line 4: elements of 16 bytes, as 'x' has, take no initial values");
   CHECK(loadError(".global .b8 x[4]; .global .b8 x[8];") == "variable 'x' is defined twice");
   CHECK(loadError(".extern .global .b8 x[4]; .global .b8 x[4];") == "");
   // Of a large variable with few values only those take memory.

@@ -85,6 +85,30 @@ TEST_CASE("a scope that ends before the other block is said to") {
              Contains("missing: scope .gpu, or wider, at both ends"));
 }
 
+TEST_CASE("a fence has a scope, too") {
+  const std::string set = "st.relaxed.gpu.global.b32 [%out+4], %r1;",
+                    poll = "ld.relaxed.gpu.global.b32 %r2, [%out+4];";
+  CHECK(passing(writeWord, "membar.gl;" + set, poll, "membar.sys;") == "");
+  CHECK_THAT(passing(writeWord, "fence.acq_rel.cluster;" + set, poll, "fence.acq_rel.gpu;"),
+             Contains("missing: scope .gpu, or wider, at both ends"));
+  CHECK_THAT(passing(writeWord, "fence.acq_rel.gpu;" + set, poll, "membar.cta;"),
+             Contains("missing: scope .gpu, or wider, at both ends"));
+  // What a wide fence has released, a narrow one behind it leaves so.
+  CHECK(passing(writeWord, "fence.acq_rel.gpu; membar.cta;" + set, poll, "membar.cta; fence.acq_rel.gpu;") ==
+        "");
+}
+
+TEST_CASE("atomics of several blocks need a scope that reaches them") {
+  const auto count = [](std::string_view scope, uint32_t blocks) {
+    return check({.body = prepare + fmt::format("@%p1 red.relaxed.{}.global.add.u32 [%out], 1;", scope),
+                  .blocks = blocks});
+  };
+  CHECK(count("gpu", 2) == "");
+  CHECK(count("cta", 1) == "");
+  CHECK_THAT(count("cta", 2), Contains("race between the atomic access of offset 0") &&
+                                  Contains("missing: scope .gpu, or wider, of both"));
+}
+
 TEST_CASE("what a block wrote its first thread may release behind a barrier") {
   const auto kernel = [&](std::string_view before) {
     return KernelText{.body = prepare + fmt::format(R"(

@@ -75,6 +75,58 @@ TEST_CASE("what is computed from a register that nothing has written is followed
   CHECK(body("bfi.b32 %r1, %t, %r7, 0, 16; and.b32 %r1, %r1, 65535; st.global.b32 [%mine], %r1;") == "");
 }
 
+TEST_CASE("of operands that are left out, or give some bits, the others count") {
+  const auto stored = [](const std::string &compute) {
+    return body("mov.b32 %r2, 65535; mov.b32 %r4, -1; mov.b32 %r5, 0;" + compute +
+                "st.global.b32 [%mine], %r1;");
+  };
+  for (const char *compute :
+       {"and.b32 %r1, %r7, %r4;", "or.b32 %r1, %r7, %r5;", "xor.b32 %r1, %r7, %r2;",
+        "lop3.b32 %r1, %r7, %r2, %r4, 0xF0;", "prmt.b32 %r1, %r7, %r2, 0x3210;",
+        "shf.l.wrap.b32 %r1, %r2, %r7, 0;", "slct.b32.s32 %r1, %r7, %r2, %r5;", "or.b32 %r1, %r7, %r8;"}) {
+    INFO(compute);
+    CHECK_THAT(stored(compute), Contains("use of register %r1, " + here));
+  }
+  for (const char *compute :
+       {"and.b32 %r1, %r7, %r5;", "or.b32 %r1, %r7, %r4;", "and.b32 %r1, %r7, %r2;",
+        "lop3.b32 %r1, %r7, %r2, %r4, 0xCC;", "prmt.b32 %r1, %r7, %r2, 0x7654;",
+        "prmt.b32 %r1, %r7, %r2, 0x5410;", "slct.b32.s32 %r1, %r7, %r2, %r4;", "xor.b32 %r1, %r7, %r7;"}) {
+    INFO(compute);
+    CHECK(stored(compute) == "");
+  }
+  // Of a predicate and a false one nothing is left.
+  const auto decided = [](const std::string &compute) {
+    return body("setp.lt.u32 %p1, %t, 64;" + compute + "@%p2 bra $end;\n$end:");
+  };
+  CHECK(decided("not.pred %p1, %p1; and.pred %p2, %p1, %p7;") == "");
+  CHECK_THAT(decided("and.pred %p2, %p1, %p7;"), Contains("use of register %p2, " + here));
+}
+
+TEST_CASE("what other lanes give is followed") {
+  const std::string all = ", 31, 0xffffffff;", some = "setp.lt.u32 %p1, %t, 16; @%p1 mov.b32 %r7, %t;";
+  const auto kernel = [](const std::string &text) { return check({.body = text + "$end:"}); };
+  // Lanes from 16 on have not written theirs, and lanes below do not take it.
+  CHECK(kernel(some + "shfl.sync.bfly.b32 %r1, %r7, 8" + all + "@%p1 st.global.b32 [%mine], %r1;") == "");
+  CHECK_THAT(kernel(some + "shfl.sync.bfly.b32 %r1, %r7, 16" + all + "@%p1 st.global.b32 [%mine], %r1;"),
+             Contains("use of register %r1, " + here) && Contains("lane 0)"));
+  // Into its own register.
+  CHECK_THAT(kernel(some + "shfl.sync.bfly.b32 %r7, %r7, 16" + all + "@%p1 st.global.b32 [%mine], %r7;"),
+             Contains("use of register %r7, " + here));
+  CHECK(kernel(some + "shfl.sync.idx.b32 %r7, %r7, 3" + all + "st.global.b32 [%mine], %r7;") == "");
+  CHECK_THAT(kernel("shfl.sync.idx.b32 %r1, %t, %r7" + all + "st.global.b32 [%mine], %r1;"),
+             Contains("use of register %r1, " + here));
+  // Of all lanes, where one has none.
+  for (const char *combine :
+       {"redux.sync.add.u32 %r1, %r7, 0xffffffff;", "match.any.sync.b32 %r1, %r7, 0xffffffff;",
+        "setp.eq.u32 %p2, %r7, 3; vote.sync.ballot.b32 %r1, %p2, 0xffffffff;"}) {
+    INFO(combine);
+    CHECK_THAT(kernel(some + std::string(combine) + "@%p1 st.global.b32 [%mine], %r1;"),
+               Contains("use of register %r1, " + here));
+    CHECK(kernel(some + "@!%p1 mov.b32 %r7, 5;" + std::string(combine) + "st.global.b32 [%mine], %r1;") ==
+          "");
+  }
+}
+
 TEST_CASE("each lane has written its own registers") {
   const auto kernel = [](std::string_view store) {
     return body("setp.eq.u32 %p1, %t, 5; @!%p1 mov.b32 %r7, 1; " + std::string(store));

@@ -42,7 +42,8 @@ template <class T> MemoryRange rangeOf(const std::vector<T> &memory) {
 }
 
 Result<void> launch(std::string_view text, const std::vector<MemoryRange> &ranges,
-                    const std::vector<std::byte> &parameters, uint32_t grid, uint32_t threads) {
+                    const std::vector<std::byte> &parameters, uint32_t grid, uint32_t threads,
+                    const MakeSchedule &makeSchedule = {}) {
   auto program = loadProgram(text);
   if (!program)
     return program.error();
@@ -55,6 +56,7 @@ Result<void> launch(std::string_view text, const std::vector<MemoryRange> &range
   Machine machine;
   machine.target = findTarget("sm_100a");
   machine.raceCheck = RaceCheck::on;
+  machine.makeSchedule = makeSchedule;
   const auto done = runGrid(**program, configuration, MemoryMap(ranges), machine);
   return done ? Result<void>() : done.error();
 }
@@ -256,7 +258,8 @@ bool Problem::isRight() const {
   return right;
 }
 
-Result<void> test::runGemm(Problem &problem, std::string_view text, unsigned blocks) {
+Result<void> test::runGemm(Problem &problem, std::string_view text, unsigned blocks,
+                           const MakeSchedule &makeSchedule) {
   problem.n = rowsB * blocks;
   problem.fill();
   std::vector<std::byte> parameters(2 * 128 + 8 + 4);
@@ -267,7 +270,7 @@ Result<void> test::runGemm(Problem &problem, std::string_view text, unsigned blo
   std::memcpy(parameters.data() + 256, &c, 8);
   std::memcpy(parameters.data() + 264, &steps, 4);
   return launch(text, {rangeOf(problem.a), rangeOf(problem.b), rangeOf(problem.c)}, parameters,
-                problem.m / rowsA, 192);
+                problem.m / rowsA, 192, makeSchedule);
 }
 
 Result<void> test::runTensorOperand(Problem &problem, std::string_view text) {

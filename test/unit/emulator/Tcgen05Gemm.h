@@ -5,6 +5,7 @@
 /// them; with one block, with a pair of blocks, and with A in tensor memory.
 #pragma once
 
+#include "runtime/emulator/exec/State.h"
 #include "runtime/support/Result.h"
 
 #include <cstdint>
@@ -33,7 +34,8 @@ struct Problem {
 };
 
 /// Runs a text like `gemmText(blocks)`, with the checker on.
-Result<void> runGemm(Problem &problem, std::string_view text, unsigned blocks);
+Result<void> runGemm(Problem &problem, std::string_view text, unsigned blocks,
+                     const MakeSchedule &makeSchedule = {});
 /// Runs a text like `tensorOperandText()`.
 Result<void> runTensorOperand(Problem &problem, std::string_view text);
 

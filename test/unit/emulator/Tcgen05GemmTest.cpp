@@ -3,9 +3,12 @@
 /// Whole kernels for tcgen05, as they are and without their synchronisation.
 #include "test/unit/emulator/Tcgen05Gemm.h"
 
+#include "runtime/emulator/trace/TimedSchedule.h"
+
 #include <catch2/catch.hpp>
 
 using namespace tlc;
+using namespace tlc::emulator;
 using namespace tlc::emulator::test;
 using Catch::Matchers::Contains;
 
@@ -17,6 +20,28 @@ TEST_CASE("a tcgen05 GEMM gives the right product") {
     REQUIRE(done);
     CHECK(problem.isRight());
   }
+}
+
+TEST_CASE("tcgen05 products take the tensor cores' time in traces") {
+  Problem problem;
+  problem.m = 128; // one block
+  Trace trace;
+  const auto done = runGemm(problem, gemmText(1), 1,
+                            [&](Cluster &cluster) { return createTimedSchedule(cluster, {}, trace); });
+  INFO("seed " << problem.seed << ": " << (done ? "" : done.error().message));
+  REQUIRE(done);
+  CHECK(problem.isRight());
+  uint64_t products = 0, free = 0;
+  for (const TraceSpan &span : trace.spans) {
+    if (span.kind != TraceSpan::Kind::product)
+      continue;
+    ++products;
+    CHECK(span.begin >= free);
+    CHECK(span.end - span.begin == 48); // to read 128 and 64 rows of 32 bytes, 128 bytes a cycle
+    CHECK(span.multiplyAdds == 128 * 64 * 16);
+    free = span.end;
+  }
+  CHECK(products == problem.k / 16);
 }
 
 TEST_CASE("a tcgen05 product with A in tensor memory") {

@@ -204,6 +204,24 @@ TEST_CASE("tensor memory starts as NaN, and a store shows only once it is waited
   }
 }
 
+TEST_CASE("a register of tcgen05.ld is used behind tcgen05.wait::ld") {
+  const auto text = [](const std::string &wait) {
+    return check(kernel(quarter + R"(
+    mov.b32 %r5, 7;
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r5};
+    tcgen05.wait::st.sync.aligned;
+    tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r6}, [%r1];
+    )" + wait + R"(
+    st.global.b32 [%mine], %r6;
+)" + (wait.empty() ? "tcgen05.wait::ld.sync.aligned;\n" : "")));
+  };
+  CHECK(text("tcgen05.wait::ld.sync.aligned;") == "");
+  CHECK_THAT(text(""),
+             Contains("a register of a load under way is used: 'tcgen05.ld.sync.aligned.32x32b.x1.b32' "
+                      "at PTX line") &&
+                 Contains("missing: tcgen05.wait::ld between them ('st.global.b32' at PTX line"));
+}
+
 TEST_CASE("the address may say the warp's quarter or none") {
   const auto out = output(kernel(R"(
     tcgen05.st.sync.aligned.32x32b.x1.b32 [%tm], {%t};

@@ -70,6 +70,28 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
       errorOf(attention, {{"h", "3"}, {"hkv", "2"}}) ==
       "kernel 'attention_fwd': expected h to be a multiple of hkv because as many heads of Q share each head "
       "of K and V, but got h = 3 and hkv = 2");
+  CHECK(errorOf(attention, {{"d", "576"}, {"dv", "512"}, {"bq", "128"}}) ==
+        "kernel 'attention_fwd': expected bq = 64 because the columns of dv = 512 take two roles that "
+        "compute, and "
+        "registers for no third, but got 128");
+  CHECK(errorOf(attention, {{"dv", "520"}}) == "expected parameter 'dv' of kernel 'attention_fwd' to be 8 to "
+                                               "512 in steps of 8, or auto, but got '520'");
+  CHECK(errorOf(**findKernel("attention_decode"), {{"h", "4096"}, {"hkv", "2"}}) ==
+        "kernel 'attention_decode': expected at most 1024 heads of Q for each head of K and V because they "
+        "are rows of "
+        "tiles, but got h = 4096 and hkv = 2");
+  CHECK(errorOf(**findKernel("attention_decode"), {{"d", "576"}, {"dv", "512"}, {"rows", "128"}}) ==
+        "kernel 'attention_decode': expected rows = 64 because the columns of dv = 512 take two roles that "
+        "compute, and "
+        "registers for no third, but got 128");
+  CHECK(errorOf(**findKernel("attention_decode"), {{"d", "64"}, {"dv", "72"}, {"values", "keys"}}) ==
+        "kernel 'attention_decode': expected dv to be a multiple of 16 and at most d because rows of V are "
+        "part of K's, but "
+        "got dv = 72 and d = 64");
+  for (std::string_view name : {"attention_fwd", "attention_decode"})
+    CHECK(errorOf(**findKernel(name), {{"scale", "0"}}) ==
+          "kernel '" + std::string(name) +
+              "': expected a scale above 0 because all keys would weigh the same, but got 0");
   for (Definitions lengths : {Definitions{{"d", "64"}, {"dv", "72"}}, Definitions{{"d", "40"}}}) {
     CHECK(errorOf(attention, lengths).find("expected d and dv to be multiples of 16") != std::string::npos);
     lengths["form"] = "plain";

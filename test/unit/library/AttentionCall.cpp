@@ -5,6 +5,7 @@
 
 #include "kernels/Tolerance.h"
 #include "kernels/library/ElementBits.h"
+#include "test/Expect.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -19,16 +20,6 @@ using kernels::Lengths;
 namespace {
 
 constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
-
-template <class T> T expectValue(Result<T> result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
-  return std::move(*result);
-}
-void expectSuccess(const Result<void> &result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
-}
 
 /// Places of a block that no element of the slice is in have to be poisoned still.
 void checkAround(const Slice &slice) {

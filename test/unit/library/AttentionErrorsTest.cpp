@@ -130,12 +130,13 @@ TEST_CASE_METHOD(Fixture, "attention refuses rows and heads that it cannot take"
     };
   };
   CHECK(
-      errorOf(rows(264, 64)) ==
-      "argument 'q': expected rows of 8 to 256 elements, a multiple of 8, but d is 264; pad them with zeros");
+      errorOf(rows(584, 64)) ==
+      "argument 'q': expected rows of 8 to 576 elements, a multiple of 8, but d is 584; pad them with zeros");
   CHECK(
       errorOf(rows(64, 60)) ==
-      "argument 'v': expected rows of 8 to 256 elements, a multiple of 8, but dv is 60; pad them with zeros");
-  CHECK_THAT(errorOf(rows(0, 64)), StartsWith("argument 'q': expected rows of 8 to 256 elements"));
+      "argument 'v': expected rows of 8 to 512 elements, a multiple of 8, but dv is 60; pad them with zeros");
+  CHECK_THAT(errorOf(rows(64, 520)), StartsWith("argument 'v': expected rows of 8 to 512 elements"));
+  CHECK_THAT(errorOf(rows(0, 64)), StartsWith("argument 'q': expected rows of 8 to 576 elements"));
   auto heads = [](int64_t hkv) {
     return [=](Call &c) {
       c.tensors.k = bf16({2, 80, hkv, 64});

@@ -98,7 +98,8 @@ TEST_CASE_METHOD(Fixture, "attention takes the plain form where the explicit one
 
 TEST_CASE_METHOD(Fixture, "attention of rows of two lengths that barely fit", "[attention]") {
   constexpr ElementType type = ElementType::bf16;
-  for (auto [d, dv] : {std::pair<int64_t, int64_t>{128, 112}, {256, 240}, {160, 256}}) {
+  for (auto [d, dv] :
+       {std::pair<int64_t, int64_t>{128, 112}, {256, 240}, {160, 256}, {320, 256}, {576, 512}}) {
     int64_t sq = draw(1, 70), sk = draw(1, 200);
     CAPTURE(d, dv, sq, sk);
     CallTensors tensors{.q = newTensor(device, type, {1, sq, 1, d}),

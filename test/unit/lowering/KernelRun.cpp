@@ -7,6 +7,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/emulator/exec/Float.h"
+#include "test/Expect.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -64,16 +65,6 @@ double valueOf(ElementType element, uint64_t bits) {
     return double(int64_t(bits));
   }
   return 0;
-}
-
-template <class T> T expectValue(Result<T> result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
-  return std::move(*result);
-}
-void expectSuccess(Result<void> result) {
-  INFO((result ? std::string() : result.error().message));
-  REQUIRE(bool(result));
 }
 
 /// A tensor in device memory; what lies between its rows keeps a pattern.

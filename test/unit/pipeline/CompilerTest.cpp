@@ -156,7 +156,7 @@ TEST_CASE("the fingerprint tells apart what decides the result, and nothing else
   std::vector<std::string> all = {standard};
   for (bool Optimizations::*flag :
        {&Optimizations::tma, &Optimizations::wgmma, &Optimizations::warpSpecialization,
-        &Optimizations::overlap, &Optimizations::deferredStores}) {
+        &Optimizations::overlap, &Optimizations::loopSplitting, &Optimizations::deferredStores}) {
     CompileOptions changed;
     changed.optimizations.*flag = false;
     all.push_back(fingerprint(changed));

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The tiles of a block that stays while others come and go.
+#pragma once
+
+#include "kernels/attention/ForwardProblem.h"
+#include "kernels/attention/PackedOrder.h"
+#include "kernels/attention/TileOrder.h"
+
+namespace tlc::kernels {
+
+/// The tiles that one of `blocks` blocks computes, one after the other: in the order of `packed` where
+/// sequences are packed, in TileOrder's otherwise.
+class BlockTiles {
+public:
+  BlockTiles(const ForwardConfig &config, const ForwardProblem &problem, const PackedOrder *packed,
+             const dsl::Index &block, const dsl::Index &blocks);
+
+  ForwardProblem::Position at(const dsl::Index &n) const;
+
+  dsl::Index count;
+
+private:
+  const ForwardProblem &problem;
+  const PackedOrder *packed;
+  dsl::Index block, blocks;
+  std::optional<TileOrder> order;
+};
+
+} // namespace tlc::kernels

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// How long rows of attention's tensors may be, and which columns of O are summed up together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tlc::kernels {
+
+/// Elements of a row of Q and K, and of V and O, at most.
+inline constexpr int64_t longestRow = 576, longestValueRow = 512;
+
+/// Columns of V and O.
+struct Columns {
+  int64_t first, count;
+};
+
+/// Parts of rows of V and O whose sums fit into the registers of the threads that compute 64 rows.
+inline std::vector<Columns> columnParts(int64_t dv) {
+  constexpr int64_t most = 256, granularity = 16; // 64 rows of so many take half of the registers
+  if (dv <= most)
+    return {{0, dv}};
+  int64_t half = (dv / 2 + granularity - 1) / granularity * granularity;
+  return {{0, half}, {half, dv - half}};
+}
+inline bool isSplit(int64_t dv) { return columnParts(dv).size() > 1; }
+
+} // namespace tlc::kernels

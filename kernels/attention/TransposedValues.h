@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// V with its axes exchanged, in a workspace: products of 8-bit elements take factors that are contiguous
+/// along the sum alone, which is over keys.
+#pragma once
+
+#include "kernels/attention/ForwardProblem.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace tlc::kernels {
+
+/// Written by a launch of its own, once for all row tiles of O that read it.
+class TransposedValues {
+public:
+  TransposedValues(dsl::Scope &k, const ForwardConfig &config, const ForwardProblem &problem);
+
+  /// The launch. Keys behind a sequence's last one get zeros.
+  void write() const;
+  /// Loads tile j of keys into `slot`, dv x bk.
+  void load(const ForwardTile &tile, const dsl::Index &j, const dsl::Shared &slot,
+            const dsl::FullBarrier &full) const;
+
+  /// Tiles of keys must not straddle those of the workspace.
+  static constexpr int64_t keysOfTile = 128;
+
+private:
+  /// Does `body` with the tensor, and the row of it, where the tile with key `key` begins.
+  void at(const dsl::Index &key,
+          const std::function<void(const dsl::Global &, const dsl::Index &)> &body) const;
+  /// A part of V's columns, of a tile.
+  dsl::Slice columns(const dsl::Global &tensor, const dsl::Index &batch, const dsl::Index &head,
+                     int64_t first, const dsl::Index &row, const dsl::Index &key, int64_t keys) const;
+  int64_t columnsAt(int64_t first) const { return std::min(c.dv - first, keysOfTile); }
+
+  dsl::Scope &k;
+  const ForwardConfig &c;
+  const ForwardProblem &p;
+  // Square tiles: where the keys of one are rows of V, its columns are rows here, of all of its keys. A last
+  // tile that is not whole has too few keys for that.
+  dsl::Global whole, last;
+};
+
+} // namespace tlc::kernels

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attention forward with masks that are nobody's but the caller's.
+#include "kernels/Tolerance.h"
+#include "kernels/attention/Forward.h"
+#include "test/programs/ProgramRun.h"
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+using namespace tlc;
+using namespace tlc::kernels;
+using namespace tlc::test;
+
+namespace {
+
+using Oracle = std::function<bool(int64_t batch, int64_t head, int64_t query, int64_t key)>;
+
+constexpr int64_t batches = 2, heads = 2, queries = 150, keys = 200, d = 32;
+
+/// `inputs` are the tensors that the mask reads.
+void check(const MaskMaker &makeMask, const Oracle &sees, std::vector<Memory> inputs = {}) {
+  ForwardForm form = GENERATE(ForwardForm::plain, ForwardForm::explicitRoles);
+  ForwardConfig config{.d = d, .dv = d, .form = form};
+  chooseTiles(config);
+  config.bk = 32; // several tiles of keys
+  uint64_t seed = std::random_device()();
+  INFO("form " << int(form) << ", seed " << seed);
+  std::mt19937_64 random(seed);
+  std::uniform_int_distribution<int> eighths(-8, 8); // exact in bf16
+  Memory q = Memory::filled(config.dtype, {batches, queries, heads, d}, 0);
+  Memory k = Memory::filled(config.dtype, {batches, keys, heads, d}, 0), v = k;
+  for (Memory *tensor : {&q, &k, &v})
+    for (double &value : tensor->values)
+      value = eighths(random) / 8.0;
+  Memory o = Memory::filled(config.dtype, {batches, queries, heads, d}, notANumber);
+  Memory lse = Memory::filled(ElementType::f32, {batches, heads, queries}, notANumber);
+  std::vector<Memory *> tensors = {&q, &k, &v};
+  for (Memory &input : inputs)
+    tensors.push_back(&input);
+  tensors.insert(tensors.end(), {&o, &lse});
+  run(compiled(forwardProgram(config, makeMask)), tensors);
+  auto checkRow = [&](int64_t batch, int64_t head, int64_t query) {
+    double sum = 0;
+    std::vector<double> rows(size_t(d), 0.0);
+    for (int64_t key = 0; key < keys; ++key) {
+      if (!sees(batch, head, query, key))
+        continue;
+      double score = 0;
+      for (int64_t i = 0; i < d; ++i)
+        score += q.at({batch, query, head, i}) * k.at({batch, key, head, i});
+      double weight = std::exp(score / std::sqrt(double(d)));
+      sum += weight;
+      for (int64_t i = 0; i < d; ++i)
+        rows[size_t(i)] += weight * v.at({batch, key, head, i});
+    }
+    INFO("batch " << batch << ", head " << head << ", query " << query);
+    REQUIRE(errorOf(lse.at({batch, head, query}), std::log(sum), {.limit = 1e-5, .floor = 1}) <= 1e-5);
+    double limit = 3 * roundingError(config.dtype);
+    for (int64_t i = 0; i < d; ++i)
+      REQUIRE(errorOf(o.at({batch, query, head, i}), sum == 0 ? 0 : rows[size_t(i)] / sum,
+                      {.limit = limit, .floor = 0.5}) <= limit);
+  };
+  for (int64_t batch = 0; batch < batches; ++batch)
+    for (int64_t head = 0; head < heads; ++head)
+      for (int64_t query = 0; query < queries; ++query)
+        checkRow(batch, head, query);
+}
+void check(const Mask &mask, const Oracle &sees) {
+  check([&](const MaskScope &) { return mask; }, sees);
+}
+
+/// One number of i32 for each row of each batch.
+Memory numbers(int64_t rows, const std::function<int64_t(int64_t batch, int64_t row)> &number) {
+  Memory tensor = Memory::filled(ElementType::i32, {batches, rows}, 0);
+  for (int64_t batch = 0; batch < batches; ++batch)
+    for (int64_t row = 0; row < rows; ++row)
+      tensor.at({batch, row}) = double(number(batch, row));
+  return tensor;
+}
+
+/// Where the documents of each batch begin, of any lengths.
+std::array<std::vector<int64_t>, batches> documentBegins(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::array<std::vector<int64_t>, batches> all;
+  for (std::vector<int64_t> &begins : all)
+    for (begins = {0}; begins.back() < keys;)
+      begins.push_back(begins.back() + 1 + int64_t(random() % 90));
+  return all;
+}
+/// Which one a position is in.
+int64_t documentOf(const std::vector<int64_t> &begins, int64_t position) {
+  return std::ranges::upper_bound(begins, position) - begins.begin() - 1;
+}
+
+} // namespace
+
+TEST_CASE("a mask may be a rule from which its ranges are derived", "[programs][attention]") {
+  // A prefix that everybody sees, and a causal rest.
+  check(Mask::derived([](const Sequence &, auto query, auto key) { return key < 40 || key <= query; },
+                      RowOrder::lastFirst),
+        [](int64_t, int64_t, int64_t query, int64_t key) { return key < 40 || key <= query; });
+}
+
+TEST_CASE("a mask may be a rule with ranges given by hand", "[programs][attention]") {
+  // Each head sees keys of its own, and the first queries none.
+  auto sees = [](auto head, auto query, auto key) {
+    return query >= 7 && key >= head * 90 && key < head * 90 + 50;
+  };
+  check(Mask([=](const Sequence &s, const dsl::Index &query,
+                 const dsl::Index &key) { return sees(s.head, query, key); },
+             [](const Sequence &s, const QueryRange &queries) {
+               KeyRange own{.begin = s.head * 90, .end = s.head * 90 + 50};
+               KeySet set;
+               set.parts.push_back({.some = own, .all = own});
+               return (queries >= dsl::Index(7)) && set;
+             }),
+        [=](int64_t, int64_t head, int64_t query, int64_t key) { return sees(head, query, key); });
+}
+
+TEST_CASE("a mask may be a rule of which nothing more is known", "[programs][attention]") {
+  auto sees = [](auto query, auto key) { return (query + key) % 3 == 0; };
+  check(Mask::everywhere([=](const Sequence &, const dsl::Index &query, const dsl::Index &key) {
+          return sees(query, key);
+        }),
+        [=](int64_t, int64_t, int64_t query, int64_t key) { return sees(query, key); });
+}
+
+TEST_CASE("a mask may read a number of each batch", "[programs][attention]") {
+  // A prefix of the sequence that everybody sees, and a causal rest.
+  const int64_t prefixes[batches] = {0, 77};
+  check(
+      [](const MaskScope &scope) {
+        dsl::Global prefixLengths = scope.k.input("prefix_lengths", dsl::i32, {scope.batches});
+        return Mask::derived([=](const Sequence &s, auto query,
+                                 auto key) { return key < prefixLengths.read({s.batch}) || key <= query; },
+                             RowOrder::lastFirst);
+      },
+      [&](int64_t batch, int64_t, int64_t query, int64_t key) {
+        return key < prefixes[batch] || key <= query;
+      },
+      {[&] {
+        Memory lengths = Memory::filled(ElementType::i32, {batches}, 0);
+        for (int64_t batch = 0; batch < batches; ++batch)
+          lengths.at({batch}) = double(prefixes[batch]);
+        return lengths;
+      }()});
+}
+
+TEST_CASE("a mask may read a number of each query, and its ranges are derived", "[programs][attention]") {
+  uint64_t seed = std::random_device()();
+  INFO("seed " << seed);
+  auto begins = documentBegins(seed);
+  check(
+      [](const MaskScope &scope) {
+        dsl::Global begins = scope.k.input("begins", dsl::i32, {scope.batches, scope.queries});
+        return Mask::derived([=](const Sequence &s, auto query, auto key) {
+          return key >= lookUp(begins, {s.batch, 0}, query) && key <= query;
+        });
+      },
+      [&](int64_t batch, int64_t, int64_t query, int64_t key) {
+        return documentOf(begins[batch], key) == documentOf(begins[batch], query) && key <= query;
+      },
+      {numbers(queries, [&](int64_t batch, int64_t query) {
+        return begins[batch][size_t(documentOf(begins[batch], query))];
+      })});
+}
+
+TEST_CASE("a mask may read a number of each query and of each key", "[programs][attention]") {
+  uint64_t seed = std::random_device()();
+  INFO("seed " << seed);
+  auto begins = documentBegins(seed);
+  auto documents = [&](int64_t rows) {
+    return numbers(rows, [&](int64_t batch, int64_t row) { return documentOf(begins[batch], row); });
+  };
+  // Ranges by hand, with begins of documents, or none.
+  bool hasRanges = GENERATE(true, false);
+  INFO("ranges " << hasRanges);
+  check(
+      [=](const MaskScope &scope) {
+        dsl::Global ofQueries = scope.k.input("query_documents", dsl::i32, {scope.batches, scope.queries});
+        dsl::Global ofKeys = scope.k.input("key_documents", dsl::i32, {scope.batches, scope.keys});
+        dsl::Global begins = scope.k.input("begins", dsl::i32, {scope.batches, keys + 2});
+        auto rule = [=](const Sequence &s, const Positions &query, const Positions &key) {
+          return lookUp(ofQueries, {s.batch, 0}, query) == lookUp(ofKeys, {s.batch, 0}, key);
+        };
+        auto ranges = [=](const Sequence &s, const QueryRange &queries) {
+          QueryRange document = lookUp(ofQueries, {s.batch, 0}, queries);
+          auto begin = [&](const dsl::Index &number) { return begins.read({s.batch, number}); };
+          KeyPart part{.some = {begin(document.first), begin(document.last + 1)},
+                       .all = {begin(document.last), begin(document.first + 1)}};
+          return KeySet{{part}};
+        };
+        return hasRanges ? Mask(rule, ranges) : Mask::everywhere(rule);
+      },
+      [&](int64_t batch, int64_t, int64_t query, int64_t key) {
+        return documentOf(begins[batch], key) == documentOf(begins[batch], query);
+      },
+      {documents(queries), documents(keys), numbers(keys + 2, [&](int64_t batch, int64_t document) {
+         return document < std::ssize(begins[batch]) ? begins[batch][size_t(document)] : keys;
+       })});
+}
+
+TEST_CASE("a mask of packed sequences reads from where they begin", "[programs][attention]") {
+  // Keys of the query's own kind, of sequences of 70 and 80 rows.
+  ForwardConfig config{.d = d, .dv = d, .lengths = Lengths::packed};
+  chooseTiles(config);
+  config.bk = 32;
+  constexpr int64_t rows = 150, first = 70;
+  auto maker = [](const MaskScope &scope) {
+    dsl::Global kinds = scope.k.input("kinds", dsl::i32, {scope.keys});
+    return Mask::everywhere([=](const Sequence &s, const Positions &query, const Positions &key) {
+      return lookUp(kinds, {s.firstQuery}, query) == lookUp(kinds, {s.firstKey}, key);
+    });
+  };
+  std::mt19937_64 random(1);
+  Memory q = Memory::filled(config.dtype, {rows, 1, d}, 0), k = q, v = q;
+  Memory kinds = Memory::filled(ElementType::i32, {rows}, 0),
+         begins = Memory::filled(ElementType::i32, {3}, 0);
+  begins.values = {0, first, rows};
+  for (int64_t row = 0; row < rows; ++row) {
+    kinds.at({row}) = double(random() % 3);
+    for (int64_t i = 0; i < d; ++i)
+      v.at({row, 0, i}) = row % 16;
+  }
+  Memory o = Memory::filled(config.dtype, {rows, 1, d}, notANumber);
+  Memory lse = Memory::filled(ElementType::f32, {1, rows}, notANumber);
+  Memory keyBegins = begins, lines = Memory::filled(ElementType::i32, {rows, 3}, 0),
+         lineCount = Memory::filled(ElementType::i32, {1, 1}, 0);
+  run(compiled(forwardProgram(config, maker)),
+      {&q, &k, &v, &begins, &keyBegins, &kinds, &o, &lse, &lines, &lineCount});
+  for (int64_t row = 0; row < rows; ++row) {
+    double sum = 0, count = 0; // all keys weigh the same
+    for (int64_t key = row < first ? 0 : first; key < (row < first ? first : rows); ++key)
+      if (kinds.at({key}) == kinds.at({row}))
+        sum += double(key % 16), ++count;
+    INFO("row " << row);
+    CHECK(o.at({row, 0, 0}) == Approx(sum / count).epsilon(0.01));
+    CHECK(lse.at({0, row}) == Approx(std::log(count)).epsilon(1e-4).margin(1e-5));
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Options of attention forward, and draws of sizes.
+#include "tools/product/AttentionCases.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tlc::product {
+
+using kernels::Definitions, kernels::Random;
+
+const Option &shortRows() {
+  static const Option rows = {{{"d", "64"}},
+                              {{"d", "128"}},
+                              {{"d", "32"}},
+                              {{"d", "40"}},
+                              {{"d", "256"}},
+                              {{"d", "96"}, {"dv", "64"}},
+                              {{"d", "192"}, {"dv", "128"}},
+                              {{"d", "48"}, {"dv", "80"}}};
+  return rows;
+}
+
+const Option &longRows() {
+  static const Option rows = {{{"d", "576"}, {"dv", "512"}},
+                              {{"d", "320"}, {"dv", "272"}},
+                              {{"d", "512"}, {"dv", "256"}},
+                              {{"d", "72"}, {"dv", "264"}}};
+  return rows;
+}
+
+std::vector<Option> attentionOptions(const Option &rows) {
+  return {
+      {{{"form", "explicit"}}, {{"form", "plain"}}},
+      {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
+      rows,
+      {{},
+       {{"causal", "left"}},
+       {{"causal", "right"}},
+       {{"window", "50"}},
+       {{"window", "0"}, {"window_right", "70"}},
+       {{"causal", "left"}, {"window", "17"}},
+       {{"causal", "right"}, {"window", "128"}},
+       {{"mask", "block_causal"}, {"block", "1"}},
+       {{"mask", "block_causal"}, {"block", "7"}},
+       {{"mask", "block_causal"}, {"block", "32"}},
+       {{"mask", "block_causal"}, {"block", "100"}},
+       {{"mask", "block_causal"}, {"block", "128"}}},
+      {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},
+      {{}, {{"softcap", "5"}}},
+      {{{"sink", "no"}}, {{"sink", "yes"}}},
+      {{{"lse", "e"}}, {{"lse", "2"}}},
+      {{{"lengths", "uniform"}}, {{"lengths", "padded"}}, {{"lengths", "packed"}}},
+  };
+}
+
+namespace {
+
+constexpr int edgeLengths[] = {0, 1, 7, 63, 64, 65, 127, 128, 129, 200, 257};
+constexpr std::pair<int, int> headCounts[] = {{1, 1}, {2, 1}, {8, 1}, {4, 4}, {6, 3}, {3, 3}};
+
+/// Sizes for a program, lengths in the way that it takes them.
+class Sizes {
+public:
+  Sizes(const Definitions &program, Random &random, int longest)
+      : random(random), longest(longest), isOneSequence(program.contains("mask")) {}
+
+  Definitions draw(std::string_view kind) {
+    auto [h, hkv] = headCounts[below(std::size(headCounts))];
+    Definitions sizes = {{"h", std::to_string(h)}, {"hkv", std::to_string(hkv)}};
+    if (kind == "uniform") {
+      auto [queries, keys] = drawPair();
+      sizes.insert({{"b", std::to_string(below(2) + 1)},
+                    {"sq", std::to_string(queries)},
+                    {"sk", std::to_string(keys)}});
+      return sizes;
+    }
+    std::vector<int> queries, keys;
+    for (uint64_t count = below(3) + 1; count != 0; --count) {
+      auto [q, k] = drawPair();
+      queries.push_back(q);
+      keys.push_back(k);
+    }
+    std::string name = kind == "packed" ? "varlen" : "padded";
+    sizes[name] = fmt::format("{}", fmt::join(queries, ","));
+    sizes[name + "_k"] = fmt::format("{}", fmt::join(keys, ","));
+    if (kind == "padded") {
+      sizes["sq"] = std::to_string(*std::ranges::max_element(queries) + int(below(40)));
+      sizes["sk"] = std::to_string(*std::ranges::max_element(keys) + int(below(40)));
+    }
+    return sizes;
+  }
+
+private:
+  uint64_t below(uint64_t end) { return random() % end; }
+  int drawLength() {
+    return longest > 0 ? int(below(uint64_t(longest) + 1)) : edgeLengths[below(std::size(edgeLengths))];
+  }
+  /// Numbers of queries and keys. Halves of one sequence are as long.
+  std::pair<int, int> drawPair() {
+    int queries = drawLength();
+    if (isOneSequence)
+      return {queries & ~1, queries & ~1};
+    return {queries, drawLength()};
+  }
+
+  Random &random;
+  int longest;
+  bool isOneSequence;
+};
+
+} // namespace
+
+Definitions Case::all() const {
+  Definitions definitions = program;
+  definitions.insert(sizes.begin(), sizes.end());
+  return definitions;
+}
+
+Case drawCase(const std::vector<Option> &options, const std::vector<size_t> &values, Random &random,
+              int longest) {
+  Case drawn;
+  for (size_t i = 0; i < values.size(); ++i)
+    for (const auto &[name, value] : options[i][values[i]])
+      drawn.program[name] = value;
+  std::string kind = drawn.program.extract("lengths").mapped();
+  drawn.sizes = Sizes(drawn.program, random, longest).draw(kind);
+  return drawn;
+}
+
+} // namespace tlc::product

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Options of attention forward, and sizes around those of its tiles: what its tests and tlc-product combine.
+#pragma once
+
+#include "kernels/Parameters.h"
+#include "kernels/library/HostTensor.h"
+
+#include <vector>
+
+namespace tlc::product {
+
+/// The definitions that each value of an option stands for.
+using Option = std::vector<kernels::Definitions>;
+
+/// Lengths of rows: of one tile of O, and of several parts.
+const Option &shortRows();
+const Option &longRows();
+
+/// Everything that the compiler sees.
+std::vector<Option> attentionOptions(const Option &rows);
+
+/// A program of attention forward, and sizes at which it may run.
+struct Case {
+  kernels::Definitions program, sizes;
+
+  kernels::Definitions all() const;
+};
+/// `values` has the number of a value of each option. Sequences have one of a list of lengths or, with
+/// `longest`, any length up to there.
+Case drawCase(const std::vector<Option> &options, const std::vector<size_t> &values, kernels::Random &random,
+              int longest = 0);
+
+} // namespace tlc::product

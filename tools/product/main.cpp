@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// tlc-product: attention forward with every combination of its options, on the emulator or a GPU.
+#include "compiler/pipeline/Options.h"
+#include "kernels/Registry.h"
+#include "kernels/library/KernelRun.h"
+#include "kernels/library/Library.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/emulator/EmulatorDevice.h"
+#include "tools/product/AttentionCases.h"
+
+#include <charconv>
+#include <fmt/format.h>
+#include <optional>
+#include <random>
+#include <string_view>
+
+using namespace tlc;
+using namespace tlc::kernels;
+using namespace tlc::product;
+
+namespace {
+
+constexpr std::string_view help =
+    R"(tlc-product: attention forward with every combination of its options, each at sizes drawn for it.
+
+  --device <emulator|cuda>  where programs run (default: emulator, its checker on)
+  --part <i>/<n>            only the i-th program of every n, from 1 (default: 1/1, all)
+  --program <number>        only that one
+  --sizes <count>           sizes for each program (default: 4)
+  --longest <length>        any lengths up to there, instead of those around tiles; a sample of O is compared
+  --seed <number>           of sizes and inputs (default: random, printed)
+
+Exit status: 0 all right, 1 some result is wrong or some program failed, 2 an error.
+)";
+
+struct Settings {
+  bool onGpu = false;
+  uint64_t part = 1, parts = 1, sizes = 4, longest = 0;
+  uint64_t seed = std::random_device()();
+  std::optional<uint64_t> program = {};
+};
+
+bool parse(std::string_view text, uint64_t &number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// What is wrong with the arguments; empty if nothing is.
+std::string read(std::span<char *> arguments, Settings &settings) {
+  for (size_t i = 0; i < arguments.size(); i += 2) {
+    std::string_view name = arguments[i];
+    if (i + 1 == arguments.size())
+      return fmt::format("expected a value behind '{}'; --help shows what there is", name);
+    std::string_view value = arguments[i + 1];
+    bool isGood = false;
+    if (name == "--device") {
+      settings.onGpu = value == "cuda";
+      isGood = settings.onGpu || value == "emulator";
+    } else if (name == "--part") {
+      size_t slash = std::min(value.find('/'), value.size());
+      isGood = slash < value.size() && parse(value.substr(0, slash), settings.part) &&
+               parse(value.substr(slash + 1), settings.parts) && settings.part >= 1 &&
+               settings.part <= settings.parts;
+    } else if (name == "--program") {
+      isGood = parse(value, settings.program.emplace());
+    } else if (name == "--sizes") {
+      isGood = parse(value, settings.sizes) && settings.sizes > 0;
+    } else if (name == "--longest") {
+      isGood = parse(value, settings.longest) && settings.longest > 0 && settings.longest <= 1 << 20;
+    } else if (name == "--seed") {
+      isGood = parse(value, settings.seed);
+    } else {
+      return fmt::format("expected an option, but got '{}'; --help shows what there is", name);
+    }
+    if (!isGood)
+      return fmt::format("'{}' is no value of {}; --help shows what there is", value, name);
+  }
+  return {};
+}
+
+std::string textOf(const Definitions &definitions) {
+  std::string text;
+  for (const auto &[name, value] : definitions)
+    text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
+class Product {
+public:
+  explicit Product(const Settings &settings) : settings(settings) {
+    Option rows = shortRows();
+    rows.insert(rows.end(), longRows().begin(), longRows().end());
+    options = attentionOptions(rows);
+    for (const Option &option : options)
+      count *= option.size();
+  }
+
+  Result<void> openGpu() {
+    Result<std::unique_ptr<Device>> opened = createCudaDevice(0);
+    if (!opened)
+      return opened.error();
+    gpu = std::move(*opened);
+    return {};
+  }
+
+  int run() {
+    fmt::print("{} combinations, part {}/{}, seed {}, {}\n", count, settings.part, settings.parts,
+               settings.seed, gpu ? gpu->properties().name : "emulator");
+    for (uint64_t number = settings.part - 1; number < count; number += settings.parts)
+      if (!settings.program || *settings.program == number)
+        runProgram(number);
+    fmt::print("{} programs, {} combinations that do not fit, {} runs, {} failures\n", programs, refused,
+               runs, failures);
+    return failures == 0 ? 0 : 1;
+  }
+
+private:
+  /// The values of combination `number`, so that neighbours differ in the last options.
+  std::vector<size_t> valuesOf(uint64_t number) const {
+    std::vector<size_t> values(options.size());
+    for (size_t i = options.size(); i-- > 0;) {
+      values[i] = number % options[i].size();
+      number /= options[i].size();
+    }
+    return values;
+  }
+
+  void runProgram(uint64_t number) {
+    std::seed_seq seeds = {settings.seed, number};
+    Random random(seeds);
+    std::vector<size_t> values = valuesOf(number);
+    std::shared_ptr<const Artifact> artifact;
+    for (uint64_t i = 0; i < settings.sizes; ++i) {
+      Case drawn = drawCase(options, values, random, int(settings.longest));
+      Result<Request> request = Request::parse("attention_fwd", drawn.all());
+      if (!request && !artifact) {
+        ++refused;
+        return;
+      }
+      std::string complaint = request ? runOne(*request, artifact, random) : request.error().message;
+      if (complaint.empty())
+        continue;
+      ++failures;
+      fmt::print("program {}:{}: {}\n  again: --program {} --seed {} --sizes {}\n", number,
+                 textOf(drawn.all()), complaint, number, settings.seed, settings.sizes);
+      std::fflush(stdout);
+      if (!artifact)
+        return;
+    }
+  }
+
+  /// What is wrong; empty if nothing is. Compiles the first time.
+  std::string runOne(const Request &request, std::shared_ptr<const Artifact> &artifact, Random &random) {
+    if (!artifact) {
+      ++programs;
+      CompileLog log;
+      Result<std::shared_ptr<const Artifact>> compiled = Library().compile(request, CompileOptions(), log);
+      if (!compiled)
+        return compiled.error().message;
+      artifact = *compiled;
+    }
+    ++runs;
+    RunOptions runOptions;
+    runOptions.seed = random();
+    runOptions.placement.rowPadding = random() % 2 == 0 ? 0 : 8;
+    if (settings.longest == 0)
+      runOptions.referenceOperations = 1e12; // every element
+    std::unique_ptr<Device> emulator;
+    if (!gpu) {
+      EmulatorOptions emulatorOptions{.multiprocessors = 3};
+      if (runOptions.seed % 2 == 0)
+        emulatorOptions.scheduleSeed = runOptions.seed;
+      emulator = createEmulatorDevice(emulatorOptions);
+    }
+    Device &device = gpu ? *gpu : *emulator;
+    Result<KernelRun> run = KernelRun::create(device, request, artifact, runOptions);
+    if (!run)
+      return run.error().message;
+    Result<Verdict> verdict = run->verify();
+    return verdict ? verdict->complaint : verdict.error().message;
+  }
+
+  const Settings &settings;
+  std::vector<Option> options;
+  std::unique_ptr<Device> gpu; ///< else each run has an emulator of its own
+  uint64_t count = 1, programs = 0, refused = 0, runs = 0, failures = 0;
+};
+
+int fail(const std::string &message) {
+  fmt::print(stderr, "tlc-product: error: {}\n", message);
+  return 2;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::span<char *> arguments(argv + 1, size_t(argc - 1));
+  if (arguments.size() == 1 && std::string_view(arguments[0]) == "--help") {
+    fmt::print("{}", help);
+    return 0;
+  }
+  Settings settings;
+  if (std::string mistake = read(arguments, settings); !mistake.empty())
+    return fail(mistake);
+  Product product(settings);
+  if (settings.onGpu)
+    if (Result<void> opened = product.openGpu(); !opened)
+      return fail(opened.error().message);
+  return product.run();
+}
