@@ -1,28 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Everything there is to find out on a GPU, in one go: the test programs, the
-runs of checks.txt with their verification, the benchmarks, and the comparison
-with PyTorch's peers where PyTorch is installed.
+"""Everything there is to find out on a GPU, in one go.
 
-    gpu_suite.py [--out results.json] [--only tests,checks,devices,bench,peers]
+    gpu_suite.py [--out results.json] [--only tests,devices,...] [--product 37]
 
-devices runs the same checks twice on the GPU and once on the emulator: all
-must be right, the GPU's two runs the same bit for bit; whether the emulator's
-result is so as well is in the field same_bits.
+tests      the test programs that need a GPU
+devices    each line of checks.txt twice on the GPU and once on the emulator,
+           verified; the GPU's two runs must be the same bit for bit; whether
+           the emulator's result is so as well is in the field same_bits
+sanitizer  the same lines under compute-sanitizer's memcheck
+product    tlc-product on the GPU, every n-th combination of options; a prime n
+           meets all values
+bench      tlc bench
+peers      peers.py, all suites; needs PyTorch
 
-Works on the folder of an unpacked archive of tools/pack.sh. Writes one JSON
-object; exit status 1 if anything failed.
+All but bench and peers run several programs at a time. Works on the folder of
+an unpacked archive of tools/pack.sh. Writes one JSON object; exit status 1 if
+anything failed.
 """
 
 import argparse
-import glob
 import importlib.util
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -55,56 +61,92 @@ def run(name, command, limit):
     return entry
 
 
-def tests():
-    for path in sorted(glob.glob(os.path.join(ROOT, "bin", "*_test"))):
-        yield run(os.path.basename(path), [path], 300)
+def run_all(runs):
+    """Runs of programs whose speed does not matter."""
+    with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, 8)) as pool:
+        return list(pool.map(lambda arguments: run(*arguments), runs))
+
+
+def tests(_):
+    names = ("cuda_device_test", "attention_cuda_test", "cuda_cpp_test")
+    return run_all([(name, [os.path.join(ROOT, "bin", name)], 300) for name in names])
 
 
 def check_commands():
-    """(line, command without a device) of each line of checks.txt."""
+    """(line, command without a device) of each line of checks.txt; always the same inputs."""
     with open(os.path.join(HERE, "checks.txt"), encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
-    for line in lines:
+    for seed, line in enumerate(lines):
         kernel, *parameters = line.split()
         defines = [word for parameter in parameters for word in ("-D", parameter)]
-        yield line, [TLC, "run", kernel, *defines, "--verify", "--json"]
+        yield line, [TLC, "run", kernel, *defines, "--verify", "--json", "--seed", str(seed)]
 
 
-def checks():
-    for line, command in check_commands():
-        yield run(line, command + ["--device", "cuda"], 120)
+ON_GPU = ["--device", "cuda"]
+ON_EMULATOR = ["--device", "emulator", "--race-check=off"]
 
 
-def devices():
-    """With the same seed on both devices, and on the GPU twice."""
-    for seed, (line, command) in enumerate(check_commands()):
-        command += ["--seed", str(seed)]
-        gpu = [run(f"{line}, GPU", command + ["--device", "cuda"], 120) for _ in range(2)]
-        emulator = run(f"{line}, emulator", command + ["--device", "emulator", "--race-check=off"], 300)
-        first, second, ours = (entry.get("lines", [{}])[-1].get("outputs") for entry in (*gpu, emulator))
+def devices(_):
+    commands = list(check_commands())
+    entries = run_all([(f"{line}, {name}", command + device, 300) for line, command in commands
+                       for name, device in (("GPU", ON_GPU), ("GPU again", ON_GPU), ("emulator", ON_EMULATOR))])
+    for i, (line, _) in enumerate(commands):
+        first, second, emulator = (entry.get("lines", [{}])[-1].get("outputs") for entry in entries[3 * i:3 * i + 3])
         if first != second:
-            gpu[1].update(passed=False, status="different bits", output=f"{first}, then {second}")
+            entries[3 * i + 1].update(passed=False, status="different bits", output=f"{first}, then {second}")
             print(f"FAIL {line}: two runs differ: {first}, then {second}", flush=True)
-        emulator["same_bits"] = first is not None and first == ours
-        yield from (*gpu, emulator)
+        entries[3 * i + 2]["same_bits"] = first is not None and first == emulator
+    return entries
 
 
-def bench():
-    for kernel in ("gemm", "softmax"):
-        yield run(f"bench {kernel}", [TLC, "bench", kernel, "--suite", "--json"], 300)
+def sanitizer(_):
+    program = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+    if not os.path.exists(program):
+        print("skipped: compute-sanitizer is not installed", flush=True)
+        return []
+    check = [program, "--tool", "memcheck", "--error-exitcode", "86"]
+    return run_all([(f"memcheck {line}", check + command + ON_GPU, 300) for line, command in check_commands()])
 
 
-def peers():
+def product(options):
+    program, workers = os.path.join(ROOT, "bin", "tlc-product"), min(os.cpu_count() or 1, 8)
+    return run_all([(f"product, {i + 1} of {workers}",
+                     [program, *ON_GPU, "--part", f"{i * options.product + 1}/{workers * options.product}"], 600)
+                    for i in range(workers)])
+
+
+def bench(_):
+    return [run(f"bench {kernel}", [TLC, "bench", kernel, "--suite", "--json"], 300)
+            for kernel in ("gemm", "softmax", "attention_fwd", "attention_fwd_fp8", "attention_decode")]
+
+
+PEERS = """
+gemm
+gemm --layout nn --shape 8192,8192,8192
+gemm --dtype f16 --out f16 --shape 8192,8192,8192
+attention_fwd
+attention_fwd --d 64 --shape 4,4096,32,32 --shape 1,16384,32,32
+attention_fwd --d 256 --shape 2,8192,8,8
+attention_fwd --against form=plain --shape 16,1024,16,16 --shape 4,4096,16,16 --shape 1,16384,16,16
+block_causal
+varlen
+attention_decode
+attention_decode -D kv=paged --shape 64,8192,64,8
+attention_decode --d 576 -D values=keys --shape 64,8192,128,1
+attention_fwd_fp8
+attention_fwd_fp8 -D sums=fast
+"""
+
+
+def peers(_):
     if importlib.util.find_spec("torch") is None:
         print("skipped: PyTorch is not installed, no comparison with its kernels", flush=True)
-        return
-    script = [sys.executable, os.path.join(HERE, "peers.py"), "gemm"]
-    yield run("peers gemm bf16 tn", script, 300)
-    yield run("peers gemm bf16 nn", script + ["--layout", "nn", "--shape", "8192,8192,8192"], 120)
-    yield run("peers gemm f16 tn", script + ["--dtype", "f16", "--out", "f16", "--shape", "8192,8192,8192"], 120)
+        return []
+    script = [sys.executable, os.path.join(HERE, "peers.py")]
+    return [run(f"peers {line}", script + line.split() + ["--rounds", "5"], 300) for line in PEERS.split("\n") if line]
 
 
-STEPS = {"tests": tests, "checks": checks, "devices": devices, "bench": bench, "peers": peers}
+STEPS = {"tests": tests, "devices": devices, "sanitizer": sanitizer, "product": product, "bench": bench, "peers": peers}
 
 
 def describe_machine():
@@ -120,6 +162,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default="results.json")
     parser.add_argument("--only", default=",".join(STEPS), help="steps, of " + ",".join(STEPS))
+    parser.add_argument("--product", type=int, default=37, metavar="n", help="of product: every n-th combination")
     options = parser.parse_args()
     wanted = options.only.split(",")
     if unknown := [name for name in wanted if name not in STEPS]:
@@ -127,7 +170,7 @@ def main():
 
     results = {"machine": describe_machine()}
     for name in wanted:
-        results[name] = list(STEPS[name]())
+        results[name] = STEPS[name](options)
         # Written after each step, so that an interrupted run keeps what it has.
         with open(options.out, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)

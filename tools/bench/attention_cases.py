@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention forward against cuDNN, FlexAttention and PyTorch's varlen_attn."""
+
+import inspect
+import math
+
+import torch
+
+from measure import Case, DTYPES, ROUNDING, compare, programs
+
+ATTENTION_SHAPES = [  # b, s, h, hkv
+    (16, 1024, 16, 16),
+    (8, 2048, 16, 16),
+    (4, 4096, 16, 16),
+    (2, 8192, 16, 16),
+    (1, 16384, 16, 16),
+    (4, 4096, 32, 8),
+]
+
+
+def attention_case(library, options, b, s, h, hkv, causal):
+    """Forward, q and k of the same length, tensors b x s x h x d."""
+    dtype, d = DTYPES[options.dtype], options.d
+    q, k, v = (torch.randn(b, s, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv))
+    o, lse = torch.empty_like(q), torch.empty(b, h, s, device="cuda", dtype=torch.float32)
+    parameters = {"b": b, "sq": s, "sk": s, "h": h, "hkv": hkv, "d": d, "dtype": options.dtype,
+                  "causal": "right" if causal else "none"}
+    ours, others = programs(library, "attention_fwd", parameters, (q, k, v, o, lse), options)
+    heads_first = [tensor.transpose(1, 2) for tensor in (q, k, v)]
+    backend = torch.nn.attention.SDPBackend.CUDNN_ATTENTION
+
+    def cudnn():
+        with torch.nn.attention.sdpa_kernel(backend):
+            return torch.nn.functional.scaled_dot_product_attention(*heads_first, is_causal=causal, enable_gqa=h != hkv)
+
+    def check():
+        o.fill_(math.nan)
+        lse.fill_(math.nan)
+        ours()
+        peer = cudnn().transpose(1, 2)
+        # Weights are rounded before they meet v, in which both differ from the exact result and from each other.
+        rounding = ROUNDING[options.dtype]
+        everywhere = compare(o, peer.float(), 4 * rounding, 4 * rounding)
+        rows = torch.cat([torch.tensor([0, s - 1]), torch.randint(0, s, (62,))]).cuda()
+        sampled = 0.0
+        for batch, head in {(0, 0), (b - 1, h - 1)}:
+            scores = q[batch, rows, head].double() @ k[batch, :, head * hkv // h].double().t() / math.sqrt(d)
+            if causal:
+                scores.masked_fill_(torch.arange(s, device="cuda")[None, :] > rows[:, None], -math.inf)
+            expected = scores.softmax(-1) @ v[batch, :, head * hkv // h].double()
+            sampled = max(sampled, compare(o[batch, rows, head], expected, 2 * rounding, 2 * rounding),
+                          compare(lse[batch, head, rows], scores.logsumexp(-1), 1e-5, 1e-5))
+        error = max(sampled, everywhere)
+        return {"largest_error": error, "limit": 1.0, "correct": error <= 1.0}
+
+    return Case({"kernel": "attention_fwd", **parameters, **dict(options.define)},
+                4 * b * h * s * s * d // (2 if causal else 1), ours, {"cudnn": cudnn, **others}, check)
+
+
+def attention_cases(library, options):
+    for causal in (False, True) if options.causal is None else (options.causal == "yes",):
+        for shape in options.shape or ATTENTION_SHAPES:
+            yield attention_case(library, options, *shape, causal)
+
+
+def expected_rows(q, k, v, visible, scale):
+    """O and LSE of some queries of one head in double precision; `visible` is queries x keys."""
+    scores = q.double() @ k.double().t() * scale
+    scores.masked_fill_(~visible, -math.inf)
+    return scores.softmax(-1) @ v.double(), scores.logsumexp(-1)
+
+
+BLOCK_CAUSAL_SHAPES = [(1, 8192, 16, 16), (2, 8192, 32, 8), (1, 16384, 16, 16)]
+
+
+def block_causal_case(library, options, b, s, h, hkv, block=32):
+    """Noisy and clean halves of a sequence, against FlexAttention, compiled, with its block mask."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    dtype, d, half = DTYPES[options.dtype], options.d, s // 2
+    q, k, v = (torch.randn(b, s, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv))
+    o, lse = torch.empty_like(q), torch.empty(b, h, s, device="cuda", dtype=torch.float32)
+    parameters = {"b": b, "sq": s, "sk": s, "h": h, "hkv": hkv, "d": d, "dtype": options.dtype,
+                  "mask": "block_causal", "block": block}
+    ours, others = programs(library, "attention_fwd", parameters, (q, k, v, o, lse), options)
+
+    def sees(batch, head, query, key):
+        same = (query < half) & (key < half) & (query // block == key // block)
+        before = (query < half) & (key >= half) & ((key - half) // block < query // block)
+        clean = (query >= half) & (key >= half) & ((key - half) // block <= (query - half) // block)
+        return same | before | clean
+
+    mask = create_block_mask(sees, None, None, s, s, device="cuda", _compile=True)
+    compiled = torch.compile(flex_attention)
+    heads_first = [tensor.transpose(1, 2).contiguous() for tensor in (q, k, v)]
+
+    def flex():
+        return compiled(*heads_first, block_mask=mask, enable_gqa=h != hkv)
+
+    def check():
+        o.fill_(math.nan)
+        lse.fill_(math.nan)
+        ours()
+        rounding = ROUNDING[options.dtype]
+        worst = compare(o, flex().transpose(1, 2).float(), 4 * rounding, 4 * rounding)
+        rows = torch.cat([torch.tensor([0, half - 1, half, s - 1]), torch.randint(0, s, (60,))]).cuda()
+        visible = sees(0, 0, rows[:, None], torch.arange(s, device="cuda")[None, :])
+        for batch, head in {(0, 0), (b - 1, h - 1)}:
+            kv = head * hkv // h
+            expected, sums = expected_rows(q[batch, rows, head], k[batch, :, kv], v[batch, :, kv], visible, d**-0.5)
+            worst = max(worst, compare(o[batch, rows, head], expected, 2 * rounding, 2 * rounding),
+                        compare(lse[batch, head, rows], sums, 1e-5, 1e-5))
+        return {"largest_error": worst, "limit": 1.0, "correct": worst <= 1.0}
+
+    return Case({"kernel": "attention_fwd", **parameters, **dict(options.define)},
+                4 * b * h * d * (half * half + half * block), ours, {"flex": flex, **others}, check)
+
+
+def block_causal_cases(library, options):
+    for shape in options.shape or BLOCK_CAUSAL_SHAPES:
+        yield block_causal_case(library, options, *shape)
+
+
+VARLEN_SHAPES = [(8, 8192, 16, 16), (8, 8192, 32, 8)]
+
+
+def varlen_case(library, options, b, longest, h, hkv, causal):
+    """Packed sequences of random lengths from 256 to `longest`, against PyTorch's varlen_attn."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    dtype, d = DTYPES[options.dtype], options.d
+    lengths = torch.randint(256, longest + 1, (b,)).tolist()
+    begins = torch.tensor([0] + lengths).cumsum(0).to(device="cuda", dtype=torch.int32)
+    total = sum(lengths)
+    q, k, v = (torch.randn(total, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv))
+    o, lse = torch.empty_like(q), torch.empty(h, total, device="cuda", dtype=torch.float32)
+    parameters = {"varlen": ",".join(map(str, lengths)), "h": h, "hkv": hkv, "d": d, "dtype": options.dtype,
+                  "causal": "right" if causal else "none"}
+    ours, others = programs(library, "attention_fwd", parameters, (q, k, v, begins, begins, o, lse), options)
+    # It has as many heads of keys as of queries.
+    repeated = [tensor.repeat_interleave(h // hkv, 1) for tensor in (k, v)]
+
+    # Newer versions of PyTorch say it by the window.
+    has_flag = "is_causal" in inspect.signature(varlen_attn).parameters
+    mask = {"is_causal": causal} if has_flag else {"window_size": (-1, 0 if causal else -1)}
+
+    def flash():
+        return varlen_attn(q, *repeated, begins, begins, max(lengths), max(lengths), **mask)
+
+    def check():
+        o.fill_(math.nan)
+        lse.fill_(math.nan)
+        ours()
+        rounding = ROUNDING[options.dtype]
+        worst = compare(o, flash().float(), 4 * rounding, 4 * rounding)
+        for sequence, head in {(0, 0), (b - 1, h - 1)}:
+            own = slice(int(begins[sequence]), int(begins[sequence + 1]))
+            rows = torch.cat([torch.tensor([0, lengths[sequence] - 1]), torch.randint(0, lengths[sequence], (62,))]).cuda()
+            visible = torch.ones(len(rows), lengths[sequence], device="cuda", dtype=torch.bool)
+            if causal:
+                visible = torch.arange(lengths[sequence], device="cuda")[None, :] <= rows[:, None]
+            kv = head * hkv // h
+            expected, sums = expected_rows(q[own][rows, head], k[own][:, kv], v[own][:, kv], visible, d**-0.5)
+            worst = max(worst, compare(o[own][rows, head], expected, 2 * rounding, 2 * rounding),
+                        compare(lse[head, own][rows], sums, 1e-5, 1e-5))
+        finite = bool(o.isfinite().all() and lse.isfinite().all())
+        return {"largest_error": worst, "limit": 1.0, "correct": finite and worst <= 1.0}
+
+    pairs = sum(n * n for n in lengths)
+    return Case({"kernel": "attention_fwd", **parameters, **dict(options.define)},
+                4 * h * pairs * d // (2 if causal else 1), ours, {"varlen_attn": flash, **others}, check)
+
+
+def varlen_cases(library, options):
+    for causal in (False, True) if options.causal is None else (options.causal == "yes",):
+        for shape in options.shape or VARLEN_SHAPES:
+            yield varlen_case(library, options, *shape, causal)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timing of launches that take turns, and comparison of results."""
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import Callable
+
+import torch
+
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+# Half of the distance from 1 to the next number.
+ROUNDING = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24}
+
+
+@dataclass
+class Case:
+    """One row of a comparison."""
+
+    parameters: dict  # what identifies the case in the output
+    flops: int
+    ours: Callable[[], None]
+    peers: dict  # name -> launch, the first one is what correctness is compared with
+    check: Callable[[], dict]  # runs ours once; largest_error, limit, correct
+
+
+def programs(library, kernel, parameters, tensors, options):
+    """Our launch on these tensors, with what -D says, and of each --against what that says beside it."""
+
+    def launch(further=()):
+        return library.compile(kernel, **{**parameters, **dict(options.define), **dict(further)}).bind(*tensors)
+
+    return launch(), {",".join(map("=".join, further)): launch(further) for further in options.against}
+
+
+def seconds_per_launch(launch, options):
+    """Mean time of a batch of back-to-back launches."""
+    for _ in range(options.warmups):
+        launch()
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    for _ in range(options.launches):
+        launch()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e-3 / options.launches
+
+
+def measure(case, options):
+    """The case's line of output."""
+    before = case.check()
+    ours, peers = [], {name: [] for name in case.peers}
+    for _ in range(options.rounds):
+        ours.append(seconds_per_launch(case.ours, options))
+        for name, launch in case.peers.items():
+            peers[name].append(seconds_per_launch(launch, options))
+    after = case.check()  # launching again and again must not have changed the result
+    line = {**case.parameters, **max(before, after, key=lambda found: found["largest_error"])}
+    line["ours_us"] = statistics.median(ours) * 1e6
+    line["ours_tflops"] = case.flops / statistics.median(ours) * 1e-12
+    line["peers"] = {}
+    for name, times in peers.items():
+        ratios = [peer / own for own, peer in zip(ours, times)]
+        line["peers"][name] = {
+            "us": statistics.median(times) * 1e6,
+            "tflops": case.flops / statistics.median(times) * 1e-12,
+            "ratio": statistics.median(ratios),
+            "ratios": [round(ratio, 4) for ratio in ratios],
+        }
+    # Against the fastest peer.
+    line["ratio"] = min(peer["ratio"] for peer in line["peers"].values())
+    return line
+
+
+def compare(actual, expected, rounding, absolute):
+    """Largest error in units of what is allowed: `absolute` plus the rounding
+    of the expected value. Not finite counts as wrong."""
+    allowed = absolute + rounding * expected.abs()
+    error = (actual.to(expected.dtype) - expected).abs() / allowed
+    return torch.nan_to_num(error, nan=math.inf, posinf=math.inf).max().item() if error.numel() else 0.0
