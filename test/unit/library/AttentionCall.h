@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Calls of attention on tensors whose memory the test lays out, on an emulated device that counts what it is
-/// asked for.
+/// Calls of attention on tensors whose memory the test lays out, on a device that counts what it is asked for.
 #pragma once
 
 #include "kernels/library/Attention.h"
 #include "kernels/library/DeviceArguments.h"
 #include "kernels/reference/Attention.h"
-#include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/device/Device.h"
 
 #include <memory>
 #include <vector>
 
 namespace tlc::test {
 
-/// The emulator, its checker on.
+/// What this program tests on; of sm_90a.
+std::unique_ptr<Device> openDevice();
+
 class CountingDevice : public Device {
 public:
-  /// Of that target; of sm_90a if it is null.
-  explicit CountingDevice(const Target *target = nullptr)
-      : device(createEmulatorDevice({.target = target, .multiprocessors = 3})) {}
+  explicit CountingDevice(std::unique_ptr<Device> device = openDevice()) : device(std::move(device)) {}
 
   const DeviceProperties &properties() const override { return device->properties(); }
   Result<void *> allocate(size_t bytes) override {
@@ -104,9 +103,13 @@ struct CallTensors {
 /// What has to come out: rows of Q and K are counted over all batches.
 kernels::AttentionShape shapeOf(const CallTensors &tensors, const attention::ForwardOptions &options);
 
-/// Calls forward with exactly the workspace that it asks for, poisoned, and compares with the reference;
-/// fails the running test where they differ, where a place outside of the outputs changed, and where
-/// something was allocated.
+/// From the test's copies of inputs and outputs to the device.
+void upload(const CallTensors &tensors);
+/// Compares the device's outputs with the reference; fails the running test where they differ, and where a
+/// place outside of them changed.
+void checkOutputs(const CallTensors &tensors, const attention::ForwardOptions &options);
+/// Calls forward with exactly the workspace that it asks for, poisoned, and checks outputs; fails the running
+/// test where something was allocated, too.
 void checkForward(CountingDevice &device, attention::Programs &programs, const CallTensors &tensors,
                   const attention::ForwardOptions &options);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Attention called on tensors as others lay them out, against the reference.
+#include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/target/Target.h"
 #include "test/unit/library/AttentionCall.h"
 
@@ -113,7 +114,7 @@ TEST_CASE_METHOD(Fixture, "attention of rows of two lengths that barely fit", "[
 
 TEST_CASE_METHOD(Fixture, "attention on devices without wgmma", "[attention]") {
   for (const char *target : {"sm_80", "sm_100a"}) {
-    CountingDevice other(findTarget(target));
+    CountingDevice other(createEmulatorDevice({.target = findTarget(target), .multiprocessors = 3}));
     Programs others(other, artifacts);
     CallTensors tensors{.q = newTensor(other, ElementType::bf16, {1, 70, 2, 64}),
                         .k = newTensor(other, ElementType::bf16, {1, 90, 2, 64}),

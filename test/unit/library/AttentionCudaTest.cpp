@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attention called on a GPU of sm_90, and captured in a graph. Without such a GPU it says so and counts as
+/// skipped.
+#define CATCH_CONFIG_RUNNER
+#include "runtime/cuda/CudaContext.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "test/Expect.h"
+#include "test/unit/library/AttentionCall.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+using namespace tlc;
+using namespace tlc::attention;
+using namespace tlc::test;
+
+std::unique_ptr<Device> test::openDevice() { return expectValue(createCudaDevice(0)); }
+
+TEST_CASE("a call of attention can be captured in a graph, which then sees other lengths", "[attention][cuda]") {
+  CountingDevice device;
+  ArtifactCache artifacts;
+  Programs programs{device, artifacts};
+  auto seed = uint64_t(std::random_device()());
+  CAPTURE(seed);
+  kernels::Random random(seed);
+  constexpr ElementType type = ElementType::bf16;
+  constexpr int64_t rows = 300, h = 4, hkv = 2, d = 64;
+  CallTensors tensors{.q = newTensor(device, type, {rows, h, d}),
+                      .k = newTensor(device, type, {rows, hkv, d}),
+                      .v = newTensor(device, type, {rows, hkv, d}),
+                      .o = newTensor(device, type, {rows, h, d}),
+                      .lse = newTensor(device, ElementType::f32, {h, rows}),
+                      .queryLengths = newTensor(device, ElementType::i32, {4}),
+                      .keyLengths = newTensor(device, ElementType::i32, {4})};
+  ForwardOptions options{.mask = {.causal = CausalAlignment::right}, .lengths = Lengths::packed};
+  auto fill = [&](const std::vector<int64_t> &begins) {
+    for (const Slice *slice : {&tensors.q, &tensors.k, &tensors.v})
+      slice->fill(random);
+    for (const Slice *slice : {&tensors.o, &tensors.lse})
+      std::ranges::fill(slice->block->values, NAN);
+    tensors.queryLengths->fill(begins);
+    tensors.keyLengths->fill(begins);
+    upload(tensors);
+  };
+  fill({0, 100, 100, rows});
+  size_t bytes = expectValue(workspaceSize(programs, tensors.views(), options));
+  auto workspace = expectValue(kernels::DeviceMemory::allocate(device, bytes));
+
+  auto context = expectValue(CudaContext::create(0));
+  const Driver &driver = context->driver;
+  CurrentContext scope(*context);
+  CUstream stream = nullptr;
+  REQUIRE(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  REQUIRE(driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
+  expectSuccess(forward(programs, {stream}, tensors.views(), {workspace.address(), bytes}, options));
+  CUgraph graph = nullptr;
+  REQUIRE(driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+  CUgraphExec executable = nullptr;
+  REQUIRE(driver.cuGraphInstantiate(&executable, graph, 0) == CUDA_SUCCESS);
+  tensors.o.block->download();
+  CHECK(std::isnan(tensors.o.at(0))); // nothing has run yet
+
+  for (const std::vector<int64_t> &begins :
+       {std::vector<int64_t>{0, 100, 100, rows}, {0, 1, 277, rows}, {0, 0, 0, rows}}) {
+    CAPTURE(begins);
+    fill(begins);
+    REQUIRE(driver.cuGraphLaunch(executable, stream) == CUDA_SUCCESS);
+    expectSuccess(device.synchronize({stream}));
+    checkOutputs(tensors, options);
+  }
+  REQUIRE(driver.cuStreamDestroy(stream) == CUDA_SUCCESS);
+}
+
+int main(int argc, char **argv) {
+  constexpr int skipped = 77; // the exit status that ctest reports as skipped
+  Result<std::unique_ptr<Device>> device = createCudaDevice(0);
+  if (!device || (*device)->properties().target != "sm_90a") {
+    std::printf("skipped: these tests need a GPU of sm_90: %s\n",
+                device ? (*device)->properties().name.c_str() : device.error().message.c_str());
+    return skipped;
+  }
+  device->reset();
+  return Catch::Session().run(argc, argv);
+}
