@@ -54,7 +54,7 @@ def attention_case(library, options, b, s, h, hkv, causal):
         return {"largest_error": error, "limit": 1.0, "correct": error <= 1.0}
 
     return Case({"kernel": "attention_fwd", **parameters, **dict(options.define)},
-                4 * b * h * s * s * d // (2 if causal else 1), ours, {"cudnn": cudnn, **others}, check)
+                4 * b * h * s * s * d // (2 if causal else 1), ours, {"cudnn": cudnn}, check, others)
 
 
 def attention_cases(library, options):
@@ -113,7 +113,7 @@ def block_causal_case(library, options, b, s, h, hkv, block=32):
         return {"largest_error": worst, "limit": 1.0, "correct": worst <= 1.0}
 
     return Case({"kernel": "attention_fwd", **parameters, **dict(options.define)},
-                4 * b * h * d * (half * half + half * block), ours, {"flex": flex, **others}, check)
+                4 * b * h * d * (half * half + half * block), ours, {"flex": flex}, check, others)
 
 
 def block_causal_cases(library, options):
@@ -125,7 +125,8 @@ VARLEN_SHAPES = [(8, 8192, 16, 16), (8, 8192, 32, 8)]
 
 
 def varlen_case(library, options, b, longest, h, hkv, causal):
-    """Packed sequences of random lengths from 256 to `longest`, against PyTorch's varlen_attn."""
+    """Packed sequences of random lengths from 256 to `longest`, against PyTorch's varlen_attn, and beside our program of
+    as many sequences of one length, with as many pairs in all."""
     from torch.nn.attention.varlen import varlen_attn
 
     dtype, d = DTYPES[options.dtype], options.d
@@ -137,6 +138,12 @@ def varlen_case(library, options, b, longest, h, hkv, causal):
     parameters = {"varlen": ",".join(map(str, lengths)), "h": h, "hkv": hkv, "d": d, "dtype": options.dtype,
                   "causal": "right" if causal else "none"}
     ours, others = programs(library, "attention_fwd", parameters, (q, k, v, begins, begins, o, lse), options)
+    even = round(math.sqrt(sum(n * n for n in lengths) / b))
+    of_even = [torch.randn(b, even, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv)]
+    fixed = library.compile("attention_fwd", **{**parameters, "varlen": "none", "b": b, "sq": even, "sk": even,
+                                                **dict(options.define)})
+    others["fixed"] = fixed.bind(*of_even, torch.empty_like(of_even[0]),
+                                 torch.empty(b, h, even, device="cuda", dtype=torch.float32))
     # It has as many heads of keys as of queries.
     repeated = [tensor.repeat_interleave(h // hkv, 1) for tensor in (k, v)]
 
@@ -168,7 +175,7 @@ def varlen_case(library, options, b, longest, h, hkv, causal):
 
     pairs = sum(n * n for n in lengths)
     return Case({"kernel": "attention_fwd", **parameters, **dict(options.define)},
-                4 * h * pairs * d // (2 if causal else 1), ours, {"varlen_attn": flash, **others}, check)
+                4 * h * pairs * d // (2 if causal else 1), ours, {"varlen_attn": flash}, check, others)
 
 
 def varlen_cases(library, options):

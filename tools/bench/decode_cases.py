@@ -75,7 +75,7 @@ def decode_case(library, options, b, s, h, hkv):
         return {"largest_error": worst, "limit": 1.0, "correct": finite and worst <= 1.0}
 
     return Case({"kernel": "attention_decode", **parameters, **define, "bytes": elements * k.element_size()},
-                2 * b * h * s * (d + dv), ours, {**peers, **others}, check)
+                2 * b * h * s * (d + dv), ours, peers, check, others)
 
 
 def decode_cases(library, options):

@@ -52,7 +52,7 @@ def gemm_case(library, options, m, n, k):
         return {"largest_error": error, "limit": 1.0, "correct": error <= 1.0}
 
     return Case({"kernel": "gemm", **parameters, **dict(options.define)}, 2 * m * n * k, ours,
-                {"cublas": cublas, **others}, check)
+                {"cublas": cublas}, check, others)
 
 
 def gemm_cases(library, options):

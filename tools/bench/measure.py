@@ -3,7 +3,7 @@
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable
 
 import torch
@@ -22,6 +22,7 @@ class Case:
     ours: Callable[[], None]
     peers: dict  # name -> launch, the first one is what correctness is compared with
     check: Callable[[], dict]  # runs ours once; largest_error, limit, correct
+    others: dict = field(default_factory=dict)  # name -> launch of another program of ours, no peer
 
 
 def programs(library, kernel, parameters, tensors, options):
@@ -49,19 +50,20 @@ def seconds_per_launch(launch, options):
 def measure(case, options):
     """The case's line of output."""
     before = case.check()
-    ours, peers = [], {name: [] for name in case.peers}
+    ours = []
+    taking_turns = [(kind, name, launch, []) for kind in ("peers", "others")
+                    for name, launch in getattr(case, kind).items()]
     for _ in range(options.rounds):
         ours.append(seconds_per_launch(case.ours, options))
-        for name, launch in case.peers.items():
-            peers[name].append(seconds_per_launch(launch, options))
+        for _, _, launch, times in taking_turns:
+            times.append(seconds_per_launch(launch, options))
     after = case.check()  # launching again and again must not have changed the result
     line = {**case.parameters, **max(before, after, key=lambda found: found["largest_error"])}
     line["ours_us"] = statistics.median(ours) * 1e6
     line["ours_tflops"] = case.flops / statistics.median(ours) * 1e-12
-    line["peers"] = {}
-    for name, times in peers.items():
+    for kind, name, _, times in taking_turns:
         ratios = [peer / own for own, peer in zip(ours, times)]
-        line["peers"][name] = {
+        line.setdefault(kind, {})[name] = {
             "us": statistics.median(times) * 1e6,
             "tflops": case.flops / statistics.median(times) * 1e-12,
             "ratio": statistics.median(ratios),
