@@ -192,46 +192,47 @@ private:
     return success();
   }
 
-  /// An operation in a sequence: a round, or one stage of an iteration.
+  /// Products of a sequence (a round, or one stage of an iteration) that are started after the awaited one
+  /// and before the wait, which is one round later where it is of another stage.
+  static int64_t startedBetween(GemmAsyncOp awaited, GemmWaitOp wait, ArrayRef<Operation *> sequence) {
+    StageAttr from = stageOf(awaited), to = stageOf(wait);
+    int64_t count = 0;
+    for (Operation *op : sequence) {
+      if (!isa<GemmAsyncOp>(op))
+        continue;
+      bool after = stageOf(op).getOrder() > from.getOrder(), before = stageOf(op).getOrder() < to.getOrder();
+      count += from.getStage() == to.getStage() ? after && before : after + before;
+    }
+    return count;
+  }
+
+  /// An operation in a sequence.
   void clone(Operation *op, IRMapping &mapping, ArrayRef<Operation *> sequence) {
     Operation *copy = builder.clone(*op, mapping);
     copy->removeDiscardableAttr(TileDialect::stageAttrName);
     auto wait = dyn_cast<GemmWaitOp>(op);
     if (auto product = wait ? wait.getAcc().getDefiningOp<GemmAsyncOp>() : GemmAsyncOp();
         product && product->getBlock() == loop.getBody())
-      cast<GemmWaitOp>(copy).setPending(llvm::count_if(sequence, [&](Operation *other) {
-        return isa<GemmAsyncOp>(other) && stageOf(other).getOrder() > stageOf(product).getOrder() &&
-               stageOf(other).getOrder() < stageOf(wait).getOrder();
-      }));
+      cast<GemmWaitOp>(copy).setPending(startedBetween(product, wait, sequence));
   }
 
   /// A stage 1 operation of an iteration. `newest` maps the accumulators in flight to
   /// their latest value; in the last round nothing later is in flight.
   void writeStage1(Operation *op, IRMapping &mapping, IRMapping &newest, bool last) {
     auto wait = dyn_cast<GemmWaitOp>(op);
-    if (!wait || !productInFlight(wait))
+    GemmAsyncOp product = wait ? productInFlight(wait) : GemmAsyncOp();
+    if (!product)
       return clone(op, mapping, last ? ArrayRef<Operation *>(stages[1]) : round);
     std::optional<unsigned> chain = chainOf(wait);
     Value acc = (chain ? newest : mapping).lookupOrDefault(wait.getAcc());
-    auto copy = GemmWaitOp::create(builder, wait.getLoc(), acc, last ? 0 : issuedBetween(wait));
+    auto copy =
+        GemmWaitOp::create(builder, wait.getLoc(), acc, last ? 0 : startedBetween(product, wait, round));
     mapping.map(wait.getResult(), copy.getResult());
     if (!chain)
       return;
     newest.map(wait.getAcc(), copy.getResult());
     newest.map(loop.getRegionIterArg(*chain),
                copy.getResult()); // for a product that comes later in the round
-  }
-
-  /// Products started after the awaited one and before the wait, one round later.
-  int64_t issuedBetween(GemmWaitOp wait) {
-    int64_t awaited = stageOf(productInFlight(wait)).getOrder(), here = stageOf(wait).getOrder();
-    int64_t count = 0;
-    for (Operation *op : round)
-      if (isa<GemmAsyncOp>(op)) {
-        count += stageOf(op).getOrder() > awaited;
-        count += stageOf(op).getOrder() < here;
-      }
-    return count;
   }
 
   /// The value that stage 0 hands to the next iteration for carried value `i`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Calls of attention on tensors whose memory the test lays out, on a device that counts what it is asked for.
+/// Calls of attention on tensors whose memory the test lays out, on a device that counts what it is asked
+/// for.
 #pragma once
 
 #include "kernels/library/Attention.h"

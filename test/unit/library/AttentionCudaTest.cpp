@@ -19,7 +19,8 @@ using namespace tlc::test;
 
 std::unique_ptr<Device> test::openDevice() { return expectValue(createCudaDevice(0)); }
 
-TEST_CASE("a call of attention can be captured in a graph, which then sees other lengths", "[attention][cuda]") {
+TEST_CASE("a call of attention can be captured in a graph, which then sees other lengths",
+          "[attention][cuda]") {
   CountingDevice device;
   ArtifactCache artifacts;
   Programs programs{device, artifacts};
