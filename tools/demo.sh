@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up what is missing, builds the compiler, compiles two kernels to PTX,
+# Sets up what is missing, builds the compiler, compiles some kernels to PTX,
 # runs them on the GPU or, where there is none, on the emulator, checks them
 # against a reference in double precision and prints a table.
 set -euo pipefail

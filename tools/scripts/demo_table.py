@@ -11,6 +11,10 @@ RUNS = [
     ("gemm", {"m": 256, "n": 256, "k": 256, "dtype": "bf16"}),
     ("gemm", {"m": 200, "n": 136, "k": 100, "dtype": "f16", "out": "f32", "layout": "nn"}),
     ("softmax", {"rows": 64, "columns": 1000}),
+    ("attention_fwd", {"b": 1, "sq": 200, "sk": 300, "h": 4, "hkv": 2, "d": 64, "causal": "right"}),
+    ("attention_fwd", {"varlen": "70,0,130", "h": 2, "hkv": 2, "d": 128, "mask": "block_causal", "block": 16}),
+    ("attention_decode", {"b": 2, "sk": 500, "h": 16, "hkv": 2, "kv": "paged"}),
+    ("attention_fwd_fp8", {"b": 1, "sq": 150, "sk": 150, "h": 2, "hkv": 1}),
 ]
 HEADER = ("kernel", "parameters", "device", "largest error", "allowed", "verdict", "time")
 
