@@ -135,15 +135,4 @@ std::string maskConflict(const Parameters &values, size_t sequence, int64_t quer
       sequence, queries, keys);
 }
 
-AttentionShape shapeOf(const ForwardConfig &config, int64_t h, int64_t hkv) {
-  return {.h = h,
-          .hkv = hkv,
-          .d = config.d,
-          .dv = config.dv,
-          .scale = config.scale.value_or(1 / std::sqrt(double(config.d))),
-          .softCap = config.softCap,
-          .mask = config.mask,
-          .logBase = config.logBase};
-}
-
 } // namespace tlc::kernels

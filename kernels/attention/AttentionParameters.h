@@ -39,7 +39,4 @@ std::string maskConflict(const Parameters &values);
 /// Likewise with the mask and a sequence.
 std::string maskConflict(const Parameters &values, size_t sequence, int64_t queries, int64_t keys);
 
-/// What the reference computes, without sequences.
-AttentionShape shapeOf(const ForwardConfig &config, int64_t h, int64_t hkv);
-
 } // namespace tlc::kernels

@@ -8,6 +8,7 @@
 #include "runtime/target/Target.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tlc::kernels {
 
@@ -137,19 +138,21 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
     bool isPlain = config.form == ForwardForm::plain;
     // The explicit form loads and stores through the TMA only.
     ForwardProblem problem(k, config, makeMask, isPlain ? TensorFacts() : TensorFacts{.alignment = 16});
-    if (config.hasBytes() && !isPlain) {
-      TransposedValues values(k, config, problem);
-      k.launch(name + "_values", [&] { values.write(); });
-      return k.launch(name, [&] { explicitForward(k, config, problem, nullptr, &values); });
-    }
-    auto attend = [&](const PackedOrder *order) {
-      isPlain ? plainForward(k, config, problem, order) : explicitForward(k, config, problem, order, nullptr);
-    };
-    if (config.lengths != Lengths::packed)
-      return attend(nullptr);
-    PackedOrder order(k, config, problem, problem.rowOrder());
-    k.launch(name + "_order", [&] { order.write(); });
-    k.launch(name, [&] { attend(&order); });
+    std::optional<PackedOrder> order;
+    if (config.lengths == Lengths::packed)
+      order.emplace(k, config, problem, problem.rowOrder());
+    std::optional<TransposedValues> values;
+    if (config.hasBytes() && !isPlain)
+      values.emplace(k, config, problem);
+    if (order)
+      k.launch(name + "_order", [&] { order->write(); });
+    if (values)
+      k.launch(name + "_values", [&] { values->write(); });
+    k.launch(name, [&] {
+      const PackedOrder *tiles = order ? &*order : nullptr;
+      isPlain ? plainForward(k, config, problem, tiles)
+              : explicitForward(k, config, problem, tiles, values ? &*values : nullptr);
+    });
   });
 }
 

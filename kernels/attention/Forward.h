@@ -40,7 +40,7 @@ enum class ProductOrder : uint8_t {
 /// Where weighted rows of V in 8 bits are added up. Their product keeps 13 bits of the largest term, sum so
 /// far included, and cuts the rest off: over thousands of keys of one sign most of a sum is lost.
 enum class OutputSum : uint8_t {
-  perTile, ///< within a tile of keys by the product, tiles in f32; d up to 128
+  perTile, ///< within a tile of keys by the product, tiles in f32; dv up to 128
   inPlace, ///< by the product alone: faster, and too small by 20 % at 16384 keys if V has one sign
 };
 

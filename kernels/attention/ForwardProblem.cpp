@@ -40,9 +40,11 @@ ForwardProblem::ForwardProblem(Scope &k, const ForwardConfig &config, const Mask
   K = k.input("K", config.dtype, shape({batches, sk, kvHeads, config.d}), facts);
   V = k.input("V", config.dtype, shape({batches, sk, kvHeads, config.dv}), facts);
   if (config.hasBytes()) {
-    scaleQ = k.input("scaleQ", f32, {batches, heads});
-    scaleK = k.input("scaleK", f32, {batches, kvHeads});
-    scaleV = k.input("scaleV", f32, {batches, kvHeads});
+    // Extents are no sums, so that packed sequences are counted again.
+    factors = isPacked() ? k.dim("b") : batches;
+    scaleQ = k.input("scaleQ", f32, {factors, heads});
+    scaleK = k.input("scaleK", f32, {factors, kvHeads});
+    scaleV = k.input("scaleV", f32, {factors, kvHeads});
   }
   if (config.lengths != Lengths::uniform) {
     Index extent = isPacked() ? ends : batches;
@@ -76,12 +78,16 @@ Index ForwardProblem::keysOf(const Index &batch) const {
   return isPacked() ? keyLengths.read({batch + 1}) - first : first;
 }
 
+Index ForwardProblem::firstKeyOf(const Index &batch) const {
+  return isPacked() ? keyLengths.read({batch}) : Index(0);
+}
+
 ForwardProblem::Position ForwardProblem::positionOf(const Index &row, const Index &head,
                                                     const Index &batch) const {
   if (config.lengths == Lengths::uniform)
     return {row, head, batch};
   Index firstQuery = isPacked() ? queryLengths.read({batch}) : Index(0);
-  Index firstKey = isPacked() ? keyLengths.read({batch}) : Index(0);
+  Index firstKey = firstKeyOf(batch);
   return {row, head, batch, firstQuery, queriesOf(batch), firstKey, keysOf(batch)};
 }
 
@@ -101,32 +107,40 @@ ForwardTile ForwardProblem::tileAt(const Position &position) const {
   return tile;
 }
 
-Slice ForwardProblem::rowsOf(const Global &tensor, const ForwardTile &tile, const Index &first,
+Slice ForwardProblem::rowsOf(const Global &tensor, const Sequence &sequence, const Index &first,
                              const Index &row, int64_t rows, const Index &head,
                              const Columns &columns) const {
   if (isPacked())
     return tensor.tile({first + row, head, columns.first}, {rows, 1, columns.count});
-  return tensor.tile({tile.sequence.batch, row, head, columns.first}, {1, rows, 1, columns.count});
+  return tensor.tile({sequence.batch, row, head, columns.first}, {1, rows, 1, columns.count});
 }
 
 Slice ForwardProblem::queries(const ForwardTile &tile) const {
-  return rowsOf(Q, tile, tile.sequence.firstQuery, tile.row, config.bq, tile.sequence.head, {0, config.d});
+  return rowsOf(Q, tile.sequence, tile.sequence.firstQuery, tile.row, config.bq, tile.sequence.head,
+                {0, config.d});
 }
 
 Slice ForwardProblem::keys(const ForwardTile &tile, const Index &j) const {
-  return rowsOf(K, tile, tile.sequence.firstKey, j * config.bk, config.bk, tile.kvHead, {0, config.d});
+  return rowsOf(K, tile.sequence, tile.sequence.firstKey, j * config.bk, config.bk, tile.kvHead,
+                {0, config.d});
 }
 
 Slice ForwardProblem::values(const ForwardTile &tile, const Index &j, const Columns &columns) const {
-  Slice rows = rowsOf(V, tile, tile.sequence.firstKey, j * config.bk, config.bk, tile.kvHead, columns);
+  return values(tile.sequence, tile.kvHead, j * config.bk, config.bk, columns);
+}
+
+Slice ForwardProblem::values(const Sequence &sequence, const Index &kvHead, const Index &row, int64_t count,
+                             const Columns &columns) const {
+  Slice rows = rowsOf(V, sequence, sequence.firstKey, row, count, kvHead, columns);
   // What lies behind a sequence's last key may be no number, and weights of 0 do not remove that.
   if (config.lengths == Lengths::uniform)
     return rows;
-  return rows.limited(isPacked() ? 0 : 1, tile.sequence.firstKey + tile.sequence.keys);
+  return rows.limited(isPacked() ? 0 : 1, sequence.firstKey + sequence.keys);
 }
 
 Slice ForwardProblem::output(const ForwardTile &tile, const Columns &columns) const {
-  Slice rows = rowsOf(O, tile, tile.sequence.firstQuery, tile.row, config.bq, tile.sequence.head, columns);
+  Slice rows =
+      rowsOf(O, tile.sequence, tile.sequence.firstQuery, tile.row, config.bq, tile.sequence.head, columns);
   return isPacked() ? rows.limited(0, tile.sequence.firstQuery + tile.sequence.queries) : rows;
 }
 

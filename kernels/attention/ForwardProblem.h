@@ -43,6 +43,8 @@ public:
   /// Rows of Q and of K of a sequence.
   dsl::Index queriesOf(const dsl::Index &batch) const;
   dsl::Index keysOf(const dsl::Index &batch) const;
+  /// Where its keys begin among packed rows.
+  dsl::Index firstKeyOf(const dsl::Index &batch) const;
 
   /// Of packed sequences.
   const dsl::Global &queryBegins() const { return queryLengths; }
@@ -52,6 +54,9 @@ public:
   dsl::Slice queries(const ForwardTile &tile) const;
   dsl::Slice keys(const ForwardTile &tile, const dsl::Index &j) const;
   dsl::Slice values(const ForwardTile &tile, const dsl::Index &j, const Columns &columns) const;
+  /// Rows of V from a sequence's key `row` on; those behind its last one are zeros.
+  dsl::Slice values(const Sequence &sequence, const dsl::Index &kvHead, const dsl::Index &row, int64_t rows,
+                    const Columns &columns) const;
   dsl::Slice output(const ForwardTile &tile, const Columns &columns) const;
   dsl::Slice logSums(const ForwardTile &tile) const;
 
@@ -82,12 +87,13 @@ public:
 
   const ForwardConfig &config;
   dsl::Index batches, sq, sk, heads, kvHeads; ///< `sq` and `sk` of packed sequences: rows of all of them
+  dsl::Index factors;                         ///< of a head, as an extent: as many as batches
   dsl::Global Q, K, V;
 
 private:
   bool isPacked() const { return config.lengths == Lengths::packed; }
   /// Rows of a tensor that begin at `row` of a sequence, with the first batch or row of it, for one head.
-  dsl::Slice rowsOf(const dsl::Global &tensor, const ForwardTile &tile, const dsl::Index &first,
+  dsl::Slice rowsOf(const dsl::Global &tensor, const Sequence &sequence, const dsl::Index &first,
                     const dsl::Index &row, int64_t rows, const dsl::Index &head,
                     const Columns &columns) const;
 

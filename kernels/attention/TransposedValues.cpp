@@ -10,44 +10,69 @@ using namespace dsl;
 TransposedValues::TransposedValues(Scope &k, const ForwardConfig &config, const ForwardProblem &problem)
     : k(k), c(config), p(problem) {
   int64_t parts = (c.dv + keysOfTile - 1) / keysOfTile;
-  auto workspace = [&](std::string_view name, const Index &rows) {
-    return k.workspace(name, c.dtype, {p.batches, p.kvHeads, parts, rows, keysOfTile}, {.interleaved = true});
+  auto workspace = [&](std::string_view name, const Index &batches, const Index &rows) {
+    return k.workspace(name, c.dtype, {batches, p.kvHeads, parts, rows, keysOfTile}, {.interleaved = true});
   };
-  whole = workspace("values", p.sk);
-  last = workspace("last_values", keysOfTile);
+  whole = workspace("values", isPacked() ? Index(1) : p.factors, p.sk);
+  last = workspace("last_values", p.factors, keysOfTile);
 }
 
-void TransposedValues::at(const Index &key,
-                          const std::function<void(const Global &, const Index &)> &body) const {
+void TransposedValues::at(const Sequence &sequence, const Index &key,
+                          const std::function<void(const Place &)> &body) const {
   Index first = key / keysOfTile * keysOfTile;
-  k.when(first + keysOfTile <= p.sk, [&] { body(whole, first); }, [&] { body(last, 0); });
+  k.when(
+      first + keysOfTile <= sequence.keys,
+      [&] { body({whole, isPacked() ? Index(0) : sequence.batch, sequence.firstKey + first}); },
+      [&] { body({last, sequence.batch, 0}); });
 }
 
-Slice TransposedValues::columns(const Global &tensor, const Index &batch, const Index &head, int64_t first,
-                                const Index &row, const Index &key, int64_t keys) const {
-  return tensor.tile({batch, head, first / keysOfTile, row, key}, {1, 1, 1, columnsAt(first), keys});
+Slice TransposedValues::columns(const Place &place, const Index &head, int64_t first, const Index &key,
+                                int64_t keys) const {
+  return place.tensor.tile({place.batch, head, first / keysOfTile, place.row, key},
+                           {1, 1, 1, columnsAt(first), keys});
 }
 
 void TransposedValues::write() const {
-  auto [number, head, batch] = k.grid(ceilDiv(p.sk, keysOfTile), p.kvHeads, p.batches);
-  Index key = number * keysOfTile;
+  // Packed sequences get as many blocks as if all had the same length.
+  Index blocksOfHead = ceilDiv(p.sk, isPacked() ? keysOfTile * max(p.batches, 1) : Index(keysOfTile));
+  auto [number, head, batch] = k.grid(blocksOfHead, p.kvHeads, p.batches);
+  Sequence sequence;
+  sequence.batch = batch;
+  sequence.keys = p.keysOf(batch);
+  sequence.firstKey = p.firstKeyOf(batch);
+  Index own = number * keysOfTile;
+  auto forTiles = [&](const LoopBody &body) {
+    if (isUniform())
+      return body(own);
+    // Rows that see nothing read a tile of keys, even if there are none.
+    k.loop({own, max(sequence.keys, 1), k.blocks() * keysOfTile}, body);
+  };
   Shared rows = k.shared("v", c.dtype, {keysOfTile, c.dv}, {.slots = 1});
   Shared exchanged = k.shared("vt", c.dtype, {c.dv, keysOfTile});
   Ring ring = k.ring("v", {.slots = 1, .producers = 1, .consumers = 1});
   k.roles([&] {
     k.role("load", {.warps = 1}, [&] {
       Cursor tile = ring.cursor();
-      ring.expect(tile, rows.slotBytes());
-      copy(p.V.tile({batch, key, head, 0}, {1, keysOfTile, 1, c.dv}), rows.slot(tile), ring.full(tile));
+      forTiles([&](const Index &key) {
+        if (!isUniform())
+          ring.acquire(tile);
+        ring.expect(tile, rows.slotBytes());
+        copy(p.values(sequence, head, key, keysOfTile, {0, c.dv}), rows.slot(tile), ring.full(tile));
+        tile.advance();
+      });
     });
     k.role("transpose", {.warps = 4}, [&] {
       Cursor tile = ring.cursor();
-      ring.wait(tile);
-      copy(rows.slot(tile).t(), exchanged);
-      at(key, [&](const Global &tensor, const Index &row) {
-        for (int64_t first = 0; first < c.dv; first += keysOfTile)
-          copy(exchanged.rows(first, columnsAt(first)),
-               columns(tensor, batch, head, first, row, 0, keysOfTile));
+      forTiles([&](const Index &key) {
+        ring.wait(tile);
+        copy(rows.slot(tile).t(), exchanged);
+        if (!isUniform())
+          ring.release(tile);
+        tile.advance();
+        at(sequence, key, [&](const Place &place) {
+          for (int64_t first = 0; first < c.dv; first += keysOfTile)
+            copy(exchanged.rows(first, columnsAt(first)), columns(place, head, first, 0, keysOfTile));
+        });
       });
     });
   });
@@ -56,10 +81,10 @@ void TransposedValues::write() const {
 void TransposedValues::load(const ForwardTile &tile, const Index &j, const Shared &slot,
                             const FullBarrier &full) const {
   Index key = j * c.bk;
-  at(key, [&](const Global &tensor, const Index &row) {
+  at(tile.sequence, key, [&](const Place &place) {
     for (int64_t first = 0; first < c.dv; first += keysOfTile)
-      copy(columns(tensor, tile.sequence.batch, tile.kvHead, first, row, key % keysOfTile, c.bk),
-           slot.rows(first, columnsAt(first)), full);
+      copy(columns(place, tile.kvHead, first, key % keysOfTile, c.bk), slot.rows(first, columnsAt(first)),
+           full);
   });
 }
 

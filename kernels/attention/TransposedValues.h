@@ -26,19 +26,27 @@ public:
   static constexpr int64_t keysOfTile = 128;
 
 private:
-  /// Does `body` with the tensor, and the row of it, where the tile with key `key` begins.
-  void at(const dsl::Index &key,
-          const std::function<void(const dsl::Global &, const dsl::Index &)> &body) const;
+  /// The tensor in which a tile of keys is, and where.
+  struct Place {
+    const dsl::Global &tensor;
+    dsl::Index batch, row;
+  };
+  /// Does `body` with the place of the tile with key `key`.
+  void at(const Sequence &sequence, const dsl::Index &key,
+          const std::function<void(const Place &)> &body) const;
   /// A part of V's columns, of a tile.
-  dsl::Slice columns(const dsl::Global &tensor, const dsl::Index &batch, const dsl::Index &head,
-                     int64_t first, const dsl::Index &row, const dsl::Index &key, int64_t keys) const;
+  dsl::Slice columns(const Place &place, const dsl::Index &head, int64_t first, const dsl::Index &key,
+                     int64_t keys) const;
+  bool isUniform() const { return c.lengths == Lengths::uniform; }
+  bool isPacked() const { return c.lengths == Lengths::packed; }
   int64_t columnsAt(int64_t first) const { return std::min(c.dv - first, keysOfTile); }
 
   dsl::Scope &k;
   const ForwardConfig &c;
   const ForwardProblem &p;
-  // Square tiles: where the keys of one are rows of V, its columns are rows here, of all of its keys. A last
-  // tile that is not whole has too few keys for that.
+  // Square tiles, of packed sequences those of all of them one behind the other: where the keys of one are
+  // rows of V, its columns are rows here, of all of its keys. A sequence's last tile that is not whole has
+  // too few keys for that.
   dsl::Global whole, last;
 };
 

@@ -16,11 +16,12 @@ using namespace tlc::product;
 
 namespace {
 
-/// Programs with every pair of the options, at so many sizes at least.
-void checkPairs(const std::vector<Option> &options, size_t wanted) {
+/// Programs with every pair of the options, at so many sizes at least. `alignment` is that of rows, in
+/// elements.
+void checkPairs(std::string_view name, int64_t alignment, const std::vector<Option> &options, size_t wanted) {
   uint64_t seed = std::random_device()();
   Random random(seed);
-  const Kernel &kernel = **findKernel("attention_fwd");
+  const Kernel &kernel = **findKernel(name);
   std::vector<size_t> extents;
   for (const Option &option : options)
     extents.push_back(option.size());
@@ -36,7 +37,7 @@ void checkPairs(const std::vector<Option> &options, size_t wanted) {
     Compiled compiled(kernel, first.all());
     for (size_t i = 0; i != repetitions; ++i) {
       RunOptions run;
-      run.placement.rowPadding = random() % 2 == 0 ? 0 : 8;
+      run.placement.rowPadding = random() % 2 == 0 ? 0 : alignment;
       Definitions sizes = i == 0 ? first.sizes : drawCase(options, row, random).sizes;
       INFO("seed of the test: " << seed);
       compiled.check(sizes, run);
@@ -47,21 +48,26 @@ void checkPairs(const std::vector<Option> &options, size_t wanted) {
 } // namespace
 
 TEST_CASE("attention forward is right with every pair of its options", "[kernels][attention]") {
-  checkPairs(attentionOptions(shortRows()), 800);
+  checkPairs("attention_fwd", 8, attentionOptions(shortRows()), 800);
 }
 
 TEST_CASE("attention forward is right for long rows", "[kernels][attention]") {
-  checkPairs(attentionOptions(longRows()), 1);
+  checkPairs("attention_fwd", 8, attentionOptions(longRows()), 1);
+}
+
+TEST_CASE("attention forward on e4m3 is right with every pair of its options", "[kernels][attention]") {
+  checkPairs("attention_fwd_fp8", 16, fp8AttentionOptions(), 150);
 }
 
 TEST_CASE("the order of packed sequences has room for many and for long ones", "[kernels][attention]") {
-  const Kernel &kernel = **findKernel("attention_fwd");
   Random random(std::random_device{}());
   std::vector<uint64_t> many; // more than are counted together
   for (int i = 0; i != 300; ++i)
     many.push_back(random() % 4);
-  for (const char *form : {"plain", "explicit"}) {
-    Compiled compiled(kernel,
+  for (auto [name, form] : {std::pair("attention_fwd", "plain"),
+                            {"attention_fwd", "explicit"},
+                            {"attention_fwd_fp8", "explicit"}}) {
+    Compiled compiled(**findKernel(name),
                       {{"form", form}, {"d", "32"}, {"causal", "right"}, {"bq", "64"}, {"varlen", "1"}});
     compiled.check({{"h", "2"}, {"hkv", "1"}, {"varlen", fmt::format("{}", fmt::join(many, ","))}});
     // More tiles of queries than are written at once.

@@ -106,8 +106,8 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
                                                      const TrialOptions &options) {
   std::vector<Request> problems;
   for (const Definitions &sizes : of.sizes) {
-    Definitions all = of.parameters;
-    all.insert(sizes.begin(), sizes.end());
+    Definitions all = sizes; // lengths of sequences overrule those that only say that there are some
+    all.insert(of.parameters.begin(), of.parameters.end());
     Result<Request> request = Request::parse(of.kernel, all);
     if (!request)
       return request.error();

@@ -56,6 +56,28 @@ std::vector<Option> attentionOptions(const Option &rows) {
   };
 }
 
+std::vector<Option> fp8AttentionOptions() {
+  return {
+      {{{"form", "explicit"}}, {{"form", "plain"}}},
+      {{{"sums", "exact"}}, {{"sums", "fast"}}},
+      {{{"out", "bf16"}}, {{"out", "f16"}}},
+      {{{"d", "64"}},
+       {{"d", "128"}},
+       {{"d", "32"}, {"dv", "96"}},
+       {{"d", "256"}, {"dv", "128"}},
+       {{"d", "256"}}},
+      {{}, {{"bq", "64"}}, {{"bk", "32"}, {"stages", "4"}}, {{"bk", "64"}, {"stages", "1"}}},
+      {{},
+       {{"causal", "left"}},
+       {{"causal", "right"}},
+       {{"window", "50"}, {"window_right", "70"}},
+       {{"mask", "block_causal"}, {"block", "32"}}},
+      {{}, {{"scale", "0.1"}}, {{"softcap", "5"}}},
+      {{{"sink", "no"}, {"lse", "e"}}, {{"sink", "yes"}, {"lse", "2"}}},
+      {{{"lengths", "uniform"}}, {{"lengths", "padded"}}, {{"lengths", "packed"}}},
+  };
+}
+
 namespace {
 
 constexpr int edgeLengths[] = {0, 1, 7, 63, 64, 65, 127, 128, 129, 200, 257};

@@ -19,6 +19,8 @@ const Option &longRows();
 
 /// Everything that the compiler sees.
 std::vector<Option> attentionOptions(const Option &rows);
+/// Likewise of attention on e4m3, and some tiles.
+std::vector<Option> fp8AttentionOptions();
 
 /// A program of attention forward, and sizes at which it may run.
 struct Case {

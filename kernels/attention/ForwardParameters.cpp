@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Lengths of sequences, and what follows from them.
+#include "kernels/attention/ForwardParameters.h"
+
+#include "kernels/attention/AttentionParameters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace tlc::kernels {
+
+std::vector<Parameter> lengthParameters() {
+  using Kind = Parameter::Kind;
+  return {
+      {"varlen", "queries of packed sequences, instead of b and sq", Kind::list, "none", 0, maxExtent},
+      {"varlen_k", "their keys, instead of sk; none: as many", Kind::list, "none", 0, maxExtent},
+      {"padded", "queries of sequences that do not fill the tensors, instead of b", Kind::list, "none", 0,
+       maxExtent},
+      {"padded_k", "their keys; none: as many", Kind::list, "none", 0, maxExtent},
+  };
+}
+
+ForwardConfig forwardProblemOf(const Parameters &values) {
+  ForwardConfig config{.d = values.integer("d").value(),
+                       .dv = valueLengthOf(values),
+                       .mask = maskOf(values),
+                       .scale = values.number("scale"),
+                       .softCap = softCapOf(values),
+                       .sink = sinkOf(values),
+                       .logBase = logBaseOf(values),
+                       .form = values.choice("form") == "plain" ? ForwardForm::plain
+                                                                : ForwardForm::explicitRoles};
+  if (values.list("varlen"))
+    config.lengths = Lengths::packed;
+  else if (values.list("padded"))
+    config.lengths = Lengths::padded;
+  return config;
+}
+
+ForwardConfig withTiles(ForwardConfig problem, const Parameters &values) {
+  chooseTiles(problem);
+  problem.bq = values.integer("bq").value_or(problem.bq);
+  problem.bk = values.integer("bk").value_or(problem.bk);
+  problem.stages = values.integer("stages").value_or(problem.stages);
+  return problem;
+}
+
+int64_t ForwardExtents::longestKeys() const { return keys.empty() ? 0 : *std::ranges::max_element(keys); }
+
+ForwardExtents forwardExtentsOf(const Parameters &values) {
+  ForwardExtents e{.b = values.size("b"),
+                   .sq = values.size("sq"),
+                   .sk = values.size("sk"),
+                   .h = values.size("h"),
+                   .hkv = values.size("hkv")};
+  auto lengths = [&](std::string_view queries, std::string_view keys) {
+    e.queries = *values.list(queries);
+    e.keys = values.list(keys).value_or(e.queries);
+    e.b = int64_t(e.queries.size());
+  };
+  if (values.list("varlen")) {
+    lengths("varlen", "varlen_k");
+    e.sq = std::accumulate(e.queries.begin(), e.queries.end(), int64_t(0));
+    e.sk = std::accumulate(e.keys.begin(), e.keys.end(), int64_t(0));
+  } else if (values.list("padded")) {
+    lengths("padded", "padded_k");
+  } else {
+    e.queries.assign(size_t(e.b), e.sq);
+    e.keys.assign(size_t(e.b), e.sk);
+  }
+  return e;
+}
+
+std::string forwardConflict(const Parameters &values) {
+  ForwardExtents e = forwardExtentsOf(values);
+  if (std::string heads = headsConflict(e.h, e.hkv); !heads.empty())
+    return heads;
+  if (std::string scale = scaleConflict(values); !scale.empty())
+    return scale;
+  bool isPacked = values.list("varlen").has_value(), isPadded = values.list("padded").has_value();
+  if (isPacked && isPadded)
+    return "expected sequences that are packed (varlen) or padded, but got both";
+  for (auto [keys, queries] : {std::pair("varlen_k", "varlen"), std::pair("padded_k", "padded")})
+    if (values.list(keys) && !values.list(queries))
+      return fmt::format("expected {} where there is {}, but got none", queries, keys);
+  if (e.queries.size() != e.keys.size())
+    return fmt::format("expected as many numbers of keys as of queries, but got {} and {}", e.keys.size(),
+                       e.queries.size());
+  for (size_t i = 0; i < e.queries.size(); ++i) {
+    if (isPadded && (e.queries[i] > e.sq || e.keys[i] > e.sk))
+      return fmt::format(
+          "expected padded sequences of at most sq = {} queries and sk = {} keys, but sequence {} has "
+          "{} and {}",
+          e.sq, e.sk, i, e.queries[i], e.keys[i]);
+    if (std::string mask = maskConflict(values, i, e.queries[i], e.keys[i]); !mask.empty())
+      return mask;
+  }
+  return maskConflict(values);
+}
+
+namespace {
+/// Of packed sequences where each begins and the last one ends, of padded ones how long each is.
+TensorSpec lengthsSpec(Lengths kind, std::string_view which, const std::vector<int64_t> &lengths) {
+  bool isPacked = kind == Lengths::packed;
+  std::vector<double> contents;
+  double begin = 0;
+  for (int64_t length : lengths) {
+    contents.push_back(isPacked ? begin : double(length));
+    begin += double(length);
+  }
+  if (isPacked)
+    contents.push_back(begin);
+  return {.name = fmt::format("{}_{}", isPacked ? "begins" : "lengths", which),
+          .element = ElementType::i32,
+          .access = Access::input,
+          .shape = {int64_t(contents.size())},
+          .contents = std::move(contents)};
+}
+
+/// Rows of a batch behind those that `lengths` counts.
+std::function<bool(int64_t)> paddingOf(const TensorSpec &spec, const std::vector<int64_t> &lengths) {
+  return [rowsOfBatch = spec.shape[1], rowSize = spec.shape[2] * spec.shape[3], lengths](int64_t element) {
+    int64_t row = element / rowSize;
+    return row % rowsOfBatch >= lengths[size_t(row / rowsOfBatch)];
+  };
+}
+} // namespace
+
+std::vector<TensorSpec> forwardTensors(const ForwardConfig &problem, const ForwardExtents &e) {
+  constexpr ElementType f32 = ElementType::f32;
+  auto shape = [&](std::vector<int64_t> axes) {
+    if (problem.lengths == Lengths::packed)
+      axes.erase(axes.begin());
+    return axes;
+  };
+  std::vector<TensorSpec> specs = {
+      {"Q", problem.dtype, Access::input, shape({e.b, e.sq, e.h, problem.d})},
+      {"K", problem.dtype, Access::input, shape({e.b, e.sk, e.hkv, problem.d})},
+      {"V", problem.dtype, Access::input, shape({e.b, e.sk, e.hkv, problem.dv})}};
+  if (problem.lengths == Lengths::padded)
+    for (TensorSpec &spec : specs)
+      spec.isPadding = paddingOf(spec, &spec == specs.data() ? e.queries : e.keys);
+  if (problem.hasBytes()) {
+    specs[2].low = -0.5;
+    specs.push_back({"scaleQ", f32, Access::input, {e.b, e.h}, 1, 2});
+    specs.push_back({"scaleK", f32, Access::input, {e.b, e.hkv}, 1, 2});
+    specs.push_back({"scaleV", f32, Access::input, {e.b, e.hkv}, 0.5, 1});
+  }
+  if (problem.lengths != Lengths::uniform) {
+    specs.push_back(lengthsSpec(problem.lengths, "q", e.queries));
+    specs.push_back(lengthsSpec(problem.lengths, "k", e.keys));
+  }
+  if (problem.sink == AttentionSink::perHead)
+    specs.push_back({"sink", f32, Access::input, {e.h}});
+  specs.push_back({"O", problem.outputType(), Access::output, shape({e.b, e.sq, e.h, problem.dv})});
+  specs.push_back({"LSE", f32, Access::output, shape({e.b, e.h, e.sq})});
+  return specs;
+}
+
+AttentionShape shapeOf(const ForwardConfig &problem, const ForwardExtents &e) {
+  AttentionShape shape{.h = e.h,
+                       .hkv = e.hkv,
+                       .d = problem.d,
+                       .dv = problem.dv,
+                       .scale = problem.scale.value_or(1 / std::sqrt(double(problem.d))),
+                       .softCap = problem.softCap,
+                       .mask = problem.mask,
+                       .logBase = problem.logBase};
+  bool isPacked = problem.lengths == Lengths::packed;
+  SequenceRows next;
+  for (size_t i = 0; i < e.queries.size(); ++i) {
+    next.queries = e.queries[i];
+    next.keys = e.keys[i];
+    shape.sequences.push_back(next);
+    next.firstQuery += isPacked ? next.queries : e.sq;
+    next.firstKey += isPacked ? next.keys : e.sk;
+  }
+  return shape;
+}
+
+} // namespace tlc::kernels
