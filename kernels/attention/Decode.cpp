@@ -171,7 +171,8 @@ struct Operands {
       rows.sum = rows.sum * rescale + exp2(score - base);
       rows.o = rows.o * rescale;
     }
-    copy(divideOrZero(rows.o, rows.sum).to(config.dtype),
+    // A division for each row, not for each element.
+    copy((rows.o * divideOrZero(1, rows.sum)).to(config.dtype),
          O.tile({place.batch, place.query, place.kvHead, place.head, place.column},
                 {1, 1, 1, count, rows.o.shape()[1]}));
     if (place.column != 0)
@@ -351,7 +352,7 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, 
   if (isWhole(c))
     return p.writeRows({part.batch, 0, part.kvHead, row, columns.first},
                        {softmax.exponentOf(softmax.base), softmax.sum, o});
-  copy(divideOrZero(o, softmax.sum),
+  copy(o * divideOrZero(1, softmax.sum),
        p.partial.tile({part.batch, part.kvHead, row, part.number, columns.first},
                       {1, 1, c.rows, 1, columns.count}));
   if (columns.first != 0)

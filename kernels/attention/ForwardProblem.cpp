@@ -195,9 +195,9 @@ ForwardProblem::Result ForwardProblem::finish(const ForwardTile &tile, const Fra
                                               const FragmentValue &sum, const FragmentValue &base) const {
   double ofLog = config.logBase == LogBase::e ? ln2 : 1;
   auto divided = [&](const FragmentValue &rows, const FragmentValue &by) {
-    if (!config.hasBytes())
-      return divideOrZero(rows, by);
-    return rows * divideOrZero(factor(scaleV, tile.sequence.batch, tile.kvHead), by);
+    // A division for each row, not for each element.
+    return rows * divideOrZero(
+                      config.hasBytes() ? Operand(factor(scaleV, tile.sequence.batch, tile.kvHead)) : 1, by);
   };
   Result result;
   if (config.sink == AttentionSink::none) {

@@ -38,7 +38,8 @@ Program softmaxProgram(const SoftmaxConfig &c, const TraceOptions &options) {
     auto inOnePass = [&] {
       FragmentValue x = load(0);
       FragmentValue p = exponential(x, finiteOrZero(rowMax(x)));
-      copy(divideOrZero(p, rowSum(p)).to(c.dtype), tileOf(Y, 0));
+      // A division for each row, not for each element.
+      copy((p * divideOrZero(1, rowSum(p))).to(c.dtype), tileOf(Y, 0));
     };
     auto inTwoPasses = [&] {
       Fragment maximum = k.fragment(f32, {c.rows, 1}, -inf), sum = k.fragment(f32, {c.rows, 1});
