@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The list of kernels.
-#include "kernels/Registry.h"
-
-#include "kernels/attention/DecodeKernel.h"
-#include "kernels/attention/ForwardKernel.h"
-#include "kernels/attention/Fp8ForwardKernel.h"
-#include "kernels/gemm/GemmKernel.h"
-#include "kernels/softmax/SoftmaxKernel.h"
+#include "kernels/KernelList.h"
 
 #include <array>
 #include <fmt/format.h>
@@ -35,13 +29,9 @@ double Kernel::bytes(const Parameters &values) const {
 }
 
 std::span<const Kernel *const> allKernels() {
-  static const AttentionDecodeKernel attentionDecode;
-  static const AttentionForwardKernel attentionForward;
-  static const Fp8AttentionForwardKernel fp8AttentionForward;
-  static const GemmKernel gemm;
-  static const SoftmaxKernel softmax;
-  static const std::array<const Kernel *, 5> kernels = {&gemm, &softmax, &attentionForward,
-                                                        &fp8AttentionForward, &attentionDecode};
+  static const std::array<const Kernel *, 5> kernels = {
+      &gemmKernel(), &softmaxKernel(), &attentionForwardKernel(), &fp8AttentionForwardKernel(),
+      &attentionDecodeKernel()};
   return kernels;
 }
 

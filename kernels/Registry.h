@@ -27,11 +27,15 @@ struct TensorSpec {
 
 class Kernel {
 public:
+  /// `name` and `summary` outlive it.
+  Kernel(std::string_view name, std::string_view summary, std::vector<Parameter> parameters)
+      : itsName(name), itsSummary(summary), declared(std::move(parameters)) {}
+  Kernel(const Kernel &) = delete;
   virtual ~Kernel() = default;
 
-  virtual std::string_view name() const = 0;
-  virtual std::string_view summary() const = 0;
-  virtual std::span<const Parameter> parameters() const = 0;
+  std::string_view name() const { return itsName; }
+  std::string_view summary() const { return itsSummary; }
+  std::span<const Parameter> parameters() const { return declared; }
   Result<Parameters> parse(const Definitions &given) const;
 
   /// The program; sizes guide its configuration only, unless `options` fixes a dimension.
@@ -54,6 +58,10 @@ public:
   double bytes(const Parameters &values) const;
   /// What is benchmarked.
   virtual std::vector<Definitions> suite() const = 0;
+
+private:
+  std::string_view itsName, itsSummary;
+  std::vector<Parameter> declared;
 };
 
 /// By name.

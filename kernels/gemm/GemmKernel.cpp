@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Parameters, tensors, cost and accuracy of the GEMM.
-#include "kernels/gemm/GemmKernel.h"
+#include "kernels/KernelList.h"
+#include "kernels/gemm/Gemm.h"
 
 #include <cmath>
 
@@ -18,102 +19,112 @@ Parameter tuning(std::string name, std::string description, int64_t least, int64
 GemmLayout layoutOf(const Parameters &values) {
   return values.choice("layout") == "tn" ? GemmLayout::tn : GemmLayout::nn;
 }
+
+class GemmKernel final : public Kernel {
+public:
+  GemmKernel()
+      : Kernel("gemm", "C[m,n] = A[m,k] B with sums in f32; B is n x k (tn) or k x n (nn)",
+               {
+                   {"m", "rows of A and C", Kind::size, "4096", 0, maxExtent},
+                   {"n", "columns of C", Kind::size, "4096", 0, maxExtent},
+                   {"k", "columns of A", Kind::size, "4096", 0, maxExtent},
+                   {.name = "dtype",
+                    .description = "type of A and B",
+                    .kind = Kind::choice,
+                    .fallback = "bf16",
+                    .choices = {"f16", "bf16"}},
+                   {.name = "out",
+                    .description = "type of C",
+                    .kind = Kind::choice,
+                    .fallback = "bf16",
+                    .choices = {"f32", "f16", "bf16"}},
+                   {.name = "layout",
+                    .description = "B is n x k (tn) or k x n (nn)",
+                    .kind = Kind::choice,
+                    .fallback = "tn",
+                    .choices = {"tn", "nn"}},
+                   {.name = "form",
+                    .description = "who makes the roles: the compiler or the program",
+                    .kind = Kind::choice,
+                    .fallback = "plain",
+                    .choices = {"plain", "explicit"}},
+                   tuning("bm", "rows of a tile of C", 16, 256, 16),
+                   tuning("bn", "columns of a tile of C", 8, 256, 8),
+                   tuning("bk", "step along k", 16, 256, 16),
+                   tuning("stages", "steps whose copies are in flight", 1, 8),
+                   tuning("split", "parts of k that different blocks sum (plain form)", 1, 64),
+                   tuning("group", "rows of tiles that are walked together", 1, 1024),
+                   tuning("cluster", "blocks that share what they load (plain form)", 1, 8),
+                   {.name = "share",
+                    .description = "what the blocks of a cluster share: b (they take rows) or a (columns)",
+                    .kind = Kind::choice,
+                    .fallback = "auto",
+                    .choices = {"auto", "a", "b"}},
+               }) {}
+
+  static GemmConfig config(const Parameters &values) {
+    GemmConfig config = chooseGemmConfig(values.size("m"), values.size("n"), values.size("k"),
+                                         values.element("dtype"), values.element("out"), layoutOf(values));
+    config.form = values.choice("form") == "plain" ? GemmForm::plain : GemmForm::explicitRoles;
+    config.bm = values.integer("bm").value_or(config.bm);
+    config.bn = values.integer("bn").value_or(config.bn);
+    config.bk = values.integer("bk").value_or(config.bk);
+    fitGemmStages(config);
+    config.stages = values.integer("stages").value_or(config.stages);
+    config.split = values.integer("split").value_or(config.split);
+    config.group = values.integer("group").value_or(config.group);
+    config.cluster = values.integer("cluster").value_or(config.cluster);
+    if (values.choice("share") != "auto")
+      config.clusterAxis = values.choice("share") == "a" ? dsl::ClusterAxis::columns : dsl::ClusterAxis::rows;
+    return config;
+  }
+
+  dsl::Program build(const Parameters &values, const dsl::TraceOptions &options) const override {
+    return gemmProgram(config(values), options);
+  }
+
+  std::vector<TensorSpec> tensors(const Parameters &values) const override {
+    int64_t m = values.size("m"), n = values.size("n"), k = values.size("k");
+    ElementType dtype = values.element("dtype"), out = values.element("out");
+    std::vector<int64_t> b = layoutOf(values) == GemmLayout::tn ? std::vector{n, k} : std::vector{k, n};
+    return {{"A", dtype, Access::input, {m, k}},
+            {"B", dtype, Access::input, b},
+            {"C", out, Access::output, {m, n}}};
+  }
+
+  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs, size_t,
+                                std::span<const int64_t> elements) const override {
+    return referenceGemm(layoutOf(values), values.size("n"), values.size("k"), inputs[0], inputs[1],
+                         elements);
+  }
+
+  Tolerance tolerance(const Parameters &values, size_t) const override {
+    double k = double(values.size("k"));
+    // Inputs have the variance 1/3: elements of C are of the size sqrt(k) / 3. The
+    // matrix units cut off below the last place of f32, at every 16 of k.
+    double sums = 1e-6 + k / 16 * std::ldexp(1.0, -23);
+    return {.limit = roundingError(values.element("out")) + sums, .floor = std::max(std::sqrt(k) / 3, 1e-3)};
+  }
+
+  double flops(const Parameters &values) const override {
+    return 2 * double(values.size("m")) * double(values.size("n")) * double(values.size("k"));
+  }
+
+  std::vector<Definitions> suite() const override {
+    auto shape = [](const char *m, const char *n, const char *k) {
+      return Definitions{{"m", m}, {"n", n}, {"k", k}};
+    };
+    return {shape("8192", "8192", "8192"),  shape("4096", "4096", "4096"),  shape("2048", "2048", "2048"),
+            shape("16384", "4096", "4096"), shape("4096", "16384", "4096"), shape("512", "8192", "8192"),
+            shape("128", "4096", "16384"),  shape("64", "8192", "8192")};
+  }
+};
+
 } // namespace
 
-GemmKernel::GemmKernel()
-    : declared{
-          {"m", "rows of A and C", Kind::size, "4096", 0, maxExtent},
-          {"n", "columns of C", Kind::size, "4096", 0, maxExtent},
-          {"k", "columns of A", Kind::size, "4096", 0, maxExtent},
-          {.name = "dtype",
-           .description = "type of A and B",
-           .kind = Kind::choice,
-           .fallback = "bf16",
-           .choices = {"f16", "bf16"}},
-          {.name = "out",
-           .description = "type of C",
-           .kind = Kind::choice,
-           .fallback = "bf16",
-           .choices = {"f32", "f16", "bf16"}},
-          {.name = "layout",
-           .description = "B is n x k (tn) or k x n (nn)",
-           .kind = Kind::choice,
-           .fallback = "tn",
-           .choices = {"tn", "nn"}},
-          {.name = "form",
-           .description = "who makes the roles: the compiler or the program",
-           .kind = Kind::choice,
-           .fallback = "plain",
-           .choices = {"plain", "explicit"}},
-          tuning("bm", "rows of a tile of C", 16, 256, 16),
-          tuning("bn", "columns of a tile of C", 8, 256, 8),
-          tuning("bk", "step along k", 16, 256, 16),
-          tuning("stages", "steps whose copies are in flight", 1, 8),
-          tuning("split", "parts of k that different blocks sum (plain form)", 1, 64),
-          tuning("group", "rows of tiles that are walked together", 1, 1024),
-          tuning("cluster", "blocks that share what they load (plain form)", 1, 8),
-          {.name = "share",
-           .description = "what the blocks of a cluster share: b (they take rows) or a (columns)",
-           .kind = Kind::choice,
-           .fallback = "auto",
-           .choices = {"auto", "a", "b"}},
-      } {}
-
-GemmConfig GemmKernel::config(const Parameters &values) {
-  GemmConfig config = chooseGemmConfig(values.size("m"), values.size("n"), values.size("k"),
-                                       values.element("dtype"), values.element("out"), layoutOf(values));
-  config.form = values.choice("form") == "plain" ? GemmForm::plain : GemmForm::explicitRoles;
-  config.bm = values.integer("bm").value_or(config.bm);
-  config.bn = values.integer("bn").value_or(config.bn);
-  config.bk = values.integer("bk").value_or(config.bk);
-  fitGemmStages(config);
-  config.stages = values.integer("stages").value_or(config.stages);
-  config.split = values.integer("split").value_or(config.split);
-  config.group = values.integer("group").value_or(config.group);
-  config.cluster = values.integer("cluster").value_or(config.cluster);
-  if (values.choice("share") != "auto")
-    config.clusterAxis = values.choice("share") == "a" ? dsl::ClusterAxis::columns : dsl::ClusterAxis::rows;
-  return config;
-}
-
-dsl::Program GemmKernel::build(const Parameters &values, const dsl::TraceOptions &options) const {
-  return gemmProgram(config(values), options);
-}
-
-std::vector<TensorSpec> GemmKernel::tensors(const Parameters &values) const {
-  int64_t m = values.size("m"), n = values.size("n"), k = values.size("k");
-  ElementType dtype = values.element("dtype"), out = values.element("out");
-  std::vector<int64_t> b = layoutOf(values) == GemmLayout::tn ? std::vector{n, k} : std::vector{k, n};
-  return {{"A", dtype, Access::input, {m, k}},
-          {"B", dtype, Access::input, b},
-          {"C", out, Access::output, {m, n}}};
-}
-
-std::vector<double> GemmKernel::reference(const Parameters &values,
-                                          std::span<const std::vector<double>> inputs, size_t,
-                                          std::span<const int64_t> elements) const {
-  return referenceGemm(layoutOf(values), values.size("n"), values.size("k"), inputs[0], inputs[1], elements);
-}
-
-Tolerance GemmKernel::tolerance(const Parameters &values, size_t) const {
-  double k = double(values.size("k"));
-  // Inputs have the variance 1/3: elements of C are of the size sqrt(k) / 3. The
-  // matrix units cut off below the last place of f32, at every 16 of k.
-  double sums = 1e-6 + k / 16 * std::ldexp(1.0, -23);
-  return {.limit = roundingError(values.element("out")) + sums, .floor = std::max(std::sqrt(k) / 3, 1e-3)};
-}
-
-double GemmKernel::flops(const Parameters &values) const {
-  return 2 * double(values.size("m")) * double(values.size("n")) * double(values.size("k"));
-}
-
-std::vector<Definitions> GemmKernel::suite() const {
-  auto shape = [](const char *m, const char *n, const char *k) {
-    return Definitions{{"m", m}, {"n", n}, {"k", k}};
-  };
-  return {shape("8192", "8192", "8192"),  shape("4096", "4096", "4096"),  shape("2048", "2048", "2048"),
-          shape("16384", "4096", "4096"), shape("4096", "16384", "4096"), shape("512", "8192", "8192"),
-          shape("128", "4096", "16384"),  shape("64", "8192", "8192")};
+const Kernel &gemmKernel() {
+  static const GemmKernel kernel;
+  return kernel;
 }
 
 } // namespace tlc::kernels

@@ -3,7 +3,7 @@
 /// What the registry says of its kernels, and that they trace.
 #include "kernels/Registry.h"
 
-#include "kernels/gemm/GemmKernel.h"
+#include "kernels/gemm/Gemm.h"
 
 #include <catch2/catch.hpp>
 
@@ -137,23 +137,21 @@ TEST_CASE("the tensors of a GEMM follow its sizes and layout", "[kernels][unit]"
 
 TEST_CASE("large problems take the largest tile, small ones are split until the device is busy",
           "[kernels][unit]") {
-  auto configOf = [](const char *m, const char *n, const char *k) {
-    Result<Parameters> values = kernelOf("gemm").parse({{"m", m}, {"n", n}, {"k", k}});
-    REQUIRE(values);
-    return GemmKernel::config(*values);
+  auto configOf = [](int64_t m, int64_t n, int64_t k) {
+    return chooseGemmConfig(m, n, k, ElementType::bf16, ElementType::bf16, GemmLayout::tn);
   };
-  GemmConfig large = configOf("8192", "8192", "8192");
+  GemmConfig large = configOf(8192, 8192, 8192);
   CHECK(large.bm == 128);
   CHECK(large.bn == 256);
   CHECK(large.split == 1);
   CHECK(large.stages == 4);
-  for (auto [m, n, k] : {std::tuple("128", "4096", "16384"), std::tuple("64", "8192", "8192")}) {
+  for (auto [m, n, k] : {std::tuple(128, 4096, 16384), std::tuple(64, 8192, 8192)}) {
     GemmConfig small = configOf(m, n, k);
-    int64_t blocks = (std::stoll(m) + small.bm - 1) / small.bm * (std::stoll(n) / small.bn) * small.split;
+    int64_t blocks = (m + small.bm - 1) / small.bm * (n / small.bn) * small.split;
     CHECK(blocks >= 120);
     CHECK(blocks <= 132);
   }
-  CHECK(configOf("64", "8192", "8192").bm == 64);
+  CHECK(configOf(64, 8192, 8192).bm == 64);
 }
 
 TEST_CASE("given parameters overrule the heuristic", "[kernels][unit]") {

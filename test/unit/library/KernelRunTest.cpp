@@ -16,10 +16,9 @@ namespace {
 /// A registered kernel with another opinion of what it computes.
 class MisjudgedKernel final : public Kernel {
 public:
-  MisjudgedKernel(const Kernel &kernel, double offset) : kernel(kernel), offset(offset) {}
-  std::string_view name() const override { return kernel.name(); }
-  std::string_view summary() const override { return kernel.summary(); }
-  std::span<const Parameter> parameters() const override { return kernel.parameters(); }
+  MisjudgedKernel(const Kernel &kernel, double offset)
+      : Kernel(kernel.name(), kernel.summary(), {kernel.parameters().begin(), kernel.parameters().end()}),
+        kernel(kernel), offset(offset) {}
   dsl::Program build(const Parameters &values, const dsl::TraceOptions &options) const override {
     return kernel.build(values, options);
   }

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the registry lists, each defined beside its program.
+#pragma once
+
+#include "kernels/Registry.h"
+
+namespace tlc::kernels {
+
+const Kernel &attentionDecodeKernel();
+const Kernel &attentionForwardKernel();
+const Kernel &fp8AttentionForwardKernel();
+const Kernel &gemmKernel();
+const Kernel &softmaxKernel();
+
+} // namespace tlc::kernels
