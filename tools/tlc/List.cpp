@@ -5,8 +5,9 @@
 
 #include "kernels/Registry.h"
 #include "runtime/target/Target.h"
+#include "tools/tlc/Messages.h"
 
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -16,12 +17,17 @@ using namespace tlc::driver;
 
 namespace {
 
-void printText() {
-  for (const kernels::Kernel *kernel : kernels::allKernels()) {
+using Kernels = ArrayRef<const kernels::Kernel *>;
+
+void printText(Kernels kernels) {
+  for (const kernels::Kernel *kernel : kernels) {
     outs() << kernel->name() << ": " << kernel->summary() << '\n';
+    size_t width = 0;
     for (const kernels::Parameter &parameter : kernel->parameters())
-      outs() << formatv("  {0,-8} {1} (default {2}): {3}\n", parameter.name, parameter.allowed(),
-                        parameter.fallback, parameter.description);
+      width = std::max(width, parameter.name.size());
+    for (const kernels::Parameter &parameter : kernel->parameters())
+      outs() << "  " << left_justify(parameter.name, unsigned(width)) << ' ' << parameter.allowed()
+             << " (default " << parameter.fallback << "): " << parameter.description << '\n';
   }
   outs() << "targets:";
   for (const Target &target : allTargets())
@@ -29,11 +35,11 @@ void printText() {
   outs() << '\n';
 }
 
-void printJson() {
+void printJson(Kernels kernels) {
   json::OStream os(outs());
   os.object([&] {
     os.attributeArray("kernels", [&] {
-      for (const kernels::Kernel *kernel : kernels::allKernels())
+      for (const kernels::Kernel *kernel : kernels)
         os.object([&] {
           os.attribute("name", StringRef(kernel->name()));
           os.attribute("summary", StringRef(kernel->summary()));
@@ -60,9 +66,20 @@ void printJson() {
 
 ListCommand::ListCommand()
     : command("list", "List kernels, their parameters, and targets"),
+      kernel(cl::sub(command), cl::Positional, cl::value_desc("kernel"), cl::desc("[<kernel>]")),
       json("json", cl::sub(command), cl::desc("One JSON object")) {}
 
 ExitCode ListCommand::execute() const {
-  json ? printJson() : printText();
+  std::span<const kernels::Kernel *const> all = kernels::allKernels();
+  Kernels listed(all.data(), all.size());
+  const kernels::Kernel *one = nullptr;
+  if (!kernel.empty()) {
+    Result<const kernels::Kernel *> found = kernels::findKernel(kernel.getValue());
+    if (!found)
+      return failUsage(found.error().message);
+    one = *found;
+    listed = one;
+  }
+  json ? printJson(listed) : printText(listed);
   return ExitCode::success;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// `tlc list`: the kernels, their parameters, the targets.
+/// `tlc list [<kernel>]`: the kernels, or one of them, their parameters, the targets.
 #pragma once
 
 #include "tools/tlc/ExitCode.h"
@@ -17,6 +17,7 @@ public:
 
 private:
   llvm::cl::SubCommand command;
+  llvm::cl::opt<std::string> kernel;
   llvm::cl::opt<bool> json;
 };
 
