@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -61,11 +62,32 @@ idleCauses(const Trace &trace, const std::vector<std::vector<const TraceSpan *>>
   return result;
 }
 
+using NamedCycles = std::vector<std::pair<std::string, uint64_t>>;
+
+void add(NamedCycles &to, const std::string &name, uint64_t cycles) {
+  auto found = std::find_if(to.begin(), to.end(), [&](const auto &known) { return known.first == name; });
+  if (found == to.end())
+    to.emplace_back(name, cycles);
+  else
+    found->second += cycles;
+}
+
 std::string laneName(const Trace &trace, const TraceLane &lane) {
   const TraceTrack &first = trace.tracks[lane.tracks.front()], &last = trace.tracks[lane.tracks.back()];
   const std::string role = first.role.empty() ? "" : first.role + ", ";
   return lane.tracks.size() == 1 ? fmt::format("{}warp {}", role, first.warp)
                                  : fmt::format("{}warps {}-{}", role, first.warp, last.warp);
+}
+
+/// Where a lane runs longest: " (a.cpp:5:3 20 %, a.cpp:9:3 7 %)"; empty if nowhere for long.
+std::string linesText(const LaneSummary &lane, const std::function<double(uint64_t)> &share) {
+  constexpr size_t most = 4;
+  constexpr double least = 2; // percent
+  std::string text;
+  for (size_t i = 0; i < std::min(most, lane.lines.size()); ++i)
+    if (const double percent = share(lane.lines[i].second / lane.lane.tracks.size()); percent >= least)
+      text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", lane.lines[i].first, percent);
+  return text.empty() ? text : " (" + text + ")";
 }
 
 /// Shorter lives in a long timeline are those of warps with nothing to do.
@@ -137,25 +159,23 @@ TraceSummary summarise(const Trace &trace) {
     last->done += trace.cycles - end;
     for (const TraceSpan *span : spans) {
       const uint64_t cycles = span->end - span->begin;
-      if (span->kind == Kind::run)
+      if (span->kind == Kind::run) {
         last->run += cycles;
-      else if (span->kind == Kind::stall)
+        for (const auto &[line, ofLine] : span->lines)
+          add(last->lines, line, ofLine);
+      } else if (span->kind == Kind::stall) {
         last->stall += cycles;
-      else if (span->kind == Kind::wait) {
-        const std::string name = withoutSlot(span->name);
-        auto found = std::find_if(last->waits.begin(), last->waits.end(),
-                                  [&](const auto &wait) { return wait.first == name; });
-        if (found == last->waits.end())
-          last->waits.emplace_back(name, cycles);
-        else
-          found->second += cycles;
+      } else if (span->kind == Kind::wait) {
+        add(last->waits, withoutSlot(span->name), cycles);
       }
     }
   }
   for (LaneSummary &lane : summary.lanes) {
     lane.lane.name = laneName(trace, lane.lane);
-    std::sort(lane.waits.begin(), lane.waits.end(),
-              [](const auto &a, const auto &b) { return a.second > b.second; });
+    for (NamedCycles *cycles : {&lane.waits, &lane.lines})
+      std::sort(cycles->begin(), cycles->end(), [](const auto &a, const auto &b) {
+        return a.second != b.second ? a.second > b.second : a.first < b.first;
+      });
   }
   return summary;
 }
@@ -196,6 +216,7 @@ std::string summaryText(const Trace &trace, const TraceSummary &summary) {
     text +=
         fmt::format("{}{}: runs {:.0f} %", trace.blocks > 1 ? fmt::format("block {}, ", lane.lane.block) : "",
                     lane.lane.name, share(lane.run / warps));
+    text += linesText(lane, share);
     for (const auto &[name, cycles] : lane.waits)
       if (share(cycles / warps) >= 0.5)
         text += fmt::format(", waits for {} {:.0f} %", name, share(cycles / warps));
@@ -206,7 +227,10 @@ std::string summaryText(const Trace &trace, const TraceSummary &summary) {
     text += '\n';
   }
   if (!summary.idle.empty())
-    text += fmt::format("{} warps leave at once: {}\n", summary.idle.size(), fmt::join(summary.idle, "; "));
+    text += fmt::format("{} at once: {}\n",
+                        summary.idle.size() == 1 ? "1 warp leaves"
+                                                 : fmt::format("{} warps leave", summary.idle.size()),
+                        fmt::join(summary.idle, "; "));
   return text;
 }
 

@@ -25,6 +25,8 @@ struct LaneSummary {
   uint64_t run = 0, stall = 0, done = 0;
   /// By what they wait for, without the number of a slot; the longest first.
   std::vector<std::pair<std::string, uint64_t>> waits;
+  /// Of `run`: by source line, the longest first.
+  std::vector<std::pair<std::string, uint64_t>> lines;
 };
 
 struct TraceSummary {

@@ -225,6 +225,12 @@ TEST_CASE("names of the launch name tracks and waits; a ring's slots have tracks
   CHECK(summary.bytesIn == 1024);
   CHECK_FALSE(summary.phases);
   CHECK_THAT(summaryText(trace, summary), Contains("math, warp 1: runs") && Contains("waits for tiles.full"));
+  for (const LaneSummary &lane : summary.lanes) {
+    uint64_t ofLines = 0;
+    for (const auto &[line, cycles] : lane.lines)
+      ofLines += cycles;
+    CHECK(ofLines == lane.run);
+  }
   CHECK_THAT(toChromeJson(trace, summary),
              Contains("\"wait for tiles.full[0]\"") && Contains("\"ph\": \"f\""));
   CHECK_THAT(toSvg(trace, summary, {}),
