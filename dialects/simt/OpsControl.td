@@ -58,6 +58,16 @@ def Simt_WarpIndexOp : Simt_Op<"warp_index", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Simt_AnewOp : Simt_Op<"anew", [SameOperandsAndResultType]> {
+  let summary = "The value, unlike any other to the compiler";
+  let description = [{
+    What follows from the result is computed behind it, instead of kept in registers from where it was computed before.
+  }];
+  let arguments = (ins I32:$value);
+  let results = (outs Res<I32, "", [MemAlloc]>:$result);
+  let assemblyFormat = "$value attr-dict";
+}
+
 def Simt_ElectOp : Simt_EffectOp<"elect"> {
   let summary = "True in one thread of the warp";
   let results = (outs I1:$elected);

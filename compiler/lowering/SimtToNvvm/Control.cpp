@@ -94,6 +94,16 @@ struct LowerWarpIndex : OpConversionPattern<WarpIndexOp> {
   }
 };
 
+struct LowerAnew : OpConversionPattern<AnewOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(AnewOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, inlineAssembly(rewriter, op.getLoc(), "mov.b32 $0, $1;", "=r,r",
+                                          op.getResult().getType(), adaptor.getValue()));
+    return success();
+  }
+};
+
 struct LowerElect : OpConversionPattern<ElectOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(ElectOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
@@ -176,7 +186,7 @@ struct LowerClusterRank : OpConversionPattern<ClusterRankOp> {
 void tlc::simt::populateControlPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                                         LLVM::GlobalOp dynamicShared) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<LowerKernel, LowerReturn, LowerWarpIndex, LowerElect, LowerSetRegisters, LowerSync,
+  patterns.add<LowerKernel, LowerReturn, LowerWarpIndex, LowerAnew, LowerElect, LowerSetRegisters, LowerSync,
                LowerClusterSync, LowerClusterRank, LowerLaunchOrder>(converter, context);
   patterns.add<LowerSharedBase>(converter, context, dynamicShared);
 }

@@ -8,6 +8,7 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -291,6 +292,18 @@ LogicalResult KernelLowering::run() {
   return finish();
 }
 
+void KernelLowering::forgetDimensions() {
+  for (BlockArgument argument : source.getBody().getArguments())
+    if (isa<program::DimensionAttr>(source.getArgument(argument.getArgNumber())) &&
+        !Emitter::known(value(argument)))
+      set(argument, simt::AnewOp::create(b, value(argument)));
+}
+
+void KernelLowering::forgetWarp() {
+  Value number = simt::AnewOp::create(b, thread);
+  team.warp = b.add(b.divide(number, lanesPerWarp), -team.firstWarp);
+}
+
 LogicalResult KernelLowering::finish() {
   bool cluster = source.getCluster() > 1;
   if (cluster && (!barrierInits.empty() || !maps.empty()))
@@ -359,7 +372,19 @@ void KernelLowering::emitPrologue() {
 // The walk
 //===----------------------------------------------------------------------===//
 
-LogicalResult KernelLowering::lowerBlock(Block &block) {
+LogicalResult KernelLowering::lowerBlock(Block &block, function_ref<void()> atStart) {
+  // What is forgotten in the block is known as before behind it.
+  Team before = team;
+  SmallVector<Value> arguments;
+  for (BlockArgument argument : source.getBody().getArguments())
+    arguments.push_back(value(argument));
+  llvm::scope_exit restore([&] {
+    team = before;
+    for (auto [argument, value] : llvm::zip_equal(source.getBody().getArguments(), arguments))
+      set(argument, value);
+  });
+  if (atStart)
+    atStart();
   for (Operation &op : block)
     if (!op.hasTrait<OpTrait::IsTerminator>() && failed(lower(op)))
       return failure();

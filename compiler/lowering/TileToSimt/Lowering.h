@@ -137,8 +137,13 @@ public:
   void flatten(mlir::ValueRange tiles, llvm::SmallVectorImpl<Value> &flat) const;
   void unflatten(mlir::ValueRange tiles, mlir::ValueRange flat);
 
-  /// Lowers the operations of a block, its terminator excluded.
-  LogicalResult lowerBlock(mlir::Block &block);
+  // Computed again instead of kept in registers, to the end of the block at hand: what follows from the
+  // dimensions, and from the warp's number. (Machine code computes lanes again by itself.)
+  void forgetDimensions();
+  void forgetWarp();
+
+  /// Lowers the operations of a block, its terminator excluded, behind what `atStart` emits.
+  LogicalResult lowerBlock(mlir::Block &block, mlir::function_ref<void()> atStart = {});
   LogicalResult lower(Operation &op);
 
   // Resources of the kernel.

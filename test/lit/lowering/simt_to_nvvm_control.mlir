@@ -41,10 +41,12 @@ simt.kernel @whole(
   // CHECK: %[[WARP:.*]] = llvm.lshr %[[THREAD]], %{{.*}} : i32
   // CHECK: %[[UNIFORM:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[WARP]], %{{.*}}, %{{.*}} : i32 -> i32
   %warp = simt.warp_index
+  // CHECK: llvm.inline_asm has_side_effects {{.*}}"mov.b32 $0, $1;", "=r,r" %[[UNIFORM]]
+  %again = simt.anew %warp
   // CHECK: nvvm.read.ptx.sreg.cluster.ctarank
   %rank = simt.cluster_rank
   %c4 = arith.constant 4 : i32
-  %first = arith.cmpi ult, %warp, %c4 : i32
+  %first = arith.cmpi ult, %again, %c4 : i32
   // CHECK: llvm.cond_br
   scf.if %first {
     // CHECK: nvvm.setmaxregister decrease 40
