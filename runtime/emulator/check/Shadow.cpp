@@ -10,7 +10,7 @@ namespace {
 
 /// Reads of a cell that are kept beside the last one. Nothing orders them, so that
 /// a write that comes behind these mostly comes behind all.
-constexpr size_t maximumReads = 16;
+constexpr uint32_t maximumReads = 16;
 
 bool isRead(const Record &record) {
   return record.kind == AccessKind::read || record.kind == AccessKind::mbarrier;
@@ -84,7 +84,7 @@ void Shadow::access(uint32_t address, uint32_t end, Record record, uint32_t lane
         // All pieces are alike again: this write, and no reads.
         lines[line] = cells[0];
         lines[line].write.laneShift = laneBytes == 0 ? oneLane : std::min(shift, oneLane);
-        std::vector<Cell>().swap(cells);
+        cells.clear(); // keeps its memory: lines are split again and again
       }
     }
     address = next;
@@ -102,8 +102,8 @@ void Shadow::end(const Point &point, std::vector<Conflict> &conflicts) const {
   const auto lookAtCell = [&](const Cell &cell, uint32_t address) {
     look(cell.write, address);
     look(cell.read, address);
-    for (const Record &read : lists[cell.moreReads])
-      look(read, address);
+    for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next)
+      look(nodes[node].read, address);
   };
   for (uint32_t line = 0; line < lines.size(); ++line) {
     lookAtCell(lines[line], line * lineBytes);
@@ -135,10 +135,9 @@ void Shadow::refine(uint32_t finer) {
 
 Shadow::Cell Shadow::copyOf(const Cell &cell) {
   Cell copy = cell;
-  if (cell.moreReads != 0) {
-    copy.moreReads = newList();
-    lists[copy.moreReads] = lists[cell.moreReads];
-  }
+  copy.moreReads = 0;
+  for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next)
+    copy.moreReads = newNode(nodes[node].read, copy.moreReads);
   return copy;
 }
 
@@ -157,8 +156,8 @@ std::vector<Shadow::Cell> &Shadow::split(uint32_t line) {
     };
     take(cells[i].write);
     take(cells[i].read);
-    for (Record &read : lists[cells[i].moreReads])
-      take(read);
+    for (uint32_t node = cells[i].moreReads; node != 0; node = nodes[node].next)
+      take(nodes[node].read);
   }
   lines[line] = {};
   return cells;
@@ -189,9 +188,9 @@ Conflict Shadow::access(Cell &cell, const Record &access, const Point &point) {
 Conflict Shadow::checkReads(const Cell &cell, const Record &access, const Point &point) const {
   if (const Wrong wrong = judge(cell.read, access, point); wrong != Wrong::nothing)
     return {wrong, cell.read};
-  for (const Record &read : lists[cell.moreReads])
-    if (const Wrong wrong = judge(read, access, point); wrong != Wrong::nothing)
-      return {wrong, read};
+  for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next)
+    if (const Wrong wrong = judge(nodes[node].read, access, point); wrong != Wrong::nothing)
+      return {wrong, nodes[node].read};
   return {};
 }
 
@@ -218,35 +217,39 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   }
   if (replaces(cell.read))
     return;
-  if (cell.moreReads == 0)
-    cell.moreReads = newList();
-  std::vector<Record> &more = lists[cell.moreReads];
-  if (std::any_of(more.begin(), more.end(), replaces))
-    return;
   // Of many that nothing orders some will do.
-  if (more.size() < maximumReads)
-    more.push_back(read);
+  uint32_t count = 0, spared = 0;
+  for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next) {
+    if (replaces(nodes[node].read))
+      return;
+    if (count++ == read.pc % maximumReads)
+      spared = node;
+  }
+  if (count < maximumReads)
+    cell.moreReads = newNode(read, cell.moreReads);
   else
-    more[read.pc % maximumReads] = read;
+    nodes[spared].read = read;
 }
 
-uint32_t Shadow::newList() {
-  if (freeLists.empty()) {
-    lists.emplace_back();
-    return uint32_t(lists.size() - 1);
+uint32_t Shadow::newNode(Record read, uint32_t next) {
+  uint32_t node = freeNodes;
+  if (node == 0) {
+    node = uint32_t(nodes.size());
+    nodes.emplace_back();
+  } else {
+    freeNodes = nodes[node].next;
   }
-  const uint32_t list = freeLists.back();
-  freeLists.pop_back();
-  return list;
+  nodes[node] = {read, next};
+  return node;
 }
 
 void Shadow::clearReads(Cell &cell) {
   cell.read = {};
-  if (cell.moreReads == 0)
-    return;
-  lists[cell.moreReads].clear();
-  freeLists.push_back(cell.moreReads);
-  cell.moreReads = 0;
+  while (const uint32_t node = cell.moreReads) {
+    cell.moreReads = nodes[node].next;
+    nodes[node].next = freeNodes;
+    freeNodes = node;
+  }
 }
 
 } // namespace tlc::emulator

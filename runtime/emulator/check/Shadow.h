@@ -193,7 +193,11 @@ private:
   /// A write and the reads since that nothing orders with each other.
   struct Cell {
     Record write, read;
-    uint32_t moreReads = 0; ///< index into `lists`; 0: none
+    uint32_t moreReads = 0; ///< the first node of a list; 0: none
+  };
+  struct Node {
+    Record read;
+    uint32_t next = 0; ///< 0: the last one
   };
   static constexpr uint32_t lineBytes = 16;
   std::vector<Cell> &split(uint32_t line);
@@ -202,14 +206,14 @@ private:
   void addRead(Cell &cell, const Record &read, const Point &point);
   Conflict checkReads(const Cell &cell, const Record &access, const Point &point) const;
   void clearReads(Cell &cell);
-  uint32_t newList();
+  uint32_t newNode(Record read, uint32_t next);
 
   uint32_t granule;
   Unwritten unwritten;
   std::vector<Cell> lines;
   std::vector<std::vector<Cell>> pieces; ///< of each line; empty: it is one
-  std::vector<std::vector<Record>> lists{1};
-  std::vector<uint32_t> freeLists;
+  std::vector<Node> nodes{1};
+  uint32_t freeNodes = 0; ///< the first one of a list
 };
 
 } // namespace tlc::emulator
