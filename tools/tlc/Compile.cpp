@@ -55,6 +55,8 @@ CompileCommand::CompileCommand()
              cl::desc("<kernel | file.mlir | ->")),
       emit("emit", cl::sub(command), cl::value_desc("phase"), cl::init("ptx"),
            cl::desc("Phase to stop at (input ... nvvm, llvm, ptx), or cubin")),
+      startFrom("start-from", cl::sub(command), cl::value_desc("phase"), cl::init("input"),
+                cl::desc("Phase that the given .mlir file is in")),
       output("o", cl::sub(command), cl::value_desc("file"), cl::init("-"), cl::desc("Output file")),
       flags(command) {}
 
@@ -68,11 +70,18 @@ ExitCode CompileCommand::execute() const {
   auto definitions = flags.definitions();
   if (!definitions)
     return failUsage(definitions.error().message);
+  std::optional<Phase> first = parsePhase(startFrom.getValue());
+  if (!first || *first > Phase::nvvm)
+    return failUsage(unknownValue("--start-from", startFrom,
+                                  map_to_vector(ArrayRef(phaseNames).take_front(size_t(Phase::nvvm) + 1),
+                                                [](std::string_view name) { return StringRef(name); }))
+                         .message);
+  options->startFrom = *first;
   std::optional<Phase> phase = emit == cubin ? Phase::ptx : parsePhase(emit.getValue());
   if (!phase) {
     SmallVector<StringRef> allowed(phaseNames.begin(), phaseNames.end());
     allowed.push_back(cubin);
-    return failUsage(("expected --emit to be one of " + joinNames(allowed) + ", but got '" + emit + "'"));
+    return failUsage(unknownValue("--emit", emit, allowed).message);
   }
   if (*phase < options->startFrom)
     return failUsage("expected --emit " + emit + " to come after --start-from " +
@@ -90,6 +99,12 @@ ExitCode CompileCommand::execute() const {
     input.context = createContext();
     input.module =
         compiler.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), input.context.get());
+    if (input.module) {
+      if (input.module->getBody()->empty())
+        return fail("expected a kernel in '" + source + "', but it has none");
+      if (Result<void> fits = flags.checkFile(source, *first, program::findTarget(*input.module)); !fits)
+        return failUsage(fits.error().message);
+    }
   } else {
     Result<kernels::Request> request =
         kernels::Request::parse(source.getValue(), *definitions, flags.fixedDimensions());

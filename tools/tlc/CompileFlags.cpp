@@ -15,16 +15,25 @@ using namespace tlc::driver;
 
 namespace {
 
-tlc::Error unknownValue(StringRef flag, StringRef value, ArrayRef<StringRef> allowed) {
-  return {ErrorKind::invalidArgument,
-          ("expected " + flag + " to be one of " + joinNames(allowed) + ", but got '" + value + "'").str()};
-}
-
 SmallVector<StringRef> targetNames() {
   return map_to_vector(allTargets(), [](const Target &target) { return StringRef(target.name); });
 }
 
+/// Where the compiler looks at a switch.
+Phase phaseOf(bool Optimizations::*member) {
+  if (member == &Optimizations::tma || member == &Optimizations::wgmma)
+    return Phase::atoms;
+  if (member == &Optimizations::warpSpecialization)
+    return Phase::specialized;
+  return member == &Optimizations::overlap ? Phase::scheduled : Phase::pipelined;
+}
+
 } // namespace
+
+tlc::Error driver::unknownValue(StringRef flag, StringRef value, ArrayRef<StringRef> allowed) {
+  return {ErrorKind::invalidArgument,
+          ("expected " + flag + " to be one of " + joinNames(allowed) + ", but got '" + value + "'").str()};
+}
 
 CompileFlags::CompileFlags(cl::SubCommand &command)
     : defines("D", cl::sub(command), cl::Prefix, cl::value_desc("name=value"),
@@ -34,12 +43,10 @@ CompileFlags::CompileFlags(cl::SubCommand &command)
       target("target", cl::sub(command), cl::value_desc("name"), cl::init(CompileOptions().target),
              cl::desc("Architecture to compile for")),
       variant("variant", cl::sub(command), cl::value_desc("aligned|general"),
-              cl::desc("Variant for tensors aligned to 16 bytes, or the one for any")),
+              cl::desc("Variant for tensors aligned to 16 bytes, or the one that does not rely on it")),
       disabled("disable", cl::sub(command), cl::CommaSeparated, cl::value_desc("optimisation"),
                cl::desc("Do without tma, wgmma, warp-specialization, overlap, "
                         "loop-splitting, deferred-stores")),
-      startFrom("start-from", cl::sub(command), cl::value_desc("phase"), cl::init("input"),
-                cl::desc("Phase that the given .mlir file is in")),
       dumpDirectory("dump-dir", cl::sub(command), cl::value_desc("folder"),
                     cl::desc("Write the program of every phase into this folder")),
       remarks("remarks", cl::sub(command), cl::desc("Say what the compiler chose, and why not better")),
@@ -60,12 +67,6 @@ Result<CompileOptions> CompileFlags::options() const {
                           }));
     options.optimizations.*found->member = false;
   }
-  std::optional<Phase> phase = parsePhase(startFrom.getValue());
-  if (!phase || *phase > Phase::nvvm)
-    return unknownValue("--start-from", startFrom,
-                        map_to_vector(ArrayRef(phaseNames).take_front(size_t(Phase::nvvm) + 1),
-                                      [](std::string_view name) { return StringRef(name); }));
-  options.startFrom = *phase;
   options.dumpDirectory = dumpDirectory;
   return options;
 }
@@ -94,13 +95,32 @@ Result<kernels::Definitions> CompileFlags::definitions() const {
   return parsed;
 }
 
+Result<void> CompileFlags::checkFile(const std::string &source, Phase startFrom, const Target *ofFile) const {
+  const auto invalid = [](const Twine &message) {
+    return tlc::Error{ErrorKind::invalidArgument, message.str()};
+  };
+  if (namesTarget() && ofFile && target != ofFile->name)
+    return invalid("expected --target " + StringRef(ofFile->name) + " or none because the program in '" +
+                   source + "' is for that (program.target), but got --target " + target +
+                   "; compile the kernel anew for another");
+  const auto decided = [&](const Twine &flag, Phase phase) {
+    return invalid("expected no " + flag + " because '" + source + "' is in phase " +
+                   StringRef(toString(startFrom)) + ", and phase " + StringRef(toString(phase)) +
+                   " has decided that; give it where an earlier phase is compiled");
+  };
+  if (variant.getNumOccurrences() && startFrom > Phase::promoted)
+    return decided("--variant " + variant, Phase::atoms);
+  for (const std::string &name : disabled)
+    for (const OptimizationSwitch &each : optimizationSwitches())
+      if (each.name == name && startFrom >= phaseOf(each.member))
+        return decided("--disable " + name, phaseOf(each.member));
+  return {};
+}
+
 Result<KernelChoice> CompileFlags::choice(const std::string &kernel) const {
   Result<CompileOptions> all = options();
   if (!all)
     return all.error();
-  if (all->startFrom != Phase::input)
-    return tlc::Error{ErrorKind::invalidArgument,
-                      "expected --start-from input because a kernel is traced to that phase"};
   Result<std::optional<Alignment>> wanted = alignment();
   if (!wanted)
     return wanted.error();

@@ -14,7 +14,14 @@
 #include <span>
 #include <string>
 
+namespace tlc {
+struct Target;
+}
+
 namespace tlc::driver {
+
+/// The error of a flag's value that is none of those it allows.
+Error unknownValue(llvm::StringRef flag, llvm::StringRef value, llvm::ArrayRef<llvm::StringRef> allowed);
 
 /// A kernel to compile and run.
 struct KernelChoice {
@@ -35,6 +42,10 @@ public:
   /// The `-D name=value`s.
   Result<kernels::Definitions> definitions() const;
 
+  /// An error if a flag asks for what is decided already in the program of the file `source`: it is in phase
+  /// `startFrom` and, unless that is null, for `ofFile`.
+  Result<void> checkFile(const std::string &source, Phase startFrom, const Target *ofFile) const;
+
   /// All of these, for a kernel that is compiled from its source and run.
   Result<KernelChoice> choice(const std::string &kernel) const;
 
@@ -49,7 +60,6 @@ private:
   llvm::cl::opt<std::string> target;
   llvm::cl::opt<std::string> variant;
   llvm::cl::list<std::string> disabled;
-  llvm::cl::opt<std::string> startFrom;
   llvm::cl::opt<std::string> dumpDirectory;
   llvm::cl::opt<bool> remarks;
   llvm::cl::opt<bool> time;
