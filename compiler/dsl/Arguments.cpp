@@ -37,7 +37,7 @@ bool Trace::claimName(StringRef what, StringRef name, Loc loc) {
 }
 
 BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, Loc loc, bool interleaved) {
-  if (finished || !argument || !claimName("an argument", name, loc))
+  if (!checkCurrent(loc) || !argument || !claimName("an argument", name, loc))
     return {};
   if (!launches.empty()) {
     error(loc, "expected argument '" + name +
@@ -57,6 +57,13 @@ program::DimensionAttr Trace::dimensionOf(Value value) {
   if (!argument || argument.getOwner() != &outer.getBody().front())
     return {};
   return dyn_cast<program::DimensionAttr>(arguments[argument.getArgNumber()]);
+}
+
+program::TensorAttr Trace::tensorOf(Value value) {
+  auto argument = dyn_cast_if_present<BlockArgument>(value);
+  if (!argument || argument.getOwner() != &currentKernel.getBody().front())
+    return {};
+  return dyn_cast<program::TensorAttr>(arguments[argument.getArgNumber()]);
 }
 
 std::optional<int64_t> Trace::fixedValue(StringRef dimension) {

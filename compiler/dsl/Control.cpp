@@ -75,6 +75,8 @@ void Scope::persistentTiles(std::span<const Index> extents, PersistentOptions op
 }
 
 void Scope::warps(int64_t count, Loc loc) {
+  if (!trace->checkCurrent(loc))
+    return;
   unsigned most = 0;
   for (const Target &target : allTargets())
     most = std::max(most, target.maxThreadsPerBlock / target.warpSize);
@@ -86,6 +88,8 @@ void Scope::warps(int64_t count, Loc loc) {
 }
 
 void Scope::cluster(int64_t blocks, Loc loc) {
+  if (!trace->checkCurrent(loc))
+    return;
   unsigned most = 0;
   for (const Target &target : allTargets())
     most = std::max(most, target.maxClusterSize);
@@ -97,6 +101,8 @@ void Scope::cluster(int64_t blocks, Loc loc) {
 }
 
 void Scope::residents(int64_t blocks, Loc loc) {
+  if (!trace->checkCurrent(loc))
+    return;
   unsigned most = 0;
   for (const Target &target : allTargets())
     most = std::max(most, target.maxBlocksPerMultiprocessor);

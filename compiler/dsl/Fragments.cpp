@@ -11,9 +11,9 @@ namespace tlc::dsl {
 namespace {
 /// A new variable with that value; poisoned if the value is.
 detail::Ref declare(const detail::Ref &value, Loc loc) {
-  Trace *trace = traceOf(value);
-  if (!trace)
+  if (!value.trace) // nor is a copy of nothing a mistake
     return {};
+  Trace *trace = traceOf(value);
   Value init = trace->read(value, "a fragment", loc);
   if (!init)
     return trace->poison<Handle>().ref();
@@ -22,9 +22,10 @@ detail::Ref declare(const detail::Ref &value, Loc loc) {
 }
 
 Shape shapeOf(const detail::Ref &ref) {
-  if (!ref.value)
+  Value value = Trace::peek(ref);
+  if (!value)
     return {};
-  Type type = Value::getFromOpaquePointer(ref.value).getType();
+  Type type = value.getType();
   if (auto variable = dyn_cast<tile::VariableType>(type))
     type = variable.getValueType();
   return tile::extentsOf(type).vec();
@@ -80,13 +81,12 @@ Fragment &Fragment::operator=(Fragment value) {
     declared = value.declared;
     return *this;
   }
-  Trace *trace = traceOf(value.reference);
-  if (!trace || !value.reference.value)
+  Trace *trace = traceOf(reference);
+  Value variable = trace->use(value.reference, "a fragment to assign", value.declared);
+  if (!variable)
     return *this;
   // The copy was made for this call: nobody else knows its variable.
-  Value variable = trace->use(value.reference, "a fragment to assign", value.declared);
-  auto made = variable ? variable.getDefiningOp<tile::VariableOp>() : tile::VariableOp();
-  if (made && made->use_empty()) {
+  if (auto made = variable.getDefiningOp<tile::VariableOp>(); made && made->use_empty()) {
     Value init = made.getInit();
     made.erase();
     store(trace->make<FragmentValue>(init), value.declared);
@@ -114,7 +114,7 @@ void fill(Fragment &to, const Scalar &value, Loc loc) {
 }
 
 Fragment &&Fragment::named(std::string_view name) && {
-  Value variable = reference.value ? Value::getFromOpaquePointer(reference.value) : Value();
+  Value variable = Trace::peek(reference);
   if (auto made = variable ? variable.getDefiningOp<tile::VariableOp>() : tile::VariableOp())
     made.setName(StringRef(name));
   return std::move(*this);

@@ -372,7 +372,7 @@ private:
   friend class Scope;
   void meet(bool arriveOnly, Loc loc) const;
   std::shared_ptr<Trace> trace;
-  int64_t id = 0;
+  int64_t id = 0; ///< 0: poisoned
   int64_t warps = 0;
 };
 

@@ -190,9 +190,10 @@ void Shared::write(const std::vector<Index> &position, const Index &value, Loc l
 }
 
 int64_t Shared::slotBytes() const {
-  if (!reference.value)
+  Value tile = Trace::peek(reference);
+  if (!tile)
     return 0;
-  auto type = cast<tile::SharedType>(Value::getFromOpaquePointer(reference.value).getType());
+  auto type = cast<tile::SharedType>(tile.getType());
   ArrayRef<int64_t> extents = type.getShape();
   return tile::numElements(slots ? extents.drop_front() : extents) *
          sizeInBytes(*tile::toElementType(type.getElementType()));
@@ -204,12 +205,26 @@ int64_t Shared::slotBytes() const {
 
 namespace {
 
+/// The value of what is written; null, silently or with an error, if the program may not write it.
+Value destinationOf(Trace &trace, const Handle &to, StringRef what, Loc loc) {
+  Value destination = trace.use(to.ref(), what, loc);
+  auto slice = destination ? destination.getDefiningOp<tile::SliceOp>() : tile::SliceOp();
+  program::TensorAttr tensor = slice ? trace.tensorOf(slice.getTensor()) : program::TensorAttr();
+  if (!tensor || tensor.getAccess() != program::Access::input)
+    return destination;
+  Diagnostic &diagnostic =
+      trace.error(loc, "expected " + what + " to be an output because inputs are only " + "read, but '" +
+                           tensor.getName() + "' is an input; declare it with k.inout or k.output");
+  trace.noteDeclaration(diagnostic, slice);
+  return {};
+}
+
 void transfer(const Handle &from, const Handle &to, Loc loc) {
   Trace *trace = traceOf(from.ref(), to.ref());
   if (!trace)
     return;
   Value source = trace->use(from.ref(), "the source of copy", loc);
-  Value destination = trace->use(to.ref(), "the destination of copy", loc);
+  Value destination = destinationOf(*trace, to, "the destination of copy", loc);
   if (source && destination)
     trace->create<tile::CopyOp>(loc, source, destination, tile::CopyAtomAttr());
 }
@@ -232,7 +247,7 @@ void store(const FragmentValue &from, const Handle &to, Loc loc) {
   if (!trace)
     return;
   Value value = trace->use(from.ref(), "the source of copy", loc);
-  Value destination = trace->use(to.ref(), "the destination of copy", loc);
+  Value destination = destinationOf(*trace, to, "the destination of copy", loc);
   if (value && destination)
     trace->create<tile::StoreOp>(loc, value, destination, Value(), tile::CopyAtomAttr());
 }
@@ -241,7 +256,7 @@ void fillMemory(const Handle &to, const Scalar &number, Loc loc) {
   Trace *trace = traceOf(to.ref(), number.ref());
   if (!trace)
     return;
-  Value destination = trace->use(to.ref(), "what is to be filled", loc);
+  Value destination = destinationOf(*trace, to, "the destination of fill", loc);
   if (!destination)
     return;
   auto type = RankedTensorType::get(tile::extentsOf(destination.getType()),
@@ -292,7 +307,7 @@ void atomicAdd(const FragmentValue &value, const Slice &to, Loc loc) {
   if (!trace)
     return;
   Value added = trace->use(value.ref(), "what atomicAdd adds", loc);
-  Value destination = trace->use(to.ref(), "the destination of atomicAdd", loc);
+  Value destination = destinationOf(*trace, to, "the destination of atomicAdd", loc);
   if (added && destination)
     trace->create<tile::AtomicAddOp>(loc, added, destination);
 }
@@ -301,7 +316,7 @@ void atomicAdd(const Scalar &value, const Slice &to, Loc loc) {
   Trace *trace = traceOf(value.ref(), to.ref());
   if (!trace)
     return;
-  Value destination = trace->use(to.ref(), "the destination of atomicAdd", loc);
+  Value destination = destinationOf(*trace, to, "the destination of atomicAdd", loc);
   if (!destination)
     return;
   Value added = value.constant()

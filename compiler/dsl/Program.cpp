@@ -6,6 +6,8 @@
 #include "mlir/IR/Verifier.h"
 #include "runtime/artifact/Artifact.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
 using namespace mlir;
 
 namespace tlc::dsl {
@@ -19,7 +21,10 @@ Program Program::trace(std::string_view name, const TraceOptions &options,
                        const std::function<void(Scope &)> &body, Loc loc) {
   auto trace = std::make_shared<Trace>(name, options, loc);
   Scope scope(trace);
-  body(scope);
+  {
+    Trace::Current current(*trace);
+    body(scope);
+  }
   Program program;
   program.programName = name;
   program.module = trace->finish();
@@ -60,9 +65,31 @@ void Trace::checkFixedDimensions() {
   }
 }
 
+void Trace::checkDimensionsAreGiven() {
+  llvm::SmallBitVector given(unsigned(arguments.size()));
+  for (Attribute argument : arguments)
+    if (auto tensor = dyn_cast<program::TensorAttr>(argument);
+        tensor && tensor.getAccess() != program::Access::workspace)
+      for (int64_t dimension : tensor.getDims())
+        if (dimension >= 0)
+          given.set(unsigned(dimension));
+  for (auto [number, argument] : llvm::enumerate(arguments)) {
+    auto dimension = dyn_cast<program::DimensionAttr>(argument);
+    if (!dimension || dimension.getFixed() >= 0 || given[unsigned(number)])
+      continue;
+    StringRef text = dimension.getName();
+    error(names.lookup(text), "expected dimension '" + text +
+                                  "' to be an extent of an input, an output or an inout because the launcher "
+                                  "takes its value from their shapes, but no tensor has it; give it to one, "
+                                  "or pass the number with k.scalar");
+  }
+}
+
 std::unique_ptr<ProgramModule> Trace::finish() {
   if (diagnostics.empty())
     checkFixedDimensions();
+  if (diagnostics.empty())
+    checkDimensionsAreGiven();
   std::unique_ptr<ProgramModule> program;
   if (diagnostics.empty()) {
     if (!launches.empty())

@@ -114,6 +114,9 @@ void Ring::acquire(const Cursor &cursor, Loc loc) const {
   atPosition<tile::AcquireOp>(reference, cursor, loc);
 }
 void Ring::expect(const Cursor &cursor, int64_t bytes, Loc loc) const {
+  // A tile whose making was a mistake has none.
+  if (Trace *trace = traceOf(reference); trace && bytes == 0 && trace->hasErrors())
+    return;
   atPosition<tile::ExpectOp>(reference, cursor, loc, bytes);
 }
 FullBarrier Ring::full(const Cursor &cursor) const { return {reference, cursor.ref()}; }
@@ -153,6 +156,7 @@ void Barrier::wait(const Index &phase, Loc loc) const {
 
 NamedBarrier Scope::namedBarrier(int64_t warps, Loc loc) {
   NamedBarrier barrier;
+  barrier.trace = trace;
   int64_t id = trace->nextNamedBarrier();
   if (int64_t most = Target().namedBarriers - 1; id > most) {
     trace->error(loc, "expected at most " + Twine(most) +
@@ -165,7 +169,6 @@ NamedBarrier Scope::namedBarrier(int64_t warps, Loc loc) {
     trace->error(loc, "expected at least 1 warp to meet at a named barrier, but got " + Twine(warps));
     return barrier;
   }
-  barrier.trace = trace;
   barrier.id = id;
   barrier.warps = warps;
   return barrier;
@@ -179,8 +182,9 @@ void Scope::inTurn(const Body &body, Loc loc) {
 }
 
 void NamedBarrier::meet(bool arriveOnly, Loc loc) const {
-  if (trace)
-    trace->create<tile::NamedBarrierOp>(loc, id, warps, arriveOnly);
+  Trace *where = traceOf(detail::Ref{trace});
+  if (where && where->checkOwner(trace.get(), "a named barrier", loc) && id != 0)
+    where->create<tile::NamedBarrierOp>(loc, id, warps, arriveOnly);
 }
 
 } // namespace tlc::dsl

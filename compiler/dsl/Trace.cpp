@@ -11,6 +11,7 @@
 #include "runtime/target/Target.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace mlir;
 
@@ -21,6 +22,8 @@ namespace tlc::dsl {
 //===----------------------------------------------------------------------===//
 
 namespace {
+thread_local Trace *currentTrace = nullptr;
+
 std::shared_ptr<MLIRContext> makeContext() {
   auto context = std::make_shared<MLIRContext>(MLIRContext::Threading::DISABLED);
   context->loadDialect<tile::TileDialect, program::ProgramDialect>();
@@ -34,6 +37,10 @@ Trace::Trace(std::string_view name, TraceOptions options, Loc loc)
   checkName("a program", this->name, loc);
   startModule();
 }
+
+Trace *Trace::current() { return currentTrace; }
+Trace::Current::Current(Trace &trace) : enclosing(std::exchange(currentTrace, &trace)) {}
+Trace::Current::~Current() { currentTrace = enclosing; }
 
 void Trace::startModule() {
   module = ModuleOp::create(at(began));
@@ -67,7 +74,7 @@ void Trace::setSignature(tile::KernelOp kernel) {
 }
 
 void Trace::launch(StringRef launchName, const Body &body, Loc loc) {
-  if (finished)
+  if (!checkCurrent(loc))
     return;
   if (currentKernel != outer) {
     error(loc, "expected k.launch outside other launches because launches run one after the other");
@@ -113,20 +120,36 @@ bool isVisible(Value value, Block *here) {
 }
 } // namespace
 
-Value Trace::use(const detail::Ref &ref, StringRef what, Loc loc) {
-  if (finished)
-    return {};
-  if (!ref.trace) {
+bool Trace::checkCurrent(Loc loc) {
+  Trace *traced = current();
+  if (traced == this || !traced)
+    return traced;
+  std::string message = "expected the Scope of program '" + traced->name +
+                        "' because that is being traced, but got the one of program '" + name + "'";
+  if (traced->diagnostics.empty() || traced->diagnostics.back().message != message)
+    traced->error(loc, message);
+  return false;
+}
+
+bool Trace::checkOwner(const Trace *owner, StringRef what, Loc loc) {
+  if (!checkCurrent(loc))
+    return false;
+  if (!owner)
     error(loc, "expected " + what + ", but got a handle that was never given a value");
+  else if (owner != this)
+    error(loc, "expected " + what + " of program '" + name + "', but got one of program '" + owner->name +
+                   "'; make it in the body of '" + name + "'");
+  return owner == this;
+}
+
+Value Trace::peek(const detail::Ref &ref) {
+  bool traced = ref.value && !ref.trace->finished;
+  return traced ? Value::getFromOpaquePointer(ref.value) : Value();
+}
+
+Value Trace::use(const detail::Ref &ref, StringRef what, Loc loc) {
+  if (!checkOwner(ref.trace.get(), what, loc) || !ref.value)
     return {};
-  }
-  if (!ref.value)
-    return {};
-  if (ref.trace.get() != this) {
-    error(loc, "expected " + what + " of program '" + name + "', but got one of program '" + ref.trace->name +
-                   "'");
-    return {};
-  }
   Value value = Value::getFromOpaquePointer(ref.value);
   if (currentKernel != outer)
     value = ofLaunch.lookupOrDefault(value);
@@ -140,8 +163,10 @@ Value Trace::use(const detail::Ref &ref, StringRef what, Loc loc) {
 }
 
 Value Trace::use(const Index &index, StringRef what, Loc loc) {
+  if (!checkCurrent(loc))
+    return {};
   std::optional<int64_t> constant = index.constant();
-  if (!constant && !index.ref().trace && !finished) {
+  if (!constant && !index.ref().trace) {
     error(loc, "expected " + what +
                    ", but got a handle that was never given a value, or numbers whose arithmetic divides by "
                    "zero or needs more than 64 bits");
@@ -150,7 +175,7 @@ Value Trace::use(const Index &index, StringRef what, Loc loc) {
   if (!constant)
     return use(index.ref(), what, loc);
   if (*constant >= INT32_MIN && *constant <= INT32_MAX)
-    return finished ? Value() : this->index(*constant, loc);
+    return this->index(*constant, loc);
   error(loc, "expected " + what + " from " + Twine(INT32_MIN) + " to " + Twine(INT32_MAX) +
                  " because positions have 32 bits, but got " + Twine(*constant));
   return {};
@@ -178,7 +203,7 @@ Value Trace::read(const detail::Ref &variable, StringRef what, Loc loc) {
 //===----------------------------------------------------------------------===//
 
 bool Trace::mayStandHere(Operation *op, Loc loc) {
-  if (finished)
+  if (!checkCurrent(loc))
     return false;
   if (currentKernel == outer && !launches.empty() && !isMemoryEffectFree(op)) {
     error(loc, "expected everything inside k.launch because the program has launches, but got '" +

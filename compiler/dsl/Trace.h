@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The recording behind the handles: where operations go, what was declared,
-/// what was wrong. One per program being traced; nothing is global.
+/// what was wrong. One per program being traced; a thread knows only which
+/// one of its programs is being traced innermost.
 ///
 /// Operations are verified as they are made, so that a mistake is reported
 /// where the user made it; then the operation is dropped and its result poisoned.
@@ -29,11 +30,26 @@ public:
   std::unique_ptr<ProgramModule> finish();
   std::vector<Diagnostic> takeDiagnostics() { return std::move(diagnostics); }
 
+  /// The innermost program that this thread is tracing, or null.
+  static Trace *current();
+  /// Makes a trace the current one as long as it lives.
+  class Current {
+  public:
+    explicit Current(Trace &trace);
+    ~Current();
+    Current(const Current &) = delete;
+    Current &operator=(const Current &) = delete;
+
+  private:
+    Trace *enclosing;
+  };
+
   //===--------------------------------------------------------------------===//
   // Places and mistakes
   //===--------------------------------------------------------------------===//
 
   mlir::Location at(Loc loc);
+  bool hasErrors() const { return !diagnostics.empty(); }
   /// Of the last operation.
   Loc latestPlace() const { return latest; }
   /// Records an error; later notes may be attached to what is returned.
@@ -47,6 +63,10 @@ public:
   // Handles and values
   //===--------------------------------------------------------------------===//
 
+  /// Whether this is the current trace; if another is, says there that its own Scope is to be used.
+  bool checkCurrent(Loc loc);
+  /// Whether a handle of `owner` was set, and in this program; says what is wrong otherwise.
+  bool checkOwner(const Trace *owner, llvm::StringRef what, Loc loc);
   /// The value behind a handle, or null: silently if it is poisoned, with an
   /// error if it was never set, is of another program, or cannot be seen here.
   mlir::Value use(const detail::Ref &ref, llvm::StringRef what, Loc loc);
@@ -55,6 +75,8 @@ public:
   /// As above, for one position and not one per element.
   mlir::Value useUniform(const Index &index, llvm::StringRef what, Loc loc);
   mlir::Value read(const detail::Ref &variable, llvm::StringRef what, Loc loc);
+  /// The value behind a handle as long as its program is being traced, or null, silently.
+  static mlir::Value peek(const detail::Ref &ref);
 
   template <class H> H make(mlir::Value value) {
     return H(detail::Ref{shared_from_this(), value ? value.getAsOpaquePointer() : nullptr});
@@ -103,6 +125,8 @@ public:
                                   bool interleaved = false);
   /// The dimension attribute of an argument, or null.
   program::DimensionAttr dimensionOf(mlir::Value value);
+  /// The tensor attribute of an argument of the current kernel, or null.
+  program::TensorAttr tensorOf(mlir::Value value);
   std::optional<int64_t> fixedValue(llvm::StringRef dimension);
   void launch(llvm::StringRef name, const Body &body, Loc loc);
   /// The kernel that operations go to now.
@@ -127,6 +151,7 @@ private:
   void startModule();
   void setSignature(tile::KernelOp kernel);
   void checkFixedDimensions();
+  void checkDimensionsAreGiven();
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string name;
@@ -146,9 +171,10 @@ private:
   int64_t namedBarriers = 0;
 };
 
-/// The first trace among handles, or null: C++ numbers have none.
+/// Where an operation on handles goes: to the current trace, whichever program they are of; without one, to
+/// the first among them. Null if there is none, either.
 template <class... Refs> Trace *traceOf(const Refs &...refs) {
-  Trace *trace = nullptr;
+  Trace *trace = Trace::current();
   ((trace = trace ? trace : refs.trace.get()), ...);
   return trace;
 }

@@ -166,7 +166,7 @@ LogicalResult SliceOp::verify() {
   if (slice.getShape().size() != rank)
     return report(emitOpError() << "expected a slice of " << rank << " extents because " << name << " has "
                                 << rank << " axes (1 for an axis that stands still), but got "
-                                << toText(slice.getShape()));
+                                << slice.getShape().size());
   if (slice.getElementType() != tensor.getElementType())
     return report(emitOpError() << "expected a slice of " << tensor.getElementType() << " because " << name
                                 << " is, but got " << slice.getElementType());

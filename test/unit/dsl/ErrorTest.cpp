@@ -80,8 +80,25 @@ TEST_CASE("dimensions are checked", "[dsl][errors]") {
         "100");
   CHECK(errorOf(declare, {.fixedDimensions = {{"n", 64}}}) ==
         "expected a dimension of 'test' to fix (m), but got 'n'");
+  CHECK(Program::trace("fixed", {.fixedDimensions = {{"m", 64}}}, declare).ok());
   CHECK(errorOf([](Scope &) {}, {.fixedDimensions = {{"n", 64}}}) ==
         "expected a dimension of 'test' to fix (it has none), but got 'n'");
+}
+
+TEST_CASE("a dimension is the extent of a tensor that the launcher sees", "[dsl][errors]") {
+  const std::string notGiven =
+      "expected dimension 'm' to be an extent of an input, an output or an inout because the launcher takes "
+      "its value from their shapes, but no tensor has it; give it to one, or pass the number with k.scalar";
+  CHECK(errorOf([](Scope &k) { k.dim("m"); }) == notGiven);
+  CHECK(errorOf([](Scope &k) {
+          Index n = k.dim("n"), m = k.dim("m");
+          k.input("X", f32, {n});
+          k.workspace("W", f32, {m});
+        }) == notGiven);
+  unsigned line = __LINE__ + 1;
+  Program program = Program::trace("unused", [](Scope &k) { k.dim("m"); });
+  REQUIRE(program.errors().size() == 1);
+  CHECK(program.errors()[0].position.line == line);
 }
 
 TEST_CASE("tensors are checked", "[dsl][errors]") {
@@ -188,6 +205,16 @@ TEST_CASE("tiles that no target holds are refused", "[dsl][errors]") {
         "expected the extents of a fragment to be from 1 to 2147483647, but axis 1 has -16");
 }
 
+TEST_CASE("what a ring expects of a tile that no target holds is silent", "[dsl][errors]") {
+  CHECK_THAT(errorOf([](Scope &k) {
+               Shared a = k.shared("a", bf16, {128, 64}, {.slots = 20});
+               Ring ring = k.ring("r", {.slots = 20});
+               Cursor at = ring.cursor();
+               ring.expect(at, a.slotBytes());
+             }),
+             Catch::StartsWith("expected shared tile 'a' to take at most 232448 bytes"));
+}
+
 TEST_CASE("loops and branches are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.loop({0, 8, 0}, [](Index) {}); }) ==
         "expected a step of at least 1, but got 0");
@@ -243,17 +270,85 @@ TEST_CASE("a handle that was never given a value is refused", "[dsl][errors]") {
           Shared never;
           copy(never, k.shared("a", f32, {4}));
         }) == "expected the source of copy, but got a handle that was never given a value");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {4}), never;
+          x = never;
+        }) == "expected a fragment to assign, but got a handle that was never given a value");
+  CHECK(errorOf([](Scope &) { NamedBarrier().sync(); }) ==
+        "expected a named barrier, but got a handle that was never given a value");
 }
 
 TEST_CASE("a handle of another program is refused, also after that program has ended", "[dsl][errors]") {
   Index m;
-  Program other = Program::trace("other", [&](Scope &k) { m = k.dim("m"); });
+  Global X;
+  Shared shared;
+  std::optional<Fragment> fragment;
+  std::optional<NamedBarrier> barrier;
+  std::optional<Scope> scope;
+  Program other = Program::trace("other", [&](Scope &k) {
+    m = k.dim("m");
+    X = k.output("X", f32, {m, 32});
+    shared = k.shared("shared", f32, {32, 32});
+    fragment = k.fragment(f32, {32, 32});
+    barrier = k.namedBarrier(4);
+    scope = k;
+  });
   CHECK(other.ok());
-  CHECK(errorOf([&](Scope &k) { k.loop(m, [](Index) {}); }) ==
-        "expected the end of a loop of program 'test', but got one of program 'other'");
-  Index sum = m + 1; // goes nowhere
+  auto foreign = [](const std::string &what) {
+    return "expected " + what +
+           " of program 'test', but got one of program 'other'; make it in the body of 'test'";
+  };
+  auto errorWith = [](auto body) {
+    return errorOf([&](Scope &k) {
+      Global Y = k.output("Y", f32, {64, 32});
+      Fragment y = k.fragment(f32, {32, 32});
+      body(k, Y, y);
+    });
+  };
+  CHECK(errorOf([&](Scope &k) { k.loop(m, [](Index) {}); }) == foreign("the end of a loop"));
+  // Whichever operand comes first, and whatever is done with the result.
+  CHECK(errorWith([&](Scope &, Global Y, Fragment &) { copy(*fragment + 1, Y.tile({0, 0}, {32, 32})); }) ==
+        foreign("an operand of +"));
+  CHECK(errorWith([&](Scope &, Global, Fragment &y) { y = *fragment + y; }) == foreign("an operand of +"));
+  CHECK(errorWith([&](Scope &, Global, Fragment &y) { y = y + *fragment; }) == foreign("an operand of +"));
+  CHECK(errorWith([&](Scope &, Global, Fragment &y) { y = *fragment; }) == foreign("a fragment"));
+  CHECK(errorWith([&](Scope &, Global, Fragment &y) { *fragment = y; }) ==
+        foreign("a fragment to assign to"));
+  CHECK(errorWith([&](Scope &, Global, Fragment &) { *fragment = 3; }) == foreign("a fragment to fill"));
+  CHECK(errorWith([&](Scope &, Global Y, Fragment &y) { copy(y, Y.tile({m * 32, 0}, {32, 32})); }) ==
+        foreign("an operand of *"));
+  CHECK(errorWith([&](Scope &, Global, Fragment &y) { copy(y, X.tile({0, 0}, {32, 32})); }) ==
+        foreign("a tensor"));
+  CHECK(errorWith([&](Scope &, Global, Fragment &y) { copy(shared, y); }) == foreign("the source of copy"));
+  CHECK(errorWith([&](Scope &, Global, Fragment &) { barrier->sync(); }) == foreign("a named barrier"));
+  // Also what became of it while no program was traced.
+  Index sum = m + 1;
+  CHECK(errorOf([&](Scope &k) { k.loop(sum, [](Index) {}); }) == foreign("the end of a loop"));
+  CHECK(errorWith([&](Scope &, Global, Fragment &) { scope->loop(8, [](Index) {}); }) ==
+        "expected the Scope of program 'test' because that is being traced, but got the one of program "
+        "'other'");
+  CHECK(errorWith([&](Scope &, Global, Fragment &) { scope->warps(8); }) ==
+        "expected the Scope of program 'test' because that is being traced, but got the one of program "
+        "'other'");
+  CHECK(shared.slotBytes() == 0);
+  CHECK(fragment->shape().empty());
   Program used = std::move(other);
   CHECK(used.text().find("addi") == std::string::npos);
+}
+
+TEST_CASE("a mistake in a program traced within another is that program's", "[dsl][errors]") {
+  std::string inner;
+  Program outer = Program::trace("outer", [&](Scope &k) {
+    Fragment x = k.fragment(f32, {32});
+    inner = errorOf([&](Scope &k) {
+      Global Y = k.output("Y", f32, {64});
+      copy(x + 1, Y.tile({0}, {32}));
+    });
+    x = x + 1;
+  });
+  CHECK(outer.ok());
+  CHECK(inner == "expected an operand of + of program 'test', but got one of program 'outer'; make it in the "
+                 "body of 'test'");
 }
 
 TEST_CASE("roles are checked", "[dsl][errors]") {

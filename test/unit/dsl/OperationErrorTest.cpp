@@ -144,7 +144,7 @@ TEST_CASE("slices have the tensor's rank", "[dsl][errors]") {
         "declared here");
   CHECK(slice({0, 0}, {16}) ==
         "slice: expected a slice of 2 extents because 'A' has 2 axes (1 for an axis that stands "
-        "still), but got 16\n'A' is declared here");
+        "still), but got 1\n'A' is declared here");
   CHECK(slice({0, 0}, {16, 0}) ==
         "expected the extents of the slice of 'A' to be from 1 to 2147483647, but axis 1 has 0");
 }
@@ -210,6 +210,31 @@ TEST_CASE("copies want the same tile on both sides", "[dsl][errors]") {
         }) ==
         "load: expected 'a' and the fragment to have the same extents, those of 1 aside, but got 16x64 and "
         "16x32\n'a' is declared here");
+}
+
+TEST_CASE("inputs are only read", "[dsl][errors]") {
+  auto written = [](auto write) {
+    return errorOf([&](Scope &k) {
+      Global X = k.input("X", f32, {64});
+      write(k, X.tile({0}, {16}));
+    });
+  };
+  auto message = [](const std::string &call) {
+    return "expected the destination of " + call +
+           " to be an output because inputs are only read, but 'X' is an input; declare it with k.inout or "
+           "k.output\n'X' is declared here";
+  };
+  CHECK(written([](Scope &k, Slice to) { copy(k.fragment(f32, {16}), to); }) == message("copy"));
+  CHECK(written([](Scope &k, Slice to) { copy(k.shared("a", f32, {16}), to); }) == message("copy"));
+  CHECK(written([](Scope &, Slice to) { copy(to, to); }) == message("copy"));
+  CHECK(written([](Scope &, Slice to) { fill(to, 1); }) == message("fill"));
+  CHECK(written([](Scope &k, Slice to) { atomicAdd(k.fragment(f32, {16}), to); }) == message("atomicAdd"));
+  CHECK(errorOf([](Scope &k) { atomicAdd(1, k.input("X", f32, {64}).tile({0}, {1})); }) ==
+        message("atomicAdd"));
+  CHECK(errorOf([](Scope &k) { // made before the launches
+          Slice to = k.input("X", f32, {64}).tile({0}, {16});
+          k.launch("first", [&] { fill(to, 1); });
+        }) == message("fill"));
 }
 
 TEST_CASE("an asynchronous copy is multicast in a cluster only", "[dsl][errors]") {

@@ -128,7 +128,7 @@ TEST_CASE("conversions pick the operation from both types", "[dsl][unit]") {
 TEST_CASE("where takes predicates of fragments, of positions and of one value", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Index m = k.dim("m");
-    Global Y = k.output("Y", f32, {16, 8});
+    Global X = k.input("X", f32, {m}), Y = k.output("Y", f32, {16, 8});
     Scalar s = k.scalar("s", f32);
     Fragment x = k.fragment(f32, {16, 8}, s), row = k.fragment(f32, {16, 1}, s);
     Slice to = Y.tile({0, 0}, {16, 8});
@@ -174,7 +174,7 @@ TEST_CASE("reductions keep the axis", "[dsl][unit]") {
 TEST_CASE("positions are arithmetic on index", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Index m = k.dim("m"), n = k.dim("n");
-    Global Y = k.output("Y", f32, {m});
+    Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {m});
     k.loop({min(m, n), max(m - n, 1) + m / 3 % n, 2}, [&](Index i) {
       Fragment x = k.fragment(f32, {16}, (i * i).to(f32) * 2);
       copy(x, Y.tile({-i}, {16}));
