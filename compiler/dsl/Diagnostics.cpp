@@ -30,15 +30,57 @@ std::string camelCase(StringRef name) {
   return text;
 }
 
-/// "'tile.gemm_async' op expected ..." -> "gemmAsync: expected ...": users do not write operations.
-std::string withoutOperation(StringRef message) {
-  StringRef rest = message;
-  if (!rest.consume_front("'tile."))
-    return message.str();
-  auto [name, text] = rest.split("' op ");
-  return text.empty() ? message.str() : camelCase(name) + ": " + text.str();
+/// Users write neither operations nor MLIR's types:
+/// "'tile.gemm_async' op expected 'tile.alloc_ring'" -> "gemmAsync: expected k.ring".
+std::string inUsersWords(StringRef message) {
+  std::string text;
+  while (!message.empty()) {
+    size_t quote = message.size();
+    for (StringRef dialect : {"'tile.", "'scf.", "'arith.", "'math."})
+      quote = std::min(quote, message.find(dialect));
+    text += message.take_front(quote);
+    message = message.drop_front(quote);
+    if (!message.consume_front("'"))
+      break;
+    auto [operation, rest] = message.split('\'');
+    text += callOf(operation);
+    message = rest;
+    if (message.consume_front(" op "))
+      text += ": ";
+  }
+  constexpr StringLiteral e4m3OfMlir = "f8E4M3FN";
+  for (size_t at = 0; (at = text.find(e4m3OfMlir, at)) != std::string::npos;)
+    text.replace(at, e4m3OfMlir.size(), toString(e4m3));
+  return text;
 }
 } // namespace
+
+std::string callOf(StringRef operation) {
+  if (operation == "scf.for")
+    return "k.loop";
+  if (operation == "scf.if")
+    return "k.when";
+  if (operation.starts_with("arith.") || operation.starts_with("math."))
+    return "arithmetic";
+  operation.consume_front("tile.");
+  std::string name = camelCase(operation);
+  return llvm::StringSwitch<std::string>(operation)
+      .Cases({"grid", "persistent", "roles", "role", "require", "blocks", "multiprocessors", "block_rank",
+              "named_barrier"},
+             "k." + name)
+      .Case("alloc_shared", "k.shared")
+      .Case("alloc_ring", "k.ring")
+      .Case("alloc_barrier", "k.barrier")
+      .Case("variable", "k.fragment")
+      .Case("any_in_warp", "k.whenAny")
+      .Cases({"take_turn", "pass_turn"}, "k.inTurn")
+      .Cases({"load", "store", "copy_async"}, "copy")
+      .Case("load_index", "read")
+      .Case("store_index", "write")
+      .Case("await", "wait")
+      .Case("write", "an assignment")
+      .Default(name);
+}
 
 std::string toString(const Diagnostic &diagnostic) {
   std::string text = toText(diagnostic.position) + ": error: " + diagnostic.message;
@@ -67,10 +109,18 @@ void Trace::record(mlir::Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
     return;
   Diagnostic &error = diagnostics.emplace_back(
-      Diagnostic{positionOf(diagnostic.getLocation()), withoutOperation(diagnostic.str())});
+      Diagnostic{positionOf(diagnostic.getLocation()), inUsersWords(diagnostic.str())});
   for (mlir::Diagnostic &note : diagnostic.getNotes())
     if (!isa<UnknownLoc>(note.getLocation()) && !StringRef(note.str()).starts_with("see current operation"))
-      error.notes.push_back({positionOf(note.getLocation()), note.str()});
+      error.notes.push_back({positionOf(note.getLocation()), inUsersWords(note.str())});
+}
+
+std::string textOf(Type type) {
+  if (std::optional<ElementType> element = tile::toElementType(type))
+    return std::string(toString(*element));
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
 }
 
 void Trace::noteDeclaration(Diagnostic &diagnostic, Value value) {
@@ -86,10 +136,10 @@ std::string Trace::describe(Value value) {
   if (StringRef name = tile::nameOf(value); !name.empty())
     os << "'" << name << "' ";
   Type type = value.getType();
-  if (auto tensor = dyn_cast<RankedTensorType>(type))
-    os << tile::toText(tensor.getShape()) << " of " << tensor.getElementType();
+  if (isa<RankedTensorType, tile::SharedType>(type))
+    os << tile::toText(tile::extentsOf(type)) << " of " << textOf(tile::elementTypeOf(type));
   else
-    os << type;
+    os << textOf(type);
   return text;
 }
 

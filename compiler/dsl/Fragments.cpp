@@ -66,8 +66,7 @@ void Fragment::store(const FragmentValue &value, Loc loc) {
   Diagnostic &diagnostic = trace->error(loc, "expected a fragment of " + tile::toText(type.getShape()) +
                                                  " to assign, but got " + trace->describe(stored));
   if (sameExtents) {
-    std::string element;
-    llvm::raw_string_ostream(element) << type.getElementType();
+    std::string element = textOf(type.getElementType());
     diagnostic.message = "expected elements of " + element +
                          " to assign because the fragment has them, but got " + trace->describe(stored) +
                          "; convert it with .to(" + element + ")";

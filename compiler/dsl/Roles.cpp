@@ -19,6 +19,8 @@ void Scope::roles(const Body &body, Loc loc) {
     return;
   Block &block = op.getBody().emplaceBlock();
   trace->inside(&block, body);
+  if (trace->hasErrors()) // which the verifier would repeat
+    return;
   int64_t warps = 0;
   for (tile::RoleOp role : block.getOps<tile::RoleOp>())
     warps += role.getWarps();

@@ -86,8 +86,8 @@ void Trace::launch(StringRef launchName, const Body &body, Loc loc) {
     if (isMemoryEffectFree(&op))
       continue;
     Diagnostic &diagnostic =
-        error(loc, "expected a program of several launches to do everything inside k.launch, but got '" +
-                       op.getName().getStringRef() + "' before the first");
+        error(loc, "expected a program of several launches to do everything inside k.launch, but got " +
+                       callOf(op.getName().getStringRef()) + " before the first");
     diagnostic.notes.push_back({positionOf(op.getLoc()), "here"});
     return;
   }
@@ -206,14 +206,14 @@ bool Trace::mayStandHere(Operation *op, Loc loc) {
   if (!checkCurrent(loc))
     return false;
   if (currentKernel == outer && !launches.empty() && !isMemoryEffectFree(op)) {
-    error(loc, "expected everything inside k.launch because the program has launches, but got '" +
-                   op->getName().getStringRef() + "' outside");
+    error(loc, "expected everything inside k.launch because the program has launches, but got " +
+                   callOf(op->getName().getStringRef()) + " outside");
     return false;
   }
   if (isa<tile::RolesOp>(op->getParentOp()) && !isa<tile::RoleOp>(op) && !isMemoryEffectFree(op)) {
     error(loc, "expected nothing but k.role in the body of k.roles because every warp belongs to one role, "
-               "but got '" +
-                   op->getName().getStringRef() + "'");
+               "but got " +
+                   callOf(op->getName().getStringRef()));
     return false;
   }
   return true;
@@ -341,11 +341,9 @@ bool Trace::checkFragment(ArrayRef<int64_t> extents, Type element, Loc loc) {
   int64_t needed = llvm::divideCeil(tile::numElements(extents) * bits, 8);
   if (needed <= available)
     return true;
-  std::string type;
-  llvm::raw_string_ostream(type) << element;
   error(loc, "expected a fragment of at most " + Twine(available) +
                  " bytes because that is all the registers of a block, but " + tile::toText(extents) +
-                 " of " + type + " takes " + Twine(needed));
+                 " of " + textOf(element) + " takes " + Twine(needed));
   return false;
 }
 

@@ -142,8 +142,8 @@ private:
     if (!written.empty()) {
       Value variable = written.front();
       InFlightDiagnostic diag = op->emitError()
-                                << describe(variable, "a variable") << " is assigned inside '"
-                                << op->getName() << "' but declared outside: roles share no variables";
+                                << describe(variable, "a variable") << " is assigned in roles but "
+                                << "declared outside: roles share no variables";
       diag.attachNote(variable.getLoc()) << "declare it inside the role that assigns it";
       return diag;
     }

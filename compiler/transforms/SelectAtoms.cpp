@@ -334,7 +334,7 @@ private:
     if (specializable)
       return "";
     if (roles)
-      return "a role loads through the TMA with 'tile.copy_async' and a ring";
+      return "a role loads through the TMA with an asynchronous copy and a ring";
     return allWgmma && hasPipelinedLoop ? "other copies of the kernel cannot use it"
                                         : "the kernel is not warp-specialised";
   }

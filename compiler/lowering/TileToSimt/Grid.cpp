@@ -71,7 +71,7 @@ FailureOr<HostExpr> hostExpr(tile::GridOp grid, Value value) {
   InFlightDiagnostic diagnostic =
       grid.emitOpError()
       << "expected extents that the host can compute from the kernel's dimensions, "
-         "constants and 'tile.multiprocessors' by integer arithmetic, but got another value";
+         "constants and the number of multiprocessors by integer arithmetic, but got another value";
   diagnostic.attachNote(value.getLoc()) << "it depends on this";
   return diagnostic;
 }

@@ -397,7 +397,8 @@ LogicalResult KernelLowering::lower(Operation &op) {
       llvm::any_of(op.getOperands(), [&](Value operand) { return hostOnly.contains(operand); })) {
     if (!isMemoryEffectFree(&op) || op.getNumRegions() != 0)
       return op.emitOpError() << "expected a value that the device knows, but got one that depends on "
-                                 "'tile.multiprocessors', which only the host knows; use 'tile.blocks'";
+                                 "the number of multiprocessors, which only the host knows; use the number "
+                                 "of blocks, k.blocks()";
     for (Value result : op.getResults())
       setHostOnly(result);
     return success();

@@ -17,7 +17,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %more = arith.addi %count, %c1 : index
-  // expected-error @below {{expected a value that the device knows, but got one that depends on 'tile.multiprocessors', which only the host knows; use 'tile.blocks'}}
+  // expected-error @below {{expected a value that the device knows, but got one that depends on the number of multiprocessors, which only the host knows; use the number of blocks, k.blocks()}}
   scf.for %i = %c0 to %more step %c1 {
   }
   tile.return
@@ -108,7 +108,7 @@ tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}) attrib
   %one = arith.constant 1 : index
   // expected-note @below {{it depends on this}}
   %s = arith.shli %m, %one : index
-  // expected-error @below {{expected extents that the host can compute from the kernel's dimensions, constants and 'tile.multiprocessors' by integer arithmetic, but got another value}}
+  // expected-error @below {{expected extents that the host can compute from the kernel's dimensions, constants and the number of multiprocessors by integer arithmetic, but got another value}}
   %b = tile.grid %s : index
   tile.return
 }

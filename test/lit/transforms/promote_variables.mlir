@@ -262,7 +262,7 @@ tile.kernel @roles(%x: f32 {program.argument = #program.scalar<"x">}) {
 tile.kernel @write_in_role(%x: f32 {program.argument = #program.scalar<"x">}) {
   // expected-note @below {{declare it inside the role that assigns it}}
   %v = tile.variable %x "total" : !tile.variable<f32>
-  // expected-error @below {{'total' is assigned inside 'tile.roles' but declared outside: roles share no variables}}
+  // expected-error @below {{'total' is assigned in roles but declared outside: roles share no variables}}
   tile.roles {
     tile.role "one" warps(1) {
       tile.write %x, %v : !tile.variable<f32>
@@ -279,7 +279,7 @@ tile.kernel @unnamed_write_in_role(%n: index {program.argument = #program.dimens
   %c1 = arith.constant 1 : index
   // expected-note @below {{declare it inside the role that assigns it}}
   %v = tile.variable %x : !tile.variable<f32>
-  // expected-error @below {{a variable is assigned inside 'tile.roles' but declared outside: roles share no variables}}
+  // expected-error @below {{a variable is assigned in roles but declared outside: roles share no variables}}
   tile.roles {
     tile.role "one" warps(1) {
       scf.for %i = %c0 to %n step %c1 {

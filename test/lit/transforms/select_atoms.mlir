@@ -361,7 +361,7 @@ tile.kernel @explicit(%B: !tile.global<64x64xbf16> {program.argument = #program.
     tile.role "load" warps(1) {
       %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
       // CHECK: tile.copy {{.*}} atom simt
-      // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: a role loads through the TMA with 'tile.copy_async' and a ring}}
+      // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: a role loads through the TMA with an asynchronous copy and a ring}}
       tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     }
     tile.role "math" warps(4) {

@@ -127,19 +127,16 @@ TEST_CASE("tensors are checked", "[dsl][errors]") {
 TEST_CASE("launches are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.launch("a", [&] { k.launch("b", [] {}); }); }) ==
         "expected k.launch outside other launches because launches run one after the other");
-  CHECK(
-      errorOf([](Scope &k) {
-        k.shared("a", f32, {4});
-        k.launch("a", [] {});
-      }) ==
-      "expected a program of several launches to do everything inside k.launch, but got 'tile.alloc_shared' "
-      "before the first\nhere");
+  CHECK(errorOf([](Scope &k) {
+          k.shared("a", f32, {4});
+          k.launch("a", [] {});
+        }) == "expected a program of several launches to do everything inside k.launch, but got k.shared "
+              "before the first\nhere");
   CHECK(errorOf([](Scope &k) {
           k.launch("a", [] {});
           k.shared("a", f32, {4});
-        }) ==
-        "expected everything inside k.launch because the program has launches, but got 'tile.alloc_shared' "
-        "outside");
+        }) == "expected everything inside k.launch because the program has launches, but got k.shared "
+              "outside");
   CHECK(errorOf([](Scope &k) {
           k.launch("a", [] {});
           k.dim("m");
@@ -177,9 +174,8 @@ TEST_CASE("grids, warps and clusters are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           k.grid(4);
           k.grid(5);
-        }) ==
-        "grid: expected one 'tile.grid' or 'tile.persistent' per kernel because it decides the number of "
-        "blocks, but got another\nthe first is here");
+        }) == "k.grid: expected one k.grid or k.persistent per kernel because it decides the number of "
+              "blocks, but got another\nthe first is here");
 }
 
 TEST_CASE("tiles that no target holds are refused", "[dsl][errors]") {
@@ -361,30 +357,29 @@ TEST_CASE("roles are checked", "[dsl][errors]") {
           });
         }) ==
         "expected nothing but k.role in the body of k.roles because every warp belongs to one role, but got "
-        "'tile.alloc_shared'");
-  CHECK(errorOf([](Scope &k) { k.roles([] {}); }) == "roles: expected at least one role, but got none");
+        "k.shared");
+  CHECK(errorOf([](Scope &k) { k.roles([] {}); }) == "k.roles: expected at least one role, but got none");
   CHECK(errorOf([](Scope &k) { k.roles([&] { k.role("load", {.warps = 0}, [] {}); }); }) ==
-        "role: expected role 'load' to have from 1 to 32 warps, but got 0");
+        "k.role: expected role 'load' to have from 1 to 32 warps, but got 0");
   CHECK(errorOf([](Scope &k) { k.roles([&] { k.role("load", {.registers = 500}, [] {}); }); }) ==
-        "role: expected 'registers' of role 'load' to be a multiple of 8 from 24 to 256, but got 500");
-  CHECK(
-      errorOf([](Scope &k) {
-        k.warps(4);
-        k.roles([&] {
-          k.role("load", {.warps = 4}, [] {});
-          k.role("math", {.warps = 8}, [] {});
-        });
-      }) ==
-      "roles: expected the roles' warps to add up to 4 because 'test' has that many, but got 12\nrole 'load' "
-      "has 4\nrole 'math' has 8");
+        "k.role: expected 'registers' of role 'load' to be a multiple of 8 from 24 to 256, but got 500");
+  CHECK(errorOf([](Scope &k) {
+          k.warps(4);
+          k.roles([&] {
+            k.role("load", {.warps = 4}, [] {});
+            k.role("math", {.warps = 8}, [] {});
+          });
+        }) == "k.roles: expected the roles' warps to add up to 4 because 'test' has that many, but got "
+              "12\nrole 'load' "
+              "has 4\nrole 'math' has 8");
   CHECK(errorOf([](Scope &k) { k.roles([&] { k.role("load", {.warps = int64_t(1) << 40}, [] {}); }); }) ==
-        "role: expected role 'load' to have from 1 to 32 warps, but got 1099511627776");
+        "k.role: expected role 'load' to have from 1 to 32 warps, but got 1099511627776");
   CHECK(errorOf([](Scope &k) {
           k.roles([&] {
             k.role("load", {.warps = 4}, [] {});
             k.role("math", {.warps = 32}, [] {});
           });
-        }) == "roles: expected the roles' warps to add up to at most 32 because a block has at most 1024 "
+        }) == "k.roles: expected the roles' warps to add up to at most 32 because a block has at most 1024 "
               "threads, but got 36\nrole 'load' has 4\nrole 'math' has 32");
 }
 
@@ -394,7 +389,7 @@ TEST_CASE("rings and barriers are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.ring("ab", {.slots = int64_t(1) << 40}); }) ==
         "expected ring 'ab' to have from 1 to 2147483647 slots, but got 1099511627776");
   CHECK(errorOf([](Scope &k) { k.ring("ab", {.consumers = 0}); }) ==
-        "allocRing: expected the consumers of 'ab' to be from 1 to 1048575 because an mbarrier counts that "
+        "k.ring: expected the consumers of 'ab' to be from 1 to 1048575 because an mbarrier counts that "
         "far, but "
         "got 0");
   CHECK(errorOf([](Scope &k) {
@@ -412,15 +407,14 @@ TEST_CASE("rings and barriers are checked", "[dsl][errors]") {
           Shared a = k.shared("a", f32, {2, 4});
           Fragment x = k.fragment(f32, {4});
           copy(a.slot(ring.cursor()), x);
-        }) ==
-        "expected a shared tile with slots for a cursor, but got 'a' !tile.shared<2x4xf32>\n'a' is declared "
-        "here");
+        }) == "expected a shared tile with slots for a cursor, but got 'a' 2x4 of f32\n'a' is declared "
+              "here");
   CHECK(errorOf([](Scope &k) { k.barrier("q", 0); }) ==
-        "allocBarrier: expected the count of 'q' to be from 1 to 1048575 because an mbarrier counts that "
+        "k.barrier: expected the count of 'q' to be from 1 to 1048575 because an mbarrier counts that "
         "far, but "
         "got 0");
   CHECK(errorOf([](Scope &k) { k.inTurn([] {}); }) ==
-        "takeTurn: expected to be in a role, whose warpgroups take turns");
+        "k.inTurn: expected to be in a role, whose warpgroups take turns");
   CHECK(errorOf([](Scope &k) { k.namedBarrier(0); }) ==
         "expected at least 1 warp to meet at a named barrier, but got 0");
   CHECK(errorOf([](Scope &k) {

@@ -60,15 +60,13 @@ TEST_CASE("the machine computes with no floats of 8 bits", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(e4m3, {16, 8}).named("x");
           x = x + x;
-        }) ==
-        "expected numbers that the machine computes with for +, but got 'x' 16x8 of f8E4M3FN; convert it "
-        "with .to(f32)\n'x' is declared here");
+        }) == "expected numbers that the machine computes with for +, but got 'x' 16x8 of e4m3; convert it "
+              "with .to(f32)\n'x' is declared here");
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(e4m3, {16, 8}).named("x");
           Fragment y = rowSum(x);
-        }) ==
-        "expected numbers that the machine computes with for a reduction, but got 'x' 16x8 of f8E4M3FN; "
-        "convert it with .to(f32)\n'x' is declared here");
+        }) == "expected numbers that the machine computes with for a reduction, but got 'x' 16x8 of e4m3; "
+              "convert it with .to(f32)\n'x' is declared here");
   CHECK(errorOf([](Scope &k) { k.scalar("a", e4m3); }) ==
         "expected argument 'a' to be a number that the machine computes with, but got e4m3; pass it as f32");
 }
@@ -104,6 +102,49 @@ TEST_CASE("where wants fragments and conditions that fit", "[dsl][errors]") {
         }) ==
         "expected a fragment of i32 because its elements are positions, but got 'x' 16x8 of f32\n'x' is "
         "declared here");
+}
+
+TEST_CASE("messages have the names of the language", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8});
+          Shared a = k.shared("a", f32, {16, 8});
+          k.whenAny(x > 0, [&] { copy(x, a); });
+        }) ==
+        "k.whenAny: expected nothing but arithmetic in its branch because each warp takes it or not\nbut "
+        "this touches memory or meets other warps");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(e4m3, {16, 8}), y = k.fragment(f32, {16, 8});
+          x = y;
+        }) ==
+        "expected elements of e4m3 to assign because the fragment has them, but got 16x8 of f32; convert it "
+        "with .to(e4m3)\nthe fragment is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8});
+          copy(k.shared("a", e4m3, {16, 8}), x);
+        }) ==
+        "copy: expected 'a' and the fragment to have the same element type because nothing is converted on "
+        "the way, but got 'e4m3' and 'f32'\n'a' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Shared a = k.shared("a", i32, {16});
+          k.roles([&] {
+            k.role("load", {}, [] {});
+            a.write({0}, 1);
+          });
+        }) ==
+        "expected nothing but k.role in the body of k.roles because every warp belongs to one role, but got "
+        "write");
+}
+
+TEST_CASE("a role's body is where positions are computed", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          auto [block] = k.grid(4);
+          k.roles([&] {
+            k.role("load", {}, [] {});
+            Index first = block * 32;
+          });
+        }) ==
+        "k.roles: expected nothing but k.role in k.roles because every warp belongs to one role, but got "
+        "arithmetic");
 }
 
 TEST_CASE("reductions want an axis of their fragment", "[dsl][errors]") {
@@ -184,7 +225,7 @@ TEST_CASE("rows are those of a tile, from a multiple of 8", "[dsl][errors]") {
 
 TEST_CASE("what is read as a position is of i32", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.input("X", f32, {k.dim("n")}).read({0}); }) ==
-        "loadIndex: expected 'X' to be of i32 because its elements are positions, but got 'f32'\n'X' is "
+        "read: expected 'X' to be of i32 because its elements are positions, but got 'f32'\n'X' is "
         "declared "
         "here");
   CHECK(errorOf([](Scope &k) { k.input("X", i32, {k.dim("n"), 2}).read({0}); }) ==
@@ -201,14 +242,14 @@ TEST_CASE("copies want the same tile on both sides", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 64});
           copy(x, k.shared("a", bf16, {16, 64}));
-        }) == "store: expected the fragment and 'a' to have the same element type because nothing is "
+        }) == "copy: expected the fragment and 'a' to have the same element type because nothing is "
               "converted on the "
               "way, but got 'f32' and 'bf16'\n'a' is declared here");
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 32});
           copy(k.shared("a", f32, {16, 64}), x);
         }) ==
-        "load: expected 'a' and the fragment to have the same extents, those of 1 aside, but got 16x64 and "
+        "copy: expected 'a' and the fragment to have the same extents, those of 1 aside, but got 16x64 and "
         "16x32\n'a' is declared here");
 }
 
@@ -244,7 +285,7 @@ TEST_CASE("an asynchronous copy is multicast in a cluster only", "[dsl][errors]"
           Cursor at = ring.cursor();
           copy(A.tile({0, 0}, {64, 64}), k.shared("a", bf16, {64, 64}, {.slots = 2}).slot(at), ring.full(at),
                Multicast::cluster);
-        }) == "copyAsync: expected a kernel with a cluster of at least 2 blocks because multicast shares a "
+        }) == "copy: expected a kernel with a cluster of at least 2 blocks because multicast shares a "
               "tile among "
               "them, but 'test' has 1");
 }
@@ -275,7 +316,7 @@ TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]"
           Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", f16, {32, 16});
           Fragment acc = k.fragment(f32, {64, 16});
           gemm(a, b, acc);
-        }) == "gemm: expected factors of one element type, f16, bf16 or f8E4M3FN, but 'a' has 'bf16' and 'b' "
+        }) == "gemm: expected factors of one element type, f16, bf16 or e4m3, but 'a' has 'bf16' and 'b' "
               "has 'f16'\n'a' is "
               "declared here\n'b' is declared here");
   CHECK(errorOf([](Scope &k) {
@@ -290,5 +331,5 @@ TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]"
           Fragment acc = k.fragment(f32, {64, 16});
           gemm(a, a.t(), acc);
         }) == "expected a shared tile of at least two axes to exchange the last two, but got 'a' "
-              "!tile.shared<64xbf16>\n'a' is declared here");
+              "64 of bf16\n'a' is declared here");
 }
