@@ -142,9 +142,8 @@ TEST_CASE("a role's body is where positions are computed", "[dsl][errors]") {
             k.role("load", {}, [] {});
             Index first = block * 32;
           });
-        }) ==
-        "k.roles: expected nothing but k.role in k.roles because every warp belongs to one role, but got "
-        "arithmetic");
+        }) == "expected nothing but k.role in k.roles because every warp belongs to one role, but got "
+              "arithmetic");
 }
 
 TEST_CASE("reductions want an axis of their fragment", "[dsl][errors]") {
