@@ -25,6 +25,13 @@ DeviceMemory::~DeviceMemory() {
 Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &artifact,
                                                 std::vector<TensorSpec> specs, Placement placement) {
   DeviceArguments arguments(device, std::move(specs));
+  int64_t all = 0; // before any is filled: that takes time where they are large
+  for (const TensorSpec &spec : arguments.specs) {
+    Result<int64_t> bytes = HostTensor::bytesOf(spec.name, spec.element, spec.shape, placement, all);
+    if (!bytes)
+      return bytes.error();
+    all += *bytes;
+  }
   for (const TensorSpec &spec : arguments.specs) {
     Result<HostTensor> created = HostTensor::create(spec.name, spec.element, spec.shape, placement);
     if (!created)

@@ -37,8 +37,35 @@ std::string kernels::shapeText(std::span<const int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+Result<int64_t> HostTensor::bytesOf(std::string_view name, ElementType element,
+                                    std::span<const int64_t> shape, Placement placement, int64_t others) {
+  int64_t count = 1, pitch = 1, elements = placement.offset + guardElements, bytes = 0, all = 0;
+  bool fits = true;
+  for (size_t axis = shape.size(); axis-- != 0;) {
+    int64_t reach = 0;
+    fits &= !__builtin_mul_overflow(count, shape[axis], &count);
+    fits &= !__builtin_mul_overflow(pitch, shape[axis], &reach);
+    fits &= !__builtin_add_overflow(elements, reach, &elements);
+    pitch = std::max<int64_t>(reach, 1);
+    if (axis + 1 == shape.size())
+      pitch += placement.rowPadding;
+  }
+  fits &= !__builtin_mul_overflow(elements, int64_t(sizeInBytes(element)), &bytes);
+  fits &= !__builtin_add_overflow(bytes, others, &all);
+  if (fits && all <= physicalMemoryBytes() / 2)
+    return bytes;
+  return Error{ErrorKind::environment,
+               fmt::format("expected tensors that fit into this machine's memory ({} MiB), but '{}' has the "
+                           "shape {} of {}{}",
+                           physicalMemoryBytes() >> 20, name, shapeText(shape), toString(element),
+                           others == 0 ? "" : fmt::format(" and the others take {} MiB", others >> 20))};
+}
+
 Result<HostTensor> HostTensor::create(std::string name, ElementType element, std::vector<int64_t> shape,
                                       Placement placement) {
+  Result<int64_t> bytes = bytesOf(name, element, shape, placement);
+  if (!bytes)
+    return bytes.error();
   HostTensor tensor;
   tensor.tensorName = std::move(name);
   tensor.type = element;
@@ -46,27 +73,15 @@ Result<HostTensor> HostTensor::create(std::string name, ElementType element, std
   tensor.first = placement.offset;
   tensor.count = 1;
   tensor.pitches.resize(tensor.extents.size());
-  int64_t pitch = 1, elements = placement.offset + guardElements, bytes = 0;
-  bool fits = true;
+  int64_t pitch = 1;
   for (size_t axis = tensor.extents.size(); axis-- != 0;) {
-    int64_t extent = tensor.extents[axis], reach = 0;
     tensor.pitches[axis] = pitch;
-    fits &= !__builtin_mul_overflow(tensor.count, extent, &tensor.count);
-    fits &= !__builtin_mul_overflow(pitch, extent, &reach);
-    fits &= !__builtin_add_overflow(elements, reach, &elements);
-    pitch = std::max<int64_t>(reach, 1);
+    tensor.count *= tensor.extents[axis];
+    pitch = std::max<int64_t>(pitch * tensor.extents[axis], 1);
     if (axis + 1 == tensor.extents.size())
       pitch += placement.rowPadding;
   }
-  fits &= !__builtin_mul_overflow(elements, int64_t(sizeInBytes(element)), &bytes);
-  if (!fits || bytes > physicalMemoryBytes() / 2)
-    return Error{
-        ErrorKind::environment,
-        fmt::format("expected tensors that fit into this machine's memory ({} MiB), but '{}' has the shape "
-                    "{} of {}",
-                    physicalMemoryBytes() >> 20, tensor.tensorName, shapeText(tensor.extents),
-                    toString(element))};
-  tensor.storage.assign(static_cast<size_t>(bytes), poisonByte);
+  tensor.storage.assign(static_cast<size_t>(*bytes), poisonByte);
   return tensor;
 }
 

@@ -34,6 +34,11 @@ public:
   static Result<HostTensor> create(std::string name, ElementType element, std::vector<int64_t> shape,
                                    Placement placement = {});
 
+  /// Bytes that such a tensor takes, room included. An error if they do not fit into this machine's memory
+  /// beside `others` that are taken.
+  static Result<int64_t> bytesOf(std::string_view name, ElementType element, std::span<const int64_t> shape,
+                                 Placement placement = {}, int64_t others = 0);
+
   const std::string &name() const { return tensorName; }
   ElementType element() const { return type; }
   const std::vector<int64_t> &shape() const { return extents; }

@@ -11,7 +11,10 @@ using namespace llvm;
 using namespace tlc;
 using namespace tlc::driver;
 
-EmulatorFlags::EmulatorFlags(cl::SubCommand &command, uint64_t maximumSteps)
+/// Less than of a device: who tries out a kernel waits for the answer.
+constexpr uint64_t defaultMaximumSteps = 10'000'000;
+
+EmulatorFlags::EmulatorFlags(cl::SubCommand &command)
     : multiprocessors("multiprocessors", cl::sub(command), cl::value_desc("count"),
                       cl::init(EmulatorOptions().multiprocessors),
                       cl::desc("Multiprocessors that the emulator stands for")),
@@ -19,8 +22,9 @@ EmulatorFlags::EmulatorFlags(cl::SubCommand &command, uint64_t maximumSteps)
                 cl::desc("Whether the emulator reports races in memory")),
       schedule("schedule", cl::sub(command), cl::value_desc("count|seed=number"),
                cl::desc("Run on the emulator in so many orders of warps and completions, or in one of them")),
-      maximumSteps("max-steps", cl::sub(command), cl::value_desc("count"), cl::init(maximumSteps),
-                   cl::desc("Instructions of one warp before the emulator takes its loop for endless")) {}
+      maximumSteps("max-steps", cl::sub(command), cl::value_desc("count"), cl::init(defaultMaximumSteps),
+                   cl::desc("Instructions of one warp before the emulator takes its loop for endless; of all "
+                            "warps of a launch 64 times that")) {}
 
 Result<EmulatorOptions> EmulatorFlags::options() const {
   const auto invalid = [](std::string message) {
@@ -63,7 +67,7 @@ DeviceFlags::DeviceFlags(cl::SubCommand &command)
     : device("device", cl::sub(command), cl::value_desc("auto|emulator|cuda"), cl::init("auto"),
              cl::desc("Where to run; auto: on the GPU if there is one")),
       ordinal("gpu", cl::sub(command), cl::value_desc("ordinal"), cl::init(0), cl::desc("Which GPU")),
-      emulator(command, EmulatorOptions().maximumSteps) {}
+      emulator(command) {}
 
 Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findings,
                                          std::optional<uint64_t> scheduleSeed) const {

@@ -25,8 +25,7 @@ struct ChosenDevice {
 /// Of every subcommand that runs something on the emulator.
 class EmulatorFlags {
 public:
-  /// `maximumSteps` is where `--max-steps` stands unless it is given.
-  EmulatorFlags(llvm::cl::SubCommand &command, uint64_t maximumSteps);
+  explicit EmulatorFlags(llvm::cl::SubCommand &command);
   /// What the flags say; an error names the flag and what it allows.
   Result<EmulatorOptions> options() const;
   /// The seeds of `--schedule`, for a run each; nothing in place of a seed: the usual order.

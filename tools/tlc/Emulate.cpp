@@ -14,7 +14,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
@@ -27,8 +26,6 @@ using namespace tlc::driver;
 
 namespace {
 
-/// Less than of a device: who tries out a kernel waits for the answer.
-constexpr uint64_t defaultMaximumSteps = 100'000'000;
 /// Elements that are printed of an array.
 constexpr size_t shownElements = 8;
 
@@ -176,7 +173,7 @@ EmulateCommand::EmulateCommand()
       json("json", cl::sub(command), cl::desc("Report as one JSON object")),
       mutate("mutate", cl::sub(command),
              cl::desc("Take each synchronisation of the file away, in turn, and see whether that is found")),
-      survey(command), emulator(command, defaultMaximumSteps) {}
+      survey(command), emulator(command) {}
 
 ExitCode EmulateCommand::execute() const {
   const auto failWith = [](const tlc::Error &error) {
@@ -198,10 +195,10 @@ ExitCode EmulateCommand::execute() const {
   }
   launch.dynamicSharedBytes = sharedBytes;
 
-  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(source, /*IsText=*/true);
-  if (!buffer)
-    return failUsage("cannot read '" + source + "': " + buffer.getError().message());
-  auto program = tlc::emulator::loadProgram((*buffer)->getBuffer());
+  Result<std::string> ptx = readTextFile(source);
+  if (!ptx)
+    return failUsage(ptx.error().message);
+  auto program = tlc::emulator::loadProgram(*ptx);
   if (!program)
     return fail("'" + source + "': " + program.error().message);
   auto kernel = chooseEntry(**program, entry);
@@ -226,13 +223,12 @@ ExitCode EmulateCommand::execute() const {
     auto equivalents = survey.equivalents();
     if (!equivalents)
       return failWith(equivalents.error());
-    const std::string ptx = (*buffer)->getBuffer().str();
-    auto trial = tlc::mutate::FileTrial::create({launch, machine, *spec, usedSeed, *seeds}, ptx);
+    auto trial = tlc::mutate::FileTrial::create({launch, machine, *spec, usedSeed, *seeds}, *ptx);
     if (!trial)
       return failWith(trial.error());
     outs() << "seed " << usedSeed << '\n';
     auto tally = survey.run(
-        {launch.entry, {}}, ptx, [&](const std::string &text) { return trial->run(text); }, *equivalents);
+        {launch.entry, {}}, *ptx, [&](const std::string &text) { return trial->run(text); }, *equivalents);
     if (!tally)
       return failWith(tally.error());
     return tally->wrong == 0 ? ExitCode::success : ExitCode::failure;
@@ -242,7 +238,7 @@ ExitCode EmulateCommand::execute() const {
   for (const std::optional<uint64_t> &scheduleSeed : *seeds) {
     const std::string how = scheduleSeed ? formatv(" (--schedule seed={0})", *scheduleSeed).str() : "";
     if (first) // variables of the module have the values of the launch before
-      program = tlc::emulator::loadProgram((*buffer)->getBuffer());
+      program = tlc::emulator::loadProgram(*ptx);
     auto made = emulate::Arguments::create(*spec, usedSeed);
     if (!made)
       return failWith(made.error());

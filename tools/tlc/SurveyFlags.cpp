@@ -3,19 +3,47 @@
 /// Surveys from the command line.
 #include "tools/tlc/SurveyFlags.h"
 
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace tlc;
 using namespace tlc::driver;
 
 Result<std::string> driver::readTextFile(const std::string &path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return tlc::Error{ErrorKind::invalidArgument,
-                      "cannot read '" + path + "': " + buffer.getError().message()};
-  return (*buffer)->getBuffer().str();
+  constexpr size_t most = size_t(256) << 20;
+  const auto cannot = [&](const std::string &why) {
+    return tlc::Error{ErrorKind::invalidArgument, "cannot read '" + path + "': " + why};
+  };
+  sys::fs::file_status status;
+  if (path != "-") {
+    if (std::error_code error = sys::fs::status(path, status))
+      return cannot(error.message());
+    if (status.type() != sys::fs::file_type::regular_file && status.type() != sys::fs::file_type::fifo_file)
+      return cannot("expected a file, a pipe or -, but it is none");
+  }
+  std::unique_ptr<std::FILE, decltype([](std::FILE *file) { std::fclose(file); })> file(
+      path == "-" ? fdopen(dup(STDIN_FILENO), "rb") : std::fopen(path.c_str(), "rb"));
+  if (!file)
+    return cannot(std::strerror(errno));
+  // Piecewise: what never ends has no size to look at.
+  std::string text;
+  while (text.size() <= most) {
+    const size_t begin = text.size();
+    constexpr size_t piece = size_t(1) << 20;
+    text.resize(begin + piece);
+    text.resize(begin + std::fread(text.data() + begin, 1, piece, file.get()));
+    if (std::ferror(file.get()))
+      return cannot(std::strerror(errno));
+    if (text.size() != begin + piece)
+      return text;
+  }
+  return cannot("expected at most " + std::to_string(most >> 20) + " MiB of text, but it is larger");
 }
 
 tlc::Error driver::inFile(const std::string &path, const tlc::Error &error) {

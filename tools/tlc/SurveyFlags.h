@@ -9,7 +9,7 @@
 
 namespace tlc::driver {
 
-/// The contents of a file; the error says why it cannot be read.
+/// The contents of a file or a pipe, or of standard input as "-"; the error says why it cannot be read.
 Result<std::string> readTextFile(const std::string &path);
 /// The error of what a file says, with its name in front.
 Error inFile(const std::string &path, const Error &error);

@@ -44,7 +44,7 @@ TraceCommand::TraceCommand()
              cl::desc("Cycles that an .svg shows instead of the beginning and the end")),
       seed("seed", cl::sub(command), cl::value_desc("number"),
            cl::desc("Seed of the inputs instead of a fresh one")),
-      emulator(command, EmulatorOptions().maximumSteps), flags(command) {}
+      emulator(command), flags(command) {}
 
 ExitCode TraceCommand::execute() const {
   Result<KernelChoice> choice = flags.choice(kernel);

@@ -57,6 +57,10 @@ Result<std::array<uint32_t, 3>> chooseCluster(const Function &function, const La
                                text(*function.requiredCluster), text(cluster)));
     cluster = *function.requiredCluster;
   }
+  if (product(cluster) > 1 && target.maxClusterSize == 1)
+    return wrong(fmt::format("'{}' is launched with clusters of {} blocks, but {} has no clusters; expected "
+                             "(1, 1, 1), or a device of sm_90a or later (--target)",
+                             function.name, text(cluster), target.name));
   if (product(cluster) == 0 || product(cluster) > std::max(16u, target.maxClusterSize))
     return wrong(fmt::format("'{}' is launched with clusters of {} blocks, the limit is {}", function.name,
                              text(cluster), std::max(16u, target.maxClusterSize)));
@@ -147,6 +151,13 @@ void beginOrder(Grid &grid) {
   order.known = std::move(known);
 }
 
+/// Instructions of all warps of a launch: those of an endless loop share the host's time, and each by itself
+/// would take too long to get to its limit.
+uint64_t mostInstructions(const Grid &grid) {
+  constexpr uint64_t warps = 64;
+  return grid.maximumSteps > ~uint64_t(0) / warps ? ~uint64_t(0) : grid.maximumSteps * warps;
+}
+
 /// One host thread's share: its clusters take turns.
 void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
   std::vector<std::unique_ptr<Cluster>> running;
@@ -178,7 +189,13 @@ void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
       }
       continue;
     }
-    const ClusterOutcome outcome = runCluster(cluster);
+    const uint64_t ran = cluster.warpInstructions;
+    ClusterOutcome outcome = runCluster(cluster);
+    grid.warpInstructions += cluster.warpInstructions - ran;
+    if (outcome == ClusterOutcome::yielded && grid.warpInstructions > mostInstructions(grid)) {
+      faultLongLaunch(cluster, mostInstructions(grid));
+      outcome = cluster.faulted ? ClusterOutcome::failed : outcome; // unless all its warps wait
+    }
     if (outcome != ClusterOutcome::yielded || cluster.progress != before)
       progress.changed();
     switch (outcome) {
@@ -186,7 +203,6 @@ void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
       grid.stop = true;
       break;
     case ClusterOutcome::done:
-      grid.warpInstructions += cluster.warpInstructions;
       grid.threadInstructions += cluster.threadInstructions;
       if (cluster.raceChecker && !grid.isAlone)
         cluster.raceChecker->teachDevice();

@@ -66,9 +66,10 @@ struct Grid {
   Print print;
   uint32_t firstCluster = 0, clusters = 0; ///< that run
   StartOrder startOrder;
-  std::atomic<uint32_t> started{0};                                 ///< of them
-  std::atomic<bool> stop{false};                                    ///< some cluster failed
-  std::atomic<uint64_t> warpInstructions{0}, threadInstructions{0}; ///< of clusters that are done
+  std::atomic<uint32_t> started{0};            ///< of them
+  std::atomic<bool> stop{false};               ///< some cluster failed
+  std::atomic<uint64_t> warpInstructions{0};   ///< of turns that are over
+  std::atomic<uint64_t> threadInstructions{0}; ///< of clusters that are done
 };
 
 /// Why a group of lanes does not run.
@@ -238,6 +239,9 @@ Step suspend(Warp &warp, Wait wait);
 enum class RunState : uint8_t { idle, ran, fault };
 /// Runs the warp until all its groups wait, at most so many instructions.
 RunState runWarp(Warp &warp, unsigned instructions);
+/// Reports the warp of the cluster that has run longest, because all warps of the launch have run more than
+/// `limit` instructions together.
+void faultLongLaunch(Cluster &cluster, uint64_t limit);
 /// True when a waiting group may run.
 bool isReady(Warp &warp, const Group &group);
 /// What a turn of the warp would run first; null when all its groups wait.

@@ -56,17 +56,14 @@ bool pick(Warp &warp) {
 }
 
 /// A warp that ran too long is most likely in one of the loops around `pc`, the innermost first.
-Step faultEndless(Warp &warp, const Instruction &instruction) {
-  const Grid &grid = gridOf(warp);
-  const Kernel &kernel = *grid.kernel;
+Step faultEndless(Warp &warp, const Instruction &instruction, std::string text) {
+  const Kernel &kernel = *gridOf(warp).kernel;
   std::vector<Loop> around;
   for (const Loop &loop : kernel.loops)
     if (loop.first <= warp.group().pc && warp.group().pc <= loop.last)
       around.push_back(loop);
   std::sort(around.begin(), around.end(),
             [](const Loop &a, const Loop &b) { return a.last - a.first < b.last - b.first; });
-  std::string text =
-      fmt::format("the warp has run {} instructions, the limit (--max-steps)", grid.maximumSteps);
   for (const Loop &loop : around)
     text +=
         fmt::format("{} PTX lines {} to {}", &loop == &around.front() ? "; it is in the loop of" : ", inside",
@@ -184,6 +181,21 @@ Step exitLanes(Warp &warp, uint32_t lanes) {
   return Step::moved;
 }
 
+void faultLongLaunch(Cluster &cluster, uint64_t limit) {
+  Warp *longest = nullptr;
+  const Instruction *at = nullptr;
+  for (Block &block : cluster.blocks)
+    for (Warp &warp : block.warps)
+      if (const Instruction *next = warp.done() ? nullptr : nextInstruction(warp);
+          next && (!longest || warp.steps > longest->steps))
+        longest = &warp, at = next;
+  if (longest)
+    faultEndless(*longest, *at,
+                 fmt::format("the warps of the launch have run more than {} instructions together, {} times "
+                             "the limit for each (--max-steps), this one {}",
+                             limit, limit / gridOf(*longest).maximumSteps, longest->steps));
+}
+
 RunState runWarp(Warp &warp, unsigned instructions) {
   bool ran = false;
   const uint64_t maximumSteps = gridOf(warp).maximumSteps;
@@ -223,7 +235,9 @@ RunState runWarp(Warp &warp, unsigned instructions) {
       }
       if (active != 0) {
         if (warp.steps >= maximumSteps) {
-          faultEndless(warp, instruction);
+          faultEndless(
+              warp, instruction,
+              fmt::format("the warp has run {} instructions, the limit (--max-steps)", maximumSteps));
           return RunState::fault;
         }
         if (checker)

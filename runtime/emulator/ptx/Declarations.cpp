@@ -93,12 +93,20 @@ Result<void> Parser::moduleItem() {
   }
   if (peek().is(".version")) {
     take();
-    const std::string_view text = take().text;
+    const std::string_view text = peek().text;
     const size_t dot = text.find('.');
-    if (dot == std::string_view::npos)
+    const char *const end = text.data() + text.size();
+    if (dot == std::string_view::npos || dot + 1 == text.size() ||
+        std::from_chars(text.data(), end, module.versionMajor).ptr != text.data() + dot ||
+        std::from_chars(text.data() + dot + 1, end, module.versionMinor).ptr != end)
       return failure(fmt::format("expected a version such as 8.0, but got '{}'", text));
-    std::from_chars(text.data(), text.data() + dot, module.versionMajor);
-    std::from_chars(text.data() + dot + 1, text.data() + text.size(), module.versionMinor);
+    constexpr unsigned newestMajor = 9; // what its later minor versions add is refused by name
+    if (module.versionMajor > newestMajor)
+      return failure(
+          fmt::format("expected .version {}.x or older, which the emulator knows, but got {}; have "
+                      "the compiler emit an older one",
+                      newestMajor, text));
+    take();
     return {};
   }
   if (accept(".target")) {

@@ -54,6 +54,20 @@ TEST_CASE("binary data is refused with its first character") {
   }
 }
 
+TEST_CASE("versions that nobody knows are refused") {
+  auto message = [](const std::string &version) {
+    auto program =
+        loadProgram(".version " + version + "\n.target sm_80\n.address_size 64\n.entry k() { ret; }");
+    return program ? std::string() : program.error().message;
+  };
+  CHECK(message("9.3") == "");
+  CHECK(message("99.9") ==
+        "PTX line 1: expected .version 9.x or older, which the emulator knows, but got 99.9; "
+        "have the compiler emit an older one");
+  for (const char *text : {"8", "8.x", "x.8", "8."})
+    CHECK_THAT(message(text), StartsWith("PTX line 1: "));
+}
+
 TEST_CASE("numbers that are too large are refused where they stand") {
   CHECK(bodyError("mov.b64 %r, 99999999999999999999;") ==
         "PTX line 4: malformed or too large integer constant");
@@ -176,6 +190,10 @@ TEST_CASE("launches beyond the limits are refused") {
         "'k' is launched with blocks of (0, 1, 1) threads, the limits are 1024 and 64 along z");
   CHECK(message({.grid = {64, 1, 1}, .cluster = {32, 1, 1}}) ==
         "'k' is launched with clusters of (32, 1, 1) blocks, the limit is 16");
+  CHECK(failure({.body = "", .target = "sm_80", .blocks = 2, .cluster = 2}) ==
+        "'k' is launched with clusters of (2, 1, 1) blocks, but sm_80 has no clusters; expected (1, 1, 1), "
+        "or a "
+        "device of sm_90a or later (--target)");
   CHECK(message({.cluster = {0x80000000, 0x80000000, 0x80000004}}) ==
         "'k' is launched with clusters of (2147483648, 2147483648, 2147483652) blocks, the limit is 16");
   CHECK(message({.grid = {3, 1, 1}, .cluster = {2, 1, 1}}) ==

@@ -134,6 +134,11 @@ TEST_CASE("an endless loop runs into the limit, and is named") {
                "14 to 15, inside PTX lines 13 to 16 ("));
   CHECK_THAT(failure({.body = std::string(5, '\n') + "add.u32 %r1, %r1, 1;", .maximumSteps = 3}),
              Contains("the warp has run 3 instructions, the limit (--max-steps) ("));
+  // All warps together: none comes near its own limit.
+  CHECK_THAT(failure({.body = nested, .threads = 1024, .blocks = 64, .maximumSteps = 1000000}),
+             Contains("the warps of the launch have run more than 64000000 instructions together, 64 times "
+                      "the limit for each (--max-steps), this one ") &&
+                 Contains("; it is in the loop of PTX lines 14 to 15, inside PTX lines 13 to 16 ("));
 }
 
 namespace {

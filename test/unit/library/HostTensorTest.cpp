@@ -75,6 +75,18 @@ TEST_CASE("a tensor without elements is fine", "[library][tensor]") {
   CHECK_FALSE(tensor.findStrayWrite());
 }
 
+TEST_CASE("tensors that are larger than memory together are an error", "[library][tensor]") {
+  Result<int64_t> one = HostTensor::bytesOf("A", ElementType::bf16, std::vector<int64_t>{1 << 20, 8});
+  REQUIRE(one);
+  CHECK(*one >= 16 << 20);
+  Result<int64_t> many =
+      HostTensor::bytesOf("B", ElementType::bf16, std::vector<int64_t>{1 << 20, 8}, {}, int64_t(1) << 60);
+  REQUIRE_FALSE(many);
+  CHECK_THAT(many.error().message,
+             Catch::Contains("but 'B' has the shape [1048576, 8] of bf16 and the others "
+                             "take 1099511627776 MiB"));
+}
+
 TEST_CASE("a tensor that is larger than memory is an error", "[library][tensor]") {
   Result<HostTensor> tensor = HostTensor::create("A", ElementType::bf16, {2147483647, 2147483647});
   REQUIRE_FALSE(tensor);
