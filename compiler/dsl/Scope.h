@@ -94,12 +94,12 @@ public:
   // The launch.
   /// A program of several launches consists of these alone, in stream order.
   void launch(std::string_view name, const Body &body, Loc loc = Loc::current());
-  /// The number of blocks; gives this block's position.
+  /// The number of blocks, one if it is left out; gives this block's position.
   std::array<Index, 1> grid(const Index &x, Loc loc = Loc::current());
   std::array<Index, 2> grid(const Index &x, const Index &y, Loc loc = Loc::current());
   std::array<Index, 3> grid(const Index &x, const Index &y, const Index &z, Loc loc = Loc::current());
-  /// Runs the body for every tile of a space of `extents`, as many blocks as the
-  /// device holds at once. The body takes one position per extent.
+  /// Runs the body for every tile of a space of `extents`, by as many blocks as the
+  /// device has multiprocessors, or fewer tiles. The body takes one position per extent.
   template <size_t N, class F>
   void persistent(const Index (&extents)[N], PersistentOptions options, F &&body, Loc loc = Loc::current()) {
     static_assert(N >= 1 && N <= 3, "a persistent loop has one to three extents");

@@ -3,7 +3,7 @@
 /// Afterwards no `tile.stage` is left: round i of a scheduled loop runs stage 0 of
 /// iteration i and stage 1 of iteration i - 1, interleaved as the orders say. The first
 /// iteration's stage 0 and the last one's stage 1 stand before and after, under a test
-/// that there is an iteration.
+/// that there is an iteration. Warpgroups of a role start the products of both stages in turn.
 
 #include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
