@@ -118,6 +118,10 @@ void Trace::record(mlir::Diagnostic &diagnostic) {
 std::string textOf(Type type) {
   if (std::optional<ElementType> element = tile::toElementType(type))
     return std::string(toString(*element));
+  if (type.isInteger(1))
+    return "truth values";
+  if (type.isIndex())
+    return "positions";
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;

@@ -218,13 +218,12 @@ TEST_CASE("loops and branches are checked", "[dsl][errors]") {
         "expected from 1 to 2147483647 stages, but got 0");
   CHECK(errorOf([](Scope &k) { k.pipelined(8, {.stages = int64_t(1) << 32}, [](Index) {}); }) ==
         "expected from 1 to 2147483647 stages, but got 4294967296");
-  CHECK(
-      errorOf([](Scope &k) {
-        Fragment x = k.fragment(f32, {16, 8});
-        k.when(x > 0, [] {});
-      }) ==
-      "expected the condition of k.when to be one truth value, but got one per element (16x8 of i1); choose "
-      "between elements with where()");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8});
+          k.when(x > 0, [] {});
+        }) == "expected the condition of k.when to be one truth value, but got one per element (16x8 of "
+              "truth values); choose "
+              "between elements with where()");
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 8});
           Index row;

@@ -76,26 +76,25 @@ TEST_CASE("where wants fragments and conditions that fit", "[dsl][errors]") {
           Fragment x = k.fragment(f32, {16, 8});
           x = where([](Index i) { return i > 2; }, x, 0);
         }) == "expected a condition of 2 positions because the fragment is 16x8, but got one of 1");
-  CHECK(
-      errorOf([](Scope &k) {
-        Fragment x = k.fragment(f32, {16, 8}), y = k.fragment(f32, {8, 8});
-        x = where(y > 0, x, 0);
-      }) ==
-      "expected operands of where with extents that are equal, or 1 where one is repeated, but got 8x8 of i1 "
-      "and 16x8 of f32");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8}), y = k.fragment(f32, {8, 8});
+          x = where(y > 0, x, 0);
+        }) == "expected operands of where with extents that are equal, or 1 where one is repeated, but got "
+              "8x8 of truth values "
+              "and 16x8 of f32");
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 8});
           Scalar a = k.scalar("a", f32);
           a = where(x > 0, a, a);
-        }) ==
-        "expected the condition of where to be one truth value, but got one per element (16x8 of i1); choose "
-        "between elements with where()");
+        }) == "expected the condition of where to be one truth value, but got one per element (16x8 of truth "
+              "values); choose "
+              "between elements with where()");
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 8}), y = k.fragment(f32, {8, 16});
           Index row;
           x = where([&](Index r, Index) { return (row = r) > 2; }, x, 0);
           y = where([&](Index r, Index) { return r > row; }, y, 0);
-        }) == "expected operands of < of one fragment, but got 16x8 of index and 8x16 of index");
+        }) == "expected operands of < of one fragment, but got 16x8 of positions and 8x16 of positions");
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 8}).named("x");
           x = where([&](Index r, Index) { return r > FragmentValue(x).toIndex(); }, x, 0);
