@@ -31,6 +31,13 @@ KernelRun::KernelRun(Device &device, const Request &request, std::shared_ptr<con
 
 Result<KernelRun> KernelRun::create(Device &device, const Request &request,
                                     std::shared_ptr<const Artifact> artifact, const RunOptions &options) {
+  if (options.alignment == Alignment::aligned && artifact->variants.size() == 1)
+    return Error{
+        ErrorKind::invalidArgument,
+        fmt::format("expected no variant or the general one because '{}' has no other: alignment makes "
+                    "no difference to it, or it requires what it needs, but the aligned one was asked "
+                    "for",
+                    artifact->name)};
   Result<std::shared_ptr<const LoadedProgram>> loaded = device.load(restrict(*artifact, options.alignment));
   if (!loaded)
     return loaded.error();

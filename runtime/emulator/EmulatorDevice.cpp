@@ -156,9 +156,13 @@ public:
         if (auto placed = placeTensorMap(map, planned.parameters); !placed)
           return placed;
     if (request) {
-      if (request->launch >= plan->launches.size())
-        return invalid(fmt::format("'{}' makes {} launches, so there is no launch {}; they count from 0",
-                                   program->artifact().name, plan->launches.size(), request->launch));
+      const size_t count = plan->launches.size();
+      if (count == 0)
+        return invalid(fmt::format("'{}' makes no launches with these sizes, so there is nothing to trace",
+                                   program->artifact().name));
+      if (request->launch >= count)
+        return invalid(fmt::format("'{}' makes {} launch{}, so there is no launch {}; they count from 0",
+                                   program->artifact().name, count, count == 1 ? "" : "es", request->launch));
       tensors.clear();
       for (size_t i = 0; i < arguments.tensors.size(); ++i)
         tensors.push_back(

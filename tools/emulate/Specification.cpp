@@ -314,6 +314,8 @@ private:
                                                                           {"step", &spec.elementStrides}};
     for (const auto &[key, target] : shapes)
       if (const auto value = valueOf(option, key)) {
+        if (!target->empty())
+          return invalid("expected {} once in '{}', but got '{}', too", key, text, option);
         auto shape = parseShape(*value);
         if (!shape)
           return invalid("expected {}=NUMBERxNUMBER... in '{}', but got '{}'", key, text, option);

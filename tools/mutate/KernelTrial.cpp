@@ -61,6 +61,12 @@ Origin Case::origin() const {
   return origin;
 }
 
+Result<Request> Case::problem(const Definitions &at) const {
+  Definitions all = at; // lengths of sequences overrule those that only say that there are some
+  all.insert(parameters.begin(), parameters.end());
+  return Request::parse(kernel, all);
+}
+
 Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
   std::vector<Case> cases;
   std::istringstream lines{std::string(text)};
@@ -73,6 +79,7 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
     for (bool first = true; std::getline(parts, part, ':'); first = false) {
       if (first) {
         std::istringstream words(part);
+        part.clear(); // what getline leaves as it is where nothing follows
         if (!(words >> next.kernel))
           break;
         std::getline(words, part);
@@ -95,10 +102,16 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
     }
     if (next.kernel.empty())
       continue;
+    for (const Definitions &sizes : next.sizes)
+      if (Result<Request> request = next.problem(sizes); !request)
+        return Error{ErrorKind::invalidArgument, fmt::format("line {}: {}", number, request.error().message)};
     if (next.sizes.empty())
       return Error{ErrorKind::invalidArgument, fmt::format("line {}: expected sizes behind a colon", number)};
     cases.push_back(std::move(next));
   }
+  if (cases.empty())
+    return Error{ErrorKind::invalidArgument,
+                 "expected lines 'kernel name=value ... : size=value ...', but there are none"};
   return cases;
 }
 
@@ -106,9 +119,7 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
                                                      const TrialOptions &options) {
   std::vector<Request> problems;
   for (const Definitions &sizes : of.sizes) {
-    Definitions all = sizes; // lengths of sequences overrule those that only say that there are some
-    all.insert(of.parameters.begin(), of.parameters.end());
-    Result<Request> request = Request::parse(of.kernel, all);
+    Result<Request> request = of.problem(sizes);
     if (!request)
       return request.error();
     problems.push_back(std::move(*request));

@@ -18,6 +18,8 @@ struct Case {
   std::vector<kernels::Definitions> sizes;
 
   Origin origin() const;
+  /// The program at these sizes; an error names what the kernel has not.
+  Result<kernels::Request> problem(const kernels::Definitions &at) const;
 };
 
 /// Lines `kernel name=value ... : size=value ... : size=value ...`; # begins a comment. `disable=tma,wgmma`

@@ -11,6 +11,7 @@
 #include "tools/tlc/Time.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -139,7 +140,7 @@ std::optional<Contestant> cublasContestant(Cublas &cublas, const kernels::Reques
 
 BenchCommand::BenchCommand()
     : command("bench", "Time a kernel on a GPU"),
-      kernel(cl::sub(command), cl::Positional, cl::Required, cl::desc("<kernel>")),
+      kernel(cl::sub(command), cl::Positional, cl::desc("<kernel>")),
       suite("suite", cl::sub(command),
             cl::desc("All shapes of the kernel's suite; -D changes their other parameters")),
       json("json", cl::sub(command), cl::desc("One JSON object per line")),
@@ -157,6 +158,8 @@ BenchCommand::BenchCommand()
       flags(command) {}
 
 ExitCode BenchCommand::execute() const {
+  if (kernel.empty())
+    return failUsage("expected a kernel, but got none; 'tlc bench --help' shows how");
   Result<CompileOptions> options = flags.options();
   if (!options)
     return failUsage(options.error().message);
@@ -172,6 +175,9 @@ ExitCode BenchCommand::execute() const {
                                count == &warmups ? 0 : 1, count->getValue())
                            .str());
   RoundOptions roundOptions{rounds, warmups, launches};
+
+  if (!cublas.empty() && !sys::fs::exists(cublas))
+    return fail("cannot open '" + cublas + "' (--cublas): no such file");
 
   // All cases are checked before anything runs.
   std::vector<kernels::Definitions> cases = {*definitions};

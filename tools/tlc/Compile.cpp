@@ -51,7 +51,7 @@ ExitCode assembleTo(StringRef output, StringRef ptx, const Target &target, Remar
 
 CompileCommand::CompileCommand()
     : command("compile", "Compile a kernel or an .mlir file"),
-      source(cl::sub(command), cl::Positional, cl::Required, cl::value_desc("kernel"),
+      source(cl::sub(command), cl::Positional, cl::value_desc("kernel"),
              cl::desc("<kernel | file.mlir | ->")),
       emit("emit", cl::sub(command), cl::value_desc("phase"), cl::init("ptx"),
            cl::desc("Phase to stop at (input ... nvvm, llvm, ptx), or cubin")),
@@ -61,6 +61,8 @@ CompileCommand::CompileCommand()
       flags(command) {}
 
 ExitCode CompileCommand::execute() const {
+  if (source.empty())
+    return failUsage("expected a kernel or an .mlir file, but got none; 'tlc compile --help' shows how");
   Result<CompileOptions> options = flags.options();
   if (!options)
     return failUsage(options.error().message);

@@ -20,8 +20,6 @@ EmulatorFlags::EmulatorFlags(cl::SubCommand &command)
                       cl::desc("Multiprocessors that the emulator stands for")),
       raceCheck("race-check", cl::sub(command), cl::value_desc("on|off"), cl::init("on"),
                 cl::desc("Whether the emulator reports races in memory")),
-      schedule("schedule", cl::sub(command), cl::value_desc("count|seed=number"),
-               cl::desc("Run on the emulator in so many orders of warps and completions, or in one of them")),
       maximumSteps("max-steps", cl::sub(command), cl::value_desc("count"), cl::init(defaultMaximumSteps),
                    cl::desc("Instructions of one warp before the emulator takes its loop for endless; of all "
                             "warps of a launch 64 times that")) {}
@@ -43,8 +41,13 @@ Result<EmulatorOptions> EmulatorFlags::options() const {
   return options;
 }
 
+ScheduleFlag::ScheduleFlag(cl::SubCommand &command)
+    : schedule(
+          "schedule", cl::sub(command), cl::value_desc("count|seed=number"),
+          cl::desc("Run on the emulator in so many orders of warps and completions, or in one of them")) {}
+
 /// "8": seeds 1 to 8; "seed=5": that one; empty: the usual order.
-Result<std::vector<std::optional<uint64_t>>> EmulatorFlags::scheduleSeeds() const {
+Result<std::vector<std::optional<uint64_t>>> ScheduleFlag::seeds() const {
   StringRef text = schedule.getValue();
   if (text.empty())
     return std::vector<std::optional<uint64_t>>{std::nullopt};
@@ -54,7 +57,9 @@ Result<std::vector<std::optional<uint64_t>>> EmulatorFlags::scheduleSeeds() cons
   if (text.getAsInteger(10, number) || (!single && (number == 0 || number > most)))
     return tlc::Error{
         ErrorKind::invalidArgument,
-        formatv("expected --schedule to be a count from 1 to {0}, or seed= and a number", most).str()};
+        formatv("expected --schedule to be a count from 1 to {0}, or seed= and a number, but got '{1}'", most,
+                schedule.getValue())
+            .str()};
   if (single)
     return std::vector<std::optional<uint64_t>>{number};
   std::vector<std::optional<uint64_t>> seeds;
@@ -67,7 +72,7 @@ DeviceFlags::DeviceFlags(cl::SubCommand &command)
     : device("device", cl::sub(command), cl::value_desc("auto|emulator|cuda"), cl::init("auto"),
              cl::desc("Where to run; auto: on the GPU if there is one")),
       ordinal("gpu", cl::sub(command), cl::value_desc("ordinal"), cl::init(0), cl::desc("Which GPU")),
-      emulator(command) {}
+      emulator(command), schedule(command) {}
 
 Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findings,
                                          std::optional<uint64_t> scheduleSeed) const {
@@ -77,11 +82,15 @@ Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findi
   Result<EmulatorOptions> options = emulator.options();
   if (!options)
     return options.error();
+  if (device == "emulator" && ordinal.getNumOccurrences())
+    return tlc::Error{ErrorKind::invalidArgument,
+                      "expected no --gpu because of --device emulator, but got --gpu " +
+                          std::to_string(ordinal)};
   if (device != "emulator") {
     Result<std::unique_ptr<Device>> gpu = createCudaDevice(ordinal);
     if (gpu)
       return ChosenDevice{DeviceKind::cuda, std::move(*gpu)};
-    if (device == "cuda")
+    if (device == "cuda" || ordinal.getNumOccurrences()) // who names a GPU means no emulator
       return gpu.error();
   }
   options->target = emulated;

@@ -22,19 +22,27 @@ struct ChosenDevice {
   std::unique_ptr<Device> device;
 };
 
+/// The flag `--schedule`.
+class ScheduleFlag {
+public:
+  explicit ScheduleFlag(llvm::cl::SubCommand &command);
+  /// Its seeds, for a run each; nothing in place of a seed: the usual order.
+  Result<std::vector<std::optional<uint64_t>>> seeds() const;
+
+private:
+  llvm::cl::opt<std::string> schedule;
+};
+
 /// Of every subcommand that runs something on the emulator.
 class EmulatorFlags {
 public:
   explicit EmulatorFlags(llvm::cl::SubCommand &command);
   /// What the flags say; an error names the flag and what it allows.
   Result<EmulatorOptions> options() const;
-  /// The seeds of `--schedule`, for a run each; nothing in place of a seed: the usual order.
-  Result<std::vector<std::optional<uint64_t>>> scheduleSeeds() const;
 
 private:
   llvm::cl::opt<int> multiprocessors;
   llvm::cl::opt<std::string> raceCheck;
-  llvm::cl::opt<std::string> schedule;
   llvm::cl::opt<uint64_t> maximumSteps;
 };
 
@@ -46,12 +54,13 @@ public:
   /// `scheduleSeed` is `EmulatorOptions`'.
   Result<ChosenDevice> create(const Target *emulated, Findings &findings,
                               std::optional<uint64_t> scheduleSeed = {}) const;
-  Result<std::vector<std::optional<uint64_t>>> scheduleSeeds() const { return emulator.scheduleSeeds(); }
+  Result<std::vector<std::optional<uint64_t>>> scheduleSeeds() const { return schedule.seeds(); }
 
 private:
   llvm::cl::opt<std::string> device;
   llvm::cl::opt<int> ordinal;
   EmulatorFlags emulator;
+  ScheduleFlag schedule;
 };
 
 } // namespace tlc::driver

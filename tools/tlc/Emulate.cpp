@@ -10,6 +10,7 @@
 #include "tools/mutate/FileTrial.h"
 #include "tools/tlc/FindingsJson.h"
 #include "tools/tlc/Messages.h"
+#include "tools/tlc/Output.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -150,8 +151,7 @@ void printJson(const Report &report) {
 
 EmulateCommand::EmulateCommand()
     : command("emulate", "Run a kernel of a PTX file on the emulator, with all its checks"),
-      source(cl::sub(command), cl::Positional, cl::Required, cl::value_desc("file.ptx"),
-             cl::desc("<file.ptx | ->")),
+      source(cl::sub(command), cl::Positional, cl::value_desc("file.ptx"), cl::desc("<file.ptx | ->")),
       entry("entry", cl::sub(command), cl::value_desc("name"),
             cl::desc("Kernel to launch; may be left out where the file has one")),
       grid("grid", cl::sub(command), cl::value_desc("X[,Y[,Z]]"), cl::init("1"), cl::desc("Blocks")),
@@ -173,9 +173,11 @@ EmulateCommand::EmulateCommand()
       json("json", cl::sub(command), cl::desc("Report as one JSON object")),
       mutate("mutate", cl::sub(command),
              cl::desc("Take each synchronisation of the file away, in turn, and see whether that is found")),
-      survey(command), emulator(command) {}
+      survey(command), emulator(command), schedule(command) {}
 
 ExitCode EmulateCommand::execute() const {
+  if (source.empty())
+    return failUsage("expected a .ptx file, but got none; 'tlc emulate --help' shows how");
   const auto failWith = [](const tlc::Error &error) {
     return error.kind == ErrorKind::invalidArgument ? failUsage(error.message) : fail(error.message);
   };
@@ -194,6 +196,10 @@ ExitCode EmulateCommand::execute() const {
     *extents = *parsed;
   }
   launch.dynamicSharedBytes = sharedBytes;
+  for (const emulate::ArraySpec &array : spec->arrays)
+    if (!array.writeTo.empty())
+      if (Result<void> writable = checkOutput(array.writeTo); !writable)
+        return fail(writable.error().message);
 
   Result<std::string> ptx = readTextFile(source);
   if (!ptx)
@@ -208,7 +214,7 @@ ExitCode EmulateCommand::execute() const {
   if (!device)
     return failWith(device.error());
   launch.entry = (*kernel)->name;
-  auto seeds = emulator.scheduleSeeds();
+  auto seeds = schedule.seeds();
   if (!seeds)
     return failWith(seeds.error());
   const uint64_t usedSeed = seed.getNumOccurrences() ? seed : std::random_device()();

@@ -31,6 +31,7 @@ private:
   llvm::cl::opt<bool> mutate;
   SurveyFlags survey;
   EmulatorFlags emulator;
+  ScheduleFlag schedule;
 };
 
 } // namespace tlc::driver

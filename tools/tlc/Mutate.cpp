@@ -45,6 +45,8 @@ Result<std::vector<mutate::Case>> MutateCommand::cases(const CompileOptions &opt
     if (!definitions)
       return definitions.error();
     cases.push_back({kernel, *definitions, options.optimizations, {{}}});
+    if (Result<kernels::Request> request = cases.back().problem({}); !request)
+      return request.error();
   }
   if (!eachSwitch)
     return cases;

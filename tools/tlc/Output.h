@@ -9,6 +9,8 @@
 
 namespace tlc::driver {
 
+/// An error if the file cannot be written, known before the work for it begins; "-" is standard output.
+Result<void> checkOutput(llvm::StringRef path);
 /// Writes a file whole; "-" is standard output.
 Result<void> writeOutput(llvm::StringRef path, llvm::StringRef content);
 

@@ -86,7 +86,7 @@ void printJson(const Report &report) {
 
 RunCommand::RunCommand()
     : command("run", "Run a kernel once on random inputs"),
-      kernel(cl::sub(command), cl::Positional, cl::Required, cl::desc("<kernel>")),
+      kernel(cl::sub(command), cl::Positional, cl::desc("<kernel>")),
       verify("verify", cl::sub(command),
              cl::desc("Compare the result with the reference; status 1 if it is wrong")),
       json("json", cl::sub(command), cl::desc("Report as one JSON object")),
@@ -101,6 +101,8 @@ RunCommand::RunCommand()
       deviceFlags(command), flags(command) {}
 
 ExitCode RunCommand::execute() const {
+  if (kernel.empty())
+    return failUsage("expected a kernel, but got none; 'tlc run --help' shows how");
   Result<KernelChoice> choice = flags.choice(kernel);
   if (!choice)
     return failUsage(choice.error().message);

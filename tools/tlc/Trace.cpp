@@ -9,6 +9,7 @@
 #include "tools/tlc/Output.h"
 #include "tools/tlc/Time.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -33,7 +34,7 @@ std::optional<emulator::TraceWindow> parseWindow(StringRef text) {
 
 TraceCommand::TraceCommand()
     : command("trace", "Show when the warps and engines of a block do what, by a model of their costs"),
-      kernel(cl::sub(command), cl::Positional, cl::Required, cl::desc("<kernel>")),
+      kernel(cl::sub(command), cl::Positional, cl::desc("<kernel>")),
       outputs("o", cl::sub(command), cl::value_desc("file"),
               cl::desc("Timeline to write: .json for ui.perfetto.dev, .svg for a browser; may be repeated")),
       block("block", cl::sub(command), cl::value_desc("number"), cl::init(0),
@@ -47,21 +48,24 @@ TraceCommand::TraceCommand()
       emulator(command), flags(command) {}
 
 ExitCode TraceCommand::execute() const {
+  if (kernel.empty())
+    return failUsage("expected a kernel, but got none; 'tlc trace --help' shows how");
   Result<KernelChoice> choice = flags.choice(kernel);
   if (!choice)
     return failUsage(choice.error().message);
   for (const std::string &output : outputs)
     if (!StringRef(output).ends_with(".json") && !StringRef(output).ends_with(".svg"))
       return failUsage("expected -o to name a file that ends in .json or .svg, but got '" + output + "'");
+    else if (Result<void> writable = checkOutput(output); !writable)
+      return fail(writable.error().message);
   std::optional<tlc::emulator::TraceWindow> shown;
   if (window.getNumOccurrences() && !(shown = parseWindow(window)))
     return failUsage("expected --window of two numbers of cycles like 1000:5000, but got '" + window + "'");
+  if (shown && none_of(outputs, [](StringRef output) { return output.ends_with(".svg"); }))
+    return failUsage("expected -o with a file that ends in .svg because of --window, but got none");
   Result<EmulatorOptions> emulatorOptions = emulator.options();
   if (!emulatorOptions)
     return failUsage(emulatorOptions.error().message);
-
-  if (auto seeds = emulator.scheduleSeeds(); !seeds || seeds->front())
-    return failUsage("expected no --schedule because a timeline has the order of its model");
 
   TraceRequest traced{.block = block, .launch = launch, .trace = {}};
   emulatorOptions->target = flags.namesTarget() ? findTarget(choice->options.target) : nullptr;
@@ -89,6 +93,9 @@ ExitCode TraceCommand::execute() const {
   if (Result<void> done = run->execute(); !done)
     return fail(done.error().message);
 
+  if (shown && shown->begin >= traced.trace.cycles)
+    return failUsage("expected --window to begin before the end, at cycle " +
+                     std::to_string(traced.trace.cycles) + ", but got '" + window + "'");
   const tlc::emulator::TraceSummary summary = summarise(traced.trace);
   for (const std::string &output : outputs) {
     const std::string text = StringRef(output).ends_with(".json") ? toChromeJson(traced.trace, summary)

@@ -160,6 +160,8 @@ TEST_CASE("tensor maps") {
   CHECK(failure({"tensormap:x:box=4"}) ==
         "expected the name of an array (there is none) in 'tensormap:x:box=4', "
         "but got 'x'; --array NAME=... names one");
+  CHECK(failure({"tensormap:x:box=64x64:box=32x32"}) ==
+        "expected box once in 'tensormap:x:box=64x64:box=32x32', but got 'box=32x32', too");
   CHECK(failure({"tensormap:x:box=4y"}) ==
         "expected box=NUMBERxNUMBER... in 'tensormap:x:box=4y', but got 'box=4y'");
   CHECK(failure({"tensormap:x:swizzle=128"}) ==
