@@ -82,6 +82,8 @@ Result<Parameters> Parameters::parse(std::string_view kernel, std::span<const Pa
   for (const Parameter &parameter : parameters) {
     auto found = given.find(parameter.name);
     const std::string &text = found == given.end() ? parameter.fallback : found->second;
+    if (text != parameter.fallback)
+      result.changed.insert(parameter.name);
     if (!isAllowed(parameter, text))
       return Error{.message = fmt::format("expected parameter '{}' of kernel '{}' to be {}, but got '{}'",
                                           parameter.name, kernel, parameter.allowed(), text)};

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,7 @@ public:
   /// Nothing for `none`.
   std::optional<std::vector<int64_t>> list(std::string_view name) const;
   std::string_view choice(std::string_view name) const;
+  bool isDefault(std::string_view name) const { return !changed.contains(name); }
   ElementType element(std::string_view name) const;
 
   /// All values as text, in the order of declaration.
@@ -61,6 +63,7 @@ public:
 private:
   std::string_view text(std::string_view name) const;
   std::vector<std::pair<std::string, std::string>> texts;
+  std::set<std::string, std::less<>> changed; ///< names of values that are not the default
 };
 
 } // namespace tlc::kernels

@@ -33,18 +33,18 @@ std::vector<Parameter> joined(std::initializer_list<std::vector<Parameter>> list
 
 std::vector<Parameter> maskParameters() {
   using Kind = Parameter::Kind;
-  constexpr int64_t mostDistance = int64_t(1) << 30; // sums of two of them are positions still
-  return {choiceParameter("causal",
-                          "which keys a query sees: all, those up to its own position, or up to its position "
-                          "counted from the end",
-                          {"none", "left", "right"}),
-          {"window", "keys before its own place that a query sees; auto: all", Kind::integer, "auto", 0,
-           mostDistance},
-          {"window_right", "keys behind its own place that a query sees; auto: all", Kind::integer, "auto", 0,
-           mostDistance},
-          choiceParameter("mask", "a further mask: noisy and clean halves of a sequence, in blocks",
-                          {"none", "block_causal"}),
-          {"block", "positions of a block of the block-causal mask", Kind::integer, "32", 1, mostDistance}};
+  return {
+      choiceParameter("causal",
+                      "which keys a query sees: all, those up to its own position, or up to its position "
+                      "counted from the end",
+                      {"none", "left", "right"}),
+      {"window", "keys before its own place that a query sees; auto: all", Kind::integer, "auto", 0,
+       longestDistance},
+      {"window_right", "keys behind its own place that a query sees; auto: all", Kind::integer, "auto", 0,
+       longestDistance},
+      choiceParameter("mask", "a further mask: noisy and clean halves of a sequence, in blocks",
+                      {"none", "block_causal"}),
+      {"block", "positions of a block of the block-causal mask", Kind::integer, "32", 1, longestDistance}};
 }
 
 Parameter valueLengthParameter() {
@@ -58,12 +58,21 @@ Parameter valueLengthParameter() {
 }
 
 Parameter scaleParameter() {
-  return {"scale", "of scores; auto: 1 / sqrt(d)", Parameter::Kind::number, "auto", 0, maxExtent};
+  return {"scale",
+          "of scores, above 0; auto: 1 / sqrt(d)",
+          Parameter::Kind::number,
+          "auto",
+          0,
+          int64_t(largestScale)};
 }
 
 Parameter softCapParameter() {
-  return {"softcap", "scores become cap tanh(score / cap); 0: they stay", Parameter::Kind::number, "0", 0,
-          maxExtent};
+  return {"softcap",
+          "scores become cap tanh(score / cap); 0: they stay",
+          Parameter::Kind::number,
+          "0",
+          0,
+          int64_t(largestSoftCap)};
 }
 
 Parameter sinkParameter() {
@@ -121,9 +130,12 @@ std::string headsConflict(int64_t h, int64_t hkv) {
 }
 
 std::string scaleConflict(const Parameters &values) {
-  return values.number("scale") == 0
-             ? "expected a scale above 0 because all keys would weigh the same, but got 0"
-             : "";
+  if (values.number("scale") == 0)
+    return "expected a scale above 0 because all keys would weigh the same, but got 0";
+  if (double cap = softCapOf(values); cap != 0 && cap < leastSoftCap)
+    return fmt::format("expected a softcap of 0, which is none, or of at least {}, but got {}", leastSoftCap,
+                       cap);
+  return {};
 }
 
 std::string maskConflict(const Parameters &values) {

@@ -34,7 +34,7 @@ LogBase logBaseOf(const Parameters &values);
 /// exponents.
 double scoreError(const Parameters &values);
 
-/// What is wrong with the numbers of heads, with the scale and with the mask; empty if nothing is.
+/// What is wrong with the numbers of heads, with scale and soft cap, and with the mask; empty if nothing is.
 std::string headsConflict(int64_t h, int64_t hkv);
 std::string scaleConflict(const Parameters &values);
 std::string maskConflict(const Parameters &values);

@@ -78,7 +78,8 @@ public:
                    valueLengthParameter(),
                    choiceParameter("values", "rows of V: of a tensor, or the first dv elements of K's",
                                    {"apart", "keys"}),
-                   {"shortest", "keys of a sequence, at least; auto: 0", Kind::integer, "auto", 0, maxExtent},
+                   {"shortest", "keys of a sequence, at least, where sk allows it; auto: 0", Kind::integer,
+                    "auto", 0, maxExtent},
                    typeParameter(),
                    choiceParameter(
                        "causal",

@@ -48,7 +48,7 @@ ForwardConfig withTiles(ForwardConfig problem, const Parameters &values) {
   return problem;
 }
 
-int64_t ForwardExtents::longestKeys() const { return keys.empty() ? 0 : *std::ranges::max_element(keys); }
+int64_t ForwardExtents::longestKeys() const { return keys.empty() ? sk : *std::ranges::max_element(keys); }
 
 ForwardExtents forwardExtentsOf(const Parameters &values) {
   ForwardExtents e{.b = values.size("b"),
@@ -67,9 +67,6 @@ ForwardExtents forwardExtentsOf(const Parameters &values) {
     e.sk = std::accumulate(e.keys.begin(), e.keys.end(), int64_t(0));
   } else if (values.list("padded")) {
     lengths("padded", "padded_k");
-  } else {
-    e.queries.assign(size_t(e.b), e.sq);
-    e.keys.assign(size_t(e.b), e.sk);
   }
   return e;
 }
@@ -89,13 +86,21 @@ std::string forwardConflict(const Parameters &values) {
   if (e.queries.size() != e.keys.size())
     return fmt::format("expected as many numbers of keys as of queries, but got {} and {}", e.keys.size(),
                        e.queries.size());
-  for (size_t i = 0; i < e.queries.size(); ++i) {
+  std::string_view lengths = isPacked ? "varlen" : "padded";
+  if (isPacked || isPadded)
+    for (const char *name : {"b", "sq", "sk"})
+      if (!values.isDefault(name) && (isPacked || name == std::string_view("b")))
+        return fmt::format(
+            "expected {} without {}, which follows from the lengths of the sequences, but got both", lengths,
+            name);
+  int64_t different = e.queries.empty() ? std::min<int64_t>(e.b, 1) : int64_t(e.queries.size());
+  for (size_t i = 0; i < size_t(different); ++i) {
     if (isPadded && (e.queries[i] > e.sq || e.keys[i] > e.sk))
       return fmt::format(
           "expected padded sequences of at most sq = {} queries and sk = {} keys, but sequence {} has "
           "{} and {}",
           e.sq, e.sk, i, e.queries[i], e.keys[i]);
-    if (std::string mask = maskConflict(values, i, e.queries[i], e.keys[i]); !mask.empty())
+    if (std::string mask = maskConflict(values, i, e.queriesOf(i), e.keysOf(i)); !mask.empty())
       return mask;
   }
   return maskConflict(values);
@@ -171,9 +176,9 @@ AttentionShape shapeOf(const ForwardConfig &problem, const ForwardExtents &e) {
                        .logBase = problem.logBase};
   bool isPacked = problem.lengths == Lengths::packed;
   SequenceRows next;
-  for (size_t i = 0; i < e.queries.size(); ++i) {
-    next.queries = e.queries[i];
-    next.keys = e.keys[i];
+  for (size_t i = 0; i < size_t(e.b); ++i) {
+    next.queries = e.queriesOf(i);
+    next.keys = e.keysOf(i);
     shape.sequences.push_back(next);
     next.firstQuery += isPacked ? next.queries : e.sq;
     next.firstKey += isPacked ? next.keys : e.sk;

@@ -19,8 +19,10 @@ ForwardConfig withTiles(ForwardConfig problem, const Parameters &values);
 
 struct ForwardExtents {
   int64_t b, sq, sk, h, hkv; ///< of packed sequences: `sq` and `sk` are the rows of all of them
-  std::vector<int64_t> queries = {}, keys = {}; ///< of each sequence
+  std::vector<int64_t> queries = {}, keys = {}; ///< of each sequence, where they differ; else empty
 
+  int64_t queriesOf(size_t sequence) const { return queries.empty() ? sq : queries[sequence]; }
+  int64_t keysOf(size_t sequence) const { return keys.empty() ? sk : keys[sequence]; }
   int64_t longestKeys() const;
 };
 ForwardExtents forwardExtentsOf(const Parameters &values);

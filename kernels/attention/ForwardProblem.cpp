@@ -174,7 +174,7 @@ void ForwardProblem::setScale(Scale &scale, const ForwardTile &tile) const {
 FragmentValue ForwardProblem::scores(const FragmentValue &products, const Scale &scale, Loc loc) const {
   if (!isCapped())
     return products;
-  // tanh(x) = 1 - 2 / (exp(2 x) + 1), which neither overflows nor loses more than rounding leaves.
+  // tanh(x) = 1 - 2 / (exp(2 x) + 1), which does not overflow, and is off by what rounding the cap leaves.
   double cap = config.softCap, twice = 2 * log2e / cap;
   FragmentValue exponents = config.hasBytes() ? products * (scale.ofTile * twice) : products * (unit * twice);
   return cap - 2 * cap / (exp2(exponents, loc) + 1);

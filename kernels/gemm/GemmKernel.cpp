@@ -5,6 +5,7 @@
 #include "kernels/gemm/Gemm.h"
 
 #include <cmath>
+#include <fmt/format.h>
 
 namespace tlc::kernels {
 
@@ -104,6 +105,18 @@ public:
     // matrix units cut off below the last place of f32, at every 16 of k.
     double sums = 1e-6 + k / 16 * std::ldexp(1.0, -23);
     return {.limit = roundingError(values.element("out")) + sums, .floor = std::max(std::sqrt(k) / 3, 1e-3)};
+  }
+
+  std::string conflict(const Parameters &values) const override {
+    bool isShared = values.integer("cluster").value_or(1) > 1;
+    for (const char *name : {"split", "cluster", "share"})
+      if (values.choice("form") == "explicit" && !values.isDefault(name))
+        return fmt::format("expected {} with form=plain because the explicit form has none, but got it with "
+                           "form=explicit",
+                           name);
+    if (!values.isDefault("share") && !values.isDefault("cluster") && !isShared)
+      return "expected share with a cluster of 2 blocks and more, but got cluster = 1";
+    return {};
   }
 
   double flops(const Parameters &values) const override {

@@ -23,6 +23,10 @@ using namespace tlc;
 using namespace tlc::attention;
 using kernels::AttentionSink;
 using kernels::ForwardConfig;
+using kernels::largestScale;
+using kernels::largestSoftCap;
+using kernels::leastSoftCap;
+using kernels::longestDistance;
 
 namespace {
 
@@ -40,14 +44,14 @@ constexpr int64_t copyAlignment = 16; ///< bytes, of its copies
 
 Result<void> checkMask(const MaskConfig &mask) {
   for (auto [name, size] : {std::pair("windowLeft", mask.windowLeft), {"windowRight", mask.windowRight}})
-    if (size && (*size < 0 || *size > maxExtent))
+    if (size && (*size < 0 || *size > longestDistance))
       return mistake("option 'mask.{}': expected 0 to {} keys, or nothing for all of them, but got {}", name,
-                     maxExtent, *size);
+                     longestDistance, *size);
   if (!mask.blockCausal)
     return {};
-  if (*mask.blockCausal < 1 || *mask.blockCausal > maxExtent)
-    return mistake("option 'mask.blockCausal': expected blocks of 1 to {} positions, but got {}", maxExtent,
-                   *mask.blockCausal);
+  if (*mask.blockCausal < 1 || *mask.blockCausal > longestDistance)
+    return mistake("option 'mask.blockCausal': expected blocks of 1 to {} positions, but got {}",
+                   longestDistance, *mask.blockCausal);
   if (mask.causal != CausalAlignment::none || mask.windowLeft || mask.windowRight)
     return mistake(
         "option 'mask.blockCausal': expected it alone, but got a causal mask or a window beside it");
@@ -55,12 +59,13 @@ Result<void> checkMask(const MaskConfig &mask) {
 }
 
 Result<void> checkOptions(const ForwardOptions &options) {
-  if (options.scale && !(std::isfinite(*options.scale) && *options.scale > 0))
-    return mistake("option 'scale': expected a finite number above 0, or nothing for 1 / sqrt(d), but got {}",
-                   *options.scale);
-  if (!(std::isfinite(options.softCap) && options.softCap >= 0))
-    return mistake("option 'softCap': expected a finite number above 0, or 0 for none, but got {}",
-                   options.softCap);
+  if (options.scale && !(*options.scale > 0 && *options.scale <= largestScale))
+    return mistake(
+        "option 'scale': expected a number above 0 and up to {}, or nothing for 1 / sqrt(d), but got {}",
+        largestScale, *options.scale);
+  if (options.softCap != 0 && !(options.softCap >= leastSoftCap && options.softCap <= largestSoftCap))
+    return mistake("option 'softCap': expected a number from {} to {}, or 0 for none, but got {}",
+                   leastSoftCap, largestSoftCap, options.softCap);
   return checkMask(options.mask);
 }
 

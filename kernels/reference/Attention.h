@@ -39,6 +39,14 @@ struct MaskConfig {
 /// The unit of the logarithm of a row's sum of exponentials.
 enum class LogBase : uint8_t { e, two };
 
+// What options may be.
+/// Exponents are f32 numbers, whose rounding is multiplied by the scale. (Usual ones are at most 1.)
+inline constexpr double largestScale = 1024;
+/// A score below the cap is a difference of numbers as large as the cap. (Usual ones are 15 to 100.)
+inline constexpr double leastSoftCap = 1.0 / 1024, largestSoftCap = 1024;
+/// Keys beside a query's own place that it sees, and positions of a block; sums of two of them are positions.
+inline constexpr int64_t longestDistance = int64_t(1) << 30;
+
 /// A further score of each head, whose key has the value 0.
 enum class AttentionSink : uint8_t {
   none,

@@ -173,17 +173,21 @@ TEST_CASE_METHOD(Fixture, "attention refuses strides and addresses by name", "[a
 
 TEST_CASE_METHOD(Fixture, "attention refuses options by name", "[attention]") {
   CHECK(errorOf([](Call &c) { c.options.scale = 0; }) ==
-        "option 'scale': expected a finite number above 0, or nothing for 1 / sqrt(d), but got 0");
+        "option 'scale': expected a number above 0 and up to 1024, or nothing for 1 / sqrt(d), but got 0");
   CHECK_THAT(errorOf([](Call &c) { c.options.scale = std::numeric_limits<double>::quiet_NaN(); }),
              Catch::EndsWith("but got nan"));
-  CHECK(errorOf([](Call &c) { c.options.softCap = -1; }) ==
-        "option 'softCap': expected a finite number above 0, or 0 for none, but got -1");
+  CHECK_THAT(errorOf([](Call &c) { c.options.scale = 1e6; }), Catch::EndsWith("but got 1000000"));
+  for (auto [cap, text] : {std::pair(-1.0, "-1"), {1e-4, "0.0001"}, {1e6, "1000000"}})
+    CHECK(errorOf([&](Call &c) { c.options.softCap = cap; }) ==
+          std::string(
+              "option 'softCap': expected a number from 0.0009765625 to 1024, or 0 for none, but got ") +
+              text);
   CHECK(errorOf([](Call &c) { c.options.mask.windowLeft = -3; }) ==
-        "option 'mask.windowLeft': expected 0 to 2147483647 keys, or nothing for all of them, but got -3");
-  CHECK_THAT(errorOf([](Call &c) { c.options.mask.windowRight = int64_t(1) << 31; }),
-             StartsWith("option 'mask.windowRight': expected 0 to 2147483647 keys"));
+        "option 'mask.windowLeft': expected 0 to 1073741824 keys, or nothing for all of them, but got -3");
+  CHECK_THAT(errorOf([](Call &c) { c.options.mask.windowRight = (int64_t(1) << 30) + 1; }),
+             StartsWith("option 'mask.windowRight': expected 0 to 1073741824 keys"));
   CHECK(errorOf([](Call &c) { c.options.mask.blockCausal = 0; }) ==
-        "option 'mask.blockCausal': expected blocks of 1 to 2147483647 positions, but got 0");
+        "option 'mask.blockCausal': expected blocks of 1 to 1073741824 positions, but got 0");
   CHECK(errorOf([](Call &c) { c.options.mask = {.causal = CausalAlignment::left, .blockCausal = 4}; }) ==
         "option 'mask.blockCausal': expected it alone, but got a causal mask or a window beside it");
   std::string halves =
