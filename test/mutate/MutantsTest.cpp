@@ -211,8 +211,6 @@ TEST_CASE("lists and cases that cannot be read say which line", "[mutate]") {
   REQUIRE(cases->size() == 1);
   CHECK(cases->front().origin().text() == "gemm bm=64 disable=tma");
   CHECK(cases->front().sizes == std::vector<kernels::Definitions>{{{"m", "1"}, {"n", "2"}}, {{"m", "3"}}});
-  kernels::Library library;
-  cases = parseCases("gemm bm=65 : m=1");
-  REQUIRE(cases);
-  CHECK_THAT(KernelTrial::create(library, cases->front(), {}).error().message, Catch::Contains("'bm'"));
+  CHECK_THAT(parseCases("gemm bm=65 : m=1").error().message,
+             Catch::StartsWith("line 1: ") && Catch::Contains("'bm'"));
 }
