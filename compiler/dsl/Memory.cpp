@@ -213,7 +213,7 @@ Value destinationOf(Trace &trace, const Handle &to, StringRef what, Loc loc) {
   if (!tensor || tensor.getAccess() != program::Access::input)
     return destination;
   Diagnostic &diagnostic =
-      trace.error(loc, "expected " + what + " to be an output because inputs are only " + "read, but '" +
+      trace.error(loc, "expected " + what + " to be an output because inputs are only read, but '" +
                            tensor.getName() + "' is an input; declare it with k.inout or k.output");
   trace.noteDeclaration(diagnostic, slice);
   return {};
