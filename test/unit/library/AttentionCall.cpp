@@ -207,9 +207,9 @@ void test::checkOutputs(const CallTensors &tensors, const ForwardOptions &option
   std::iota(elements.begin(), elements.end(), 0);
   compare(tensors.o, referenceAttention(shape, q, k, v, sink, elements),
           {.limit = 2 * kernels::roundingError(tensors.o.block->element), .floor = 0.5}, "o");
-  std::vector<int64_t> lines; // `lse` has heads before rows
-  int64_t rows = tensors.lse.shape.back();
-  for (int64_t i = 0; i < tensors.lse.count(); ++i)
-    lines.push_back((i / rows / shape.h * rows + i % rows) * shape.h + i / rows % shape.h);
-  compare(tensors.lse, referenceLogSumExp(shape, q, k, sink, lines), {.limit = 1e-5, .floor = 1}, "lse");
+  elements.resize(size_t(tensors.lse.count()));
+  compare(
+      tensors.lse,
+      referenceLogSumExp(shape, q, k, sink, kernels::linesOf(elements, shape.h, tensors.lse.shape.back())),
+      {.limit = 1e-5, .floor = 1}, "lse");
 }
