@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which findings are alike, and what all of them say.
 #include "runtime/emulator/check/Finding.h"
 
 #include <algorithm>

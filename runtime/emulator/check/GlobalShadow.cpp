@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Numbers of clusters, shadows page by page, and what acquires of a place get from releases there.
 #include "runtime/emulator/check/GlobalShadow.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What is wrong with an access behind another one, and what is kept of both.
 #include "runtime/emulator/check/Shadow.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Bits of bytes, a word of them at a time.
 #include "runtime/emulator/check/WrittenBytes.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The device that calls of attention are tested on: the emulator, its checker on.
 #include "runtime/emulator/EmulatorDevice.h"
 #include "test/unit/library/AttentionCall.h"
 
-/// The emulator, its checker on.
 std::unique_ptr<tlc::Device> tlc::test::openDevice() { return createEmulatorDevice({.multiprocessors = 3}); }
