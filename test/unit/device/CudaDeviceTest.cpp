@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The CUDA device on a GPU of sm_90: launches, tensor maps, clusters, graphs
-/// and errors. Without such a GPU it says so and counts as skipped.
-#define CATCH_CONFIG_RUNNER
+/// and errors.
 #include "runtime/cuda/CudaDevice.h"
 
 #include "runtime/cuda/CudaContext.h"
@@ -23,8 +22,6 @@ using Catch::Matchers::Contains;
 using Kind = KernelParameter::Kind;
 
 namespace {
-
-constexpr int skipped = 77; ///< the exit status that ctest reports as skipped
 
 std::unique_ptr<Device> openDevice() {
   Result<std::unique_ptr<Device>> device = createCudaDevice(0);
@@ -482,15 +479,4 @@ TEST_CASE("a launch costs the host a few microseconds", "[cuda]") {
               costs[batches / 2], batches);
   // Generous, because other work may share the machine.
   CHECK(costs[batches / 2] < 20);
-}
-
-int main(int argc, char **argv) {
-  Result<std::unique_ptr<Device>> device = createCudaDevice(0);
-  if (!device || (*device)->properties().target != "sm_90a") {
-    std::printf("skipped: these tests need a GPU of sm_90: %s\n",
-                device ? (*device)->properties().name.c_str() : device.error().message.c_str());
-    return skipped;
-  }
-  device->reset();
-  return Catch::Session().run(argc, argv);
 }
