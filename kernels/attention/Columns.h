@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// How long rows of attention's tensors may be, and which columns of O are summed up together.
+/// How long rows of attention's tensors may be, what one product sums up, and which columns of O are
+/// summed up together.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,9 @@ namespace tlc::kernels {
 
 /// Elements of a row of Q and K, and of V and O, at most.
 inline constexpr int64_t longestRow = 576, longestValueRow = 512;
+
+/// Elements of 16 bits that one product of the tensor cores sums up.
+inline constexpr int64_t productDepth = 16;
 
 /// Columns of V and O.
 struct Columns {

@@ -23,15 +23,14 @@ using namespace dsl;
 namespace {
 
 constexpr int64_t swizzledRows = 8; ///< a tile's parts begin at multiples of it
-constexpr int64_t matrixDepth = 16; ///< of one product
 
 int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 /// Heads of a group, with room so that each query's rows begin where a part of a tile may.
 int64_t paddedGroup(const DecodeConfig &c) { return roundUp(c.group, swizzledRows); }
 /// Elements of a row of K and of V in shared memory, zeros behind the tensor's.
-int64_t paddedDepth(const DecodeConfig &c) { return roundUp(c.d, matrixDepth); }
-int64_t paddedValues(const DecodeConfig &c) { return roundUp(c.dv, matrixDepth); }
+int64_t paddedDepth(const DecodeConfig &c) { return roundUp(c.d, productDepth); }
+int64_t paddedValues(const DecodeConfig &c) { return roundUp(c.dv, productDepth); }
 std::vector<Columns> partsOf(const DecodeConfig &c) { return columnParts(paddedValues(c)); }
 bool areApart(const DecodeConfig &c) { return c.values == ValueStorage::apart; }
 /// Columns of Q and K that make a tile: all, or V's parts and the rest where V lies in K.
@@ -454,10 +453,10 @@ void fitDecode(DecodeConfig &c) {
   auto stagesOf = [&](int64_t residents, int64_t bk) {
     return (int64_t(target.sharedBytesOfBlock(unsigned(residents))) - fixed) / (bk * rowElements * bytes);
   };
-  while (c.residents > 1 && stagesOf(c.residents, matrixDepth) < 1)
+  while (c.residents > 1 && stagesOf(c.residents, productDepth) < 1)
     --c.residents;
-  while (c.bk > matrixDepth && stagesOf(c.residents, c.bk) < 1)
-    c.bk -= matrixDepth;
+  while (c.bk > productDepth && stagesOf(c.residents, c.bk) < 1)
+    c.bk -= productDepth;
   c.stages = std::clamp<int64_t>(stagesOf(c.residents, c.bk), 1, c.stages);
 }
 
@@ -469,7 +468,8 @@ void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys)
   c.residents = c.rows == 64 && longest <= 128 ? 2 : 1;
   constexpr int64_t tileBytes = 16384;
   int64_t least = longest <= 256 || !areApart(c) ? 64 : 32; // two tiles in flight
-  c.bk = std::clamp<int64_t>(tileBytes / (longest * int64_t(sizeInBytes(c.dtype))) / 16 * 16, least, 128);
+  c.bk = std::clamp<int64_t>(
+      tileBytes / (longest * int64_t(sizeInBytes(c.dtype))) / productDepth * productDepth, least, 128);
 
   // Parts that fill the rounds of all blocks, at a cost of some keys for each of them.
   constexpr int64_t keysOfPart = 128, mostSplits = 256;

@@ -92,7 +92,7 @@ public:
                    sinkParameter(),
                    logBaseParameter(),
                    {"rows", "queries times heads that a block works on", Kind::integer, "auto", 64, 128, 64},
-                   {"bk", "keys of a step, at most", Kind::integer, "auto", 16, 128, 16},
+                   {"bk", "keys of a step, at most", Kind::integer, "auto", productDepth, 128, productDepth},
                    {"stages", "steps whose copies are in flight, at most", Kind::integer, "auto", 1, 8},
                    {"splits", "parts of a sequence that different blocks work on", Kind::integer, "auto", 1,
                     256},
@@ -183,11 +183,11 @@ public:
                          "tiles, but got h = {} and hkv = {}",
                          mostHeads, h, hkv);
     if (DecodeConfig c = optionsOf(values);
-        c.values == ValueStorage::inKeys && (c.dv > c.d || c.dv % 16 != 0))
+        c.values == ValueStorage::inKeys && (c.dv > c.d || c.dv % productDepth != 0))
       return fmt::format(
-          "expected dv to be a multiple of 16 and at most d because rows of V are part of K's, "
+          "expected dv to be a multiple of {} and at most d because rows of V are part of K's, "
           "but got dv = {} and d = {}",
-          c.dv, c.d);
+          productDepth, c.dv, c.d);
     if (DecodeConfig c = optionsOf(values); values.integer("rows").value_or(64) != 64 && isSplit(c.dv))
       return fmt::format("expected rows = 64 because the columns of dv = {} take two roles that compute, and "
                          "registers for no third, but got {}",

@@ -2,6 +2,7 @@
 /// \file
 /// Attention forward in the plain form, and the choice of form and tiles.
 #include "kernels/attention/BlockTiles.h"
+#include "kernels/attention/Columns.h"
 #include "kernels/attention/ExplicitForward.h"
 #include "kernels/attention/ForwardProblem.h"
 #include "kernels/attention/TransposedValues.h"
@@ -67,8 +68,6 @@ void plainForward(Scope &k, const ForwardConfig &c, const ForwardProblem &p, con
   k.loop(tiles.count, [&](Index n) { plainTile(k, c, p, p.tileAt(tiles.at(n))); });
 }
 
-constexpr int64_t keyStep = 16;
-
 /// About what a block takes.
 int64_t sharedBytes(const ForwardConfig &c) {
   constexpr int64_t barriersAndPositions = 1024;
@@ -84,7 +83,7 @@ int64_t sharedBytes(const ForwardConfig &c) {
 bool fit(ForwardConfig &config, int64_t least) {
   auto fits = [&] { return sharedBytes(config) <= int64_t(findTarget("sm_90a")->sharedBytesPerBlock); };
   while (config.bk > least && !fits())
-    config.bk -= keyStep;
+    config.bk -= productDepth;
   return fits();
 }
 
@@ -121,7 +120,7 @@ void chooseTiles(ForwardConfig &config) {
     return;
   config.bq = 64;
   config.bk = 64;
-  fit(config, keyStep);
+  fit(config, productDepth);
 }
 
 Program forwardProgram(const ForwardConfig &config, const TraceOptions &options) {

@@ -49,7 +49,7 @@ public:
                            choiceParameter("form", "who makes the roles: the compiler or the program",
                                            {"explicit", "plain"}),
                            {"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
-                           {"bk", "keys of a step", Kind::integer, "auto", 16, 256, 16},
+                           {"bk", "keys of a step", Kind::integer, "auto", productDepth, 256, productDepth},
                            {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8},
                        }})) {}
 
@@ -89,12 +89,11 @@ public:
     if (std::string common = forwardConflict(values); !common.empty())
       return common;
     int64_t d = values.integer("d").value(), dv = valueLengthOf(values);
-    constexpr int64_t depth = 16; // of one wgmma
-    if (values.choice("form") == "explicit" && (dv % depth != 0 || d % depth != 0))
+    if (values.choice("form") == "explicit" && (dv % productDepth != 0 || d % productDepth != 0))
       return fmt::format(
           "expected d and dv to be multiples of {} because in the explicit form all products are "
           "wgmma, but got d = {} and dv = {}; use form=plain",
-          depth, d, dv);
+          productDepth, d, dv);
     if (int64_t bq = values.integer("bq").value_or(64); values.choice("form") == "explicit" && bq != 64)
       if (isSplit(dv))
         return fmt::format("expected bq = 64 because the columns of dv = {} take two roles that compute, and "

@@ -27,6 +27,7 @@ using kernels::largestScale;
 using kernels::largestSoftCap;
 using kernels::leastSoftCap;
 using kernels::longestDistance;
+using kernels::productDepth;
 
 namespace {
 
@@ -35,7 +36,6 @@ template <class... Values> Error mistake(fmt::format_string<Values...> text, Val
 }
 
 constexpr int64_t rowGranularity = 8; ///< of d and dv
-constexpr int64_t productDepth = 16;  ///< of one product of the explicit form
 constexpr int64_t copyAlignment = 16; ///< bytes, of its copies
 
 //===----------------------------------------------------------------------===//
