@@ -24,13 +24,6 @@ Parameter choiceParameter(std::string name, std::string description, std::vector
 
 Parameter typeParameter() { return choiceParameter("dtype", "type of Q, K, V and O", {"bf16", "f16"}); }
 
-std::vector<Parameter> joined(std::initializer_list<std::vector<Parameter>> lists) {
-  std::vector<Parameter> all;
-  for (const std::vector<Parameter> &list : lists)
-    all.insert(all.end(), list.begin(), list.end());
-  return all;
-}
-
 std::vector<Parameter> maskParameters() {
   using Kind = Parameter::Kind;
   return {

@@ -11,8 +11,6 @@ namespace tlc::kernels {
 /// A parameter with choices, of which the first one is the default.
 Parameter choiceParameter(std::string name, std::string description, std::vector<std::string> choices);
 Parameter typeParameter();
-/// Lists of parameters, one behind the other.
-std::vector<Parameter> joined(std::initializer_list<std::vector<Parameter>> lists);
 /// Which keys a query sees.
 std::vector<Parameter> maskParameters();
 Parameter valueLengthParameter();

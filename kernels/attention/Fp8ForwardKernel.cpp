@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Parameters, tensors, cost and accuracy of attention forward on e4m3.
+/// Types, limits and accuracy of attention forward on e4m3.
 #include "kernels/KernelList.h"
 #include "kernels/attention/AttentionParameters.h"
-#include "kernels/attention/Forward.h"
-#include "kernels/attention/ForwardParameters.h"
+#include "kernels/attention/RegisteredForward.h"
 #include "kernels/attention/TransposedValues.h"
 
 #include <algorithm>
@@ -16,98 +15,50 @@ namespace tlc::kernels {
 namespace {
 using Kind = Parameter::Kind;
 
-/// What is computed, without how.
-ForwardConfig problemOf(const Parameters &values) {
-  ForwardConfig config = forwardProblemOf(values);
-  config.dtype = ElementType::e4m3;
-  config.out = values.element("out");
-  config.sum = values.choice("sums") == "fast" ? OutputSum::inPlace : OutputSum::perTile;
-  return config;
-}
-
-/// Rows of a tensor with so many heads, `length` elements each.
-struct Rows {
-  std::span<const double> elements;
-  int64_t heads, length;
-  int64_t SequenceRows::*first, SequenceRows::*count; ///< of a sequence
+/// Which rows of a tensor are a sequence's.
+struct Part {
+  int64_t SequenceRows::*first, SequenceRows::*count;
 };
+constexpr Part ofQueries = {&SequenceRows::firstQuery, &SequenceRows::queries};
+constexpr Part ofKeys = {&SequenceRows::firstKey, &SequenceRows::keys};
 
-/// Each multiplied by the factor of its sequence and head.
-std::vector<double> scaled(const Rows &rows, std::span<const double> factors, const AttentionShape &shape) {
-  std::vector<double> result(rows.elements.begin(), rows.elements.end());
+/// Multiplies rows of `heads` heads, `length` elements each, by the factors of their sequence and head.
+void scale(std::vector<double> &rows, int64_t heads, int64_t length, Part part,
+           std::span<const double> factors, const AttentionShape &shape) {
   for (size_t n = 0; n < shape.sequences.size(); ++n) {
-    int64_t size = rows.heads * rows.length, begin = shape.sequences[n].*rows.first * size;
-    for (int64_t i = 0; i < shape.sequences[n].*rows.count * size; ++i)
-      result[size_t(begin + i)] *= factors[n * size_t(rows.heads) + size_t(i / rows.length % rows.heads)];
+    int64_t size = heads * length, begin = shape.sequences[n].*part.first * size;
+    for (int64_t i = 0; i < shape.sequences[n].*part.count * size; ++i)
+      rows[size_t(begin + i)] *= factors[n * size_t(heads) + size_t(i / length % heads)];
   }
-  return result;
 }
 
-class Fp8AttentionForwardKernel final : public Kernel {
+class Fp8AttentionForwardKernel final : public RegisteredForward {
 public:
   Fp8AttentionForwardKernel()
-      : Kernel(
+      : RegisteredForward(
             "attention_fwd_fp8",
             "attention_fwd of e4m3: scaleQ[b,h] Q, scaleK[b,hkv] K and scaleV[b,hkv] V, O in f16 or bf16",
-            joined(
-                {{
-                     {"b", "batches", Kind::count, "2", 0, maxExtent},
-                     {"sq", "queries of a batch", Kind::size, "8192", 0, maxExtent},
-                     {"sk", "keys of a batch", Kind::size, "8192", 0, maxExtent},
-                     {"h", "heads of Q", Kind::count, "16", 0, maxExtent},
-                     {"hkv", "heads of K and V", Kind::count, "16", 1, maxExtent},
-                     {"d", "length of a row of Q and K", Kind::integer, "128", 32, 256, 32},
-                     {"dv", "length of a row of V and O; auto: d", Kind::integer, "auto", 32, 256, 32},
-                     choiceParameter("out", "type of O", {"bf16", "f16"}),
-                 },
-                 maskParameters(),
-                 {
-                     scaleParameter(),
-                     softCapParameter(),
-                     sinkParameter(),
-                     logBaseParameter(),
-                 },
-                 lengthParameters(),
-                 {
-                     choiceParameter("form", "roles by hand, or one loop that takes tensors of any alignment",
-                                     {"explicit", "plain"}),
-                     choiceParameter("sums",
-                                     "where rows of V are added up: tile by tile in f32, or in the product, "
-                                     "which keeps 13 bits",
-                                     {"exact", "fast"}),
-                     {"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
-                     {"bk", "keys of a step", Kind::integer, "auto", 32, 128, 32},
-                     {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8},
-                 }})) {}
-
-  static ForwardConfig config(const Parameters &values) { return withTiles(problemOf(values), values); }
-
-  dsl::Program build(const Parameters &values, const dsl::TraceOptions &options) const override {
-    return forwardProgram(config(values), options);
-  }
-
-  std::vector<TensorSpec> tensors(const Parameters &values) const override {
-    return forwardTensors(problemOf(values), forwardExtentsOf(values));
-  }
+            {.length = "8192",
+             .rows = {{"d", "length of a row of Q and K", Kind::integer, "128", 32, 256, 32},
+                      {"dv", "length of a row of V and O; auto: d", Kind::integer, "auto", 32, 256, 32},
+                      choiceParameter("out", "type of O", {"bf16", "f16"})},
+             .program = {choiceParameter("form",
+                                         "roles by hand, or one loop that takes tensors of any alignment",
+                                         {"explicit", "plain"}),
+                         choiceParameter("sums",
+                                         "where rows of V are added up: tile by tile in f32, or in the "
+                                         "product, which keeps 13 bits",
+                                         {"exact", "fast"})},
+             .bk = {"bk", "keys of a step", Kind::integer, "auto", 32, 128, 32}}) {}
 
   std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
                                 size_t output, std::span<const int64_t> elements) const override {
-    ForwardConfig problem = problemOf(values);
-    ForwardExtents e = forwardExtentsOf(values);
-    AttentionShape shape = shapeOf(problem, e);
-    auto keyRows = [&](size_t input, int64_t length) -> Rows {
-      return {inputs[input], e.hkv, length, &SequenceRows::firstKey, &SequenceRows::keys};
-    };
-    Rows queryRows = {inputs[0], e.h, problem.d, &SequenceRows::firstQuery, &SequenceRows::queries};
-    std::vector<double> q = scaled(queryRows, inputs[3], shape),
-                        k = scaled(keyRows(1, problem.d), inputs[4], shape);
-    std::span<const double> sink;
-    if (problem.sink == AttentionSink::perHead)
-      sink = inputs.back();
-    if (output == 0)
-      return referenceAttention(shape, q, k, scaled(keyRows(2, problem.dv), inputs[5], shape), sink,
-                                elements);
-    return referenceLogSumExp(shape, q, k, sink, linesOf(elements, e.h, e.sq));
+    AttentionShape shape = shapeOf(values);
+    std::vector<std::vector<double>> scaled(inputs.begin(), inputs.end());
+    scale(scaled[0], shape.h, shape.d, ofQueries, inputs[3], shape);
+    scale(scaled[1], shape.hkv, shape.d, ofKeys, inputs[4], shape);
+    scale(scaled[2], shape.hkv, shape.dv, ofKeys, inputs[5], shape);
+    return RegisteredForward::reference(values, scaled, output, elements);
   }
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {
@@ -127,9 +78,9 @@ public:
   }
 
   std::string conflict(const Parameters &values) const override {
-    if (std::string common = forwardConflict(values); !common.empty())
+    if (std::string common = RegisteredForward::conflict(values); !common.empty())
       return common;
-    if (int64_t bk = config(values).bk;
+    if (int64_t bk = configOf(values).bk;
         values.choice("form") == "explicit" && TransposedValues::keysOfTile % bk != 0)
       return fmt::format(
           "expected bk to divide {} because V is transposed in tiles of so many keys, but got {}",
@@ -144,21 +95,17 @@ public:
     return {};
   }
 
-  double flops(const Parameters &values) const override {
-    return attentionForwardFlops(shapeOf(problemOf(values), forwardExtentsOf(values)));
+  std::vector<Definitions> suite() const override {
+    return suiteOf({{"4", "4096", "16", "16"}, {"2", "8192", "16", "16"}, {"1", "16384", "16", "16"}});
   }
 
-  std::vector<Definitions> suite() const override {
-    std::vector<Definitions> rows;
-    for (const char *causal : {"none", "right"}) {
-      auto row = [&](const char *b, const char *s, const char *h, const char *hkv) {
-        rows.push_back({{"b", b}, {"sq", s}, {"sk", s}, {"h", h}, {"hkv", hkv}, {"causal", causal}});
-      };
-      row("4", "4096", "16", "16");
-      row("2", "8192", "16", "16");
-      row("1", "16384", "16", "16");
-    }
-    return rows;
+private:
+  ForwardConfig problemOf(const Parameters &values) const override {
+    ForwardConfig config = RegisteredForward::problemOf(values);
+    config.dtype = ElementType::e4m3;
+    config.out = values.element("out");
+    config.sum = values.choice("sums") == "fast" ? OutputSum::inPlace : OutputSum::perTile;
+    return config;
   }
 };
 

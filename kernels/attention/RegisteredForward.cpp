@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Lengths of sequences, and what follows from them.
-#include "kernels/attention/ForwardParameters.h"
+/// Lengths of sequences, and what follows from them and from the other parameters.
+#include "kernels/attention/RegisteredForward.h"
 
 #include "kernels/attention/AttentionParameters.h"
 
@@ -12,8 +12,11 @@
 
 namespace tlc::kernels {
 
+namespace {
+using Kind = Parameter::Kind;
+
+/// Sequences that are packed or padded.
 std::vector<Parameter> lengthParameters() {
-  using Kind = Parameter::Kind;
   return {
       {"varlen", "queries of packed sequences, instead of b and sq", Kind::list, "none", 0, maxExtent},
       {"varlen_k", "their keys, instead of sk; none: as many", Kind::list, "none", 0, maxExtent},
@@ -23,30 +26,26 @@ std::vector<Parameter> lengthParameters() {
   };
 }
 
-ForwardConfig forwardProblemOf(const Parameters &values) {
-  ForwardConfig config{.d = values.integer("d").value(),
-                       .dv = valueLengthOf(values),
-                       .mask = maskOf(values),
-                       .scale = values.number("scale"),
-                       .softCap = softCapOf(values),
-                       .sink = sinkOf(values),
-                       .logBase = logBaseOf(values),
-                       .form = values.choice("form") == "plain" ? ForwardForm::plain
-                                                                : ForwardForm::explicitRoles};
-  if (values.list("varlen"))
-    config.lengths = Lengths::packed;
-  else if (values.list("padded"))
-    config.lengths = Lengths::padded;
-  return config;
+std::vector<Parameter> allOf(const ForwardParameters &own) {
+  std::vector<Parameter> all = {
+      {"b", "batches", Kind::count, "2", 0, maxExtent},
+      {"sq", "queries of a batch", Kind::size, own.length, 0, maxExtent},
+      {"sk", "keys of a batch", Kind::size, own.length, 0, maxExtent},
+      {"h", "heads of Q", Kind::count, "16", 0, maxExtent},
+      {"hkv", "heads of K and V", Kind::count, "16", 1, maxExtent},
+  };
+  auto add = [&](const std::vector<Parameter> &more) { all.insert(all.end(), more.begin(), more.end()); };
+  add(own.rows);
+  add(maskParameters());
+  add({scaleParameter(), softCapParameter(), sinkParameter(), logBaseParameter()});
+  add(lengthParameters());
+  add(own.program);
+  add({{"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
+       own.bk,
+       {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8}});
+  return all;
 }
-
-ForwardConfig withTiles(ForwardConfig problem, const Parameters &values) {
-  chooseTiles(problem);
-  problem.bq = values.integer("bq").value_or(problem.bq);
-  problem.bk = values.integer("bk").value_or(problem.bk);
-  problem.stages = values.integer("stages").value_or(problem.stages);
-  return problem;
-}
+} // namespace
 
 int64_t ForwardExtents::longestKeys() const { return keys.empty() ? sk : *std::ranges::max_element(keys); }
 
@@ -71,7 +70,11 @@ ForwardExtents forwardExtentsOf(const Parameters &values) {
   return e;
 }
 
-std::string forwardConflict(const Parameters &values) {
+RegisteredForward::RegisteredForward(std::string_view name, std::string_view summary,
+                                     const ForwardParameters &parameters)
+    : Kernel(name, summary, allOf(parameters)) {}
+
+std::string RegisteredForward::conflict(const Parameters &values) const {
   ForwardExtents e = forwardExtentsOf(values);
   if (std::string heads = headsConflict(e.h, e.hkv); !heads.empty())
     return heads;
@@ -134,7 +137,9 @@ std::function<bool(int64_t)> paddingOf(const TensorSpec &spec, const std::vector
 }
 } // namespace
 
-std::vector<TensorSpec> forwardTensors(const ForwardConfig &problem, const ForwardExtents &e) {
+std::vector<TensorSpec> RegisteredForward::tensors(const Parameters &values) const {
+  ForwardConfig problem = problemOf(values);
+  ForwardExtents e = forwardExtentsOf(values);
   constexpr ElementType f32 = ElementType::f32;
   auto shape = [&](std::vector<int64_t> axes) {
     if (problem.lengths == Lengths::packed)
@@ -165,7 +170,39 @@ std::vector<TensorSpec> forwardTensors(const ForwardConfig &problem, const Forwa
   return specs;
 }
 
-AttentionShape shapeOf(const ForwardConfig &problem, const ForwardExtents &e) {
+ForwardConfig RegisteredForward::problemOf(const Parameters &values) const {
+  ForwardConfig config{.d = values.integer("d").value(),
+                       .dv = valueLengthOf(values),
+                       .mask = maskOf(values),
+                       .scale = values.number("scale"),
+                       .softCap = softCapOf(values),
+                       .sink = sinkOf(values),
+                       .logBase = logBaseOf(values),
+                       .form = values.choice("form") == "plain" ? ForwardForm::plain
+                                                                : ForwardForm::explicitRoles};
+  if (values.list("varlen"))
+    config.lengths = Lengths::packed;
+  else if (values.list("padded"))
+    config.lengths = Lengths::padded;
+  return config;
+}
+
+ForwardConfig RegisteredForward::configOf(const Parameters &values) const {
+  ForwardConfig config = problemOf(values);
+  chooseTiles(config);
+  config.bq = values.integer("bq").value_or(config.bq);
+  config.bk = values.integer("bk").value_or(config.bk);
+  config.stages = values.integer("stages").value_or(config.stages);
+  return config;
+}
+
+dsl::Program RegisteredForward::build(const Parameters &values, const dsl::TraceOptions &options) const {
+  return forwardProgram(configOf(values), options);
+}
+
+AttentionShape RegisteredForward::shapeOf(const Parameters &values) const {
+  ForwardConfig problem = problemOf(values);
+  ForwardExtents e = forwardExtentsOf(values);
   AttentionShape shape{.h = e.h,
                        .hkv = e.hkv,
                        .d = problem.d,
@@ -184,6 +221,36 @@ AttentionShape shapeOf(const ForwardConfig &problem, const ForwardExtents &e) {
     next.firstKey += isPacked ? next.keys : e.sk;
   }
   return shape;
+}
+
+std::vector<double> RegisteredForward::reference(const Parameters &values,
+                                                 std::span<const std::vector<double>> inputs, size_t output,
+                                                 std::span<const int64_t> elements) const {
+  AttentionShape shape = shapeOf(values);
+  std::span<const double> sink;
+  if (sinkOf(values) == AttentionSink::perHead)
+    sink = inputs.back();
+  if (output == 0)
+    return referenceAttention(shape, inputs[0], inputs[1], inputs[2], sink, elements);
+  std::vector<int64_t> lines = linesOf(elements, shape.h, forwardExtentsOf(values).sq);
+  return referenceLogSumExp(shape, inputs[0], inputs[1], sink, lines);
+}
+
+double RegisteredForward::flops(const Parameters &values) const {
+  return attentionForwardFlops(shapeOf(values));
+}
+
+std::vector<Definitions> RegisteredForward::suiteOf(std::initializer_list<Sizes> sizes) {
+  std::vector<Definitions> rows;
+  for (const char *causal : {"none", "right"})
+    for (const Sizes &size : sizes)
+      rows.push_back({{"b", size.b},
+                      {"sq", size.s},
+                      {"sk", size.s},
+                      {"h", size.h},
+                      {"hkv", size.hkv},
+                      {"causal", causal}});
+  return rows;
 }
 
 } // namespace tlc::kernels

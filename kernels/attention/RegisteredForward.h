@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the registry's kernels of attention forward have in common: parameters, lengths of sequences,
+/// tensors, the reference and the cost.
+#pragma once
+
+#include "kernels/Registry.h"
+#include "kernels/attention/Forward.h"
+
+namespace tlc::kernels {
+
+struct ForwardExtents {
+  int64_t b, sq, sk, h, hkv; ///< of packed sequences: `sq` and `sk` are the rows of all of them
+  std::vector<int64_t> queries = {}, keys = {}; ///< of each sequence, where they differ; else empty
+
+  int64_t queriesOf(size_t sequence) const { return queries.empty() ? sq : queries[sequence]; }
+  int64_t keysOf(size_t sequence) const { return keys.empty() ? sk : keys[sequence]; }
+  int64_t longestKeys() const;
+};
+ForwardExtents forwardExtentsOf(const Parameters &values);
+
+/// In which parameters the kernels differ.
+struct ForwardParameters {
+  std::string length;             ///< default of `sq` and `sk`
+  std::vector<Parameter> rows;    ///< their lengths, and types
+  std::vector<Parameter> program; ///< `form`, and what else chooses one
+  Parameter bk;
+};
+
+/// A kernel adds types, accuracy and what it refuses.
+class RegisteredForward : public Kernel {
+public:
+  RegisteredForward(std::string_view name, std::string_view summary, const ForwardParameters &parameters);
+
+  dsl::Program build(const Parameters &values, const dsl::TraceOptions &options) const final;
+  std::vector<TensorSpec> tensors(const Parameters &values) const final;
+  /// Of the first three inputs, as they are.
+  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
+                                size_t output, std::span<const int64_t> elements) const override;
+  /// With heads, scale, lengths and mask.
+  std::string conflict(const Parameters &values) const override;
+  double flops(const Parameters &values) const final;
+
+protected:
+  /// What is computed and in which form, without how. Types and sums are left to the kernel.
+  virtual ForwardConfig problemOf(const Parameters &values) const;
+  /// With how: the choice for the problem, and what is given instead.
+  ForwardConfig configOf(const Parameters &values) const;
+  AttentionShape shapeOf(const Parameters &values) const;
+
+  struct Sizes {
+    const char *b, *s, *h, *hkv;
+  };
+  /// Each with all keys visible, and causal.
+  static std::vector<Definitions> suiteOf(std::initializer_list<Sizes> sizes);
+};
+
+} // namespace tlc::kernels
