@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/Driver.h"
 
+#include <cudaTypedefs.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <type_traits>
 
 using namespace tlc;
 
@@ -32,6 +34,8 @@ Result<Driver> Driver::open() {
   Driver driver;
 #define TLC_DRIVER_FUNCTION(name, requested)                                                                 \
   {                                                                                                          \
+    static_assert(std::is_same_v<decltype(&::name), PFN_##name##_v##requested>,                              \
+                  "the header declares " #name " as of another version than the one asked for");             \
     void *address = nullptr;                                                                                 \
     if (lookUp(#name, &address, requested, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) != CUDA_SUCCESS ||          \
         !address)                                                                                            \

@@ -2,6 +2,7 @@
 """Timing of launches that take turns, and comparison of results."""
 
 import math
+import random
 import statistics
 from dataclasses import dataclass, field
 from typing import Callable
@@ -51,11 +52,14 @@ def measure(case, options):
     """The case's line of output."""
     before = case.check()
     ours = []
+    shuffled = random.Random(options.seed)
     taking_turns = [(kind, name, launch, []) for kind in ("peers", "others")
                     for name, launch in getattr(case, kind).items()]
+    turns = [(case.ours, ours)] + [(launch, times) for _, _, launch, times in taking_turns]
     for _ in range(options.rounds):
-        ours.append(seconds_per_launch(case.ours, options))
-        for _, _, launch, times in taking_turns:
+        # In another order each time: whoever follows a program that takes much power finds a slower clock.
+        shuffled.shuffle(turns)
+        for launch, times in turns:
             times.append(seconds_per_launch(launch, options))
     after = case.check()  # launching again and again must not have changed the result
     line = {**case.parameters, **max(before, after, key=lambda found: found["largest_error"])}

@@ -350,7 +350,7 @@ TEST_CASE("launches on a stream can be captured in a graph and replayed", "[cuda
   CUgraph graph = nullptr;
   REQUIRE(driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
   CUgraphExec executable = nullptr;
-  REQUIRE(driver.cuGraphInstantiate(&executable, graph, 0) == CUDA_SUCCESS);
+  REQUIRE(driver.cuGraphInstantiateWithFlags(&executable, graph, 0) == CUDA_SUCCESS);
   // Nothing has run yet.
   CHECK(y.read()[0] == poison);
   REQUIRE(driver.cuGraphLaunch(executable, stream) == CUDA_SUCCESS);

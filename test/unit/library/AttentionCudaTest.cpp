@@ -57,7 +57,7 @@ TEST_CASE("a call of attention can be captured in a graph, which then sees other
   CUgraph graph = nullptr;
   REQUIRE(driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
   CUgraphExec executable = nullptr;
-  REQUIRE(driver.cuGraphInstantiate(&executable, graph, 0) == CUDA_SUCCESS);
+  REQUIRE(driver.cuGraphInstantiateWithFlags(&executable, graph, 0) == CUDA_SUCCESS);
   tensors.o.block->download();
   CHECK(std::isnan(tensors.o.at(0))); // nothing has run yet
 
