@@ -146,6 +146,9 @@ LogicalResult AnyInWarpOp::verify() {
   if (Type element = getCondition().getType().getElementType(); !element.isInteger(1)) // any_in_warp_c1
     return emitOpError() << "expected a fragment of truth values, but got one of " << element;
   for (Operation *user : getResult().getUsers()) { // any_in_warp_c2
+    // What a branch that only chooses between fragments folds to.
+    if (auto select = dyn_cast<arith::SelectOp>(user); select && isa<RankedTensorType>(select.getType()))
+      continue;
     auto branch = dyn_cast<scf::IfOp>(user);
     if (!branch) {
       InFlightDiagnostic diagnostic =

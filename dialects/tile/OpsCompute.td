@@ -86,7 +86,8 @@ def Tile_AnyInWarpOp : Tile_Op<"any_in_warp", [Pure]> {
 
     Constraints
     - any_in_warp_c1: the operand is a fragment of truth values.
-    - any_in_warp_c2: the result is used only as the condition of branches. Nothing in them touches memory.
+    - any_in_warp_c2: the result is used only as the condition of branches, in which nothing touches memory, and to choose
+      between fragments.
   }];
   let arguments = (ins Tile_AnyFragment:$condition);
   let results = (outs I1:$result);

@@ -16,10 +16,10 @@ using namespace dsl;
 
 namespace {
 
-/// One role loads, one stores, and one computes. The scores of a tile of keys are computed before the weights
-/// of the one before meet V, and their softmax runs under that product; so do the next tile's first scores
-/// under this tile's last product. Where tiles are is computed by the load role alone, and handed on with
-/// their Q.
+/// One role loads Q, one K and V, one stores, and one computes. The scores of a tile of keys are computed
+/// before the weights of the one before meet V, and their softmax runs under that product; so do the next
+/// tile's first scores under this tile's last product. Where tiles are is computed by the role that loads Q,
+/// a tile ahead of the others, and handed on.
 ///
 /// Where a row of O is longer than registers hold, a role computes each part of its columns. All of them
 /// compute the same scores: exchanging weights would save products, but K and V come from memory no faster.
@@ -36,7 +36,7 @@ public:
 
     int64_t tileSlots = acrossTiles ? 2 : 1;
     positions = k.shared("tile", i32, {p.positionSize()}, {.slots = tileSlots});
-    next = k.shared("next", i32, {p.positionSize()});
+    nextPositions = k.shared("next_tile", i32, {p.positionSize()}, {.slots = tilesAhead});
     qs = k.shared("q", c.dtype, {c.bq, c.d}, {.slots = tileSlots});
     ks = k.shared("k", c.dtype, {c.bk, c.d}, {.slots = c.stages});
     for (const Columns &columns : parts)
@@ -51,13 +51,15 @@ public:
     qRing = k.ring("q", {.slots = tileSlots, .producers = 1, .consumers = hasStore() ? 1 : warpgroups});
     if (hasStore())
       oRing = k.ring("o", {.slots = tileSlots, .producers = warpgroups, .consumers = 1});
+    nextRing = k.ring("next_tile", {.slots = tilesAhead, .producers = 1, .consumers = 1});
     kRing = k.ring("k", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
     vRing = k.ring("v", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
     k.roles([&] {
       int64_t spare = warpgroups > 2 ? 32 : 24;
-      k.role("load", {.warps = hasStore() ? 1 : 4, .registers = spare}, [&] { load(); });
+      k.role("load_q", {.warps = 1, .registers = spare}, [&] { loadQueries(); });
+      k.role("load_kv", {.warps = hasStore() ? 1 : 3, .registers = spare}, [&] { loadKeysAndValues(); });
       if (hasStore())
-        k.role("store", {.warps = 3, .registers = spare}, [&] { store(); });
+        k.role("store", {.warps = 2, .registers = spare}, [&] { store(); });
       for (size_t part = 0; part < parts.size(); ++part)
         k.role(parts.size() == 1 ? "math" : "math" + std::to_string(part),
                {.warps = c.bq / 16, .registers = warpgroups > 2 ? 160 : 240}, [&] { compute(part); });
@@ -108,14 +110,30 @@ private:
   // Memory
   //===--------------------------------------------------------------------===//
 
-  void load() {
-    Cursor q = qRing.cursor(), kc = kRing.cursor(), vc = vRing.cursor();
-    // Divisions take long: where the next tile is, is computed while this one's copies wait for their slots.
-    auto findTile = [&](const Index &round) { write(next, tiles.at(round)); };
-    findTile(0);
+  /// Q of the next tile is on its way while this one is computed.
+  void loadQueries() {
+    Cursor q = qRing.cursor(), next = nextRing.cursor();
     k.loop(count, [&](Index round) {
-      ForwardProblem::Position position = read(next);
-      ForwardTile tile = tileAt(position);
+      ForwardProblem::Position position = tiles.at(round);
+      nextRing.acquire(next);
+      write(nextPositions.slot(next), position);
+      nextRing.publish(next);
+      next.advance();
+      qRing.acquire(q);
+      write(positions.slot(q), position);
+      qRing.expect(q, qs.slotBytes());
+      copy(p.queries(tileAt(position)), qs.slot(q), qRing.full(q));
+      q.advance();
+    });
+  }
+
+  void loadKeysAndValues() {
+    Cursor next = nextRing.cursor(), kc = kRing.cursor(), vc = vRing.cursor();
+    k.loop(count, [&](Index) {
+      nextRing.wait(next);
+      ForwardTile tile = tileAt(nextPositions.slot(next));
+      nextRing.release(next);
+      next.advance();
       auto loadKeys = [&](Index i) {
         kRing.acquire(kc);
         kRing.expect(kc, ks.slotBytes());
@@ -136,13 +154,7 @@ private:
             copy(p.values(tile, j, parts[part]), vs[part].slot(vc), vRing.full(vc));
         vc.advance();
       };
-      qRing.acquire(q);
-      write(positions.slot(q), position);
-      qRing.expect(q, qs.slotBytes());
-      copy(p.queries(tile), qs.slot(q), qRing.full(q));
-      q.advance();
       loadKeys(0);
-      findTile(round + 1);
       k.loop(tile.keys.count - 1, [&](Index i) {
         loadKeys(i + 1);
         loadValues(i);
@@ -297,11 +309,12 @@ private:
   bool acrossTiles;
   WayOut out;
   BlockTiles tiles;
-  Index count;            ///< of these, or 0 where there are no keys
-  Shared positions, next; ///< of the tiles in slots, and of the one to be loaded
+  Index count; ///< of these, or 0 where there are no keys
+  static constexpr int64_t tilesAhead = 2;
+  Shared positions, nextPositions; ///< of the tiles in slots of Q, and of those whose keys are to be loaded
   Shared qs, ks, os;
   std::vector<Shared> vs; ///< of each part of the columns
-  Ring qRing, oRing, kRing, vRing;
+  Ring qRing, oRing, nextRing, kRing, vRing;
 };
 
 } // namespace

@@ -63,7 +63,8 @@ ForwardProblem::Position PackedOrder::at(const Index &number) const {
   // Within the sequence: groups of heads, in a group lines, in a line the group's heads.
   Index inSequence = number - first * p.heads, headsPerKv = p.heads / p.kvHeads;
   Index keys = p.keysOf(batch);
-  Index groupSize = min(max(headsInCache(c, keys), 1), p.kvHeads) * headsPerKv;
+  Index together = rows == RowOrder::any ? Index(1) : min(max(headsInCache(c, keys), 1), p.kvHeads);
+  Index groupSize = together * headsPerKv;
   Index group = inSequence / (groupSize * rowTiles), inGroup = inSequence % (groupSize * rowTiles);
   Index width = max(min(p.heads - group * groupSize, groupSize), 1);
   Index line = inGroup / width, head = group * groupSize + inGroup % width;

@@ -17,6 +17,10 @@ TileOrder::TileOrder(const ForwardConfig &config, RowOrder rows, const Space &sp
                      const Index &blocks)
     : config(config), rows(rows), space(space), block(block), blocks(blocks),
       pairs(space.heads * space.batches) {
+  if (rows == RowOrder::any) {
+    count = countAmong(pairs * space.rowTiles, block);
+    return;
+  }
   Index headsPerKv = space.heads / space.kvHeads, cached = headsInCache(config, space.keys);
   Index atLeast = ceilDiv(blocks, max(space.rowTiles * headsPerKv, 1)); // a tile for each block
   groupSize = max(min(max(cached, atLeast), space.kvHeads * space.batches), 1) * headsPerKv;
@@ -29,6 +33,10 @@ TileOrder::TileOrder(const ForwardConfig &config, RowOrder rows, const Space &sp
 }
 
 std::array<Index, 3> TileOrder::at(const Index &n) const {
+  if (rows == RowOrder::any) {
+    Index tile = n * blocks + inRound(n, block), pair = tile / space.rowTiles;
+    return {tile % space.rowTiles * config.bq, pair % space.heads, pair / space.heads};
+  }
   Index twoGroups = max(forwards + backwards, 1), rest = n % twoGroups;
   Index isSecond = where(rest < forwards, Index(0), Index(1));
   Predicate isFull = n < inFullGroups;

@@ -143,7 +143,7 @@ def peers(_):
         print("skipped: PyTorch is not installed, no comparison with its kernels", flush=True)
         return []
     script = [sys.executable, os.path.join(HERE, "peers.py")]
-    return [run(f"peers {line}", script + line.split() + ["--rounds", "5"], 300) for line in PEERS.split("\n") if line]
+    return [run(f"peers {line}", script + line.split() + ["--rounds", "15"], 300) for line in PEERS.split("\n") if line]
 
 
 STEPS = {"tests": tests, "devices": devices, "sanitizer": sanitizer, "product": product, "bench": bench, "peers": peers}

@@ -19,7 +19,8 @@ FMT = "fmt"
 CATCH2 = "catch2"
 BENCHMARK = "benchmark"
 CUDA = "cuda.h"  # types and constants of the driver's interface; the driver itself is opened at run time
-LIBRARIES = [MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA]
+CUDA_SIGNATURES = "cudaTypedefs.h"  # of each version
+LIBRARIES = [MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATURES]
 
 # Headers of the C library and of Linux that have no C++ name; more may be added.
 SYSTEM = ["dlfcn.h", "fcntl.h", "link.h", "pthread.h", "signal.h", "stddef.h", "stdint.h", "stdlib.h", "spawn.h", "unistd.h"]
@@ -37,7 +38,7 @@ LAYERS = {
     "runtime/artifact": BASE + ["runtime/target"],
     "runtime/cache": ARTIFACT,
     "runtime/device": ARTIFACT,
-    "runtime/cuda": ARTIFACT + ["runtime/device", CUDA],
+    "runtime/cuda": ARTIFACT + ["runtime/device", CUDA, CUDA_SIGNATURES],
     "runtime/emulator": ARTIFACT + ["runtime/device"],
     "dialects/support": [],
     "dialects/layout": BASE + ["runtime/target", "dialects/support"],

@@ -139,12 +139,13 @@ bool isForOneThread(tile::RoleOp role) {
     auto isFragment = [](Type type) { return isa<RankedTensorType>(type); };
     if (llvm::any_of(op->getOperandTypes(), isFragment) || llvm::any_of(op->getResultTypes(), isFragment))
       return WalkResult::interrupt();
-    // Several warpgroups release several times.
-    if (isa<tile::ReleaseOp>(op) && role.getWarps() > 4)
+    // Several warpgroups release and publish several times.
+    if (isa<tile::ReleaseOp, tile::PublishOp>(op) && role.getWarps() > 4)
       return WalkResult::interrupt();
-    bool alone = isa<tile::AcquireOp, tile::AwaitOp, tile::ReleaseOp, tile::WaitOp, tile::LoadIndexOp,
-                     tile::StoreIndexOp, tile::SyncOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op) ||
-                 isMemoryEffectFree(op);
+    bool alone =
+        isa<tile::AcquireOp, tile::AwaitOp, tile::ReleaseOp, tile::PublishOp, tile::WaitOp, tile::LoadIndexOp,
+            tile::StoreIndexOp, tile::SyncOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op) ||
+        isMemoryEffectFree(op);
     return alone ? WalkResult::advance() : WalkResult::interrupt();
   });
   return issues && !result.wasInterrupted();

@@ -63,6 +63,47 @@ tile.kernel @positions(%n: index {program.argument = #program.dimension<"n">},
 
 // -----
 
+// A role that publishes what it wrote, and issues copies, is one thread, too: that thread arrives.
+#p = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+#t = #tile.shared_layout<"4 32b axis 0 panel 4 swizzle none pad 0">
+// CHECK-LABEL: simt.kernel @published(
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @published(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<?x64xbf16> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>})
+    attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = tile.alloc_ring "a" producers(1) consumers(1) at 0 : !tile.ring<2>
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 64 : !tile.ring<2>
+  %p = tile.alloc_shared "p" at 1024 : !tile.shared<2x64x64xbf16, #p>
+  %t = tile.alloc_shared "t" at 32768 : !tile.shared<2x4xi32, #t>
+  %c = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    // CHECK: simt.elect
+    tile.role "load" warps(1) {
+      %where = tile.slot %t[%c] : !tile.shared<2x4xi32, #t>, !tile.cursor<2> -> !tile.shared<4xi32, #t>
+      // CHECK: simt.store %{{.*}} : i32, !llvm.ptr<3>
+      // CHECK-NOT: simt.elect
+      // CHECK-NOT: simt.sync
+      // CHECK: simt.barrier_arrive
+      tile.store_index %n, %where[%c1] : !tile.shared<4xi32, #t>
+      tile.publish %a[%c] : !tile.ring<2>
+      // CHECK-NOT: simt.elect
+      // CHECK: simt.barrier_expect
+      tile.expect %r[%c] bytes(8192) : !tile.ring<2>
+      %slot = tile.slot %p[%c] : !tile.shared<2x64x64xbf16, #p>, !tile.cursor<2> -> !tile.shared<64x64xbf16, #p>
+      %s = tile.slice %X[%c0, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.copy_async %s, %slot, %r[%c] : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, #p>, !tile.ring<2>
+    }
+    tile.role "others" warps(7) {
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
 // Where a page lies is read from a tensor, and 0 outside of it. The page fills some rows of a tile: in both panels, which
 // are as far apart as the tile's.
 #pages = #tile.shared_layout<"64x128 16b axis 1 panel 64 swizzle 128 pad 0">

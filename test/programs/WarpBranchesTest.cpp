@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Branches that each warp takes by itself.
+#include "test/programs/ProgramRun.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+using namespace tlc;
+using namespace tlc::dsl;
+using namespace tlc::test;
+
+TEST_CASE("a branch of a warp may choose between fragments that were there before", "[programs]") {
+  constexpr int64_t rows = 64, columns = 32;
+  Artifact artifact = compiled(Program::trace("choose", {}, [&](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", f32, {n, columns}), Y = k.input("Y", f32, {n, columns});
+    Global Z = k.output("Z", f32, {n, columns});
+    auto [i] = k.grid(ceilDiv(n, rows));
+    Fragment x = k.fragment(f32, {rows, columns}), y = k.fragment(f32, {rows, columns});
+    copy(X.tile({i * rows, 0}, {rows, columns}), x);
+    copy(Y.tile({i * rows, 0}, {rows, columns}), y);
+    Fragment zero = k.fragment(f32, {rows, columns});
+    k.whenAny(x > 1, [&] {
+      x = y;
+      y = zero;
+    });
+    copy(x + y, Z.tile({i * rows, 0}, {rows, columns}));
+  }));
+  auto seed = uint64_t(std::random_device()());
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  // All warps of the first tile come to the branch, none of the second one.
+  Memory x = Memory::filled(ElementType::f32, {2 * rows, columns}, 0), y = x,
+         z = Memory::filled(ElementType::f32, {2 * rows, columns}, notANumber);
+  for (int64_t row = 0; row < 2 * rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      x.at({row, column}) = double(random() % 256) / 256 + (row < rows ? 1.5 : 0);
+      y.at({row, column}) = double(random() % 256);
+    }
+  run(artifact, {&x, &y, &z});
+  for (int64_t row = 0; row < 2 * rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      double kept = row < rows ? 0 : x.at({row, column});
+      CHECK(z.at({row, column}) == kept + y.at({row, column}));
+    }
+}
