@@ -84,9 +84,9 @@ dsl::Program attendToPrefixes(const kernels::ForwardConfig &config) {
   using namespace kernels;
   return forwardProgram(config, [](const MaskScope &scope) {
     dsl::Global lengths = scope.k.input("prefix_lengths", dsl::i32, {scope.batches});
-    return Mask::derived([=](const Sequence &s, auto query, auto key) {
-      return key <= query || key < lengths.read({s.batch});
-    });
+    return Mask::derived([=](const Sequence &s, auto query,
+                             auto key) { return key <= query || key < lengths.read({s.batch}); },
+                         RowOrder::lastFirst);
   });
 }
 // [attention-prefixes]

@@ -235,13 +235,12 @@ void overwriteMbarriers(Warp &warp, const Instruction &instruction, Block &block
     const Mbarrier state = loadMbarrier(block, at->first);
     const bool awaited = isAwaited(block, at->first);
     if (state.pending != state.expected || state.bytes != 0 || awaited)
-      record(
-          warp, instruction,
-          fmt::format("the mbarrier at shared offset {} is overwritten during a phase; {} of {} arrivals and "
-                      "{} bytes are pending{}; missing: the end of the phase before the write",
-                      at->first - sharedBase, state.pending, state.expected, state.bytes,
-                      awaited ? ", and a warp waits there" : ""),
-          {.kind = FindingKind::fault});
+      record(warp, instruction,
+             fmt::format("{} is overwritten during a phase; {} of {} arrivals and "
+                         "{} bytes are pending{}; missing: the end of the phase before the write",
+                         describeMbarrier(block, at->first), state.pending, state.expected, state.bytes,
+                         awaited ? ", and a warp waits there" : ""),
+             {.kind = FindingKind::fault});
     at = mbarriers.erase(at);
   }
 }

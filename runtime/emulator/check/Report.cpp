@@ -68,11 +68,7 @@ std::string RaceChecker::placeOfGlobal(uint64_t address) const {
 }
 
 std::string RaceChecker::placeOf(unsigned block, uint32_t address) const {
-  std::string text = fmt::format("shared offset {}", address - sharedBase);
-  const uint32_t dynamic = cluster.grid->kernel->dynamicSharedStart;
-  if (const std::string name = address < dynamic ? "" : cluster.grid->names->nameOf(address - dynamic);
-      !name.empty())
-    text += fmt::format(" ({})", name);
+  std::string text = describeShared(cluster.blocks[block], address);
   if (cluster.blocks.size() > 1)
     text += fmt::format(" of block rank {}", block);
   return text;

@@ -148,9 +148,7 @@ Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instructi
       const SharedPlace place = sharedPlace(warp, addresses.lane[l]);
       Mbarrier barrier = loadMbarrier(*place.block, place.address);
       if (barrier.pending == 0) {
-        fault(warp, instruction,
-              fmt::format("the mbarrier at shared offset {} expects no more arrivals",
-                          place.address - sharedBase));
+        fault(warp, instruction, describeMbarrier(*place.block, place.address) + " expects no more arrivals");
         return false;
       }
       --barrier.pending;

@@ -43,6 +43,19 @@ bool isInitialised(Block &block, uint32_t address) {
   return bits != ~uint64_t(0) && Mbarrier::decode(bits).expected != 0;
 }
 
+std::string describeShared(const Block &block, uint32_t address) {
+  std::string text = fmt::format("shared offset {}", address - sharedBase);
+  const Grid &grid = *block.cluster->grid;
+  const uint32_t dynamic = grid.kernel->dynamicSharedStart;
+  if (const std::string name = address < dynamic ? "" : grid.names->nameOf(address - dynamic); !name.empty())
+    text += fmt::format(" ({})", name);
+  return text;
+}
+
+std::string describeMbarrier(const Block &block, uint32_t address) {
+  return "the mbarrier at " + describeShared(block, address);
+}
+
 namespace {
 
 /// Those who still wait for the phase before while this one ends: they see a parity that is theirs
@@ -54,13 +67,12 @@ void reportOvertaken(Block &block, uint32_t address, bool ending) {
         if (group.wait.kind == Wait::Kind::mbarrier && !group.timedOut)
           for (const MbarrierWait &wait : group.wait.barriers)
             if (wait.block == &block && wait.address == address && wait.phase != ending)
-              record(
-                  warp, warp.code[group.pc],
-                  fmt::format("the wait for phase {} of the mbarrier at shared offset {} is overtaken: the "
-                              "next phase ends too; missing: an order between this wait and the arrivals "
-                              "of the next phase",
-                              unsigned(wait.phase), address - sharedBase),
-                  {.kind = FindingKind::fault});
+              record(warp, warp.code[group.pc],
+                     fmt::format("the wait for phase {} of {} is overtaken: the "
+                                 "next phase ends too; missing: an order between this wait and the arrivals "
+                                 "of the next phase",
+                                 unsigned(wait.phase), describeMbarrier(block, address)),
+                     {.kind = FindingKind::fault});
 }
 
 } // namespace

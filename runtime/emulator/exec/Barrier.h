@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace tlc::emulator {
@@ -86,6 +87,10 @@ Mbarrier loadMbarrier(Block &block, uint32_t address);
 /// Ends the phase when nothing is pending, and stores.
 void storeMbarrier(Block &block, uint32_t address, Mbarrier barrier);
 bool phasePassed(const MbarrierWait &wait);
+/// For reports: "shared offset 16", with the name that the program gave to what lies there, if any.
+std::string describeShared(const Block &block, uint32_t address);
+/// The same with "the mbarrier at " before it.
+std::string describeMbarrier(const Block &block, uint32_t address);
 /// Before the arrival is stored.
 void noteArrival(Block &block, uint32_t address, const Warp &warp, const Instruction &instruction);
 /// What an asynchronous operation does when `bytes` have arrived.

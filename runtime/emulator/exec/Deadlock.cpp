@@ -77,7 +77,7 @@ std::string describeArrivers(const std::vector<FindingSite> &sites) {
 
 std::string describeBarrier(const Warp &warp, const MbarrierWait &wait, WaitingWarp &waiting) {
   const Mbarrier state = loadMbarrier(*wait.block, wait.address);
-  std::string text = fmt::format("the mbarrier at shared offset {}", wait.address - sharedBase);
+  std::string text = describeMbarrier(*wait.block, wait.address);
   if (wait.block != warp.block)
     text += fmt::format(" of block rank {}", wait.block->rank);
   text +=

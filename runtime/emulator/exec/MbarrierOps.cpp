@@ -53,9 +53,7 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
                                            fresh ? MbarrierState::any : MbarrierState::initialised);
     if (!place.block)
       return Step::fault;
-    const auto name = [&] {
-      return fmt::format("the mbarrier at shared offset {}", place.address - sharedBase);
-    };
+    const auto name = [&] { return describeMbarrier(*place.block, place.address); };
     Mbarrier barrier = loadMbarrier(*place.block, place.address);
     states[l] = barrier.encode();
     uint32_t arrivals = 0;
@@ -286,8 +284,7 @@ SharedPlace findMbarrier(Warp &warp, const Instruction &instruction, Space space
   const SharedPlace place = sharedPlace(warp, address);
   if (state == MbarrierState::any || isInitialised(*place.block, place.address))
     return place;
-  fault(warp, instruction,
-        fmt::format("the mbarrier at shared offset {} is not initialised", place.address - sharedBase));
+  fault(warp, instruction, describeMbarrier(*place.block, place.address) + " is not initialised");
   return {};
 }
 

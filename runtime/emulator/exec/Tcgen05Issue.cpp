@@ -112,8 +112,8 @@ bool arrive(Warp &warp, const Instruction &instruction, const SharedPlace &place
   Mbarrier barrier = loadMbarrier(*place.block, place.address);
   if (barrier.pending == 0) {
     fault(warp, instruction,
-          fmt::format("the mbarrier at shared offset {} of block rank {} expects no more arrivals",
-                      place.address - sharedBase, place.block->rank));
+          fmt::format("{} of block rank {} expects no more arrivals",
+                      describeMbarrier(*place.block, place.address), place.block->rank));
     return false;
   }
   --barrier.pending;
