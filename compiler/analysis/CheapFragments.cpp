@@ -22,7 +22,10 @@ bool isCheap(Value value, int depth) {
     return false;
   if (makesFragment(op))
     return true;
-  bool repeatable = op->hasTrait<OpTrait::Elementwise>() || isa<BroadcastOp>(op);
+  // A choice by one truth value may be a warp's own.
+  auto select = dyn_cast<arith::SelectOp>(op);
+  bool isChoice = select && !isa<RankedTensorType>(select.getCondition().getType());
+  bool repeatable = (op->hasTrait<OpTrait::Elementwise>() && !isChoice) || isa<BroadcastOp>(op);
   return repeatable && depth < maxDepth && op->getNumResults() == 1 && isMemoryEffectFree(op) &&
          llvm::all_of(
              op->getOperands(),

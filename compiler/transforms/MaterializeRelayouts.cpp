@@ -56,10 +56,31 @@ Value allocateScratch(KernelOp kernel, Location loc, const SharedLayout &layout,
   return AllocSharedOp::create(builder, loc, type, name.str(), IntegerAttr());
 }
 
-/// A warp that takes a branch by itself cannot wait for others there.
+/// Whether the warps that hold a result know the truth values that its elements hang on.
+bool isDecidedWhereItIs(AnyInWarpOp any, Value result) {
+  auto type = dyn_cast<RankedTensorType>(result.getType());
+  if (!type || !isa_and_present<LayoutAttr>(type.getEncoding()))
+    return true;
+  ArrayRef<int64_t> from = any.getCondition().getType().getShape(), to = type.getShape();
+  return staysInWarps(layoutOf(any.getCondition()), Shape(from.begin(), from.end()), layoutOf(result),
+                      Shape(to.begin(), to.end()));
+}
+
+/// A warp that takes a branch by itself cannot wait for others there, nor decide for them.
 LogicalResult checkBranchesOfWarps(KernelOp kernel) {
   auto checked = kernel.walk([](AnyInWarpOp any) {
-    for (Operation *branch : any.getResult().getUsers()) {
+    for (Operation *branch : decisionsBy(any.getResult())) {
+      for (Value result : branch->getResults())
+        if (!isDecidedWhereItIs(any, result)) {
+          InFlightDiagnostic diagnostic =
+              branch->emitError("expected what is assigned to lie in the warps that hold what belongs to it "
+                                "of the condition, because "
+                                "each warp decides by itself, but other warps hold it; compute the condition "
+                                "from what is assigned, "
+                                "or use 'where' instead");
+          diagnostic.attachNote(any.getLoc()) << "decided here";
+          return WalkResult::interrupt();
+        }
       auto within = branch->walk([&](Operation *op) {
         if (!needsScratch(op))
           return WalkResult::advance();

@@ -141,3 +141,43 @@ RelayoutPlan tlc::planRelayout(const FragmentLayout &source, const FragmentLayou
   plan.kind = kindOf(plan.moves);
   return plan;
 }
+
+namespace {
+/// A bit for each warp that holds the element.
+uint64_t warpsOf(const FragmentLayout &layout, const Coordinates &element) {
+  uint64_t warps = 0;
+  for (const HardwareLocation &location : layout.locationsOf(element))
+    warps |= uint64_t(1) << location.warp;
+  return warps;
+}
+} // namespace
+
+bool tlc::staysInWarps(const FragmentLayout &source, const Shape &sourceShape, const FragmentLayout &target,
+                       const Shape &targetShape) {
+  if (source == target && sourceShape == targetShape)
+    return true;
+  if (sourceShape.size() != targetShape.size())
+    return false;
+  Shape box;
+  for (size_t axis = 0; axis < sourceShape.size(); ++axis) {
+    box.push_back(std::max(sourceShape[axis], targetShape[axis]));
+    for (int64_t extent : {sourceShape[axis], targetShape[axis]})
+      if (extent != 1 && extent != box.back())
+        return false;
+  }
+  auto within = [](Coordinates place, const Shape &shape) {
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      place[axis] = std::min(place[axis], shape[axis] - 1);
+    return place;
+  };
+  Coordinates place(box.size());
+  while (true) {
+    if (warpsOf(target, within(place, targetShape)) & ~warpsOf(source, within(place, sourceShape)))
+      return false;
+    size_t axis = box.size();
+    while (axis > 0 && ++place[axis - 1] == box[axis - 1])
+      place[--axis] = 0;
+    if (axis == 0)
+      return true;
+  }
+}

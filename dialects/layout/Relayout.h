@@ -39,4 +39,9 @@ struct RelayoutPlan {
 /// rank and number of warps. Elements outside `shape` do not matter.
 RelayoutPlan planRelayout(const FragmentLayout &source, const FragmentLayout &target, const Shape &shape);
 
+/// Whether each warp that holds an element of `target` holds all elements of `source` that belong to it:
+/// those at its place, where an axis of extent 1 goes with all places of the other tile's.
+bool staysInWarps(const FragmentLayout &source, const Shape &sourceShape, const FragmentLayout &target,
+                  const Shape &targetShape);
+
 } // namespace tlc

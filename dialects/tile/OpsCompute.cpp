@@ -142,11 +142,23 @@ OpFoldResult ReduceOp::fold(FoldAdaptor) {
   return {};
 }
 
+SmallVector<Operation *> tile::decisionsBy(Value truth) {
+  SmallVector<Operation *> decisions;
+  for (Operation *user : truth.getUsers()) {
+    bool combines = isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::SelectOp>(user) &&
+                    user->getResult(0).getType() == truth.getType();
+    if (combines)
+      llvm::append_range(decisions, decisionsBy(user->getResult(0)));
+    else
+      decisions.push_back(user);
+  }
+  return decisions;
+}
+
 LogicalResult AnyInWarpOp::verify() {
   if (Type element = getCondition().getType().getElementType(); !element.isInteger(1)) // any_in_warp_c1
     return emitOpError() << "expected a fragment of truth values, but got one of " << element;
-  for (Operation *user : getResult().getUsers()) { // any_in_warp_c2
-    // What a branch that only chooses between fragments folds to.
+  for (Operation *user : decisionsBy(getResult())) { // any_in_warp_c2
     if (auto select = dyn_cast<arith::SelectOp>(user); select && isa<RankedTensorType>(select.getType()))
       continue;
     auto branch = dyn_cast<scf::IfOp>(user);

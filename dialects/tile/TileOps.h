@@ -19,4 +19,8 @@ inline constexpr llvm::StringLiteral interleavedAttrName = "tile.interleaved";
 
 /// The shared tile that a view, transposed or of some rows, is of; null for other operations.
 mlir::Value viewedTile(mlir::Operation *op);
+
+/// What is done with a truth value in which warps differ: branches on it, choices between fragments by it,
+/// and anything else that uses it; also where arithmetic combines it with others.
+llvm::SmallVector<mlir::Operation *> decisionsBy(mlir::Value truth);
 } // namespace tlc::tile

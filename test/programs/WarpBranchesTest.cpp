@@ -4,15 +4,20 @@
 #include "test/programs/ProgramRun.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <random>
 
 using namespace tlc;
 using namespace tlc::dsl;
 using namespace tlc::test;
 
-TEST_CASE("a branch of a warp may choose between fragments that were there before", "[programs]") {
-  constexpr int64_t rows = 64, columns = 32;
-  Artifact artifact = compiled(Program::trace("choose", {}, [&](Scope &k) {
+namespace {
+
+constexpr int64_t rows = 64, columns = 32;
+
+/// X and Y are tiles of n rows; `body` makes of them what comes out as Z.
+Artifact compiledFor(const std::function<FragmentValue(Scope &, Fragment &, Fragment &)> &body) {
+  return compiled(Program::trace("choose", {}, [&](Scope &k) {
     Index n = k.dim("n");
     Global X = k.input("X", f32, {n, columns}), Y = k.input("Y", f32, {n, columns});
     Global Z = k.output("Z", f32, {n, columns});
@@ -20,13 +25,21 @@ TEST_CASE("a branch of a warp may choose between fragments that were there befor
     Fragment x = k.fragment(f32, {rows, columns}), y = k.fragment(f32, {rows, columns});
     copy(X.tile({i * rows, 0}, {rows, columns}), x);
     copy(Y.tile({i * rows, 0}, {rows, columns}), y);
+    copy(body(k, x, y), Z.tile({i * rows, 0}, {rows, columns}));
+  }));
+}
+
+} // namespace
+
+TEST_CASE("a branch of a warp may choose between fragments that were there before", "[programs]") {
+  Artifact artifact = compiledFor([](Scope &k, Fragment &x, Fragment &y) {
     Fragment zero = k.fragment(f32, {rows, columns});
     k.whenAny(x > 1, [&] {
       x = y;
       y = zero;
     });
-    copy(x + y, Z.tile({i * rows, 0}, {rows, columns}));
-  }));
+    return x + y;
+  });
   auto seed = uint64_t(std::random_device()());
   CAPTURE(seed);
   std::mt19937_64 random(seed);
@@ -44,4 +57,29 @@ TEST_CASE("a branch of a warp may choose between fragments that were there befor
       double kept = row < rows ? 0 : x.at({row, column});
       CHECK(z.at({row, column}) == kept + y.at({row, column}));
     }
+}
+
+TEST_CASE("a branch of a warp, in one that all take, is taken for a single element", "[programs]") {
+  Artifact artifact = compiledFor([](Scope &k, Fragment &x, Fragment &y) {
+    Predicate some = k.blocks() > 0;
+    k.whenAny(x > 1, [&] { k.when(some, [&] { x = y; }); });
+    return FragmentValue(x);
+  });
+  auto seed = uint64_t(std::random_device()());
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  int64_t row = int64_t(random() % rows), column = int64_t(random() % columns);
+  CAPTURE(row, column);
+  Memory x = Memory::filled(ElementType::f32, {rows, columns}, 0.5),
+         y = Memory::filled(ElementType::f32, {rows, columns}, 7),
+         z = Memory::filled(ElementType::f32, {rows, columns}, notANumber);
+  x.at({row, column}) = 2;
+  run(artifact, {&x, &y, &z});
+  CHECK(z.at({row, column}) == 7);
+  int64_t changed = 0;
+  for (double value : z.values) {
+    CHECK((value == 7 || value == 0.5));
+    changed += value == 7;
+  }
+  CHECK(changed < rows * columns); // other warps have not been there
 }

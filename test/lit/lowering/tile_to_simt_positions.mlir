@@ -104,6 +104,38 @@ tile.kernel @published(%n: index {program.argument = #program.dimension<"n">},
 
 // -----
 
+// Two warpgroups publish twice, so that they stay what they are.
+#t = #tile.shared_layout<"4 32b axis 0 panel 4 swizzle none pad 0">
+// CHECK-LABEL: simt.kernel @published_by_two(
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @published_by_two(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 12 : i64} {
+  %c1 = arith.constant 1 : index
+  %a = tile.alloc_ring "a" producers(2) consumers(1) at 0 : !tile.ring<2>
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 64 : !tile.ring<2>
+  %t = tile.alloc_shared "t" at 32768 : !tile.shared<2x4xi32, #t>
+  %c = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "load" warps(8) {
+      %where = tile.slot %t[%c] : !tile.shared<2x4xi32, #t>, !tile.cursor<2> -> !tile.shared<4xi32, #t>
+      // CHECK: simt.elect
+      // CHECK: simt.store %{{.*}} : i32, !llvm.ptr<3>
+      tile.store_index %n, %where[%c1] : !tile.shared<4xi32, #t>
+      // CHECK: simt.sync
+      // CHECK: simt.barrier_arrive
+      tile.publish %a[%c] : !tile.ring<2>
+      // CHECK: simt.elect
+      // CHECK: simt.barrier_expect
+      tile.expect %r[%c] bytes(8192) : !tile.ring<2>
+    }
+    tile.role "others" warps(4) {
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
 // Where a page lies is read from a tensor, and 0 outside of it. The page fills some rows of a tile: in both panels, which
 // are as far apart as the tile's.
 #pages = #tile.shared_layout<"64x128 16b axis 1 panel 64 swizzle 128 pad 0">

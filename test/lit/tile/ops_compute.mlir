@@ -55,6 +55,11 @@ tile.kernel @shapes() {
   %larger = arith.cmpf ogt, %e, %wide : tensor<16x24xf32>
   // CHECK: %[[ANY:.*]] = tile.any_in_warp %{{.*}} : tensor<16x24xi1>
   %any = tile.any_in_warp %larger : tensor<16x24xi1>
+  // Two branches, one in the other, become one; one that only chooses between fragments becomes a choice.
+  // CHECK: %[[BOTH:.*]] = arith.andi %[[ANY]], %[[ANY]] : i1
+  %both = arith.andi %any, %any : i1
+  // CHECK: arith.select %[[BOTH]], %{{.*}}, %{{.*}} : tensor<16x24xf32>
+  %chosen = arith.select %both, %e, %wide : tensor<16x24xf32>
   // CHECK: scf.if %[[ANY]] -> (tensor<16x24xf32>)
   %f = scf.if %any -> tensor<16x24xf32> {
     %g = arith.addf %e, %wide : tensor<16x24xf32>

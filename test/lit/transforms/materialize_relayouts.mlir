@@ -109,3 +109,20 @@ tile.kernel @branch_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) 
   }
   tile.return
 }
+
+// -----
+
+#four = #tile.layout<"reg(8@0:8, 4@1:1) lane(16@1:4, 2@0:1) warp(4@0:2)">
+#eight = #tile.layout<"reg(4@0:16, 8@1:1) lane(8@1:8, 4@0:1) warp(4@0:4)">
+// What a warp decides must be about what it holds: here rows 2 and 3 are decided by warp 1 and held by warp 0.
+tile.kernel @other_warps(%x: f32 {program.argument = #program.scalar<"x">}, %y: f16 {program.argument = #program.scalar<"y">}) attributes {warps = 4 : i64} {
+  %f = tile.splat %x : f32 -> tensor<64x64xf32, #four>
+  %p = arith.cmpf ogt, %f, %f : tensor<64x64xf32, #four>
+  // expected-note @below {{decided here}}
+  %any = tile.any_in_warp %p : tensor<64x64xi1, #four>
+  %a = tile.splat %y : f16 -> tensor<64x64xf16, #eight>
+  %b = arith.addf %a, %a : tensor<64x64xf16, #eight>
+  // expected-error @below {{expected what is assigned to lie in the warps that hold what belongs to it of the condition, because each warp decides by itself, but other warps hold it; compute the condition from what is assigned, or use 'where' instead}}
+  %c = arith.select %any, %a, %b : tensor<64x64xf16, #eight>
+  tile.return
+}

@@ -98,6 +98,23 @@ TEST_CASE("an accumulator becomes operand A without data movement", "[layout][re
   requirePlanDelivers(wgmmaAccumulator(64, 64, {1, 1}), wgmmaOperandA(64, 64, 8, {1, 1}), {64, 64}, bytes);
 }
 
+TEST_CASE("elements that belong together lie in the same warps, or not", "[layout][relayout][unit]") {
+  // Four warps of 16 rows each, and of two rows at a time.
+  FragmentLayout blocks = parsed("reg(2@1:1, 2@0:8) lane(4@1:2, 8@0:1) warp(4@0:16)");
+  FragmentLayout pairs = parsed("reg(4@0:16) lane(8@1:1, 2@0:1, 2@0:8) warp(4@0:2)");
+  CHECK(staysInWarps(blocks, {64, 8}, blocks, {64, 8}));
+  CHECK_FALSE(staysInWarps(blocks, {64, 8}, pairs, {64, 8}));
+  // A row's one element goes with all of it, and all of it with its one element.
+  CHECK(staysInWarps(blocks.reduced(1), {64, 1}, blocks, {64, 8}));
+  CHECK(staysInWarps(blocks, {64, 8}, blocks.reduced(1), {64, 1}));
+  CHECK_FALSE(staysInWarps(pairs.reduced(1), {64, 1}, blocks, {64, 8}));
+  // What all warps hold goes with anything; what one warp holds is not known to the others.
+  FragmentLayout everywhere = FragmentLayout::replicated({64, 8}, 4);
+  CHECK(staysInWarps(everywhere, {64, 8}, blocks, {64, 8}));
+  CHECK_FALSE(staysInWarps(blocks, {64, 8}, everywhere, {64, 8}));
+  CHECK_FALSE(staysInWarps(blocks, {64, 8}, blocks, {64, 4}));
+}
+
 TEST_CASE("plans between random layouts deliver or say that they cannot", "[layout][relayout][unit]") {
   std::mt19937 random(std::random_device{}());
   int delivered = 0;
