@@ -19,7 +19,7 @@ namespace {
 /// One role loads Q, one K and V, one stores, and one computes. The scores of a tile of keys are computed
 /// before the weights of the one before meet V, and their softmax runs under that product; so do the next
 /// tile's first scores under this tile's last product. Where tiles are is computed by the role that loads Q,
-/// a tile ahead of the others, and handed on.
+/// ahead of the others, and handed on.
 ///
 /// Where a row of O is longer than registers hold, a role computes each part of its columns. All of them
 /// compute the same scores: exchanging weights would save products, but K and V come from memory no faster.
@@ -55,6 +55,7 @@ public:
     kRing = k.ring("k", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
     vRing = k.ring("v", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
     k.roles([&] {
+      // The roles that do not compute fill a warpgroup, whose registers go to the others.
       int64_t spare = warpgroups > 2 ? 32 : 24;
       k.role("load_q", {.warps = 1, .registers = spare}, [&] { loadQueries(); });
       k.role("load_kv", {.warps = hasStore() ? 1 : 3, .registers = spare}, [&] { loadKeysAndValues(); });
@@ -67,6 +68,9 @@ public:
   }
 
 private:
+  /// Whose keys may be loaded while Q of the first of them waits for its slot.
+  static constexpr int64_t tilesAhead = 2;
+
   bool hasStore() const { return out != WayOut::registers; }
 
   BlockTiles tilesOfBlock(const PackedOrder *packed) const {
@@ -110,7 +114,7 @@ private:
   // Memory
   //===--------------------------------------------------------------------===//
 
-  /// Q of the next tile is on its way while this one is computed.
+  /// With two slots, Q of the next tile is on its way while this one is computed.
   void loadQueries() {
     Cursor q = qRing.cursor(), next = nextRing.cursor();
     k.loop(count, [&](Index round) {
@@ -309,8 +313,7 @@ private:
   bool acrossTiles;
   WayOut out;
   BlockTiles tiles;
-  Index count; ///< of these, or 0 where there are no keys
-  static constexpr int64_t tilesAhead = 2;
+  Index count;                     ///< of these, or 0 where there are no keys
   Shared positions, nextPositions; ///< of the tiles in slots of Q, and of those whose keys are to be loaded
   Shared qs, ks, os;
   std::vector<Shared> vs; ///< of each part of the columns

@@ -57,7 +57,8 @@ public:
     std::vector<std::vector<double>> scaled(inputs.begin(), inputs.end());
     scale(scaled[0], shape.h, shape.d, ofQueries, inputs[3], shape);
     scale(scaled[1], shape.hkv, shape.d, ofKeys, inputs[4], shape);
-    scale(scaled[2], shape.hkv, shape.dv, ofKeys, inputs[5], shape);
+    if (output == 0)
+      scale(scaled[2], shape.hkv, shape.dv, ofKeys, inputs[5], shape);
     return RegisteredForward::reference(values, scaled, output, elements);
   }
 

@@ -42,9 +42,10 @@ dsl::Index lookUp(const dsl::Global &tensor, std::vector<dsl::Index> origin, con
 QueryRange lookUp(const dsl::Global &tensor, std::vector<dsl::Index> origin, const QueryRange &queries,
                   dsl::Loc loc = dsl::Loc::current());
 
-/// In which order the tiles of a sequence's queries take longest first.
+/// In which order the tiles of a sequence's queries take longest first; it decides the order in which they
+/// are computed.
 enum class RowOrder : uint8_t {
-  any,             ///< all take the same time
+  any,             ///< all take the same time, or nobody knows
   lastFirst,       ///< later queries see more
   lastOfHalfFirst, ///< in each half of the sequence
 };

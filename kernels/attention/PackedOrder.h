@@ -8,10 +8,10 @@
 
 namespace tlc::kernels {
 
-/// Sequences with the most keys come first. Where all row tiles of one take equally long, one head comes
-/// after the other. Otherwise heads whose K and V stay in L2 together make a group; in a group the longest
-/// tiles come first, in the next one last, so that neighbours take about the same time. Blocks are dealt
-/// tiles in rounds, every other one backwards.
+/// Sequences with the most keys come first. Where all row tiles of one take equally long, the heads of one K
+/// and V come after those of another. Otherwise heads whose K and V stay in L2 together make a group; in a
+/// group the longest tiles come first, in the next one last, so that neighbours take about the same time.
+/// Blocks are dealt tiles in rounds, every other one backwards.
 class PackedOrder {
 public:
   PackedOrder(dsl::Scope &k, const ForwardConfig &config, const ForwardProblem &problem, RowOrder rows);

@@ -19,7 +19,7 @@ FMT = "fmt"
 CATCH2 = "catch2"
 BENCHMARK = "benchmark"
 CUDA = "cuda.h"  # types and constants of the driver's interface; the driver itself is opened at run time
-CUDA_SIGNATURES = "cudaTypedefs.h"  # of each version
+CUDA_SIGNATURES = "cudaTypedefs.h"  # types of its functions, of each version
 LIBRARIES = [MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATURES]
 
 # Headers of the C library and of Linux that have no C++ name; more may be added.

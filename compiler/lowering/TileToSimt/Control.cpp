@@ -126,8 +126,8 @@ LogicalResult lowering::lowerOp(KernelLowering &k, scf::IfOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Whether one thread can do all that the role does: it issues asynchronous copies and
-/// waits for barriers. Without its fellows it needs no election around each operation.
+/// Whether one thread can do all that the role does: it issues asynchronous copies, and else waits, arrives,
+/// reads and writes positions. Without its fellows it needs no election around each operation.
 bool isForOneThread(tile::RoleOp role) {
   bool issues = false;
   WalkResult result = role.getBody().walk([&](Operation *op) {
