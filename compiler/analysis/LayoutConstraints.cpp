@@ -255,7 +255,16 @@ private:
     }
   }
 
+  /// What a warp decides is about what it holds.
+  void stateDecision(Value condition, Value result) {
+    auto any = condition.getDefiningOp<AnyInWarpOp>();
+    if (any && isFragment(result) && shapeOf(result) == shapeOf(any.getCondition()))
+      equal(result, any.getConditionMutable(), "the decision of a warp");
+  }
+
   void stateBranch(scf::IfOp branch) {
+    for (Value result : branch.getResults())
+      stateDecision(branch.getCondition(), result);
     for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
       if (region->empty())
         continue;
@@ -311,6 +320,8 @@ private:
   void stateElementwise(Operation *op) {
     if (op->getNumRegions() || op->getNumResults() != 1 || !isFragment(op->getResult(0)))
       return;
+    if (auto select = dyn_cast<arith::SelectOp>(op))
+      stateDecision(select.getCondition(), select.getResult());
     for (OpOperand &operand : op->getOpOperands())
       if (isFragment(operand.get()))
         equal(op->getResult(0), operand, "elementwise arithmetic");

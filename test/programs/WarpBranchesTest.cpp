@@ -3,6 +3,7 @@
 /// Branches that each warp takes by itself.
 #include "test/programs/ProgramRun.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <random>
@@ -82,4 +83,27 @@ TEST_CASE("a branch of a warp, in one that all take, is taken for a single eleme
     changed += value == 7;
   }
   CHECK(changed < rows * columns); // other warps have not been there
+}
+
+TEST_CASE("a warp decides about what it holds, also of another type", "[programs]") {
+  Artifact artifact = compiled(Program::trace("other_type", {}, [](Scope &k) {
+    Global X = k.input("X", f32, {rows, columns}), Z = k.output("Z", f16, {rows, columns});
+    k.grid(Index(1));
+    Fragment x = k.fragment(f32, {rows, columns}), z = k.fragment(f16, {rows, columns});
+    Fragment one = k.fragment(f16, {rows, columns}, 1);
+    copy(X.tile({0, 0}, {rows, columns}), x);
+    k.whenAny(x > 1, [&] { z = one; });
+    copy(z, Z.tile({0, 0}, {rows, columns}));
+  }));
+  auto seed = uint64_t(std::random_device()());
+  CAPTURE(seed);
+  std::mt19937_64 random(seed);
+  int64_t row = int64_t(random() % rows), column = int64_t(random() % columns);
+  CAPTURE(row, column);
+  Memory x = Memory::filled(ElementType::f32, {rows, columns}, 0.5),
+         z = Memory::filled(ElementType::f16, {rows, columns}, notANumber);
+  x.at({row, column}) = 2;
+  run(artifact, {&x, &z});
+  CHECK(z.at({row, column}) == 1);
+  CHECK(std::ranges::count(z.values, 0.0) > 0); // other warps have not been there
 }

@@ -370,6 +370,29 @@ tile.kernel @shared_factor(%X: !tile.global<64x64xf32> {program.argument = #prog
   tile.return
 }
 
+// -----
+
+// What a warp decides is about what it holds: stores of 16 bits would like another layout, but the choice has that of its
+// condition.
+// CHECK: #[[WIDE:.*]] = #tile.layout<
+// CHECK-LABEL: tile.kernel @decision(
+// CHECK: tile.any_in_warp %{{.*}} : tensor<64x64xi1, #[[WIDE]]>
+// CHECK: arith.select %{{.*}} : tensor<64x64xf16, #[[WIDE]]>
+tile.kernel @decision(%X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>},
+    %Y: !tile.global<64x64xf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  %f = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
+  %p = arith.cmpf ogt, %f, %f : tensor<64x64xf32>
+  %any = tile.any_in_warp %p : tensor<64x64xi1>
+  %a = arith.constant dense<1.0> : tensor<64x64xf16>
+  %b = arith.constant dense<0.0> : tensor<64x64xf16>
+  %c = arith.select %any, %a, %b : tensor<64x64xf16>
+  %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xf16> -> !tile.slice<64x64xf16>
+  tile.store %c, %y : tensor<64x64xf16>, !tile.slice<64x64xf16>
+  tile.return
+}
+
 //--- errors.mlir
 
 // expected-error @below {{expected a number of warps; run 'tile-select-atoms' before 'tile-infer-layouts'}}
