@@ -23,8 +23,8 @@ public:
              .rows = {{"d", "length of a row of Q and K", Kind::integer, "128", 8, longestRow, 8},
                       valueLengthParameter(),
                       typeParameter()},
-             .program = {choiceParameter("form", "who makes the roles: the compiler or the program",
-                                         {"explicit", "plain"})},
+             .form = {choiceParameter("form", "who makes the roles: the compiler or the program",
+                                      {"explicit", "plain"})},
              .bk = {"bk", "keys of a step", Kind::integer, "auto", productDepth, 256, productDepth}}) {}
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {

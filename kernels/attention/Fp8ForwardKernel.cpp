@@ -42,13 +42,13 @@ public:
              .rows = {{"d", "length of a row of Q and K", Kind::integer, "128", 32, 256, 32},
                       {"dv", "length of a row of V and O; auto: d", Kind::integer, "auto", 32, 256, 32},
                       choiceParameter("out", "type of O", {"bf16", "f16"})},
-             .program = {choiceParameter("form",
-                                         "roles by hand, or one loop that takes tensors of any alignment",
-                                         {"explicit", "plain"}),
-                         choiceParameter("sums",
-                                         "where rows of V are added up: tile by tile in f32, or in the "
-                                         "product, which keeps 13 bits",
-                                         {"exact", "fast"})},
+             .form = {choiceParameter("form",
+                                      "roles by hand, or one loop that takes tensors of any alignment",
+                                      {"explicit", "plain"}),
+                      choiceParameter("sums",
+                                      "where rows of V are added up: tile by tile in f32, or in the "
+                                      "product, which keeps 13 bits",
+                                      {"exact", "fast"})},
              .bk = {"bk", "keys of a step", Kind::integer, "auto", 32, 128, 32}}) {}
 
   std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,

@@ -39,7 +39,7 @@ std::vector<Parameter> allOf(const ForwardParameters &own) {
   add(maskParameters());
   add({scaleParameter(), softCapParameter(), sinkParameter(), logBaseParameter()});
   add(lengthParameters());
-  add(own.program);
+  add(own.form);
   add({{"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
        own.bk,
        {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8}});

@@ -7,6 +7,10 @@
 #include "kernels/Registry.h"
 #include "kernels/attention/Forward.h"
 
+#include <initializer_list>
+#include <string>
+#include <vector>
+
 namespace tlc::kernels {
 
 struct ForwardExtents {
@@ -21,9 +25,9 @@ ForwardExtents forwardExtentsOf(const Parameters &values);
 
 /// In which parameters the kernels differ.
 struct ForwardParameters {
-  std::string length;             ///< default of `sq` and `sk`
-  std::vector<Parameter> rows;    ///< their lengths, and types
-  std::vector<Parameter> program; ///< `form`, and what else chooses one
+  std::string length;          ///< default of `sq` and `sk`
+  std::vector<Parameter> rows; ///< `d`, `dv` and types
+  std::vector<Parameter> form; ///< `form`, and what else chooses a program
   Parameter bk;
 };
 
