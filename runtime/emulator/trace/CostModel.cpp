@@ -178,10 +178,14 @@ InstructionCost costOf(std::string_view text, const TimingFacts &facts) {
   return {ExecutionUnit::integers, facts.integerCycles * (name.has64BitType() ? 2u : 1u), arithmetic, 0, 0};
 }
 
+double arithmeticCycles(uint64_t multiplyAdds, unsigned operandBits, const TimingFacts &facts) {
+  const double scale = operandBits == 0 ? 1 : operandBits / 16.0;
+  return double(multiplyAdds) * scale / facts.multiplyAddsPerCycle;
+}
+
 uint64_t matrixCycles(uint64_t multiplyAdds, unsigned operandBits, uint64_t sharedBytes,
                       const TimingFacts &facts) {
-  const double scale = operandBits == 0 ? 1 : operandBits / 16.0;
-  const double arithmetic = double(multiplyAdds) * scale / facts.multiplyAddsPerCycle;
+  const double arithmetic = arithmeticCycles(multiplyAdds, operandBits, facts);
   const double reading = double(sharedBytes) / facts.sharedBytesPerCycle;
   return uint64_t(std::ceil(std::max(arithmetic, reading)));
 }

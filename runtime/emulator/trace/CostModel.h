@@ -36,6 +36,10 @@ struct InstructionCost {
 /// Of "ld.global.v4.b32" and the like.
 InstructionCost costOf(std::string_view name, const TimingFacts &facts);
 
+/// Cycles of a matrix product's arithmetic on all tensor cores of a multiprocessor: operands of 8 bits take
+/// half as long as those of 16.
+double arithmeticCycles(uint64_t multiplyAdds, unsigned operandBits, const TimingFacts &facts);
+
 /// Cycles of a matrix product on all tensor cores of a multiprocessor: its
 /// arithmetic, or reading its operands from shared memory if that takes longer.
 uint64_t matrixCycles(uint64_t multiplyAdds, unsigned operandBits, uint64_t sharedBytes,

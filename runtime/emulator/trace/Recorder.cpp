@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/trace/Recorder.h"
 
+#include "runtime/emulator/trace/CostModel.h"
 #include "runtime/target/Timing.h"
 
 #include <algorithm>
@@ -19,7 +20,6 @@ Recorder::Recorder(Cluster &cluster, std::span<const NamedMemory> tensors, Trace
   trace.block = cluster.blocks.front().id;
   trace.blocks = uint32_t(cluster.blocks.size());
   trace.clockGhz = facts.clockGhz;
-  trace.multiplyAddsPerCycle = facts.multiplyAddsPerCycle;
   trace.loadBytesPerCycle = facts.loadBytesPerCycle, trace.storeBytesPerCycle = facts.storeBytesPerCycle;
   const auto addTrack = [&](TraceTrack track) {
     trace.tracks.push_back(std::move(track));
@@ -182,6 +182,8 @@ void Recorder::operation(const AsyncOperation &operation, const Block &block, Tr
                  .location = locationOf(*operation.instruction),
                  .bytes = work.bytes,
                  .multiplyAdds = work.multiplyAdds,
+                 .peakCycles =
+                     arithmeticCycles(work.multiplyAdds, work.operandBits, timingOf(*cluster.grid->target)),
                  .issued = issued};
   std::string tensor = "global memory";
   const MemoryRange *range = cluster.grid->memory->find(work.globalAddress);

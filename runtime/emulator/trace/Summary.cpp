@@ -104,8 +104,7 @@ double microseconds(const Trace &trace, uint64_t cycles) { return double(cycles)
 
 uint64_t floorCycles(const Trace &trace, const TraceSummary &summary) {
   const uint64_t blocks = trace.blocks;
-  return std::max({summary.multiplyAdds / blocks / trace.multiplyAddsPerCycle,
-                   summary.bytesIn / blocks / trace.loadBytesPerCycle,
+  return std::max({uint64_t(summary.peakCycles) / blocks, summary.bytesIn / blocks / trace.loadBytesPerCycle,
                    summary.bytesOut / blocks / trace.storeBytesPerCycle});
 }
 
@@ -122,7 +121,7 @@ TraceSummary summarise(const Trace &trace) {
       firstProduct = std::min(firstProduct.value_or(span.begin), span.begin);
       lastProduct = std::max(lastProduct, span.end);
       summary.productCycles += span.end - span.begin;
-      summary.multiplyAdds += span.multiplyAdds;
+      summary.peakCycles += span.peakCycles;
     } else if (span.kind == Kind::copy) {
       (trace.tracks[span.track].kind == TraceTrack::Kind::loads ? summary.bytesIn : summary.bytesOut) +=
           span.bytes;
@@ -196,8 +195,8 @@ std::string summaryText(const Trace &trace, const TraceSummary &summary) {
     text += fmt::format(
         "tensor cores: busy {:.0f} %, {:.0f} % of their peak; {} cycles before the first product, {} "
         "until the last, {} after it\n",
-        share(summary.productCycles), share(summary.multiplyAdds / trace.blocks / trace.multiplyAddsPerCycle),
-        before, steady, after);
+        share(summary.productCycles), share(uint64_t(summary.peakCycles) / trace.blocks), before, steady,
+        after);
     if (!summary.idleCauses.empty()) {
       text += "tensor cores idle in between while the warps that feed them";
       for (const auto &[name, cycles] : summary.idleCauses)

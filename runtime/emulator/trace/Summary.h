@@ -33,7 +33,7 @@ struct TraceSummary {
   std::vector<LaneSummary> lanes;
   std::vector<std::string> idle;      ///< warps that leave at once
   uint64_t productCycles = 0;         ///< that the tensor cores are busy, mean of the blocks
-  uint64_t multiplyAdds = 0;          ///< of all blocks
+  double peakCycles = 0;              ///< of the products of all blocks, at the peak rate of their types
   uint64_t bytesIn = 0, bytesOut = 0; ///< by copies and by threads
   /// From the start to the first product, from there to the end of the last
   /// one, and from there to the end; only where there are products.

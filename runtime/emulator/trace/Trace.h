@@ -51,6 +51,7 @@ struct TraceSpan {
   std::string location = {}; ///< in the source, "gemm.cpp:54:5"
   uint64_t bytes = 0;        ///< of a copy
   uint64_t multiplyAdds = 0;
+  double peakCycles = 0;                      ///< of a product: at the peak rate of its operands' type
   std::optional<TracePoint> issued = {};      ///< of a copy or product: by whom, when
   std::optional<TracePoint> releasedBy = {};  ///< of a wait
   std::map<std::string, uint64_t> lines = {}; ///< of a run: cycles by source line
@@ -62,7 +63,6 @@ struct Trace {
   std::array<uint32_t, 3> block = {}; ///< rank 0 of the cluster
   uint32_t blocks = 1;                ///< of the cluster
   double clockGhz = 1;
-  unsigned multiplyAddsPerCycle = 1; ///< peak of a multiprocessor, of 16-bit operands
   unsigned loadBytesPerCycle = 1, storeBytesPerCycle = 1;
   uint64_t threadBytesIn = 0, threadBytesOut = 0; ///< by loads and stores of threads, which have no spans
   uint64_t cycles = 0;                            ///< from the first instruction to the end of all work

@@ -95,6 +95,15 @@ TEST_CASE("a product takes its arithmetic or its operands, whichever is longer",
   CHECK(matrixCycles(64 * 256 * 32, 8, (64 + 256) * 32, facts) == 128);
 }
 
+TEST_CASE("the floor of a trace has each product at the peak of its operands' type", "[trace]") {
+  const uint64_t products = uint64_t(facts.multiplyAddsPerCycle) * 100;
+  CHECK(arithmeticCycles(products, 16, facts) == 100);
+  CHECK(arithmeticCycles(products, 8, facts) == 50);
+  TraceSummary summary;
+  summary.peakCycles = arithmeticCycles(products, 16, facts) + arithmeticCycles(products, 8, facts);
+  CHECK(floorCycles(Trace(), summary) == 150);
+}
+
 TEST_CASE("dependent instructions follow each other at their latency", "[trace]") {
   const std::string chain = "fma.rn.f32 %r1, %r1, %r2, %r3;\n";
   const uint64_t few = traceOf({.body = repeated(chain, 10)}).cycles,
