@@ -208,6 +208,7 @@ private:
         .Case<GemmWaitOp>([&](GemmWaitOp wait) { same(wait.getResult(), wait.getAcc(), wait); })
         .Case<scf::ForOp>([&](scf::ForOp loop) { stateLoop(loop); })
         .Case<scf::IfOp>([&](scf::IfOp branch) { stateBranch(branch); })
+        .Case<AnyInWarpOp>([&](AnyInWarpOp any) { stateDecisions(any); })
         .Case<ReduceOp>([&](ReduceOp reduce) { stateReduce(reduce); })
         .Case<BroadcastOp>([&](BroadcastOp broadcast) { stateBroadcast(broadcast); })
         .Case<LoadOp>([&](LoadOp load) { stateLoad(load); })
@@ -255,16 +256,7 @@ private:
     }
   }
 
-  /// What a warp decides is about what it holds.
-  void stateDecision(Value condition, Value result) {
-    auto any = condition.getDefiningOp<AnyInWarpOp>();
-    if (any && isFragment(result) && shapeOf(result) == shapeOf(any.getCondition()))
-      equal(result, any.getConditionMutable(), "the decision of a warp");
-  }
-
   void stateBranch(scf::IfOp branch) {
-    for (Value result : branch.getResults())
-      stateDecision(branch.getCondition(), result);
     for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
       if (region->empty())
         continue;
@@ -272,6 +264,14 @@ private:
         if (isFragment(yielded.get()))
           equal(branch.getResult(yielded.getOperandNumber()), yielded, "what the branch results in");
     }
+  }
+
+  /// What a warp decides is about what it holds.
+  void stateDecisions(AnyInWarpOp any) {
+    for (Operation *decision : decisionsBy(any.getResult()))
+      for (Value result : decision->getResults())
+        if (isFragment(result) && shapeOf(result) == shapeOf(any.getCondition()))
+          equal(result, any.getConditionMutable(), "the decision of a warp");
   }
 
   void stateReduce(ReduceOp reduce) {
@@ -320,8 +320,6 @@ private:
   void stateElementwise(Operation *op) {
     if (op->getNumRegions() || op->getNumResults() != 1 || !isFragment(op->getResult(0)))
       return;
-    if (auto select = dyn_cast<arith::SelectOp>(op))
-      stateDecision(select.getCondition(), select.getResult());
     for (OpOperand &operand : op->getOpOperands())
       if (isFragment(operand.get()))
         equal(op->getResult(0), operand, "elementwise arithmetic");

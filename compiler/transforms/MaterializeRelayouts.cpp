@@ -74,10 +74,8 @@ LogicalResult checkBranchesOfWarps(KernelOp kernel) {
         if (!isDecidedWhereItIs(any, result)) {
           InFlightDiagnostic diagnostic =
               branch->emitError("expected what is assigned to lie in the warps that hold what belongs to it "
-                                "of the condition, because "
-                                "each warp decides by itself, but other warps hold it; compute the condition "
-                                "from what is assigned, "
-                                "or use 'where' instead");
+                                "of the condition, because each warp decides by itself, but other warps hold "
+                                "it; compute the condition from what is assigned, or use 'where' instead");
           diagnostic.attachNote(any.getLoc()) << "decided here";
           return WalkResult::interrupt();
         }

@@ -45,6 +45,7 @@ private:
   RowOrder rows;
   Space space;
   dsl::Index block, blocks, pairs;
+  // Of groups; there are none where all tiles take equally long.
   dsl::Index groupSize; ///< heads of Q, over all batches
   dsl::Index fullGroups, forwards, backwards, inFullGroups;
 };

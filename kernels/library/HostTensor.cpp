@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
+#include <optional>
 #include <unistd.h>
 
 using namespace tlc;
@@ -37,23 +38,41 @@ std::string kernels::shapeText(std::span<const int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-Result<int64_t> HostTensor::bytesOf(std::string_view name, ElementType element,
-                                    std::span<const int64_t> shape, Placement placement, int64_t others) {
-  int64_t count = 1, pitch = 1, elements = placement.offset + guardElements, bytes = 0, all = 0;
-  bool fits = true;
+namespace {
+/// Where elements lie, first to last.
+struct Layout {
+  int64_t count = 1, bytes = 0; ///< elements; bytes with all room
+  std::vector<int64_t> pitches; ///< in elements
+};
+
+/// Nothing if numbers of bytes do not fit into 64 bits.
+std::optional<Layout> layOut(ElementType element, std::span<const int64_t> shape, Placement placement) {
+  Layout layout;
+  layout.pitches.resize(shape.size());
+  int64_t pitch = 1, elements = placement.offset + guardElements;
   for (size_t axis = shape.size(); axis-- != 0;) {
+    layout.pitches[axis] = pitch;
     int64_t reach = 0;
-    fits &= !__builtin_mul_overflow(count, shape[axis], &count);
-    fits &= !__builtin_mul_overflow(pitch, shape[axis], &reach);
-    fits &= !__builtin_add_overflow(elements, reach, &elements);
+    if (__builtin_mul_overflow(layout.count, shape[axis], &layout.count) ||
+        __builtin_mul_overflow(pitch, shape[axis], &reach) ||
+        __builtin_add_overflow(elements, reach, &elements))
+      return std::nullopt;
     pitch = std::max<int64_t>(reach, 1);
     if (axis + 1 == shape.size())
       pitch += placement.rowPadding;
   }
-  fits &= !__builtin_mul_overflow(elements, int64_t(sizeInBytes(element)), &bytes);
-  fits &= !__builtin_add_overflow(bytes, others, &all);
-  if (fits && all <= physicalMemoryBytes() / 2)
-    return bytes;
+  if (__builtin_mul_overflow(elements, int64_t(sizeInBytes(element)), &layout.bytes))
+    return std::nullopt;
+  return layout;
+}
+} // namespace
+
+Result<int64_t> HostTensor::bytesOf(std::string_view name, ElementType element,
+                                    std::span<const int64_t> shape, Placement placement, int64_t others) {
+  std::optional<Layout> layout = layOut(element, shape, placement);
+  int64_t all = 0;
+  if (layout && !__builtin_add_overflow(layout->bytes, others, &all) && all <= physicalMemoryBytes() / 2)
+    return layout->bytes;
   return Error{ErrorKind::environment,
                fmt::format("expected tensors that fit into this machine's memory ({} MiB), but '{}' has the "
                            "shape {} of {}{}",
@@ -63,25 +82,17 @@ Result<int64_t> HostTensor::bytesOf(std::string_view name, ElementType element,
 
 Result<HostTensor> HostTensor::create(std::string name, ElementType element, std::vector<int64_t> shape,
                                       Placement placement) {
-  Result<int64_t> bytes = bytesOf(name, element, shape, placement);
-  if (!bytes)
+  if (Result<int64_t> bytes = bytesOf(name, element, shape, placement); !bytes)
     return bytes.error();
+  Layout layout = *layOut(element, shape, placement);
   HostTensor tensor;
   tensor.tensorName = std::move(name);
   tensor.type = element;
   tensor.extents = std::move(shape);
   tensor.first = placement.offset;
-  tensor.count = 1;
-  tensor.pitches.resize(tensor.extents.size());
-  int64_t pitch = 1;
-  for (size_t axis = tensor.extents.size(); axis-- != 0;) {
-    tensor.pitches[axis] = pitch;
-    tensor.count *= tensor.extents[axis];
-    pitch = std::max<int64_t>(pitch * tensor.extents[axis], 1);
-    if (axis + 1 == tensor.extents.size())
-      pitch += placement.rowPadding;
-  }
-  tensor.storage.assign(static_cast<size_t>(*bytes), poisonByte);
+  tensor.count = layout.count;
+  tensor.pitches = std::move(layout.pitches);
+  tensor.storage.assign(size_t(layout.bytes), poisonByte);
   return tensor;
 }
 

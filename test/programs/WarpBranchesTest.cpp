@@ -30,6 +30,18 @@ Artifact compiledFor(const std::function<FragmentValue(Scope &, Fragment &, Frag
   }));
 }
 
+/// X: 1/2 but for one element of 2, at a random place.
+struct OneLarge {
+  OneLarge() {
+    std::mt19937_64 random(seed);
+    place = {int64_t(random() % rows), int64_t(random() % columns)};
+    x.at(place) = 2;
+  }
+  uint64_t seed = std::random_device()();
+  std::vector<int64_t> place;
+  Memory x = Memory::filled(ElementType::f32, {rows, columns}, 0.5);
+};
+
 } // namespace
 
 TEST_CASE("a branch of a warp may choose between fragments that were there before", "[programs]") {
@@ -66,17 +78,12 @@ TEST_CASE("a branch of a warp, in one that all take, is taken for a single eleme
     k.whenAny(x > 1, [&] { k.when(some, [&] { x = y; }); });
     return FragmentValue(x);
   });
-  auto seed = uint64_t(std::random_device()());
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
-  int64_t row = int64_t(random() % rows), column = int64_t(random() % columns);
-  CAPTURE(row, column);
-  Memory x = Memory::filled(ElementType::f32, {rows, columns}, 0.5),
-         y = Memory::filled(ElementType::f32, {rows, columns}, 7),
+  OneLarge input;
+  CAPTURE(input.seed, input.place);
+  Memory y = Memory::filled(ElementType::f32, {rows, columns}, 7),
          z = Memory::filled(ElementType::f32, {rows, columns}, notANumber);
-  x.at({row, column}) = 2;
-  run(artifact, {&x, &y, &z});
-  CHECK(z.at({row, column}) == 7);
+  run(artifact, {&input.x, &y, &z});
+  CHECK(z.at(input.place) == 7);
   int64_t changed = 0;
   for (double value : z.values) {
     CHECK((value == 7 || value == 0.5));
@@ -95,15 +102,28 @@ TEST_CASE("a warp decides about what it holds, also of another type", "[programs
     k.whenAny(x > 1, [&] { z = one; });
     copy(z, Z.tile({0, 0}, {rows, columns}));
   }));
-  auto seed = uint64_t(std::random_device()());
-  CAPTURE(seed);
-  std::mt19937_64 random(seed);
-  int64_t row = int64_t(random() % rows), column = int64_t(random() % columns);
-  CAPTURE(row, column);
-  Memory x = Memory::filled(ElementType::f32, {rows, columns}, 0.5),
-         z = Memory::filled(ElementType::f16, {rows, columns}, notANumber);
-  x.at({row, column}) = 2;
-  run(artifact, {&x, &z});
-  CHECK(z.at({row, column}) == 1);
+  OneLarge input;
+  CAPTURE(input.seed, input.place);
+  Memory z = Memory::filled(ElementType::f16, {rows, columns}, notANumber);
+  run(artifact, {&input.x, &z});
+  CHECK(z.at(input.place) == 1);
   CHECK(std::ranges::count(z.values, 0.0) > 0); // other warps have not been there
+}
+
+TEST_CASE("what two decisions of warps make together is about what they hold, too", "[programs]") {
+  Artifact artifact = compiled(Program::trace("both", {}, [](Scope &k) {
+    Global X = k.input("X", f32, {rows, columns}), Z = k.output("Z", f16, {rows, columns});
+    k.grid(Index(1));
+    Fragment x = k.fragment(f32, {rows, columns}), z = k.fragment(f16, {rows, columns});
+    Fragment one = k.fragment(f16, {rows, columns}, 1);
+    copy(X.tile({0, 0}, {rows, columns}), x);
+    k.whenAny(x > 1, [&] { k.whenAny(x < 1, [&] { z = one; }); });
+    copy(z, Z.tile({0, 0}, {rows, columns}));
+  }));
+  OneLarge input;
+  CAPTURE(input.seed, input.place);
+  Memory z = Memory::filled(ElementType::f16, {rows, columns}, notANumber);
+  run(artifact, {&input.x, &z});
+  CHECK(z.at(input.place) == 1);
+  CHECK(std::ranges::count(z.values, 0.0) > 0);
 }

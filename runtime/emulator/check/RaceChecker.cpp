@@ -236,8 +236,8 @@ void overwriteMbarriers(Warp &warp, const Instruction &instruction, Block &block
     const bool awaited = isAwaited(block, at->first);
     if (state.pending != state.expected || state.bytes != 0 || awaited)
       record(warp, instruction,
-             fmt::format("{} is overwritten during a phase; {} of {} arrivals and "
-                         "{} bytes are pending{}; missing: the end of the phase before the write",
+             fmt::format("{} is overwritten during a phase; {} of {} arrivals and {} bytes are pending{}; "
+                         "missing: the end of the phase before the write",
                          describeMbarrier(block, at->first), state.pending, state.expected, state.bytes,
                          awaited ? ", and a warp waits there" : ""),
              {.kind = FindingKind::fault});

@@ -68,10 +68,10 @@ void reportOvertaken(Block &block, uint32_t address, bool ending) {
           for (const MbarrierWait &wait : group.wait.barriers)
             if (wait.block == &block && wait.address == address && wait.phase != ending)
               record(warp, warp.code[group.pc],
-                     fmt::format("the wait for phase {} of {} is overtaken: the "
-                                 "next phase ends too; missing: an order between this wait and the arrivals "
-                                 "of the next phase",
-                                 unsigned(wait.phase), describeMbarrier(block, address)),
+                     fmt::format(
+                         "the wait for phase {} of {} is overtaken: the next phase ends too; missing: an "
+                         "order between this wait and the arrivals of the next phase",
+                         unsigned(wait.phase), describeMbarrier(block, address)),
                      {.kind = FindingKind::fault});
 }
 

@@ -181,7 +181,6 @@ void Recorder::operation(const AsyncOperation &operation, const Block &block, Tr
                  .end = end,
                  .location = locationOf(*operation.instruction),
                  .bytes = work.bytes,
-                 .multiplyAdds = work.multiplyAdds,
                  .peakCycles =
                      arithmeticCycles(work.multiplyAdds, work.operandBits, timingOf(*cluster.grid->target)),
                  .issued = issued};

@@ -47,10 +47,9 @@ struct TraceSpan {
   Kind kind = Kind::run;
   uint32_t track = 0;
   uint64_t begin = 0, end = 0;
-  std::string name = {};     ///< of a wait: for what, "a.b.full[2]"; of a copy: "A to a[2]"
-  std::string location = {}; ///< in the source, "gemm.cpp:54:5"
-  uint64_t bytes = 0;        ///< of a copy
-  uint64_t multiplyAdds = 0;
+  std::string name = {};                      ///< of a wait: for what, "a.b.full[2]"; of a copy: "A to a[2]"
+  std::string location = {};                  ///< in the source, "gemm.cpp:54:5"
+  uint64_t bytes = 0;                         ///< of a copy
   double peakCycles = 0;                      ///< of a product: at the peak rate of its operands' type
   std::optional<TracePoint> issued = {};      ///< of a copy or product: by whom, when
   std::optional<TracePoint> releasedBy = {};  ///< of a wait

@@ -118,3 +118,20 @@ tile.kernel @long(%x: f32 {program.argument = #program.scalar<"x">},
   %use = arith.negf %t : tensor<32x8xf32, #columns>
   tile.return
 }
+
+
+// A choice that a warp made is not made again by another one.
+// CHECK-LABEL: tile.kernel @decided(
+// CHECK:         arith.select
+// CHECK-NEXT:    tile.convert_layout
+tile.kernel @decided(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %s = tile.splat %x : f32 -> tensor<32x8xf32, #rows>
+  %zero = arith.constant dense<0.0> : tensor<32x8xf32, #rows>
+  %p = arith.cmpf ogt, %s, %zero : tensor<32x8xf32, #rows>
+  %any = tile.any_in_warp %p : tensor<32x8xi1, #rows>
+  %chosen = arith.select %any, %s, %zero : tensor<32x8xf32, #rows>
+  %t = tile.convert_layout %chosen : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #columns>
+  %use = arith.negf %t : tensor<32x8xf32, #columns>
+  tile.return
+}
