@@ -7,6 +7,7 @@
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/Relayout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -45,6 +46,35 @@ Value remade(Value value, const FragmentLayout &layout, OpBuilder &builder) {
   return copy->getResult(0);
 }
 
+RelayoutKind kindOf(ConvertLayoutOp convert) {
+  ArrayRef<int64_t> shape = convert.getSource().getType().getShape();
+  return planRelayout(layoutOf(convert.getSource()), layoutOf(convert.getResult()),
+                      Shape(shape.begin(), shape.end()))
+      .kind;
+}
+
+/// Where a branch's result is only used in other registers of the same threads, the branch yields it in
+/// these: what packs several elements into a register packs those at once that the use wants together.
+SmallVector<ConvertLayoutOp> moveIntoBranch(ConvertLayoutOp convert) {
+  auto result = dyn_cast<OpResult>(convert.getSource());
+  auto branch = result ? dyn_cast<scf::IfOp>(result.getOwner()) : scf::IfOp();
+  if (!branch || !result.hasOneUse() || kindOf(convert) > RelayoutKind::withinThread)
+    return {};
+  RankedTensorType wanted = convert.getResult().getType();
+  SmallVector<ConvertLayoutOp> moved;
+  for (Region &region : branch->getRegions()) {
+    Operation *yield = region.front().getTerminator();
+    OpOperand &yielded = yield->getOpOperand(result.getResultNumber());
+    OpBuilder builder(yield);
+    moved.push_back(ConvertLayoutOp::create(builder, convert.getLoc(), wanted, yielded.get(), Value()));
+    yielded.set(moved.back());
+  }
+  result.setType(wanted);
+  convert.getResult().replaceAllUsesWith(result);
+  convert.erase();
+  return moved;
+}
+
 /// What the conversion can be replaced by, or null.
 Value replacementFor(ConvertLayoutOp convert) {
   Value source = convert.getSource();
@@ -60,11 +90,9 @@ Value replacementFor(ConvertLayoutOp convert) {
   if (!isCheapFragment(source))
     return {};
   // Registers that are merely renamed cost nothing.
-  FragmentLayout layout = layoutOf(convert.getResult());
-  Shape shape(wanted.getShape().begin(), wanted.getShape().end());
-  if (planRelayout(layoutOf(source), layout, shape).kind <= RelayoutKind::withinThread)
+  if (kindOf(convert) <= RelayoutKind::withinThread)
     return {};
-  return remade(source, layout, builder);
+  return remade(source, layoutOf(convert.getResult()), builder);
 }
 
 /// Erases the operation, and what it alone used.
@@ -80,11 +108,15 @@ struct FoldRelayouts : impl::FoldRelayoutsBase<FoldRelayouts> {
   void runOnOperation() override {
     SmallVector<ConvertLayoutOp> conversions;
     getOperation().walk([&](ConvertLayoutOp convert) { conversions.push_back(convert); });
-    for (ConvertLayoutOp convert : conversions)
+    for (size_t i = 0; i < conversions.size(); ++i) { // it grows
+      ConvertLayoutOp convert = conversions[i];
       if (Value value = replacementFor(convert)) {
         convert.getResult().replaceAllUsesWith(value);
         eraseWithUnused(convert);
+      } else {
+        llvm::append_range(conversions, moveIntoBranch(convert));
       }
+    }
   }
 };
 

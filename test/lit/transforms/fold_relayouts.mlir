@@ -101,6 +101,50 @@ tile.kernel @renamed(%x: f32 {program.argument = #program.scalar<"x">},
   tile.return
 }
 
+// What a branch yields is renamed in the branch, next to what made it: there it may be packed as the use wants it.
+// CHECK-LABEL: tile.kernel @branch(
+// CHECK:         %[[F:.*]] = tile.load
+// CHECK-NEXT:    %[[CHOSEN:.*]]:2 = scf.if %{{.*}} -> (tensor<32x8xf32, #[[RENAMED]]>, tensor<32x8xf32, #[[ROWS]]>) {
+// CHECK-NEXT:      %[[E:.*]] = math.absf %[[F]] : tensor<32x8xf32, #[[ROWS]]>
+// CHECK-NEXT:      %[[IN_THEN:.*]] = tile.convert_layout %[[E]]
+// CHECK-NEXT:      scf.yield %[[IN_THEN]], %[[E]]
+// CHECK:           %[[IN_ELSE:.*]] = tile.convert_layout %[[F]]
+// CHECK-NEXT:      scf.yield %[[IN_ELSE]], %[[F]]
+// CHECK:         arith.negf %[[CHOSEN]]#0 : tensor<32x8xf32, #[[RENAMED]]>
+// What others use as well, or other threads have, stays where it is.
+// CHECK-NEXT:    arith.negf %[[CHOSEN]]#1 : tensor<32x8xf32, #[[ROWS]]>
+// CHECK-NEXT:    tile.convert_layout %[[CHOSEN]]#1
+// CHECK:         %[[OTHER:.*]] = scf.if %{{.*}} -> (tensor<32x8xf32, #[[ROWS]]>) {
+// CHECK:         tile.convert_layout %[[OTHER]] : tensor<32x8xf32, #[[ROWS]]> -> tensor<32x8xf32, #[[COLUMNS]]>
+tile.kernel @branch(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %positive = arith.cmpf ogt, %x, %zero : f32
+  %tile = tile.slice %X[%c0, %c0] : !tile.global<32x8xf32> -> !tile.slice<32x8xf32>
+  %f = tile.load %tile : !tile.slice<32x8xf32> -> tensor<32x8xf32, #rows>
+  %chosen:2 = scf.if %positive -> (tensor<32x8xf32, #rows>, tensor<32x8xf32, #rows>) {
+    %e = math.absf %f : tensor<32x8xf32, #rows>
+    scf.yield %e, %e : tensor<32x8xf32, #rows>, tensor<32x8xf32, #rows>
+  } else {
+    scf.yield %f, %f : tensor<32x8xf32, #rows>, tensor<32x8xf32, #rows>
+  }
+  %t = tile.convert_layout %chosen#0 : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #renamed>
+  %use1 = arith.negf %t : tensor<32x8xf32, #renamed>
+  %use2 = arith.negf %chosen#1 : tensor<32x8xf32, #rows>
+  %u = tile.convert_layout %chosen#1 : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #renamed>
+  %use3 = arith.negf %u : tensor<32x8xf32, #renamed>
+  %other = scf.if %positive -> (tensor<32x8xf32, #rows>) {
+    %e = math.absf %f : tensor<32x8xf32, #rows>
+    scf.yield %e : tensor<32x8xf32, #rows>
+  } else {
+    scf.yield %f : tensor<32x8xf32, #rows>
+  }
+  %v = tile.convert_layout %other : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #columns>
+  %use4 = arith.negf %v : tensor<32x8xf32, #columns>
+  tile.return
+}
+
 // A long computation is not repeated.
 // CHECK-LABEL: tile.kernel @long(
 // CHECK-COUNT-6: math.exp2
