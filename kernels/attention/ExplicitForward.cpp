@@ -228,12 +228,9 @@ private:
     auto step = [&](const ForwardTile &tile, const Index &i, Edge edge) {
       Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s");
       kRing.wait(kc);
-      if (transposed) // products take half the time, and a wait between them counts
-        vRing.wait(vc);
       start([&] {
         startScores(s);
-        if (!transposed)
-          vRing.wait(vc);
+        vRing.wait(vc);
         startOutput();
       });
       finishScores(s, 1);

@@ -145,6 +145,54 @@ tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">},
 
 // -----
 
+// Loops around each other can both be pipelined: what a tile needs once is loaded a tile ahead.
+// CHECK-LABEL: tile.kernel @tile_ahead(
+// CHECK:       %[[RQ:.*]] = tile.alloc_ring "q" producers(1) consumers(1) : !tile.ring<2>
+// CHECK:       %[[Q:.*]] = tile.alloc_shared "q" : !tile.shared<2x64x64xbf16>
+// CHECK:       tile.role "load" warps(4) {
+// CHECK:         scf.for {{.*}} iter_args(%[[CQ:.*]] = %{{.*}}, %[[CK:.*]] = %{{.*}}) -> (!tile.cursor<2>, !tile.cursor<3>) {
+// CHECK:           tile.acquire %[[RQ]][%[[CQ]]]
+// CHECK:           %[[NEXT_Q:.*]] = tile.advance %[[CQ]]
+// CHECK:           %[[NEXT_K:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[CK]]) -> (!tile.cursor<3>) {
+// CHECK:           scf.yield %[[NEXT_Q]], %[[NEXT_K]]
+// CHECK:       tile.role "math" warps(4) {
+// CHECK:         scf.for {{.*}} iter_args(%[[CQ:.*]] = %{{.*}}, %[[CK:.*]] = %{{.*}}) -> (!tile.cursor<2>, !tile.cursor<3>) {
+// CHECK:           tile.await %[[RQ]][%[[CQ]]]
+// CHECK:           tile.slot %[[Q]][%[[CQ]]]
+// CHECK:           scf.for
+// CHECK:           tile.release %[[RQ]][%[[CQ]]]
+// CHECK-NOT:   tile.pipeline
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @tile_ahead(%s: index {program.argument = #program.dimension<"s">},
+    %Q: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Q", input, dims[0, -1], alignment = 16>},
+    %K: !tile.global<?x64xbf16> {program.argument = #program.tensor<"K", input, dims[0, -1], alignment = 16>},
+    %O: !tile.global<?x64xf32> {program.argument = #program.tensor<"O", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %q = tile.alloc_shared "q" : !tile.shared<64x64xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<64x64xbf16>
+  %block = tile.grid %s : index
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  scf.for %row = %block to %s step %c64 {
+    %sq = tile.slice %Q[%row, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sq, %q atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %sum = scf.for %kk = %c0 to %s step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+      %sk = tile.slice %K[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.copy %sk, %k atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      %kt = tile.transpose %k : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
+      %new = tile.gemm %q, %kt, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
+      scf.yield %new : tensor<64x64xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 3>}
+    %so = tile.slice %O[%row, %c0] : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
+    tile.store %sum, %so atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
 // Three warpgroups that multiply need the registers more.
 // CHECK-LABEL: tile.kernel @three_warpgroups(
 // CHECK-SAME:    warps = 16
