@@ -62,58 +62,70 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const 
   }
 }
 
+int64_t outputBytes(const ForwardConfig &c) { return c.bq * c.dv * sizeInBytes(c.outputType()); }
+
+/// About what a block takes that has `tileSlots` tiles of Q at a time.
+int64_t sharedBytes(const ForwardConfig &c, int64_t tileSlots) {
+  constexpr int64_t barriersAndPositions = 1024;
+  int64_t elements = tileSlots * c.bq * c.d + c.stages * c.bk * (c.d + c.dv);
+  bool hasOutput = c.form == ForwardForm::explicitRoles && wayOut(c) == WayOut::ownTile;
+  return elements * sizeInBytes(c.dtype) + (hasOutput ? tileSlots * outputBytes(c) : 0) +
+         barriersAndPositions;
+}
+
+bool fits(int64_t bytes) { return bytes <= int64_t(findTarget("sm_90a")->sharedBytesPerBlock); }
+
 void plainForward(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const PackedOrder *packed) {
   auto [block] = k.grid(min(p.tiles(), k.multiprocessors()));
   BlockTiles tiles(c, p, packed, block, k.blocks());
-  k.loop(tiles.count, [&](Index n) { plainTile(k, c, p, p.tileAt(tiles.at(n))); });
-}
-
-/// About what a block takes.
-int64_t sharedBytes(const ForwardConfig &c) {
-  constexpr int64_t barriersAndPositions = 1024;
-  bool isExplicit = c.form == ForwardForm::explicitRoles;
-  int64_t tileSlots = isExplicit && c.overlap == TileOverlap::nextTile ? 2 : 1;
-  int64_t elements = tileSlots * c.bq * c.d + c.stages * c.bk * (c.d + c.dv);
-  int64_t output =
-      isExplicit && wayOut(c) == WayOut::ownTile ? tileSlots * c.bq * c.dv * sizeInBytes(c.outputType()) : 0;
-  return elements * sizeInBytes(c.dtype) + output + barriersAndPositions;
+  auto tile = [&](const Index &n) { plainTile(k, c, p, p.tileAt(tiles.at(n))); };
+  // Q of the next tile is on its way while this one is computed, and O of the one before.
+  if (!c.hasBytes() && fits(sharedBytes(c, 2) + outputBytes(c)))
+    k.pipelined(tiles.count, {.stages = 2}, tile);
+  else
+    k.loop(tiles.count, tile);
 }
 
 /// Takes keys away from a step until it fits; false if `least` are too many, too.
 bool fit(ForwardConfig &config, int64_t least) {
-  auto fits = [&] { return sharedBytes(config) <= int64_t(findTarget("sm_90a")->sharedBytesPerBlock); };
-  while (config.bk > least && !fits())
+  bool isExplicit = config.form == ForwardForm::explicitRoles;
+  int64_t tileSlots = isExplicit && config.overlap == TileOverlap::nextTile ? 2 : 1;
+  while (config.bk > least && !fits(sharedBytes(config, tileSlots)))
     config.bk -= productDepth;
-  return fits();
+  return fits(sharedBytes(config, tileSlots));
+}
+
+/// Whether three warpgroups pay, with 192 queries: they keep the tensor cores busier, and waste more where
+/// tiles are masked or sequences end.
+bool hasWorkForThree(const MaskConfig &mask, int64_t queries) {
+  constexpr int64_t many = 1536;
+  bool isCausalAlone = !mask.windowLeft && !mask.windowRight && !mask.blockCausal;
+  return !mask.hidesPairs() || (isCausalAlone && queries >= many);
 }
 
 } // namespace
 
-void chooseTiles(ForwardConfig &config) {
+void chooseTiles(ForwardConfig &config, int64_t queries) {
   // Accumulators of scores and of O, and weights, have to share a thread's registers; tiles share memory.
   int64_t longest = std::max(config.d, config.dv);
+  bool isPlain = config.form == ForwardForm::plain;
   config.bq = 128;
   config.bk = 128;
-  config.overlap = TileOverlap::nextTile;
-  if (config.form == ForwardForm::plain) {
-    config.bk = longest <= 128 && !config.hasBytes() ? 128 : 64;
-  } else if (config.hasBytes()) {
-    config.bk = longest <= 128 ? 128 : 64; // tiles of TransposedValues, or halves
-    config.stages = longest <= 128 ? 3 : 2;
-    if (longest > 128)
-      config.overlap = TileOverlap::none;
-    return;
+  config.overlap = longest <= 128 ? TileOverlap::nextTile : TileOverlap::none;
+  if (config.hasBytes()) {
+    config.bk = longest <= 128 && !isPlain ? 128 : 64; // tiles of TransposedValues, or halves
+    config.stages = longest <= 128 && !isPlain ? 3 : 2;
+    if (!isPlain)
+      return;
   } else if (longest <= 64) {
     // The softmax takes as long as the products.
     config.order = ProductOrder::inTurn;
-    // Three warpgroups keep the tensor cores busier, and waste more where tiles are masked.
-    if (!config.mask.hidesPairs()) {
+    if (hasWorkForThree(config.mask, queries)) {
       config.bq = 192;
       config.bk = 96;
     }
   } else if (longest > 128) {
-    config.overlap = TileOverlap::none;
-    config.bk = longest <= 192 ? 96 : 64;
+    config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }
   constexpr int64_t worthwhile = 32;
   if (!isSplit(config.dv) && fit(config, worthwhile))

@@ -69,8 +69,9 @@ struct ForwardConfig {
   ElementType outputType() const { return hasBytes() ? out : dtype; }
 };
 
-/// Chooses how, for what is to be computed.
-void chooseTiles(ForwardConfig &config);
+/// Chooses how, for what is to be computed. A sequence has about so many queries: the program takes any
+/// number, but is fastest for such.
+void chooseTiles(ForwardConfig &config, int64_t queries);
 
 dsl::Program forwardProgram(const ForwardConfig &config, const dsl::TraceOptions &options = {});
 /// With a mask of one's own instead of `config.mask`.

@@ -277,7 +277,9 @@ ForwardConfig configOf(const Schema &schema, const ForwardTensors &tensors, cons
                        .logBase = options.logBase,
                        .lengths = options.lengths,
                        .form = form};
-  chooseTiles(config);
+  int64_t sequences =
+      options.lengths == Lengths::packed ? std::max<int64_t>(schema.extent("b + 1") - 1, 1) : 1;
+  chooseTiles(config, schema.extent("sq") / sequences);
   return config;
 }
 

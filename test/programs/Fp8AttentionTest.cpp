@@ -35,7 +35,7 @@ struct Scores {
 void check(const Scores &scores) {
   ForwardForm form = GENERATE(ForwardForm::plain, ForwardForm::explicitRoles);
   ForwardConfig config{.dtype = ElementType::e4m3, .d = d, .dv = d, .form = form, .sum = OutputSum::perTile};
-  chooseTiles(config);
+  chooseTiles(config, queries);
   config.bk = 64;
   uint64_t seed = std::random_device()();
   INFO(scores.name << ", form " << int(form) << ", seed " << seed);

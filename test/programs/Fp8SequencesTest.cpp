@@ -165,7 +165,7 @@ TEST_CASE("a sequence of e4m3 that is no number harms no other", "[programs][att
                        .lengths = lengths,
                        .form = form,
                        .sum = OutputSum::perTile};
-  chooseTiles(config);
+  chooseTiles(config, 128);
   config.bk = bk;
   uint64_t seed = std::random_device()();
   INFO("form " << int(form) << ", lengths " << int(lengths) << ", causal " << int(causal) << ", bk " << bk

@@ -128,7 +128,7 @@ gemm
 gemm --layout nn --shape 8192,8192,8192
 gemm --dtype f16 --out f16 --shape 8192,8192,8192
 attention_fwd
-attention_fwd --d 64 --shape 4,4096,32,32 --shape 1,16384,32,32
+attention_fwd --d 64 --against form=plain --shape 16,1024,32,32 --shape 4,4096,32,32 --shape 1,16384,32,32
 attention_fwd --d 256 --shape 2,8192,8,8
 attention_fwd --against form=plain --shape 16,1024,16,16 --shape 4,4096,16,16 --shape 1,16384,16,16
 block_causal

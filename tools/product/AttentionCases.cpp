@@ -13,6 +13,7 @@ using kernels::Definitions, kernels::Random;
 
 const Option &shortRows() {
   static const Option rows = {{{"d", "64"}},
+                              {{"d", "64"}, {"bq", "192"}, {"bk", "96"}}, // as for long sequences
                               {{"d", "128"}},
                               {{"d", "32"}},
                               {{"d", "40"}},

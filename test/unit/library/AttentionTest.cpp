@@ -199,9 +199,33 @@ TEST_CASE_METHOD(Fixture, "attention without queries, without keys, without batc
   CHECK(device.loads == 1);
 }
 
+TEST_CASE_METHOD(Fixture, "long causal sequences of short rows have a program of their own", "[attention]") {
+  constexpr ElementType type = ElementType::bf16;
+  auto load = [&](int64_t sequences, int64_t rows) {
+    CAPTURE(sequences, rows);
+    Slice begins = newTensor(device, ElementType::i32, {sequences + 1});
+    CallTensors tensors{.q = newTensor(device, type, {rows, 1, 64}),
+                        .k = newTensor(device, type, {rows, 1, 64}),
+                        .v = newTensor(device, type, {rows, 1, 64}),
+                        .o = newTensor(device, type, {rows, 1, 64}),
+                        .lse = newTensor(device, ElementType::f32, {1, rows}),
+                        .queryLengths = begins,
+                        .keyLengths = begins};
+    ForwardOptions options{.mask = {.causal = CausalAlignment::right}, .lengths = Lengths::packed};
+    CHECK(bool(workspaceSize(programs, tensors.views(), options)));
+  };
+  load(1, 100);
+  load(2, 3000); // 1500 each
+  load(0, 100);
+  CHECK(device.loads == 1);
+  load(1, 1600);
+  load(2, 3200);
+  CHECK(device.loads == 2);
+}
+
 TEST_CASE_METHOD(Fixture, "devices that share a cache compile a program of attention once", "[attention]") {
   kernels::ForwardConfig config{.d = 64, .dv = 64, .form = ForwardForm::plain};
-  chooseTiles(config);
+  chooseTiles(config, 64);
   auto first = programs.load(config), again = programs.load(config);
   REQUIRE((first && again));
   CHECK(*first == *again);
