@@ -11,6 +11,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace tlc::tile {
 #define GEN_PASS_DEF_FOLDRELAYOUTS
 #include "compiler/transforms/Passes.h.inc"
@@ -53,25 +55,28 @@ RelayoutKind kindOf(ConvertLayoutOp convert) {
       .kind;
 }
 
-/// Where a branch's result is only used in other registers of the same threads, the branch yields it in
-/// these: what packs several elements into a register packs those at once that the use wants together.
+/// A conversion that only renames registers, and is the only use of a branch's result, moves into the branch:
+/// what packs several elements into a register then packs those at once that the use wants together. Not next
+/// to another conversion: as one, the two may move data between threads, which stays outside.
 SmallVector<ConvertLayoutOp> moveIntoBranch(ConvertLayoutOp convert) {
   auto result = dyn_cast<OpResult>(convert.getSource());
   auto branch = result ? dyn_cast<scf::IfOp>(result.getOwner()) : scf::IfOp();
   if (!branch || !result.hasOneUse() || kindOf(convert) > RelayoutKind::withinThread)
     return {};
+  SmallVector<OpOperand *> yielded;
+  for (Region &region : branch->getRegions())
+    yielded.push_back(&region.front().getTerminator()->getOpOperand(result.getResultNumber()));
+  if (llvm::any_of(yielded, [](OpOperand *value) { return value->get().getDefiningOp<ConvertLayoutOp>(); }))
+    return {};
   RankedTensorType wanted = convert.getResult().getType();
   SmallVector<ConvertLayoutOp> moved;
-  for (Region &region : branch->getRegions()) {
-    Operation *yield = region.front().getTerminator();
-    OpOperand &yielded = yield->getOpOperand(result.getResultNumber());
-    OpBuilder builder(yield);
-    moved.push_back(ConvertLayoutOp::create(builder, convert.getLoc(), wanted, yielded.get(), Value()));
-    yielded.set(moved.back());
+  for (OpOperand *value : yielded) {
+    OpBuilder builder(value->getOwner());
+    moved.push_back(ConvertLayoutOp::create(builder, convert.getLoc(), wanted, value->get(), Value()));
+    value->set(moved.back());
   }
   result.setType(wanted);
   convert.getResult().replaceAllUsesWith(result);
-  convert.erase();
   return moved;
 }
 
@@ -95,27 +100,40 @@ Value replacementFor(ConvertLayoutOp convert) {
   return remade(source, layoutOf(convert.getResult()), builder);
 }
 
-/// Erases the operation, and what it alone used.
-void eraseWithUnused(Operation *op) {
-  SmallVector<Value> operands(op->getOperands());
-  op->erase();
-  for (Value operand : operands)
-    if (Operation *source = operand.getDefiningOp(); source && isOpTriviallyDead(source))
-      eraseWithUnused(source);
-}
-
 struct FoldRelayouts : impl::FoldRelayoutsBase<FoldRelayouts> {
   void runOnOperation() override {
     SmallVector<ConvertLayoutOp> conversions;
     getOperation().walk([&](ConvertLayoutOp convert) { conversions.push_back(convert); });
+    llvm::SetVector<Operation *> sources;             // of conversions that are gone
     for (size_t i = 0; i < conversions.size(); ++i) { // it grows
       ConvertLayoutOp convert = conversions[i];
-      if (Value value = replacementFor(convert)) {
+      SmallVector<ConvertLayoutOp> moved;
+      if (Value value = replacementFor(convert))
         convert.getResult().replaceAllUsesWith(value);
-        eraseWithUnused(convert);
-      } else {
-        llvm::append_range(conversions, moveIntoBranch(convert));
-      }
+      else if (moved = moveIntoBranch(convert); moved.empty())
+        continue;
+      llvm::append_range(conversions, moved);
+      if (Operation *source = convert.getSource().getDefiningOp())
+        sources.insert(source);
+      sources.remove(convert);
+      convert.erase();
+    }
+    eraseUnused(sources);
+  }
+
+  /// Erases those that nobody uses, and what they alone used.
+  static void eraseUnused(llvm::SetVector<Operation *> &candidates) {
+    while (!candidates.empty()) {
+      Operation *op = candidates.pop_back_val();
+      if (!isOpTriviallyDead(op))
+        continue;
+      op->walk([&](Operation *inner) {
+        candidates.remove(inner);
+        for (Value operand : inner->getOperands())
+          if (Operation *source = operand.getDefiningOp(); source && !op->isAncestor(source))
+            candidates.insert(source);
+      });
+      op->erase();
     }
   }
 };

@@ -74,8 +74,8 @@ def FoldRelayouts : Pass<"tile-fold-relayouts", "::tlc::tile::KernelOp"> {
     Requires: phase `pipelined` with layouts.
     Ensures:  a `tile.convert_layout` of a value that is cheap to compute again (constants, splats and coordinates, and what
               follows from them in a few elementwise operations and broadcasts, such as masks) is replaced by that
-              computation in the wanted layout; conversions of conversions are one; one within threads, of what a branch
-              yields for nothing else, is made in the branch.
+              computation in the wanted layout; conversions of conversions are one; a conversion that only renames
+              registers, and is the only use of a branch's result, stands in the branch.
   }];
 }
 

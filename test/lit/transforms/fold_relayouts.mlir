@@ -145,6 +145,53 @@ tile.kernel @branch(%x: f32 {program.argument = #program.scalar<"x">},
   tile.return
 }
 
+// Next to a conversion between threads it stays: they are not to become one in a branch that warps take by themselves.
+// CHECK-LABEL: tile.kernel @beside_another(
+// CHECK:         %[[F:.*]] = tile.convert_layout
+// CHECK:         %[[CHOSEN:.*]] = scf.if
+// CHECK-NOT:     tile.convert_layout
+// CHECK:           scf.yield %[[F]]
+// CHECK:         tile.convert_layout %[[CHOSEN]]
+tile.kernel @beside_another(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %positive = arith.cmpf ogt, %x, %zero : f32
+  %tile = tile.slice %X[%c0, %c0] : !tile.global<32x8xf32> -> !tile.slice<32x8xf32>
+  %g = tile.load %tile : !tile.slice<32x8xf32> -> tensor<32x8xf32, #columns>
+  %f = tile.convert_layout %g : tensor<32x8xf32, #columns> -> tensor<32x8xf32, #rows>
+  %chosen = scf.if %positive -> (tensor<32x8xf32, #rows>) {
+    %e = math.absf %f : tensor<32x8xf32, #rows>
+    scf.yield %e : tensor<32x8xf32, #rows>
+  } else {
+    scf.yield %f : tensor<32x8xf32, #rows>
+  }
+  %t = tile.convert_layout %chosen : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #renamed>
+  %use = arith.negf %t : tensor<32x8xf32, #renamed>
+  tile.return
+}
+
+// A branch that nobody needs goes with all conversions of its results.
+// CHECK-LABEL: tile.kernel @unused(
+// CHECK-NOT:     scf.if
+// CHECK-NOT:     tile.convert_layout
+// CHECK:         tile.return
+tile.kernel @unused(%x: f32 {program.argument = #program.scalar<"x">},
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %positive = arith.cmpf ogt, %x, %zero : f32
+  %s = tile.splat %x : f32 -> tensor<32x8xf32, #rows>
+  %chosen:2 = scf.if %positive -> (tensor<32x8xf32, #rows>, tensor<32x8xf32, #rows>) {
+    %e = math.sqrt %s : tensor<32x8xf32, #rows>
+    scf.yield %e, %s : tensor<32x8xf32, #rows>, tensor<32x8xf32, #rows>
+  } else {
+    scf.yield %s, %s : tensor<32x8xf32, #rows>, tensor<32x8xf32, #rows>
+  }
+  %t = tile.convert_layout %chosen#0 : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #renamed>
+  %u = tile.convert_layout %chosen#1 : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #rows>
+  tile.return
+}
+
 // A long computation is not repeated.
 // CHECK-LABEL: tile.kernel @long(
 // CHECK-COUNT-6: math.exp2
