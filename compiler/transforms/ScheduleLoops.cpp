@@ -57,15 +57,17 @@ bool computes(Operation &op) {
 }
 
 ScheduleOp toScheduleOp(Operation &op) {
+  // These only order: a product takes longer than all else that a round does, so that what does not need it
+  // comes before its wait; a release, for which another role waits, comes before what merely follows it.
+  constexpr int64_t ofProduct = 1000, ofRelease = 100, ofOthers = 1;
   ScheduleOp described;
   described.name = op.getName().getStringRef().str();
   if (isa<GemmAsyncOp>(op)) {
-    // Longer than what else a round does: all that does not need the product comes before its wait.
     described.latencyClass = LatencyClass::product;
-    described.latency = described.cycles = 1000;
+    described.latency = described.cycles = ofProduct;
   } else if (!computes(op)) {
     described.latencyClass = LatencyClass::immediate;
-    described.latency = isa<ReleaseOp>(op) ? 100 : 1; // another role waits for it
+    described.latency = isa<ReleaseOp>(op) ? ofRelease : ofOthers;
   }
   return described;
 }

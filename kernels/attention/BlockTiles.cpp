@@ -9,9 +9,9 @@ using namespace dsl;
 
 BlockTiles::BlockTiles(const ForwardConfig &config, const ForwardProblem &problem, const PackedOrder *packed,
                        const Index &block, const Index &blocks)
-    : problem(problem), packed(packed), block(block), blocks(blocks) {
+    : problem(problem), packed(packed), rounds{blocks}, block(block) {
   if (packed) {
-    count = packed->countFor(block, blocks);
+    count = rounds.countOf(packed->tiles(), block);
     return;
   }
   TileOrder::Space space{.rowTiles = problem.rowTiles(),
@@ -25,7 +25,7 @@ BlockTiles::BlockTiles(const ForwardConfig &config, const ForwardProblem &proble
 
 ForwardProblem::Position BlockTiles::at(const Index &n) const {
   if (packed)
-    return packed->at(packed->numberFor(n, block, blocks));
+    return packed->at(rounds.tileAt(n, block));
   auto [row, head, batch] = order->at(n);
   return problem.positionOf(row, head, batch);
 }

@@ -23,7 +23,8 @@ public:
 private:
   const ForwardProblem &problem;
   const PackedOrder *packed;
-  dsl::Index block, blocks;
+  Rounds rounds;
+  dsl::Index block;
   std::optional<TileOrder> order;
 };
 

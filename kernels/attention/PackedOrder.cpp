@@ -77,13 +77,4 @@ ForwardProblem::Position PackedOrder::at(const Index &number) const {
   return position;
 }
 
-Index PackedOrder::countFor(const Index &block, const Index &blocks) const {
-  Index all = tiles(), whole = all / blocks;
-  return whole + where(numberFor(whole, block, blocks) < all, Index(1), Index(0));
-}
-
-Index PackedOrder::numberFor(const Index &n, const Index &block, const Index &blocks) const {
-  return n * blocks + where(n % 2 == 0, block, blocks - 1 - block);
-}
-
 } // namespace tlc::kernels

@@ -11,7 +11,6 @@ namespace tlc::kernels {
 /// Sequences with the most keys come first. Where all row tiles of one take equally long, the heads of one K
 /// and V come after those of another. Otherwise heads whose K and V stay in L2 together make a group; in a
 /// group the longest tiles come first, in the next one last, so that neighbours take about the same time.
-/// Blocks are dealt tiles in rounds, every other one backwards.
 class PackedOrder {
 public:
   PackedOrder(dsl::Scope &k, const ForwardConfig &config, const ForwardProblem &problem, RowOrder rows);
@@ -19,15 +18,12 @@ public:
   /// The launch that fills the workspaces.
   void write() const;
 
+  dsl::Index tiles() const { return count.read({0, 0}) * p.heads; }
   /// The tile of that number; one that does not exist is a tile of a sequence without queries.
   ForwardProblem::Position at(const dsl::Index &number) const;
-  /// How many tiles a block computes, and which is its number `n`.
-  dsl::Index countFor(const dsl::Index &block, const dsl::Index &blocks) const;
-  dsl::Index numberFor(const dsl::Index &n, const dsl::Index &block, const dsl::Index &blocks) const;
 
 private:
   dsl::Index rowTilesOf(const dsl::Index &batch) const;
-  dsl::Index tiles() const { return count.read({0, 0}) * p.heads; }
 
   dsl::Scope &k;
   const ForwardConfig &c;

@@ -15,10 +15,10 @@ Index headsInCache(const ForwardConfig &config, const Index &keys) {
 
 TileOrder::TileOrder(const ForwardConfig &config, RowOrder rows, const Space &space, const Index &block,
                      const Index &blocks)
-    : config(config), rows(rows), space(space), block(block), blocks(blocks),
+    : config(config), rows(rows), space(space), rounds{blocks}, block(block),
       pairs(space.heads * space.batches) {
   if (rows == RowOrder::any) {
-    count = countAmong(pairs * space.rowTiles, block);
+    count = rounds.countOf(pairs * space.rowTiles, block);
     return;
   }
   Index headsPerKv = space.heads / space.kvHeads, cached = headsInCache(config, space.keys);
@@ -26,15 +26,15 @@ TileOrder::TileOrder(const ForwardConfig &config, RowOrder rows, const Space &sp
   groupSize = max(min(max(cached, atLeast), space.kvHeads * space.batches), 1) * headsPerKv;
   Index tiles = groupSize * space.rowTiles;
   fullGroups = pairs / groupSize;
-  forwards = countAmong(tiles, block);
-  backwards = countAmong(tiles, opposite(block));
+  forwards = rounds.countOf(tiles, block);
+  backwards = rounds.countOf(tiles, rounds.opposite(block));
   inFullGroups = fullGroups / 2 * (forwards + backwards) + where(fullGroups % 2 == 0, Index(0), forwards);
-  count = inFullGroups + countAmong(pairs % groupSize * space.rowTiles, placeIn(fullGroups));
+  count = inFullGroups + rounds.countOf(pairs % groupSize * space.rowTiles, placeIn(fullGroups));
 }
 
 std::array<Index, 3> TileOrder::at(const Index &n) const {
   if (rows == RowOrder::any) {
-    Index tile = n * blocks + inRound(n, block), pair = tile / space.rowTiles;
+    Index tile = rounds.tileAt(n, block), pair = tile / space.rowTiles;
     return {tile % space.rowTiles * config.bq, pair % space.heads, pair / space.heads};
   }
   Index twoGroups = max(forwards + backwards, 1), rest = n % twoGroups;
@@ -42,7 +42,7 @@ std::array<Index, 3> TileOrder::at(const Index &n) const {
   Predicate isFull = n < inFullGroups;
   Index group = where(isFull, n / twoGroups * 2 + isSecond, fullGroups);
   Index round = where(isFull, rest - isSecond * forwards, n - inFullGroups);
-  Index tile = round * blocks + inRound(round, placeIn(group));
+  Index tile = rounds.tileAt(round, placeIn(group));
   Index width = min(pairs - group * groupSize, groupSize), line = tile / width;
   Index pair = group * groupSize + tile % width;
   return {rowTileAt(rows, line, space.rowTiles) * config.bq, pair % space.heads, pair / space.heads};
@@ -66,17 +66,8 @@ Index rowTileAt(RowOrder rows, const Index &line, const Index &rowTiles) {
   return line;
 }
 
-Index TileOrder::opposite(const Index &place) const { return blocks - 1 - place; }
-
-Index TileOrder::placeIn(const Index &group) const { return where(group % 2 == 0, block, opposite(block)); }
-
-Index TileOrder::inRound(const Index &round, const Index &place) const {
-  return where(round % 2 == 0, place, opposite(place));
-}
-
-Index TileOrder::countAmong(const Index &tiles, const Index &place) const {
-  Index whole = tiles / blocks;
-  return whole + where(inRound(whole, place) < tiles % blocks, Index(1), Index(0));
+Index TileOrder::placeIn(const Index &group) const {
+  return where(group % 2 == 0, block, rounds.opposite(block));
 }
 
 } // namespace tlc::kernels

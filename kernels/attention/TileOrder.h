@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/attention/Forward.h"
+#include "kernels/attention/Rounds.h"
 
 #include <array>
 
@@ -35,16 +36,13 @@ public:
   dsl::Index count; ///< of this block's tiles
 
 private:
-  dsl::Index opposite(const dsl::Index &place) const;
   dsl::Index placeIn(const dsl::Index &group) const;
-  dsl::Index inRound(const dsl::Index &round, const dsl::Index &place) const;
-  /// How many of a group's tiles come to that place.
-  dsl::Index countAmong(const dsl::Index &tiles, const dsl::Index &place) const;
 
   const ForwardConfig &config;
   RowOrder rows;
   Space space;
-  dsl::Index block, blocks, pairs;
+  Rounds rounds;
+  dsl::Index block, pairs;
   // Of groups; there are none where all tiles take equally long.
   dsl::Index groupSize; ///< heads of Q, over all batches
   dsl::Index fullGroups, forwards, backwards, inFullGroups;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Skips the tests where there is no toolkit, and says on what they run.
 #define CATCH_CONFIG_RUNNER
 #include "test/cuda_cpp/Run.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Forms of instructions on floating-point numbers.
 #include "tools/conformance/Forms.h"
 
 namespace tlc::conformance {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Forms of instructions on integers and bits.
 #include "tools/conformance/Forms.h"
 
 namespace tlc::conformance {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What stands in for the driver's encoding of tensor maps in a build without CUDA's headers.
 #include "tools/conformance/Runner.h"
 
 namespace tlc::conformance {

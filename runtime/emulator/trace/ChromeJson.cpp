@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A timeline as trace events, which Chrome and Perfetto show.
 #include "runtime/emulator/trace/Export.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A timeline as a drawing: a row for each role and engine, a box for what each does or waits for.
 #include "runtime/emulator/trace/Export.h"
 
 #include <algorithm>
