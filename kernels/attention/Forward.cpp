@@ -95,12 +95,15 @@ bool fit(ForwardConfig &config, int64_t least) {
   return fits(sharedBytes(config, tileSlots));
 }
 
-/// Whether three warpgroups pay, with 192 queries: they keep the tensor cores busier, and waste more where
-/// tiles are masked or sequences end.
-bool hasWorkForThree(const MaskConfig &mask, int64_t queries) {
-  constexpr int64_t many = 1536;
+/// Whether three warpgroups pay, with 192 queries of rows of up to 64: they keep the tensor cores busier, and
+/// waste more where tiles are masked or sequences end.
+bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
+  const MaskConfig &mask = config.mask;
+  bool isPacked = config.lengths == Lengths::packed; // into one program for all lengths
+  if (!mask.hidesPairs())
+    return isPacked || queries >= 512;
   bool isCausalAlone = !mask.windowLeft && !mask.windowRight && !mask.blockCausal;
-  return !mask.hidesPairs() || (isCausalAlone && queries >= many);
+  return isCausalAlone && !isPacked && queries >= 1536;
 }
 
 } // namespace
@@ -119,8 +122,10 @@ void chooseTiles(ForwardConfig &config, int64_t queries) {
       return;
   } else if (longest <= 64) {
     // The softmax takes as long as the products.
-    config.order = ProductOrder::inTurn;
-    if (hasWorkForThree(config.mask, queries)) {
+    if (!isPlain)
+      config.order = ProductOrder::inTurn;
+    bool isForWgmma = config.d % productDepth == 0; // else products take more registers
+    if (isForWgmma && hasWorkForThree(config, queries)) {
       config.bq = 192;
       config.bk = 96;
     }

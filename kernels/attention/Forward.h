@@ -69,8 +69,8 @@ struct ForwardConfig {
   ElementType outputType() const { return hasBytes() ? out : dtype; }
 };
 
-/// Chooses how, for what is to be computed. A sequence has about so many queries: the program takes any
-/// number, but is fastest for such.
+/// Chooses how, for what is to be computed. `queries` is how many a sequence has that is not packed: the
+/// program takes any number, but is fastest for about so many.
 void chooseTiles(ForwardConfig &config, int64_t queries);
 
 dsl::Program forwardProgram(const ForwardConfig &config, const dsl::TraceOptions &options = {});

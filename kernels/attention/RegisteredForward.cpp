@@ -47,10 +47,6 @@ std::vector<Parameter> allOf(const ForwardParameters &own) {
 }
 } // namespace
 
-int64_t ForwardExtents::usualQueries() const {
-  return queries.empty() ? sq : std::accumulate(queries.begin(), queries.end(), int64_t(0)) / b;
-}
-
 int64_t ForwardExtents::longestKeys() const { return keys.empty() ? sk : *std::ranges::max_element(keys); }
 
 ForwardExtents forwardExtentsOf(const Parameters &values) {
@@ -193,7 +189,7 @@ ForwardConfig RegisteredForward::problemOf(const Parameters &values) const {
 
 ForwardConfig RegisteredForward::configOf(const Parameters &values) const {
   ForwardConfig config = problemOf(values);
-  chooseTiles(config, forwardExtentsOf(values).usualQueries());
+  chooseTiles(config, forwardExtentsOf(values).sq);
   config.bq = values.integer("bq").value_or(config.bq);
   config.bk = values.integer("bk").value_or(config.bk);
   config.stages = values.integer("stages").value_or(config.stages);

@@ -20,7 +20,6 @@ struct ForwardExtents {
   int64_t queriesOf(size_t sequence) const { return queries.empty() ? sq : queries[sequence]; }
   int64_t keysOf(size_t sequence) const { return keys.empty() ? sk : keys[sequence]; }
   int64_t longestKeys() const;
-  int64_t usualQueries() const; ///< of a sequence, in the mean
 };
 ForwardExtents forwardExtentsOf(const Parameters &values);
 

@@ -277,9 +277,7 @@ ForwardConfig configOf(const Schema &schema, const ForwardTensors &tensors, cons
                        .logBase = options.logBase,
                        .lengths = options.lengths,
                        .form = form};
-  int64_t sequences =
-      options.lengths == Lengths::packed ? std::max<int64_t>(schema.extent("b + 1") - 1, 1) : 1;
-  chooseTiles(config, schema.extent("sq") / sequences);
+  chooseTiles(config, schema.extent("sq"));
   return config;
 }
 

@@ -39,8 +39,9 @@ struct ForwardTensors {
   std::optional<TensorView> queryLengths = {}, keyLengths = {};
 };
 
-/// What is computed of them. Each combination is a program of its own, compiled when it is needed first;
-/// extents and strides are free.
+/// What is computed of them. Each combination is a program of its own, compiled when it is needed first, that
+/// takes any extents and strides. Of rows of up to 64 there are two where sequences are not packed: one for
+/// less than 512 queries, causal 1536, and one for more.
 struct ForwardOptions {
   MaskConfig mask = {};
   Lengths lengths = Lengths::uniform;

@@ -199,28 +199,48 @@ TEST_CASE_METHOD(Fixture, "attention without queries, without keys, without batc
   CHECK(device.loads == 1);
 }
 
-TEST_CASE_METHOD(Fixture, "long causal sequences of short rows have a program of their own", "[attention]") {
+TEST_CASE_METHOD(Fixture, "rows of up to 64 have programs for few and for many queries", "[attention]") {
+  using Extents = std::vector<int64_t>;
   constexpr ElementType type = ElementType::bf16;
-  auto load = [&](int64_t sequences, int64_t rows) {
-    CAPTURE(sequences, rows);
-    Slice begins = newTensor(device, ElementType::i32, {sequences + 1});
-    CallTensors tensors{.q = newTensor(device, type, {rows, 1, 64}),
-                        .k = newTensor(device, type, {rows, 1, 64}),
-                        .v = newTensor(device, type, {rows, 1, 64}),
-                        .o = newTensor(device, type, {rows, 1, 64}),
-                        .lse = newTensor(device, ElementType::f32, {1, rows}),
-                        .queryLengths = begins,
-                        .keyLengths = begins};
-    ForwardOptions options{.mask = {.causal = CausalAlignment::right}, .lengths = Lengths::packed};
+  auto load = [&](int64_t sq, int64_t d, const ForwardOptions &options) {
+    CAPTURE(sq, d);
+    bool isPacked = options.lengths == Lengths::packed;
+    auto rows = [&] { return newTensor(device, type, isPacked ? Extents{sq, 1, d} : Extents{1, sq, 1, d}); };
+    CallTensors tensors{
+        .q = rows(),
+        .k = rows(),
+        .v = rows(),
+        .o = rows(),
+        .lse = newTensor(device, ElementType::f32, isPacked ? Extents{1, sq} : Extents{1, 1, sq})};
+    if (options.lengths != Lengths::uniform)
+      tensors.queryLengths = tensors.keyLengths =
+          newTensor(device, ElementType::i32, Extents{isPacked ? 2 : 1});
     CHECK(bool(workspaceSize(programs, tensors.views(), options)));
   };
-  load(1, 100);
-  load(2, 3000); // 1500 each
-  load(0, 100);
-  CHECK(device.loads == 1);
-  load(1, 1600);
-  load(2, 3200);
-  CHECK(device.loads == 2);
+  /// How many programs there are for `many` queries that there are not for fewer.
+  auto programsFrom = [&](int64_t many, int64_t d, const ForwardOptions &options) {
+    int before = device.loads;
+    load(2, d, options);
+    load(many - 2, d, options);
+    int few = device.loads;
+    CHECK(few == before + 1);
+    load(many, d, options);
+    load(4 * many, d, options);
+    return device.loads - few;
+  };
+  MaskConfig causal{.causal = CausalAlignment::right};
+  CHECK(programsFrom(512, 64, {}) == 1);
+  CHECK(programsFrom(512, 32, {.lengths = Lengths::padded}) == 1);
+  CHECK(programsFrom(1536, 64, {.mask = causal}) == 1);
+  CHECK(programsFrom(1536, 32, {.mask = causal, .lengths = Lengths::padded}) == 1);
+  // One program for all batches.
+  CHECK(programsFrom(512, 64, {.lengths = Lengths::packed}) == 0);
+  CHECK(programsFrom(1536, 64, {.mask = causal, .lengths = Lengths::packed}) == 0);
+  // Masks that leave parts of many tiles.
+  CHECK(programsFrom(1536, 64, {.mask = {.causal = CausalAlignment::right, .windowLeft = 100}}) == 0);
+  CHECK(programsFrom(1536, 64, {.mask = {.blockCausal = 32}}) == 0);
+  CHECK(programsFrom(512, 128, {}) == 0);
+  CHECK(programsFrom(512, 40, {}) == 0); // wgmma takes multiples of 16
 }
 
 TEST_CASE_METHOD(Fixture, "devices that share a cache compile a program of attention once", "[attention]") {
