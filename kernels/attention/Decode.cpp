@@ -6,6 +6,7 @@
 
 #include "kernels/attention/Columns.h"
 #include "kernels/attention/LazySoftmax.h"
+#include "kernels/attention/SoftCap.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -310,7 +311,7 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, 
   }
 
   bool capped = c.softCap != 0;
-  LazySoftmax softmax(k, c.dtype, c.rows, (capped ? c.softCap : c.scale) * std::numbers::log2e);
+  LazySoftmax softmax(k, c.dtype, c.rows, (capped ? 1 : c.scale) * std::numbers::log2e);
   Fragment o = k.fragment(f32, {c.rows, columns.count}).named("o");
   enum class Mask : uint8_t { none, edge };
   auto add = [&](const Index &step, Mask mask) {
@@ -328,7 +329,7 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, 
       loader.kRing.release(kc);
       kc.advance();
     }
-    FragmentValue scores = capped ? tanh(s * (c.scale / c.softCap)) : FragmentValue(s);
+    FragmentValue scores = capped ? softCapped(s, c.scale, c.softCap) : FragmentValue(s);
     LazySoftmax::Step next = softmax.add(mask == Mask::edge ? p.masked(part, scores, step) : scores);
     softmax.settle(next, o);
     const Ring &ring = areApart(c) ? loader.vRing : loader.kRing;

@@ -3,6 +3,8 @@
 /// Arguments and tiles of attention forward.
 #include "kernels/attention/ForwardProblem.h"
 
+#include "kernels/attention/SoftCap.h"
+
 #include <cmath>
 #include <numbers>
 
@@ -174,10 +176,8 @@ void ForwardProblem::setScale(Scale &scale, const ForwardTile &tile) const {
 FragmentValue ForwardProblem::scores(const FragmentValue &products, const Scale &scale, Loc loc) const {
   if (!isCapped())
     return products;
-  // tanh(x) = 1 - 2 / (exp(2 x) + 1), which does not overflow, and is off by what rounding the cap leaves.
-  double cap = config.softCap, twice = 2 * log2e / cap;
-  FragmentValue exponents = config.hasBytes() ? products * (scale.ofTile * twice) : products * (unit * twice);
-  return cap - 2 * cap / (exp2(exponents, loc) + 1);
+  return config.hasBytes() ? softCapped(products, scale.ofTile, config.softCap, loc)
+                           : softCapped(products, unit, config.softCap, loc);
 }
 
 FragmentValue ForwardProblem::masked(const ForwardTile &tile, const FragmentValue &scores, const Index &j,
