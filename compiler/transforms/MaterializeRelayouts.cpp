@@ -67,31 +67,34 @@ bool isDecidedWhereItIs(AnyInWarpOp any, Value result) {
 }
 
 /// A warp that takes a branch by itself cannot wait for others there, nor decide for them.
+LogicalResult checkBranchOfWarp(AnyInWarpOp any, Operation *branch) {
+  auto refuse = [&](Operation *op, const Twine &message) {
+    InFlightDiagnostic diagnostic = op->emitError(message);
+    diagnostic.attachNote(any.getLoc()) << "decided here";
+    return failure();
+  };
+  if (!llvm::all_of(branch->getResults(), [&](Value result) { return isDecidedWhereItIs(any, result); }))
+    return refuse(branch, "expected what is assigned to lie in the warps that hold what belongs to it of the "
+                          "condition, because each warp decides by itself, but other warps hold it; compute "
+                          "the condition from what is assigned, or use 'where' instead");
+  Operation *waiting = nullptr;
+  branch->walk([&](Operation *op) {
+    waiting = needsScratch(op) ? op : nullptr;
+    return waiting ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (waiting)
+    return refuse(waiting,
+                  "expected rows that stay within a warp because each warp decides by itself whether "
+                  "it comes here, but several warps share them; let products use "
+                  "WarpPolicy::fullRow");
+  return success();
+}
+
 LogicalResult checkBranchesOfWarps(KernelOp kernel) {
   auto checked = kernel.walk([](AnyInWarpOp any) {
-    for (Operation *branch : decisionsBy(any.getResult())) {
-      for (Value result : branch->getResults())
-        if (!isDecidedWhereItIs(any, result)) {
-          InFlightDiagnostic diagnostic =
-              branch->emitError("expected what is assigned to lie in the warps that hold what belongs to it "
-                                "of the condition, because each warp decides by itself, but other warps hold "
-                                "it; compute the condition from what is assigned, or use 'where' instead");
-          diagnostic.attachNote(any.getLoc()) << "decided here";
-          return WalkResult::interrupt();
-        }
-      auto within = branch->walk([&](Operation *op) {
-        if (!needsScratch(op))
-          return WalkResult::advance();
-        InFlightDiagnostic diagnostic =
-            op->emitError("expected rows that stay within a warp because each warp decides by itself "
-                          "whether it comes here, but several warps share them; let products use "
-                          "WarpPolicy::fullRow");
-        diagnostic.attachNote(any.getLoc()) << "decided here";
+    for (Operation *branch : decisionsBy(any.getResult()))
+      if (failed(checkBranchOfWarp(any, branch)))
         return WalkResult::interrupt();
-      });
-      if (within.wasInterrupted())
-        return WalkResult::interrupt();
-    }
     return WalkResult::advance();
   });
   return failure(checked.wasInterrupted());

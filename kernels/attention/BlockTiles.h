@@ -9,8 +9,8 @@
 
 namespace tlc::kernels {
 
-/// The tiles that one of `blocks` blocks computes, one after the other: in the order of `packed` where
-/// sequences are packed, in TileOrder's otherwise.
+/// The tiles that one of `blocks` blocks computes, one after the other: where sequences are packed those that
+/// it gets of `packed` in Rounds, in TileOrder's order otherwise.
 class BlockTiles {
 public:
   BlockTiles(const ForwardConfig &config, const ForwardProblem &problem, const PackedOrder *packed,

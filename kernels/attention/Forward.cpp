@@ -101,9 +101,9 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
   const MaskConfig &mask = config.mask;
   bool isPacked = config.lengths == Lengths::packed; // into one program for all lengths
   if (!mask.hidesPairs())
-    return isPacked || queries >= 512;
+    return isPacked || queries >= 512; // by calculation: below, rows behind the last one are more than gained
   bool isCausalAlone = !mask.windowLeft && !mask.windowRight && !mask.blockCausal;
-  return isCausalAlone && !isPacked && queries >= 1536;
+  return isCausalAlone && !isPacked && queries >= 1536; // measured: slower at 1024, faster at 2048
 }
 
 } // namespace

@@ -18,9 +18,8 @@ dsl::Index rowTileAt(RowOrder rows, const dsl::Index &line, const dsl::Index &ro
 /// Which tiles a block computes, and in which order. Where all of a sequence take equally long, those of one
 /// head come after those of the one before: blocks read the same K and V at the same time, and L2 need not
 /// keep any. Otherwise heads whose K and V stay in L2 together make a group, those that share K and V side by
-/// side. In a group the longest tiles come first and are dealt out in rounds, every other one backwards: who
-/// got the longest gets the shortest next. Every other group is dealt out backwards, too, so that what does
-/// not fill a round evens out.
+/// side. In a group the longest tiles come first and are dealt out in Rounds. Every other group is dealt out
+/// backwards, so that what does not fill a round evens out.
 class TileOrder {
 public:
   struct Space {

@@ -40,8 +40,8 @@ struct ForwardTensors {
 };
 
 /// What is computed of them. Each combination is a program of its own, compiled when it is needed first, that
-/// takes any extents and strides. Of rows of up to 64 there are two where sequences are not packed: one for
-/// less than 512 queries, causal 1536, and one for more.
+/// takes any extents and strides. Of rows of up to 64 there are two where sequences are not packed and the
+/// mask is none or causal alone: one for less than 512 queries, causal 1536, and one for more.
 struct ForwardOptions {
   MaskConfig mask = {};
   Lengths lengths = Lengths::uniform;

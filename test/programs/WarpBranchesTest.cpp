@@ -42,6 +42,27 @@ struct OneLarge {
   Memory x = Memory::filled(ElementType::f32, {rows, columns}, 0.5);
 };
 
+using Body = std::function<void()>;
+
+/// `decide` runs its body, which sets f16s to 1, in the warp that holds the large element of X alone.
+void checkOtherType(const std::function<void(Scope &, Fragment &x, const Body &)> &decide) {
+  Artifact artifact = compiled(Program::trace("other_type", {}, [&](Scope &k) {
+    Global X = k.input("X", f32, {rows, columns}), Z = k.output("Z", f16, {rows, columns});
+    k.grid(Index(1));
+    Fragment x = k.fragment(f32, {rows, columns}), z = k.fragment(f16, {rows, columns});
+    Fragment one = k.fragment(f16, {rows, columns}, 1);
+    copy(X.tile({0, 0}, {rows, columns}), x);
+    decide(k, x, [&] { z = one; });
+    copy(z, Z.tile({0, 0}, {rows, columns}));
+  }));
+  OneLarge input;
+  CAPTURE(input.seed, input.place);
+  Memory z = Memory::filled(ElementType::f16, {rows, columns}, notANumber);
+  run(artifact, {&input.x, &z});
+  CHECK(z.at(input.place) == 1);
+  CHECK(std::ranges::count(z.values, 0.0) > 0); // other warps have not been there
+}
+
 } // namespace
 
 TEST_CASE("a branch of a warp may choose between fragments that were there before", "[programs]") {
@@ -93,37 +114,10 @@ TEST_CASE("a branch of a warp, in one that all take, is taken for a single eleme
 }
 
 TEST_CASE("a warp decides about what it holds, also of another type", "[programs]") {
-  Artifact artifact = compiled(Program::trace("other_type", {}, [](Scope &k) {
-    Global X = k.input("X", f32, {rows, columns}), Z = k.output("Z", f16, {rows, columns});
-    k.grid(Index(1));
-    Fragment x = k.fragment(f32, {rows, columns}), z = k.fragment(f16, {rows, columns});
-    Fragment one = k.fragment(f16, {rows, columns}, 1);
-    copy(X.tile({0, 0}, {rows, columns}), x);
-    k.whenAny(x > 1, [&] { z = one; });
-    copy(z, Z.tile({0, 0}, {rows, columns}));
-  }));
-  OneLarge input;
-  CAPTURE(input.seed, input.place);
-  Memory z = Memory::filled(ElementType::f16, {rows, columns}, notANumber);
-  run(artifact, {&input.x, &z});
-  CHECK(z.at(input.place) == 1);
-  CHECK(std::ranges::count(z.values, 0.0) > 0); // other warps have not been there
+  checkOtherType([](Scope &k, Fragment &x, const Body &body) { k.whenAny(x > 1, body); });
 }
 
 TEST_CASE("what two decisions of warps make together is about what they hold, too", "[programs]") {
-  Artifact artifact = compiled(Program::trace("both", {}, [](Scope &k) {
-    Global X = k.input("X", f32, {rows, columns}), Z = k.output("Z", f16, {rows, columns});
-    k.grid(Index(1));
-    Fragment x = k.fragment(f32, {rows, columns}), z = k.fragment(f16, {rows, columns});
-    Fragment one = k.fragment(f16, {rows, columns}, 1);
-    copy(X.tile({0, 0}, {rows, columns}), x);
-    k.whenAny(x > 1, [&] { k.whenAny(x < 1, [&] { z = one; }); });
-    copy(z, Z.tile({0, 0}, {rows, columns}));
-  }));
-  OneLarge input;
-  CAPTURE(input.seed, input.place);
-  Memory z = Memory::filled(ElementType::f16, {rows, columns}, notANumber);
-  run(artifact, {&input.x, &z});
-  CHECK(z.at(input.place) == 1);
-  CHECK(std::ranges::count(z.values, 0.0) > 0);
+  checkOtherType(
+      [](Scope &k, Fragment &x, const Body &body) { k.whenAny(x > 1, [&] { k.whenAny(x < 1, body); }); });
 }
