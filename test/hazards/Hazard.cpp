@@ -47,7 +47,7 @@ Findings Subject::run(const std::string &module) const {
   }
   auto program = expectValue(device->load(changed));
   auto arguments = expectValue(kernels::DeviceArguments::create(*device, artifact, specs, {}));
-  kernels::Random random{std::random_device()()};
+  kernels::Random random{Catch::rngSeed()};
   expectSuccess(arguments.fill(random));
   expectSuccess(arguments.reset());
   Result<void> done = device->launch(*program, arguments.launchArguments());

@@ -67,7 +67,7 @@ std::string test::describe(const Kernel &kernel, const Definitions &definitions)
 
 Compiled::Compiled(const Kernel &kernel, const Definitions &given, const CompileOptions &options,
                    std::vector<std::string> fixedDimensions)
-    : kernel(kernel), definitions(given) {
+    : kernel(kernel), definitions(given), seeds(Catch::rngSeed()) {
   // What repeats the work is done twice; a program that does its own synchronisation has no choices left.
   for (const Parameter &parameter : kernel.parameters()) {
     if (parameter.kind == Parameter::Kind::count)
@@ -103,9 +103,9 @@ bool Compiled::accepts(const Definitions &sizes) const {
   return bool(Request::parse(kernel.name(), with(sizes)));
 }
 
-void Compiled::check(const Definitions &sizes, RunOptions options) const {
+void Compiled::check(const Definitions &sizes, RunOptions options) {
   Definitions all = with(sizes);
-  options.seed = std::random_device()();
+  options.seed = seeds();
   options.referenceOperations = 1e12; // every element
   INFO(describe(kernel, all) << ", seed " << options.seed << ", row padding " << options.placement.rowPadding
                              << ", offset " << options.placement.offset);

@@ -33,7 +33,7 @@ public:
   /// Whether these sizes go together with the program's other parameters.
   bool accepts(const Definitions &sizes) const;
   /// Runs at the sizes of `sizes` on fresh inputs and checks the result.
-  void check(const Definitions &sizes, RunOptions options = {}) const;
+  void check(const Definitions &sizes, RunOptions options = {});
 
 private:
   Definitions with(const Definitions &sizes) const;
@@ -41,6 +41,7 @@ private:
   const Kernel &kernel;
   Definitions definitions;
   std::shared_ptr<const Artifact> compiled;
+  Random seeds; ///< of inputs and schedules, one for each run
 };
 
 } // namespace tlc::kernels::test

@@ -37,7 +37,7 @@ struct OneLarge {
     place = {int64_t(random() % rows), int64_t(random() % columns)};
     x.at(place) = 2;
   }
-  uint64_t seed = std::random_device()();
+  uint64_t seed = Catch::rngSeed();
   std::vector<int64_t> place;
   Memory x = Memory::filled(ElementType::f32, {rows, columns}, 0.5);
 };
@@ -74,7 +74,7 @@ TEST_CASE("a branch of a warp may choose between fragments that were there befor
     });
     return x + y;
   });
-  auto seed = uint64_t(std::random_device()());
+  auto seed = uint64_t(Catch::rngSeed());
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   // All warps of the first tile come to the branch, none of the second one.

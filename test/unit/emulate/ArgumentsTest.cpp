@@ -104,7 +104,7 @@ TEST_CASE("arguments that do not fit the parameters are refused") {
 }
 
 TEST_CASE("random elements are reproducible and within their range") {
-  const uint64_t seed = std::random_device()();
+  const uint64_t seed = Catch::rngSeed();
   INFO("seed " << seed);
   const std::vector<std::string> text = {
       "random:f32:1000", "random:f16:1000:range=0..2", "random:i32:1000:range=-3..4",

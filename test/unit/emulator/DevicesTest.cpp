@@ -118,7 +118,7 @@ TEST_CASE("a pointer to another device's memory that a kernel finds is checked w
 
 TEST_CASE("copies between devices check both sides", "[devices]") {
   const auto devices = createEmulatorDevices(2);
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(Catch::rngSeed());
   std::vector<uint32_t> values(100);
   for (uint32_t &value : values)
     value = uint32_t(random());

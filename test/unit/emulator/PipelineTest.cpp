@@ -107,7 +107,7 @@ Result<void> runGemm(Problem &problem, std::string_view text, unsigned hostThrea
   auto program = loadProgram(text);
   if (!program)
     return program.error();
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(Catch::rngSeed());
   std::uniform_real_distribution<float> values(-1, 1);
   problem.a.resize(problem.m * problem.k);
   problem.b.resize(tile * problem.k);

@@ -18,7 +18,7 @@ namespace tlc::emulator::test {
 
 /// A generator seeded anew; print `seed` with INFO to repeat a failure.
 struct Random {
-  uint32_t seed = std::random_device{}();
+  uint32_t seed = Catch::rngSeed();
   std::mt19937 engine{seed};
 
   /// An integer from low to high.

@@ -125,7 +125,7 @@ TEST_CASE("the sequential schedule answers what has no delays", "[solvers][sched
 }
 
 TEST_CASE("random problems are answered correctly or refused", "[solvers][schedule][unit]") {
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(Catch::rngSeed());
   auto pick = [&](int n) { return int(random() % unsigned(n)); };
   int answered = 0;
   for (int round = 0; round < 2000; ++round) {

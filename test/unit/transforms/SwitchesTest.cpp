@@ -14,20 +14,15 @@ namespace {
 
 /// All on, each one off, and everything off.
 std::vector<std::pair<std::string, Optimizations>> switches() {
-  Optimizations sequential, together, ordinaryCopies, ordinaryProducts, storedAtOnce, none;
-  sequential.overlap = false;
-  together.warpSpecialization = false;
-  ordinaryCopies.tma = false;
-  ordinaryProducts.wgmma = false;
-  storedAtOnce.deferredStores = false;
-  none = {false, false, false, false, false};
-  return {{"all", {}},
-          {"no overlap", sequential},
-          {"no warp specialisation", together},
-          {"no TMA", ordinaryCopies},
-          {"no wgmma", ordinaryProducts},
-          {"no deferred stores", storedAtOnce},
-          {"none", none}};
+  std::vector<std::pair<std::string, Optimizations>> sets = {{"all", {}}};
+  Optimizations none;
+  for (const OptimizationSwitch &each : optimizationSwitches()) {
+    Optimizations one;
+    one.*each.member = none.*each.member = false;
+    sets.emplace_back("no " + std::string(each.name), one);
+  }
+  sets.emplace_back("none", none);
+  return sets;
 }
 
 /// Runs the program with each set of switches on fresh copies of the tensors; `check` sees what came out.
@@ -125,7 +120,7 @@ std::string gemmOf(ElementType result, const std::string &policy, const std::str
 } // namespace
 
 TEST_CASE("a product is the same with each optimisation on or off", "[transforms][run]") {
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(Catch::rngSeed());
   std::string policy = GENERATE("full_row", "full_col");
   ElementType type = GENERATE(ElementType::f32, ElementType::bf16);
   auto [m, n, k, stages] = GENERATE(table<int64_t, int64_t, int64_t, std::string>({
@@ -142,7 +137,7 @@ TEST_CASE("a product is the same with each optimisation on or off", "[transforms
 }
 
 TEST_CASE("a cluster that shares tiles computes the same", "[transforms][run]") {
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(Catch::rngSeed());
   int64_t m = GENERATE(256, 300), n = 72, k = 200;
   HostTensor a = randomTensor(ElementType::bf16, {m, k}, random),
              b = randomTensor(ElementType::bf16, {n, k}, random);
@@ -197,7 +192,7 @@ tile.kernel @chains(%n: index {program.argument = #program.dimension<"n">}, %k: 
 } // namespace
 
 TEST_CASE("two sums in one loop, with no iteration and more", "[transforms][run]") {
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(Catch::rngSeed());
   int64_t iterations = GENERATE(0, 1, 2, 5);
   INFO(iterations << " iterations");
   HostTensor a = randomTensor(ElementType::bf16, {64, 64 * std::max<int64_t>(1, iterations)}, random);
@@ -263,7 +258,7 @@ tile.kernel @through(%k: index {program.argument = #program.dimension<"k">},
 } // namespace
 
 TEST_CASE("a factor that goes through shared memory, in a branch", "[transforms][run]") {
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(Catch::rngSeed());
   int64_t steps = GENERATE(1, 2, 4);
   INFO(steps << " steps");
   HostTensor a = randomTensor(ElementType::bf16, {64, 64 * steps}, random);
@@ -368,7 +363,7 @@ tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">}, %
 } // namespace
 
 TEST_CASE("attention is the same with each optimisation on or off", "[transforms][run]") {
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(Catch::rngSeed());
   int64_t s = 200, t = GENERATE(64, 150);
   HostTensor q = randomTensor(ElementType::bf16, {s, 64}, random),
              k = randomTensor(ElementType::bf16, {t, 64}, random),
