@@ -13,6 +13,11 @@ namespace {
 /// Findings that an error shows in full.
 constexpr size_t shown = 5;
 
+/// Of memory; those of registers are inside of a warp.
+bool isUnwritten(FindingKind kind, FindingReach reach) {
+  return kind == FindingKind::unwritten && reach == FindingReach::betweenWarps;
+}
+
 bool isFatal(FindingKind kind) { return kind == FindingKind::fault || kind == FindingKind::deadlock; }
 
 } // namespace
@@ -64,6 +69,8 @@ Findings::Key Findings::keyOf(const Finding &finding) {
 }
 
 bool Findings::repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine, FindingReach reach) {
+  if (isUnwritten(kind, reach) && raced.contains(ptxLine))
+    return true;
   if (auto found = known.find({kind, ptxLine, beforePtxLine, reach}); found != known.end()) {
     ++list[found->second].count;
     return true;
@@ -90,7 +97,27 @@ void Findings::add(const Findings &others) {
     else
       add(finding);
   }
+  for (const unsigned ptxLine : others.raced)
+    forgetUnwritten(ptxLine);
   dropped += others.dropped;
+}
+
+void Findings::replaceUnwritten(unsigned ptxLine, std::string_view memory) {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (isUnwritten(list[i].kind, list[i].reach) && list[i].memory == memory)
+      forgetUnwritten(list[i--].site.ptxLine);
+  forgetUnwritten(ptxLine);
+}
+
+void Findings::forgetUnwritten(unsigned ptxLine) {
+  raced.insert(ptxLine);
+  if (std::erase_if(list, [&](const Finding &finding) {
+        return isUnwritten(finding.kind, finding.reach) && finding.site.ptxLine == ptxLine;
+      }) == 0)
+    return;
+  known.clear();
+  for (size_t i = 0; i < list.size(); ++i)
+    known.emplace(keyOf(list[i]), i);
 }
 
 std::string Findings::text() const {

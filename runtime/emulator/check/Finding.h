@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -90,6 +91,9 @@ public:
                FindingReach reach = FindingReach::betweenWarps);
   void add(Finding finding);
   void add(const Findings &others);
+  /// Reads of a place before its first write, or by that instruction, are a race with the write, which is a
+  /// finding of its own: those of what nothing has written go.
+  void replaceUnwritten(unsigned ptxLine, std::string_view memory);
 
   const std::vector<Finding> &all() const { return list; }
   bool empty() const { return list.empty(); }
@@ -99,8 +103,10 @@ public:
 private:
   using Key = std::tuple<FindingKind, unsigned, unsigned, FindingReach>;
   static Key keyOf(const Finding &finding);
+  void forgetUnwritten(unsigned ptxLine);
   std::vector<Finding> list;
   std::map<Key, size_t> known; ///< index in the list
+  std::set<unsigned> raced;    ///< PTX lines of reads that are races with first writes
   uint64_t dropped = 0;        ///< beyond the limit
 };
 

@@ -42,15 +42,45 @@ void RaceChecker::addOwn(const Agent &agent, uint32_t lanes, uint32_t number, Cl
     clock.raise(warp, number);
     return;
   }
-  for (unsigned lane = 0; lane < warpSize; ++lane) {
-    if (!(lanes >> lane & 1))
-      continue;
-    if (laneColumns.of(warp, lane) == 0) {
-      laneColumns.set(warp, lane, addColumn({.kind = ColumnInfo::Kind::lane, .warp = warp}));
-      lanesWithColumn.push_back({laneColumns.of(warp, lane), warp});
-    }
-    clock.raise(laneColumns.of(warp, lane), number);
+  for (uint32_t left = lanes; left != 0; left &= left - 1)
+    raiseLane(parts.lanes, agent, unsigned(std::countr_zero(left)), ColumnInfo::Kind::lane, warp, number,
+              clock);
+}
+
+void RaceChecker::raiseLane(LaneColumns &of, const Agent &agent, unsigned lane, ColumnInfo::Kind kind,
+                            Column whole, uint32_t number, Clock &clock) {
+  const unsigned warp = indexOf(*agent.warp);
+  if (of.of(warp, lane) == 0) {
+    of.set(warp, lane, addColumn({.kind = kind, .warp = warp}));
+    lanesWithColumn.push_back({of.of(warp, lane), whole});
   }
+  clock.raise(of.of(warp, lane), number);
+}
+
+void RaceChecker::addCopies(const Agent &agent, uint32_t lanes, uint32_t number, Clock &clock) {
+  const Column column = parts.copies[indexOf(*agent.warp)];
+  if (column == 0 || number == 0)
+    return;
+  if ((agent.warp->live & ~lanes) == 0) {
+    clock.raise(column, number);
+    return;
+  }
+  for (uint32_t left = lanes; left != 0; left &= left - 1)
+    raiseLane(parts.lanesCopies, agent, unsigned(std::countr_zero(left)), ColumnInfo::Kind::laneCopies,
+              column, number, clock);
+}
+
+void RaceChecker::addCopies(const Agent &agent, uint32_t lanes, Clock &clock) {
+  if (parts.copies[indexOf(*agent.warp)] == 0)
+    return;
+  uint32_t byAll = ~0u;
+  for (const Party &party : agent.parties)
+    if ((party.lanes & lanes) != 0)
+      byAll = std::min(byAll, party.copies);
+  addCopies(agent, lanes, byAll, clock);
+  for (const Party &party : agent.parties)
+    if ((party.lanes & lanes) != 0 && party.copies > byAll)
+      addCopies(agent, party.lanes & lanes, party.copies, clock);
 }
 
 void RaceChecker::release(Agent &agent, uint32_t lanes, Ordering ordering, Knowledge &into, Reach reach) {
@@ -62,14 +92,15 @@ void RaceChecker::release(Agent &agent, uint32_t lanes, Ordering ordering, Knowl
       into.join(released.known);
       if (released.own != 0)
         addOwn(agent, lanes & party.lanes, released.own, into.seen);
+      addCopies(agent, lanes & party.lanes, released.copies, into.seen);
       continue;
     }
     into.join(party.known);
-    if (party.copies != 0)
-      into.seen.raise(stream(agent, AsyncEngine::copy, 0)->column, party.copies);
   }
-  if (ordering != Ordering::relaxed)
+  if (ordering != Ordering::relaxed) {
     addOwn(agent, lanes, agent.number, into.seen);
+    addCopies(agent, lanes, into.seen);
+  }
   ++agent.number;
 }
 
@@ -115,7 +146,7 @@ void RaceChecker::unite(Agent &agent, uint32_t lanes) {
   Party all;
   all.copies = ~0u;
   for (Released &released : all.released)
-    released.own = ~0u;
+    released.own = released.copies = ~0u;
   std::erase_if(agent.parties, [&](Party &party) {
     const uint32_t common = party.lanes & lanes;
     if (common == 0)
@@ -126,6 +157,7 @@ void RaceChecker::unite(Agent &agent, uint32_t lanes) {
       Released &released = all.releasedTo(reach);
       released.known.join(party.releasedTo(reach).known);
       released.own = std::min(released.own, party.releasedTo(reach).own);
+      released.copies = std::min(released.copies, party.releasedTo(reach).copies);
       released.byOthers |= party.releasedTo(reach).byOthers;
       all.observedFrom(reach).join(party.observedFrom(reach));
     }
@@ -141,17 +173,18 @@ Knowledge RaceChecker::knownToWarp(const Agent &agent) {
   for (const Party &party : agent.parties)
     known.join(party.known);
   addOwn(agent, allLanes, agent.number, known.seen);
+  addCopies(agent, allLanes, known.seen);
   return known;
 }
 
 void RaceChecker::syncLanes(const Warp &warp, uint32_t lanes) {
   Agent &agent = agentOf(warp);
   lanes &= warp.live;
+  Clock own;
+  addOwn(agent, lanes, agent.number, own);
+  addCopies(agent, lanes, own);
   unite(agent, lanes);
-  Party &party = const_cast<Party &>(partyOf(agent, unsigned(std::countr_zero(lanes))));
-  addOwn(agent, lanes, agent.number, party.known.seen);
-  if (party.copies != 0)
-    party.known.seen.raise(stream(agent, AsyncEngine::copy, 0)->column, party.copies);
+  const_cast<Party &>(partyOf(agent, unsigned(std::countr_zero(lanes)))).known.seen.join(own);
   ++agent.number;
 }
 
@@ -162,10 +195,13 @@ void RaceChecker::waitGrid(const Warp &warp, uint32_t lanes) {
 
 void RaceChecker::proxyFence(const Warp &warp, uint32_t lanes, std::span<const FencedSpace> spaces) {
   Agent &agent = agentOf(warp);
+  Clock own;
+  addOwn(agent, lanes, agent.number, own);
+  addCopies(agent, lanes, own);
   forParties(agent, lanes, [&](Party &party) {
     for (FencedSpace space : spaces) {
       party.known.fence(space);
-      addOwn(agent, lanes, agent.number, party.known.fencedIn(space));
+      party.known.fencedIn(space).join(own);
     }
   });
   ++agent.number;
@@ -175,7 +211,7 @@ void RaceChecker::publishMbarriers(const Warp &warp, uint32_t lanes) {
   Agent &agent = agentOf(warp);
   forParties(agent, lanes, [&](Party &party) {
     for (unsigned lane = 0; lane < warpSize; ++lane)
-      if (const Column column = initialisers.of(indexOf(warp), lane);
+      if (const Column column = parts.initialisers.of(indexOf(warp), lane);
           column != 0 && (party.lanes & lanes) >> lane & 1) {
         party.known.seen.raise(column, agent.number);
         party.releasedTo(Reach::cluster).known.seen.raise(column, agent.number);
@@ -212,7 +248,7 @@ void RaceChecker::fence(const Warp &warp, uint32_t lanes, Scope scope) {
     }
     for (Reach reach : reaches)
       if (reach <= reachOf(scope))
-        party.releasedTo(reach) = {party.known, agent.number};
+        party.releasedTo(reach) = {party.known, agent.number, party.copies};
   });
   ++agent.number;
 }

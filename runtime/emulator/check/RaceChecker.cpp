@@ -13,7 +13,7 @@ namespace tlc::emulator {
 
 RaceChecker::RaceChecker(Cluster &cluster)
     : cluster(cluster), warpsOfBlock(unsigned(cluster.blocks[0].warps.size())),
-      laneColumns(cluster.blocks.size() * warpsOfBlock), initialisers(cluster.blocks.size() * warpsOfBlock) {
+      parts(cluster.blocks.size() * warpsOfBlock) {
   const Kernel &kernel = *cluster.grid->kernel;
   std::vector<uint32_t> written(kernel.registerBytes / registerGranule + 1, ~0u);
   for (const RegisterName &reg : kernel.registerNames)
@@ -82,6 +82,8 @@ std::shared_ptr<AsyncOrder> RaceChecker::issueCopy(const Warp &warp, const Instr
                           .warp = indexOf(warp)};
     stream.column = addColumn(info);
     stream.readColumn = perLane ? 0 : addColumn(info);
+    if (perLane)
+      parts.copies[indexOf(warp)] = stream.column;
   }
   auto order = issueOnMbarrier(warp, instruction, lane);
   order->column = stream.column, order->readColumn = stream.readColumn, order->number = ++stream.issued;
@@ -156,6 +158,7 @@ void RaceChecker::issueWgmma(Warp &warp, const Instruction &instruction, const P
   Agent &agent = agentOf(warp);
   takeRegisters(warp, instruction, used, number);
   Knowledge known;
+  const uint32_t own = agent.number;
   release(agent, warp.live, Ordering::acquireRelease, known);
   if (!order) {
     order = std::make_shared<AsyncOrder>();
@@ -166,6 +169,8 @@ void RaceChecker::issueWgmma(Warp &warp, const Instruction &instruction, const P
   } else {
     order->known.meet(known); // what a warp does not know, its part of the product may overtake
   }
+  if (warp.index % 4 == 0)
+    order->own = own;
 }
 
 void RaceChecker::waitWgmma(const Warp &warp, uint64_t completed) {
@@ -188,27 +193,32 @@ Record RaceChecker::recordOf(Agent &agent, const Instruction &instruction, const
   record.lane = access.lane == noLane || access.collective ? severalLanes : uint8_t(access.lane);
   record.kind = access.kind;
   record.proxy = access.proxy;
-  record.strong = access.ordering != AccessOrdering::weak || access.kind == AccessKind::atomic ||
-                  access.kind == AccessKind::mbarrier;
+  if (access.ordering == AccessOrdering::volatileRelaxed)
+    record.strength =
+        access.kind == AccessKind::read || partyOf(agent, access.lane).releasedTo(Reach::cluster).isEmpty()
+            ? Strength::bare
+            : Strength::strong;
+  else if (access.ordering != AccessOrdering::weak || access.kind == AccessKind::atomic ||
+           access.kind == AccessKind::mbarrier)
+    record.strength = Strength::strong;
+  record.collective = access.collective;
   record.reach = reachOf(access.scope);
   return record;
 }
 
 Point RaceChecker::pointOf(Agent &agent, const Record &record, const Touch &access) {
   const Party &party = partyOf(agent, access.lane);
-  const Stream *copies = party.copies != 0 ? stream(agent, AsyncEngine::copy, 0) : nullptr;
   Point point{.known = running ? running->known : party.known,
-              .lanes = laneColumns,
-              .initialisers = initialisers,
+              .columns = parts,
               .warp = record.warp,
               .lane = record.lane,
               .own = agent.number,
-              .copiesColumn = copies ? copies->column : 0,
               .copies = party.copies};
   if (running) {
     if (running->lane != severalLanes)
       point.lane = running->lane;
     point.own = running->own, point.copies = running->copies;
+    point.uniform = running->uniform;
   }
   return point;
 }
@@ -261,13 +271,13 @@ void RaceChecker::access(Warp &warp, const Instruction &instruction, const Touch
     Warp &last = block.warps[end.warp % warpsOfBlock];
     report(last, last.code[end.pc], end, {Wrong::ended, record, address}, placeOf(block.rank, address));
   }
-  const bool isFlag = record.strong && access.kind != AccessKind::mbarrier && !running;
+  const bool isFlag = record.strength != Strength::weak && access.kind != AccessKind::mbarrier && !running;
   const uint64_t flag = uint64_t(block.rank) << 32 | address;
   if (isFlag && access.kind != AccessKind::write)
     acquireFlag(agent, access, flag);
-  if (access.kind == AccessKind::initialise && initialisers.of(record.warp, record.lane) == 0)
-    initialisers.set(record.warp, record.lane,
-                     addColumn({.kind = ColumnInfo::Kind::lane, .warp = record.warp}));
+  if (access.kind == AccessKind::initialise && parts.initialisers.of(record.warp, record.lane) == 0)
+    parts.initialisers.set(record.warp, record.lane,
+                           addColumn({.kind = ColumnInfo::Kind::lane, .warp = record.warp}));
   conflicts.clear();
   shadows[block.rank].access(address, address + uint32_t(access.bytes), record, access.laneBytes,
                              pointOf(agent, record, access), conflicts);
@@ -309,18 +319,28 @@ void RaceChecker::accessGlobal(Warp &warp, const Instruction &instruction, const
   conflicts.clear();
   cluster.grid->order->shadow->access(access.address, access.bytes, cluster.grid->kernel->globalGranule,
                                       record, access.laneBytes, point, conflicts);
-  for (const Conflict &conflict : conflicts)
-    if (conflict.wrong != Wrong::overlap)
-      report(warp, instruction, record, conflict, placeOfGlobal(conflict.address));
+  for (Conflict &conflict : conflicts) {
+    if (conflict.wrong == Wrong::overlap) {
+      overlap = true;
+      continue;
+    }
+    const MemoryRange &range = cluster.lastRange; // as the caller has just looked it up
+    conflict.first = range.written && range.written->firstUnwritten(conflict.address - range.address, 1);
+    report(warp, instruction, record, conflict, placeOfGlobal(conflict.address));
+  }
   if (gridBefore && point.known.seen.at(*gridBefore) == 0)
     report(warp, instruction, record, {Wrong::early, {}, access.address}, placeOfGlobal(access.address));
   checkWritten(warp, instruction, record, access);
-  if (!record.strong || running)
+  if (record.strength == Strength::weak || running)
     return;
   if (access.kind != AccessKind::read)
     releaseGlobalFlag(agent, access);
   if (access.kind != AccessKind::write)
     agent.flagReads.push_back({access.address, access.lane, access.ordering, access.scope});
+}
+
+void RaceChecker::allocated(uint64_t address, uint64_t bytes) {
+  cluster.grid->order->shadow->forget(address, bytes);
 }
 
 void RaceChecker::forRuns(const Agent &agent, uint32_t lanes, const Touch &each,
@@ -369,9 +389,7 @@ void RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lane
     return;
   ending.exit = exit;
   conflicts.clear();
-  shadows[block.rank].end(
-      {.known = ending.known, .lanes = laneColumns, .initialisers = initialisers, .warp = exit.warp},
-      conflicts);
+  shadows[block.rank].end({.known = ending.known, .columns = parts, .warp = exit.warp}, conflicts);
   for (const Conflict &conflict : conflicts)
     report(warp, instruction, exit, conflict, placeOf(block.rank, uint32_t(conflict.address)));
 }

@@ -40,6 +40,7 @@ struct AsyncOrder {
   uint32_t own = 0;            ///< of the warp's numbers, at the issue
   uint32_t copies = 0;         ///< cp.async that the lane had waited for
   uint32_t repeat = 0;
+  bool uniform = false; ///< all lanes of the warp issued the same
 };
 
 /// What accesses tensor memory: a warp's loads and stores, and what its
@@ -144,13 +145,15 @@ public:
   void accessLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
                    const LaneAddresses64 &addresses, Block &block);
   void accessGlobal(Warp &warp, const Instruction &instruction, const Touch &access);
+  /// Memory of the heap is new to who gets it: what was done to it before is over.
+  void allocated(uint64_t address, uint64_t bytes);
   void accessGlobalLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
                          const LaneAddresses64 &addresses);
   /// True once if lanes have written the same place by the instruction that was checked last.
   bool takeOverlap() { return std::exchange(overlap, false); }
-  /// Two lanes wrote different values to a place by one instruction.
-  void reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second,
-                     const SharedPlace &place);
+  /// Two lanes wrote different values to an address of the space by one instruction.
+  void reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second, Space space,
+                     uint64_t address);
   /// With the last threads of a block its shared memory ends: nobody may use it any more.
   void exit(Warp &warp, const Instruction &instruction, uint32_t lanes);
   /// The blocks have ended: what they learnt of other devices, the next launch of this one knows.
@@ -174,7 +177,7 @@ private:
     enum class Kind : uint8_t {
       warp,
       lane,
-      laneCopies,
+      laneCopies, ///< cp.async of a warp, or of one lane
       bulkCopies,
       wgmma,
       mbarrier,
@@ -206,6 +209,7 @@ private:
   struct Released {
     Knowledge known;       ///< at the last fence, without what its own lanes did
     uint32_t own = 0;      ///< the warp's number at that fence
+    uint32_t copies = 0;   ///< cp.async of its lanes that they had waited for
     bool byOthers = false; ///< `known` has something though it has not fenced itself
     bool isEmpty() const { return own == 0 && !byOthers; }
   };
@@ -308,6 +312,11 @@ private:
   const Party &partyOf(const Agent &agent, unsigned lane) const;
   /// Adds what the lanes themselves have done.
   void addOwn(const Agent &agent, uint32_t lanes, uint32_t number, Clock &clock);
+  /// Adds the lanes' own cp.async up to a number, or those that each of them has waited for.
+  void addCopies(const Agent &agent, uint32_t lanes, uint32_t number, Clock &clock);
+  void addCopies(const Agent &agent, uint32_t lanes, Clock &clock);
+  void raiseLane(LaneColumns &of, const Agent &agent, unsigned lane, ColumnInfo::Kind kind, Column whole,
+                 uint32_t number, Clock &clock);
   /// What lanes release, or, relaxed, what fences of that reach have; what they do next is not among it.
   void release(Agent &agent, uint32_t lanes, Ordering ordering, Knowledge &into,
                Reach reach = Reach::cluster);
@@ -364,9 +373,20 @@ private:
               const std::string &place);
   std::string placeOfGlobal(uint64_t address) const;
   const Instruction &instructionOf(const Record &record) const;
+  bool isOfLaunch(const Record &record) const;
   FindingSite siteOfRecord(const Record &record) const;
   std::string describe(const Record &record) const;
   std::string placeOf(unsigned block, uint32_t address) const;
+  std::string nameOfWarp(unsigned index) const;
+  /// Whether the lane of a cp.async waits for it, further up in the program than the other access, or has
+  /// waited before.
+  bool isAwaited(const Record &copy, const Record &access) const;
+  bool hasWaited(const Record &copy, const Record &now) const;
+  std::string missingWait(const Record &record) const;
+  std::string missingBarrier(unsigned waiting, unsigned other) const;
+  /// For an access that should come behind an operation that was issued before, or behind any access.
+  std::string missingBehind(const Record &operation, const Record &access) const;
+  std::string missingOrder(const Record &first, const Record &second) const;
   std::string missing(const Record &before, const Record &now) const;
   std::string missingBetweenClusters(const Record &before, const Record &now) const;
   std::string missingFence(const Record &before, const Record &now) const;
@@ -374,8 +394,7 @@ private:
   Cluster &cluster;
   unsigned warpsOfBlock;
   std::vector<Agent> agents; ///< their columns are their indices
-  LaneColumns laneColumns;
-  LaneColumns initialisers; ///< columns of fence.mbarrier_init of lanes that have initialised some
+  PartColumns parts;
   std::vector<std::pair<Column, Column>> lanesWithColumn; ///< the lane's column and its warp's
   std::vector<ColumnInfo> columns;
   std::vector<Shadow> shadows;       ///< by block

@@ -87,6 +87,7 @@ Dependence dependenceOf(Warp &warp, const Instruction &instruction, uint32_t lan
 
 void RaceChecker::registers(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   Agent &agent = agentOf(warp);
+  overlap = false;
   if (!agent.flagReads.empty())
     takeFlagReads(agent);
   if (!agent.uses.empty())
@@ -130,6 +131,11 @@ void RaceChecker::follow(Warp &warp, const Instruction &instruction, Agent &agen
       for (const Slot &slot : slotsOf(instruction))
         if (!slot.written && !slot.constant && (lanes & ~written[indexOf(slot)]) != 0)
           reportUnwritten(warp, instruction, slot.offset, lanes & ~written[indexOf(slot)]);
+      break;
+    case Flow::address:
+      if (const Slot &address = instruction.slots[0];
+          !address.constant && (lanes & ~written[indexOf(address)]) != 0)
+        reportUnwritten(warp, instruction, address.offset, lanes & ~written[indexOf(address)]);
       break;
     case Flow::any:
       result = every;

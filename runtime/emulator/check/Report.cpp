@@ -11,6 +11,10 @@ namespace tlc::emulator {
 
 namespace {
 
+bool areBare(const Record &before, const Record &now) {
+  return before.strength == Strength::bare && now.strength == Strength::bare;
+}
+
 std::string_view nameOf(AccessKind kind) {
   switch (kind) {
   case AccessKind::read:
@@ -34,6 +38,10 @@ const Instruction &RaceChecker::instructionOf(const Record &record) const {
   const Kernel &kernel =
       own ? *cluster.grid->kernel : *cluster.grid->order->shadow->launchOf(record.cluster).kernel;
   return kernel.code[record.pc];
+}
+
+bool RaceChecker::isOfLaunch(const Record &record) const {
+  return record.cluster == 0 || record.cluster - cluster.grid->firstNumber < clusterCount(*cluster.grid);
 }
 
 FindingSite RaceChecker::siteOfRecord(const Record &record) const {
@@ -83,7 +91,7 @@ std::string RaceChecker::missingBetweenClusters(const Record &before, const Reco
   const bool devices = before.device != now.device;
   const std::string scope = devices ? "scope .sys" : "scope .gpu, or wider,",
                     why = devices ? "; .gpu does not reach another device" : "";
-  if (before.strong && now.strong)
+  if (before.strength != Strength::weak && now.strength != Strength::weak && !areBare(before, now))
     return scope + " of both" + why;
   const Knowledge &known = running ? running->known : partyOf(agents[now.warp], now.lane).known;
   if (Point::isForeign(known.narrow.get(), before, &ForeignClocks::seen))
@@ -94,70 +102,129 @@ std::string RaceChecker::missingBetweenClusters(const Record &before, const Reco
                  : "a release and an acquire between these blocks; blocks run in any order";
 }
 
+std::string RaceChecker::nameOfWarp(unsigned index) const {
+  const Warp &warp = *agents[index].warp;
+  return cluster.blocks.size() > 1 ? fmt::format("warp {} of block rank {}", warp.index, warp.block->rank)
+                                   : fmt::format("warp {}", warp.index);
+}
+
+bool RaceChecker::isAwaited(const Record &copy, const Record &access) const {
+  const Agent &agent = agents[copy.warp];
+  const auto found = agent.streams.find({AsyncEngine::copy, 0});
+  return std::ranges::any_of(agent.warp->groups, [&](const Group &group) {
+    const Wait &wait = group.wait;
+    if (wait.kind != Wait::Kind::asyncGroups || wait.engine != AsyncEngine::copy || group.pc > access.pc ||
+        (copy.lane < warpSize && !(group.mask >> copy.lane & 1)) || found == agent.streams.end())
+      return false;
+    const std::vector<uint32_t> &commits = found->second.commits;
+    return commits.size() > wait.count && copy.number <= commits[commits.size() - 1 - size_t(wait.count)];
+  });
+}
+
+bool RaceChecker::hasWaited(const Record &copy, const Record &now) const {
+  if (columns[copy.column].kind != ColumnInfo::Kind::laneCopies)
+    return false;
+  if (running && copy.warp == now.warp && copy.lane == running->lane)
+    return copy.number <= running->copies;
+  const Party &party = partyOf(agents[copy.warp], copy.lane);
+  const Point point{.known = party.known, .columns = parts, .warp = copy.warp, .cluster = copy.cluster};
+  return copy.number <= party.copies || point.isBehind(copy) || isAwaited(copy, now);
+}
+
+std::string RaceChecker::missingWait(const Record &record) const {
+  using Kind = ColumnInfo::Kind;
+  const ColumnInfo &of = columns[record.column];
+  switch (of.kind) {
+  case Kind::warp:
+  case Kind::lane:
+  case Kind::grid:
+    break;
+  case Kind::laneCopies:
+    return fmt::format("cp.async.wait_group in {}", nameOfWarp(of.warp));
+  case Kind::bulkCopies:
+    return fmt::format("cp.async.bulk.wait_group{} in {}", record.kind == AccessKind::read ? ".read" : "",
+                       nameOfWarp(of.warp));
+  case Kind::tensorLoads:
+  case Kind::tensorStores:
+  case Kind::tensorPipe:
+    return fmt::format("a wait for the mbarrier of a tcgen05.commit of {}", nameOfWarp(of.warp));
+  case Kind::wgmma:
+    return fmt::format("wgmma.wait_group in the warpgroup of {}", nameOfWarp(of.warp));
+  case Kind::mbarrier:
+    return fmt::format("a wait for phase {} of the mbarrier at {}", (record.number - 1) & 1,
+                       placeOf(of.block, of.address));
+  }
+  return "";
+}
+
+std::string RaceChecker::missingBarrier(unsigned waiting, unsigned other) const {
+  return fmt::format("a barrier or mbarrier at which {} waits for {}", nameOfWarp(waiting),
+                     nameOfWarp(other));
+}
+
+std::string RaceChecker::missingBehind(const Record &operation, const Record &access) const {
+  std::string text = missingWait(operation);
+  if (columns[operation.column].kind == ColumnInfo::Kind::laneCopies &&
+      (access.warp != operation.warp || access.lane != operation.lane)) {
+    // The lane that copies waits for itself alone.
+    const std::string order = access.warp == operation.warp ? "bar.warp.sync in " + nameOfWarp(access.warp)
+                                                            : missingBarrier(access.warp, operation.warp);
+    text = isAwaited(operation, access) ? order : text + " and " + order;
+  }
+  return fmt::format("{} before that {}", text, nameOf(access.kind));
+}
+
+std::string RaceChecker::missingOrder(const Record &first, const Record &second) const {
+  if (first.cluster != second.cluster)
+    return missingBetweenClusters(second, first);
+  if (columns[first.column].kind != ColumnInfo::Kind::warp)
+    return missingBehind(first, second);
+  return first.warp == second.warp ? fmt::format("bar.warp.sync in {} between them", nameOfWarp(first.warp))
+                                   : missingBarrier(second.warp, first.warp);
+}
+
 std::string RaceChecker::missing(const Record &before, const Record &now) const {
   using Kind = ColumnInfo::Kind;
-  const auto warpText = [&](unsigned index) {
-    const Warp &warp = *agents[index].warp;
-    return cluster.blocks.size() > 1 ? fmt::format("warp {} of block rank {}", warp.index, warp.block->rank)
-                                     : fmt::format("warp {}", warp.index);
-  };
   if (before.cluster != now.cluster)
     return missingBetweenClusters(before, now);
   Knowledge missed;
   missed.seen = agents[now.warp].missed;
-  if (const Point wider{.known = missed,
-                        .lanes = laneColumns,
-                        .initialisers = initialisers,
-                        .warp = now.warp,
-                        .cluster = now.cluster};
+  if (const Point wider{.known = missed, .columns = parts, .warp = now.warp, .cluster = now.cluster};
       wider.isBehind(before))
     return "scope .cluster, or wider, at both ends of the synchronisation between these blocks";
-  const ColumnInfo &column = columns[before.column], &nowColumn = columns[now.column];
-  const auto wait = [&](const ColumnInfo &of, const Record &record) {
-    switch (of.kind) {
-    case Kind::warp:
-    case Kind::lane:
-    case Kind::grid:
-      break;
-    case Kind::laneCopies:
-      return fmt::format("cp.async.wait_group in {}", warpText(of.warp));
-    case Kind::bulkCopies:
-      return fmt::format("cp.async.bulk.wait_group{} in {}", record.kind == AccessKind::read ? ".read" : "",
-                         warpText(of.warp));
-    case Kind::tensorLoads:
-    case Kind::tensorStores:
-    case Kind::tensorPipe:
-      return fmt::format("a wait for the mbarrier of a tcgen05.commit of {}", warpText(of.warp));
-    case Kind::wgmma:
-      return fmt::format("wgmma.wait_group in the warpgroup of {}", warpText(of.warp));
-    case Kind::mbarrier:
-      return fmt::format("a wait for phase {} of the mbarrier at {}", (record.number - 1) & 1,
-                         placeOf(of.block, of.address));
-    }
-    return std::string();
-  };
-  if (column.kind == Kind::warp) {
-    // What the issuing warp did before is known to the operation.
-    if (before.warp == now.warp) {
-      if (!running || before.number <= running->own)
-        return fmt::format("bar.warp.sync in {} between them", warpText(now.warp));
-      return wait(nowColumn, now) + " before that " + std::string(nameOf(before.kind));
-    }
-    const std::string order = fmt::format("a barrier or mbarrier at which {} waits for {}",
-                                          warpText(now.warp), warpText(before.warp));
-    return nowColumn.kind == Kind::warp
-               ? order
-               : fmt::format("{}, before the operation is issued, or {} before that {}", order,
-                             wait(nowColumn, now), nameOf(before.kind));
+  const Kind kind = columns[before.column].kind, nowKind = columns[now.column].kind;
+  const bool isSameWarp = before.warp == now.warp, isDone = hasWaited(before, now);
+  if (nowKind == Kind::wgmma && (kind == Kind::warp || isDone)) {
+    // All of the warpgroup have to know, the warp itself too.
+    const std::string order = fmt::format(
+        "a barrier or mbarrier at which the warpgroup of {} waits for {}, before the product is issued",
+        nameOfWarp(now.warp), nameOfWarp(before.warp));
+    if (isDone || (isSameWarp && before.number <= running->own))
+      return order;
+    return isSameWarp ? missingBehind(now, before) : order + ", or " + missingBehind(now, before);
   }
-  std::string text = wait(column, before);
-  if (column.kind == Kind::laneCopies && before.warp == now.warp && before.lane != now.lane)
+  if (kind == Kind::warp || isDone) {
+    // What the issuing warp did before is known to the operation.
+    if (isSameWarp)
+      return isDone || !running || before.number <= running->own
+                 ? fmt::format("bar.warp.sync in {} between them", nameOfWarp(now.warp))
+                 : missingBehind(now, before);
+    const std::string order = missingBarrier(now.warp, before.warp);
+    if (nowKind == Kind::warp)
+      return order;
+    return isDone ? order + ", before the operation is issued"
+                  : order + ", before the operation is issued, or " + missingBehind(now, before);
+  }
+  std::string text = missingWait(before);
+  if (kind == Kind::laneCopies && isSameWarp && before.lane != now.lane)
     text += " and bar.warp.sync behind it";
+  else if (kind == Kind::laneCopies && !isSameWarp)
+    text += " and " + missingBarrier(now.warp, before.warp);
   for (size_t index = 0; index < agents.size(); ++index)
-    if (index != now.warp &&
-        std::any_of(agents[index].parties.begin(), agents[index].parties.end(),
-                    [&](const Party &party) { return party.known.seen.at(before.column) >= before.number; }))
-      return fmt::format("{0}, or a barrier behind that of {1}", text, warpText(unsigned(index)));
+    if (index != now.warp && std::ranges::any_of(agents[index].parties, [&](const Party &party) {
+          return party.known.seen.at(before.column) >= before.number;
+        }))
+      return fmt::format("{0}, or a barrier behind that of {1}", text, nameOfWarp(unsigned(index)));
   return text;
 }
 
@@ -199,6 +266,10 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
     finding.reach = FindingReach::insideWarp;
   if (first && before.device != now.device)
     finding.reach = FindingReach::betweenDevices;
+  const bool isFirstWrite = conflict.first && conflict.wrong == Wrong::unordered &&
+                            before.kind == AccessKind::read && isOfLaunch(before);
+  if (isFirstWrite)
+    cluster.findings.replaceUnwritten(first->line, place);
   if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0, finding.reach))
     return;
   finding.memory = place;
@@ -223,22 +294,32 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
       text = fmt::format("{} between the {} of {} and the {} {}", toString(finding.kind), finding.site.what,
                          place, finding.before->what, by);
     }
-    finding.missing = conflict.wrong == Wrong::unfenced ? missingFence(before, now)
-                      : conflict.wrong == Wrong::readOnly
-                          ? "ld.global without .nc, as this launch writes what it reads"
-                          : missing(before, now);
+    finding.missing =
+        conflict.wrong == Wrong::unfenced   ? missingFence(before, now)
+        : conflict.wrong == Wrong::readOnly ? "ld.global without .nc, as this launch writes what it reads"
+        : isFirstWrite                      ? missingOrder(now, before)
+        : conflict.wrong == Wrong::ended && columns[before.column].kind == ColumnInfo::Kind::laneCopies
+            ? missingWait(before)
+            : missing(before, now);
+    if (areBare(before, now))
+      finding.missing += ", or a fence before the write if it is a flag; volatile alone orders nothing";
   }
   record(warp, instruction, fmt::format("{}; missing: {}", text, finding.missing), finding);
 }
 
 void RaceChecker::reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second,
-                                const SharedPlace &place) {
+                                Space space, uint64_t address) {
   if (cluster.findings.repeats(FindingKind::lanes, instruction.line))
     return;
   Finding finding;
   finding.kind = FindingKind::lanes;
   finding.reach = FindingReach::insideWarp;
-  finding.memory = placeOf(place.block->rank, place.address);
+  if (isSharedAddress(space, address)) {
+    const SharedPlace place = sharedPlace(warp, address);
+    finding.memory = placeOf(place.block->rank, place.address);
+  } else {
+    finding.memory = placeOfGlobal(address);
+  }
   finding.site.what = "write";
   record(warp, instruction,
          fmt::format("lanes {} and {} write different values to {}", first, second, finding.memory), finding);

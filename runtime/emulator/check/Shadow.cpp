@@ -20,15 +20,24 @@ bool isRead(const Record &record) {
 
 /// Whether threads may make both at the same time.
 bool mayMeet(const Record &before, const Record &now) {
-  if (!before.strong || !now.strong)
+  if (before.strength == Strength::weak || now.strength == Strength::weak ||
+      (before.strength == Strength::bare && now.strength == Strength::bare))
     return false;
   const Reach reach = std::min(before.reach, now.reach);
   return before.cluster == now.cluster ||
          reach >= (before.device == now.device ? Reach::device : Reach::system);
 }
 
+/// Whether both write the same, or a warp makes them one after the other.
+bool areAlike(const Record &before, const Record &now, const Point &point) {
+  if (before.cluster != now.cluster || before.warp != now.warp)
+    return false;
+  const bool isSameIssue = before.column != before.warp && before.pc == now.pc && before.repeat == now.repeat;
+  return (point.uniform && isSameIssue) || (before.collective && now.collective);
+}
+
 Wrong judge(const Record &before, const Record &now, const Point &point) {
-  if (mayMeet(before, now) || point.isOver(before))
+  if (mayMeet(before, now) || point.isOver(before) || areAlike(before, now, point))
     return Wrong::nothing;
   // Reads and writes of one execution of an instruction never meet.
   if (before.cluster == now.cluster && before.column == now.column && before.column == before.warp &&
@@ -53,12 +62,16 @@ Wrong judge(const Record &before, const Record &now, const Point &point) {
 void Shadow::access(uint32_t address, uint32_t end, Record record, uint32_t laneBytes, Point point,
                     std::vector<Conflict> &conflicts) {
   const auto note = [&](Conflict conflict, uint32_t at) {
-    if (conflict.wrong == Wrong::nothing ||
-        std::any_of(conflicts.begin(), conflicts.end(), [&](const Conflict &other) {
-          return other.wrong == conflict.wrong && other.before.pc == conflict.before.pc &&
-                 (other.before.warp == record.warp) == (conflict.before.warp == record.warp);
-        }))
+    if (conflict.wrong == Wrong::nothing)
       return;
+    const auto known = std::ranges::find_if(conflicts, [&](const Conflict &other) {
+      return other.wrong == conflict.wrong && other.before.pc == conflict.before.pc &&
+             (other.before.warp == record.warp) == (conflict.before.warp == record.warp);
+    });
+    if (known != conflicts.end()) {
+      known->first |= conflict.first;
+      return;
+    }
     conflict.address = at;
     conflicts.push_back(conflict);
   };
@@ -84,6 +97,8 @@ void Shadow::access(uint32_t address, uint32_t end, Record record, uint32_t lane
       }
       if (whole && !isRead(record)) {
         // All pieces are alike again: this write, and no reads.
+        for (size_t i = 1; i < cells.size(); ++i)
+          freeNodes(cells[i].weaker);
         lines[line] = cells[0];
         lines[line].write.laneShift = laneBytes == 0 ? oneLane : std::min(shift, oneLane);
         cells.clear(); // keeps its memory: lines are split again and again
@@ -105,7 +120,7 @@ void Shadow::end(const Point &point, std::vector<Conflict> &conflicts) const {
     look(cell.write, address);
     look(cell.read, address);
     for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next)
-      look(nodes[node].read, address);
+      look(nodes[node].record, address);
   };
   for (uint32_t line = 0; line < lines.size(); ++line) {
     lookAtCell(lines[line], line * lineBytes);
@@ -118,6 +133,7 @@ void Shadow::forget(uint32_t address, uint32_t end) {
   for (; address < end; address += granule) {
     Cell &cell = split(address / lineBytes)[address % lineBytes / granule];
     clearReads(cell);
+    freeNodes(cell.weaker);
     cell = {};
   }
 }
@@ -139,7 +155,9 @@ Shadow::Cell Shadow::copyOf(const Cell &cell) {
   Cell copy = cell;
   copy.moreReads = 0;
   for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next)
-    copy.moreReads = newNode(nodes[node].read, copy.moreReads);
+    copy.moreReads = newNode(nodes[node].record, copy.moreReads);
+  if (cell.weaker != 0)
+    copy.weaker = newNode(nodes[cell.weaker].record, 0);
   return copy;
 }
 
@@ -159,7 +177,9 @@ std::vector<Shadow::Cell> &Shadow::split(uint32_t line) {
     take(cells[i].write);
     take(cells[i].read);
     for (uint32_t node = cells[i].moreReads; node != 0; node = nodes[node].next)
-      take(nodes[node].read);
+      take(nodes[node].record);
+    if (cells[i].weaker != 0)
+      take(nodes[cells[i].weaker].record);
   }
   lines[line] = {};
   return cells;
@@ -169,6 +189,8 @@ Conflict Shadow::access(Cell &cell, const Record &access, const Point &point) {
   Conflict conflict;
   if (cell.write.number != 0) {
     conflict = {judge(cell.write, access, point), cell.write};
+    if (conflict.wrong == Wrong::nothing && cell.weaker != 0)
+      conflict = {judge(nodes[cell.weaker].record, access, point), nodes[cell.weaker].record};
   } else if (access.kind == AccessKind::read && unwritten == Unwritten::wrong) {
     conflict = {Wrong::unwritten, {}};
   }
@@ -177,40 +199,55 @@ Conflict Shadow::access(Cell &cell, const Record &access, const Point &point) {
     return conflict;
   }
   if (cell.read.number != 0) {
-    if (conflict.wrong == Wrong::nothing)
+    if (conflict.wrong == Wrong::nothing) {
       conflict = checkReads(cell, access, point);
+      conflict.first = cell.write.number == 0;
+    }
     clearReads(cell);
   }
-  cell.write = access;
+  replaceWrite(cell, access);
   if (conflict.wrong == Wrong::overlap)
     cell.write.lane = alikeLanes, cell.write.laneShift = oneLane;
   return conflict;
+}
+
+void Shadow::replaceWrite(Cell &cell, const Record &write) {
+  // What may be at the same time as this one need not be at the same time as the one before.
+  if (cell.weaker != 0 && write.strength <= nodes[cell.weaker].record.strength)
+    freeNodes(cell.weaker);
+  if (cell.weaker == 0 && cell.write.number != 0 && write.strength > cell.write.strength)
+    cell.weaker = newNode(cell.write, 0);
+  cell.write = write;
 }
 
 Conflict Shadow::checkReads(const Cell &cell, const Record &access, const Point &point) const {
   if (const Wrong wrong = judge(cell.read, access, point); wrong != Wrong::nothing)
     return {wrong, cell.read};
   for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next)
-    if (const Wrong wrong = judge(nodes[node].read, access, point); wrong != Wrong::nothing)
-      return {wrong, nodes[node].read};
+    if (const Wrong wrong = judge(nodes[node].record, access, point); wrong != Wrong::nothing)
+      return {wrong, nodes[node].record};
   return {};
 }
 
 void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   // A read that comes before this one is before whatever this one is before.
   // Those of a warp's lanes that nothing orders become one of several lanes.
+  // What races with this one must race with the one that it replaces.
   const auto replaces = [&](Record &old) {
-    if (!point.isBehind(old)) {
-      if (old.column != read.column || old.cluster != read.cluster)
+    if (point.isBehind(old)) {
+      if (old.strength < read.strength)
         return false;
-      const bool otherLane =
-          old.column == old.warp && (old.lane != read.lane || old.laneShift != read.laneShift);
       old = read;
-      if (otherLane)
-        old.lane = severalLanes, old.laneShift = oneLane;
       return true;
     }
+    if (old.column != read.column || old.cluster != read.cluster || old.strength != read.strength ||
+        old.collective != read.collective || old.proxy != read.proxy)
+      return false;
+    const bool otherLane =
+        old.column == old.warp && (old.lane != read.lane || old.laneShift != read.laneShift);
     old = read;
+    if (otherLane)
+      old.lane = severalLanes, old.laneShift = oneLane;
     return true;
   };
   if (cell.read.number == 0) {
@@ -222,7 +259,7 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   // Of many that nothing orders some will do.
   uint32_t count = 0, spared = 0;
   for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next) {
-    if (replaces(nodes[node].read))
+    if (replaces(nodes[node].record))
       return;
     if (count++ == read.pc % maximumReads)
       spared = node;
@@ -230,28 +267,32 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   if (count < maximumReads)
     cell.moreReads = newNode(read, cell.moreReads);
   else
-    nodes[spared].read = read;
+    nodes[spared].record = read;
 }
 
-uint32_t Shadow::newNode(Record read, uint32_t next) {
-  uint32_t node = freeNodes;
+uint32_t Shadow::newNode(Record record, uint32_t next) {
+  uint32_t node = unused;
   if (node == 0) {
     node = uint32_t(nodes.size());
     nodes.emplace_back();
   } else {
-    freeNodes = nodes[node].next;
+    unused = nodes[node].next;
   }
-  nodes[node] = {read, next};
+  nodes[node] = {record, next};
   return node;
+}
+
+void Shadow::freeNodes(uint32_t &first) {
+  while (const uint32_t node = first) {
+    first = nodes[node].next;
+    nodes[node].next = unused;
+    unused = node;
+  }
 }
 
 void Shadow::clearReads(Cell &cell) {
   cell.read = {};
-  while (const uint32_t node = cell.moreReads) {
-    cell.moreReads = nodes[node].next;
-    nodes[node].next = freeNodes;
-    freeNodes = node;
-  }
+  freeNodes(cell.moreReads);
 }
 
 } // namespace tlc::emulator

@@ -29,6 +29,13 @@ inline Reach reachOf(Scope scope) {
   return scope == Scope::sys ? Reach::system : scope == Scope::gpu ? Reach::device : Reach::cluster;
 }
 
+/// Which accesses threads may make at the same time.
+enum class Strength : uint8_t {
+  weak,
+  bare, ///< volatile; a write: without a fence before it. Not at the same time as another one.
+  strong,
+};
+
 /// An access as the shadow remembers it.
 struct Record {
   uint32_t number = 0; ///< of the column; 0: no access
@@ -40,14 +47,16 @@ struct Record {
   uint8_t lane = severalLanes;
   AccessKind kind : 3 = AccessKind::read;
   Proxy proxy : 2 = Proxy::generic;
-  bool strong : 1 = false; ///< does not race with other strong accesses that its reach, and theirs, includes
+  Strength strength : 2 = Strength::weak; ///< of the threads that its reach, and theirs, includes
+  bool collective : 1 = false;            ///< by a warp as a whole, as ldmatrix and stmatrix
   Reach reach : 2 = Reach::cluster;
   /// On a line: each lane from `lane` on has 1 << laneShift bytes of it.
   uint8_t laneShift = oneLane;
   uint16_t device = 0;
 };
+static_assert(sizeof(Record) == 28);
 
-/// The columns of lanes that have released on their own, without their warp.
+/// Columns of lanes that have passed on something of their own, without their warp.
 class LaneColumns {
 public:
   explicit LaneColumns(size_t warps) : warps(warps) {}
@@ -65,19 +74,27 @@ private:
   std::vector<std::unique_ptr<std::array<Column, 32>>> warps;
 };
 
+/// Columns of warps and lanes beside the warps' own.
+struct PartColumns {
+  explicit PartColumns(size_t warps) : lanes(warps), copies(warps), lanesCopies(warps), initialisers(warps) {}
+  LaneColumns lanes;          ///< what they did
+  std::vector<Column> copies; ///< of each warp's cp.async; 0: there are none yet
+  LaneColumns lanesCopies;
+  LaneColumns initialisers; ///< fence.mbarrier_init of lanes that have initialised some
+};
+
 /// The point of a program at which a lane makes an access, or issues it.
 struct Point {
   const Knowledge &known; ///< of what others did, the other lanes of the warp too
-  const LaneColumns &lanes;
-  const LaneColumns &initialisers;
+  const PartColumns &columns;
   FencedSpace space = FencedSpace::shared;
   uint64_t map = 0; ///< address of the tensor map that is read
   unsigned warp = 0;
   uint8_t lane = severalLanes, laneShift = oneLane;
-  uint32_t own = 0;        ///< of the warp's numbers, up to where the lane's own accesses come before
-  Column copiesColumn = 0; ///< of the warp's cp.async
-  uint32_t copies = 0;     ///< up to where the lane has waited for its own
-  uint32_t cluster = 0;    ///< as a record's
+  uint32_t own = 0;     ///< of the warp's numbers, up to where the lane's own accesses come before
+  uint32_t copies = 0;  ///< up to where the lane has waited for its own cp.async
+  uint32_t cluster = 0; ///< as a record's
+  bool uniform = false; ///< of a copy: all lanes of the warp issued it with the same operands
 
   /// The launch that made it is over, and what it did seen by all.
   bool isOver(const Record &before) const {
@@ -117,26 +134,28 @@ private:
   bool isPublished(const Record &before) const {
     if (before.kind != AccessKind::initialise)
       return false;
-    const Column column = initialisers.of(before.warp, before.lane);
+    const Column column = columns.initialisers.of(before.warp, before.lane);
     return column != 0 && known.seen.at(column) >= before.number;
   }
   bool isIn(const Clock &clock, const Record &before) const {
     if (clock.at(before.column) >= before.number)
       return true;
     if (before.column != before.warp)
-      return false;
+      return isCopy(before) && isInLane(clock, before, columns.lanesCopies, before.lane);
     if (before.lane == alikeLanes) {
       for (unsigned lane = 0; lane < severalLanes; ++lane)
-        if (isInLane(clock, before, lane))
+        if (isInLane(clock, before, columns.lanes, lane))
           return true;
       return false;
     }
     for (unsigned i = 0; i < 16u >> before.laneShift; ++i)
-      if (!isInLane(clock, before, before.lane + i))
+      if (!isInLane(clock, before, columns.lanes, before.lane + i))
         return false;
     return true;
   }
-  bool isInLane(const Clock &clock, const Record &before, unsigned lane) const {
+  /// By cp.async.
+  bool isCopy(const Record &before) const { return before.column == columns.copies[before.warp]; }
+  static bool isInLane(const Clock &clock, const Record &before, const LaneColumns &lanes, unsigned lane) {
     const Column column = lanes.of(before.warp, lane);
     return column != 0 && clock.at(column) >= before.number;
   }
@@ -144,8 +163,7 @@ private:
     if (lane == severalLanes || before.warp != warp ||
         (before.lane != alikeLanes && (before.lane != lane || before.laneShift != laneShift)))
       return false;
-    return (before.column == warp && before.number <= own) ||
-           (copiesColumn != 0 && before.column == copiesColumn && before.number <= copies);
+    return (before.column == warp && before.number <= own) || (isCopy(before) && before.number <= copies);
   }
 };
 
@@ -164,6 +182,7 @@ struct Conflict {
   Wrong wrong = Wrong::nothing;
   Record before; ///< not of `unwritten` and `early`
   uint64_t address = 0;
+  bool first = false; ///< nothing had written the place before
 };
 
 /// Whether reads of what nothing has written are wrong.
@@ -194,26 +213,29 @@ private:
   struct Cell {
     Record write, read;
     uint32_t moreReads = 0; ///< the first node of a list; 0: none
+    uint32_t weaker = 0;    ///< the node of a weaker write before `write`; 0: none
   };
   struct Node {
-    Record read;
+    Record record;
     uint32_t next = 0; ///< 0: the last one
   };
   static constexpr uint32_t lineBytes = 16;
   std::vector<Cell> &split(uint32_t line);
   Cell copyOf(const Cell &cell);
   Conflict access(Cell &cell, const Record &access, const Point &point);
+  void replaceWrite(Cell &cell, const Record &write);
   void addRead(Cell &cell, const Record &read, const Point &point);
   Conflict checkReads(const Cell &cell, const Record &access, const Point &point) const;
   void clearReads(Cell &cell);
-  uint32_t newNode(Record read, uint32_t next);
+  uint32_t newNode(Record record, uint32_t next);
+  void freeNodes(uint32_t &first);
 
   uint32_t granule;
   Unwritten unwritten;
   std::vector<Cell> lines;
   std::vector<std::vector<Cell>> pieces; ///< of each line; empty: it is one
   std::vector<Node> nodes{1};
-  uint32_t freeNodes = 0; ///< the first one of a list
+  uint32_t unused = 0; ///< the first node of a list
 };
 
 } // namespace tlc::emulator

@@ -63,7 +63,7 @@ void RaceChecker::accessTensor(Warp &warp, const Instruction &instruction, Tenso
   record.warp = uint16_t(indexOf(warp));
   Knowledge known;
   known.seen = tensorClock(agent, engine, TensorFences::needed);
-  const Point point{.known = known, .lanes = laneColumns, .initialisers = initialisers, .warp = record.warp};
+  const Point point{.known = known, .columns = parts, .warp = record.warp};
   for (const TensorTouch &touch : touches) {
     record.kind = touch.kind;
     conflicts.clear();
@@ -170,7 +170,7 @@ void RaceChecker::freeTensor(Warp &warp, const Instruction &instruction, uint32_
   record.warp = uint16_t(indexOf(warp));
   record.kind = AccessKind::write;
   conflicts.clear();
-  const Point point{.known = known, .lanes = laneColumns, .initialisers = initialisers, .warp = record.warp};
+  const Point point{.known = known, .columns = parts, .warp = record.warp};
   for (unsigned lane = 0; lane < tensorLanes; lane += cellLanes) {
     const uint32_t first = lane / cellLanes * tensorColumns + column;
     tensorShadow(*warp.block).access(first, first + count, record, 0, point, conflicts);
@@ -183,14 +183,9 @@ void RaceChecker::freeTensor(Warp &warp, const Instruction &instruction, uint32_
 
 std::string RaceChecker::missingForTensor(const Agent &agent, TensorEngine engine, const Record &before,
                                           const Record &now) {
-  const auto warpText = [&](unsigned index) {
-    const Warp &warp = *agents[index].warp;
-    return cluster.blocks.size() > 1 ? fmt::format("warp {} of block rank {}", warp.index, warp.block->rank)
-                                     : fmt::format("warp {}", warp.index);
-  };
   if (tensorClock(agent, engine, TensorFences::assumed).at(before.column) >= before.number)
     return fmt::format("tcgen05.fence::before_thread_sync in {}, or tcgen05.fence::after_thread_sync in {}",
-                       warpText(before.warp), warpText(now.warp));
+                       nameOfWarp(before.warp), nameOfWarp(now.warp));
   std::string wait;
   switch (columns[before.column].kind) {
   case ColumnInfo::Kind::tensorLoads:
@@ -201,14 +196,14 @@ std::string RaceChecker::missingForTensor(const Agent &agent, TensorEngine engin
     break;
   default:
     if (columns[now.column].kind == ColumnInfo::Kind::tensorPipe)
-      return fmt::format("a barrier or mbarrier at which {} waits for {}", warpText(now.warp),
-                         warpText(before.warp));
-    return fmt::format("a wait in {} for the mbarrier of a tcgen05.commit behind it", warpText(now.warp));
+      return fmt::format("a barrier or mbarrier at which {} waits for {}", nameOfWarp(now.warp),
+                         nameOfWarp(before.warp));
+    return fmt::format("a wait in {} for the mbarrier of a tcgen05.commit behind it", nameOfWarp(now.warp));
   }
   if (before.warp == now.warp)
     return wait + " between them";
   return fmt::format("{} in {} and a barrier or mbarrier at which {} waits for it", wait,
-                     warpText(before.warp), warpText(now.warp));
+                     nameOfWarp(before.warp), nameOfWarp(now.warp));
 }
 
 void RaceChecker::reportTensor(Warp &warp, const Instruction &instruction, TensorEngine engine,
@@ -218,13 +213,15 @@ void RaceChecker::reportTensor(Warp &warp, const Instruction &instruction, Tenso
   const Instruction *first = unwritten ? nullptr : &agents[before.warp].warp->code[before.pc];
   Finding finding;
   finding.kind = unwritten ? FindingKind::unwritten : FindingKind::race;
-  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0))
-    return;
   const uint32_t lane = conflict.address / tensorColumns * cellLanes;
   finding.memory = fmt::format("column {} of lanes {} to {} of tensor memory",
                                conflict.address % tensorColumns, lane, lane + cellLanes - 1);
   if (cluster.blocks.size() > 1)
     finding.memory += fmt::format(" of block rank {}", block.rank);
+  if (conflict.first && first)
+    cluster.findings.replaceUnwritten(first->line, finding.memory);
+  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0))
+    return;
   finding.site.what = nameOf(now.kind);
   if (unwritten) {
     finding.missing = "the write, or a wait for it";
@@ -235,7 +232,12 @@ void RaceChecker::reportTensor(Warp &warp, const Instruction &instruction, Tenso
   }
   finding.before = siteOf(*agents[before.warp].warp, *first);
   finding.before->what = nameOf(before.kind);
-  finding.missing = missingForTensor(agentOf(warp), engine, before, now);
+  // A read that saw nothing should have come behind the write.
+  const bool fromPipe = columns[before.column].kind == ColumnInfo::Kind::tensorPipe;
+  finding.missing = conflict.first
+                        ? missingForTensor(agents[before.warp],
+                                           fromPipe ? TensorEngine::pipe : TensorEngine::load, now, before)
+                        : missingForTensor(agentOf(warp), engine, before, now);
   record(warp, instruction,
          fmt::format("race between the {} of {} and the {} by '{}' at PTX line {} ({}, {}); missing: {}",
                      finding.site.what, finding.memory, finding.before->what, first->name, first->line,

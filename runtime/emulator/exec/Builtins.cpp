@@ -249,7 +249,11 @@ Step allocateMemory(Warp &warp, uint32_t active, const Instruction &instruction)
   for (unsigned l = 0; l < warpSize; ++l)
     if (active >> l & 1) {
       LaneReader reader(warp, instruction, l);
-      reader.setResult(call, gridOf(warp).program->heap->allocate(reader.parameter(call, 0)));
+      Heap &heap = *gridOf(warp).program->heap;
+      const uint64_t pointer = heap.allocate(reader.parameter(call, 0));
+      if (RaceChecker *checker = clusterOf(warp).raceChecker.get(); checker && pointer != 0)
+        checker->allocated(pointer, heap.sizeOf(pointer));
+      reader.setResult(call, pointer);
     }
   return Step::next;
 }
@@ -261,6 +265,15 @@ Step freeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
     if (!(active >> l & 1))
       continue;
     const uint64_t pointer = LaneReader(warp, instruction, l).parameter(call, 0);
+    // All accesses come before it, as before a write of the whole.
+    if (const uint64_t bytes = gridOf(warp).program->heap->sizeOf(pointer);
+        bytes != 0 && !touch(warp, instruction,
+                             {.space = Space::global,
+                              .kind = AccessKind::write,
+                              .lane = l,
+                              .address = pointer,
+                              .bytes = bytes}))
+      return Step::fault;
     if (!gridOf(warp).program->heap->free(pointer))
       return fault(warp, instruction, fmt::format("{:#x} in lane {} is not what malloc gave", pointer, l));
   }

@@ -208,6 +208,19 @@ bool checkBarrierBlock(Warp &warp, const Instruction &instruction, const Bulk &b
   return false;
 }
 
+/// Whether some lanes issue the same, as whole warps do.
+bool isUniform(const Warp &warp, uint32_t active, const Instruction &instruction) {
+  const unsigned first = unsigned(std::countr_zero(active));
+  return std::all_of(instruction.slots, instruction.slots + instruction.slotCount, [&](const Slot &slot) {
+    const std::byte *values = warp.read(slot);
+    for (uint32_t left = active; left != 0; left &= left - 1)
+      if (std::memcmp(values + first * slot.bytes, values + size_t(std::countr_zero(left)) * slot.bytes,
+                      slot.bytes) != 0)
+        return false;
+    return true;
+  });
+}
+
 /// Reads the operands of each active lane and queues its operation.
 Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
   const Bulk &bulk = instruction.payloadAs<Bulk>();
@@ -279,9 +292,11 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
                                         : toShared     ? request->from
                                                        : request->to,
                        .sharedAddress = uint32_t(toShared ? request->to : request->from)};
-    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get()) {
       operation->order = bulk.barrier ? checker->issueOnMbarrier(warp, instruction, l)
                                       : checker->issueCopy(warp, instruction, AsyncEngine::bulk, 1u << l);
+      operation->order->uniform = isUniform(warp, active, instruction);
+    }
     clusterOf(warp).queue.push(operation);
     if (!bulk.barrier)
       warp.asyncGroups[size_t(AsyncEngine::bulk)].add(std::move(operation), 1u << l);

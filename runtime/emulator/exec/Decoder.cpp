@@ -359,6 +359,10 @@ Flow flowOf(const Statement &statement) {
   if (is({"movmatrix", "ldmatrix", "stmatrix"}) ||
       (is({"st"}) && (has("local") || has("param") || has("param::func"))))
     return Flow::ends;
+  // What a generic address leads to may be the lane's own memory, which compilers write whole words to,
+  // with bytes between them that nobody needs.
+  if (is({"st"}) && !has("global") && !has("shared") && !has("shared::cta") && !has("shared::cluster"))
+    return Flow::address;
   if (is({"ld",
           "ldu",
           "st",

@@ -32,6 +32,12 @@ uint64_t Heap::allocate(uint64_t size) {
   return address() + offset;
 }
 
+uint64_t Heap::sizeOf(uint64_t pointer) {
+  const std::lock_guard lock(mutex);
+  const auto found = taken.find(pointer - address());
+  return found == taken.end() ? 0 : found->second;
+}
+
 bool Heap::free(uint64_t pointer) {
   const std::lock_guard lock(mutex);
   return pointer == 0 || taken.erase(pointer - address()) == 1;

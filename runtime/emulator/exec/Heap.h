@@ -21,6 +21,8 @@ public:
   uint64_t address() const { return reinterpret_cast<uint64_t>(memory.get()); }
   /// 0 when there is no room; aligned to 16 bytes.
   uint64_t allocate(uint64_t size);
+  /// 0 for what is no allocation.
+  uint64_t sizeOf(uint64_t pointer);
   /// False for what is no allocation.
   bool free(uint64_t pointer);
 

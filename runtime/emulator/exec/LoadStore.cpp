@@ -136,13 +136,14 @@ void checkOverlap(RaceChecker &checker, Warp &warp, uint32_t active, const Instr
     }
   for (unsigned a = 0; a < warpSize; ++a)
     for (unsigned b = a + 1; b < warpSize; ++b) {
-      if (!(active >> a & active >> b & 1))
+      // Local addresses are each lane's own.
+      if (!(active >> a & active >> b & 1) || Window(addresses.lane[a] >> windowShift) == Window::local)
         continue;
       const uint64_t from = std::max(addresses.lane[a], addresses.lane[b]),
                      to = std::min(addresses.lane[a], addresses.lane[b]) + total;
       if (from < to && std::memcmp(values[a] + (from - addresses.lane[a]),
                                    values[b] + (from - addresses.lane[b]), to - from) != 0)
-        return checker.reportOverlap(warp, instruction, a, b, sharedPlace(warp, from));
+        return checker.reportOverlap(warp, instruction, a, b, access.space, from);
     }
 }
 
@@ -438,7 +439,7 @@ constexpr DecodeEntry entries[] = {
 MemoryOrder takeOrdering(Decoder &d) {
   MemoryOrder order;
   if (d.take("volatile"))
-    order = {AccessOrdering::relaxed, Scope::sys};
+    order = {AccessOrdering::volatileRelaxed, Scope::sys};
   d.ignore({"weak", "mmio"});
   if (auto ordering = d.takeOneOf<AccessOrdering>({{"relaxed", AccessOrdering::relaxed},
                                                    {"acquire", AccessOrdering::acquire},

@@ -50,13 +50,14 @@ inline constexpr uint32_t registerGranule = 32;
 
 /// What an instruction makes of operands that nothing has written.
 enum class Flow : uint8_t {
-  use,    ///< they are an address, a value that is stored, or decide something
-  any,    ///< its results count as not written where one operand is not
-  bits,   ///< where all registers are not, or none of its bits comes from others
-  parts,  ///< where all operands are not: the result is put together, or taken apart
-  select, ///< as the operand that a predicate chooses; slots: result, two values, predicate
-  lanes,  ///< the instruction says itself, of which lanes' operands
-  ends,   ///< its results count as written
+  use,     ///< they are an address, a value that is stored, or decide something
+  address, ///< the first one is an address, the others are moved to memory
+  any,     ///< its results count as not written where one operand is not
+  bits,    ///< where all registers are not, or none of its bits comes from others
+  parts,   ///< where all operands are not: the result is put together, or taken apart
+  select,  ///< as the operand that a predicate chooses; slots: result, two values, predicate
+  lanes,   ///< the instruction says itself, of which lanes' operands
+  ends,    ///< its results count as written
 };
 
 struct Instruction {

@@ -147,8 +147,7 @@ TEST_CASE("a lane knows its own cp.async, and those of others behind bar.warp.sy
     mad.wide.u32 %d2, %t, 4, %in; cp.async.ca.shared.global [%at], [%d2], 4; cp.async.wait_all;
 )";
   CHECK(check({.body = copy + "ld.shared.b32 %r2, [%at];"}) == "");
-  CHECK_THAT(check({.body = copy + readNext}),
-             Contains("cp.async.wait_group in warp 0 and bar.warp.sync behind it"));
+  CHECK_THAT(check({.body = copy + readNext}), Contains("missing: bar.warp.sync in warp 0 between them"));
   CHECK(check({.body = copy + "bar.warp.sync -1;" + readNext}) == "");
 }
 
@@ -161,6 +160,33 @@ TEST_CASE("lanes that write one place by one instruction write the same") {
              Contains("lanes 0 and 1 write different values to shared offset 1024"));
 }
 
+TEST_CASE("in global memory, too") {
+  for (const char *store : {"st.global.b32", "st.b32", "st.volatile.global.b32"}) {
+    INFO(store);
+    const auto kernel = [&](const std::string &text) {
+      return check({.body = prepare + text + store + " [%d1], %r3;"});
+    };
+    CHECK_THAT(kernel("mov.b64 %d1, %out; mov.b32 %r3, %t;"),
+               Contains("lanes 0 and 1 write different values to offset 0 of the allocation of 1024 bytes"));
+    CHECK_THAT(kernel("shr.u32 %r3, %t, 1; mad.wide.u32 %d1, %r3, 4, %out; mov.b32 %r3, %t;"),
+               Contains("lanes 0 and 1 write different values to offset 0 of the allocation"));
+    CHECK(kernel("mov.b64 %d1, %out; mov.b32 %r3, 7;") == "");
+    CHECK(kernel("mov.b64 %d1, %mine; mov.b32 %r3, %t;") == "");
+  }
+  // Words that overlap in part.
+  CHECK_THAT(check({.body = prepare + "mad.wide.u32 %d1, %t, 4, %out; shl.b32 %r3, %t, 1;"
+                                      "@%p1 st.global.v2.b32 [%out], {%r3, %r3}; bar.warp.sync -1;"
+                                      "and.b64 %d1, %d1, -8; st.global.v2.b32 [%d1], {%t, 3};"}),
+             Contains("lanes 0 and 1 write different values to offset 0"));
+  // Where each lane has an answer of its own, an exchange says which one counts.
+  CHECK(check({.body = prepare + "atom.global.exch.b32 %r3, [%out], %t;"}) == "");
+  CHECK(check({.body = prepare + "st.relaxed.gpu.global.b32 [%out], %t;"}) == "");
+  // Local memory at one address is each lane's own.
+  CHECK(
+      check({.body = prepare + ".local .align 4 .b8 l[8]; .reg .b64 %l; mov.b64 %l, l; cvta.local.u64 %l, %l;"
+                               "st.global.b32 [%out], 7; st.b32 [%l], %t; ld.b32 %r3, [%l];"}) == "");
+}
+
 TEST_CASE("matrices are loaded behind bar.warp.sync") {
   const std::string load =
       "mad.wide.u32 %d1, %lane, 16, %s; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%d1];";
@@ -168,4 +194,36 @@ TEST_CASE("matrices are loaded behind bar.warp.sync") {
       prepare + "mad.wide.u32 %d2, %lane, 16, %s; st.shared.v4.b32 [%d2], {%t, %t, %t, %t};";
   CHECK_THAT(check({.body = fill + load}), Contains(missingSync));
   CHECK(check({.body = fill + "bar.warp.sync -1;" + load}) == "");
+}
+
+TEST_CASE("ldmatrix and stmatrix of a warp come one after the other") {
+  const std::string fill =
+      prepare + "mad.wide.u32 %d2, %lane, 16, %s; st.shared.v4.b32 [%d2], {%t, %t, %t, %t};";
+  const std::string load = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%d2];",
+                    store = "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%d2], {%r5, %r6, %r7, %r8};",
+                    sync = "bar.warp.sync -1;",
+                    set = "mov.b32 %r5, 0; mov.b32 %r6, 0; mov.b32 %r7, 0; mov.b32 %r8, 0;";
+  CHECK(check({.body = fill + sync + load + store}) == "");
+  CHECK(check({.body = fill + sync + load + store + load + store + sync + readNext}) == "");
+  CHECK(check({.body = prepare + set + "mad.wide.u32 %d2, %lane, 16, %s;" + store + load}) == "");
+  // Ordinary accesses on either side are not, whatever lane makes them.
+  CHECK_THAT(check({.body = fill + load}), Contains(missingSync));
+  CHECK_THAT(check({.body = fill + set + store}), Contains(missingSync));
+  CHECK_THAT(check({.body = fill + sync + load + store + readNext}), Contains(missingSync));
+  CHECK_THAT(check({.body = fill + sync + load + writeOwn}), Contains(missingSync));
+  CHECK_THAT(check({.body = fill + sync + readNext + load + store}),
+             Contains("and the read by 'ld.shared.b32'") && Contains(missingSync));
+  CHECK_THAT(check({.body = fill + sync + load + readNext + store}),
+             Contains("and the read by 'ld.shared.b32'") && Contains(missingSync));
+  CHECK_THAT(check({.body = fill + sync + load + "shfl.sync.bfly.b32 %r3, %r5, 1, 31, -1;" + writeOwn}),
+             Contains(missingSync));
+  // Of two warps they are not, either.
+  CHECK_THAT(check({.body = fill + "bar.sync 0;" + load + store, .threads = 64}),
+             Contains("at which warp 1 waits for warp 0") || Contains("at which warp 0 waits for warp 1"));
+  // What a copy reads needs its fence.
+  const std::string copy = "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 512;"
+                           "@%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;";
+  CHECK(check({.body = fill + sync + load + store + "fence.proxy.async;" + sync + copy}) == "");
+  CHECK_THAT(check({.body = fill + "fence.proxy.async;" + sync + load + store + sync + copy}),
+             Contains("proxy race") && Contains("stmatrix"));
 }

@@ -62,8 +62,11 @@ TEST_CASE("a write and a read of two warps need a barrier between them") {
                           .threads = 64};
   const auto [with, without] = pairOf(kernel, "bar.sync 1, 64;");
   CHECK(with == "");
-  // Warp 0 runs first, so it reads what warp 1 has not written yet.
-  CHECK_THAT(without, Contains("read of shared offset") && Contains("which nothing has written"));
+  // Warp 0 runs first, so it reads what warp 1 writes later.
+  CHECK_THAT(without,
+             Contains("race between the write of shared offset 1024 and the read by 'ld.shared.b32'") &&
+                 Contains("missing: a barrier or mbarrier at which warp 1 waits for warp 0") &&
+                 !Contains("nothing has written"));
 }
 
 TEST_CASE("a finding names both accesses, their lines and what is missing") {
@@ -199,7 +202,12 @@ TEST_CASE("a copy to shared memory is read after a wait for its mbarrier") {
   const auto [with, without] =
       pairOf({.body = prepare + loadBar + "SYNC ld.shared.b32 %r1, [%at];"}, waitBar);
   CHECK(with == "");
-  CHECK_THAT(without, Contains("which nothing has written; missing: the write, or a wait for it"));
+  CHECK_THAT(
+      without,
+      Contains("race between the asynchronous write of shared offset 1024 and the read by "
+               "'ld.shared.b32'") &&
+          Contains("missing: a wait for phase 0 of the mbarrier at shared offset 0 before that read") &&
+          !Contains("nothing has written"));
   // The copy is complete by chance; only warp 0 knows it.
   const auto [ordered, chance] = pairOf({.body = prepare + loadBar + R"(
     setp.ne.u32 %p2, %warp, 0; @%p2 bra $second;
@@ -304,7 +312,10 @@ TEST_CASE("cp.async is waited for, by group or on an mbarrier") {
                                        .threads = 64},
                                       "cp.async.wait_group 0;");
   CHECK(with == "");
-  CHECK_THAT(without, Contains("nothing has written"));
+  CHECK_THAT(without,
+             Contains("and the read by 'ld.shared.b32'") &&
+                 Contains("missing: cp.async.wait_group in warp 1 and a barrier or mbarrier at which warp "
+                          "0 waits for warp 1 before that read"));
   // The write after the copy: the copy comes later, and would overwrite it.
   CHECK_THAT(check({.body = copy + "st.shared.b32 [%at], %t; cp.async.wait_group 0;"}),
              Contains("missing: cp.async.wait_group in warp 0 before that write"));

@@ -156,6 +156,28 @@ TEST_CASE("local memory that nothing has written is followed as registers are") 
              Contains("use of register %r8"));
 }
 
+TEST_CASE("a generic store moves a value, to memory of the lane or elsewhere") {
+  const auto kernel = [](const std::string &text) {
+    return body(".local .align 8 .b8 l[32]; .reg .b64 %l; mov.b64 %l, l; cvta.local.u64 %d1, %l;" + text);
+  };
+  CHECK(kernel("st.u8 [%d1], %h3;") == "");
+  CHECK(kernel("st.v2.b32 [%d1], {%t, %r7};") == "");
+  // To local memory it is followed.
+  CHECK_THAT(kernel("st.b32 [%d1], %r7; ld.b32 %r8, [%d1]; st.global.b32 [%mine], %r8;"),
+             Contains("use of register %r8, " + here));
+  // A structure with a gap, as a compiler copies it that does not optimise: by words.
+  const std::string gap = "mov.b16 %h1, 7; st.u8 [%d1], %h1; st.b32 [%d1+4], 3; ld.b32 %r8, [%d1];"
+                          "ld.b32 %r9, [%d1+4]; ld.b32 %r10, [%d1+8];";
+  CHECK(kernel(gap + "mad.wide.u32 %d2, %t, 8, %out; st.b32 [%d2], %r8; st.b32 [%d2+4], %r9;") == "");
+  CHECK(kernel(gap + "mad.wide.u32 %d2, %t, 8, %out; st.v2.b32 [%d2], {%r9, %r10};") == "");
+  // The address is needed, and so is what is stored to memory that all threads see.
+  CHECK_THAT(kernel("st.b32 [%d9], %t;"), Contains("use of register %d9, " + here));
+  CHECK_THAT(kernel("st.global.b32 [%mine], %r7;"), Contains("use of register %r7, " + here));
+  CHECK_THAT(kernel(".shared .align 4 .b8 s[4]; setp.eq.u32 %p1, %t, 0; @%p1 st.shared.b32 [s], %r7;"),
+             Contains("use of register %r7, " + here));
+  CHECK_THAT(kernel(gap + "st.global.b32 [%mine], %r10;"), Contains("use of register %r10, " + here));
+}
+
 TEST_CASE("parameters and results of functions are followed") {
   const auto byMemory = [](const std::string &set, const std::string &result) {
     return check({.body = "{ .param .b32 a; .param .b32 r; " + set + R"(

@@ -102,10 +102,11 @@ TEST_CASE("every synchronisation of the tcgen05 GEMM is missed when it is gone")
                  Contains("and the asynchronous read by 'tcgen05.mma.cta_group::1.kind::f16'") &&
                  Contains("missing: a wait for the mbarrier of a tcgen05.commit of warp 5"));
   CHECK_THAT(gemmFinding(release, ""), Contains("deadlock"));
-  CHECK_THAT(
-      gemmFinding(waitDone, ""),
-      Contains("read of column 0 of lanes 0 to 15 of tensor memory, which nothing has written; missing: the "
-               "write, or a wait for it"));
+  CHECK_THAT(gemmFinding(waitDone, ""),
+             Contains("race between the write of column 0 of lanes 0 to 15 of tensor memory and the read by "
+                      "'tcgen05.ld.sync.aligned.32x32b.x32.b32'") &&
+                 Contains("missing: a wait in warp 0 for the mbarrier of a tcgen05.commit behind it") &&
+                 !Contains("nothing has written"));
   CHECK_THAT(gemmFinding(waitEmpty, ""), Contains("1 arrivals at the mbarrier at shared offset 0"));
   CHECK_THAT(gemmFinding("mbarrier.init.shared.b64 [done], 1;", "mbarrier.init.shared.b64 [done], 2;"),
              Contains("deadlock") && Contains("1 of 2 arrivals are pending"));
@@ -152,7 +153,7 @@ TEST_CASE("an operand in tensor memory is waited for, fenced and published") {
              Contains("tensor memory") && Contains("missing: "));
   CHECK_THAT(operandFinding(waitDone, ""),
              Contains("columns 0 to 63 of tensor memory were freed before") &&
-                 Contains("which nothing has written; missing: the write, or a wait for it"));
+                 Contains("missing: a wait in warp 2 for the mbarrier of a tcgen05.commit behind it"));
   CHECK_THAT(
       operandFinding("[%tm+64], %d9", "[%tm+128], %d9"),
       Contains("columns 128 to 135 of tensor memory are accessed, but the block has allocated 128 at 0x0"));

@@ -108,6 +108,61 @@ TEST_CASE("an atomic reads what it changes") {
   CHECK(unwritten("atom.global.cas.b32 %r1, [%mine], 0, 1;", 31) == "offset 124");
 }
 
+TEST_CASE("a read that an unordered write comes behind is a race, not unwritten") {
+  // Warp 0 runs first. Word 0 is warp 1's, which writes it without an order; nobody writes word 9.
+  const auto races = [](const std::string &text, const std::string &words, size_t all = 1) {
+    const Findings findings = check(text + "$end:", 0, 64);
+    INFO(findings.text());
+    REQUIRE(findings.all().size() == all);
+    CHECK(findings.all()[0].kind == FindingKind::race);
+    CHECK_THAT(findings.all()[0].message, Contains(words));
+  };
+  const std::string roles = "setp.eq.u32 %p1, %t, 0; setp.eq.u32 %p2, %t, 32;",
+                    missing = "missing: a barrier or mbarrier at which warp 0 waits for warp 1";
+  races(roles + "@%p1 ld.global.b32 %r1, [%out]; @%p2 st.global.b32 [%out], 1;", missing);
+  races(roles + ".shared .align 4 .b8 s[64]; @%p1 ld.shared.b32 %r1, [s]; @%p2 st.shared.b32 [s], 1;",
+        missing);
+  // However often it is read, and by how many instructions.
+  races(roles +
+            "@%p1 ld.global.b32 %r1, [%out]; @%p1 ld.global.b32 %r2, [%out]; @%p2 st.global.b32 [%out], 1;",
+        missing);
+  // By a thread of the same warp.
+  races("setp.eq.u32 %p1, %t, 0; setp.eq.u32 %p2, %t, 1; .shared .align 4 .b8 s[64];"
+        "@%p1 ld.shared.b32 %r1, [s]; @%p2 st.shared.b32 [s], 1;",
+        "missing: bar.warp.sync in warp 0 between them");
+  // A write that is ordered does not excuse the read, nor one by the thread itself, nor one elsewhere.
+  const auto stays = [](const std::string &text, size_t all = 1) {
+    const Findings findings = check(text + "$end:", 0, 64);
+    INFO(findings.text());
+    REQUIRE(findings.all().size() == all);
+    CHECK(findings.all()[0].kind == FindingKind::unwritten);
+  };
+  stays(roles + "@%p1 ld.global.b32 %r1, [%out]; bar.sync 0; @%p2 st.global.b32 [%out], 1;");
+  stays(roles +
+        ".shared .align 4 .b8 s[64]; @%p1 ld.shared.b32 %r1, [s]; bar.sync 0; @%p2 st.shared.b32 [s], 1;");
+  stays(roles + "@%p1 ld.global.b32 %r1, [%out]; @%p1 st.global.b32 [%out], 1;");
+  stays(roles + "@%p1 ld.global.b32 %r1, [%out+36]; @%p2 st.global.b32 [%out], 1;");
+  stays(
+      roles +
+          "@%p1 ld.global.b32 %r1, [%out+36];\n@%p1 ld.global.b32 %r1, [%out]; @%p2 st.global.b32 [%out], 1;",
+      2);
+}
+
+TEST_CASE("so it is between blocks") {
+  const Outcome outcome = run({.body = R"(
+    mov.u32 %r9, %ctaid.x; setp.eq.u32 %p1, %t, 0; setp.eq.u32 %p2, %r9, 0; and.pred %p3, %p1, %p2;
+    not.pred %p2, %p2; and.pred %p4, %p1, %p2;
+    @%p3 ld.global.b32 %r1, [%out]; @%p4 st.global.b32 [%out], 1;
+)",
+                               .blocks = 2,
+                               .writtenWords = 0,
+                               .raceCheck = RaceCheck::on,
+                               .scheduleSeed = 0});
+  INFO(outcome.findings.text());
+  REQUIRE(outcome.findings.all().size() == 1);
+  CHECK(outcome.findings.all()[0].kind == FindingKind::race);
+}
+
 TEST_CASE("without the checker nothing is said") {
   CHECK(failure({.body = "ld.global.b32 %r1, [%mine];", .writtenWords = 0}) == "");
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The checker on accesses that threads may make at the same time: volatile
+/// ones order nothing, and are allowed to meet where a fence makes flags of
+/// them; atomics do not excuse weaker accesses beside them.
+#include "test/unit/emulator/Harness.h"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+using namespace tlc;
+using namespace tlc::emulator;
+using namespace tlc::emulator::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// Words of `s` that are zero; %own and %other: addresses of the thread's word and of that of a thread of the
+/// other warp, in `s` or in `out`; %p1: thread 32, %p2: thread 0.
+/// Behind the barrier the other warp runs first.
+std::string twoWarps(const std::string &text, std::string_view space) {
+  return check({.body = fmt::format(R"(
+    .shared .align 16 .b8 s[256]; .reg .b64 %base, %own, %other; .reg .b32 %x;
+    mov.b64 %base, {}; xor.b32 %x, %t, 63; mad.wide.u32 %own, %t, 4, %base; mad.wide.u32 %other, %x, 4, %base;
+    setp.eq.u32 %p1, %t, 32; setp.eq.u32 %p2, %t, 0; st.{}.b32 [%own], 0; bar.sync 0;
+)",
+                                    space == "shared" ? "s" : "%out", space) +
+                        fmt::format(fmt::runtime(text), fmt::arg("s", space)) + "$end:",
+                .threads = 64});
+}
+
+const std::string hint = "a fence before the write if it is a flag; volatile alone orders nothing";
+
+} // namespace
+
+TEST_CASE("volatile accesses that nothing orders race") {
+  for (const char *space : {"shared", "global"}) {
+    INFO(space);
+    CHECK_THAT(twoWarps("st.volatile.{s}.b32 [%own], %t; ld.volatile.{s}.b32 %r5, [%other];", space),
+               Contains("race between the write of") && Contains("and the read by 'ld.volatile.") &&
+                   Contains("a barrier or mbarrier at which warp 0 waits for warp 1, or " + hint));
+    CHECK_THAT(twoWarps("@%p1 st.volatile.{s}.b32 [%base], 1; @%p2 st.volatile.{s}.b32 [%base], 1;", space),
+               Contains("race between the write of") && Contains(hint));
+    // Lanes of one warp are threads like any others.
+    CHECK_THAT(twoWarps("xor.b32 %r3, %t, 1; mad.wide.u32 %d1, %r3, 4, %base;"
+                        "st.volatile.{s}.b32 [%own], %t; ld.volatile.{s}.b32 %r5, [%d1];",
+                        space),
+               Contains("bar.warp.sync in warp 1 between them, or " + hint));
+    CHECK(twoWarps("st.volatile.{s}.b32 [%own], %t; bar.sync 0; ld.volatile.{s}.b32 %r5, [%other];", space) ==
+          "");
+    CHECK(twoWarps("ld.volatile.{s}.b32 %r5, [%base]; ld.volatile.{s}.b32 %r6, [%other];", space) == "");
+    CHECK(twoWarps("st.volatile.{s}.b32 [%own], %t; ld.volatile.{s}.b32 %r5, [%own];", space) == "");
+  }
+}
+
+TEST_CASE("a fence makes a flag of a volatile write") {
+  const auto passing = [](const std::string &before, const std::string &behind, const char *space) {
+    return twoWarps("@%p1 bra $first; @%p2 bra $second; bra $end;\n$first:\n st.{s}.b32 [%base+8], 7;" +
+                        before +
+                        "st.volatile.{s}.b32 [%base], 1; bra $end;\n$second:\n"
+                        "ld.volatile.{s}.b32 %r5, [%base]; setp.eq.u32 %p3, %r5, 0; @%p3 bra $second;" +
+                        behind + "ld.{s}.b32 %r6, [%base+8];\n",
+                    space);
+  };
+  for (const char *space : {"shared", "global"}) {
+    INFO(space);
+    CHECK(passing("membar.cta;", "membar.cta;", space) == "");
+    CHECK(passing("fence.acq_rel.gpu;", "fence.acq_rel.gpu;", space) == "");
+    // The flag is one, the word that it stands for is not passed on.
+    CHECK_THAT(passing("membar.cta;", "", space), Contains("and the write by 'st.") && !Contains(hint));
+    CHECK_THAT(passing("", "membar.cta;", space), Contains("'st.volatile.") && Contains(hint));
+    // Of another lane of the block, and passed on by a barrier.
+    CHECK(twoWarps("membar.cta; bar.sync 0; @%p1 st.volatile.{s}.b32 [%base], 1;"
+                   "@%p2 ld.volatile.{s}.b32 %r5, [%base];",
+                   space) == "");
+  }
+}
+
+TEST_CASE("a lock without fences protects nothing, volatile data neither") {
+  const auto locked = [](const std::string &fence, const std::string &access) {
+    return check({.body = R"(
+    setp.eq.u32 %p1, %t, 0; setp.eq.u32 %p2, %t, 32; or.pred %p1, %p1, %p2; @!%p1 bra $end;
+  $lock: atom.global.cas.b32 %r1, [%out], 0xDDDDDDDD, 1; setp.eq.u32 %p3, %r1, 1; @%p3 bra $lock;
+)" + fence + "ld" + access +
+                          " %r2, [%out+4]; add.u32 %r2, %r2, 1; st" + access + " [%out+4], %r2;" + fence +
+                          "atom.global.exch.b32 %r1, [%out], 0xDDDDDDDD;\n$end:",
+                  .threads = 64});
+  };
+  CHECK_THAT(locked("", ".volatile.global.b32"),
+             Contains("race between the read of offset 4") && Contains(hint));
+  CHECK_THAT(locked("", ".global.b32"), Contains("race between the read of offset 4"));
+  CHECK(locked("membar.gl;", ".volatile.global.b32") == "");
+  CHECK(locked("membar.gl;", ".global.b32") == "");
+}
+
+TEST_CASE("an access of a lane is not forgotten behind a stronger one of its own") {
+  for (const char *space : {"shared", "global"}) {
+    INFO(space);
+    const auto body = [](const std::string &first, const std::string &between) {
+      return "@%p1 " + first + between + "@%p1 atom.{s}.add.u32 %r1, [%base], 1;" +
+             "@%p2 atom.{s}.add.u32 %r2, [%base], 1;";
+    };
+    CHECK_THAT(twoWarps(body("st.{s}.b32 [%base], 3;", ""), space),
+               Contains("race between the atomic access of") && Contains("and the write by 'st."));
+    CHECK_THAT(twoWarps("@%p1 ld.{s}.b32 %r3, [%base]; @%p1 ld.relaxed.cta.{s}.b32 %r4, [%base];"
+                        "@%p2 atom.{s}.add.u32 %r2, [%base], 1;",
+                        space),
+               Contains("race between the atomic access of") && Contains("and the read by 'ld."));
+    CHECK(twoWarps(body("st.{s}.b32 [%base], 3;", "bar.sync 0;"), space) == "");
+    CHECK(twoWarps(body("ld.{s}.b32 %r3, [%base];", "bar.sync 0;"), space) == "");
+    // One lane sets it, all of its warp add.
+    CHECK_THAT(twoWarps("@%p1 st.{s}.b32 [%base], 0; atom.{s}.add.u32 %r1, [%base], 1;", space),
+               Contains("bar.warp.sync in warp 1 between them"));
+    // A whole line after a part of it.
+    CHECK_THAT(twoWarps("@%p1 st.{s}.b32 [%base+4], 3; @%p1 atom.{s}.add.u32 %r1, [%base+4], 1; bar.sync 0;"
+                        "@%p2 st.{s}.v4.b32 [%base], {{%t, %t, %t, %t}}; @%p1 ld.{s}.b32 %r1, [%base+8];",
+                        space),
+               Contains("at which warp 1 waits for warp 0") || Contains("at which warp 0 waits for warp 1"));
+  }
+}
