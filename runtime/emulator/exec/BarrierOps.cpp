@@ -108,12 +108,10 @@ Step takeReduction(Warp &warp, uint32_t active, const Instruction &instruction) 
 
 /// slots: mask
 Step syncWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
-  const uint32_t members = lanesOf<uint32_t>(warp, instruction.slots[0])[std::countr_zero(active)];
-  if (!gather(warp, active, members))
-    return Step::wait;
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->syncLanes(warp, members & active);
-  return Step::next;
+  return convene(warp, active, instruction, instruction.slots[0], [&](uint32_t members) {
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+      checker->syncLanes(warp, members);
+  });
 }
 
 Step arriveCluster(Warp &warp, uint32_t active, const Instruction &instruction) {

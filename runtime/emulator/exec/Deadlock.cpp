@@ -151,6 +151,19 @@ std::string describePoll(const Warp &warp) {
   return text + ", and nothing that runs writes there";
 }
 
+std::string describeMembers(const Warp &warp, const Group &group) {
+  const uint32_t missing = group.wait.mask & warp.live & ~group.mask;
+  uint32_t others = 0; // that stand here with another mask
+  for (const Group &other : warp.groups)
+    if (other.pc == group.pc && other.wait.kind == Wait::Kind::lanes && other.wait.mask != group.wait.mask)
+      others |= other.mask & missing;
+  std::string text = fmt::format("waits for lanes {:#010x} to come to the same instruction", missing);
+  if (others != 0)
+    text += fmt::format(" with its member mask {:#010x}; of them {:#010x} wait there with another one",
+                        group.wait.mask, others);
+  return text;
+}
+
 std::string describe(Warp &warp, const Group &group, WaitingWarp &waiting) {
   const Wait &wait = group.wait;
   switch (wait.kind) {
@@ -158,8 +171,7 @@ std::string describe(Warp &warp, const Group &group, WaitingWarp &waiting) {
   case Wait::Kind::yield:
     return describePoll(warp);
   case Wait::Kind::lanes:
-    return fmt::format("waits for lanes {:#010x} to come to the same instruction",
-                       wait.mask & warp.live & ~group.mask);
+    return describeMembers(warp, group);
   case Wait::Kind::mbarrier: {
     std::vector<std::string> parts;
     for (const MbarrierWait &barrier : wait.barriers)

@@ -195,7 +195,8 @@ bool arithmetic(Decoder &d, FloatOp op, Type &type) {
 }
 
 // add.cc, addc, sub.cc, subc, mad.cc: the carry is kept in a register of the warp
-// that all these share.
+// that all these share. a - b is the sum of a and the complement of b with a carry
+// in, so what a subtraction leaves and takes is a carry, which means no borrow.
 template <class T, bool subtract, bool carryIn, bool carryOut>
 Step addWithCarry(Warp &warp, uint32_t active, const Instruction &instruction) {
   const Slot flag = instruction.slots[3];
@@ -204,9 +205,8 @@ Step addWithCarry(Warp &warp, uint32_t active, const Instruction &instruction) {
   T results[warpSize];
   for (unsigned l = 0; l < warpSize; ++l) {
     const T a = lanesOf<T>(warp, instruction.slots[1])[l], b = lanesOf<T>(warp, instruction.slots[2])[l];
-    const unsigned __int128 carry = carries >> l & 1;
-    const unsigned __int128 sum =
-        subtract ? (unsigned __int128)a - b - carry : (unsigned __int128)a + b + carry;
+    const unsigned carry = carryIn ? carries >> l & 1 : subtract;
+    const unsigned __int128 sum = (unsigned __int128)a + (subtract ? T(~b) : b) + carry;
     results[l] = T(sum);
     next |= uint32_t(sum >> (sizeof(T) * 8) & 1) << l;
   }

@@ -97,15 +97,17 @@ std::vector<uint64_t> stepsOf(const Cluster &cluster) {
   return steps;
 }
 
-/// Warps that wait cannot, all others have run since.
+/// Lanes that wait cannot, all others have run since.
 bool allHaveRun(const Cluster &cluster, const std::vector<uint64_t> &before) {
   size_t i = 0;
   for (const Block &block : cluster.blocks)
     for (const Warp &warp : block.warps) {
-      const bool runs = std::any_of(warp.groups.begin(), warp.groups.end(), [](const Group &group) {
-        return group.wait.kind == Wait::Kind::none || group.wait.kind == Wait::Kind::yield;
+      const uint64_t then = before[i++];
+      const bool late = std::any_of(warp.groups.begin(), warp.groups.end(), [&](const Group &group) {
+        const bool runs = group.wait.kind == Wait::Kind::none || group.wait.kind == Wait::Kind::yield;
+        return runs && group.ranAt <= then;
       });
-      if (warp.steps == before[i++] && runs)
+      if (late)
         return false;
     }
   return true;

@@ -76,7 +76,7 @@ struct Grid {
 struct Wait {
   enum class Kind : uint8_t {
     none,
-    yield,        ///< gives way to the other warps once
+    yield,        ///< gives way to other lanes and warps once
     lanes,        ///< until the lanes `mask` of the warp are together
     mbarrier,     ///< until one of `barriers` leaves its phase
     barrier,      ///< bar.sync: `id`, until its generation is not `count`
@@ -102,6 +102,7 @@ struct Group {
   uint32_t mask = 0;
   uint32_t turn = 0;     ///< turns used up while others waited for theirs
   uint32_t ran = 0;      ///< instructions of this turn
+  uint64_t ranAt = 0;    ///< steps of the warp when it ran last
   bool timedOut = false; ///< a try_wait gives up once, because nothing else can run
   Wait wait;
 };
@@ -233,6 +234,30 @@ Step exitLanes(Warp &warp, uint32_t lanes);
 /// True when the live lanes of `needed` are all in `active`; otherwise the
 /// caller returns `Step::wait`, the group waits for them at this instruction.
 bool gather(Warp &warp, uint32_t active, uint32_t needed);
+/// The active lanes in groups of one member mask each.
+struct MemberGroups {
+  struct Waiting {
+    uint32_t lanes = 0, mask = 0;
+  };
+  std::array<uint32_t, warpSize> together; ///< groups all of whose live members are there
+  std::array<Waiting, warpSize> waiting;   ///< the others
+  unsigned togetherCount = 0, waitingCount = 0;
+};
+/// False after a fault: a lane is not in its own mask.
+bool groupByMask(Warp &warp, uint32_t active, const Instruction &instruction, Slot mask,
+                 MemberGroups &groups);
+/// Leaves those that wait at the instruction, each group by itself; the others go on.
+Step awaitMembers(Warp &warp, uint32_t active, const MemberGroups &groups);
+/// Runs `run(members)` for each group that is together; what all `.sync` instructions with a mask do.
+template <class F>
+Step convene(Warp &warp, uint32_t active, const Instruction &instruction, Slot mask, F run) {
+  MemberGroups groups;
+  if (!groupByMask(warp, active, instruction, mask, groups))
+    return Step::fault;
+  for (unsigned i = 0; i < groups.togetherCount; ++i)
+    run(groups.together[i]);
+  return groups.waitingCount == 0 ? Step::next : awaitMembers(warp, active, groups);
+}
 /// Suspends the current group.
 Step suspend(Warp &warp, Wait wait);
 

@@ -4,7 +4,7 @@
 /// to the pc of the next one, where they merge; a waiting group does not keep
 /// the others from running.
 #include "runtime/emulator/check/RaceChecker.h"
-#include "runtime/emulator/exec/State.h"
+#include "runtime/emulator/exec/Lanes.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,18 +17,26 @@ namespace {
 constexpr unsigned instructionsPerTurn = 8192;
 
 /// A group that has arrived at a barrier may not run its instruction again.
-bool mayMerge(const Group &group) { return group.wait.kind == Wait::Kind::none || !group.wait.advance; }
+bool mayRunAgain(const Group &group) { return group.wait.kind == Wait::Kind::none || !group.wait.advance; }
+
+/// Lanes that wait for the members of different masks would only part again.
+bool mayMerge(const Group &a, const Group &b) {
+  const bool apart =
+      a.wait.kind == Wait::Kind::lanes && b.wait.kind == Wait::Kind::lanes && a.wait.mask != b.wait.mask;
+  return a.pc == b.pc && mayRunAgain(a) && mayRunAgain(b) && !apart;
+}
 
 void mergeGroups(Warp &warp) {
   for (size_t i = 0; i < warp.groups.size(); ++i)
     for (size_t j = i + 1; j < warp.groups.size();) {
       Group &a = warp.groups[i], &b = warp.groups[j];
-      if (a.pc != b.pc || !mayMerge(a) || !mayMerge(b)) {
+      if (!mayMerge(a, b)) {
         ++j;
         continue;
       }
       a.mask |= b.mask;
       a.turn = std::min(a.turn, b.turn);
+      a.ranAt = std::min(a.ranAt, b.ranAt);
       a.timedOut |= b.timedOut;
       a.wait.kind = Wait::Kind::none;
       warp.groups.erase(warp.groups.begin() + j);
@@ -126,6 +134,56 @@ bool gather(Warp &warp, uint32_t active, uint32_t needed) {
   return false;
 }
 
+bool groupByMask(Warp &warp, uint32_t active, const Instruction &instruction, Slot slot,
+                 MemberGroups &groups) {
+  const In<uint32_t> masks = lanesOf<uint32_t>(warp, slot);
+  while (active != 0) {
+    const unsigned first = unsigned(std::countr_zero(active));
+    const uint32_t mask = masks[first];
+    uint32_t lanes = 0;
+    for (unsigned l = first; l < warpSize; ++l)
+      lanes |= masks[l] == mask ? active & laneBits[l] : 0;
+    active &= ~lanes;
+    if ((lanes & ~mask) != 0) {
+      fault(warp, instruction,
+            fmt::format("lane {} is not in the member mask {:#010x} that it names",
+                        std::countr_zero(lanes & ~mask), mask));
+      return false;
+    }
+    if ((mask & warp.live & ~lanes) == 0)
+      groups.together[groups.togetherCount++] = lanes;
+    else
+      groups.waiting[groups.waitingCount++] = {lanes, mask};
+  }
+  return true;
+}
+
+Step awaitMembers(Warp &warp, uint32_t active, const MemberGroups &groups) {
+  const auto wait = [](uint32_t mask) {
+    Wait result;
+    result.kind = Wait::Kind::lanes;
+    result.mask = mask;
+    return result;
+  };
+  if (groups.waiting[0].lanes == active)
+    return suspend(warp, wait(groups.waiting[0].mask));
+  const Group here = warp.group();
+  warp.groups.erase(warp.groups.begin() + ptrdiff_t(warp.current));
+  warp.current = 0;
+  Group passed = here;
+  ++passed.pc;
+  for (unsigned i = 0; i < groups.waitingCount; ++i) {
+    Group waits = here;
+    waits.mask = groups.waiting[i].lanes;
+    waits.wait = wait(groups.waiting[i].mask);
+    passed.mask &= ~waits.mask;
+    warp.groups.push_back(std::move(waits));
+  }
+  if (passed.mask != 0)
+    warp.groups.push_back(std::move(passed));
+  return Step::moved;
+}
+
 Step branch(Warp &warp, uint32_t taken, uint32_t pc) {
   Group &group = warp.group();
   const uint32_t others = group.mask & ~taken;
@@ -137,6 +195,7 @@ Step branch(Warp &warp, uint32_t taken, uint32_t pc) {
   split.pc = pc;
   split.mask = taken;
   split.turn = group.turn;
+  split.ranAt = group.ranAt;
   group.mask = others;
   ++group.pc;
   warp.groups.push_back(std::move(split));
@@ -157,6 +216,7 @@ Step jumpLanes(Warp &warp, uint32_t active, const uint32_t *pcs) {
   while (active != 0) {
     Group split;
     split.turn = here.turn;
+    split.ranAt = here.ranAt;
     split.pc = pcs[std::countr_zero(active)];
     for (unsigned l = 0; l < warpSize; ++l)
       if (active >> l & 1 && pcs[l] == split.pc)
@@ -217,6 +277,7 @@ RunState runWarp(Warp &warp, unsigned instructions) {
         if (warp.groups[i].pc == pc && warp.groups[i].wait.kind == Wait::Kind::none)
           warp.current = i;
     }
+    warp.group().ranAt = warp.steps;
     uint32_t limit = ~0u;
     for (const Group &other : warp.groups)
       if (other.pc > warp.group().pc)
@@ -258,6 +319,7 @@ RunState runWarp(Warp &warp, unsigned instructions) {
           passed.pc = waiting.pc + 1;
           passed.mask = waiting.mask & ~active;
           passed.turn = waiting.turn;
+          passed.ranAt = waiting.ranAt;
           waiting.mask = active;
           warp.groups.push_back(std::move(passed));
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Instructions among the lanes of a warp. They run once all lanes of their
-/// mask are together.
+/// Instructions among the lanes of a warp. Lanes with the same member mask are
+/// one group, which runs once all of them are together.
 #include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Float.h"
 #include "runtime/emulator/exec/Lanes.h"
@@ -14,27 +14,27 @@ namespace tlc::emulator {
 
 namespace {
 
-/// The mask operand as the first active lane has it, of which exited lanes do not count.
-uint32_t memberMask(const Warp &warp, uint32_t active, Slot slot) {
-  return lanesOf<uint32_t>(warp, slot)[std::countr_zero(active)];
+/// `convene` for what computes one result of all members.
+template <class F>
+Step combine(Warp &warp, uint32_t active, const Instruction &instruction, Slot mask, F of) {
+  return convene(warp, active, instruction, mask, [&](uint32_t members) {
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+      checker->combineLanes(warp, instruction, members);
+    of(members);
+  });
 }
 
-/// True when the members are together; false when the group waits for them.
-bool together(Warp &warp, uint32_t active, const Instruction &instruction, Slot slot, uint32_t &members) {
-  members = memberMask(warp, active, slot);
-  if (!gather(warp, active, members))
-    return false;
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->combineLanes(warp, instruction, active);
-  return true;
+/// Gives the lanes the same value.
+template <class T> void storeAll(Warp &warp, Slot slot, uint32_t lanes, T value) {
+  T values[warpSize];
+  std::fill(values, values + warpSize, value);
+  store(warp, slot, lanes, values);
 }
 
 enum class Shuffle : uint8_t { up, down, bfly, idx };
 
 /// slots: d, p, a, b, c, mask
-Step shuffle(Warp &warp, uint32_t active, const Instruction &instruction) {
-  if (!gather(warp, active, memberMask(warp, active, instruction.slots[5])))
-    return Step::wait;
+void shuffleMembers(Warp &warp, uint32_t members, const Instruction &instruction) {
   const In<uint32_t> a = lanesOf<uint32_t>(warp, instruction.slots[2]),
                      b = lanesOf<uint32_t>(warp, instruction.slots[3]),
                      c = lanesOf<uint32_t>(warp, instruction.slots[4]);
@@ -69,10 +69,14 @@ Step shuffle(Warp &warp, uint32_t active, const Instruction &instruction) {
     inRange |= uint32_t(inside) << l;
   }
   if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->shuffleLanes(warp, instruction, active, sources);
-  store(warp, instruction.slots[0], active, results);
-  warp.setPredicate(instruction.slots[1], active, inRange);
-  return Step::next;
+    checker->shuffleLanes(warp, instruction, members, sources);
+  store(warp, instruction.slots[0], members, results);
+  warp.setPredicate(instruction.slots[1], members, inRange);
+}
+
+Step shuffle(Warp &warp, uint32_t active, const Instruction &instruction) {
+  return convene(warp, active, instruction, instruction.slots[5],
+                 [&](uint32_t members) { shuffleMembers(warp, members, instruction); });
 }
 
 void decodeShfl(Decoder &d) {
@@ -96,31 +100,20 @@ enum class Vote : uint8_t { all, any, uni, ballot };
 
 /// slots: d, p, mask
 Step vote(Warp &warp, uint32_t active, const Instruction &instruction) {
-  uint32_t members;
-  if (!together(warp, active, instruction, instruction.slots[2], members))
-    return Step::wait;
-  members &= active;
-  const uint32_t bits = warp.predicate(instruction.slots[1]) & members;
-  uint32_t result = 0;
-  switch (Vote(instruction.immediate)) {
-  case Vote::all:
-    result = bits == members ? ~0u : 0;
-    break;
-  case Vote::any:
-    result = bits != 0 ? ~0u : 0;
-    break;
-  case Vote::uni:
-    result = bits == members || bits == 0 ? ~0u : 0;
-    break;
-  case Vote::ballot: {
-    uint32_t results[warpSize];
-    std::fill(results, results + warpSize, bits);
-    store(warp, instruction.slots[0], active, results);
-    return Step::next;
-  }
-  }
-  warp.setPredicate(instruction.slots[0], active, result);
-  return Step::next;
+  return combine(warp, active, instruction, instruction.slots[2], [&](uint32_t members) {
+    const uint32_t bits = warp.predicate(instruction.slots[1]) & members;
+    const bool all = bits == members, any = bits != 0;
+    switch (Vote(instruction.immediate)) {
+    case Vote::all:
+      return warp.setPredicate(instruction.slots[0], members, all ? ~0u : 0);
+    case Vote::any:
+      return warp.setPredicate(instruction.slots[0], members, any ? ~0u : 0);
+    case Vote::uni:
+      return warp.setPredicate(instruction.slots[0], members, all || !any ? ~0u : 0);
+    case Vote::ballot:
+      return storeAll(warp, instruction.slots[0], members, bits);
+    }
+  });
 }
 
 void decodeVote(Decoder &d) {
@@ -138,23 +131,20 @@ void decodeVote(Decoder &d) {
 
 /// slots: d, p, a, mask
 template <class T, bool all> Step match(Warp &warp, uint32_t active, const Instruction &instruction) {
-  uint32_t members;
-  if (!together(warp, active, instruction, instruction.slots[3], members))
-    return Step::wait;
-  members &= active;
-  const In<T> a = lanesOf<T>(warp, instruction.slots[2]);
-  uint32_t results[warpSize] = {}, same = 0;
-  for (unsigned l = 0; l < warpSize; ++l) {
-    for (unsigned other = 0; other < warpSize; ++other)
-      if (members >> other & 1 && a[other] == a[l])
-        results[l] |= 1u << other;
-    if (all && results[l] != members)
-      results[l] = 0;
-    same |= uint32_t(results[l] == members) << l;
-  }
-  store(warp, instruction.slots[0], active, results);
-  warp.setPredicate(instruction.slots[1], active, same);
-  return Step::next;
+  return combine(warp, active, instruction, instruction.slots[3], [&](uint32_t members) {
+    const In<T> a = lanesOf<T>(warp, instruction.slots[2]);
+    uint32_t results[warpSize] = {}, same = 0;
+    for (unsigned l = 0; l < warpSize; ++l) {
+      for (unsigned other = 0; other < warpSize; ++other)
+        if (members >> other & 1 && a[other] == a[l])
+          results[l] |= 1u << other;
+      if (all && results[l] != members)
+        results[l] = 0;
+      same |= uint32_t(results[l] == members) << l;
+    }
+    store(warp, instruction.slots[0], members, results);
+    warp.setPredicate(instruction.slots[1], members, same);
+  });
 }
 
 void decodeMatch(Decoder &d) {
@@ -177,9 +167,7 @@ void decodeMatch(Decoder &d) {
 }
 
 Step activeMask(Warp &warp, uint32_t active, const Instruction &instruction) {
-  uint32_t results[warpSize];
-  std::fill(results, results + warpSize, active);
-  store(warp, instruction.slots[0], active, results);
+  storeAll(warp, instruction.slots[0], active, active);
   return Step::next;
 }
 
@@ -211,18 +199,13 @@ template <class T> T reducePair(Reduce op, T a, T b) {
 
 /// slots: d, a, mask
 template <class T> Step reduceLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
-  uint32_t members;
-  if (!together(warp, active, instruction, instruction.slots[2], members))
-    return Step::wait;
-  members &= active;
-  const In<T> a = lanesOf<T>(warp, instruction.slots[1]);
-  T result = a[std::countr_zero(members)];
-  for (uint32_t rest = members & (members - 1); rest != 0; rest &= rest - 1)
-    result = reducePair(Reduce(instruction.immediate), result, a[std::countr_zero(rest)]);
-  T results[warpSize];
-  std::fill(results, results + warpSize, result);
-  store(warp, instruction.slots[0], active, results);
-  return Step::next;
+  return combine(warp, active, instruction, instruction.slots[2], [&](uint32_t members) {
+    const In<T> a = lanesOf<T>(warp, instruction.slots[1]);
+    T result = a[std::countr_zero(members)];
+    for (uint32_t rest = members & (members - 1); rest != 0; rest &= rest - 1)
+      result = reducePair(Reduce(instruction.immediate), result, a[std::countr_zero(rest)]);
+    storeAll(warp, instruction.slots[0], members, result);
+  });
 }
 
 struct ReduceFloats {
@@ -232,26 +215,22 @@ struct ReduceFloats {
 /// redux of f32, where NaNs lose unless one is to win. slots: d, a, mask
 Step reduceFloats(Warp &warp, uint32_t active, const Instruction &instruction) {
   const ReduceFloats &how = instruction.payloadAs<ReduceFloats>();
-  uint32_t members;
-  if (!together(warp, active, instruction, instruction.slots[2], members))
-    return Step::wait;
-  const In<float> a = lanesOf<float>(warp, instruction.slots[1]);
-  const float canonical = std::bit_cast<float>(0x7FFFFFFFu);
-  float result = canonical;
-  bool nan = false;
-  for (uint32_t rest = members & active; rest != 0; rest &= rest - 1) {
-    const float raw = a[std::countr_zero(rest)], value = how.magnitude ? std::fabs(raw) : raw;
-    nan |= value != value;
-    // -0 is below +0.
-    const bool below = value < result || (value == result && std::signbit(value) && !std::signbit(result));
-    const bool above = value > result || (value == result && !std::signbit(value) && std::signbit(result));
-    if (value == value && (result != result || (how.maximum ? above : below)))
-      result = value;
-  }
-  float results[warpSize];
-  std::fill(results, results + warpSize, nan && how.propagateNan ? canonical : result);
-  store(warp, instruction.slots[0], active, results);
-  return Step::next;
+  return combine(warp, active, instruction, instruction.slots[2], [&](uint32_t members) {
+    const In<float> a = lanesOf<float>(warp, instruction.slots[1]);
+    const float canonical = std::bit_cast<float>(0x7FFFFFFFu);
+    float result = canonical;
+    bool nan = false;
+    for (uint32_t rest = members; rest != 0; rest &= rest - 1) {
+      const float raw = a[std::countr_zero(rest)], value = how.magnitude ? std::fabs(raw) : raw;
+      nan |= value != value;
+      // -0 is below +0.
+      const bool below = value < result || (value == result && std::signbit(value) && !std::signbit(result));
+      const bool above = value > result || (value == result && !std::signbit(value) && std::signbit(result));
+      if (value == value && (result != result || (how.maximum ? above : below)))
+        result = value;
+    }
+    storeAll(warp, instruction.slots[0], members, nan && how.propagateNan ? canonical : result);
+  });
 }
 
 void decodeReduxFloat(Decoder &d, Reduce op) {
@@ -282,15 +261,11 @@ void decodeRedux(Decoder &d) {
 
 /// slots: d, p, mask. The lowest member is the leader.
 Step elect(Warp &warp, uint32_t active, const Instruction &instruction) {
-  uint32_t members;
-  if (!together(warp, active, instruction, instruction.slots[2], members))
-    return Step::wait;
-  const uint32_t leader = uint32_t(std::countr_zero(members & active));
-  uint32_t results[warpSize];
-  std::fill(results, results + warpSize, leader);
-  store(warp, instruction.slots[0], active, results);
-  warp.setPredicate(instruction.slots[1], active, 1u << (leader & 31));
-  return Step::next;
+  return combine(warp, active, instruction, instruction.slots[2], [&](uint32_t members) {
+    const uint32_t leader = uint32_t(std::countr_zero(members));
+    storeAll(warp, instruction.slots[0], members, leader);
+    warp.setPredicate(instruction.slots[1], members, 1u << leader);
+  });
 }
 
 void decodeElect(Decoder &d) {

@@ -19,6 +19,28 @@ TEST_CASE("sums and differences wrap or saturate") {
   CHECK(compute("sub.cc.u32 %r1, %a, %b; subc.u32 %d, %c, 0;", 32, {b32(0), b32(1), b32(7)}) == 6);
 }
 
+TEST_CASE("a subtraction leaves and takes a carry, which means no borrow") {
+  // Every value as an H200 computes it: a = 5, b = 3, c = 0xffffffff.
+  const auto of = [](std::string text) { return compute(text, 32, {b32(5), b32(3), b32(0xFFFFFFFF)}); };
+  CHECK(of("sub.cc.u32 %r1, %a, %b; addc.u32 %d, 0, 0;") == 1);
+  CHECK(of("sub.cc.u32 %r1, %b, %a; addc.u32 %d, 0, 0;") == 0);
+  CHECK(of("add.cc.u32 %r1, %c, %b; subc.u32 %d, %a, %b;") == 2);
+  CHECK(of("add.cc.u32 %r1, %a, %b; subc.u32 %d, %a, %b;") == 1);
+  CHECK(of("sub.cc.u32 %r1, %b, %a; subc.u32 %d, %a, %b;") == 1);
+  CHECK(of("sub.cc.u32 %r1, %a, %b; subc.cc.u32 %r2, 0, 0; addc.u32 %d, 0, 0;") == 1);
+  CHECK(of("sub.cc.u32 %r1, %b, %a; subc.cc.u32 %r2, 0, 0; addc.u32 %d, 0, 0;") == 0);
+  CHECK(of("add.cc.u32 %r1, %c, %b; subc.cc.u32 %r2, %b, %b; addc.u32 %d, 0, 0;") == 1);
+  CHECK(of("add.cc.u32 %r1, %a, %b; subc.cc.u32 %r2, %b, %b; addc.u32 %d, 0, 0;") == 0);
+  CHECK(of("sub.cc.u32 %r1, %a, %b; madc.lo.u32 %d, %a, %b, 0;") == 16);
+  CHECK(of("sub.cc.u32 %r1, %b, %a; madc.hi.u32 %d, %c, %c, 0;") == 0xFFFFFFFE);
+  CHECK(of("mad.lo.cc.u32 %r1, %a, %b, %c; subc.u32 %d, %a, %b;") == 2);
+  CHECK(of("mad.lo.cc.u32 %r1, %a, %b, 0; subc.u32 %d, %a, %b;") == 1);
+  CHECK(of("mad.hi.cc.s32 %r1, %c, %c, %c; addc.u32 %d, 0, 0;") == 0);
+  CHECK(of("mad.hi.cc.s32 %r1, %c, %b, %c; addc.u32 %d, 0, 0;") == 1);
+  CHECK(of("cvt.u64.u32 %d1, %a; sub.cc.u64 %d2, %d1, 3; addc.u32 %d, 0, 0;") == 1);
+  CHECK(of("cvt.u64.u32 %d1, %b; sub.cc.u64 %d2, %d1, 5; addc.u32 %d, 0, 0;") == 0);
+}
+
 TEST_CASE("products: low, high, wide, 24 bits, with an addend") {
   CHECK(compute("mul.lo.s32 %d, %a, %b;", 32, {b32(100000), b32(100000)}) == 0x540BE400);
   CHECK(compute("mul.hi.u32 %d, %a, %b;", 32, {b32(0x80000000), b32(6)}) == 3);

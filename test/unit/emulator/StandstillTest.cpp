@@ -109,3 +109,46 @@ $work: // long enough for the others to repeat themselves
   CHECK(out[0] == 1);
   CHECK(out[1] == 0xDDDDDDDD + 3);
 }
+
+TEST_CASE("lanes that poll leave the others of their warp their turns", "[standstill]") {
+  // Lane 0 sets the flag, at the end of the program; the others poll it, sleeping or not.
+  for (const char *pause : {"nanosleep.u32 50;", ""}) {
+    KernelText kernel{.body = fmt::format(R"(
+  setp.eq.u32 %p1, %t, 0;
+  @%p1 bra $set;
+$poll:
+  {}
+  ld.volatile.global.u32 %r1, [%out];
+  setp.ne.u32 %p2, %r1, 1;
+  @%p2 bra $poll;
+  ret;
+$set:
+  st.volatile.global.u32 [%out], 1;
+)",
+                                          pause),
+                      .maximumSteps = forEver};
+    INFO(pause);
+    CHECK(output(kernel)[0] == 1);
+    for (uint64_t seed = 0; seed < 9; ++seed) {
+      INFO(seed);
+      kernel.scheduleSeed = seed;
+      CHECK(output(kernel)[0] == 1);
+    }
+  }
+}
+
+TEST_CASE("lanes that sleep while others of their warp wait for them for ever", "[standstill]") {
+  CHECK_THAT(failure({.body = R"(
+  setp.eq.u32 %p1, %t, 0;
+  @%p1 bra $end;
+$poll:
+  nanosleep.u32 50;
+  ld.volatile.global.u32 %r1, [%out];
+  setp.ne.u32 %p2, %r1, 1;
+  @%p2 bra $poll;
+$end:
+  bar.warp.sync -1;
+)",
+                      .maximumSteps = forEver}),
+             Contains("deadlock in 'k'"));
+}

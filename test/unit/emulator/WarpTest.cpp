@@ -60,7 +60,100 @@ TEST_CASE("vote, match, redux, elect") {
   CHECK(lanes("redux.sync.or.b32 %r1, %t, -1;")[3] == 31);
   CHECK(lanes("elect.sync %r2|%p1, -1; selp.b32 %r1, 1, 0, %p1;")[0] == 1);
   CHECK(lanes("elect.sync %r2|%p1, -1; selp.b32 %r1, 1, 0, %p1;")[1] == 0);
-  CHECK(lanes("elect.sync %r1|%p1, 0xFFFFFFF0;").empty() == false);
+}
+
+TEST_CASE("every member mask of an instruction is a group of its own") {
+  // One mask for the lower half of the warp and one for the upper; results as an H200 has them.
+  const auto halves = [](std::string text) {
+    return lanes("setp.lt.u32 %p0, %t, 16; selp.b32 %r9, 0xFFFF, 0xFFFF0000, %p0; and.b32 %r8, %t, 1;\n" +
+                 text);
+  };
+  const std::string bit = "selp.b32 %r1, 1, 0, %p2;";
+  const struct {
+    std::string text;
+    uint32_t low, high;
+  } cases[] = {
+      {"redux.sync.add.u32 %r1, %t, %r9;", 0x78, 0x178},
+      {"setp.eq.u32 %p1, %r8, 1; vote.sync.ballot.b32 %r1, %p1, %r9;", 0xAAAA, 0xAAAA0000},
+      {"setp.eq.u32 %p1, %t, 20; vote.sync.any.pred %p2, %p1, %r9;" + bit, 0, 1},
+      {"vote.sync.all.pred %p2, %p0, %r9;" + bit, 1, 0},
+      {"setp.eq.u32 %p1, %t, 20; vote.sync.uni.pred %p2, %p1, %r9;" + bit, 1, 0},
+      {"selp.b32 %r7, 5, 6, %p0; match.all.sync.b32 %r1|%p2, %r7, %r9;", 0xFFFF, 0xFFFF0000},
+  };
+  for (const auto &[text, low, high] : cases) {
+    INFO(text);
+    const auto out = halves(text);
+    for (unsigned l = 0; l < 32; ++l)
+      CHECK(out[l] == (l < 16 ? low : high));
+  }
+  const auto match = halves("match.any.sync.b32 %r1, %r8, %r9;");
+  const auto elected = halves("elect.sync %r2|%p2, %r9;" + bit), leader = halves("elect.sync %r1|%p2, %r9;");
+  const auto shuffled = halves("shfl.sync.bfly.b32 %r1, %t, 5, 31, %r9;");
+  for (unsigned l = 0; l < 32; ++l) {
+    CHECK(match[l] == (l % 2 == 0 ? 0x55555555u : 0xAAAAAAAAu) >> (l < 16 ? 16 : 0) << (l < 16 ? 0 : 16));
+    CHECK(elected[l] == (l % 16 == 0));
+    CHECK(leader[l] == l / 16 * 16);
+    CHECK(shuffled[l] == (l ^ 5));
+  }
+}
+
+TEST_CASE("bar.warp.sync orders the lanes of each mask") {
+  const auto exchange = [](std::string mask) {
+    return check(
+        {.body = "setp.lt.u32 %p1, %t, 16; selp.b32 %r1, 0xFFFF, 0xFFFF0000, %p1;\n"
+                 "shl.b32 %r2, %t, 2; mov.u32 %r3, s; add.u32 %r4, %r3, %r2; st.shared.u32 [%r4], %t;\n"
+                 "bar.warp.sync " +
+                 mask +
+                 "; xor.b32 %r2, %r2, 64; add.u32 %r4, %r3, %r2; ld.shared.u32 %r5, [%r4];\n"
+                 "st.global.u32 [%mine], %r5;",
+         .header = ".shared .align 4 .b8 s[128];"});
+  };
+  CHECK(exchange("-1") == "");
+  // Lane t reads what lane t ^ 16 wrote, of the other group.
+  CHECK_THAT(exchange("%r1"), Contains("race"));
+}
+
+TEST_CASE("a group waits for its members and for nobody else") {
+  // Lanes come in four parts, 0-7 last: the lower half is together only then, the upper one before.
+  const auto out = lanes(R"(
+    setp.lt.u32 %p1, %t, 16;
+    selp.b32 %r9, 0xFFFF, 0xFFFF0000, %p1;
+    shr.u32 %r2, %t, 3;
+    mov.u32 %r3, 0;
+  $count:
+    setp.ge.u32 %p2, %r3, %r2;
+    @%p2 bra $sum;
+    add.u32 %r3, %r3, 1;
+    bra $count;
+  $sum:
+    redux.sync.add.u32 %r1, %t, %r9;
+    vote.sync.ballot.b32 %r4, %p1, %r9;
+    add.u32 %r1, %r1, %r4;)");
+  for (unsigned l = 0; l < 32; ++l)
+    CHECK(out[l] == (l < 16 ? 0x78 + 0xFFFF : 0x178));
+}
+
+TEST_CASE("lanes of one mask go round a loop while others wait in it") {
+  // Even lanes run 3 rounds, odd ones 5, each with its own mask; what stays waits for nobody who has left.
+  const auto out = lanes(R"(
+    and.b32 %r2, %t, 1;
+    setp.eq.u32 %p1, %r2, 0;
+    selp.b32 %r9, 0x55555555, 0xAAAAAAAA, %p1;
+    selp.b32 %r3, 3, 5, %p1;
+    mov.u32 %r1, 0;
+  $round:
+    redux.sync.add.u32 %r4, 1, %r9;
+    add.u32 %r1, %r1, %r4;
+    sub.u32 %r3, %r3, 1;
+    setp.ne.u32 %p2, %r3, 0;
+    @%p2 bra $round;)");
+  for (unsigned l = 0; l < 32; ++l)
+    CHECK(out[l] == (l % 2 == 0 ? 48 : 80));
+}
+
+TEST_CASE("a lane must be in the member mask that it names") {
+  CHECK_THAT(failure({.body = "vote.sync.ballot.b32 %r1, %p1, 0xFFFFFFF0;"}),
+             Contains("lane 0 is not in the member mask 0xfffffff0 that it names ('vote.sync.ballot.b32'"));
 }
 
 TEST_CASE("instructions with a mask wait for its lanes only") {
@@ -88,4 +181,18 @@ TEST_CASE("a mask whose lanes never come is a deadlock") {
   CHECK_THAT(message, Contains("deadlock in 'k'"));
   CHECK_THAT(message, Contains("'shfl.sync.idx.b32' at PTX line"));
   CHECK_THAT(message, Contains("waits for lanes 0x00000001 to come to the same instruction"));
+}
+
+TEST_CASE("lanes with another mask do not make a group whole") {
+  CHECK_THAT(failure({.body = R"(
+    setp.lt.u32 %p1, %t, 16;
+    selp.b32 %r9, -1, 0xFFFF0000, %p1;
+    setp.eq.u32 %p2, %t, 31;
+    @%p2 bra $end;
+    bar.warp.sync %r9;
+  $end:
+    bar.warp.sync -1;
+  )"}),
+             Contains("waits for lanes 0xffff0000 to come to the same instruction with its member mask "
+                      "0xffffffff; of them 0x7fff0000 wait there with another one"));
 }
