@@ -172,8 +172,7 @@ uint64_t Decoder::constantBits(const Operand &operand, Type type) {
     return bytes >= 8 ? operand.bits : operand.bits & ((uint64_t(1) << (bytes * 8)) - 1);
   case Operand::Kind::floatBits:
     if (bytes == 4)
-      return operand.name.empty() && operand.bits >> 32 ? std::bit_cast<uint32_t>(float(operand.value))
-                                                        : operand.bits;
+      return operand.bits;
     if (bytes == 8)
       return std::bit_cast<uint64_t>(operand.value);
     break;
@@ -223,8 +222,6 @@ Slot Decoder::in(const Operand &operand, Type type) {
              special->bytes * 8, toString(type));
       return value;
     }
-    if (operand.name == "WARP_SZ" && bytes != 0)
-      return constant(warpSize, bytes);
     auto variable = findVariable(operand.name);
     if (!variable) {
       fail("unknown name '{}'", operand.name);

@@ -307,7 +307,7 @@ Result<void> Parser::variables(StateSpace space, bool isExtern, std::vector<Vari
   while (peek().kind == Token::Kind::word && peek().text.starts_with('.')) {
     const std::string_view word = take().text;
     if (word == ".align") {
-      auto value = expectInteger("an alignment");
+      auto value = expectConstant("an alignment");
       if (!value)
         return value.error();
       if (*value == 0 || (*value & (*value - 1)) != 0 || *value > (1u << 20))
@@ -346,7 +346,7 @@ Result<void> Parser::variables(StateSpace space, bool isExtern, std::vector<Vari
         open = true;
         continue;
       }
-      auto extent = expectInteger("an array's extent");
+      auto extent = expectConstant("an array's extent");
       if (!extent)
         return extent.error();
       if (*extent != 0 && count > maximumVariableBytes / *extent)
@@ -419,7 +419,7 @@ Result<void> Parser::initialElement(Variable &variable) {
     variable.initial.resize(size + bytes);
     return expect(")");
   }
-  if (peek().kind == Token::Kind::word) {
+  if (peek().kind == Token::Kind::word && !isConstantName(peek())) {
     const bool generic = accept("generic");
     if (generic)
       if (auto open = expect("("); !open)
@@ -437,12 +437,12 @@ Result<void> Parser::initialElement(Variable &variable) {
       return failure("an address in an initialiser needs 64-bit elements");
     variable.initialAddresses.push_back({variable.initial.size(), std::string(*symbol), *addend});
   } else {
-    auto value = number();
+    auto value = constantOperand();
     if (!value)
       return value.error();
     if (value->kind == Operand::Kind::integer || (value->kind == Operand::Kind::floatBits && bytes == 4))
       bits = value->bits;
-    else if (variable.type == Type::f32)
+    else if (bytes == 4)
       bits = std::bit_cast<uint32_t>(float(value->value));
     else
       bits = std::bit_cast<uint64_t>(value->value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/ptx/Lexer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cctype>
 #include <charconv>
@@ -12,6 +13,9 @@ namespace {
 
 bool isWordStart(char c) { return std::isalpha(uint8_t(c)) || c == '_' || c == '$' || c == '%' || c == '.'; }
 bool isWordPart(char c) { return std::isalnum(uint8_t(c)) || c == '_' || c == '$' || c == '.' || c == '%'; }
+
+/// Operators of constant expressions that have two characters.
+constexpr std::string_view longOperators[] = {"<<", ">>", "<=", ">=", "==", "!=", "&&", "||"};
 
 class Lexer {
 public:
@@ -84,8 +88,11 @@ private:
       return {};
     }
     if (std::ispunct(uint8_t(c))) {
-      tokens.push_back({Token::Kind::symbol, text.substr(start, 1), line});
-      ++position;
+      const std::string_view two = text.substr(start, 2);
+      const bool isOperator =
+          std::find(std::begin(longOperators), std::end(longOperators), two) != std::end(longOperators);
+      position += isOperator ? 2 : 1;
+      tokens.push_back({Token::Kind::symbol, text.substr(start, position - start), line});
       return {};
     }
     return failure(fmt::format("unexpected character with code {}", unsigned(uint8_t(c))));
@@ -104,6 +111,7 @@ private:
       position = start + 2 + digits;
       const double value = digits == 8 ? std::bit_cast<float>(uint32_t(bits)) : std::bit_cast<double>(bits);
       tokens.push_back({Token::Kind::floatBits, text.substr(start, position - start), line, bits, value});
+      tokens.back().isSingle = digits == 8;
       return {};
     }
     int base = 10;
@@ -130,11 +138,12 @@ private:
       return failure("malformed or too large integer constant");
     position = rest - text.data();
     const std::string_view spelled = text.substr(start, position - start);
-    if (at(position) == 'U')
-      ++position;
+    const bool isUnsigned = at(position) == 'U';
+    position += isUnsigned;
     if (isWordPart(at(position)) && at(position) != '.')
       return failure(fmt::format("malformed integer constant '{}{}'", spelled, at(position)));
     tokens.push_back({Token::Kind::integer, spelled, line, bits});
+    tokens.back().isUnsigned = isUnsigned;
     return {};
   }
 

@@ -16,9 +16,9 @@ struct Token {
     word,      ///< identifier, directive or instruction word: `add`, `%r1`, `.reg`, `$L1`, `add.rn.f32`
     integer,   ///< `bits`
     real,      ///< `value`
-    floatBits, ///< 0f: 32 bits, 0d: 64 bits in `bits`
+    floatBits, ///< 0f: 32 bits, 0d: 64 bits in `bits`; `value`
     string,    ///< `text` without the quotes
-    symbol,    ///< one character of `text`
+    symbol,    ///< one character, or an operator of two
     end,
   };
   Kind kind = Kind::end;
@@ -26,6 +26,8 @@ struct Token {
   unsigned line = 0;
   uint64_t bits = 0;
   double value = 0;
+  bool isUnsigned = false; ///< an integer with U
+  bool isSingle = false;   ///< 0f
 
   bool is(std::string_view expected) const {
     return (kind == Kind::word || kind == Kind::symbol) && text == expected;

@@ -54,7 +54,7 @@ struct Operand {
     reg,       ///< `reg`
     integer,   ///< `bits`
     real,      ///< `value`
-    floatBits, ///< 0f... or 0d...: `bits` and, for 0d, `value`
+    floatBits, ///< 0f...: `bits`, and `value`
     symbol,    ///< `name` + `offset`: a variable, function or special register
     address,   ///< [base + offset]; the base is in `elements[0]` (reg, symbol or integer), further elements
                ///< follow

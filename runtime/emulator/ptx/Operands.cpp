@@ -10,52 +10,6 @@ namespace {
 constexpr int maximumDepth = 8;
 } // namespace
 
-/// An integer or floating-point constant with its sign.
-Result<Operand> Parser::number() {
-  Operand result;
-  const bool negative = accept("-");
-  if (!negative)
-    accept("+");
-  const Token token = peek();
-  switch (token.kind) {
-  case Token::Kind::integer:
-    result.kind = Operand::Kind::integer;
-    result.bits = negative ? 0 - token.bits : token.bits;
-    break;
-  case Token::Kind::real:
-    result.kind = Operand::Kind::real;
-    result.value = negative ? -token.value : token.value;
-    break;
-  case Token::Kind::floatBits:
-    if (negative)
-      return failure("a constant in bits takes no sign");
-    result.kind = Operand::Kind::floatBits;
-    result.bits = token.bits;
-    result.value = token.value;
-    break;
-  case Token::Kind::end:
-    return failure("expected an operand, but the text ends");
-  default:
-    return failure(fmt::format("expected an operand, but got '{}'", token.text));
-  }
-  take();
-  return result;
-}
-
-/// Zero or more `+ n` and `- n`.
-Result<int64_t> Parser::offset() {
-  uint64_t total = 0;
-  while (peek().is("+") || peek().is("-")) {
-    const bool subtract = take().text == "-";
-    const bool flipped = accept("-");
-    auto value = expectInteger("an offset");
-    if (!value)
-      return value.error();
-    total += subtract != flipped ? 0 - *value : *value;
-  }
-  return int64_t(total);
-}
-
 Result<Operand> Parser::word(Function &function) {
   const std::string_view name = take().text;
   Operand result;
@@ -117,12 +71,9 @@ Result<Operand> Parser::list(Function &function, Operand::Kind kind, std::string
 }
 
 Result<Operand> Parser::operand(Function &function) {
-  if (++operandDepth > maximumDepth)
+  const Nested nested(operandDepth);
+  if (operandDepth > maximumDepth)
     return failure("operands are nested too deeply");
-  struct Leave {
-    int &depth;
-    ~Leave() { --depth; }
-  } leave{operandDepth};
   const Token token = peek();
   if (token.is("{"))
     return list(function, Operand::Kind::vector, "}");
@@ -132,29 +83,31 @@ Result<Operand> Parser::operand(Function &function) {
       return failure("an address is empty");
     return address;
   }
-  if (accept("!")) {
+  // Before a constant they belong to its expression.
+  const bool beforeName = peek(1).kind == Token::Kind::word && !isConstantName(peek(1));
+  if (token.is("!") && beforeName) {
+    take();
     auto inner = operand(function);
     if (inner)
       inner->negated = !inner->negated;
     return inner;
   }
-  if (token.is("-") && peek(1).kind == Token::Kind::word) {
+  if (token.is("-") && beforeName) {
     take();
     auto inner = word(function);
     if (inner)
       inner->minus = true;
     return inner;
   }
-  auto result = token.kind == Token::Kind::word ? word(function) : number();
+  if (token.kind != Token::Kind::word || isConstantName(token))
+    return constantOperand();
+  auto result = word(function);
   if (!result)
     return result;
   auto plus = offset();
   if (!plus)
     return plus.error();
-  if (result->kind == Operand::Kind::integer)
-    result->bits += uint64_t(*plus);
-  else
-    result->offset = *plus;
+  result->offset = *plus;
   return result;
 }
 

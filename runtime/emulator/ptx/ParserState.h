@@ -27,6 +27,28 @@ struct Scope {
   std::unordered_map<std::string_view, size_t> labels;
 };
 
+/// The value of a constant expression.
+struct Constant {
+  enum class Kind : uint8_t { s64, u64, f64 };
+  Kind kind = Kind::s64;
+  uint64_t bits = 0; ///< of an integer
+  double value = 0;  ///< of an f64
+};
+/// WARP_SZ, a constant that is a word.
+bool isConstantName(const Token &token);
+
+/// Counts how deep a recursion is.
+class Nested {
+public:
+  explicit Nested(int &depth) : depth(depth) { ++depth; }
+  ~Nested() { --depth; }
+  Nested(const Nested &) = delete;
+  Nested &operator=(const Nested &) = delete;
+
+private:
+  int &depth;
+};
+
 class Parser {
 public:
   Parser(std::string_view text, std::vector<Token> tokens) : text(text), tokens(std::move(tokens)) {}
@@ -41,6 +63,15 @@ private:
   Result<std::string_view> expectWord(std::string_view what);
   Result<uint64_t> expectInteger(std::string_view what);
   Error failure(std::string what) const;
+
+  // Constants.
+  bool atConstant() const;
+  Result<Constant> constantExpression();
+  Result<Constant> binaryConstant(int level);
+  Result<Constant> unaryConstant();
+  Result<uint64_t> expectConstant(std::string_view what);
+  Result<Operand> constantOperand();
+  Result<int64_t> offset();
 
   // Declarations.
   Result<void> moduleItem();
@@ -67,8 +98,6 @@ private:
   Result<Operand> operand(Function &function);
   Result<Operand> word(Function &function);
   Result<Operand> list(Function &function, Operand::Kind kind, std::string_view close);
-  Result<Operand> number();
-  Result<int64_t> offset();
   std::optional<uint32_t> findRegister(std::string_view name) const;
   Scope::Range findVector(std::string_view name) const;
   std::optional<uint32_t> findElement(std::string_view name) const;
@@ -85,7 +114,7 @@ private:
   uint32_t location = 0;
   std::vector<Scope> scopes; ///< of the current function
   int scope = -1;
-  int operandDepth = 0;
+  int operandDepth = 0, constantDepth = 0;
   uint64_t registerCount = 0; ///< of the module
   std::vector<int> statementScopes;
   std::vector<int> targetScopes; ///< of each .branchtargets list

@@ -135,7 +135,8 @@ TEST_CASE("names are declared once") {
 
 TEST_CASE("nesting has an end") {
   CHECK(bodyError(repeated("{", 100000)) == "PTX line 4: the braces of 'k' are nested too deeply");
-  CHECK(bodyError("mov.b32 " + repeated("!", 100000) + "x;") == "PTX line 4: operands are nested too deeply");
+  CHECK(bodyError("mov.b32 " + repeated("!", 100000) + "x;") ==
+        "PTX line 4: a constant expression is nested too deeply");
   CHECK(bodyError("mov.b32 " + repeated("[", 100000) + ";") == "PTX line 4: operands are nested too deeply");
   std::string chain = ".func f0() { ret; }\n";
   for (int i = 1; i < 2000; ++i)
