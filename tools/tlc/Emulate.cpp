@@ -161,6 +161,8 @@ EmulateCommand::EmulateCommand()
               cl::desc("Blocks of a cluster; otherwise what the kernel requires")),
       sharedBytes("shared", cl::sub(command), cl::value_desc("bytes"), cl::init(0),
                   cl::desc("Dynamic shared memory of a block")),
+      cooperative("cooperative", cl::sub(command),
+                  cl::desc("Run all blocks at the same time, so that they may wait for each other")),
       target("target", cl::sub(command), cl::value_desc("sm"),
              cl::desc("Device to stand for, such as sm_90a; otherwise by the file's .target")),
       arguments("arg", cl::sub(command), cl::value_desc("argument"),
@@ -196,6 +198,7 @@ ExitCode EmulateCommand::execute() const {
     *extents = *parsed;
   }
   launch.dynamicSharedBytes = sharedBytes;
+  launch.cooperative = cooperative;
   for (const emulate::ArraySpec &array : spec->arrays)
     if (!array.writeTo.empty())
       if (Result<void> writable = checkOutput(array.writeTo); !writable)

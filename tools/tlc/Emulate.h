@@ -23,6 +23,7 @@ private:
   llvm::cl::opt<std::string> block;
   llvm::cl::opt<std::string> cluster;
   llvm::cl::opt<uint32_t> sharedBytes;
+  llvm::cl::opt<bool> cooperative;
   llvm::cl::opt<std::string> target;
   llvm::cl::list<std::string> arguments;
   llvm::cl::list<std::string> arrays;

@@ -66,7 +66,14 @@ void decodeRet(Decoder &d) {
 }
 
 Step trap(Warp &warp, uint32_t active, const Instruction &instruction) {
-  return fault(warp, instruction, fmt::format("trap in lanes {:#010x}", active));
+  const Grid &grid = gridOf(warp);
+  const bool lacksWorkspace = grid.kernel->readsGridWorkspace && grid.workspace == 0;
+  return fault(warp, instruction,
+               fmt::format("trap in lanes {:#010x}{}", active,
+                           lacksWorkspace
+                               ? "; the kernel waits for its whole grid, as this_grid().sync() does, "
+                                 "which needs a cooperative launch (--cooperative)"
+                               : ""));
 }
 
 Step nothing(Warp &, uint32_t, const Instruction &) { return Step::next; }
@@ -250,6 +257,9 @@ uint64_t globalTimer(const Warp &, unsigned) {
 }
 uint32_t globalTimerLow(const Warp &warp, unsigned lane) { return uint32_t(globalTimer(warp, lane)); }
 uint32_t globalTimerHigh(const Warp &warp, unsigned lane) { return uint32_t(globalTimer(warp, lane) >> 32); }
+/// Where barriers of the grid count, as CUDA's cooperative groups find it: the driver puts the address there.
+uint32_t workspaceHigh(const Warp &warp, unsigned) { return uint32_t(gridOf(warp).workspace >> 32); }
+uint32_t workspaceLow(const Warp &warp, unsigned) { return uint32_t(gridOf(warp).workspace); }
 uint32_t zero(const Warp &, unsigned) { return 0; }
 uint64_t zero64(const Warp &, unsigned) { return 0; }
 Step explicitCluster(Warp &warp, uint32_t active, const Instruction &instruction) {
@@ -310,6 +320,8 @@ constexpr SpecialEntry specialRegisters[] = {
     {"%total_smem_size", {special<totalShared>, 4}},
     {"%aggr_smem_size", {special<totalShared>, 4}},
     {"%current_graph_exec", {special<zero64>, 8}},
+    {"%envreg1", {special<workspaceHigh>, 4, true}},
+    {"%envreg2", {special<workspaceLow>, 4, true}},
 };
 
 } // namespace

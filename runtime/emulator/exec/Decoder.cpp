@@ -216,7 +216,7 @@ Slot Decoder::in(const Operand &operand, Type type) {
   case Operand::Kind::symbol: {
     if (auto special = findSpecialRegister(operand.name)) {
       Slot value = temporary(special->bytes);
-      emit(special->eval, {value});
+      emitSpecial(*special, value);
       if (value.bytes != bytes)
         fail("'{}' reads special register '{}', which has {} bits, as {}", fullName, operand.name,
              special->bytes * 8, toString(type));
@@ -244,6 +244,11 @@ Slot Decoder::in(const Operand &operand, Type type) {
     fail("'{}' cannot take this operand as a source", fullName);
     return constant(0, bytes);
   }
+}
+
+void Decoder::emitSpecial(const SpecialRegister &special, Slot to) {
+  kernel.readsGridWorkspace |= special.isGridWorkspace;
+  emit(special.eval, {to});
 }
 
 Slot Decoder::out(const Operand &operand, Type type) {

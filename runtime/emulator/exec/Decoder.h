@@ -37,6 +37,13 @@ struct AddressOperand {
   int64_t offset = 0;
 };
 
+/// Reads a special register into 32 lanes: `slots[0]`, of `bytes` each.
+struct SpecialRegister {
+  Eval eval = nullptr;
+  unsigned bytes = 4;
+  bool isGridWorkspace = false; ///< half of the address that a cooperative launch gives
+};
+
 class Decoder {
 public:
   Decoder(Program &program, Kernel &kernel) : program(program), kernel(kernel) {}
@@ -105,6 +112,8 @@ public:
   Slot constant(uint64_t bits, unsigned bytes);
   /// A register of its own for an intermediate value.
   Slot temporary(unsigned bytes);
+  /// The value of a special register goes to the slot.
+  void emitSpecial(const SpecialRegister &special, Slot to);
   /// The predicate that holds the carry of add.cc and its kin.
   Slot carryFlag();
   /// Bytes of an operand's register; 0 for predicates, nothing for others.
@@ -246,11 +255,6 @@ std::span<const DecodeEntry> mmaInstructions();
 std::span<const DecodeEntry> wmmaInstructions();
 std::span<const DecodeEntry> tensorInstructions();
 
-/// Reads a special register into 32 lanes: `slots[0]`, of `bytes` each.
-struct SpecialRegister {
-  Eval eval = nullptr;
-  unsigned bytes = 4;
-};
 std::optional<SpecialRegister> findSpecialRegister(std::string_view name);
 
 } // namespace tlc::emulator

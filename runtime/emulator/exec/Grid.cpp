@@ -108,6 +108,23 @@ uint64_t residentClusters(const Grid &grid, int multiprocessors) {
                                    product(grid.cluster));
 }
 
+/// Blocks that wait for each other must all have room.
+Result<void> checkCooperative(const Grid &grid, int multiprocessors, uint64_t room) {
+  const uint64_t resident = residentClusters(grid, multiprocessors), blocks = product(grid.cluster);
+  if (grid.clusters > resident)
+    return wrong(
+        fmt::format("'{}' is launched cooperatively with {} blocks, but the device holds {} of them at "
+                    "the same time",
+                    grid.kernel->name, grid.clusters * blocks, resident * blocks));
+  if (grid.clusters > room)
+    return Error{
+        ErrorKind::environment,
+        fmt::format("half of the host's {} MiB holds {} of the {} blocks of '{}' that a cooperative launch "
+                    "runs at the same time",
+                    hostBytes() >> 20, room * blocks, grid.clusters * blocks, grid.kernel->name)};
+  return {};
+}
+
 /// Kept apart until the end, so that their order is that of the clusters.
 uint32_t clusterOfBlock(uint32_t block, const std::array<uint32_t, 3> &grid,
                         const std::array<uint32_t, 3> &cluster) {
@@ -311,6 +328,16 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   }
   grid.startOrder = machine.scheduleSeed ? StartOrder::seeded(*machine.scheduleSeed, grid.clusters)
                                          : StartOrder(grid.clusters);
+  // The barrier's count is the second word; nobody but the kernel touches it.
+  std::array<uint32_t, 4> workspace = {};
+  std::optional<MemoryMap> withWorkspace;
+  if (launch.cooperative) {
+    if (auto ok = checkCooperative(grid, machine.multiprocessors, room); !ok)
+      return ok.error();
+    grid.workspace = reinterpret_cast<uint64_t>(workspace.data());
+    withWorkspace = memory.with({grid.workspace, sizeof(workspace), machine.device});
+    grid.memory = &*withWorkspace;
+  }
   const unsigned threads = unsigned(std::clamp<uint64_t>(machine.scheduleSeed ? 1 : machine.hostThreads, 1,
                                                          std::min<uint64_t>(grid.clusters, room)));
   LaunchOrder alone{.shadow = std::make_shared<GlobalShadow>()};
@@ -319,8 +346,8 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
     beginOrder(grid);
   }
   grid.progress->beginLaunch(threads);
-  const uint64_t resident =
-      std::max<uint64_t>(1, std::min(residentClusters(grid, machine.multiprocessors), room) / threads);
+  const uint64_t perThread = std::min(residentClusters(grid, machine.multiprocessors), room) / threads;
+  const uint64_t resident = launch.cooperative ? grid.clusters : std::max<uint64_t>(1, perThread);
   FindingsByCluster byCluster;
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads; ++i)

@@ -32,6 +32,7 @@ struct LaunchConfiguration {
   uint32_t dynamicSharedBytes = 0;
   std::span<const std::byte> parameters = {}; ///< the entry's parameter space
   bool ordered = false;                       ///< `Launch::ordered`: it waits for the launch before it
+  bool cooperative = false;                   ///< all blocks run at the same time and may wait for each other
   const LaunchNames *names = nullptr;         ///< for reports; null where nobody knows any
   std::optional<uint32_t> onlyBlock = {};     ///< runs its cluster alone; counted in x, then y, then z
 };

@@ -142,6 +142,12 @@ MemoryMap::MemoryMap(std::vector<MemoryRange> all) : ranges(std::move(all)) {
             [](const MemoryRange &a, const MemoryRange &b) { return a.address < b.address; });
 }
 
+MemoryMap MemoryMap::with(const MemoryRange &range) const {
+  std::vector<MemoryRange> all = ranges;
+  all.push_back(range);
+  return MemoryMap(std::move(all));
+}
+
 const MemoryRange *MemoryMap::find(uint64_t address) const {
   auto after =
       std::upper_bound(ranges.begin(), ranges.end(), address,

@@ -21,6 +21,8 @@ struct Warp;
 class MemoryMap {
 public:
   explicit MemoryMap(std::vector<MemoryRange> ranges);
+  /// The same and one range more.
+  MemoryMap with(const MemoryRange &range) const;
   /// The range that holds the address, or nothing.
   const MemoryRange *find(uint64_t address) const;
   /// The closest range below or above, for messages; null when there is none.

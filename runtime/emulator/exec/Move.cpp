@@ -166,7 +166,7 @@ void decodeMov(Decoder &d) {
     return decodeParts(d, type, from, to, false);
   if (from.kind == Operand::Kind::symbol && to.kind == Operand::Kind::reg)
     if (auto special = findSpecialRegister(from.name); special && special->bytes == sizeInBytes(type)) {
-      d.emit(special->eval, {d.out(to, type)});
+      d.emitSpecial(*special, d.out(to, type));
       return;
     }
   const Slot slots[] = {d.out(to, type), d.in(from, type)};

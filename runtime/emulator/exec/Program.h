@@ -130,9 +130,10 @@ struct Kernel {
   uint32_t globalGranule = 16;             ///< the same of global memory
   std::vector<RegisterName> registerNames; ///< by offset
   bool usesSetmaxnreg = false;
-  bool sharesRegisters = false; ///< with wgmma or tcgen05.ld, which take their time
-  unsigned ctaGroup = 0;        ///< of its tcgen05 instructions; 0: it has none
-  uint32_t ctaGroupLine = 0;    ///< where it was first named
+  bool readsGridWorkspace = false; ///< which only cooperative launches give
+  bool sharesRegisters = false;    ///< with wgmma or tcgen05.ld, which take their time
+  unsigned ctaGroup = 0;           ///< of its tcgen05 instructions; 0: it has none
+  uint32_t ctaGroupLine = 0;       ///< where it was first named
   std::vector<std::unique_ptr<Slot[]>> slotPool;
   std::vector<std::shared_ptr<const void>> payloads;
   std::vector<std::unique_ptr<std::string>> names;

@@ -14,7 +14,7 @@ public:
       for (; block < cluster.blocks.size(); ++block, warp = 0)
         while (warp < cluster.blocks[block].warps.size())
           if (Warp &candidate = cluster.blocks[block].warps[warp++]; !candidate.done())
-            return Turn::run(candidate, instructionsPerTurn);
+            return Turn::run(candidate, cluster.grid->workspace == 0 ? instructionsPerTurn : shortTurn);
       // The end of a round.
       block = 0;
       const bool ranAny = std::exchange(anyRan, false), alive = std::exchange(anyAlive, false);
@@ -38,7 +38,8 @@ public:
   }
 
 private:
-  static constexpr unsigned instructionsPerTurn = 8192;
+  /// Blocks of cooperative launches mostly wait for each other, polling.
+  static constexpr unsigned instructionsPerTurn = 8192, shortTurn = 128;
   static constexpr unsigned roundsPerCompletion = 8, roundsPerPause = 16;
 
   size_t block = 0, warp = 0; ///< next

@@ -50,6 +50,7 @@ struct Grid {
   std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< blocks of a cluster
   uint32_t dynamicSharedBytes = 0;
   uint32_t threadRegisters = 0; ///< registers of a thread at launch, where setmaxnreg needs them
+  uint64_t workspace = 0;       ///< address of a cooperative launch's workspace; 0: it is none
   std::span<const std::byte> parameters;
   const MemoryMap *memory = nullptr;
   uint64_t maximumSteps = 0; ///< warp instructions of one warp

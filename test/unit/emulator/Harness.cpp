@@ -58,10 +58,12 @@ Outcome run(const KernelText &kernel) {
   launch.cluster = {kernel.cluster, 1, 1};
   launch.dynamicSharedBytes = kernel.sharedBytes;
   launch.ordered = kernel.ordered;
+  launch.cooperative = kernel.cooperative;
   launch.parameters = std::as_bytes(std::span(parameters));
   launch.names = &kernel.names;
   Machine machine;
   machine.target = findTarget(kernel.target);
+  machine.multiprocessors = kernel.multiprocessors;
   machine.maximumSteps = kernel.maximumSteps;
   machine.raceCheck = kernel.raceCheck;
   machine.makeSchedule = kernel.makeSchedule;

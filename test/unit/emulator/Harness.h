@@ -47,7 +47,9 @@ struct KernelText {
   uint32_t blocks = 1;
   uint32_t cluster = 1;
   uint32_t sharedBytes = 0;
-  bool ordered = false;           ///< as Launch::ordered
+  bool ordered = false; ///< as Launch::ordered
+  bool cooperative = false;
+  int multiprocessors = 132;
   size_t outWords = 256;          ///< at first all 0xDDDDDDDD
   size_t writtenWords = SIZE_MAX; ///< of `out`; those behind them count as never written
   std::vector<uint32_t> in = {};
