@@ -2,6 +2,7 @@
 /// \file
 /// Says why a cluster is stuck.
 #include "runtime/emulator/exec/Cluster.h"
+#include "runtime/emulator/exec/SymbolName.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -236,7 +237,8 @@ Finding deadlockReport(Cluster &cluster, uint32_t notStarted) {
         else
           lines.push_back(std::move(line));
       }
-  finding.message = fmt::format("{}: deadlock in '{}'", finding.site.location(), finding.kernel);
+  finding.message =
+      fmt::format("{}: deadlock in '{}'", finding.site.location(), readableName(finding.kernel));
   for (const Line &line : lines)
     finding.message += fmt::format("\n  {}, warp{} {}: {}", line.place, line.warps.size() > 1 ? "s" : "",
                                    fmt::join(line.warps, " "), line.text);

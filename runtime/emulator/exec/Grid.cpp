@@ -7,6 +7,7 @@
 
 #include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Cluster.h"
+#include "runtime/emulator/exec/SymbolName.h"
 #include "runtime/target/CodeTarget.h"
 
 #include <algorithm>
@@ -38,12 +39,13 @@ Result<void> checkBlock(const Function &function, const std::array<uint32_t, 3> 
   const uint64_t threads = product(block);
   if (threads == 0 || threads > target.maxThreadsPerBlock || block[2] > target.maxBlockZ)
     return wrong(fmt::format("'{}' is launched with blocks of {} threads, the limits are {} and {} along z",
-                             function.name, text(block), target.maxThreadsPerBlock, target.maxBlockZ));
+                             readableName(function.name), text(block), target.maxThreadsPerBlock,
+                             target.maxBlockZ));
   if (function.requiredThreads && block != *function.requiredThreads)
-    return wrong(fmt::format("'{}' requires blocks of {} threads, but got {}", function.name,
+    return wrong(fmt::format("'{}' requires blocks of {} threads, but got {}", readableName(function.name),
                              text(*function.requiredThreads), text(block)));
   if (function.maximumThreads && threads > product(*function.maximumThreads))
-    return wrong(fmt::format("'{}' allows blocks of {} threads, but got {}", function.name,
+    return wrong(fmt::format("'{}' allows blocks of {} threads, but got {}", readableName(function.name),
                              product(*function.maximumThreads), threads));
   return {};
 }
@@ -53,21 +55,22 @@ Result<std::array<uint32_t, 3>> chooseCluster(const Function &function, const La
   std::array<uint32_t, 3> cluster = launch.cluster;
   if (function.requiredCluster) {
     if (product(cluster) != 1 && cluster != *function.requiredCluster)
-      return wrong(fmt::format("'{}' requires clusters of {} blocks, but got {}", function.name,
+      return wrong(fmt::format("'{}' requires clusters of {} blocks, but got {}", readableName(function.name),
                                text(*function.requiredCluster), text(cluster)));
     cluster = *function.requiredCluster;
   }
   if (product(cluster) > 1 && target.maxClusterSize == 1)
     return wrong(fmt::format("'{}' is launched with clusters of {} blocks, but {} has no clusters; expected "
                              "(1, 1, 1), or a device of sm_90a or later (--target)",
-                             function.name, text(cluster), target.name));
+                             readableName(function.name), text(cluster), target.name));
   if (product(cluster) == 0 || product(cluster) > std::max(16u, target.maxClusterSize))
-    return wrong(fmt::format("'{}' is launched with clusters of {} blocks, the limit is {}", function.name,
-                             text(cluster), std::max(16u, target.maxClusterSize)));
+    return wrong(fmt::format("'{}' is launched with clusters of {} blocks, the limit is {}",
+                             readableName(function.name), text(cluster),
+                             std::max(16u, target.maxClusterSize)));
   for (unsigned axis = 0; axis < 3; ++axis)
     if (launch.grid[axis] % cluster[axis] != 0)
       return wrong(fmt::format("the grid {} of '{}' is not a multiple of its clusters {}", text(launch.grid),
-                               function.name, text(cluster)));
+                               readableName(function.name), text(cluster)));
   return cluster;
 }
 
@@ -115,13 +118,14 @@ Result<void> checkCooperative(const Grid &grid, int multiprocessors, uint64_t ro
     return wrong(
         fmt::format("'{}' is launched cooperatively with {} blocks, but the device holds {} of them at "
                     "the same time",
-                    grid.kernel->name, grid.clusters * blocks, resident * blocks));
+                    readableName(grid.kernel->name), grid.clusters * blocks, resident * blocks));
   if (grid.clusters > room)
     return Error{
         ErrorKind::environment,
         fmt::format("half of the host's {} MiB holds {} of the {} blocks of '{}' that a cooperative launch "
                     "runs at the same time",
-                    hostBytes() >> 20, room * blocks, grid.clusters * blocks, grid.kernel->name)};
+                    hostBytes() >> 20, room * blocks, grid.clusters * blocks,
+                    readableName(grid.kernel->name))};
   return {};
 }
 
@@ -266,18 +270,18 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
     return ok.error();
   if (launch.grid[0] > target.maxGridX || launch.grid[1] > target.maxGridYZ ||
       launch.grid[2] > target.maxGridYZ || product(launch.grid) > 0xFFFFFFFFull || product(launch.grid) == 0)
-    return wrong(
-        fmt::format("'{}' is launched with a grid of {} blocks, the limits are ({}, {}, {}) and at least 1",
-                    kernel.name, text(launch.grid), target.maxGridX, target.maxGridYZ, target.maxGridYZ));
+    return wrong(fmt::format(
+        "'{}' is launched with a grid of {} blocks, the limits are ({}, {}, {}) and at least 1",
+        readableName(kernel.name), text(launch.grid), target.maxGridX, target.maxGridYZ, target.maxGridYZ));
   auto cluster = chooseCluster(*kernel.function, launch, target);
   if (!cluster)
     return cluster.error();
   const uint64_t shared = uint64_t(kernel.dynamicSharedStart) - sharedBase + launch.dynamicSharedBytes;
   if (shared > target.sharedBytesPerBlock)
-    return wrong(fmt::format("'{}' needs {} bytes of shared memory, the limit is {}", kernel.name, shared,
-                             target.sharedBytesPerBlock));
+    return wrong(fmt::format("'{}' needs {} bytes of shared memory, the limit is {}",
+                             readableName(kernel.name), shared, target.sharedBytesPerBlock));
   if (launch.parameters.size() != kernel.parameterBytes)
-    return wrong(fmt::format("'{}' takes {} bytes of parameters, but got {}", kernel.name,
+    return wrong(fmt::format("'{}' takes {} bytes of parameters, but got {}", readableName(kernel.name),
                              kernel.parameterBytes, launch.parameters.size()));
   Grid grid;
   grid.program = &program;
@@ -312,7 +316,7 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
         ErrorKind::environment,
         fmt::format("a cluster of '{}' needs {} MiB for its registers, local and shared memory, more than "
                     "half of the host's {} MiB",
-                    kernel.name, bytes >> 20, hostBytes() >> 20)};
+                    readableName(kernel.name), bytes >> 20, hostBytes() >> 20)};
   Progress ofThisLaunch;
   grid.device = machine.device;
   grid.isAlone = !machine.order || machine.order->devices == 1;
@@ -321,7 +325,7 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   if (launch.onlyBlock) {
     if (*launch.onlyBlock >= product(launch.grid))
       return wrong(fmt::format("'{}' is launched with {} blocks, so there is no block {}; the last is {}",
-                               kernel.name, product(launch.grid), *launch.onlyBlock,
+                               readableName(kernel.name), product(launch.grid), *launch.onlyBlock,
                                product(launch.grid) - 1));
     grid.firstCluster = clusterOfBlock(*launch.onlyBlock, launch.grid, *cluster);
     grid.clusters = 1;

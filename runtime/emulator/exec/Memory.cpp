@@ -11,6 +11,9 @@ namespace tlc::emulator {
 
 namespace {
 
+/// Addresses below are elements and fields behind a null pointer; nothing is ever there.
+constexpr uint64_t nullBytes = 4096;
+
 std::string_view toString(AccessKind kind) {
   switch (kind) {
   case AccessKind::read:
@@ -43,6 +46,10 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
   if (!holds(last)) {
     const MemoryMap &memory = *gridOf(warp).memory;
     const MemoryRange *range = memory.find(access.address);
+    if (access.address < nullBytes)
+      return refuse(warp, instruction, access, "out-of-bounds",
+                    access.address == 0 ? "a null pointer"
+                                        : fmt::format("offset {} of a null pointer", access.address));
     if (!range || !holds(*range)) {
       std::string near = "outside of all allocations";
       if (const MemoryRange *next = memory.nearest(access.address))

@@ -5,6 +5,7 @@
 /// the others from running.
 #include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Lanes.h"
+#include "runtime/emulator/exec/SymbolName.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -370,8 +371,9 @@ void record(Warp &warp, const Instruction &instruction, const std::string &what,
   site.what = std::move(finding.site.what), site.lane = finding.site.lane, site.repeat = finding.site.repeat;
   finding.site = std::move(site);
   finding.kernel = gridOf(warp).kernel->name;
-  finding.message = fmt::format("{}: {} ('{}' at PTX line {} of '{}', {})", finding.site.location(), what,
-                                instruction.name, instruction.line, finding.kernel, finding.site.place());
+  finding.message =
+      fmt::format("{}: {} ('{}' at PTX line {} of '{}', {})", finding.site.location(), what, instruction.name,
+                  instruction.line, readableName(finding.kernel), finding.site.place());
   clusterOf(warp).findings.add(std::move(finding));
 }
 

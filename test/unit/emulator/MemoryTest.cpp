@@ -191,7 +191,7 @@ TEST_CASE("out of bounds in the other spaces") {
       failure({.body = "ld.param.b32 %r1, [out+16];"}),
       Contains("out-of-bounds read of 4 bytes by lane 0 at parameter offset 16, the entry has 16 bytes"));
   CHECK_THAT(failure({.body = "mov.b64 %d1, 64; ld.global.b32 %r1, [%d1];"}),
-             Contains("out-of-bounds read of 4 bytes by lane 0 at global address 0x40"));
+             Contains("out-of-bounds read of 4 bytes by lane 0 at offset 64 of a null pointer"));
 }
 
 TEST_CASE("a misaligned access is reported") {
@@ -235,4 +235,12 @@ TEST_CASE("a kernel changes and publishes a tensor map, but nothing else") {
   CHECK_THAT(failure({.body = text}), Contains("the 128 bytes are no tensor map of this device"));
   CHECK_THAT(failure({.body = "tensormap.replace.tile.global_stride.global.b1024.b64 [%out], 4, %d1;"}),
              Contains("has axes 0 to 3, but got 4"));
+}
+
+TEST_CASE("null pointers are called null") {
+  CHECK_THAT(failure({.body = "mov.u64 %d1, 0; ld.global.b32 %r1, [%d1];"}),
+             Contains("out-of-bounds read of 4 bytes by lane 0 at a null pointer ('ld.global.b32'"));
+  CHECK_THAT(
+      failure({.body = "mov.u64 %d1, 0; st.global.b32 [%d1+16], %t;"}),
+      Contains("out-of-bounds write of 4 bytes by lane 0 at offset 16 of a null pointer ('st.global.b32'"));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The parser and the decoder: what they take, and what they say about the rest.
+#include "runtime/emulator/exec/SymbolName.h"
 #include "runtime/emulator/ptx/Parser.h"
 #include "test/unit/emulator/Harness.h"
 
@@ -243,4 +244,22 @@ TEST_CASE("every prefix of a module is read without a crash") {
                                        .header = ".const .b32 c[2] = {1, -2};"});
   for (size_t length = 0; length < text.size(); ++length)
     static_cast<void>(loadProgram(text.substr(0, length)));
+}
+
+TEST_CASE("messages have the names that functions have in C++") {
+  CHECK(readableName("k") == "k");
+  CHECK(readableName("_Z4axpyPfS_i") == "axpy");
+  CHECK(readableName("_ZN2ns3sumEPfi") == "ns::sum");
+  CHECK(readableName("_Z3sumIfEvPT_i") == "sum<float>");
+  CHECK(readableName(
+            "_Z3outIN2ns52AnArgumentThatIsVeryLongToReadAndLongerStillThanThatILi128ELi256ELi64EEEEvPT_") ==
+        "out<...>");
+  CHECK(readableName("_Znonsense") == "_Znonsense");
+  auto program = loadProgram(head + ".entry _Z4axpyPfS_i() { trap; }");
+  REQUIRE(program);
+  Machine machine;
+  machine.target = tlc::findTarget("sm_90a");
+  const auto done = runGrid(**program, {.entry = "_Z4axpyPfS_i"}, MemoryMap({}), machine);
+  REQUIRE_FALSE(done);
+  CHECK_THAT(done.error().message, Contains("of 'axpy', block (0, 0, 0), warp 0)"));
 }
