@@ -3,6 +3,8 @@
 /// Checks of parameters given as text.
 #include "kernels/Parameters.h"
 
+#include "runtime/support/Excerpt.h"
+
 #include <algorithm>
 #include <cassert>
 #include <charconv>
@@ -76,7 +78,7 @@ Result<Parameters> Parameters::parse(std::string_view kernel, std::span<const Pa
     for (const Parameter &parameter : parameters)
       names.push_back(parameter.name);
     return Error{.message = fmt::format("expected a parameter of kernel '{}' ({}), but got '{}'", kernel,
-                                        fmt::join(names, ", "), name)};
+                                        fmt::join(names, ", "), excerpt(name))};
   }
   Parameters result;
   for (const Parameter &parameter : parameters) {
@@ -86,7 +88,7 @@ Result<Parameters> Parameters::parse(std::string_view kernel, std::span<const Pa
       result.changed.insert(parameter.name);
     if (!isAllowed(parameter, text))
       return Error{.message = fmt::format("expected parameter '{}' of kernel '{}' to be {}, but got '{}'",
-                                          parameter.name, kernel, parameter.allowed(), text)};
+                                          parameter.name, kernel, parameter.allowed(), excerpt(text))};
     result.texts.emplace_back(parameter.name, text);
   }
   return result;
@@ -100,6 +102,7 @@ std::string_view Parameters::text(std::string_view name) const {
 }
 
 int64_t Parameters::size(std::string_view name) const { return *parseAs<int64_t>(text(name)); }
+int64_t Parameters::constant(std::string_view name) const { return *parseAs<int64_t>(text(name)); }
 std::optional<int64_t> Parameters::integer(std::string_view name) const {
   return parseAs<int64_t>(text(name));
 }

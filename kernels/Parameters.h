@@ -21,12 +21,13 @@ using Definitions = std::map<std::string, std::string, std::less<>>;
 
 struct Parameter {
   enum class Kind : uint8_t {
-    size,    ///< an extent of the tensors; also the name of a dimension of the program
-    count,   ///< an extent that repeats the work, such as batches or heads; otherwise a size
-    integer, ///< a tuning parameter; `auto` leaves it to the heuristic
-    number,  ///< a real number; `auto` leaves it to the kernel
-    list,    ///< integers with commas between them, or none
-    choice,  ///< one of `choices`
+    size,     ///< an extent of the tensors; also the name of a dimension of the program
+    count,    ///< an extent that repeats the work, such as batches or heads; otherwise a size
+    constant, ///< an integer that the program is made for, such as the length of a row
+    integer,  ///< a tuning parameter; `auto` leaves it to the heuristic
+    number,   ///< a real number; `auto` leaves it to the kernel
+    list,     ///< integers with commas between them, or none
+    choice,   ///< one of `choices`
   };
   std::string name;
   std::string description;
@@ -48,6 +49,7 @@ public:
                                   const Definitions &given);
 
   int64_t size(std::string_view name) const;
+  int64_t constant(std::string_view name) const;
   /// Nothing if it is left to the heuristic.
   std::optional<int64_t> integer(std::string_view name) const;
   std::optional<double> number(std::string_view name) const;

@@ -2,6 +2,7 @@
 /// \file
 /// The list of kernels.
 #include "kernels/KernelList.h"
+#include "runtime/support/Excerpt.h"
 
 #include <array>
 #include <fmt/format.h>
@@ -42,8 +43,8 @@ Result<const Kernel *> findKernel(std::string_view name) {
       return kernel;
     names.push_back(kernel->name());
   }
-  return Error{.message =
-                   fmt::format("expected one of the kernels {}, but got '{}'", fmt::join(names, ", "), name)};
+  return Error{.message = fmt::format("expected one of the kernels {}, but got '{}'", fmt::join(names, ", "),
+                                      excerpt(name))};
 }
 
 } // namespace tlc::kernels

@@ -59,9 +59,11 @@ public:
 
   bool isUniform(Value value) {
     auto [known, isNew] = answers.try_emplace(value, false);
-    if (!isNew)
+    if (!isNew || depth == maxDepth)
       return known->second;
+    ++depth;
     bool answer = decide(value);
+    --depth;
     return answers[value] = answer;
   }
 
@@ -94,8 +96,11 @@ private:
     return llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand); });
   }
 
+  static constexpr int maxDepth = 256; ///< of operations whose operands are asked for
+
   int64_t cluster;
   llvm::DenseMap<Value, bool> answers;
+  int depth = 0;
 };
 
 /// Each block of the cluster loads its share of a box's rows, in whole repeats of the swizzle.

@@ -4,6 +4,7 @@
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Names.h"
 #include "runtime/artifact/Artifact.h"
+#include "runtime/support/Excerpt.h"
 
 using namespace mlir;
 
@@ -18,7 +19,12 @@ bool Trace::checkName(StringRef what, StringRef name, Loc loc) {
   if (name.empty() || !isLetter(name.front()) ||
       !llvm::all_of(name, [&](char c) { return isLetter(c) || llvm::isDigit(c); })) {
     error(loc, "expected the name of " + what +
-                   " to be letters, digits and underscores, a letter first, but got '" + name + "'");
+                   " to be letters, digits and underscores, a letter first, but got '" + excerpt(name) + "'");
+    return false;
+  }
+  if (name.size() > mostQuoted) {
+    error(loc, "expected the name of " + what + " to have at most " + Twine(mostQuoted) +
+                   " characters, but got '" + excerpt(name) + "'");
     return false;
   }
   return true;
@@ -30,8 +36,8 @@ bool Trace::claimName(StringRef what, StringRef name, Loc loc) {
   auto [known, isNew] = names.try_emplace(name, loc);
   if (isNew)
     return true;
-  Diagnostic &diagnostic =
-      error(loc, "expected different names for arguments and launches, but got '" + name + "' twice");
+  Diagnostic &diagnostic = error(loc, "expected different names for arguments and launches, but got '" +
+                                          excerpt(name) + "' twice");
   diagnostic.notes.push_back({positionOf(at(known->second)), "the first is here"});
   return false;
 }
@@ -40,7 +46,7 @@ BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, 
   if (!checkCurrent(loc) || !argument || !claimName("an argument", name, loc))
     return {};
   if (!launches.empty()) {
-    error(loc, "expected argument '" + name +
+    error(loc, "expected argument '" + excerpt(name) +
                    "' before the first launch because all launches have the same arguments");
     return {};
   }
@@ -78,18 +84,18 @@ std::optional<int64_t> Trace::fixedValue(StringRef dimension) {
 Index Scope::dim(std::string_view name, DimensionFacts facts, Loc loc) {
   StringRef text = name;
   if (facts.multipleOf < 1) {
-    trace->error(loc, "expected dimension '" + text + "' to be a multiple of at least 1, but got " +
+    trace->error(loc, "expected dimension '" + excerpt(text) + "' to be a multiple of at least 1, but got " +
                           Twine(facts.multipleOf));
     return trace->poison<Index>();
   }
   std::optional<int64_t> fixed = trace->fixedValue(text);
   if (fixed && (*fixed < 1 || *fixed > maxExtent)) {
-    trace->error(loc, "expected the fixed value of dimension '" + text + "' to be from 1 to " +
+    trace->error(loc, "expected the fixed value of dimension '" + excerpt(text) + "' to be from 1 to " +
                           Twine(maxExtent) + ", but got " + Twine(*fixed));
     return trace->poison<Index>();
   }
   if (fixed && *fixed % facts.multipleOf != 0) {
-    trace->error(loc, "expected the fixed value of dimension '" + text + "' to be a multiple of " +
+    trace->error(loc, "expected the fixed value of dimension '" + excerpt(text) + "' to be a multiple of " +
                           Twine(facts.multipleOf) + " because the program relies on it, but got " +
                           Twine(*fixed));
     return trace->poison<Index>();
@@ -104,7 +110,7 @@ Index Scope::dim(std::string_view name, DimensionFacts facts, Loc loc) {
 
 Scalar Scope::scalar(std::string_view name, ElementType element, Loc loc) {
   if (element == e4m3) {
-    trace->error(loc, "expected argument '" + StringRef(name) +
+    trace->error(loc, "expected argument '" + excerpt(name) +
                           "' to be a number that the machine computes with, but got e4m3; pass it as f32");
     return trace->poison<Scalar>();
   }
@@ -128,7 +134,7 @@ struct TensorDeclaration {
 };
 
 Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
-  std::string what = ("tensor '" + tensor.name + "'").str();
+  std::string what = "tensor '" + excerpt(tensor.name) + "'";
   if (tensor.shape.empty()) {
     trace.error(loc, "expected " + what + " to have at least one extent, but got none");
     return trace.poison<Global>();
@@ -195,7 +201,7 @@ Global Scope::workspace(std::string_view name, ElementType element, const std::v
   std::optional<int64_t> row = shape.empty() ? std::nullopt : shape.back().constant();
   if (options.interleaved && (element != e4m3 || !row || *row % together != 0)) {
     trace->error(loc, "expected elements of 8 bits in rows of a constant multiple of " + Twine(together) +
-                          " because '" + StringRef(name) + "' is interleaved, but got " +
+                          " because '" + excerpt(name) + "' is interleaved, but got " +
                           (element != e4m3 ? "larger elements" : "other rows"));
     return trace->poison<Global>();
   }

@@ -4,6 +4,7 @@
 #include "compiler/dsl/Arithmetic.h"
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 
 using namespace mlir;
@@ -147,7 +148,7 @@ void Scope::require(Requirement requirement, Loc loc) {
 
 Shared Scope::shared(std::string_view name, ElementType element, const Shape &shape, SharedOptions options,
                      Loc loc) {
-  std::string what = "shared tile '" + std::string(name) + "'";
+  std::string what = "shared tile '" + excerpt(name) + "'";
   if (options.slots < 0) {
     trace->error(loc, "expected " + what + " to have at least 0 slots, but got " + Twine(options.slots));
     return trace->poison<Shared>();

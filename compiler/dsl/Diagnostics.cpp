@@ -4,6 +4,7 @@
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/support/Excerpt.h"
 
 using namespace mlir;
 
@@ -131,14 +132,14 @@ void Trace::noteDeclaration(Diagnostic &diagnostic, Value value) {
   StringRef name = tile::nameOf(value);
   if (!name.empty())
     diagnostic.notes.push_back(
-        {positionOf(tile::declarationOf(value).getLoc()), ("'" + name + "' is declared here").str()});
+        {positionOf(tile::declarationOf(value).getLoc()), "'" + excerpt(name) + "' is declared here"});
 }
 
 std::string Trace::describe(Value value) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (StringRef name = tile::nameOf(value); !name.empty())
-    os << "'" << name << "' ";
+    os << "'" << excerpt(name) << "' ";
   Type type = value.getType();
   if (isa<RankedTensorType, tile::SharedType>(type))
     os << tile::toText(tile::extentsOf(type)) << " of " << textOf(tile::elementTypeOf(type));

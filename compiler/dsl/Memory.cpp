@@ -5,6 +5,7 @@
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/support/Excerpt.h"
 
 using namespace mlir;
 
@@ -22,11 +23,11 @@ Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc l
   if (!tensor)
     return trace->poison<Slice>();
   StringRef name = tile::nameOf(tensor);
-  if (!trace->checkExtents(("the slice of '" + name + "'").str(), extents, loc))
+  if (!trace->checkExtents("the slice of '" + excerpt(name) + "'", extents, loc))
     return trace->poison<Slice>();
   SmallVector<Value> positions;
   for (const Index &position : origin) {
-    positions.push_back(trace->useUniform(position, ("a position in '" + name + "'").str(), loc));
+    positions.push_back(trace->useUniform(position, "a position in '" + excerpt(name) + "'", loc));
     if (!positions.back())
       return trace->poison<Slice>();
   }
@@ -148,7 +149,7 @@ std::optional<SmallVector<Value>> positionsIn(Trace &trace, Value tile, const st
                                               Loc loc) {
   SmallVector<Value> values;
   for (const Index &at : position) {
-    values.push_back(trace.useUniform(at, ("a position in '" + tile::nameOf(tile) + "'").str(), loc));
+    values.push_back(trace.useUniform(at, "a position in '" + excerpt(tile::nameOf(tile)) + "'", loc));
     if (!values.back())
       return std::nullopt;
   }
@@ -214,7 +215,7 @@ Value destinationOf(Trace &trace, const Handle &to, StringRef what, Loc loc) {
     return destination;
   Diagnostic &diagnostic =
       trace.error(loc, "expected " + what + " to be an output because inputs are only read, but '" +
-                           tensor.getName() + "' is an input; declare it with k.inout or k.output");
+                           excerpt(tensor.getName()) + "' is an input; declare it with k.inout or k.output");
   trace.noteDeclaration(diagnostic, slice);
   return {};
 }

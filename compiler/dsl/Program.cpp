@@ -5,6 +5,7 @@
 #include "compiler/dsl/Trace.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/artifact/Artifact.h"
+#include "runtime/support/Excerpt.h"
 
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -60,8 +61,8 @@ void Trace::checkFixedDimensions() {
     for (Attribute argument : arguments)
       if (auto attr = dyn_cast<program::DimensionAttr>(argument))
         known += (known.empty() ? "" : ", ") + attr.getName().str();
-    error(began, "expected a dimension of '" + name + "' to fix (" + (known.empty() ? "it has none" : known) +
-                     "), but got '" + dimension + "'");
+    error(began, "expected a dimension of '" + excerpt(name) + "' to fix (" +
+                     (known.empty() ? "it has none" : known) + "), but got '" + excerpt(dimension) + "'");
   }
 }
 
@@ -78,7 +79,7 @@ void Trace::checkDimensionsAreGiven() {
     if (!dimension || dimension.getFixed() >= 0 || given[unsigned(number)])
       continue;
     StringRef text = dimension.getName();
-    error(names.lookup(text), "expected dimension '" + text +
+    error(names.lookup(text), "expected dimension '" + excerpt(text) +
                                   "' to be an extent of an input, an output or an inout because the launcher "
                                   "takes its value from their shapes, but no tensor has it; give it to one, "
                                   "or pass the number with k.scalar");

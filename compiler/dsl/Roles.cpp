@@ -3,6 +3,7 @@
 /// Roles and how they meet: rings, cursors, barriers.
 #include "compiler/dsl/Trace.h"
 #include "mlir/IR/Verifier.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 
 using namespace mlir;
@@ -32,8 +33,8 @@ void Scope::roles(const Body &body, Loc loc) {
 void Scope::role(std::string_view name, RoleOptions options, const Body &body, Loc loc) {
   Operation *parent = trace->builder.getInsertionBlock()->getParentOp();
   if (!isa<tile::RolesOp>(parent)) {
-    trace->error(loc, "expected role '" + StringRef(name) +
-                          "' in the body of k.roles because roles part all warps");
+    trace->error(loc,
+                 "expected role '" + excerpt(name) + "' in the body of k.roles because roles part all warps");
     body();
     return;
   }
@@ -52,8 +53,8 @@ void Scope::role(std::string_view name, RoleOptions options, const Body &body, L
 
 Ring Scope::ring(std::string_view name, RingOptions options, Loc loc) {
   if (options.slots < 1 || options.slots > tile::maxElements) {
-    trace->error(loc, "expected ring '" + StringRef(name) + "' to have from 1 to " +
-                          Twine(tile::maxElements) + " slots, but got " + Twine(options.slots));
+    trace->error(loc, "expected ring '" + excerpt(name) + "' to have from 1 to " + Twine(tile::maxElements) +
+                          " slots, but got " + Twine(options.slots));
     return trace->poison<Ring>();
   }
   auto type = tile::RingType::get(trace->builder.getContext(), options.slots);

@@ -8,6 +8,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/artifact/Artifact.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 
 #include <cmath>
@@ -124,8 +125,8 @@ bool Trace::checkCurrent(Loc loc) {
   Trace *traced = current();
   if (traced == this || !traced)
     return traced;
-  std::string message = "expected the Scope of program '" + traced->name +
-                        "' because that is being traced, but got the one of program '" + name + "'";
+  std::string message = "expected the Scope of program '" + excerpt(traced->name) +
+                        "' because that is being traced, but got the one of program '" + excerpt(name) + "'";
   if (traced->diagnostics.empty() || traced->diagnostics.back().message != message)
     traced->error(loc, message);
   return false;
@@ -137,8 +138,8 @@ bool Trace::checkOwner(const Trace *owner, StringRef what, Loc loc) {
   if (!owner)
     error(loc, "expected " + what + ", but got a handle that was never given a value");
   else if (owner != this)
-    error(loc, "expected " + what + " of program '" + name + "', but got one of program '" + owner->name +
-                   "'; make it in the body of '" + name + "'");
+    error(loc, "expected " + what + " of program '" + excerpt(name) + "', but got one of program '" +
+                   excerpt(owner->name) + "'; make it in the body of '" + excerpt(name) + "'");
   return owner == this;
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/pipeline/Dump.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
+#include "dialects/support/TextLimits.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -86,6 +87,22 @@ void declareAlignment(ModuleOp module, Artifact &artifact) {
         if (argument.name == tensor.getName())
           argument.alignment = std::max(argument.alignment, tensor.getAlignment());
     });
+}
+
+/// The compiler calls itself for what is inside of an operation.
+LogicalResult checkNesting(ModuleOp module) {
+  constexpr unsigned most = 100;
+  SmallVector<std::pair<Operation *, unsigned>> open = {{module, 0}};
+  while (!open.empty()) {
+    auto [op, depth] = open.pop_back_val();
+    if (depth > most)
+      return emitError(op->getLoc()) << "expected at most " << most
+                                     << " loops, branches and roles inside each other, but here are more";
+    for (Region &region : op->getRegions())
+      for (Operation &inner : region.getOps())
+        open.emplace_back(&inner, depth + 1);
+  }
+  return success();
 }
 
 /// Whether the module can be compiled once for each alignment: nothing has been decided by it yet.
@@ -233,13 +250,21 @@ void tlc::prepareContext(MLIRContext &context) {
 OwningOpRef<ModuleOp> Compiler::parse(StringRef text, StringRef name, MLIRContext *context) {
   DiagnosticCollector collector(context, collected);
   auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, name), llvm::SMLoc());
+  unsigned buffer = sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, name), llvm::SMLoc());
+  if (std::optional<TextProblem> problem = findExcess(text)) {
+    const char *place = sources->getMemoryBuffer(buffer)->getBufferStart() + problem->offset;
+    auto [line, column] = sources->getLineAndColumn(llvm::SMLoc::getFromPointer(place), buffer);
+    emitError(FileLineColLoc::get(context, name, line, column)) << problem->message;
+    return nullptr;
+  }
   return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
 }
 
 FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
   DiagnosticCollector collector(module.getContext(), collected);
   size_t firstOwn = collected.size();
+  if (failed(checkNesting(module)))
+    return failure();
   Lowering best(module, options, Alignment::aligned, options.dumpDirectory, measured);
   FailureOr<Variant> variant = finishVariant(best, hasVariants(options) ? "aligned" : "general");
   if (failed(variant))
@@ -284,6 +309,8 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
 
 FailureOr<std::string> Compiler::emit(ModuleOp module, Phase phase, Alignment alignment) {
   DiagnosticCollector collector(module.getContext(), collected);
+  if (failed(checkNesting(module)))
+    return failure();
   Lowering lowering(module, options, alignment, options.dumpDirectory, measured);
   if (phase == Phase::ptx)
     return lowering.emitPtx();

@@ -44,9 +44,11 @@ public:
   /// Nothing if unknown, or if a 32-bit index could overflow on the way.
   std::optional<Range> of(Value value) {
     auto [known, isNew] = answers.try_emplace(value, std::nullopt);
-    if (!isNew)
+    if (!isNew || depth == maxDepth)
       return known->second;
+    ++depth;
     std::optional<Range> range = decide(value);
+    --depth;
     if (range && (range->min < -maxIndex || range->max > maxIndex))
       range = std::nullopt;
     return answers[value] = range;
@@ -61,6 +63,7 @@ public:
 
 private:
   static constexpr int64_t maxIndex = (int64_t(1) << 31) - 1;
+  static constexpr int maxDepth = 256; ///< of operations whose operands are asked for
 
   std::optional<Range> decide(Value value) {
     if (std::optional<int64_t> constant = constantOf(value))
@@ -113,6 +116,7 @@ private:
   }
 
   llvm::DenseMap<Value, std::optional<Range>> answers;
+  int depth = 0;
 };
 
 class SliceProver {

@@ -37,7 +37,7 @@ std::vector<Parameter> maskParameters() {
        longestDistance},
       choiceParameter("mask", "a further mask: noisy and clean halves of a sequence, in blocks",
                       {"none", "block_causal"}),
-      {"block", "positions of a block of the block-causal mask", Kind::integer, "32", 1, longestDistance}};
+      {"block", "positions of a block of the block-causal mask", Kind::constant, "32", 1, longestDistance}};
 }
 
 Parameter valueLengthParameter() {
@@ -87,16 +87,16 @@ MaskConfig maskOf(const Parameters &values) {
                   .windowLeft = values.integer("window"),
                   .windowRight = values.integer("window_right")};
   if (values.choice("mask") == "block_causal")
-    mask.blockCausal = values.integer("block").value();
+    mask.blockCausal = values.constant("block");
   return mask;
 }
 
 double scaleOf(const Parameters &values) {
-  return values.number("scale").value_or(1 / std::sqrt(double(values.integer("d").value())));
+  return values.number("scale").value_or(1 / std::sqrt(double(values.constant("d"))));
 }
 
 int64_t valueLengthOf(const Parameters &values) {
-  return values.integer("dv").value_or(std::min(values.integer("d").value(), longestValueRow));
+  return values.integer("dv").value_or(std::min(values.constant("d"), longestValueRow));
 }
 
 double softCapOf(const Parameters &values) { return values.number("softcap").value_or(0); }
@@ -110,7 +110,7 @@ LogBase logBaseOf(const Parameters &values) {
 }
 
 double scoreError(const Parameters &values) {
-  return 4 * scaleOf(values) * double(values.integer("d").value()) * roundingError(ElementType::f32);
+  return 4 * scaleOf(values) * double(values.constant("d")) * roundingError(ElementType::f32);
 }
 
 std::string headsConflict(int64_t h, int64_t hkv) {

@@ -21,7 +21,7 @@ int64_t shortest(const Parameters &values) {
   return std::min(values.integer("shortest").value_or(0), values.size("sk"));
 }
 int64_t pagesOfSequence(const Parameters &values) {
-  int64_t size = values.integer("page").value();
+  int64_t size = values.constant("page");
   return (values.size("sk") + size - 1) / size;
 }
 
@@ -29,11 +29,11 @@ constexpr int64_t mostHeads = 1024; ///< of a head of K and V
 
 /// The options that say what is computed.
 DecodeConfig optionsOf(const Parameters &values) {
-  int64_t d = values.integer("d").value();
+  int64_t d = values.constant("d");
   return {.dtype = values.element("dtype"),
           .d = d,
           .dv = valueLengthOf(values),
-          .queries = values.integer("sq").value(),
+          .queries = values.constant("sq"),
           .group = values.size("h") / values.size("hkv"),
           .causal = causalOf(values),
           .scale = scaleOf(values),
@@ -41,7 +41,7 @@ DecodeConfig optionsOf(const Parameters &values) {
           .logBase = logBaseOf(values),
           .sink = sinkOf(values),
           .storage = isPaged(values) ? KeyStorage::paged : KeyStorage::contiguous,
-          .pageSize = values.integer("page").value(),
+          .pageSize = values.constant("page"),
           .values = values.choice("values") == "keys" ? ValueStorage::inKeys : ValueStorage::apart};
 }
 
@@ -73,8 +73,8 @@ public:
                    {"sk", "keys of a sequence, at most", Kind::size, "8192", 0, maxExtent},
                    {"h", "heads of Q", Kind::count, "64", 1, maxExtent},
                    {"hkv", "heads of K and V", Kind::count, "8", 1, maxExtent},
-                   {"sq", "queries of a sequence", Kind::integer, "1", 1, 16},
-                   {"d", "length of a row of Q and K", Kind::integer, "128", 8, longestRow, 8},
+                   {"sq", "queries of a sequence", Kind::constant, "1", 1, 16},
+                   {"d", "length of a row of Q and K", Kind::constant, "128", 8, longestRow, 8},
                    valueLengthParameter(),
                    choiceParameter("values", "rows of V: of a tensor, or the first dv elements of K's",
                                    {"apart", "keys"}),
@@ -86,7 +86,7 @@ public:
                        "which keys a query sees: all, or those up to its position counted from the end",
                        {"none", "right"}),
                    choiceParameter("kv", "how K and V lie in memory", {"contiguous", "paged"}),
-                   {"page", "keys of a page, where there are pages", Kind::integer, "64", 16, 256, 16},
+                   {"page", "keys of a page, where there are pages", Kind::constant, "64", 16, 256, 16},
                    scaleParameter(),
                    softCapParameter(),
                    sinkParameter(),

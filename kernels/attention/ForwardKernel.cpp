@@ -20,7 +20,7 @@ public:
             "attention_fwd",
             "O[b,sq,h,dv] = softmax(Q[b,sq,h,d] K[b,sk,hkv,d]ᵀ / sqrt(d)) V[b,sk,hkv,dv], and LSE[b,h,sq]",
             {.length = "2048",
-             .rows = {{"d", "length of a row of Q and K", Kind::integer, "128", 8, longestRow, 8},
+             .rows = {{"d", "length of a row of Q and K", Kind::constant, "128", 8, longestRow, 8},
                       valueLengthParameter(),
                       typeParameter()},
              .form = {choiceParameter("form", "who makes the roles: the compiler or the program",
@@ -38,7 +38,7 @@ public:
   std::string conflict(const Parameters &values) const override {
     if (std::string common = RegisteredForward::conflict(values); !common.empty())
       return common;
-    int64_t d = values.integer("d").value(), dv = valueLengthOf(values);
+    int64_t d = values.constant("d"), dv = valueLengthOf(values);
     if (values.choice("form") == "explicit" && (dv % productDepth != 0 || d % productDepth != 0))
       return fmt::format(
           "expected d and dv to be multiples of {} because in the explicit form all products are "

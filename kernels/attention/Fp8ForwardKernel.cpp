@@ -39,7 +39,7 @@ public:
             "attention_fwd_fp8",
             "attention_fwd of e4m3: scaleQ[b,h] Q, scaleK[b,hkv] K and scaleV[b,hkv] V, O in f16 or bf16",
             {.length = "8192",
-             .rows = {{"d", "length of a row of Q and K", Kind::integer, "128", 32, 256, 32},
+             .rows = {{"d", "length of a row of Q and K", Kind::constant, "128", 32, 256, 32},
                       {"dv", "length of a row of V and O; auto: d", Kind::integer, "auto", 32, 256, 32},
                       choiceParameter("out", "type of O", {"bf16", "f16"})},
              .form = {choiceParameter("form",

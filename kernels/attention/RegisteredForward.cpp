@@ -171,7 +171,7 @@ std::vector<TensorSpec> RegisteredForward::tensors(const Parameters &values) con
 }
 
 ForwardConfig RegisteredForward::problemOf(const Parameters &values) const {
-  ForwardConfig config{.d = values.integer("d").value(),
+  ForwardConfig config{.d = values.constant("d"),
                        .dv = valueLengthOf(values),
                        .mask = maskOf(values),
                        .scale = values.number("scale"),

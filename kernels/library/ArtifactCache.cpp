@@ -8,21 +8,33 @@
 using namespace tlc;
 using namespace tlc::kernels;
 
+bool ArtifactCache::isNew(const std::string &warning) {
+  std::lock_guard lock(mutex);
+  return warnings.insert(warning).second;
+}
+
 Result<ArtifactCache::Pointer>
 ArtifactCache::getOrCompile(const KeyBuilder &key, const std::function<Result<Pointer>()> &compile,
-                            const std::function<void(const Error &)> &onNotStored) {
+                            const std::function<void(const Error &)> &onWarning) {
+  const auto warn = [&](const Error &error) {
+    if (onWarning && isNew(error.message))
+      onWarning(error);
+  };
   return memory.getOrCompute(key.finish(), [&]() -> Result<Pointer> {
     // Entries outlive this build of the compiler; without a name for it nothing may be kept.
     std::string build = disk ? buildId() : "";
     if (build.empty())
       return compile();
     Key lasting = KeyBuilder(key).add(build).finish();
-    if (std::optional<Artifact> found = disk->load(lasting))
-      return std::make_shared<const Artifact>(std::move(*found));
+    Result<std::optional<Artifact>> found = disk->load(lasting);
+    if (!found)
+      warn(found.error());
+    else if (*found)
+      return std::make_shared<const Artifact>(std::move(**found));
     Result<Pointer> compiled = compile();
     if (compiled)
-      if (Result<void> stored = disk->store(lasting, **compiled); !stored && onNotStored)
-        onNotStored(stored.error());
+      if (Result<void> stored = disk->store(lasting, **compiled); !stored)
+        warn(stored.error());
     return compiled;
   });
 }

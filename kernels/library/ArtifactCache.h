@@ -11,7 +11,10 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 
 namespace tlc::kernels {
 
@@ -21,18 +24,26 @@ public:
   using Pointer = std::shared_ptr<const Artifact>;
 
   ArtifactCache() = default;
-  /// Programs are kept in `directory`, too.
-  explicit ArtifactCache(std::filesystem::path directory) : disk(std::move(directory)) {}
+  /// Programs are kept in `directory`, too, `bytes` of them at most.
+  explicit ArtifactCache(std::filesystem::path directory, uint64_t bytes = DiskCache::defaultCapacity)
+      : disk(std::in_place, std::move(directory), bytes) {}
 
   /// The program of that key, which has everything that decides the result but this build of the compiler;
-  /// the same object for the same key. `compile` makes it where there is none. A folder that cannot be
-  /// written costs time only: `onNotStored` is told.
+  /// the same object for the same key as long as that is kept. `compile` makes it where there is none. A
+  /// folder that cannot be used costs time only: `onWarning` is told, once for each reason.
   Result<Pointer> getOrCompile(const KeyBuilder &key, const std::function<Result<Pointer>()> &compile,
-                               const std::function<void(const Error &)> &onNotStored = {});
+                               const std::function<void(const Error &)> &onWarning = {});
 
 private:
-  MemoryCache<Artifact> memory;
+  /// In memory; an artifact takes about 150 KB.
+  static constexpr size_t mostPrograms = 256;
+
+  bool isNew(const std::string &warning);
+
+  MemoryCache<Artifact> memory{mostPrograms};
   std::optional<DiskCache> disk;
+  std::mutex mutex;
+  std::set<std::string> warnings; ///< that were told
 };
 
 } // namespace tlc::kernels

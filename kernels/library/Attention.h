@@ -58,7 +58,6 @@ struct Workspace {
   void *data = nullptr; ///< a multiple of `workspaceAlignment`, as `Device::allocate` gives it
   size_t bytes = 0;
 };
-inline constexpr size_t workspaceAlignment = 256;
 
 /// Attention's programs on one device, kept once they are loaded. Safe to use from several threads.
 class Programs {

@@ -3,6 +3,8 @@
 /// Tracing, compiling and caching of registered kernels.
 #include "kernels/library/Library.h"
 
+#include "runtime/support/Excerpt.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -64,7 +66,7 @@ Result<Request> Request::parse(std::string_view kernel, const Definitions &given
     if (std::ranges::none_of((*found)->parameters(), isIt))
       return Error{ErrorKind::invalidArgument,
                    fmt::format("expected a dimension of kernel '{}' to fix ({}), but got '{}'", kernel, sizes,
-                               dimension)};
+                               excerpt(dimension))};
   }
   Request request{*found, std::move(*values), {fixedDimensions.begin(), fixedDimensions.end()}};
   std::ranges::sort(request.fixedDimensions);
@@ -105,7 +107,8 @@ Result<std::shared_ptr<const Artifact>> Library::compileAnew(const Request &requ
     return program.error();
   Compiler compiler(options);
   auto artifact = compiler.compile(*program->module, request.kernel->name());
-  log.diagnostics = compiler.diagnostics();
+  const std::vector<Diagnostic> &said = compiler.diagnostics();
+  log.diagnostics.insert(log.diagnostics.end(), said.begin(), said.end());
   log.times = compiler.times();
   if (mlir::failed(artifact))
     return failureOf(request, log);

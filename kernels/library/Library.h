@@ -44,11 +44,12 @@ Result<dsl::ProgramModule> trace(const Request &request, CompileLog &log);
 class Library {
 public:
   Library() = default;
-  /// Programs are kept in `cacheDirectory`, too.
-  explicit Library(std::filesystem::path cacheDirectory) : artifacts(std::move(cacheDirectory)) {}
+  /// Programs are kept in `cacheDirectory`, too, `cacheBytes` of them at most.
+  explicit Library(std::filesystem::path cacheDirectory, uint64_t cacheBytes = DiskCache::defaultCapacity)
+      : artifacts(std::move(cacheDirectory), cacheBytes) {}
 
-  /// The same request with the same options gives the same object, at once. Options that ask for
-  /// dumps always compile.
+  /// The same request with the same options gives the same object, at once, as long as that is kept. Options
+  /// that ask for dumps always compile.
   Result<std::shared_ptr<const Artifact>> compile(const Request &request, const CompileOptions &options,
                                                   CompileLog &log);
 

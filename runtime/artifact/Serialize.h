@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The one binary form of an artifact, for files and for the disk cache:
+/// The one binary form of an artifact, for the disk cache:
 /// a header (magic, version, size, checksum) and the fields in order, little
 /// endian. Equal artifacts give equal bytes. Reading trusts nothing: truncated,
 /// altered or foreign bytes give an `Error`.
@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace tlc {
@@ -22,8 +21,5 @@ inline constexpr uint32_t artifactFormatVersion = 4;
 std::vector<std::byte> serialize(const Artifact &artifact);
 /// The result has passed `verify`.
 Result<Artifact> deserialize(std::span<const std::byte> bytes);
-
-Result<void> writeArtifact(const std::string &path, const Artifact &artifact);
-Result<Artifact> readArtifact(const std::string &path);
 
 } // namespace tlc

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cache/Key.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <fmt/format.h>
 
 using namespace tlc;
@@ -20,6 +22,18 @@ std::array<std::byte, 8> bytesOf(uint64_t value) {
 } // namespace
 
 std::string Key::toHex() const { return fmt::format("{:016x}{:016x}", hash.high, hash.low); }
+
+std::optional<Key> Key::parse(std::string_view hex) {
+  constexpr size_t digits = 32;
+  const auto isDigit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (hex.size() != digits || !std::ranges::all_of(hex, isDigit))
+    return std::nullopt;
+  Key key;
+  const char *middle = hex.data() + digits / 2;
+  std::from_chars(hex.data(), middle, key.hash.high, 16);
+  std::from_chars(middle, hex.data() + digits, key.hash.low, 16);
+  return key;
+}
 
 KeyBuilder &KeyBuilder::add(std::string_view part) {
   hash.update(bytesOf(part.size()));

@@ -7,6 +7,7 @@
 #include "runtime/support/Hash.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,8 @@ struct Key {
   bool operator==(const Key &) const = default;
   /// 32 lower-case hexadecimal digits.
   std::string toHex() const;
+  /// What `toHex` gave; nothing for another text.
+  static std::optional<Key> parse(std::string_view hex);
 };
 
 struct KeyHash {

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Results kept in memory by key. A miss computes; concurrent misses of one
-/// key compute once and all get the same object. Failures are not kept.
+/// key compute once and all get the same object. Failures are not kept. The
+/// least recently used are forgotten first; whoever has one keeps it.
 #pragma once
 
 #include "runtime/cache/Key.h"
 #include "runtime/support/Result.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace tlc {
 
 template <class Value> class MemoryCache {
 public:
   using Pointer = std::shared_ptr<const Value>;
+
+  /// Keeps `capacity` values at most.
+  explicit MemoryCache(size_t capacity = std::numeric_limits<size_t>::max()) : capacity(capacity) {}
 
   /// The value of `key`, computed by `compute() -> Result<Pointer>` if this is
   /// the first call for it. `compute` runs without the cache's lock, so other
@@ -27,6 +34,7 @@ public:
     if (auto found = entries.find(key); found != entries.end()) {
       std::shared_ptr<Entry> entry = found->second;
       entry->done.wait(lock, [&] { return entry->result.has_value(); });
+      entry->lastUse = ++uses;
       return *entry->result;
     }
     auto entry = std::make_shared<Entry>();
@@ -35,8 +43,11 @@ public:
     Result<Pointer> result = compute();
     lock.lock();
     entry->result = result;
+    entry->lastUse = ++uses;
     if (!result)
       entries.erase(key);
+    else if (entries.size() > capacity)
+      forgetOne();
     entry->done.notify_all();
     return result;
   }
@@ -59,7 +70,19 @@ private:
   struct Entry {
     std::condition_variable done;
     std::optional<Result<Pointer>> result;
+    uint64_t lastUse = 0;
   };
+
+  /// Of those that are computed: others are in use. There is one.
+  void forgetOne() {
+    entries.erase(std::min_element(entries.begin(), entries.end(), [](const auto &a, const auto &b) {
+      return std::pair(!a.second->result, a.second->lastUse) <
+             std::pair(!b.second->result, b.second->lastUse);
+    }));
+  }
+
+  const size_t capacity;
+  uint64_t uses = 0;
   mutable std::mutex mutex;
   std::unordered_map<Key, std::shared_ptr<Entry>, KeyHash> entries;
 };

@@ -2,6 +2,7 @@
 #include "runtime/device/LaunchPlan.h"
 
 #include "runtime/device/TensorGeometry.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ using namespace tlc;
 namespace {
 
 template <class... Values> Error mistake(fmt::format_string<Values...> text, Values &&...values) {
-  return {.message = fmt::format(text, std::forward<Values>(values)...)};
+  return {.message = formatMessage(text, std::forward<Values>(values)...)};
 }
 
 Result<void> checkWorkspace(const TensorArgument &argument, const WorkspaceRequest &request,
@@ -30,6 +31,32 @@ Result<void> checkWorkspace(const TensorArgument &argument, const WorkspaceReque
   if (std::optional<int64_t> bytes = spanBytes(tensor); size_t(*bytes) != request.bytes)
     return mistake("workspace '{}': expected contiguous memory of {} bytes, but its strides [{}] span {}",
                    argument.name, request.bytes, fmt::join(tensor.strides, ", "), *bytes);
+  if (auto address = reinterpret_cast<uintptr_t>(tensor.data);
+      !isEmpty(tensor) && address % workspaceAlignment != 0)
+    return mistake(
+        "workspace '{}': expected an address that is a multiple of {}, as Device::allocate gives it, "
+        "but got {:#x}",
+        argument.name, workspaceAlignment, address);
+  return {};
+}
+
+/// A workspace is written while everything else is in use. All arguments passed `checkMemory`.
+Result<void> checkApart(const Artifact &artifact, const std::vector<TensorView> &tensors,
+                        size_t firstWorkspace) {
+  const auto begin = [](const TensorView &tensor) { return reinterpret_cast<uintptr_t>(tensor.data); };
+  const auto end = [&](const TensorView &tensor) { return begin(tensor) + uintptr_t(*spanBytes(tensor)); };
+  for (size_t i = firstWorkspace; i < tensors.size(); ++i) {
+    const TensorView &workspace = tensors[i];
+    for (size_t other = 0; other < i && !isEmpty(workspace); ++other)
+      if (const TensorView &tensor = tensors[other];
+          !isEmpty(tensor) && begin(workspace) < end(tensor) && begin(tensor) < end(workspace))
+        return mistake(
+            "workspace '{}': expected memory of its own because kernels write it, but its {} bytes at "
+            "{:#x} overlap the {} bytes of {} '{}' at {:#x}",
+            artifact.tensors[i].name, end(workspace) - begin(workspace), begin(workspace),
+            end(tensor) - begin(tensor), other < firstWorkspace ? "argument" : "workspace",
+            artifact.tensors[other].name, begin(tensor));
+  }
   return {};
 }
 
@@ -222,5 +249,7 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
     if (Result<void> valid = planner.planLaunch(plan.variant->launches[i], i, plan.launches); !valid)
       return valid.error();
   }
+  if (Result<void> apart = checkApart(artifact, arguments.tensors, firstWorkspace); !apart)
+    return apart.error();
   return plan;
 }

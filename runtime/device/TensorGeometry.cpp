@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/TensorGeometry.h"
 
+#include "runtime/support/Excerpt.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -12,7 +14,7 @@ namespace {
 constexpr int64_t strideAlignmentBytes = 16;
 
 template <class... Values> Error mistake(fmt::format_string<Values...> text, Values &&...values) {
-  return {.message = fmt::format(text, std::forward<Values>(values)...)};
+  return {.message = formatMessage(text, std::forward<Values>(values)...)};
 }
 
 /// Elements that the axes varying faster than `axis` reach: the least stride

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/support/Npy.h"
 
+#include "runtime/support/Excerpt.h"
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -48,7 +50,7 @@ public:
       else if (*key == "shape")
         hasShape = true, done = shape();
       else
-        done = malformed(fmt::format("unknown key '{}' in its header", *key));
+        done = malformed(formatMessage("unknown key '{}' in its header", *key));
       if (!done)
         return done;
       if (!accept(',') && peek() != '}')
@@ -97,7 +99,7 @@ private:
     const auto name = string();
     if (!name)
       return malformed("its elements are structures");
-    const auto unknown = [&] { return malformed(fmt::format("its elements are of type '{}'", *name)); };
+    const auto unknown = [&] { return malformed(formatMessage("its elements are of type '{}'", *name)); };
     if (name->size() < 3 || std::string_view("<>=|").find((*name)[0]) == std::string_view::npos ||
         std::string_view("biufV").find((*name)[1]) == std::string_view::npos)
       return unknown();
@@ -109,7 +111,7 @@ private:
       return unknown();
     if ((*name)[0] == '>' && array.type.bytes > 1)
       return malformed(
-          fmt::format("its elements '{}' are big endian; save x.astype('<{}')", *name, name->substr(1)));
+          formatMessage("its elements '{}' are big endian; save x.astype('<{}')", *name, name->substr(1)));
     return {};
   }
 
@@ -159,7 +161,7 @@ std::optional<uint64_t> byteCount(const NpyArray &array) {
 }
 
 Error fileError(std::string_view action, const std::string &path, int code) {
-  return {ErrorKind::environment, fmt::format("cannot {} '{}': {}", action, path, std::strerror(code))};
+  return {ErrorKind::environment, formatMessage("cannot {} '{}': {}", action, path, std::strerror(code))};
 }
 
 using File = std::unique_ptr<FILE, decltype([](FILE *file) { std::fclose(file); })>;
@@ -218,7 +220,7 @@ Result<NpyArray> readNpy(const std::string &path) {
   if (::stat(path.c_str(), &status) != 0)
     return fileError("open", path, errno);
   if (!S_ISREG(status.st_mode))
-    return Error{ErrorKind::environment, fmt::format("cannot read '{}': it is no file", path)};
+    return Error{ErrorKind::environment, formatMessage("cannot read '{}': it is no file", path)};
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file)
     return fileError("open", path, errno);
@@ -230,7 +232,7 @@ Result<NpyArray> readNpy(const std::string &path) {
     return fileError("read", path, errno);
   auto array = parseNpy(bytes);
   if (!array)
-    return Error{array.error().kind, fmt::format("'{}': {}", path, array.error().message)};
+    return Error{array.error().kind, fmt::format("'{}': {}", excerpt(path), array.error().message)};
   return array;
 }
 

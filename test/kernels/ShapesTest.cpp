@@ -89,7 +89,7 @@ TEST_CASE("every value of a tuning parameter compiles and is right, or says why 
   Random random(Catch::rngSeed());
   for (const Kernel *kernel : allKernels())
     for (const Parameter &parameter : kernel->parameters()) {
-      if (parameter.kind != Parameter::Kind::integer)
+      if (parameter.kind != Parameter::Kind::integer && parameter.kind != Parameter::Kind::constant)
         continue;
       int64_t steps = (parameter.most - parameter.least) / parameter.multipleOf;
       for (int64_t step : {int64_t(0), steps, int64_t(random() % uint64_t(steps + 1))}) {

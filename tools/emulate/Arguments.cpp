@@ -2,6 +2,7 @@
 #include "tools/emulate/Arguments.h"
 
 #include "runtime/emulator/exec/Float.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/support/Npy.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ constexpr size_t allocationAlignment = 256;
 constexpr size_t tensorMapAlignment = 64;
 
 template <class... A> Error invalid(fmt::format_string<A...> format, A &&...arguments) {
-  return {ErrorKind::invalidArgument, fmt::format(format, std::forward<A>(arguments)...)};
+  return {ErrorKind::invalidArgument, formatMessage(format, std::forward<A>(arguments)...)};
 }
 
 /// numpy knows neither bf16 nor the 8-bit formats: their bits are integers there.
@@ -106,14 +107,14 @@ Result<void> allocate(Array &array, const ArraySpec &spec) {
     bytes = 0;
   else if (!fits || bytes > present / 2)
     return Error{ErrorKind::environment,
-                 fmt::format("expected arrays that fit into this machine's memory ({} MiB), but got '{}'",
-                             present >> 20, spec.text)};
+                 formatMessage("expected arrays that fit into this machine's memory ({} MiB), but got '{}'",
+                               present >> 20, spec.text)};
   array.bytes = bytes;
   // An array without elements has an address too.
   array.memory.reset(static_cast<std::byte *>(
       std::aligned_alloc(allocationAlignment, (bytes / allocationAlignment + 1) * allocationAlignment)));
   if (!array.memory)
-    return Error{ErrorKind::environment, fmt::format("no memory is left for '{}'", spec.text)};
+    return Error{ErrorKind::environment, formatMessage("no memory is left for '{}'", spec.text)};
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include "tools/emulate/Specification.h"
 
 #include "runtime/emulator/exec/Float.h"
+#include "runtime/support/Excerpt.h"
 
 #include <algorithm>
 #include <bit>
@@ -23,7 +24,7 @@ constexpr std::string_view forms =
     "struct:FIELD,FIELD or tensormap:NAME:box=SHAPE";
 
 template <class... A> Error invalid(fmt::format_string<A...> format, A &&...arguments) {
-  return {ErrorKind::invalidArgument, fmt::format(format, std::forward<A>(arguments)...)};
+  return {ErrorKind::invalidArgument, formatMessage(format, std::forward<A>(arguments)...)};
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -36,7 +36,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 1
+#define TLC_INTERFACE_VERSION 2
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -44,6 +44,7 @@ typedef enum tlc_status {
   TLC_INVALID_ARGUMENT = 1, ///< the caller passed something wrong
   TLC_ENVIRONMENT = 2,      ///< something is missing or too old: driver, device
   TLC_EXECUTION = 3,        ///< the device could not run it
+  TLC_INTERNAL = 4,         ///< a mistake of this library, which is worth a report; since version 2
 } tlc_status;
 
 /// Types of tensor elements and scalars.
@@ -90,7 +91,7 @@ TLC_API const char *tlc_last_error(void);
 /// parameters left out have their default, and sizes (m, n, k) guide the choice
 /// of the configuration while the program accepts any. `target` is e.g.
 /// "sm_90a"; null means the current device's. Null on failure. Takes a fraction
-/// of a second; equal requests are answered from a cache.
+/// of a second; equal requests are answered from a cache of the last 256 programs.
 TLC_API tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values,
                                  int count, const char *target);
 
@@ -104,9 +105,9 @@ TLC_API int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors,
 /// Checks the arguments and enqueues the program on `stream`, a CUstream (null:
 /// the default stream). Tensors and scalars stand in the order in which the
 /// kernel declares them, inputs and outputs alike; workspaces[i] is device
-/// memory of at least the bytes that `tlc_workspace` gave, 256-byte aligned, with any
-/// content (what must be cleared, the launch clears). Neither allocates nor
-/// synchronises; can be captured in a CUDA graph. A tlc_status.
+/// memory of at least the bytes that `tlc_workspace` gave, 256-byte aligned, apart
+/// from the tensors and from each other, with any content (what must be cleared, the launch clears). Neither
+/// allocates nor synchronises; can be captured in a CUDA graph. A tlc_status.
 TLC_API int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
                        const tlc_scalar *scalars, int scalar_count, void *const *workspaces,
                        int workspace_count, void *stream);

@@ -3,6 +3,8 @@
 /// The list's text.
 #include "tools/mutate/Equivalents.h"
 
+#include "runtime/support/Excerpt.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <sstream>
@@ -61,7 +63,7 @@ Result<std::vector<Equivalent>> mutate::parseEquivalents(std::string_view text) 
     if (fields.size() != 4 || std::ranges::find(fields, "") != fields.end())
       return Error{ErrorKind::invalidArgument,
                    fmt::format("line {}: expected 'kernel words | place | changes | reason', but got '{}'",
-                               number, line)};
+                               number, excerpt(line))};
     Equivalent next;
     std::vector<std::string> words = split(fields[0], " ");
     std::erase(words, "");

@@ -3,6 +3,8 @@
 /// Launches a module with fresh copies of its arguments.
 #include "tools/mutate/FileTrial.h"
 
+#include "runtime/support/Excerpt.h"
+
 using namespace tlc;
 using namespace tlc::mutate;
 
@@ -29,7 +31,8 @@ Result<FileTrial::Done> FileTrial::execute(std::string_view ptx, std::optional<u
     return program.error();
   auto kernel = (*program)->kernels.find(launch.configuration.entry);
   if (kernel == (*program)->kernels.end())
-    return Error{ErrorKind::invalidArgument, "the module has no kernel '" + launch.configuration.entry + "'"};
+    return Error{ErrorKind::invalidArgument,
+                 "the module has no kernel '" + excerpt(launch.configuration.entry) + "'"};
   Result<emulate::Arguments> arguments = emulate::Arguments::create(launch.arguments, launch.seed);
   if (!arguments)
     return arguments.error();

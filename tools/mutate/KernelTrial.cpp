@@ -5,6 +5,7 @@
 
 #include "kernels/library/KernelRun.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/support/Excerpt.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ Result<Definitions> parseDefinitions(const std::string &text) {
   for (std::string word; words >> word;) {
     const size_t sign = word.find('=');
     if (sign == std::string::npos || sign == 0)
-      return Error{ErrorKind::invalidArgument, fmt::format("expected name=value, but got '{}'", word)};
+      return Error{ErrorKind::invalidArgument, formatMessage("expected name=value, but got '{}'", word)};
     definitions[word.substr(0, sign)] = word.substr(sign + 1);
   }
   return definitions;
@@ -43,7 +44,7 @@ Result<void> disable(Optimizations &optimizations, const std::string &names) {
     const auto found =
         std::ranges::find_if(switches, [&](const OptimizationSwitch &each) { return each.name == name; });
     if (found == switches.end())
-      return Error{ErrorKind::invalidArgument, fmt::format("'{}' is not an optimisation", name)};
+      return Error{ErrorKind::invalidArgument, formatMessage("'{}' is not an optimisation", name)};
     optimizations.*found->member = false;
   }
   return {};
@@ -73,7 +74,11 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
   unsigned number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    std::istringstream parts(line.substr(0, line.find('#')));
+    line = line.substr(0, line.find('#'));
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    if (line.ends_with(':'))
+      line += ' '; // so that what is missing behind it is seen
+    std::istringstream parts(line);
     std::string part;
     Case next;
     for (bool first = true; std::getline(parts, part, ':'); first = false) {
@@ -96,6 +101,9 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
           definitions->erase(disabled);
         }
         next.parameters = std::move(*definitions);
+      } else if (definitions->empty()) {
+        return Error{ErrorKind::invalidArgument,
+                     fmt::format("line {}: expected sizes behind each colon, but got none", number)};
       } else {
         next.sizes.push_back(std::move(*definitions));
       }

@@ -4,8 +4,8 @@
 #include "dialects/program/Program.h"
 #include "dialects/simt/Simt.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "tools/opt/OptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -13,5 +13,5 @@ int main(int argc, char **argv) {
                   mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
                   mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
   mlir::registerTransformsPasses();
-  return mlir::failed(mlir::MlirOptMain(argc, argv, "driver of the simt dialect\n", registry));
+  return tlc::optMain(argc, argv, "driver of the simt dialect\n", registry);
 }

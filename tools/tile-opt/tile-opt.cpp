@@ -4,8 +4,8 @@
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "dialects/tile/Tile.h"
-#include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "tools/opt/OptMain.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -13,5 +13,5 @@ int main(int argc, char **argv) {
                   mlir::math::MathDialect, mlir::scf::SCFDialect>();
   mlir::registerTransformsPasses();
   tlc::tile::registerTileTransformsPasses();
-  return mlir::failed(mlir::MlirOptMain(argc, argv, "driver of the tile dialect\n", registry));
+  return tlc::optMain(argc, argv, "driver of the tile dialect\n", registry);
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/library/KernelRun.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/support/Excerpt.h"
 #include "tools/tlc/Cublas.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Rounds.h"
@@ -153,9 +154,7 @@ BenchCommand::BenchCommand()
                cl::desc("Launches in a batch")),
       cublas("cublas", cl::sub(command), cl::value_desc("file"),
              cl::desc("libcublas to compare with instead of the one that is installed")),
-      cacheDirectory("cache-dir", cl::sub(command), cl::value_desc("folder"),
-                     cl::desc("Keep compiled kernels in this folder")),
-      flags(command) {}
+      cache(command), flags(command) {}
 
 ExitCode BenchCommand::execute() const {
   if (kernel.empty())
@@ -177,7 +176,7 @@ ExitCode BenchCommand::execute() const {
   RoundOptions roundOptions{rounds, warmups, launches};
 
   if (!cublas.empty() && !sys::fs::exists(cublas))
-    return fail("cannot open '" + cublas + "' (--cublas): no such file");
+    return fail("cannot open '" + excerpt(cublas) + "' (--cublas): no such file");
 
   // All cases are checked before anything runs.
   std::vector<kernels::Definitions> cases = {*definitions};
@@ -215,8 +214,7 @@ ExitCode BenchCommand::execute() const {
   }
   printHeader(**device, peerState, roundOptions, json);
 
-  kernels::Library library =
-      cacheDirectory.empty() ? kernels::Library() : kernels::Library(cacheDirectory.getValue());
+  kernels::Library library = cache.library();
   std::vector<double> ratios;
   bool correct = true;
   for (const kernels::Request &request : requests) {

@@ -3,6 +3,7 @@
 /// `tlc bench`: times kernels on a GPU, in turns with cuBLAS where it has the same operation.
 #pragma once
 
+#include "tools/tlc/CacheFlags.h"
 #include "tools/tlc/CompileFlags.h"
 #include "tools/tlc/ExitCode.h"
 
@@ -24,7 +25,7 @@ private:
   llvm::cl::opt<int> warmups;
   llvm::cl::opt<int> launches;
   llvm::cl::opt<std::string> cublas;
-  llvm::cl::opt<std::string> cacheDirectory;
+  CacheFlags cache;
   CompileFlags flags;
 };
 

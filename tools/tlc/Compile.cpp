@@ -7,6 +7,7 @@
 #include "compiler/pipeline/Compiler.h"
 #include "dialects/program/Program.h"
 #include "kernels/library/Library.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
@@ -94,16 +95,17 @@ ExitCode CompileCommand::execute() const {
   dsl::ProgramModule input;
   if (isFile(source)) {
     if (!definitions->empty() || !flags.fixedDimensions().empty())
-      return failUsage("expected no parameters because '" + source + "' is a file, but got -D or --static");
+      return failUsage("expected no parameters because '" + excerpt(source) +
+                       "' is a file, but got -D or --static");
     ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(source, /*IsText=*/true);
     if (!buffer)
-      return failUsage("cannot read '" + source + "': " + buffer.getError().message());
+      return failUsage("cannot read '" + excerpt(source) + "': " + buffer.getError().message());
     input.context = createContext();
     input.module =
         compiler.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), input.context.get());
     if (input.module) {
       if (input.module->getBody()->empty())
-        return fail("expected a kernel in '" + source + "', but it has none");
+        return fail("expected a kernel in '" + excerpt(source) + "', but it has none");
       if (Result<void> fits = flags.checkFile(source, *first, program::findTarget(*input.module)); !fits)
         return failUsage(fits.error().message);
     }
@@ -114,7 +116,7 @@ ExitCode CompileCommand::execute() const {
       return failUsage(request.error().message);
     if (options->startFrom != Phase::input)
       return failUsage("expected a file in phase " + std::string(toString(options->startFrom)) +
-                       " because of --start-from, but '" + source +
+                       " because of --start-from, but '" + excerpt(source) +
                        "' is a kernel, which is traced to phase input");
     kernels::CompileLog log;
     Result<dsl::ProgramModule> traced = kernels::trace(*request, log);

@@ -3,6 +3,7 @@
 /// Flags to options.
 #include "tools/tlc/CompileFlags.h"
 
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 #include "tools/tlc/Messages.h"
 
@@ -32,7 +33,8 @@ Phase phaseOf(bool Optimizations::*member) {
 
 tlc::Error driver::unknownValue(StringRef flag, StringRef value, ArrayRef<StringRef> allowed) {
   return {ErrorKind::invalidArgument,
-          ("expected " + flag + " to be one of " + joinNames(allowed) + ", but got '" + value + "'").str()};
+          ("expected " + flag + " to be one of " + joinNames(allowed) + ", but got '" + excerpt(value) + "'")
+              .str()};
 }
 
 CompileFlags::CompileFlags(cl::SubCommand &command)
@@ -87,10 +89,10 @@ Result<kernels::Definitions> CompileFlags::definitions() const {
     auto [name, value] = text.split('=');
     if (name.empty() || name.size() == text.size())
       return tlc::Error{ErrorKind::invalidArgument,
-                        ("expected -D name=value, but got '-D " + text + "'").str()};
+                        "expected -D name=value, but got '-D " + excerpt(text) + "'"};
     if (!parsed.try_emplace(name.str(), value.str()).second)
       return tlc::Error{ErrorKind::invalidArgument,
-                        ("expected each parameter once, but '" + name + "' is given twice").str()};
+                        "expected each parameter once, but '" + excerpt(name) + "' is given twice"};
   }
   return parsed;
 }
@@ -101,10 +103,10 @@ Result<void> CompileFlags::checkFile(const std::string &source, Phase startFrom,
   };
   if (namesTarget() && ofFile && target != ofFile->name)
     return invalid("expected --target " + StringRef(ofFile->name) + " or none because the program in '" +
-                   source + "' is for that (program.target), but got --target " + target +
+                   excerpt(source) + "' is for that (program.target), but got --target " + target +
                    "; compile the kernel anew for another");
   const auto decided = [&](const Twine &flag, Phase phase) {
-    return invalid("expected no " + flag + " because '" + source + "' is in phase " +
+    return invalid("expected no " + flag + " because '" + excerpt(source) + "' is in phase " +
                    StringRef(toString(startFrom)) + ", and phase " + StringRef(toString(phase)) +
                    " has decided that; give it where an earlier phase is compiled");
   };

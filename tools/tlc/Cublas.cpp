@@ -3,6 +3,8 @@
 /// The few functions of cuBLAS that a product takes, looked up by name.
 #include "tools/tlc/Cublas.h"
 
+#include "runtime/support/Excerpt.h"
+
 #include <array>
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -68,7 +70,7 @@ Result<std::unique_ptr<Cublas>> Cublas::open(const std::string &path) {
   };
   if (!find(functions->create, "cublasCreate_v2") || !find(functions->destroy, "cublasDestroy_v2") ||
       !find(functions->gemm, "cublasGemmEx"))
-    return Error{ErrorKind::environment, fmt::format("'{}' is not cuBLAS: {}", path, dlerror())};
+    return Error{ErrorKind::environment, formatMessage("'{}' is not cuBLAS: {}", path, dlerror())};
   std::unique_ptr<Cublas> cublas(new Cublas(std::move(functions)));
   if (int status = cublas->functions->create(&cublas->handle); status != 0) {
     cublas->handle = nullptr;

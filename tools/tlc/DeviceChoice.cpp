@@ -4,6 +4,7 @@
 #include "tools/tlc/DeviceChoice.h"
 
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/support/Excerpt.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -29,7 +30,7 @@ Result<EmulatorOptions> EmulatorFlags::options() const {
     return tlc::Error{ErrorKind::invalidArgument, std::move(message)};
   };
   if (raceCheck != "on" && raceCheck != "off")
-    return invalid("expected --race-check to be one of on, off, but got '" + raceCheck + "'");
+    return invalid("expected --race-check to be one of on, off, but got '" + excerpt(raceCheck) + "'");
   if (multiprocessors < 1 || multiprocessors > 1024)
     return invalid("expected --multiprocessors from 1 to 1024, but got " + std::to_string(multiprocessors));
   if (maximumSteps == 0)
@@ -78,7 +79,8 @@ Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findi
                                          std::optional<uint64_t> scheduleSeed) const {
   if (device != "auto" && device != "emulator" && device != "cuda")
     return tlc::Error{ErrorKind::invalidArgument,
-                      "expected --device to be one of auto, emulator, cuda, but got '" + device + "'"};
+                      "expected --device to be one of auto, emulator, cuda, but got '" + excerpt(device) +
+                          "'"};
   Result<EmulatorOptions> options = emulator.options();
   if (!options)
     return options.error();

@@ -4,6 +4,7 @@
 #include "tools/tlc/Driver.h"
 
 #include "tools/tlc/Bench.h"
+#include "tools/tlc/Cache.h"
 #include "tools/tlc/Compile.h"
 #include "tools/tlc/Emulate.h"
 #include "tools/tlc/List.h"
@@ -29,6 +30,14 @@ static void failInLlvm(void *, const char *reason, bool) {
   sys::Process::Exit(int(ExitCode::failure), /*NoCleanup=*/true);
 }
 
+/// What was printed is there, or the command failed.
+static ExitCode finish(ExitCode code) {
+  outs().flush();
+  const std::error_code error = outs().error();
+  outs().clear_error();
+  return error ? fail("cannot write standard output: " + error.message()) : code;
+}
+
 int tlc_main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   ScopedFatalErrorHandler handler(failInLlvm);
@@ -43,25 +52,28 @@ int tlc_main(int argc, char **argv) {
   RunCommand run;
   BenchCommand bench;
   MutateCommand mutate;
+  CacheCommand cache;
   EmulateCommand emulate;
   TraceCommand trace;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))
     return int(ExitCode::usage);
   if (list)
-    return int(list.execute());
+    return int(finish(list.execute()));
   if (compile)
-    return int(compile.execute());
+    return int(finish(compile.execute()));
   if (run)
-    return int(run.execute());
+    return int(finish(run.execute()));
   if (bench)
-    return int(bench.execute());
+    return int(finish(bench.execute()));
   if (mutate)
-    return int(mutate.execute());
+    return int(finish(mutate.execute()));
+  if (cache)
+    return int(finish(cache.execute()));
   if (emulate)
-    return int(emulate.execute());
+    return int(finish(emulate.execute()));
   if (trace)
-    return int(trace.execute());
+    return int(finish(trace.execute()));
   cl::PrintHelpMessage();
   return int(ExitCode::usage);
 }

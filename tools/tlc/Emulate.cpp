@@ -4,6 +4,7 @@
 #include "tools/tlc/Emulate.h"
 
 #include "runtime/emulator/exec/Grid.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/CodeTarget.h"
 #include "runtime/target/Target.h"
 #include "tools/emulate/Arguments.h"
@@ -43,7 +44,7 @@ Result<Extents> parseExtents(StringRef flag, StringRef text) {
   for (size_t i = 0; valid && i < parts.size(); ++i)
     valid = !parts[i].getAsInteger(10, extents[i]);
   if (!valid)
-    return invalid(("expected --" + flag + " X, X,Y or X,Y,Z, but got '" + text + "'").str());
+    return invalid(("expected --" + flag + " X, X,Y or X,Y,Z, but got '" + excerpt(text) + "'").str());
   return extents;
 }
 
@@ -56,8 +57,8 @@ Result<const emulator::Kernel *> chooseEntry(const emulator::Program &program, S
   }
   if (names.empty())
     return invalid("the file has no entry");
-  return invalid("expected --entry to be one of " + names +
-                 (name.empty() ? "" : (", but got '" + name + "'").str()));
+  return invalid("expected --entry to be one of " + excerpt(names) +
+                 (name.empty() ? "" : ", but got '" + excerpt(name) + "'"));
 }
 
 Result<const Target *> chooseTarget(StringRef asked, StringRef ofModule) {
@@ -67,8 +68,8 @@ Result<const Target *> chooseTarget(StringRef asked, StringRef ofModule) {
   if (!asked.empty()) {
     if (const Target *target = findTarget(asked))
       return target;
-    return invalid(
-        ("expected --target to be one of " + joinNames(names) + ", but got '" + asked + "'").str());
+    return invalid("expected --target to be one of " + joinNames(names) + ", but got '" + excerpt(asked) +
+                   "'");
   }
   // The oldest that runs the code.
   if (const auto code = parseCodeTarget(ofModule))
@@ -209,7 +210,7 @@ ExitCode EmulateCommand::execute() const {
     return failUsage(ptx.error().message);
   auto program = tlc::emulator::loadProgram(*ptx);
   if (!program)
-    return fail("'" + source + "': " + program.error().message);
+    return fail("'" + excerpt(source) + "': " + program.error().message);
   auto kernel = chooseEntry(**program, entry);
   if (!kernel)
     return failWith(kernel.error());
@@ -229,6 +230,8 @@ ExitCode EmulateCommand::execute() const {
   if (mutate) {
     if (json)
       return failUsage("expected --mutate or --json, but got both");
+    if (auto valid = survey.check(); !valid)
+      return failWith(valid.error());
     auto equivalents = survey.equivalents();
     if (!equivalents)
       return failWith(equivalents.error());

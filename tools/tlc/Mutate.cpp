@@ -69,6 +69,8 @@ ExitCode MutateCommand::execute() const {
   if (schedules < 1 || schedules > mostSchedules)
     return failUsage("expected --schedule from 1 to " + std::to_string(mostSchedules) + ", but got " +
                      std::to_string(schedules));
+  if (Result<void> valid = survey.check(); !valid)
+    return failUsage(valid.error().message);
   Result<std::optional<Alignment>> alignment = flags.alignment();
   if (!alignment)
     return failUsage(alignment.error().message);

@@ -3,6 +3,8 @@
 /// Writes files.
 #include "tools/tlc/Output.h"
 
+#include "runtime/support/Excerpt.h"
+
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -11,7 +13,7 @@
 using namespace llvm;
 
 static tlc::Error cannotWrite(StringRef path, std::error_code error) {
-  return {tlc::ErrorKind::environment, ("cannot write '" + path + "': " + error.message()).str()};
+  return {tlc::ErrorKind::environment, "cannot write '" + tlc::excerpt(path) + "': " + error.message()};
 }
 
 tlc::Result<void> tlc::driver::checkOutput(StringRef path) {

@@ -96,9 +96,7 @@ RunCommand::RunCommand()
                  cl::desc("Room between the rows of each tensor")),
       offset("offset", cl::sub(command), cl::value_desc("elements"), cl::init(0),
              cl::desc("Room between an aligned address and each tensor")),
-      cacheDirectory("cache-dir", cl::sub(command), cl::value_desc("folder"),
-                     cl::desc("Keep compiled kernels in this folder")),
-      deviceFlags(command), flags(command) {}
+      cache(command), deviceFlags(command), flags(command) {}
 
 ExitCode RunCommand::execute() const {
   if (kernel.empty())
@@ -127,8 +125,7 @@ ExitCode RunCommand::execute() const {
     choice->options.target = chosen->device->properties().target;
 
   kernels::CompileLog log;
-  kernels::Library library =
-      cacheDirectory.empty() ? kernels::Library() : kernels::Library(cacheDirectory.getValue());
+  kernels::Library library = cache.library();
   Result<std::shared_ptr<const Artifact>> artifact = library.compile(choice->request, choice->options, log);
   if (!artifact)
     return failCompile(artifact.error(), log.diagnostics);

@@ -3,6 +3,7 @@
 /// `tlc run`: one launch of a kernel on a device, compared with its reference.
 #pragma once
 
+#include "tools/tlc/CacheFlags.h"
 #include "tools/tlc/CompileFlags.h"
 #include "tools/tlc/DeviceChoice.h"
 #include "tools/tlc/ExitCode.h"
@@ -23,7 +24,7 @@ private:
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<int64_t> rowPadding;
   llvm::cl::opt<int64_t> offset;
-  llvm::cl::opt<std::string> cacheDirectory;
+  CacheFlags cache;
   DeviceFlags deviceFlags;
   CompileFlags flags;
 };

@@ -3,6 +3,8 @@
 /// Surveys from the command line.
 #include "tools/tlc/SurveyFlags.h"
 
+#include "runtime/support/Excerpt.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -18,7 +20,7 @@ using namespace tlc::driver;
 Result<std::string> driver::readTextFile(const std::string &path) {
   constexpr size_t most = size_t(256) << 20;
   const auto cannot = [&](const std::string &why) {
-    return tlc::Error{ErrorKind::invalidArgument, "cannot read '" + path + "': " + why};
+    return tlc::Error{ErrorKind::invalidArgument, "cannot read '" + excerpt(path) + "': " + why};
   };
   sys::fs::file_status status;
   if (path != "-") {
@@ -47,7 +49,7 @@ Result<std::string> driver::readTextFile(const std::string &path) {
 }
 
 tlc::Error driver::inFile(const std::string &path, const tlc::Error &error) {
-  return {error.kind, path + ": " + error.message};
+  return {error.kind, excerpt(path) + ": " + error.message};
 }
 
 Tally &Tally::operator+=(const Tally &other) {
@@ -69,6 +71,14 @@ SurveyFlags::SurveyFlags(cl::SubCommand &command)
       verbose("verbose", cl::sub(command), cl::desc("Say of every mutant what found it")),
       threads("threads", cl::sub(command), cl::value_desc("count"), cl::init(0),
               cl::desc("Mutants that are tried at a time (default: one per core)")) {}
+
+Result<void> SurveyFlags::check() const {
+  constexpr unsigned most = 1024;
+  if (threads.getNumOccurrences() && (threads < 1 || threads > most))
+    return tlc::Error{ErrorKind::invalidArgument, "expected --threads from 1 to " + std::to_string(most) +
+                                                      ", but got " + std::to_string(threads)};
+  return {};
+}
 
 Result<std::vector<mutate::Equivalent>> SurveyFlags::equivalents() const {
   if (equivalentFile.empty())

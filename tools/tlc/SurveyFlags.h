@@ -26,6 +26,8 @@ class SurveyFlags {
 public:
   explicit SurveyFlags(llvm::cl::SubCommand &command);
 
+  /// What is wrong with the numbers among them.
+  Result<void> check() const;
   /// The list that was asked for, or none.
   Result<std::vector<mutate::Equivalent>> equivalents() const;
   /// Tries all mutants of a module and prints what found them.

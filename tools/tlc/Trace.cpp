@@ -5,6 +5,7 @@
 
 #include "kernels/library/KernelRun.h"
 #include "runtime/emulator/trace/Export.h"
+#include "runtime/support/Excerpt.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
 #include "tools/tlc/Time.h"
@@ -55,12 +56,14 @@ ExitCode TraceCommand::execute() const {
     return failUsage(choice.error().message);
   for (const std::string &output : outputs)
     if (!StringRef(output).ends_with(".json") && !StringRef(output).ends_with(".svg"))
-      return failUsage("expected -o to name a file that ends in .json or .svg, but got '" + output + "'");
+      return failUsage("expected -o to name a file that ends in .json or .svg, but got '" + excerpt(output) +
+                       "'");
     else if (Result<void> writable = checkOutput(output); !writable)
       return fail(writable.error().message);
   std::optional<tlc::emulator::TraceWindow> shown;
   if (window.getNumOccurrences() && !(shown = parseWindow(window)))
-    return failUsage("expected --window of two numbers of cycles like 1000:5000, but got '" + window + "'");
+    return failUsage("expected --window of two numbers of cycles like 1000:5000, but got '" +
+                     excerpt(window) + "'");
   if (shown && none_of(outputs, [](StringRef output) { return output.ends_with(".svg"); }))
     return failUsage("expected -o with a file that ends in .svg because of --window, but got none");
   Result<EmulatorOptions> emulatorOptions = emulator.options();
@@ -95,7 +98,7 @@ ExitCode TraceCommand::execute() const {
 
   if (shown && shown->begin >= traced.trace.cycles)
     return failUsage("expected --window to begin before the end, at cycle " +
-                     std::to_string(traced.trace.cycles) + ", but got '" + window + "'");
+                     std::to_string(traced.trace.cycles) + ", but got '" + excerpt(window) + "'");
   const tlc::emulator::TraceSummary summary = summarise(traced.trace);
   for (const std::string &output : outputs) {
     const std::string text = StringRef(output).ends_with(".json") ? toChromeJson(traced.trace, summary)

@@ -41,8 +41,16 @@ size_t pendingOperands(const HostExpr &expr) {
   return most;
 }
 
-/// The value as an expression of what the host knows.
-FailureOr<HostExpr> hostExpr(tile::GridOp grid, Value value) {
+InFlightDiagnostic tooLarge(tile::GridOp grid) {
+  return grid.emitOpError() << "expected extents of at most " << maxTerms << " terms, " << HostExpr::maxDepth
+                            << " of them pending at once, because every launch evaluates them, but got more";
+}
+
+/// The value as an expression of what the host knows. `terms` counts those of the whole extent, and so limits
+/// how deep this goes.
+FailureOr<HostExpr> hostExpr(tile::GridOp grid, Value value, size_t &terms) {
+  if (++terms > maxTerms)
+    return tooLarge(grid);
   if (IntegerAttr constant; matchPattern(value, m_Constant(&constant)))
     return HostExpr::constant(constant.getInt());
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -58,15 +66,13 @@ FailureOr<HostExpr> hostExpr(tile::GridOp grid, Value value) {
   if (isa_and_present<tile::MultiprocessorsOp>(op))
     return HostExpr::multiprocessors();
   if (std::optional<HostExpr::Op> operation = op ? hostOperation(op) : std::nullopt) {
-    FailureOr<HostExpr> lhs = hostExpr(grid, op->getOperand(0)), rhs = hostExpr(grid, op->getOperand(1));
-    if (failed(lhs) || failed(rhs))
+    FailureOr<HostExpr> lhs = hostExpr(grid, op->getOperand(0), terms);
+    if (failed(lhs))
       return failure();
-    HostExpr expr = HostExpr::apply(*operation, *lhs, *rhs);
-    if (expr.steps.size() > maxTerms || pendingOperands(expr) > HostExpr::maxDepth)
-      return grid.emitOpError()
-             << "expected extents of at most " << maxTerms << " terms, " << HostExpr::maxDepth
-             << " of them pending at once, because every launch evaluates them, but got more";
-    return expr;
+    FailureOr<HostExpr> rhs = hostExpr(grid, op->getOperand(1), terms);
+    if (failed(rhs))
+      return failure();
+    return HostExpr::apply(*operation, *lhs, *rhs);
   }
   InFlightDiagnostic diagnostic =
       grid.emitOpError()
@@ -80,9 +86,12 @@ FailureOr<HostExpr> hostExpr(tile::GridOp grid, Value value) {
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::GridOp op) {
   SmallVector<Attribute> grid;
   for (Value extent : op.getExtents()) {
-    FailureOr<HostExpr> expr = hostExpr(op, extent);
+    size_t terms = 0;
+    FailureOr<HostExpr> expr = hostExpr(op, extent, terms);
     if (failed(expr))
       return failure();
+    if (pendingOperands(*expr) > HostExpr::maxDepth)
+      return tooLarge(op);
     grid.push_back(program::HostExprAttr::get(k.b.getContext(), *expr));
   }
   k.setGrid(grid);

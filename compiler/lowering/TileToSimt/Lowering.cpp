@@ -274,6 +274,8 @@ void KernelLowering::awaitStores() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult KernelLowering::run() {
+  if (failed(checkLayouts()))
+    return failure();
   b.setInsertionPointToEnd(&kernel.getBody().front());
   addArguments();
   thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
@@ -422,22 +424,39 @@ LogicalResult KernelLowering::lower(Operation &op) {
       .Default([&](Operation *op) { return lowerElementwise(*this, *op); });
 }
 
-/// What every operation relies on: fragments are spread over this team's warps, shared
-/// tiles have a layout, and buffers with slots are used one slot at a time.
+/// Loops look at their bodies before these are lowered, so all layouts are there before the first operation
+/// is.
+LogicalResult KernelLowering::checkLayouts() {
+  auto check = [](Operation *op, Type type) -> LogicalResult {
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        tensor && !isa_and_present<tile::LayoutAttr>(tensor.getEncoding()))
+      return op->emitOpError() << "expected fragments with a layout, but got " << type
+                               << "; run 'tile-infer-layouts' before 'tile-to-simt'";
+    if (auto shared = dyn_cast<tile::SharedType>(type); shared && !shared.getLayout())
+      return op->emitOpError() << "expected shared tiles with a layout, but got " << type
+                               << "; run 'tile-infer-layouts' before 'tile-to-simt'";
+    return success();
+  };
+  WalkResult walked = source->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+      for (Type type : types)
+        if (failed(check(op, type)))
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+/// What every operation relies on: fragments are spread over this team's warps, and buffers with slots are
+/// used one slot at a time.
 LogicalResult KernelLowering::checkTypes(Operation &op) {
   auto check = [&](Type type) -> LogicalResult {
     if (auto tensor = dyn_cast<RankedTensorType>(type)) {
-      if (!isa_and_present<tile::LayoutAttr>(tensor.getEncoding()))
-        return op.emitOpError() << "expected fragments with a layout, but got " << type
-                                << "; run 'tile-infer-layouts' before 'tile-to-simt'";
       int64_t warps = layoutOf(tensor).numWarps();
       if (warps != team.warps)
         return op.emitOpError() << "expected a layout of " << team.warps << " warps because " << team.name
                                 << " has as many, but got one of " << warps << " in " << type;
     } else if (auto shared = dyn_cast<tile::SharedType>(type)) {
-      if (!shared.getLayout())
-        return op.emitOpError() << "expected shared tiles with a layout, but got " << type
-                                << "; run 'tile-infer-layouts' before 'tile-to-simt'";
       bool slots = int64_t(shared.getShape().size()) != sharedLayoutOf(shared).rank();
       if (slots && isa<tile::CopyOp, tile::CopyAsyncOp, tile::LoadOp, tile::GemmOp, tile::GemmAsyncOp>(op))
         return op.emitOpError()

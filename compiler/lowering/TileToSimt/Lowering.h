@@ -174,6 +174,7 @@ public:
   llvm::SmallVector<Value> readOrdinarily;
 
 private:
+  LogicalResult checkLayouts();
   LogicalResult checkTypes(Operation &op);
   /// Named barriers nobody else uses; nothing, with a diagnostic, when they are used up.
   std::optional<int64_t> takeBarriers(int64_t count);

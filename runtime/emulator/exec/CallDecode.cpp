@@ -5,6 +5,7 @@
 #include "runtime/emulator/exec/Builtins.h"
 #include "runtime/emulator/exec/Call.h"
 #include "runtime/emulator/exec/Decoder.h"
+#include "runtime/support/Excerpt.h"
 
 #include <algorithm>
 #include <set>
@@ -99,7 +100,7 @@ Result<void> Decoder::collect(const Function &entry, std::vector<const Function 
       if ((!callee || !callee->hasBody || callee->isEntry) && !findBuiltin(name))
         return Error{
             ErrorKind::invalidArgument,
-            fmt::format("PTX line {}: call of '{}', which this module does not define", call.line, name)};
+            formatMessage("PTX line {}: call of '{}', which this module does not define", call.line, name)};
     }
   return {};
 }
@@ -196,7 +197,7 @@ std::vector<Decoder::Address> Decoder::parameterAddresses(const std::vector<std:
   for (const std::string &name : names) {
     auto found = state->variables.find(name);
     if (found == state->variables.end() || !(found->second.value & functionParameterFlag)) {
-      fail("'{}' is not a .param variable", name);
+      fail("'{}' is not a .param variable", excerpt(name));
       return {};
     }
     result.push_back(found->second);
@@ -216,14 +217,14 @@ std::optional<CallPlan> Decoder::planCall(const Function &callee) {
     const std::vector<Address> here = parameterAddresses(actual);
     if (here.size() != formal.size()) {
       plan.mismatch =
-          fmt::format("call of '{}' with {} {}s, it has {}", callee.name, here.size(), kind, formal.size());
+          formatMessage("call of '{}' with {} {}s, it has {}", callee.name, here.size(), kind, formal.size());
       return;
     }
     for (size_t i = 0; i < here.size(); ++i) {
       const Address &to = there.variables.find(formal[i].name)->second;
       if (here[i].bytes != to.bytes)
-        plan.mismatch = fmt::format("{} {} of '{}' has {} bytes, but got {}", kind, i, callee.name, to.bytes,
-                                    here[i].bytes);
+        plan.mismatch = formatMessage("{} {} of '{}' has {} bytes, but got {}", kind, i, callee.name,
+                                      to.bytes, here[i].bytes);
       into.push_back({uint32_t(here[i].value), uint32_t(to.value & ~functionParameterFlag),
                       std::min(here[i].bytes, to.bytes)});
     }
@@ -305,7 +306,7 @@ void Decoder::decodeBuiltin(std::string_view name) {
                       [](const BuiltinCall::Place &place, uint8_t size) { return place.bytes == size; });
   };
   if (!sizesAre(call.parameters, builtin->parameters()) || !sizesAre(call.results, builtin->results()))
-    return fail("call of '{}' with other parameters than it has", name);
+    return fail("call of '{}' with other parameters than it has", excerpt(name));
   emitWith(builtin->eval, {}, call);
 }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/emulator/exec/Call.h"
 #include "runtime/emulator/exec/Lanes.h"
+#include "runtime/support/Excerpt.h"
 
 #include <algorithm>
 #include <bit>
@@ -156,7 +157,8 @@ Slot Decoder::checkSize(Slot slot, unsigned bytes, const Operand &operand) {
       return bytes == 0 ? std::string("a predicate") : fmt::format("{} bits", bytes * 8);
     };
     const Register &reg = state->callee.function->registers[operand.reg];
-    fail("'{}' needs {}, but register '{}' has {}", fullName, text(bytes), reg.name, text(slot.bytes));
+    fail("'{}' needs {}, but register '{}' has {}", fullName, text(bytes), excerpt(reg.name),
+         text(slot.bytes));
   }
   return slot;
 }
@@ -218,17 +220,17 @@ Slot Decoder::in(const Operand &operand, Type type) {
       Slot value = temporary(special->bytes);
       emitSpecial(*special, value);
       if (value.bytes != bytes)
-        fail("'{}' reads special register '{}', which has {} bits, as {}", fullName, operand.name,
+        fail("'{}' reads special register '{}', which has {} bits, as {}", fullName, excerpt(operand.name),
              special->bytes * 8, toString(type));
       return value;
     }
     auto variable = findVariable(operand.name);
     if (!variable) {
-      fail("unknown name '{}'", operand.name);
+      fail("unknown name '{}'", excerpt(operand.name));
       return constant(0, bytes);
     }
     if (bytes != 4 && bytes != 8)
-      fail("the address of '{}' does not fit {}", operand.name, toString(type));
+      fail("the address of '{}' does not fit {}", excerpt(operand.name), toString(type));
     if (variable->inFrame) {
       const Slot address = temporary(bytes);
       emit(bytes == 8 ? frameAddress<uint64_t> : frameAddress<uint32_t>, {address, state->frame->base},
@@ -404,19 +406,19 @@ Flow flowOf(const Statement &statement) {
 void Decoder::decodeStatement() {
   const auto found = table.find(statement->name);
   if (found == table.end() && std::ranges::find(notEmulated, statement->name) == std::end(notEmulated))
-    return fail("unknown instruction '{}'", statement->fullName());
+    return fail("unknown instruction '{}'", excerpt(statement->fullName()));
   if (auto needed = missingInstruction(code, statement->name, statement->modifiers))
-    return fail("'{}' needs target {}, but the module is for {}", statement->fullName(), *needed,
+    return fail("'{}' needs target {}, but the module is for {}", excerpt(statement->fullName()), *needed,
                 program.module.target);
   if (found == table.end())
-    return fail("'{}' is not emulated", statement->fullName());
+    return fail("'{}' is not emulated", excerpt(statement->fullName()));
   left.assign(statement->modifiers.begin(), statement->modifiers.end());
-  kernel.names.push_back(std::make_unique<std::string>(statement->fullName()));
+  kernel.names.push_back(std::make_unique<std::string>(excerpt(statement->fullName())));
   fullName = *kernel.names.back();
   const size_t first = kernel.code.size();
   found->second(*this);
   if (!left.empty())
-    fail("unknown modifier '.{}' in '{}'", left.front(), fullName);
+    fail("unknown modifier '.{}' in '{}'", excerpt(left.front()), fullName);
   const Flow flow = flowOf(*statement);
   for (size_t i = first; i < kernel.code.size(); ++i)
     kernel.code[i].flow = flow;

@@ -5,6 +5,7 @@
 #include "runtime/emulator/exec/Call.h"
 #include "runtime/emulator/exec/Decoder.h"
 #include "runtime/emulator/ptx/Parser.h"
+#include "runtime/support/Excerpt.h"
 
 #include <algorithm>
 #include <cstring>
@@ -75,8 +76,8 @@ Result<void> Decoder::layoutShared(std::span<const Function *const> order) {
     end += variable.bytes;
   }
   if (end > maximumSharedBytes)
-    return linkError(fmt::format("'{}' has {} bytes of static shared memory, more than {}", kernel.name,
-                                 end - sharedBase, maximumSharedBytes));
+    return linkError(formatMessage("'{}' has {} bytes of static shared memory, more than {}", kernel.name,
+                                   end - sharedBase, maximumSharedBytes));
   kernel.staticSharedEnd = uint32_t(end);
   kernel.dynamicSharedStart = uint32_t(alignUp(end, dynamicAlignment));
   for (const Variable &variable : program.module.variables)
@@ -106,7 +107,7 @@ void Decoder::branchTargets(std::string_view name, std::vector<uint32_t> &into) 
       targetLists.push_back({&into, &targets});
       return;
     }
-  fail("unknown list of branch targets '{}'", name);
+  fail("unknown list of branch targets '{}'", excerpt(name));
 }
 
 Result<void> Decoder::decodeFunction(const Function &function) {
@@ -179,15 +180,15 @@ Result<void> Decoder::run(const Function &entry) {
     kernel.localBytes = stackStart + stackBytes;
   if (kernel.parameterBytes > maximumParameterBytes)
     return linkError(
-        fmt::format("'{}' has more than {} bytes of parameters", kernel.name, maximumParameterBytes));
+        formatMessage("'{}' has more than {} bytes of parameters", kernel.name, maximumParameterBytes));
   if (kernel.localBytes > maximumLocalBytes)
     return linkError(
-        fmt::format("'{}' needs more than {} bytes of local memory", kernel.name, maximumLocalBytes));
+        formatMessage("'{}' needs more than {} bytes of local memory", kernel.name, maximumLocalBytes));
   for (const Function *function : order)
     if (auto done = decodeFunction(*function); !done)
       return done;
   if (kernel.registerBytes > maximumRegisterBytes)
-    return linkError(fmt::format("'{}' has too many registers", kernel.name));
+    return linkError(formatMessage("'{}' has too many registers", kernel.name));
   for (const auto &call : calls)
     for (CallPlan &plan : call->plans)
       plan.pc = functions[plan.function].callee.pc;
@@ -207,14 +208,15 @@ Result<std::shared_ptr<const Program>> loadProgram(std::string_view ptx) {
     Program::Storage &storage = program->storage[variable.name];
     if (storage.variable && (variable.isExtern || !storage.variable->isExtern))
       return variable.isExtern ? Result<void>()
-                               : linkError(fmt::format("variable '{}' is defined twice", variable.name));
+                               : linkError(formatMessage("variable '{}' is defined twice", variable.name));
     storage.variable = &variable;
     const uint64_t alignment = std::max<uint64_t>(256, variable.alignment);
     // Pages that nobody touches cost nothing.
     storage.memory.reset(std::calloc(1, variable.bytes + alignment));
     if (!storage.memory)
-      return Error{ErrorKind::environment, fmt::format("the host has no memory left for the {} bytes of '{}'",
-                                                       variable.bytes, variable.name)};
+      return Error{ErrorKind::environment,
+                   formatMessage("the host has no memory left for the {} bytes of '{}'", variable.bytes,
+                                 variable.name)};
     storage.address = alignUp(reinterpret_cast<uint64_t>(storage.memory.get()), alignment);
     if (!variable.initial.empty())
       std::memcpy(reinterpret_cast<void *>(storage.address), variable.initial.data(),
@@ -234,7 +236,7 @@ Result<std::shared_ptr<const Program>> loadProgram(std::string_view ptx) {
       auto target = program->storage.find(initial.symbol);
       const Function *function = findFunction(program->module, initial.symbol);
       if (target == program->storage.end() && !function)
-        return linkError(fmt::format("the initial value of '{}' names unknown '{}'", name, initial.symbol));
+        return linkError(formatMessage("the initial value of '{}' names unknown '{}'", name, initial.symbol));
       const uint64_t address = target != program->storage.end()
                                    ? target->second.address
                                    : codeAddress(size_t(function - program->module.functions.data()));

@@ -2,6 +2,7 @@
 /// \file
 /// Module scope: variables, functions and their launch bounds.
 #include "runtime/emulator/ptx/ParserState.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/CodeTarget.h"
 
 #include <bit>
@@ -51,19 +52,19 @@ Result<void> Parser::expect(std::string_view text) {
   if (accept(text))
     return {};
   return failure(peek().kind == Token::Kind::end
-                     ? fmt::format("expected '{}', but the text ends", text)
-                     : fmt::format("expected '{}', but got '{}'", text, peek().text));
+                     ? formatMessage("expected '{}', but the text ends", text)
+                     : formatMessage("expected '{}', but got '{}'", text, peek().text));
 }
 
 Result<std::string_view> Parser::expectWord(std::string_view what) {
   if (peek().kind != Token::Kind::word)
-    return failure(fmt::format("expected {}, but got '{}'", what, peek().text));
+    return failure(formatMessage("expected {}, but got '{}'", what, peek().text));
   return take().text;
 }
 
 Result<uint64_t> Parser::expectInteger(std::string_view what) {
   if (peek().kind != Token::Kind::integer)
-    return failure(fmt::format("expected {}, but got '{}'", what, peek().text));
+    return failure(formatMessage("expected {}, but got '{}'", what, peek().text));
   return take().bits;
 }
 
@@ -99,7 +100,7 @@ Result<void> Parser::moduleItem() {
     if (dot == std::string_view::npos || dot + 1 == text.size() ||
         std::from_chars(text.data(), end, module.versionMajor).ptr != text.data() + dot ||
         std::from_chars(text.data() + dot + 1, end, module.versionMinor).ptr != end)
-      return failure(fmt::format("expected a version such as 8.0, but got '{}'", text));
+      return failure(formatMessage("expected a version such as 8.0, but got '{}'", text));
     constexpr unsigned newestMajor = 9; // what its later minor versions add is refused by name
     if (module.versionMajor > newestMajor)
       return failure(
@@ -114,7 +115,7 @@ Result<void> Parser::moduleItem() {
     if (!name)
       return name.error();
     if (!parseCodeTarget(*name))
-      return failure(fmt::format("unknown target '{}'", *name));
+      return failure(formatMessage("unknown target '{}'", *name));
     module.target = *name;
     while (accept(","))
       take();
@@ -125,7 +126,7 @@ Result<void> Parser::moduleItem() {
     if (!size)
       return size.error();
     return *size == 64 ? Result<void>()
-                       : failure(fmt::format("expected .address_size 64, but got {}", *size));
+                       : failure(formatMessage("expected .address_size 64, but got {}", *size));
   }
   if (accept(".file"))
     return fileDirective();
@@ -145,7 +146,7 @@ Result<void> Parser::moduleItem() {
     take();
     return variables(*space, isExtern, module.variables);
   }
-  return failure(fmt::format("unknown directive '{}'", peek().text));
+  return failure(formatMessage("unknown directive '{}'", peek().text));
 }
 
 Result<void> Parser::fileDirective() {
@@ -235,7 +236,7 @@ Result<void> Parser::functionDeclaration(bool isEntry) {
   for (Function &other : module.functions)
     if (other.name == function.name) {
       if (other.hasBody && function.hasBody)
-        return failure(fmt::format("'{}' is defined twice", function.name));
+        return failure(formatMessage("'{}' is defined twice", function.name));
       if (!other.hasBody)
         other = std::move(function);
       return {};
@@ -256,11 +257,11 @@ Result<void> Parser::launchBound(Function &function) {
   std::array<unsigned, 3> values = {1, 1, 1};
   unsigned count = 0;
   do {
-    auto value = expectInteger(fmt::format("a number after {}", *directive));
+    auto value = expectInteger(formatMessage("a number after {}", *directive));
     if (!value)
       return value.error();
     if (count == 3 || *value > maximumBound)
-      return failure(fmt::format("{} has too many or too large values", *directive));
+      return failure(formatMessage("{} has too many or too large values", *directive));
     values[count++] = unsigned(*value);
   } while (accept(","));
   if (*directive == ".reqntid")
@@ -275,7 +276,7 @@ Result<void> Parser::launchBound(Function &function) {
     function.maximumRegisters = values[0];
   else if (*directive != ".maxnctapersm" && *directive != ".maxclusterrank" &&
            *directive != ".abi_preserve" && *directive != ".abi_preserve_control")
-    return failure(fmt::format("unknown function directive '{}'", *directive));
+    return failure(formatMessage("unknown function directive '{}'", *directive));
   return {};
 }
 
@@ -289,10 +290,10 @@ Result<void> Parser::parameterList(std::vector<Variable> &into) {
     } else if (peek().is(".reg")) {
       return failure("parameters in registers are not supported; declare them .param");
     } else {
-      return failure(fmt::format("expected '.param', but got '{}'", peek().text));
+      return failure(formatMessage("expected '.param', but got '{}'", peek().text));
     }
     if (!accept(",") && !peek().is(")"))
-      return failure(fmt::format("expected ',' or ')', but got '{}'", peek().text));
+      return failure(formatMessage("expected ',' or ')', but got '{}'", peek().text));
   }
   return {};
 }
@@ -311,7 +312,7 @@ Result<void> Parser::variables(StateSpace space, bool isExtern, std::vector<Vari
       if (!value)
         return value.error();
       if (*value == 0 || (*value & (*value - 1)) != 0 || *value > (1u << 20))
-        return failure(fmt::format("expected an alignment that is a power of two, but got {}", *value));
+        return failure(formatMessage("expected an alignment that is a power of two, but got {}", *value));
       if (!pointer) // what follows .ptr describes what it points to
         common.alignment = *value;
     } else if (word == ".ptr") {
@@ -325,7 +326,7 @@ Result<void> Parser::variables(StateSpace space, bool isExtern, std::vector<Vari
       common.type = *type;
       typed = true;
     } else if (!pointer || !parseSpace(word)) {
-      return failure(fmt::format("unknown word '{}' in a variable's declaration", word));
+      return failure(formatMessage("unknown word '{}' in a variable's declaration", word));
     }
   }
   if (!typed)
@@ -350,13 +351,13 @@ Result<void> Parser::variables(StateSpace space, bool isExtern, std::vector<Vari
       if (!extent)
         return extent.error();
       if (*extent != 0 && count > maximumVariableBytes / *extent)
-        return failure(fmt::format("'{}' is too large", *name));
+        return failure(formatMessage("'{}' is too large", *name));
       count *= *extent;
       if (auto close = expect("]"); !close)
         return close;
     }
     if (count > maximumVariableBytes / element)
-      return failure(fmt::format("'{}' is too large", *name));
+      return failure(formatMessage("'{}' is too large", *name));
     variable.bytes = open ? 0 : count * element;
     if (accept("=")) {
       if (auto done = initialiser(variable, 0); !done)
@@ -364,13 +365,13 @@ Result<void> Parser::variables(StateSpace space, bool isExtern, std::vector<Vari
       if (open)
         variable.bytes = variable.initial.size();
       if (variable.initial.size() > variable.bytes)
-        return failure(fmt::format("'{}' has more initial values than elements", *name));
+        return failure(formatMessage("'{}' has more initial values than elements", *name));
     }
     if (scope >= 0) {
       // The same name may be declared again in another pair of braces, and in another function.
       variable.name = fmt::format("{}@{}.{}", *name, module.functions.size(), scope);
       if (!scopes[scope].variables.try_emplace(*name, variable.name).second)
-        return failure(fmt::format("variable '{}' is declared twice", *name));
+        return failure(formatMessage("variable '{}' is declared twice", *name));
     }
     into.push_back(std::move(variable));
   } while (!inList && accept(","));
@@ -383,7 +384,7 @@ Result<void> Parser::initialiser(Variable &variable, int depth) {
   if (accept("}"))
     return {};
   if (depth == maximumNesting)
-    return failure(fmt::format("the initial value of '{}' is nested too deeply", variable.name));
+    return failure(formatMessage("the initial value of '{}' is nested too deeply", variable.name));
   do {
     if (auto done = initialiser(variable, depth + 1); !done)
       return done;
@@ -396,7 +397,7 @@ Result<void> Parser::initialElement(Variable &variable) {
   uint64_t bits = 0;
   if (bytes > sizeof(bits))
     return failure(
-        fmt::format("elements of {} bytes, as '{}' has, take no initial values", bytes, variable.name));
+        formatMessage("elements of {} bytes, as '{}' has, take no initial values", bytes, variable.name));
   if (peek(1).is("(") && peek().kind == Token::Kind::integer) {
     // 0xFF00(symbol): the part of the address under the mask.
     const uint64_t mask = take().bits;

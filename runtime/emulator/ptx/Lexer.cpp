@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/ptx/Lexer.h"
 
+#include "runtime/support/Excerpt.h"
+
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -141,7 +143,7 @@ private:
     const bool isUnsigned = at(position) == 'U';
     position += isUnsigned;
     if (isWordPart(at(position)) && at(position) != '.')
-      return failure(fmt::format("malformed integer constant '{}{}'", spelled, at(position)));
+      return failure(formatMessage("malformed integer constant '{}{}'", spelled, at(position)));
     tokens.push_back({Token::Kind::integer, spelled, line, bits});
     tokens.back().isUnsigned = isUnsigned;
     return {};

@@ -2,6 +2,7 @@
 /// \file
 /// Operands of instructions.
 #include "runtime/emulator/ptx/ParserState.h"
+#include "runtime/support/Excerpt.h"
 
 namespace tlc::emulator {
 
@@ -47,7 +48,7 @@ Result<Operand> Parser::word(Function &function) {
     if (*other != "_") {
       result.second = findRegister(*other);
       if (!result.second)
-        return failure(fmt::format("unknown register '{}' in '{}'", *other, function.name));
+        return failure(formatMessage("unknown register '{}' in '{}'", *other, function.name));
     }
   }
   return result;

@@ -4,6 +4,7 @@
 #include "runtime/emulator/ptx/Parser.h"
 
 #include "runtime/emulator/ptx/ParserState.h"
+#include "runtime/support/Excerpt.h"
 
 #include <utility>
 
@@ -38,7 +39,7 @@ Result<void> Parser::body(Function &function) {
   for (int depth = 1; depth > 0;) {
     if (accept("{")) {
       if (depth == maximumScopeDepth)
-        return failure(fmt::format("the braces of '{}' are nested too deeply", function.name));
+        return failure(formatMessage("the braces of '{}' are nested too deeply", function.name));
       scopes.emplace_back().parent = scope;
       scope = int(scopes.size()) - 1;
       ++depth;
@@ -56,13 +57,13 @@ Result<void> Parser::body(Function &function) {
 Result<void> Parser::bodyItem(Function &function) {
   const Token &token = peek();
   if (token.kind == Token::Kind::end)
-    return failure(fmt::format("expected '}}' of '{}', but the text ends", function.name));
+    return failure(formatMessage("expected '}}' of '{}', but the text ends", function.name));
   if (accept(";"))
     return {};
   if (token.is("@"))
     return instruction(function);
   if (token.kind != Token::Kind::word)
-    return failure(fmt::format("expected an instruction, but got '{}'", token.text));
+    return failure(formatMessage("expected an instruction, but got '{}'", token.text));
   if (peek(1).is(":")) {
     const std::string_view name = take().text;
     take();
@@ -86,7 +87,7 @@ Result<void> Parser::bodyItem(Function &function) {
     if (peek().is(".calltargets"))
       return skipStatement();
     if (!scopes[scope].labels.emplace(name, function.body.size()).second)
-      return failure(fmt::format("label '{}' is defined twice", name));
+      return failure(formatMessage("label '{}' is defined twice", name));
     return {};
   }
   if (!token.text.starts_with('.'))
@@ -106,7 +107,7 @@ Result<void> Parser::bodyItem(Function &function) {
     return variables(StateSpace::shared, false, function.locals);
   if (token.text == ".global")
     return variables(StateSpace::global, false, function.locals);
-  return failure(fmt::format("unknown directive '{}'", token.text));
+  return failure(formatMessage("unknown directive '{}'", token.text));
 }
 
 /// `name: .callprototype (results) _ (parameters);`
@@ -135,7 +136,7 @@ Result<void> Parser::registers(Function &function) {
     return word.error();
   const auto type = word->starts_with('.') ? parseType(word->substr(1)) : std::nullopt;
   if (!type)
-    return failure(fmt::format("expected a register type, but got '{}'", *word));
+    return failure(formatMessage("expected a register type, but got '{}'", *word));
   do {
     auto name = expectWord("a register name");
     if (!name)
@@ -153,15 +154,15 @@ Result<void> Parser::registers(Function &function) {
     registerCount += std::min<uint64_t>(count, maximumRegistersOfModule);
     if (count > maximumRegisters || function.registers.size() + count > maximumRegisters ||
         registerCount > maximumRegistersOfModule)
-      return failure(fmt::format("too many registers; the limit is {} of a function and {} of a module",
-                                 maximumRegisters, maximumRegistersOfModule));
+      return failure(formatMessage("too many registers; the limit is {} of a function and {} of a module",
+                                   maximumRegisters, maximumRegistersOfModule));
     const uint32_t first = uint32_t(function.registers.size());
     const bool isNew =
         range       ? scopes[scope].ranges.try_emplace(*name, Scope::Range{first, uint32_t(count)}).second
         : width > 1 ? scopes[scope].vectors.try_emplace(*name, Scope::Range{first, width}).second
                     : scopes[scope].registers.try_emplace(*name, first).second;
     if (!isNew)
-      return failure(fmt::format("register '{}' is declared twice", *name));
+      return failure(formatMessage("register '{}' is declared twice", *name));
     if (range) {
       for (uint64_t i = 0; i < count; ++i)
         function.registers.push_back({fmt::format("{}{}", *name, i), *type});
@@ -193,7 +194,7 @@ Result<void> Parser::locationDirective() {
     } else if (accept("inlined_at")) {
       take(), take(), take();
     } else {
-      return failure(fmt::format("unknown word '{}' in .loc", peek().text));
+      return failure(formatMessage("unknown word '{}' in .loc", peek().text));
     }
   }
   location = uint32_t(module.locations.size());
@@ -256,7 +257,7 @@ Result<void> Parser::instruction(Function &function) {
       return name.error();
     statement.guard = findRegister(*name);
     if (!statement.guard || function.registers[*statement.guard].type != Type::pred)
-      return failure(fmt::format("'{}' is not a predicate register", *name));
+      return failure(formatMessage("'{}' is not a predicate register", *name));
   }
   auto words = expectWord("an instruction");
   if (!words)
@@ -265,7 +266,7 @@ Result<void> Parser::instruction(Function &function) {
     const size_t dot = rest.find('.');
     const std::string part(rest.substr(0, dot));
     if (part.empty())
-      return failure(fmt::format("expected an instruction, but got '{}'", *words));
+      return failure(formatMessage("expected an instruction, but got '{}'", *words));
     if (statement.name.empty())
       statement.name = part;
     else
@@ -325,7 +326,7 @@ Result<void> Parser::callNames(std::vector<std::string> &names) {
       return name.error();
     names.push_back(findVariable(*name));
     if (!accept(",") && !peek().is(")"))
-      return failure(fmt::format("expected ',' or ')', but got '{}'", peek().text));
+      return failure(formatMessage("expected ',' or ')', but got '{}'", peek().text));
   }
   return {};
 }
@@ -338,7 +339,7 @@ Result<void> Parser::resolveLabel(Operand &operand, int from, unsigned line) con
       return {};
     }
   return Error{ErrorKind::invalidArgument,
-               fmt::format("PTX line {}: unknown label '{}'", line, operand.name)};
+               formatMessage("PTX line {}: unknown label '{}'", line, operand.name)};
 }
 
 Result<void> Parser::resolveLabels(Function &function) {

@@ -38,6 +38,24 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @loops_look_inside_of_each_other(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %j = %c0 to %n step %c1 {
+    // expected-error @below {{expected fragments with a layout, but got 'tensor<8x256xf32>'; run 'tile-infer-layouts' before 'tile-to-simt'}}
+    %v = tile.splat %zero : f32 -> tensor<8x256xf32>
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %v) -> (tensor<8x256xf32>) {
+      scf.yield %a : tensor<8x256xf32>
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test() attributes {warps = 4 : i64} {
   // expected-error @below {{expected shared tiles with a layout, but got '!tile.shared<64x64xbf16>'; run 'tile-infer-layouts' before 'tile-to-simt'}}
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16>

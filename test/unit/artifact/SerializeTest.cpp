@@ -7,10 +7,7 @@
 #include "test/unit/artifact/SampleArtifact.h"
 
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 #include <random>
-#include <unistd.h>
 
 using namespace tlc;
 using Catch::Matchers::Contains;
@@ -35,17 +32,6 @@ std::string failureOf(std::span<const std::byte> bytes) {
   Result<Artifact> result = deserialize(bytes);
   return result ? "" : result.error().message;
 }
-
-/// A directory of the test's own, removed afterwards.
-struct TemporaryDirectory {
-  std::filesystem::path path;
-  TemporaryDirectory() {
-    std::string pattern = std::filesystem::temp_directory_path() / "tlc-artifact-XXXXXX";
-    REQUIRE(::mkdtemp(pattern.data()));
-    path = pattern;
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path); }
-};
 
 } // namespace
 
@@ -148,37 +134,4 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
     artifact.variants.clear();
     CHECK(failureOf(serialize(artifact)) == "artifact 'gemm': it has no variant");
   }
-}
-
-TEST_CASE("artifacts go through files", "[artifact][serialize]") {
-  TemporaryDirectory directory;
-  std::string path = directory.path / "gemm.tlc";
-  Artifact sample = test::sampleArtifact();
-  REQUIRE(writeArtifact(path, sample));
-  sample.variants[0].ptx += "// second\n";
-  REQUIRE(writeArtifact(path, sample));
-  Result<Artifact> read = readArtifact(path);
-  REQUIRE(read);
-  CHECK(serialize(*read) == serialize(sample));
-  // Nothing temporary is left beside it.
-  CHECK(std::distance(std::filesystem::directory_iterator(directory.path), {}) == 1);
-}
-
-TEST_CASE("file errors name the file and the reason", "[artifact][serialize]") {
-  TemporaryDirectory directory;
-  std::string missing = directory.path / "missing" / "gemm.tlc";
-  Result<Artifact> read = readArtifact(missing);
-  REQUIRE_FALSE(read);
-  CHECK(read.error().kind == ErrorKind::environment);
-  CHECK(read.error().message == "cannot open '" + missing + "': No such file or directory");
-  Result<void> written = writeArtifact(missing, test::sampleArtifact());
-  REQUIRE_FALSE(written);
-  CHECK_THAT(written.error().message, StartsWith("cannot create '" + missing));
-
-  std::string foreign = directory.path / "foreign.tlc";
-  std::ofstream(foreign) << "not an artifact";
-  CHECK(readArtifact(foreign).error().message ==
-        "'" + foreign + "': expected a tlc artifact, but the data does not begin like one");
-  // A directory opens, but cannot be read.
-  CHECK_THAT(readArtifact(directory.path).error().message, StartsWith("cannot read '"));
 }

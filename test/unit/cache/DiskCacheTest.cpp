@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The disk cache returns what was stored, and treats damage as a miss.
+/// The disk cache returns what was stored, treats damage as a miss, trusts nobody else's files, and stays
+/// within its bounds.
 #include "runtime/cache/DiskCache.h"
 
 #include "runtime/artifact/Serialize.h"
@@ -8,54 +9,183 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace tlc;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+namespace fs = std::filesystem;
 
 namespace {
 
 /// A directory of the test's own, removed afterwards.
 struct TemporaryDirectory {
-  std::filesystem::path path;
+  fs::path path;
   TemporaryDirectory() {
-    std::string pattern = std::filesystem::temp_directory_path() / "tlc-cache-XXXXXX";
+    std::string pattern = fs::temp_directory_path() / "tlc-cache-XXXXXX";
     REQUIRE(::mkdtemp(pattern.data()));
     path = pattern;
   }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path); }
+  ~TemporaryDirectory() { fs::remove_all(path); }
 };
 
 const Key key = KeyBuilder().add("gemm").finish();
+const Key other = KeyBuilder().add("other").finish();
+
+bool isHit(const DiskCache &cache, const Key &wanted) {
+  Result<std::optional<Artifact>> loaded = cache.load(wanted);
+  REQUIRE(loaded);
+  return loaded->has_value();
+}
+
+std::string errorOfLoad(const DiskCache &cache) {
+  Result<std::optional<Artifact>> loaded = cache.load(key);
+  REQUIRE_FALSE(loaded);
+  CHECK(loaded.error().kind == ErrorKind::environment);
+  return loaded.error().message;
+}
+
+mode_t modeOf(const fs::path &path) {
+  struct stat status = {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  return status.st_mode & 07777;
+}
+
+/// Makes it look as if the file was last used so long ago.
+void makeOlder(const fs::path &path, std::chrono::seconds age) {
+  fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+}
+
+long filesIn(const fs::path &directory) { return std::distance(fs::directory_iterator(directory), {}); }
 
 } // namespace
 
 TEST_CASE("what is stored on disk comes back", "[cache][disk]") {
   TemporaryDirectory directory;
+  const fs::path nested = directory.path / "a" / "b";
   Artifact sample = test::sampleArtifact();
-  CHECK_FALSE(DiskCache(directory.path / "a" / "b").load(key));
-  REQUIRE(DiskCache(directory.path / "a" / "b").store(key, sample));
+  CHECK_FALSE(isHit(DiskCache(nested), key));
+  REQUIRE(DiskCache(nested).store(key, sample));
   // Another instance, as in another process.
-  std::optional<Artifact> loaded = DiskCache(directory.path / "a" / "b").load(key);
+  Result<std::optional<Artifact>> loaded = DiskCache(nested).load(key);
   REQUIRE(loaded);
-  CHECK(serialize(*loaded) == serialize(sample));
-  CHECK_FALSE(DiskCache(directory.path / "a" / "b").load(KeyBuilder().add("other").finish()));
+  REQUIRE(*loaded);
+  CHECK(serialize(**loaded) == serialize(sample));
+  CHECK_FALSE(isHit(DiskCache(nested), other));
 }
 
 TEST_CASE("a damaged entry is a miss and can be replaced", "[cache][disk]") {
   TemporaryDirectory directory;
   DiskCache cache(directory.path);
   REQUIRE(cache.store(key, test::sampleArtifact()));
-  SECTION("truncated") { std::filesystem::resize_file(cache.pathOf(key), 100); }
-  SECTION("empty") { std::filesystem::resize_file(cache.pathOf(key), 0); }
+  SECTION("truncated") { fs::resize_file(cache.pathOf(key), 100); }
+  SECTION("empty") { fs::resize_file(cache.pathOf(key), 0); }
   SECTION("altered") {
     std::fstream file(cache.pathOf(key), std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(200);
     file.put('\x7f');
   }
-  CHECK_FALSE(cache.load(key));
+  SECTION("with more behind it") {
+    std::ofstream(cache.pathOf(key), std::ios::app | std::ios::binary) << "more";
+  }
+  SECTION("larger than entries are, without taking memory for it") {
+    fs::resize_file(cache.pathOf(key), uint64_t(1) << 40);
+  }
+  CHECK_FALSE(isHit(cache, key));
+  CHECK_FALSE(cache.read(key));
   REQUIRE(cache.store(key, test::sampleArtifact()));
-  CHECK(cache.load(key));
+  CHECK(isHit(cache, key));
+}
+
+TEST_CASE("an entry under the name of another key is a miss", "[cache][disk]") {
+  TemporaryDirectory directory;
+  DiskCache cache(directory.path);
+  REQUIRE(cache.store(key, test::sampleArtifact()));
+  fs::copy_file(cache.pathOf(key), cache.pathOf(other));
+  fs::permissions(cache.pathOf(other), fs::perms::owner_read | fs::perms::owner_write);
+  CHECK_FALSE(isHit(cache, other));
+  Result<Artifact> read = cache.read(other);
+  REQUIRE_FALSE(read);
+  CHECK(read.error().message == "it is the entry of another key, of another version or damaged");
+  CHECK(isHit(cache, key));
+}
+
+TEST_CASE("what is no ordinary file is a miss, at once, and can be replaced", "[cache][disk]") {
+  TemporaryDirectory directory;
+  DiskCache cache(directory.path);
+  SECTION("a pipe that nobody writes to") { REQUIRE(::mkfifo(cache.pathOf(key).c_str(), 0600) == 0); }
+  SECTION("a link to what never ends") { fs::create_symlink("/dev/zero", cache.pathOf(key)); }
+  SECTION("a link to a good entry") {
+    REQUIRE(cache.store(other, test::sampleArtifact()));
+    fs::create_symlink(cache.pathOf(other), cache.pathOf(key));
+  }
+  CHECK_FALSE(isHit(cache, key));
+  CHECK_FALSE(cache.read(key));
+  REQUIRE(cache.store(key, test::sampleArtifact()));
+  CHECK(isHit(cache, key));
+  CHECK(fs::is_regular_file(fs::symlink_status(cache.pathOf(key))));
+}
+
+TEST_CASE("directories and entries are made for this user alone", "[cache][disk]") {
+  TemporaryDirectory directory;
+  const mode_t before = ::umask(0);
+  DiskCache cache(directory.path / "a" / "b");
+  Result<void> stored = cache.store(key, test::sampleArtifact());
+  ::umask(before);
+  REQUIRE(stored);
+  CHECK(modeOf(directory.path / "a") == 0700);
+  CHECK(modeOf(directory.path / "a" / "b") == 0700);
+  CHECK(modeOf(cache.pathOf(key)) == 0600);
+}
+
+TEST_CASE("what others may write is not used", "[cache][disk]") {
+  TemporaryDirectory directory;
+  DiskCache cache(directory.path);
+  REQUIRE(cache.store(key, test::sampleArtifact()));
+  SECTION("the directory, by anybody") {
+    fs::permissions(directory.path, fs::perms::all);
+    const std::string reason = "the cache directory '" + directory.path.native() +
+                               "' is not used because others may write it (mode 777); 'chmod go-w' forbids "
+                               "them";
+    CHECK(errorOfLoad(cache) == reason);
+    CHECK(cache.store(key, test::sampleArtifact()).error().message == reason);
+    CHECK(cache.prune().error().message == reason);
+    CHECK(cache.entries().error().message == reason);
+  }
+  SECTION("the directory, by its group") {
+    fs::permissions(directory.path, fs::perms::owner_all | fs::perms::group_all);
+    CHECK_THAT(errorOfLoad(cache), Contains("others may write it (mode 770)"));
+  }
+  SECTION("the entry") {
+    fs::permissions(cache.pathOf(key), fs::perms::others_write, fs::perm_options::add);
+    CHECK_THAT(errorOfLoad(cache),
+               StartsWith("the cache entry '") && Contains("others may write it (mode 602)"));
+    REQUIRE(cache.store(key, test::sampleArtifact()));
+    CHECK(isHit(cache, key));
+  }
+}
+
+TEST_CASE("what belongs to another user is not used", "[cache][disk]") {
+  if (::geteuid() != 0)
+    return; // others cannot give files away
+  constexpr uid_t nobody = 65534;
+  TemporaryDirectory directory;
+  DiskCache cache(directory.path);
+  REQUIRE(cache.store(key, test::sampleArtifact()));
+  SECTION("the directory") {
+    REQUIRE(::chown(directory.path.c_str(), nobody, nobody) == 0);
+    CHECK_THAT(errorOfLoad(cache), StartsWith("the cache directory '") &&
+                                       Catch::EndsWith("because it belongs to user 65534, not to user 0"));
+    CHECK_FALSE(cache.store(key, test::sampleArtifact()));
+  }
+  SECTION("the entry") {
+    REQUIRE(::chown(cache.pathOf(key).c_str(), nobody, nobody) == 0);
+    CHECK_THAT(errorOfLoad(cache), StartsWith("the cache entry '") && Contains("belongs to user 65534"));
+  }
 }
 
 TEST_CASE("concurrent writers leave a whole entry and nothing else", "[cache][disk]") {
@@ -66,15 +196,16 @@ TEST_CASE("concurrent writers leave a whole entry and nothing else", "[cache][di
       for (int round = 0; round < 5; ++round) {
         DiskCache cache(directory.path);
         Result<void> stored = cache.store(key, test::sampleArtifact());
-        if (!stored || !cache.load(key))
+        Result<std::optional<Artifact>> loaded = cache.load(key);
+        if (!stored || !loaded || !*loaded)
           std::abort();
       }
     });
   }
   for (std::thread &thread : threads)
     thread.join();
-  CHECK(DiskCache(directory.path).load(key));
-  CHECK(std::distance(std::filesystem::directory_iterator(directory.path), {}) == 1);
+  CHECK(isHit(DiskCache(directory.path), key));
+  CHECK(filesIn(directory.path) == 1);
 }
 
 TEST_CASE("a directory that cannot be created is an error", "[cache][disk]") {
@@ -83,5 +214,107 @@ TEST_CASE("a directory that cannot be created is an error", "[cache][disk]") {
   Result<void> stored = DiskCache(directory.path / "file" / "cache").store(key, test::sampleArtifact());
   REQUIRE_FALSE(stored);
   CHECK(stored.error().kind == ErrorKind::environment);
-  CHECK_THAT(stored.error().message, Catch::Matchers::StartsWith("cannot create the cache directory '"));
+  CHECK_THAT(stored.error().message, StartsWith("cannot create the cache directory '"));
+}
+
+TEST_CASE("a limit on the size of files is an error, not a signal, and leaves nothing", "[cache][disk]") {
+  TemporaryDirectory directory;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit limit = {100, 100};
+    Result<void> stored = ::setrlimit(RLIMIT_FSIZE, &limit) == 0
+                              ? DiskCache(directory.path).store(key, test::sampleArtifact())
+                              : Result<void>();
+    const bool isTold = !stored && stored.error().message.find("File too large") != std::string::npos;
+    ::_exit(isTold ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(filesIn(directory.path) == 0);
+}
+
+TEST_CASE("the least recently used entries make room", "[cache][disk]") {
+  TemporaryDirectory directory;
+  auto keyOf = [](int64_t number) { return KeyBuilder().add(number).finish(); };
+  DiskCache unlimited(directory.path);
+  REQUIRE(unlimited.store(keyOf(0), test::sampleArtifact()));
+  const uint64_t size = fs::file_size(unlimited.pathOf(keyOf(0)));
+
+  DiskCache cache(directory.path, 3 * size);
+  for (int64_t i = 1; i != 3; ++i)
+    REQUIRE(cache.store(keyOf(i), test::sampleArtifact()));
+  for (int64_t i = 0; i != 3; ++i)
+    makeOlder(cache.pathOf(keyOf(i)), std::chrono::hours(3 - i));
+  CHECK(isHit(cache, keyOf(0))); // now the one used last
+  REQUIRE(cache.store(keyOf(3), test::sampleArtifact()));
+  CHECK_FALSE(isHit(cache, keyOf(1)));
+  for (int64_t i : {0, 2, 3})
+    CHECK(isHit(cache, keyOf(i)));
+
+  makeOlder(cache.pathOf(keyOf(2)), std::chrono::hours(1));
+  Result<DiskCache::Pruned> pruned = DiskCache(directory.path, 2 * size).prune();
+  REQUIRE(pruned);
+  CHECK(pruned->entries == 1);
+  CHECK(pruned->bytes == size);
+  CHECK_FALSE(isHit(cache, keyOf(2)));
+}
+
+TEST_CASE("what interrupted writers left is removed, what others write is not", "[cache][disk]") {
+  TemporaryDirectory directory;
+  DiskCache cache(directory.path);
+  REQUIRE(cache.store(key, test::sampleArtifact()));
+  const std::string left = cache.pathOf(key).native() + ".123.0",
+                    fresh = cache.pathOf(key).native() + ".123.1";
+  for (const std::string &path : {left, fresh})
+    std::ofstream(path) << "half an entry";
+  std::ofstream(directory.path / "notes.txt") << "not ours";
+  for (const fs::path &path : {fs::path(left), directory.path / "notes.txt"})
+    makeOlder(path, std::chrono::hours(1));
+  SECTION("by the next entry") { REQUIRE(cache.store(other, test::sampleArtifact())); }
+  SECTION("by pruning") {
+    Result<DiskCache::Pruned> pruned = cache.prune();
+    REQUIRE(pruned);
+    CHECK(pruned->temporaries == 1);
+    CHECK(pruned->entries == 0);
+  }
+  CHECK_FALSE(fs::exists(left));
+  CHECK(fs::exists(fresh));
+  CHECK(fs::exists(directory.path / "notes.txt"));
+  CHECK(isHit(cache, key));
+}
+
+TEST_CASE("pruning removes what cannot be read", "[cache][disk]") {
+  TemporaryDirectory directory;
+  DiskCache cache(directory.path);
+  REQUIRE(cache.store(key, test::sampleArtifact()));
+  REQUIRE(cache.store(other, test::sampleArtifact()));
+  fs::resize_file(cache.pathOf(other), 100);
+  Result<std::vector<CacheEntry>> entries = cache.entries();
+  REQUIRE(entries);
+  REQUIRE(entries->size() == 2);
+  Result<DiskCache::Pruned> pruned = cache.prune();
+  REQUIRE(pruned);
+  CHECK(pruned->entries == 1);
+  CHECK(pruned->bytes == 100);
+  CHECK(cache.read(key));
+  CHECK_FALSE(fs::exists(cache.pathOf(other)));
+}
+
+TEST_CASE("entries are listed, the least recently used first", "[cache][disk]") {
+  TemporaryDirectory directory;
+  DiskCache cache(directory.path);
+  REQUIRE(cache.store(key, test::sampleArtifact()));
+  REQUIRE(cache.store(other, test::sampleArtifact()));
+  makeOlder(cache.pathOf(other), std::chrono::hours(1));
+  std::ofstream(directory.path / "notes.tlc") << "not ours";
+  Result<std::vector<CacheEntry>> entries = cache.entries();
+  REQUIRE(entries);
+  REQUIRE(entries->size() == 2);
+  CHECK(entries->front().key == other);
+  CHECK(entries->back().key == key);
+  CHECK(entries->back().bytes == fs::file_size(cache.pathOf(key)));
+  CHECK_FALSE(DiskCache(directory.path / "missing").entries());
 }

@@ -39,3 +39,11 @@ TEST_CASE("equal parts give equal keys", "[cache][key]") {
   CHECK(build() == build());
   CHECK(build().toHex().size() == 32);
 }
+
+TEST_CASE("a key is read from its digits", "[cache][key]") {
+  const Key key = KeyBuilder().add("gemm").finish();
+  CHECK(Key::parse(key.toHex()) == key);
+  for (const char *text : {"", "b7575ad8", "B7575AD8FC713E204B5AA68438042062",
+                           "g7575ad8fc713e204b5aa68438042062", "b7575ad8fc713e204b5aa684380420620"})
+    CHECK_FALSE(Key::parse(text));
+}

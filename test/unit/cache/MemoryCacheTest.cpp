@@ -87,3 +87,37 @@ TEST_CASE("computing one key does not block another", "[cache][memory]") {
   REQUIRE(outer);
   CHECK(**outer == "inner");
 }
+
+TEST_CASE("the least recently used are forgotten, and kept by whoever has them", "[cache][memory]") {
+  Cache cache(2);
+  auto get = [&](int64_t number) {
+    Result<Cache::Pointer> value = cache.getOrCompute(keyOf(number), [&]() -> Result<Cache::Pointer> {
+      return std::make_shared<const std::string>(std::to_string(number));
+    });
+    REQUIRE(value);
+    return *value;
+  };
+  Cache::Pointer first = get(1);
+  get(2);
+  CHECK(get(1) == first); // now the one used last
+  get(3);
+  CHECK(cache.find(keyOf(1)) == first);
+  CHECK(cache.find(keyOf(2)) == nullptr);
+  get(4);
+  CHECK(cache.find(keyOf(1)) == nullptr);
+  CHECK(*first == "1");
+}
+
+TEST_CASE("what is being computed is not forgotten", "[cache][memory]") {
+  Cache cache(1);
+  int computed = 0;
+  Result<Cache::Pointer> outer = cache.getOrCompute(keyOf(1), [&]() -> Result<Cache::Pointer> {
+    ++computed;
+    REQUIRE(cache.getOrCompute(
+        keyOf(2), []() -> Result<Cache::Pointer> { return std::make_shared<const std::string>("inner"); }));
+    return std::make_shared<const std::string>("outer");
+  });
+  REQUIRE(outer);
+  CHECK(cache.find(keyOf(1)) == *outer);
+  CHECK(computed == 1);
+}

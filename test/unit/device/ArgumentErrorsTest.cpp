@@ -11,6 +11,7 @@
 using namespace tlc;
 using namespace tlc::test;
 using Kind = KernelParameter::Kind;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -133,6 +134,34 @@ TEST_CASE("workspaces must be as requested", "[device][errors]") {
         "workspace 'partial': expected contiguous memory of 256 bytes, but its strides [32, 1] span 448");
   CHECK(failureAfter([](LaunchArguments &a) { a.tensors[3].data = nullptr; }) ==
         "argument 'partial': expected the address of 256 bytes, but got null");
+  CHECK(
+      failureAfter([](LaunchArguments &a) { a.tensors[3].data = address(0x40000010); }) ==
+      "workspace 'partial': expected an address that is a multiple of 256, as Device::allocate gives it, but "
+      "got 0x40000010");
+}
+
+TEST_CASE("workspaces that overlap anything are refused", "[device][errors]") {
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[3].data = a.tensors[0].data; }) ==
+        "workspace 'partial': expected memory of its own because kernels write it, but its 256 bytes at "
+        "0x10000000 overlap the 51200 bytes of argument 'A' at 0x10000000");
+  // The first and the last bytes.
+  CHECK_THAT(failureAfter([](LaunchArguments &a) { a.tensors[3].data = address(0x1000c700); }),
+             StartsWith("workspace 'partial': expected memory of its own"));
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[3].data = address(0x1000c800); }).empty());
+  CHECK_THAT(failureAfter([](LaunchArguments &a) { a.tensors[0].data = address(0x400000f0); }),
+             StartsWith("workspace 'partial': expected memory of its own"));
+  CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].data = address(0x40000100); }).empty());
+
+  Artifact artifact = sampleArtifact();
+  artifact.tensors.push_back(artifact.tensors[3]);
+  artifact.tensors.back().name = "counters";
+  LaunchArguments arguments = sampleArguments();
+  arguments.tensors.push_back(arguments.tensors[3]);
+  CHECK(failureOf(artifact, arguments) ==
+        "workspace 'counters': expected memory of its own because kernels write it, but its 256 bytes at "
+        "0x40000000 overlap the 256 bytes of workspace 'partial' at 0x40000000");
+  arguments.tensors.back().data = address(0x40000100);
+  CHECK(failureOf(artifact, arguments).empty());
 }
 
 TEST_CASE("workspaces and grids that these sizes make too large are refused", "[device][errors]") {

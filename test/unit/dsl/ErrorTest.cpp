@@ -101,6 +101,15 @@ TEST_CASE("a dimension is the extent of a tensor that the launcher sees", "[dsl]
   CHECK(program.errors()[0].position.line == line);
 }
 
+TEST_CASE("names have a length", "[dsl][errors]") {
+  const std::string name(1000, 'x'), beginning = std::string(200, 'x') + "... (1000 bytes)";
+  CHECK(errorOf([&](Scope &k) { k.input(name, f32, {4}); }) ==
+        "expected the name of an argument to have at most 200 characters, but got '" + beginning + "'");
+  CHECK(errorOf([&](Scope &k) { k.shared(name, f32, {4, 0}); }).size() < 400);
+  CHECK(errorOf([&](Scope &k) { k.ring(name, {.slots = 0}); }) ==
+        "expected ring '" + beginning + "' to have from 1 to 2147483647 slots, but got 0");
+}
+
 TEST_CASE("tensors are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.input("A", f32, {}); }) ==
         "expected tensor 'A' to have at least one extent, but got none");

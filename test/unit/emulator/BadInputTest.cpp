@@ -54,6 +54,16 @@ TEST_CASE("binary data is refused with its first character") {
   }
 }
 
+TEST_CASE("messages repeat the beginning of a long word") {
+  const std::string word(100'000, 'x');
+  const std::string beginning = std::string(200, 'x') + "... (100000 bytes)";
+  CHECK(loadError(word) == "PTX line 4: unknown directive '" + beginning + "'");
+  CHECK_THAT(bodyError(word + ";"), Contains("unknown instruction '" + beginning + "'"));
+  CHECK_THAT(bodyError("bra " + word + ";"), Contains("'" + beginning + "'"));
+  CHECK_THAT(bodyError(".reg .b32 %r; mov.b32 %r, " + word + ";"), Contains("'" + beginning + "'"));
+  CHECK(loadError(".entry " + word + "() { x; }").size() < 500);
+}
+
 TEST_CASE("versions that nobody knows are refused") {
   auto message = [](const std::string &version) {
     auto program =

@@ -5,6 +5,7 @@
 
 #include "kernels/Tolerance.h"
 #include "kernels/library/ElementBits.h"
+#include "runtime/device/LaunchPlan.h"
 #include "test/Expect.h"
 
 #include <catch2/catch.hpp>
@@ -176,7 +177,7 @@ void test::checkForward(CountingDevice &device, attention::Programs &programs, c
                         const ForwardOptions &options) {
   upload(tensors);
   size_t bytes = expectValue(workspaceSize(programs, tensors.views(), options));
-  CHECK(bytes % attention::workspaceAlignment == 0);
+  CHECK(bytes % workspaceAlignment == 0);
   Block workspace(device, ElementType::i8, int64_t(bytes) + 64);
   std::vector<std::byte> poison(bytes + 64, std::byte(0xFF));
   expectSuccess(device.copyToDevice(workspace.address(), poison.data(), poison.size()));

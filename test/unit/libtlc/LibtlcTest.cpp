@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The C interface: what it says about bad arguments, with or without a GPU.
+#include "tools/libtlc/Boundary.h"
 #include "tools/libtlc/tlc.h"
 
 #include <catch2/catch.hpp>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -44,6 +46,35 @@ TEST_CASE("null pointers and negative numbers are errors, not crashes", "[libtlc
   CHECK(tlc_last_error() == std::string("expected a program, but got a null pointer"));
   CHECK(tlc_launch(nullptr, nullptr, 0, nullptr, 0, nullptr, 0, nullptr) == TLC_INVALID_ARGUMENT);
   tlc_release(nullptr);
+}
+
+TEST_CASE("values that a kernel is not made for are errors, not crashes", "[libtlc]") {
+  CHECK(errorOfCompile("attention_fwd", "d", "auto") ==
+        "expected parameter 'd' of kernel 'attention_fwd' to be 8 to 576 in steps of 8, but got 'auto'");
+  CHECK(errorOfCompile(std::string(1'000'000, 'x').c_str(), "d", "64").size() < 400);
+}
+
+TEST_CASE("what is thrown becomes a status with a message", "[libtlc]") {
+  std::string reason;
+  auto statusOf = [&](auto body) {
+    return tlc::guarded(
+        [&]() -> tlc::Result<void> {
+          body();
+          return {};
+        },
+        [&](const char *text) { reason = text; });
+  };
+  CHECK(statusOf([] {}) == TLC_OK);
+  CHECK(reason.empty());
+  CHECK(statusOf([] { throw std::runtime_error("no luck"); }) == TLC_INTERNAL);
+  CHECK(reason == "no luck");
+  CHECK(statusOf([] { throw std::bad_alloc(); }) == TLC_ENVIRONMENT);
+  CHECK(reason == "out of memory");
+  CHECK(statusOf([] { throw 1; }) == TLC_INTERNAL);
+  CHECK(reason == "something unknown was thrown");
+  auto failing = [] { return tlc::Result<void>(tlc::Error{tlc::ErrorKind::execution, "trap"}); };
+  CHECK(tlc::guarded(failing, [&](const char *text) { reason = text; }) == TLC_EXECUTION);
+  CHECK(reason == "trap");
 }
 
 TEST_CASE("a parameter that is given twice is an error", "[libtlc]") {

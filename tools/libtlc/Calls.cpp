@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The C interface over the library of kernels and the CUDA device.
-#include "kernels/library/Library.h"
+#include "tools/libtlc/Calls.h"
 
+#include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/device/LaunchPlan.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
-#include "tools/libtlc/tlc.h"
 
 #include <array>
 #include <fmt/format.h>
@@ -17,28 +18,7 @@
 
 using namespace tlc;
 
-struct tlc_program {
-  std::unique_ptr<Device> device; // outlives what is loaded on it
-  std::shared_ptr<const LoadedProgram> loaded;
-};
-
 namespace {
-
-/// The interface asks for an error of its own on every thread.
-thread_local std::string lastError;
-
-tlc_status fail(const Error &error) {
-  lastError = error.message;
-  switch (error.kind) {
-  case ErrorKind::invalidArgument:
-    return TLC_INVALID_ARGUMENT;
-  case ErrorKind::environment:
-    return TLC_ENVIRONMENT;
-  case ErrorKind::execution:
-    return TLC_EXECUTION;
-  }
-  return TLC_EXECUTION;
-}
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
 
@@ -103,20 +83,23 @@ Result<kernels::Definitions> definitionsOf(const char *const *names, const char 
     if (!names[i] || !values[i])
       return invalid(fmt::format("parameter {}: expected a name and a value, but got a null pointer", i));
     if (!definitions.try_emplace(names[i], values[i]).second)
-      return invalid(fmt::format("expected each parameter once, but '{}' is given twice", names[i]));
+      return invalid(fmt::format("expected each parameter once, but '{}' is given twice", excerpt(names[i])));
   }
   return definitions;
 }
 
-Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *const *names,
-                                             const char *const *values, int count, const char *target) {
+} // namespace
+
+Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const char *const *names,
+                                                    const char *const *values, int count,
+                                                    const char *target) {
   if (!kernel)
     return invalid("expected the name of a kernel, but got a null pointer");
   if (target && !findTarget(target)) {
     std::string known;
     for (const Target &row : allTargets())
       known += (known.empty() ? "" : ", ") + std::string(row.name);
-    return invalid(fmt::format("expected a target among {}, but got '{}'", known, target));
+    return invalid(fmt::format("expected a target among {}, but got '{}'", known, excerpt(target)));
   }
   Result<kernels::Definitions> definitions = definitionsOf(names, values, count);
   if (!definitions)
@@ -143,9 +126,26 @@ Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *con
   return std::make_unique<tlc_program>(std::move(*device), std::move(*loaded));
 }
 
-Result<void> launch(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
-                    const tlc_scalar *scalars, int scalarCount, void *const *workspaces, int workspaceCount,
-                    void *stream) {
+Result<int> calls::workspace(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
+                             size_t *sizes, int capacity) {
+  if (!program)
+    return invalid("expected a program, but got a null pointer");
+  if (capacity < 0 || (capacity > 0 && !sizes))
+    return invalid("expected room for sizes, but got a null pointer or a negative capacity");
+  Result<std::vector<TensorView>> views = viewsOf(tensors, tensorCount);
+  if (!views)
+    return views.error();
+  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, *views);
+  if (!requests)
+    return requests.error();
+  for (size_t i = 0; i != requests->size() && i != static_cast<size_t>(capacity); ++i)
+    sizes[i] = (*requests)[i].bytes;
+  return static_cast<int>(requests->size());
+}
+
+Result<void> calls::launch(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
+                           const tlc_scalar *scalars, int scalarCount, void *const *workspaces,
+                           int workspaceCount, void *stream) {
   if (!program)
     return invalid("expected a program, but got a null pointer");
   if (scalarCount < 0 || (scalarCount > 0 && !scalars))
@@ -172,45 +172,3 @@ Result<void> launch(const tlc_program *program, const tlc_tensor *tensors, int t
     arguments.tensors.push_back(contiguousView(workspaces[i], (*requests)[i].element, (*requests)[i].shape));
   return program->device->launch(*program->loaded, arguments, {stream});
 }
-
-} // namespace
-
-int tlc_version(void) { return TLC_INTERFACE_VERSION; }
-
-const char *tlc_last_error(void) { return lastError.c_str(); }
-
-tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values, int count,
-                         const char *target) {
-  Result<std::unique_ptr<tlc_program>> program = compile(kernel, names, values, count, target);
-  if (program)
-    return program->release();
-  fail(program.error());
-  return nullptr;
-}
-
-int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors, int tensor_count, size_t *sizes,
-                  int capacity) {
-  if (!program)
-    return -fail(invalid("expected a program, but got a null pointer"));
-  if (capacity < 0 || (capacity > 0 && !sizes))
-    return -fail(invalid("expected room for sizes, but got a null pointer or a negative capacity"));
-  Result<std::vector<TensorView>> views = viewsOf(tensors, tensor_count);
-  if (!views)
-    return -fail(views.error());
-  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, *views);
-  if (!requests)
-    return -fail(requests.error());
-  for (size_t i = 0; i != requests->size() && i != static_cast<size_t>(capacity); ++i)
-    sizes[i] = (*requests)[i].bytes;
-  return static_cast<int>(requests->size());
-}
-
-int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
-               const tlc_scalar *scalars, int scalar_count, void *const *workspaces, int workspace_count,
-               void *stream) {
-  Result<void> launched =
-      launch(program, tensors, tensor_count, scalars, scalar_count, workspaces, workspace_count, stream);
-  return launched ? TLC_OK : fail(launched.error());
-}
-
-void tlc_release(tlc_program *program) { delete program; }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The calls of the C interface, with results instead of a last error. Built without exceptions like all that
+/// includes MLIR; Interface.cpp catches what passes through.
+#pragma once
+
+#include "runtime/device/Device.h"
+#include "runtime/support/Result.h"
+#include "tools/libtlc/tlc.h"
+
+#include <memory>
+
+struct tlc_program {
+  std::unique_ptr<tlc::Device> device; // outlives what is loaded on it
+  std::shared_ptr<const tlc::LoadedProgram> loaded;
+};
+
+namespace tlc::calls {
+
+Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *const *names,
+                                             const char *const *values, int count, const char *target);
+
+/// The number of workspaces.
+Result<int> workspace(const tlc_program *program, const tlc_tensor *tensors, int tensorCount, size_t *sizes,
+                      int capacity);
+
+Result<void> launch(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
+                    const tlc_scalar *scalars, int scalarCount, void *const *workspaces, int workspaceCount,
+                    void *stream);
+
+} // namespace tlc::calls
