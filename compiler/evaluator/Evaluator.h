@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a program means: an interpreter of phase `input` that follows the
+/// operations' documentation, element by element, and knows neither layouts nor
+/// threads. Every number says how far the compiled program's may lie from it.
+/// docs/evaluator.md tells the rules.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/support/ElementType.h"
+#include "runtime/support/Result.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tlc::evaluator {
+
+/// One number. Of floating point it is `value`, of integers, positions and truth values `integer`.
+struct Element {
+  double value = 0;
+  int64_t integer = 0;
+  /// How far from this the compiled program's number may be; 0: it is the same, NaN for NaN (the sign of a
+  /// zero is not part of it). Infinite: the language does not say which number it is. Of integers 0 or
+  /// infinite.
+  double bound = 0;
+  bool defined = false; ///< false: nothing has been written here
+};
+
+struct Tensor {
+  ElementType type = ElementType::f32;
+  std::vector<int64_t> extents;
+  /// Row-major, outermost axis first. Where elements lie in memory is no part of the meaning: strides are
+  /// left out.
+  std::vector<Element> elements;
+};
+
+struct Arguments {
+  /// Inputs, outputs and inouts in the order of the program's arguments; the evaluator makes the workspaces.
+  /// What is undefined may not be read; outputs are, most often.
+  std::vector<Tensor> tensors;
+  /// Numbers in the order of the program's arguments.
+  std::vector<Element> scalars;
+};
+
+struct Options {
+  int64_t multiprocessors = 132;      ///< of the device that the program is launched on
+  uint64_t maximumSteps = 10'000'000; ///< operations of a program; one on a fragment counts once
+};
+
+/// What else there is to say about a program that was evaluated.
+struct Report {
+  uint64_t steps = 0;
+  /// Comparisons of numbers that lie within each other's bounds: the compiled program may decide otherwise.
+  /// Each place once, as "file:line:column: ...". The bounds of what was chosen by them cover both outcomes.
+  std::vector<std::string> ambiguities;
+};
+
+/// Runs all launches of a module in phase `input` and updates the tensors. An error is located: a mistake of
+/// the program (it reads what nobody has written, blocks write different numbers to one element, roles wait
+/// for each other), a branch, position or limit that follows from an inexact number, or an operation without
+/// a rule.
+Result<Report> evaluate(mlir::ModuleOp module, Arguments &arguments, const Options &options = {});
+
+/// Whether the evaluator has a rule for operations of that name, such as "tile.copy".
+bool hasRule(llvm::StringRef operation);
+
+/// The number nearest to `value` in the element type, as the language converts: ties to even, e4m3 saturated.
+double roundTo(ElementType type, double value);
+
+/// A number that was written. Of integer types the value is whole.
+inline Element elementOf(ElementType type, double value) {
+  bool isInteger = type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64;
+  return isInteger ? Element{.integer = static_cast<int64_t>(value), .defined = true}
+                   : Element{.value = roundTo(type, value), .defined = true};
+}
+
+/// Whether a program that computes `actual` where `expected` was evaluated is right. Elements of integer
+/// types are compared by `integer`, others by `value`.
+inline bool agrees(ElementType type, const Element &expected, const Element &actual) {
+  if (std::isinf(expected.bound))
+    return true;
+  if (type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64)
+    return expected.integer == actual.integer;
+  if (std::isnan(expected.value) || std::isnan(actual.value))
+    return std::isnan(expected.value) && std::isnan(actual.value);
+  return expected.value == actual.value || std::abs(expected.value - actual.value) <= expected.bound;
+}
+
+} // namespace tlc::evaluator
