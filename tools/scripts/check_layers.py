@@ -46,6 +46,7 @@ LAYERS = {
     "dialects/tile": ARTIFACT + ["dialects/program", "dialects/layout", "dialects/support", MLIR, LLVM],
     "dialects/simt": ARTIFACT + ["dialects/program", "dialects/layout", "dialects/support", MLIR, LLVM],
     "compiler/dsl": ARTIFACT + DIALECTS,
+    "compiler/evaluator": ARTIFACT + DIALECTS,
     "compiler/solvers": BASE + ["runtime/target", "dialects/layout", "dialects/support"],
     "compiler/analysis": ARTIFACT + DIALECTS + ["compiler/solvers"],
     "compiler/transforms": ARTIFACT + DIALECTS + ["compiler/solvers", "compiler/analysis"],

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Shapes of fragments, variables, reductions, products.
+#include "compiler/evaluator/Machine.h"
+#include "dialects/tile/Shapes.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace tlc::evaluator {
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+Extents extentsOf(Value value) { return Extents(tile::extentsOf(value.getType())); }
+
+int64_t countOf(ArrayRef<int64_t> extents) {
+  return std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies<>());
+}
+
+Extents positionOf(int64_t number, ArrayRef<int64_t> extents) {
+  Extents position(extents.size());
+  for (size_t axis = extents.size(); axis-- > 0; number /= extents[axis])
+    position[axis] = number % extents[axis];
+  return position;
+}
+
+std::string positionText(ArrayRef<int64_t> position) {
+  std::string text;
+  for (int64_t at : position)
+    text += (text.empty() ? "" : ", ") + std::to_string(at);
+  return "[" + text + "]";
+}
+
+void forEachRepeated(ArrayRef<int64_t> extents, ArrayRef<int64_t> sourceExtents,
+                     llvm::function_ref<void(int64_t, int64_t)> visit) {
+  for (int64_t number = 0, count = countOf(extents); number < count; ++number) {
+    int64_t source = 0, left = number, pitch = 1;
+    for (size_t axis = extents.size(); axis-- > 0; left /= extents[axis]) {
+      source += sourceExtents[axis] == 1 ? 0 : left % extents[axis] * pitch;
+      pitch *= sourceExtents[axis];
+    }
+    visit(number, source);
+  }
+}
+
+Fragment decisionFor(const Fragment &condition, ArrayRef<int64_t> extents) {
+  Fragment decision{Extents(extents), std::vector<Element>(countOf(extents), truthOf(true, false))};
+  if (condition.extents.size() != extents.size())
+    return decision; // nothing says which elements share a warp
+  Extents folded;
+  for (auto [own, wanted] : llvm::zip(condition.extents, extents)) {
+    if (own != wanted && own != 1 && wanted != 1)
+      return decision;
+    folded.push_back(std::min(own, wanted));
+  }
+  // The warp of an element that stands for several takes the branch if one of them does.
+  std::vector<Element> parts(countOf(folded), truthOf(false));
+  forEachRepeated(condition.extents, folded, [&](int64_t number, int64_t part) {
+    const Element &element = condition.elements[number];
+    Element &known = parts[part];
+    if (isExact(element) && element.integer)
+      known = element;
+    else if (!isExact(element) && !(isExact(known) && known.integer))
+      known = truthOf(true, false);
+  });
+  forEachRepeated(extents, folded,
+                  [&](int64_t number, int64_t part) { decision.elements[number] = parts[part]; });
+  return decision;
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+Step evaluateSplat(Task &task, tile::SplatOp op) {
+  Extents extents = extentsOf(op.getResult());
+  std::vector<Element> elements(countOf(extents), task.number(op.getValue()));
+  task.set(op.getResult(), Fragment{extents, std::move(elements)});
+  return Step::done;
+}
+
+Step evaluateBroadcast(Task &task, tile::BroadcastOp op) {
+  const Fragment &source = task.fragment(op.getSource());
+  Fragment result{extentsOf(op.getResult()), {}};
+  result.elements.resize(countOf(result.extents));
+  forEachRepeated(result.extents, source.extents,
+                  [&](int64_t number, int64_t from) { result.elements[number] = source.elements[from]; });
+  task.set(op.getResult(), std::move(result));
+  return Step::done;
+}
+
+Step evaluateCoordinates(Task &task, tile::CoordinatesOp op) {
+  Fragment result{extentsOf(op.getResult()), {}};
+  for (int64_t number = 0, count = countOf(result.extents); number < count; ++number)
+    result.elements.push_back(
+        exactInteger({.bits = 32}, positionOf(number, result.extents)[static_cast<size_t>(op.getAxis())]));
+  task.set(op.getResult(), std::move(result));
+  return Step::done;
+}
+
+/// True where the condition holds. Elsewhere the warp may hold another element for which it does, if there is
+/// one.
+Step evaluateAnyInWarp(Task &task, tile::AnyInWarpOp op) {
+  Fragment result = task.fragment(op.getCondition());
+  bool mayHold = llvm::any_of(result.elements, [](const Element &x) { return x.integer || !isExact(x); });
+  for (Element &element : result.elements)
+    if (!isExact(element) || !element.integer)
+      element = truthOf(mayHold, !mayHold);
+  task.set(op.getResult(), std::move(result));
+  return Step::done;
+}
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+Step evaluateVariable(Task &task, tile::VariableOp op) {
+  task.set(op.getVariable(), Datum(std::make_shared<Variable>(Variable{task.get(op.getInit())})));
+  return Step::done;
+}
+
+Step evaluateRead(Task &task, tile::ReadOp op) {
+  task.set(op.getValue(), Datum(std::get<std::shared_ptr<Variable>>(task.get(op.getVariable()))->value));
+  return Step::done;
+}
+
+Step evaluateWrite(Task &task, tile::WriteOp op) {
+  std::get<std::shared_ptr<Variable>>(task.get(op.getVariable()))->value = task.get(op.getValue());
+  return Step::done;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+Element combined(tile::ReduceKind how, const Kind &kind, const Element &a, const Element &b) {
+  if (kind.isFloat)
+    return how == tile::ReduceKind::max ? maximum(kind, a, b) : minimum(kind, a, b);
+  int64_t sum = static_cast<int64_t>(static_cast<uint64_t>(a.integer) + static_cast<uint64_t>(b.integer));
+  Element result = exactInteger(kind, how == tile::ReduceKind::sum   ? sum
+                                      : how == tile::ReduceKind::max ? std::max(a.integer, b.integer)
+                                                                     : std::min(a.integer, b.integer));
+  return isExact(a) && isExact(b) ? result : unspecified(result);
+}
+
+Step evaluateReduce(Task &task, tile::ReduceOp op) {
+  const Fragment &source = task.fragment(op.getSource());
+  Kind kind = kindOf(op.getSource().getType());
+  Fragment result{extentsOf(op.getResult()), {}};
+  size_t count = countOf(result.extents);
+  if (kind.isFloat && op.getKind() == tile::ReduceKind::sum) {
+    std::vector<Sum> sums(count);
+    forEachRepeated(source.extents, result.extents,
+                    [&](int64_t number, int64_t to) { sums[to].add(source.elements[number]); });
+    for (const Sum &sum : sums)
+      result.elements.push_back(sum.result(kind, ordinarySums(kind)));
+  } else {
+    result.elements.resize(count);
+    forEachRepeated(source.extents, result.extents, [&](int64_t number, int64_t to) {
+      const Element &element = source.elements[number];
+      Element &known = result.elements[to];
+      known = known.defined ? combined(op.getKind(), kind, known, element) : element;
+    });
+  }
+  task.set(op.getResult(), std::move(result));
+  return Step::done;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// Of two factors, as a matrix instruction may take it: f16 and bf16 with the bits of f32; e4m3 with 13 bits
+/// behind the point of the largest term, the sum so far included.
+Accumulation matrixSums(const Kind &factors) {
+  return factors.bits == 8 ? Accumulation{14, 0x1.1p-13} : Accumulation{24, 0x1p-24};
+}
+constexpr int64_t extraTerms = 3; // the accumulator, and the cut of the result
+
+/// A factor, row-major, as what sums of its products need.
+struct Factor {
+  std::vector<double> values, limits; ///< limits: the largest magnitudes that the bounds allow
+  bool isExact = true;
+
+  explicit Factor(const std::vector<Element> &elements) {
+    for (const Element &element : elements) {
+      values.push_back(element.value);
+      limits.push_back(std::abs(element.value) + element.bound);
+      isExact &= element.bound == 0;
+    }
+  }
+};
+
+/// Of a sum that infinities, NaN or open numbers take part in.
+Sum sumOneByOne(const std::vector<Element> &a, const std::vector<Element> &b, int64_t i, int64_t j,
+                int64_t depth, int64_t columns) {
+  Sum sum;
+  for (int64_t k = 0; k < depth; ++k)
+    sum.add(multiply(kindOf(ElementType::f64), a[i * depth + k], b[k * columns + j]));
+  return sum;
+}
+
+template <class Op> Step evaluateProduct(Task &task, Op op) {
+  auto a = readTile(task, op, op.getA()), b = readTile(task, op, op.getB());
+  if (!a || !b)
+    return Step::failed;
+  const Fragment &acc = task.fragment(op.getAcc());
+  int64_t rows = acc.extents[0], columns = acc.extents[1];
+  int64_t depth = static_cast<int64_t>(a->size()) / rows;
+  Factor left(*a), right(*b);
+  std::vector<int> bitsOfRow(rows, std::numeric_limits<int>::max()), bitsOfColumn(columns, bitsOfRow[0]);
+  for (int64_t i = 0; i < rows * depth; ++i)
+    bitsOfRow[i / depth] = std::min(bitsOfRow[i / depth], lowestBitOf(left.values[i]));
+  for (int64_t i = 0; i < depth * columns; ++i)
+    bitsOfColumn[i % columns] = std::min(bitsOfColumn[i % columns], lowestBitOf(right.values[i]));
+
+  Kind kind = kindOf(op.getAcc().getType());
+  Accumulation how = matrixSums(kindOf(tile::elementTypeOf(op.getB().getType())));
+  Fragment result{acc.extents, {}};
+  result.elements.reserve(acc.elements.size());
+  std::vector<double> totals(columns), magnitudes(columns), limits(columns);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (std::vector<double> *sums : {&totals, &magnitudes, &limits})
+      std::fill(sums->begin(), sums->end(), 0);
+    for (int64_t k = 0; k < depth; ++k) {
+      double x = left.values[i * depth + k], limit = left.limits[i * depth + k];
+      const double *y = &right.values[k * columns], *limitOfY = &right.limits[k * columns];
+      for (int64_t j = 0; j < columns; ++j) {
+        totals[j] += x * y[j];
+        limits[j] += limit * limitOfY[j];
+      }
+      if (!left.isExact || !right.isExact)
+        for (int64_t j = 0; j < columns; ++j)
+          magnitudes[j] += std::abs(x * y[j]);
+    }
+    for (int64_t j = 0; j < columns; ++j) {
+      Sum sum{.total = totals[j], .magnitude = limits[j], .terms = depth + extraTerms};
+      if (!left.isExact || !right.isExact)
+        sum.bound = (limits[j] - magnitudes[j]) * (1 + 0x1p-40);
+      if (limits[j] != 0 && bitsOfRow[i] < std::numeric_limits<int>::max() &&
+          bitsOfColumn[j] < std::numeric_limits<int>::max())
+        sum.lowestBit = bitsOfRow[i] + bitsOfColumn[j];
+      if (!std::isfinite(limits[j]))
+        sum = sumOneByOne(*a, *b, i, j, depth, columns);
+      sum.add(acc.elements[i * columns + j]);
+      result.elements.push_back(sum.result(kind, how));
+    }
+  }
+  task.set(op.getResult(), std::move(result));
+  return Step::done;
+}
+
+/// The product is taken when it is started.
+Step evaluateGemmWait(Task &task, tile::GemmWaitOp op) {
+  task.set(op.getResult(), Datum(task.get(op.getAcc())));
+  return Step::done;
+}
+
+} // namespace
+
+void addFragmentRules(Rules &rules) {
+  rules.add(evaluateSplat);
+  rules.add(evaluateBroadcast);
+  rules.add(evaluateCoordinates);
+  rules.add(evaluateAnyInWarp);
+  rules.add(evaluateVariable);
+  rules.add(evaluateRead);
+  rules.add(evaluateWrite);
+  rules.add(evaluateReduce);
+  rules.add(evaluateProduct<tile::GemmOp>);
+  rules.add(evaluateProduct<tile::GemmAsyncOp>);
+  rules.add(evaluateGemmWait);
+}
+
+} // namespace tlc::evaluator

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Tasks and how they take turns.
+#include "compiler/evaluator/Machine.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tlc::evaluator {
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// "file:line:column: "
+std::string placeOf(Operation *op) {
+  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!place)
+    return "";
+  return (place.getFilename().getValue() + ":" + Twine(place.getLine()) + ":" + Twine(place.getColumn()) +
+          ": ")
+      .str();
+}
+} // namespace
+
+Step Evaluation::fail(Operation *op, const Twine &message) {
+  if (!error)
+    error = Error{ErrorKind::execution, placeOf(op) + "error: " + message.str()};
+  return Step::failed;
+}
+
+void Evaluation::noteAmbiguity(Operation *op) {
+  if (ambiguous.insert(op).second)
+    report.ambiguities.push_back(placeOf(op) + "compares numbers that lie within each other's bounds");
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+const Rules &Rules::all() {
+  static const Rules rules = [] {
+    Rules made;
+    addElementwiseRules(made);
+    addFragmentRules(made);
+    addMemoryRules(made);
+    addControlRules(made);
+    addRoleRules(made);
+    return made;
+  }();
+  return rules;
+}
+
+const Datum &Task::get(Value value) const {
+  auto found = block.values.find(value);
+  assert(found != block.values.end() && "operands are computed before they are used");
+  return found->second;
+}
+
+std::optional<int64_t> Task::certain(Operation *op, Value value, StringRef what) {
+  const Element &element = number(value);
+  if (isExact(element))
+    return element.integer;
+  fail(op, what + " depends on a number that is not certain: on one that the language leaves open, such as a "
+                  "quotient by 0, or on a comparison of inexact numbers");
+  return std::nullopt;
+}
+
+void Task::enter(Operation *owner, Region &region) {
+  frames.push_back({owner, &region.front(), region.front().begin()});
+}
+
+Step Task::run(bool &hasMoved) {
+  while (!isFinished())
+    if (Step step = advance(hasMoved); step != Step::done)
+      return step;
+  return Step::waits;
+}
+
+Step Task::advance(bool &hasMoved) {
+  size_t depth = frames.size() - 1;
+  if (frames[depth].next == frames[depth].body->end()) {
+    leave();
+    return Step::done;
+  }
+  Operation *op = &*frames[depth].next;
+  Evaluation &evaluation = block.evaluation;
+  if (++evaluation.report.steps > evaluation.options.maximumSteps)
+    return fail(op, "expected a program of at most " + Twine(evaluation.options.maximumSteps) +
+                        " operations, but it has not ended yet");
+  const Rule *rule = Rules::all().find(op->getName().getStringRef());
+  if (!rule)
+    return fail(op, "the evaluator has no rule for '" + op->getName().getStringRef() + "'");
+  Step step = (*rule)(*this, op);
+  if (step == Step::done) {
+    ++frames[depth].next;
+    hasMoved = true;
+  }
+  return step;
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+Step runTogether(ArrayRef<std::unique_ptr<BlockState>> blocks) {
+  while (true) {
+    bool hasMoved = false;
+    Task *waiting = nullptr;
+    for (const std::unique_ptr<BlockState> &block : blocks)
+      for (size_t i = 0; i < block->tasks.size(); ++i) { // roles join at the end
+        Task &task = block->tasks[i];
+        if (task.run(hasMoved) == Step::failed)
+          return Step::failed;
+        // Of a block that waits for its roles, the roles say why.
+        if (!task.isFinished() && (!waiting || isa<tile::RolesOp>(*waiting->frames.back().next)))
+          waiting = &task;
+      }
+    if (!waiting)
+      return Step::done;
+    if (!hasMoved) {
+      std::string role = waiting->role.empty() ? "a block" : ("role '" + waiting->role + "'").str();
+      return waiting->fail(
+          &*waiting->frames.back().next,
+          role + " waits here for ever: every role and block of its cluster has ended or waits");
+    }
+  }
+}
+
+Step runAlone(Task &task, Operation *owner, Region &region) {
+  Task alone{task.block, task.role, task.warps};
+  alone.enter(owner, region);
+  bool hasMoved = false;
+  if (alone.run(hasMoved) == Step::failed)
+    return Step::failed;
+  if (alone.isFinished())
+    return Step::done;
+  return task.fail(owner, "expected nothing that waits in a branch of warps");
+}
+
+} // namespace tlc::evaluator

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a program runs on: tensors, the blocks of a launch, and in each block
+/// tasks, which are its roles, or the whole block outside of roles. A task runs
+/// until it waits for another one; then the next one does.
+#pragma once
+
+#include "compiler/evaluator/Numbers.h"
+#include "dialects/tile/Tile.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <variant>
+
+namespace tlc::evaluator {
+
+using Extents = llvm::SmallVector<int64_t, 4>;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Row-major. A value never changes once an operation has given it.
+struct Fragment {
+  Extents extents;
+  std::vector<Element> elements;
+};
+using FragmentRef = std::shared_ptr<const Fragment>;
+
+/// Which block of this launch touched an element.
+struct Access {
+  static constexpr int64_t nobody = -1, several = -2;
+  int64_t reader = nobody, writer = nobody;
+  bool isAtomic = false; ///< it was written by atomic additions only
+};
+
+struct GlobalTensor {
+  std::string name;
+  Kind kind;
+  std::vector<int64_t> extents;
+  std::vector<Element> elements;
+  std::vector<Access> accesses;
+  llvm::DenseMap<int64_t, Sum> sums; ///< of this launch's atomic additions, what was there before included
+};
+
+/// A box of a tensor, with the rules for elements outside.
+struct Slice {
+  GlobalTensor *tensor = nullptr;
+  Extents origin, extents;
+  int limitedAxis = -1;
+  int64_t limit = 0;
+  Element fill;
+  bool isUnchecked = false;
+};
+
+struct Buffer {
+  tile::AllocSharedOp declaration;
+  std::vector<Element> elements = {};
+};
+/// A shared tile, or what is seen of it.
+struct View {
+  Buffer *buffer = nullptr;
+  int64_t offset = 0;
+  Extents extents, strides;
+};
+
+struct Variable;
+struct Ring;
+struct Barrier;
+struct Cursor {
+  int64_t count = 0;
+};
+
+/// The value of an operation. A truth value of warps, of which each decides for its elements, is a fragment:
+/// where it is exact and true the warp of that element takes the branch, where it is inexact it may.
+using Datum = std::variant<std::monostate, Element, FragmentRef, GlobalTensor *, Slice, View,
+                           std::shared_ptr<Variable>, Ring *, Barrier *, Cursor>;
+struct Variable {
+  Datum value;
+};
+
+//===----------------------------------------------------------------------===//
+// What roles meet at
+//===----------------------------------------------------------------------===//
+
+struct Ring {
+  struct Slot {
+    int64_t fullArrivals = 0, bytes = 0, timesFull = 0;
+    int64_t emptyArrivals = 0, timesEmpty = 0;
+  };
+  tile::AllocRingOp declaration;
+  int64_t producers = 1, consumers = 1;
+  bool isMulticast = false; ///< slots are released to every block of the cluster
+  std::vector<Slot> slots;
+
+  Slot &at(Cursor cursor) { return slots[cursor.count % static_cast<int64_t>(slots.size())]; }
+  int64_t roundOf(Cursor cursor) const { return cursor.count / static_cast<int64_t>(slots.size()); }
+};
+
+/// Bytes of an asynchronous copy have arrived in a slot.
+void countBytes(Ring &ring, Cursor cursor, int64_t bytes);
+
+/// An mbarrier, which counts threads, or a named barrier, which counts warps.
+struct Barrier {
+  int64_t count = 1, arrivals = 0, phases = 0;
+
+  void arrive(int64_t number) {
+    for (arrivals += number; arrivals >= count; arrivals -= count)
+      ++phases;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Execution
+//===----------------------------------------------------------------------===//
+
+enum class Step : uint8_t { done, waits, failed };
+
+struct Task;
+using Rule = std::function<Step(Task &, mlir::Operation *)>;
+
+/// The rule of each operation, by name.
+class Rules {
+public:
+  template <class Op> void add(Step (*rule)(Task &, Op)) {
+    rules[Op::getOperationName()] = [rule](Task &task, mlir::Operation *op) {
+      return rule(task, mlir::cast<Op>(op));
+    };
+  }
+  void add(llvm::StringRef operation, Rule rule) { rules[operation] = std::move(rule); }
+  const Rule *find(llvm::StringRef operation) const {
+    auto found = rules.find(operation);
+    return found == rules.end() ? nullptr : &found->second;
+  }
+  static const Rules &all();
+
+private:
+  llvm::StringMap<Rule> rules;
+};
+void addElementwiseRules(Rules &rules);
+void addFragmentRules(Rules &rules);
+void addMemoryRules(Rules &rules);
+void addControlRules(Rules &rules);
+void addRoleRules(Rules &rules);
+
+/// All that the launches of a program share.
+struct Evaluation {
+  Options options;
+  Report report = {};
+  std::deque<GlobalTensor> tensors = {};
+  std::vector<Datum> arguments = {}; ///< of every kernel
+  llvm::DenseSet<mlir::Operation *> ambiguous = {};
+  std::optional<Error> error = {};
+
+  /// An error at the operation's place; the first one counts.
+  Step fail(mlir::Operation *op, const llvm::Twine &message);
+  void noteAmbiguity(mlir::Operation *op);
+};
+
+struct BlockState {
+  BlockState(Evaluation &evaluation, tile::KernelOp kernel) : evaluation(evaluation), kernel(kernel) {}
+
+  Evaluation &evaluation;
+  tile::KernelOp kernel;
+  int64_t number = 0, rank = 0; ///< of all blocks, and in its cluster
+  std::array<int64_t, 3> position = {}, grid = {1, 1, 1};
+  llvm::ArrayRef<std::unique_ptr<BlockState>> cluster;
+  llvm::DenseMap<mlir::Value, Datum> values;
+  std::deque<Task> tasks;
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Buffer>> buffers;
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Ring>> rings;
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Barrier>> barriers;
+  llvm::DenseMap<int64_t, Barrier> namedBarriers;
+  llvm::DenseMap<mlir::Operation *, int64_t> runningRoles; ///< of a tile.roles
+
+  Buffer &bufferOf(tile::AllocSharedOp op);
+  Ring &ringOf(tile::AllocRingOp op);
+};
+
+/// A body that runs, and how often it still does.
+struct Frame {
+  mlir::Operation *owner;
+  mlir::Block *body;
+  mlir::Block::iterator next;
+  int64_t at = 0, end = 0, step = 0;     ///< of a loop
+  llvm::SmallVector<Datum> yielded = {}; ///< by its terminator, or before the first iteration
+};
+
+struct Task {
+  BlockState &block;
+  llvm::StringRef role = {};
+  int64_t warps = 0; ///< 0: not known before the compiler chooses
+  llvm::SmallVector<Frame> frames = {};
+  /// Where it waits: by an operation that has begun and is not done.
+  std::optional<int64_t> awaitedPhase = {};
+
+  bool isFinished() const { return frames.empty(); }
+  /// Until it waits or ends. `waits` if it does either, having done something or not.
+  Step run(bool &hasMoved);
+  void enter(mlir::Operation *owner, mlir::Region &region);
+
+  Step fail(mlir::Operation *op, const llvm::Twine &message) { return block.evaluation.fail(op, message); }
+
+  const Datum &get(mlir::Value value) const;
+  const Element &number(mlir::Value value) const { return std::get<Element>(get(value)); }
+  const Fragment &fragment(mlir::Value value) const { return *std::get<FragmentRef>(get(value)); }
+  void set(mlir::Value value, Datum datum) { block.values[value] = std::move(datum); }
+  void set(mlir::Value value, Fragment fragment) {
+    set(value, Datum(std::make_shared<const Fragment>(std::move(fragment))));
+  }
+  /// A position, limit or count that decides what is done; a failure if its number is not certain.
+  std::optional<int64_t> certain(mlir::Operation *op, mlir::Value value, llvm::StringRef what);
+
+private:
+  Step advance(bool &hasMoved);
+  void leave();
+};
+
+/// Runs the tasks of these blocks until all have ended.
+Step runTogether(llvm::ArrayRef<std::unique_ptr<BlockState>> blocks);
+/// Runs a body that waits for nobody.
+Step runAlone(Task &task, mlir::Operation *owner, mlir::Region &region);
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+Extents extentsOf(mlir::Value value);
+int64_t countOf(llvm::ArrayRef<int64_t> extents);
+/// The position of the element of that row-major number.
+Extents positionOf(int64_t number, llvm::ArrayRef<int64_t> extents);
+std::string positionText(llvm::ArrayRef<int64_t> position);
+/// Calls `visit(number, source)` for every element of `extents`: `source` is the element's number in a
+/// fragment whose axes are as long, or of extent 1 and repeated.
+void forEachRepeated(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> sourceExtents,
+                     llvm::function_ref<void(int64_t, int64_t)> visit);
+/// A warps' truth value for the elements of a fragment of these extents.
+Fragment decisionFor(const Fragment &condition, llvm::ArrayRef<int64_t> extents);
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The elements of a slice, a shared tile or a fragment, row-major. A failure if one was never written.
+std::optional<std::vector<Element>> readTile(Task &task, mlir::Operation *op, mlir::Value source);
+
+} // namespace tlc::evaluator

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Tensors and their slices, shared tiles and their views, copies, atomic
+/// additions.
+#include "compiler/evaluator/Machine.h"
+#include "dialects/tile/Names.h"
+#include "dialects/tile/Shapes.h"
+
+using namespace mlir;
+
+namespace tlc::evaluator {
+
+Buffer &BlockState::bufferOf(tile::AllocSharedOp op) {
+  std::unique_ptr<Buffer> &buffer = buffers[op];
+  if (!buffer) {
+    buffer = std::make_unique<Buffer>(op);
+    buffer->elements.resize(countOf(tile::extentsOf(op.getBuffer().getType())));
+  }
+  return *buffer;
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+Step evaluateAllocShared(Task &task, tile::AllocSharedOp op) {
+  View view{&task.block.bufferOf(op), 0, extentsOf(op.getBuffer()), {}};
+  view.strides.resize(view.extents.size());
+  for (int64_t axis = static_cast<int64_t>(view.extents.size()) - 1, pitch = 1; axis >= 0; --axis) {
+    view.strides[axis] = pitch;
+    pitch *= view.extents[axis];
+  }
+  task.set(op.getBuffer(), Datum(view));
+  return Step::done;
+}
+
+View viewOf(const Task &task, Value tile) { return std::get<View>(task.get(tile)); }
+
+Step evaluateSlot(Task &task, tile::SlotOp op) {
+  View view = viewOf(task, op.getBuffer());
+  int64_t slots = view.extents.front();
+  view.offset += std::get<Cursor>(task.get(op.getCursor())).count % slots * view.strides.front();
+  view.extents.erase(view.extents.begin());
+  view.strides.erase(view.strides.begin());
+  task.set(op.getTile(), Datum(view));
+  return Step::done;
+}
+
+Step evaluateTranspose(Task &task, tile::TransposeOp op) {
+  View view = viewOf(task, op.getSource());
+  for (Extents *ofAxes : {&view.extents, &view.strides})
+    std::swap((*ofAxes)[ofAxes->size() - 1], (*ofAxes)[ofAxes->size() - 2]);
+  task.set(op.getView(), Datum(view));
+  return Step::done;
+}
+
+Step evaluateRows(Task &task, tile::RowsOp op) {
+  View view = viewOf(task, op.getSource());
+  view.offset += static_cast<int64_t>(op.getFirst()) * view.strides.front();
+  view.extents = extentsOf(op.getView());
+  task.set(op.getView(), Datum(view));
+  return Step::done;
+}
+
+int64_t placeIn(const View &view, ArrayRef<int64_t> position) {
+  int64_t place = view.offset;
+  for (auto [at, stride] : llvm::zip(position, view.strides))
+    place += at * stride;
+  return place;
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+Step evaluateSlice(Task &task, tile::SliceOp op) {
+  Slice slice;
+  slice.tensor = std::get<GlobalTensor *>(task.get(op.getTensor()));
+  slice.extents = extentsOf(op.getSlice());
+  for (Value position : op.getOrigin()) {
+    auto at = task.certain(op, position, "a position in '" + slice.tensor->name + "'");
+    if (!at)
+      return Step::failed;
+    slice.origin.push_back(*at);
+  }
+  if (op.getLimit()) {
+    auto limit = task.certain(op, op.getLimit(), "a limit of '" + slice.tensor->name + "'");
+    if (!limit)
+      return Step::failed;
+    slice.limitedAxis = static_cast<int>(*op.getLimitedAxis());
+    slice.limit = *limit;
+  }
+  slice.fill = op.getFill() ? task.number(op.getFill()) : exactInteger(slice.tensor->kind, 0);
+  slice.isUnchecked = op.getUnchecked().has_value();
+  task.set(op.getSlice(), Datum(slice));
+  return Step::done;
+}
+
+/// The number in the tensor of the slice's element of that number; nothing if it is outside, though the
+/// program may have said that none is.
+std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &breaksPromise) {
+  Extents position = positionOf(number, slice.extents);
+  int64_t element = 0;
+  bool isInTensor = true;
+  if (slice.limitedAxis >= 0 &&
+      (slice.origin[slice.limitedAxis] < 0 ||
+       slice.origin[slice.limitedAxis] + position[slice.limitedAxis] >= slice.limit))
+    return std::nullopt;
+  for (auto [axis, extent] : llvm::enumerate(slice.tensor->extents)) {
+    int64_t at = slice.origin[axis] + position[axis];
+    isInTensor &= at >= 0 && at < extent;
+    element = element * extent + at;
+  }
+  breaksPromise |= !isInTensor && slice.isUnchecked;
+  return isInTensor ? std::optional(element) : std::nullopt;
+}
+
+std::string placeText(const GlobalTensor &tensor, int64_t element) {
+  return positionText(positionOf(element, tensor.extents)) + " of '" + tensor.name + "'";
+}
+
+Step failUnchecked(Task &task, Operation *op, const Slice &slice) {
+  return task.fail(op, "expected a box inside '" + slice.tensor->name + "' because it is unchecked, but at " +
+                           positionText(slice.origin) + " of " + tile::toText(slice.extents) +
+                           " elements lie outside of " + tile::toText(slice.tensor->extents));
+}
+
+//===----------------------------------------------------------------------===//
+// What blocks do to a tensor
+//===----------------------------------------------------------------------===//
+
+Step failRace(Task &task, Operation *op, const GlobalTensor &tensor, int64_t element, StringRef what,
+              int64_t other) {
+  std::string whom = other == Access::several ? "other blocks" : "block " + std::to_string(other);
+  return task.fail(op, "block " + Twine(task.block.number) + " " + what + " element " +
+                           placeText(tensor, element) + ", and " + whom +
+                           " of the same launch, in any order");
+}
+
+bool isAnother(const Task &task, int64_t block) {
+  return block != Access::nobody && block != task.block.number;
+}
+
+void note(int64_t &known, const Task &task) {
+  known = isAnother(task, known) ? Access::several : task.block.number;
+}
+
+Step readElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, Element &into) {
+  Access &access = tensor.accesses[number];
+  // What several blocks have written is the same.
+  if (isAnother(task, access.writer) && (access.writer != Access::several || access.isAtomic))
+    return failRace(task, op, tensor, number, "reads what is written to", access.writer);
+  into = tensor.elements[number];
+  if (!into.defined)
+    return task.fail(op, "element " + placeText(tensor, number) + " is read, but nobody has written it");
+  note(access.reader, task);
+  return Step::done;
+}
+
+Step writeElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
+  Access &access = tensor.accesses[number];
+  Element &known = tensor.elements[number];
+  bool changes = !known.defined || !isSame(tensor.kind, known, element);
+  if (isAnother(task, access.writer) && (changes || access.isAtomic))
+    return failRace(task, op, tensor, number, "writes another number to", access.writer);
+  if (isAnother(task, access.reader) && changes)
+    return failRace(task, op, tensor, number, "writes what is read, ", access.reader);
+  note(access.writer, task);
+  access.isAtomic = false;
+  tensor.sums.erase(number);
+  known = element;
+  return Step::done;
+}
+
+Step addElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
+  Access &access = tensor.accesses[number];
+  Element &known = tensor.elements[number];
+  if (!known.defined)
+    return task.fail(op, "element " + placeText(tensor, number) + " is added to, but nobody has written it");
+  if (isAnother(task, access.reader))
+    return failRace(task, op, tensor, number, "adds to what is read, ", access.reader);
+  if (isAnother(task, access.writer) && !access.isAtomic)
+    return failRace(task, op, tensor, number, "adds to", access.writer);
+  access.isAtomic = access.writer == Access::nobody || access.isAtomic;
+  note(access.writer, task);
+  if (!tensor.kind.isFloat) {
+    auto sum = static_cast<uint64_t>(known.integer) + static_cast<uint64_t>(element.integer);
+    bool isCertain = isExact(known) && isExact(element);
+    known = exactInteger(tensor.kind, static_cast<int64_t>(sum));
+    known = isCertain ? known : unspecified(known);
+    return Step::done;
+  }
+  auto [sum, isNew] = tensor.sums.try_emplace(number);
+  if (isNew)
+    sum->second.add(known);
+  sum->second.add(element);
+  known = sum->second.result(tensor.kind, ordinarySums(tensor.kind));
+  constexpr double smallestNormal = 0x1p-126; // sums of f32 below it may be 0
+  if (tensor.kind.bits == 32 && known.value != 0 && std::abs(known.value) < smallestNormal)
+    known.bound += smallestNormal;
+  return Step::done;
+}
+
+using ElementStep = Step (*)(Task &, Operation *, GlobalTensor &, int64_t, const Element &);
+
+/// Does `step` with each of the elements that lie in the tensor.
+Step forEachInside(Task &task, Operation *op, const Slice &slice, ArrayRef<Element> elements,
+                   ElementStep step) {
+  bool breaksPromise = false;
+  for (auto [number, element] : llvm::enumerate(elements)) {
+    auto at = elementOf(slice, static_cast<int64_t>(number), breaksPromise);
+    if (breaksPromise)
+      return failUnchecked(task, op, slice);
+    if (at && step(task, op, *slice.tensor, *at, element) == Step::failed)
+      return Step::failed;
+  }
+  return Step::done;
+}
+
+std::optional<std::vector<Element>> readSlice(Task &task, Operation *op, const Slice &slice) {
+  std::vector<Element> elements(countOf(slice.extents), slice.fill);
+  bool breaksPromise = false;
+  for (auto [number, element] : llvm::enumerate(elements)) {
+    auto at = elementOf(slice, static_cast<int64_t>(number), breaksPromise);
+    if (breaksPromise)
+      failUnchecked(task, op, slice);
+    if (breaksPromise || (at && readElement(task, op, *slice.tensor, *at, element) == Step::failed))
+      return std::nullopt;
+  }
+  return elements;
+}
+
+std::optional<std::vector<Element>> readView(Task &task, Operation *op, const View &view) {
+  std::vector<Element> elements;
+  elements.reserve(countOf(view.extents));
+  for (int64_t number = 0, count = countOf(view.extents); number < count; ++number) {
+    Extents position = positionOf(number, view.extents);
+    const Element &element = view.buffer->elements[placeIn(view, position)];
+    if (!element.defined) {
+      task.fail(op, "element " + positionText(position) + " of '" + view.buffer->declaration.getName() +
+                        "' is read, but nobody has written it");
+      return std::nullopt;
+    }
+    elements.push_back(element);
+  }
+  return elements;
+}
+
+void writeView(const View &view, ArrayRef<Element> elements) {
+  for (auto [number, element] : llvm::enumerate(elements))
+    view.buffer->elements[placeIn(view, positionOf(static_cast<int64_t>(number), view.extents))] = element;
+}
+
+Step writeTile(Task &task, Operation *op, Value destination, ArrayRef<Element> elements) {
+  const Datum &datum = task.get(destination);
+  if (const auto *slice = std::get_if<Slice>(&datum))
+    return forEachInside(task, op, *slice, elements, writeElement);
+  writeView(std::get<View>(datum), elements);
+  return Step::done;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+Step evaluateLoad(Task &task, tile::LoadOp op) {
+  auto elements = readTile(task, op, op.getSource());
+  if (!elements)
+    return Step::failed;
+  task.set(op.getValue(), Fragment{extentsOf(op.getValue()), std::move(*elements)});
+  return Step::done;
+}
+
+Step evaluateStore(Task &task, tile::StoreOp op) {
+  return writeTile(task, op, op.getDestination(), task.fragment(op.getValue()).elements);
+}
+
+Step evaluateCopy(Task &task, tile::CopyOp op) {
+  auto elements = readTile(task, op, op.getSource());
+  return elements ? writeTile(task, op, op.getDestination(), *elements) : Step::failed;
+}
+
+/// With multicast this block brings its share of the tile to all blocks of the cluster.
+Step evaluateCopyAsync(Task &task, tile::CopyAsyncOp op) {
+  auto elements = readTile(task, op, op.getSource());
+  if (!elements)
+    return Step::failed;
+  View view = viewOf(task, op.getDestination());
+  Ring &ring = *std::get<Ring *>(task.get(op.getRing()));
+  auto cursor = std::get<Cursor>(task.get(op.getCursor()));
+  int64_t bytesEach = kindOf(tile::elementTypeOf(op.getSource().getType())).bits / 8;
+  auto count = static_cast<int64_t>(elements->size());
+  if (!op.getMulticast()) {
+    writeView(view, *elements);
+    countBytes(ring, cursor, count * bytesEach);
+    return Step::done;
+  }
+  auto blocks = static_cast<int64_t>(task.block.cluster.size()), share = count / blocks;
+  if (count % blocks != 0)
+    return task.fail(op, "expected a tile that " + Twine(blocks) + " blocks can share");
+  for (const std::unique_ptr<BlockState> &block : task.block.cluster) {
+    View there = view;
+    there.buffer = &block->bufferOf(view.buffer->declaration);
+    for (int64_t number = task.block.rank * share; number < (task.block.rank + 1) * share; ++number)
+      there.buffer->elements[placeIn(there, positionOf(number, there.extents))] = (*elements)[number];
+    countBytes(block->ringOf(ring.declaration), cursor, share * bytesEach);
+  }
+  return Step::done;
+}
+
+//===----------------------------------------------------------------------===//
+// Single elements
+//===----------------------------------------------------------------------===//
+
+/// A view of the element at that position; nothing if it is not in the tile.
+std::optional<View> elementAt(Task &task, Operation *op, Value tile, OperandRange positions) {
+  View view = viewOf(task, tile);
+  Extents position;
+  for (auto [operand, extent] : llvm::zip(positions, view.extents)) {
+    auto at = task.certain(op, operand, "a position in a shared tile");
+    if (!at)
+      return std::nullopt;
+    position.push_back(*at);
+    if (*at >= 0 && *at < extent)
+      continue;
+    task.fail(op, "expected a position in '" + view.buffer->declaration.getName() + "' of " +
+                      tile::toText(view.extents) + ", but got " + Twine(*at) + " along axis " +
+                      Twine(position.size() - 1));
+    return std::nullopt;
+  }
+  view.offset = placeIn(view, position);
+  view.extents.assign(view.extents.size(), 1);
+  return view;
+}
+
+Step evaluateLoadIndex(Task &task, tile::LoadIndexOp op) {
+  std::optional<std::vector<Element>> elements;
+  if (isa<tile::SliceType>(op.getSource().getType())) {
+    elements = readTile(task, op, op.getSource());
+  } else if (auto view = elementAt(task, op, op.getSource(), op.getPosition())) {
+    elements = readView(task, op, *view);
+  }
+  if (!elements)
+    return Step::failed;
+  task.set(op.getValue(), Datum(elements->front()));
+  return Step::done;
+}
+
+Step evaluateStoreIndex(Task &task, tile::StoreIndexOp op) {
+  auto view = elementAt(task, op, op.getDestination(), op.getPosition());
+  if (!view)
+    return Step::failed;
+  writeView(*view, task.number(op.getValue()));
+  return Step::done;
+}
+
+Step evaluateAtomicAdd(Task &task, tile::AtomicAddOp op) {
+  const auto &slice = std::get<Slice>(task.get(op.getDestination()));
+  if (const auto *number = std::get_if<Element>(&task.get(op.getValue())))
+    return forEachInside(task, op, slice, *number, addElement);
+  return forEachInside(task, op, slice, task.fragment(op.getValue()).elements, addElement);
+}
+
+} // namespace
+
+std::optional<std::vector<Element>> readTile(Task &task, Operation *op, Value source) {
+  const Datum &datum = task.get(source);
+  if (const auto *slice = std::get_if<Slice>(&datum))
+    return readSlice(task, op, *slice);
+  if (const auto *view = std::get_if<View>(&datum))
+    return readView(task, op, *view);
+  return std::get<FragmentRef>(datum)->elements;
+}
+
+void addMemoryRules(Rules &rules) {
+  rules.add(evaluateAllocShared);
+  rules.add(evaluateSlot);
+  rules.add(evaluateTranspose);
+  rules.add(evaluateRows);
+  rules.add(evaluateSlice);
+  rules.add(evaluateLoad);
+  rules.add(evaluateStore);
+  rules.add(evaluateCopy);
+  rules.add(evaluateCopyAsync);
+  rules.add(evaluateLoadIndex);
+  rules.add(evaluateStoreIndex);
+  rules.add(evaluateAtomicAdd);
+}
+
+} // namespace tlc::evaluator

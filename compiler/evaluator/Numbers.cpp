@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Rounding and bounds.
+#include "compiler/evaluator/Numbers.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <algorithm>
+#include <bit>
+#include <numbers>
+
+using namespace mlir;
+
+namespace tlc::evaluator {
+
+namespace {
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double smallestNormalF32 = 0x1p-126;
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Kinds
+//===----------------------------------------------------------------------===//
+
+Kind kindOf(ElementType type) {
+  switch (type) {
+  case ElementType::i8:
+    return {.bits = 8};
+  case ElementType::i32:
+    return {.bits = 32};
+  case ElementType::i64:
+    return {.bits = 64};
+  case ElementType::f16:
+    return {true, 16, 11, -14, 65504};
+  case ElementType::bf16:
+    return {true, 16, 8, -126, 0x1.fep127};
+  case ElementType::f32:
+    return {true, 32, 24, -126, std::numeric_limits<float>::max()};
+  case ElementType::f64:
+    return {true, 64, 53, -1022, std::numeric_limits<double>::max()};
+  case ElementType::e4m3:
+    return {true, 8, 4, -6, 448, /*saturates=*/true};
+  }
+  return {};
+}
+
+Kind kindOf(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (element.isF16())
+    return kindOf(ElementType::f16);
+  if (element.isBF16())
+    return kindOf(ElementType::bf16);
+  if (element.isF32())
+    return kindOf(ElementType::f32);
+  if (element.isF64())
+    return kindOf(ElementType::f64);
+  if (isa<Float8E4M3FNType>(element))
+    return kindOf(ElementType::e4m3);
+  return {.bits = element.isIndex() ? 32 : element.getIntOrFloatBitWidth()};
+}
+
+double nearest(const Kind &kind, double value) {
+  if (kind.bits == 64 || std::isnan(value) || value == 0)
+    return value;
+  double rounded = value;
+  if (kind.bits == 32) {
+    rounded = static_cast<float>(value);
+  } else if (std::isfinite(value)) {
+    int last = std::max(std::ilogb(value), kind.leastExponent) - (kind.precision - 1);
+    rounded = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last); // ties to even
+  }
+  if (std::abs(rounded) <= kind.largest)
+    return rounded;
+  return std::copysign(kind.saturates ? kind.largest : infinity, value);
+}
+
+double roundTo(ElementType type, double value) { return nearest(kindOf(type), value); }
+
+int64_t wrapped(const Kind &kind, int64_t value) {
+  if (kind.bits == 1)
+    return value & 1;
+  unsigned unused = 64 - kind.bits;
+  return static_cast<int64_t>(static_cast<uint64_t>(value) << unused) >> unused;
+}
+
+Element exactFloat(const Kind &kind, double value) {
+  return {.value = nearest(kind, value), .defined = true};
+}
+Element exactInteger(const Kind &kind, int64_t value) {
+  return {.integer = wrapped(kind, value), .defined = true};
+}
+Element truthOf(bool value, bool isCertain) {
+  return {.integer = value, .bound = isCertain ? 0.0 : infinity, .defined = true};
+}
+Element unspecified(const Element &value) {
+  Element result = value;
+  result.bound = infinity;
+  result.defined = true;
+  return result;
+}
+
+bool isSame(const Kind &kind, const Element &a, const Element &b) {
+  if (!kind.isFloat)
+    return a.integer == b.integer;
+  return a.value == b.value || (std::isnan(a.value) && std::isnan(b.value));
+}
+
+namespace {
+/// The nearest number to `value`, where the compiled program rounds some number from `low` to `high`.
+Element enclosed(const Kind &kind, double value, double low, double high) {
+  Element result = exactFloat(kind, value);
+  if (std::isnan(low) || std::isnan(high))
+    return unspecified(result);
+  constexpr double slack = 0x1p-51; // of what is computed here
+  low = nearest(kind, low - std::abs(low) * slack);
+  high = nearest(kind, high + std::abs(high) * slack);
+  if (low == high && low == result.value)
+    return result;
+  result.bound = std::max(high - result.value, result.value - low) * (1 + slack);
+  return std::isfinite(result.value) && std::isfinite(result.bound) ? result : unspecified(result);
+}
+
+bool isFinite(const Element &x) { return std::isfinite(x.value); }
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Element add(const Kind &kind, const Element &a, const Element &b) {
+  Element sum = exactFloat(kind, a.value + b.value);
+  double error = a.bound + b.bound;
+  if (error == 0)
+    return sum;
+  if (std::isinf(error))
+    return unspecified(sum);
+  if (!isFinite(a) || !isFinite(b))
+    return sum;
+  double exact = a.value + b.value;
+  return enclosed(kind, exact, exact - error, exact + error);
+}
+
+Element multiply(const Kind &kind, const Element &a, const Element &b) {
+  double exact = a.value * b.value;
+  if (std::isinf(a.bound + b.bound))
+    return unspecified(exactFloat(kind, exact));
+  if (!isFinite(a) || !isFinite(b)) {
+    // Infinity times what may be 0 or of either sign.
+    const Element &other = isFinite(a) ? a : b;
+    bool isOpen = other.bound != 0 && std::abs(other.value) <= other.bound && !std::isnan(exact);
+    Element product = exactFloat(kind, exact);
+    return isOpen ? unspecified(product) : product;
+  }
+  double error = std::abs(a.value) * b.bound + std::abs(b.value) * a.bound + a.bound * b.bound;
+  Element product =
+      error == 0 ? exactFloat(kind, exact) : enclosed(kind, exact, exact - error, exact + error);
+  // A sum may take the product as it was before it is rounded.
+  double left = kind.bits == 64 ? std::fma(a.value, b.value, -exact) : exact - product.value;
+  product.bound = std::max(product.bound, std::abs(left) + error);
+  return std::isnan(product.bound) ? unspecified(product) : product;
+}
+
+Element divide(const Kind &kind, const Element &a, const Element &b) {
+  double exact = a.value / b.value;
+  Element quotient = exactFloat(kind, exact);
+  if (std::isinf(a.bound + b.bound))
+    return unspecified(quotient);
+  if (std::isnan(a.value) || std::isnan(b.value))
+    return quotient;
+  if (std::abs(b.value) <= b.bound) // the sign of a zero is not part of it
+    return b.bound == 0 && a.value == 0 && isExact(a) ? quotient : unspecified(quotient);
+  if (!isFinite(a) || !isFinite(b) || (a.value == 0 && isExact(a)))
+    return quotient;
+  int exponent = 0;
+  bool isPowerOfTwo = isExact(b) && std::abs(std::frexp(b.value, &exponent)) == 0.5;
+  // In f32 and narrower types within two units of f32.
+  double error = kind.bits == 64 || isPowerOfTwo ? 0 : std::abs(exact) * 0x1p-22 + 0x1p-148;
+  error += (a.bound + std::abs(exact) * b.bound) / (std::abs(b.value) - b.bound);
+  return error == 0 ? quotient : enclosed(kind, exact, exact - error, exact + error);
+}
+
+Element maximum(const Kind &kind, const Element &a, const Element &b) {
+  if (std::isinf(a.bound + b.bound))
+    return unspecified(std::fmax(a.value, b.value) == a.value ? a : b);
+  if (std::isnan(a.value))
+    return b;
+  if (std::isnan(b.value))
+    return a;
+  double value = std::max(a.value, b.value);
+  double low = std::max(a.value - a.bound, b.value - b.bound);
+  double high = std::max(a.value + a.bound, b.value + b.bound);
+  return low == high ? exactFloat(kind, value) : enclosed(kind, value, low, high);
+}
+
+Element minimum(const Kind &kind, const Element &a, const Element &b) {
+  return negate(maximum(kind, negate(a), negate(b)));
+}
+
+Element negate(const Element &x) {
+  Element result = x;
+  result.value = -x.value;
+  return result;
+}
+
+Element absolute(const Element &x) {
+  Element result = x;
+  result.value = std::abs(x.value);
+  return result;
+}
+
+bool isOpen(const Element &a, const Element &b) {
+  double error = a.bound + b.bound;
+  if (error == 0 || std::isinf(error))
+    return error != 0;
+  return std::abs(a.value - b.value) <= error; // not of NaN
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+double valueOf(Function function, double x) {
+  switch (function) {
+  case Function::exp:
+    return std::exp(x);
+  case Function::exp2:
+    return std::exp2(x);
+  case Function::log:
+    return std::log(x);
+  case Function::log2:
+    return std::log2(x);
+  case Function::sqrt:
+    return std::sqrt(x);
+  case Function::rsqrt:
+    return 1 / std::sqrt(x);
+  case Function::tanh:
+    return std::tanh(x);
+  case Function::floor:
+    return std::floor(x);
+  case Function::ceil:
+    return std::ceil(x);
+  }
+  return 0;
+}
+
+/// How far `valueOf(function, x)` may be from what is computed, before it is rounded to the type.
+double errorOf(Function function, double x) {
+  double y = std::abs(valueOf(function, x));
+  // The absolute error near 1, where the logarithm is 0, else the relative one.
+  auto ofLog2 = [&] { return (x > 0.5 && x < 2 ? 1.0 : std::abs(std::log2(x))) * 0x1p-22; };
+  switch (function) {
+  case Function::exp2:
+    return x == 0 ? 0 : y * 0x1p-22;
+  case Function::exp: // 2 to the x log2(e), whose product is rounded twice
+    return x == 0 ? 0 : y * (0x1p-22 + std::abs(x) * 0x1p-22);
+  case Function::log2:
+    return ofLog2();
+  case Function::log: // log2(x) log(2)
+    return ofLog2() * std::numbers::ln2 + y * 0x1p-22;
+  case Function::rsqrt:
+    return y * 0x1.13p-23; // 2^-22.9
+  case Function::tanh:
+    return y * 0x1p-20;
+  case Function::sqrt:
+  case Function::floor:
+  case Function::ceil:
+    return 0;
+  }
+  return 0;
+}
+
+/// Whether subnormal operands of f32 count as 0.
+bool flushes(Function function) {
+  return function == Function::log || function == Function::log2 || function == Function::rsqrt;
+}
+
+} // namespace
+
+Element apply(const Kind &kind, Function function, const Element &x) {
+  double exact = valueOf(function, x.value);
+  Element result = exactFloat(kind, exact);
+  if (isUnspecified(x) || (function == Function::rsqrt && x.value == 0)) // infinite, of the sign of the zero
+    return unspecified(result);
+  if (std::isnan(x.value) || (!isFinite(x) && function != Function::tanh))
+    return result;
+  if (flushes(function) && x.value != 0 && std::abs(x.value) - x.bound < smallestNormalF32)
+    return unspecified(result);
+  // All are monotone.
+  double from = x.value - x.bound, to = x.value + x.bound;
+  double low = valueOf(function, from), high = valueOf(function, to);
+  if (std::isnan(low) && std::isnan(high))
+    return result;
+  double errorOfLow = errorOf(function, from), errorOfHigh = errorOf(function, to);
+  if (low > high) {
+    std::swap(low, high);
+    std::swap(errorOfLow, errorOfHigh);
+  }
+  if (low == high && !std::isfinite(low)) // such as log 0
+    return result;
+  if (isExact(x) && errorOfLow == 0)
+    return result;
+  low -= errorOfLow;
+  high += errorOfHigh;
+  bool isApproximate =
+      function != Function::sqrt && function != Function::floor && function != Function::ceil;
+  if (isApproximate && exact != 0 && low < smallestNormalF32 && high > -smallestNormalF32) {
+    low = std::min(low, 0.0); // subnormal results of f32 may be 0
+    high = std::max(high, 0.0);
+  }
+  return enclosed(kind, exact, low, high);
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions and choices
+//===----------------------------------------------------------------------===//
+
+Element floatToFloat(const Kind &to, const Element &x) {
+  if (isExact(x) || !isFinite(x))
+    return exactFloat(to, x.value);
+  return isUnspecified(x) ? unspecified(exactFloat(to, x.value))
+                          : enclosed(to, x.value, x.value - x.bound, x.value + x.bound);
+}
+
+Element integerToFloat(const Kind &to, const Element &x) {
+  // An i64 has more bits than a double: rounded once, to odd, it is rounded to the narrower type as it is
+  // itself.
+  auto value = static_cast<double>(x.integer);
+  if (to.bits < 64 && std::abs(value) >= 0x1p53) {
+    uint64_t magnitude =
+        x.integer < 0 ? 0 - static_cast<uint64_t>(x.integer) : static_cast<uint64_t>(x.integer);
+    constexpr uint64_t low = 0x7ff;
+    magnitude = (magnitude & ~low) | ((magnitude & low) != 0 ? low + 1 : 0);
+    value = std::copysign(static_cast<double>(magnitude), value);
+  }
+  Element result = exactFloat(to, value);
+  return isExact(x) ? result : unspecified(result);
+}
+
+Element floatToInteger(const Kind &to, const Element &x) {
+  double limit = std::ldexp(1.0, static_cast<int>(to.bits) - 1);
+  double low = std::trunc(x.value - x.bound), high = std::trunc(x.value + x.bound);
+  if (!(low >= -limit && high < limit))
+    return unspecified({});
+  Element result = exactInteger(to, static_cast<int64_t>(std::trunc(x.value)));
+  return low == high ? result : unspecified(result);
+}
+
+Element either(const Kind &kind, const Element &preferred, const Element &other) {
+  Element result = preferred;
+  if (isSame(kind, preferred, other))
+    result.bound = std::max(preferred.bound, other.bound);
+  else if (!kind.isFloat || !isFinite(preferred) || !isFinite(other))
+    return unspecified(preferred);
+  else
+    result.bound = std::max(preferred.bound, std::abs(preferred.value - other.value) + other.bound);
+  return result;
+}
+
+Element select(const Kind &kind, const Element &condition, const Element &x, const Element &y) {
+  const Element &chosen = condition.integer ? x : y, &other = condition.integer ? y : x;
+  return isExact(condition) ? chosen : either(kind, chosen, other);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+int lowestBitOf(double value) {
+  if (value == 0 || !std::isfinite(value))
+    return std::numeric_limits<int>::max();
+  int exponent = 0;
+  auto significand = static_cast<int64_t>(std::ldexp(std::frexp(value, &exponent), 53));
+  return exponent - 53 + std::countr_zero(static_cast<uint64_t>(significand));
+}
+
+Accumulation ordinarySums(const Kind &kind) { return {kind.precision, std::ldexp(1.0, -kind.precision)}; }
+
+void Sum::add(const Element &term) {
+  total += term.value;
+  if (std::isfinite(term.value)) // the others decide alone
+    magnitude += std::abs(term.value) + (isUnspecified(term) ? 0 : term.bound);
+  bound += term.bound;
+  lowestBit = std::min(lowestBit, lowestBitOf(term.value));
+  ++terms;
+}
+
+Element Sum::result(const Kind &kind, const Accumulation &how) const {
+  Element sum = exactFloat(kind, total);
+  // A part of the sum may be infinite where all of it is not.
+  if (std::isinf(bound) || magnitude > kind.largest)
+    return unspecified(sum);
+  if (!std::isfinite(total))
+    return sum;
+  bool isExactInAnyOrder =
+      terms <= 1 || magnitude == 0 || (bound == 0 && magnitude <= std::ldexp(1.0, lowestBit + how.bits));
+  double error = bound + (isExactInAnyOrder ? 0 : static_cast<double>(terms) * how.unit * magnitude);
+  return error == 0 ? sum : enclosed(kind, total, total - error, total + error);
+}
+
+} // namespace tlc::evaluator

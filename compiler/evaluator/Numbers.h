@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Arithmetic on elements: the nearest number of a type, and how far the
+/// compiled program's may lie from it.
+///
+/// An operation on exact operands that is rounded to nearest has one result.
+/// Everything else is an interval: of the operands' bounds, of what the operation
+/// may be off, and of what fusing a product with a sum leaves out. Both ends are
+/// rounded as the number itself is.
+#pragma once
+
+#include "compiler/evaluator/Evaluator.h"
+#include "mlir/IR/Types.h"
+
+#include <limits>
+#include <optional>
+
+namespace tlc::evaluator {
+
+/// Which numbers a type has.
+struct Kind {
+  bool isFloat = false;
+  unsigned bits = 0;      ///< an `index` has 32
+  int precision = 0;      ///< bits of a float's significand, the first one included
+  int leastExponent = 0;  ///< of its normal numbers
+  double largest = 0;     ///< finite one
+  bool saturates = false; ///< what is larger becomes the largest
+  bool operator==(const Kind &) const = default;
+};
+
+Kind kindOf(ElementType type);
+/// Of a type or of the elements of a fragment.
+Kind kindOf(mlir::Type type);
+
+double nearest(const Kind &kind, double value);
+/// The last bits that an integer of this kind keeps, sign-extended; truth values are 0 and 1.
+int64_t wrapped(const Kind &kind, int64_t value);
+
+Element exactFloat(const Kind &kind, double value);
+Element exactInteger(const Kind &kind, int64_t value);
+Element truthOf(bool value, bool isCertain = true);
+/// A number of which the language says nothing; `value` is one that it may be.
+Element unspecified(const Element &value);
+inline bool isExact(const Element &x) { return x.bound == 0; }
+inline bool isUnspecified(const Element &x) { return x.bound > std::numeric_limits<double>::max(); }
+/// The same number, NaN for NaN, whatever the bounds.
+bool isSame(const Kind &kind, const Element &a, const Element &b);
+
+//===----------------------------------------------------------------------===//
+// Floating point
+//===----------------------------------------------------------------------===//
+
+Element add(const Kind &kind, const Element &a, const Element &b);
+Element multiply(const Kind &kind, const Element &a, const Element &b);
+Element divide(const Kind &kind, const Element &a, const Element &b);
+/// A number is preferred to NaN.
+Element maximum(const Kind &kind, const Element &a, const Element &b);
+Element minimum(const Kind &kind, const Element &a, const Element &b);
+Element negate(const Element &x);
+Element absolute(const Element &x);
+
+enum class Function : uint8_t { exp, exp2, log, log2, sqrt, rsqrt, tanh, floor, ceil };
+Element apply(const Kind &kind, Function function, const Element &x);
+
+/// Whether the bounds leave open how they compare.
+bool isOpen(const Element &a, const Element &b);
+
+//===----------------------------------------------------------------------===//
+// Conversions and choices
+//===----------------------------------------------------------------------===//
+
+Element floatToFloat(const Kind &to, const Element &x);
+Element integerToFloat(const Kind &to, const Element &x);
+/// Towards zero. What no integer of the kind is near to gives an unspecified one.
+Element floatToInteger(const Kind &to, const Element &x);
+/// `preferred`, with a bound that covers `other`.
+Element either(const Kind &kind, const Element &preferred, const Element &other);
+Element select(const Kind &kind, const Element &condition, const Element &x, const Element &y);
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// How a sum is taken: exactly where `bits` hold all partial sums, else with an error for each term of at
+/// most `unit` times the sum of magnitudes.
+struct Accumulation {
+  int bits = 0;
+  double unit = 0;
+};
+/// In the numbers of the kind, in any order.
+Accumulation ordinarySums(const Kind &kind);
+
+/// A sum in any order of numbers of floating point.
+struct Sum {
+  double total = 0, magnitude = 0; ///< magnitude: of the absolute values
+  double bound = 0;
+  int64_t terms = 0;
+  int lowestBit = std::numeric_limits<int>::max(); ///< exponent of the lowest bit that a term has
+
+  void add(const Element &term);
+  Element result(const Kind &kind, const Accumulation &how) const;
+};
+/// Exponent of the lowest bit that is set in a finite number; the largest integer for 0.
+int lowestBitOf(double value);
+
+} // namespace tlc::evaluator

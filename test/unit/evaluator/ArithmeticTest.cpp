@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Elementwise programs, with results worked out by hand.
+#include "test/unit/evaluator/Evaluated.h"
+
+using namespace tlc;
+using namespace tlc::evaluator;
+using namespace tlc::dsl;
+
+namespace {
+const double notANumber = std::nan("");
+
+/// Y = f(X), of one tile.
+Tensor map(ElementType from, ElementType to, const std::vector<double> &numbers,
+           const std::function<FragmentValue(const Fragment &)> &f) {
+  auto count = static_cast<int64_t>(numbers.size());
+  return run({{given(from, {count}, numbers), unwritten(to, {count})}, {}}, [&](Scope &k) {
+    Global X = k.input("X", from, {count}), Y = k.output("Y", to, {count});
+    Fragment x = k.fragment(from, {count});
+    copy(X.tile({0}, {count}), x);
+    copy(f(x), Y.tile({0}, {count}));
+  });
+}
+} // namespace
+
+TEST_CASE("arithmetic of floats is rounded in its type", "[evaluator][unit]") {
+  Tensor sum = map(f16, f16, {2048, 3}, [](const Fragment &x) { return x + 1; });
+  CHECK(exactValues(sum) == std::vector<double>{2048, 4});
+  CHECK(exactValues(map(f32, f32, {2048, 3}, [](const Fragment &x) { return (x - 1) * 2; })) ==
+        std::vector<double>{4094, 4});
+  CHECK(exactValues(map(f32, f32, {1, -6}, [](const Fragment &x) { return -x / 4; })) ==
+        std::vector<double>{-0.25, 1.5});
+  CHECK(exactValues(map(f32, f32, {-2, 5}, [](const Fragment &x) { return max(abs(x), 3); })) ==
+        std::vector<double>{3, 5});
+  CHECK(exactValues(map(f64, f64, {2, 9}, [](const Fragment &x) { return sqrt(x); })) ==
+        std::vector<double>{std::sqrt(2.0), 3});
+}
+
+TEST_CASE("max and min prefer a number, finiteOrZero and divideOrZero avoid NaN", "[evaluator][unit]") {
+  CHECK(exactValues(map(f32, f32, {notANumber, 1, 5}, [](const Fragment &x) { return min(max(x, 2), 4); })) ==
+        std::vector<double>{2, 2, 4});
+  CHECK(exactValues(map(f32, f32, {inf, -inf, 5}, [](const Fragment &x) { return finiteOrZero(x); })) ==
+        std::vector<double>{0, 0, 5});
+  CHECK(exactValues(map(f32, f32, {0, 2, -4}, [](const Fragment &x) { return divideOrZero(1, x); })) ==
+        std::vector<double>{0, 0.5, -0.25});
+  CHECK(exactValues(map(f32, f32, {notANumber, 3}, [](const Fragment &x) { return where(x == x, x, 0); })) ==
+        std::vector<double>{0, 3});
+}
+
+TEST_CASE("integers wrap around in their type", "[evaluator][unit]") {
+  CHECK(exactValues(map(i8, i8, {127, -128, 5}, [](const Fragment &x) { return x + 1; })) ==
+        std::vector<double>{-128, -127, 6});
+  CHECK(exactValues(map(i32, i32, {2147483647, -7}, [](const Fragment &x) { return x * 2; })) ==
+        std::vector<double>{-2, -14});
+  CHECK(exactValues(map(i32, i32, {-7, 7}, [](const Fragment &x) { return x / 2; })) ==
+        std::vector<double>{-3, 3});
+  CHECK(exactValues(map(i64, i64, {-7, 7}, [](const Fragment &x) { return abs(x); })) ==
+        std::vector<double>{7, 7});
+  Tensor open = map(i32, i32, {0, 2}, [](const Fragment &x) { return 6 / x; });
+  CHECK(std::isinf(open.elements[0].bound));
+  CHECK(open.elements[1].integer == 3);
+}
+
+TEST_CASE("conversions round to nearest, saturate and wrap", "[evaluator][unit]") {
+  CHECK(exactValues(map(f32, e4m3, {1000, -1000, 17, 0.3f}, [](const Fragment &x) { return x.to(e4m3); })) ==
+        std::vector<double>{448, -448, 16, 0.3125});
+  CHECK(exactValues(map(f32, f16, {2049, 70000}, [](const Fragment &x) { return x.to(f16); })) ==
+        std::vector<double>{2048, inf});
+  CHECK(exactValues(map(f32, i32, {2.9f, -2.9f}, [](const Fragment &x) { return x.to(i32); })) ==
+        std::vector<double>{2, -2});
+  CHECK(exactValues(map(i32, i8, {300, -129}, [](const Fragment &x) { return x.to(i8); })) ==
+        std::vector<double>{44, 127});
+  CHECK(exactValues(map(i32, f32, {16777217}, [](const Fragment &x) { return x.to(f32); })) ==
+        std::vector<double>{16777216});
+  CHECK(exactValues(map(f16, bf16, {1.0078125}, [](const Fragment &x) { return x.to(bf16); })) ==
+        std::vector<double>{1.0078125});
+  CHECK(exactValues(map(e4m3, f32, {0.3125}, [](const Fragment &x) { return x.to(f32) + 1; })) ==
+        std::vector<double>{1.3125});
+}
+
+TEST_CASE("inexact numbers carry what they may be off", "[evaluator][unit]") {
+  Tensor powers = map(f32, f32, {0, 0.5f}, [](const Fragment &x) { return exp2(x); });
+  CHECK(powers.elements[0].bound == 0);
+  CHECK(powers.elements[1].value == static_cast<float>(std::sqrt(2)));
+  CHECK(powers.elements[1].bound > 0);
+  CHECK(
+      agrees(f32, powers.elements[1], {.value = powers.elements[1].value * (1 + 0x1p-23), .defined = true}));
+  CHECK(
+      !agrees(f32, powers.elements[1], {.value = powers.elements[1].value * (1 + 0x1p-18), .defined = true}));
+}
+
+TEST_CASE("extents of 1 are repeated, masks know positions", "[evaluator][unit]") {
+  Tensor sum =
+      run({{given(f32, {2, 1}, {10, 20}), given(f32, {1, 3}, {1, 2, 3}), unwritten(f32, {2, 3})}, {}},
+          [](Scope &k) {
+            Global A = k.input("A", f32, {2, 1}), B = k.input("B", f32, {1, 3});
+            Global Y = k.output("Y", f32, {2, 3});
+            Fragment a = k.fragment(f32, {2, 1}), b = k.fragment(f32, {1, 3});
+            copy(A.tile({0, 0}, {2, 1}), a);
+            copy(B.tile({0, 0}, {1, 3}), b);
+            FragmentValue sums = a + b;
+            copy(where([&](Index row, Index column) { return row <= column && column != 2; }, sums, 0),
+                 Y.tile({0, 0}, {2, 3}));
+          });
+  CHECK(exactValues(sum) == std::vector<double>{11, 12, 0, 0, 22, 0});
+}
+
+TEST_CASE("numbers and positions are computed with in their types", "[evaluator][unit]") {
+  Arguments arguments{{given(i32, {3}, {4, 5, 6}), unwritten(f32, {3})}, {elementOf(f32, 0.5)}};
+  Tensor y = run(arguments, [](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", i32, {n}), Y = k.output("Y", f32, {n});
+    Scalar a = k.scalar("a", f32);
+    Index five = X.read({1}), wrapped = five * 2000000000 / 1000000000; // 10^10 mod 2^32 is 1410065408
+    Scalar factor = where(n > 2, a, max(a, 100)) * five.to(f32) + wrapped.to(f32) + X.read({3}).to(f32);
+    copy(k.fragment(f32, {4}) + factor, Y.tile({0}, {4}));
+  });
+  CHECK(exactValues(y) == std::vector<double>{3.5, 3.5, 3.5});
+}
+
+TEST_CASE("a comparison within the bounds is reported, and its choice covers both", "[evaluator][unit]") {
+  Arguments arguments{{given(f32, {2}, {0.5, 3}), unwritten(f32, {2})}, {}};
+  Result<Report> report = tryProgram(arguments, [](Scope &k) {
+    Global X = k.input("X", f32, {2}), Y = k.output("Y", f32, {2});
+    Fragment x = k.fragment(f32, {2});
+    copy(X.tile({0}, {2}), x);
+    FragmentValue root = exp2(x); // sqrt 2, 8
+    copy(where(root * root > 2, x, -x), Y.tile({0}, {2}));
+  });
+  REQUIRE(report);
+  REQUIRE(report->ambiguities.size() == 1);
+  CHECK(report->ambiguities[0].find("ArithmeticTest.cpp:") != std::string::npos);
+  CHECK(report->ambiguities[0].find("compares numbers that lie within each other's bounds") !=
+        std::string::npos);
+  const std::vector<Element> &y = arguments.tensors[1].elements;
+  CHECK(y[0].bound == 1);
+  CHECK(y[1].value == 3);
+  CHECK(y[1].bound == 0);
+}
