@@ -32,8 +32,11 @@ Step Evaluation::fail(Operation *op, const Twine &message) {
 }
 
 void Evaluation::noteAmbiguity(Operation *op) {
-  if (ambiguous.insert(op).second)
-    report.ambiguities.push_back(placeOf(op) + "compares numbers that lie within each other's bounds");
+  if (!ambiguous.insert(op).second)
+    return;
+  std::string text = placeOf(op) + "compares numbers that lie within each other's bounds";
+  if (!llvm::is_contained(report.ambiguities, text)) // copies of an operation have one place
+    report.ambiguities.push_back(text);
 }
 
 //===----------------------------------------------------------------------===//

@@ -62,16 +62,20 @@ Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &
   return arguments;
 }
 
+void kernels::fillFor(const TensorSpec &spec, HostTensor &tensor, Random &random) {
+  tensor.poison();
+  if (!spec.contents.empty())
+    tensor.fill(spec.contents);
+  else if (spec.access != Access::output)
+    tensor.fillRandom(random, spec.low, spec.high);
+  if (spec.isPadding)
+    tensor.poisonWhere(spec.isPadding);
+}
+
 Result<void> DeviceArguments::fill(Random &random) {
   for (size_t i = 0; i != host.size(); ++i) {
     Access access = specs[i].access;
-    host[i].poison();
-    if (!specs[i].contents.empty())
-      host[i].fill(specs[i].contents);
-    else if (access != Access::output)
-      host[i].fillRandom(random, specs[i].low, specs[i].high);
-    if (specs[i].isPadding)
-      host[i].poisonWhere(specs[i].isPadding);
+    fillFor(specs[i], host[i], random);
     if (access == Access::inout)
       before[i] = host[i];
     if (access == Access::input)

@@ -13,6 +13,9 @@
 
 namespace tlc::kernels {
 
+/// The tensor before a launch: contents that suit it where it is read, poison where it is not.
+void fillFor(const TensorSpec &spec, HostTensor &tensor, Random &random);
+
 /// Memory of a device, freed with the object.
 class DeviceMemory {
 public:

@@ -37,9 +37,12 @@ tlc::Error driver::unknownValue(StringRef flag, StringRef value, ArrayRef<String
               .str()};
 }
 
-CompileFlags::CompileFlags(cl::SubCommand &command)
+ParameterFlags::ParameterFlags(cl::SubCommand &command)
     : defines("D", cl::sub(command), cl::Prefix, cl::value_desc("name=value"),
-              cl::desc("Parameter of the kernel; 'tlc list' shows them")),
+              cl::desc("Parameter of the kernel; 'tlc list' shows them")) {}
+
+CompileFlags::CompileFlags(cl::SubCommand &command)
+    : parameters(command),
       fixed("static", cl::sub(command), cl::CommaSeparated, cl::value_desc("dimension"),
             cl::desc("Specialise the program for the value that -D gives this dimension")),
       target("target", cl::sub(command), cl::value_desc("name"), cl::init(CompileOptions().target),
@@ -83,7 +86,7 @@ Result<std::optional<Alignment>> CompileFlags::alignment() const {
   return unknownValue("--variant", variant, {"aligned", "general"});
 }
 
-Result<kernels::Definitions> CompileFlags::definitions() const {
+Result<kernels::Definitions> ParameterFlags::definitions() const {
   kernels::Definitions parsed;
   for (StringRef text : defines) {
     auto [name, value] = text.split('=');

@@ -30,6 +30,16 @@ struct KernelChoice {
   kernels::Request request;
 };
 
+/// The `-D name=value`s.
+class ParameterFlags {
+public:
+  explicit ParameterFlags(llvm::cl::SubCommand &command);
+  Result<kernels::Definitions> definitions() const;
+
+private:
+  llvm::cl::list<std::string> defines;
+};
+
 class CompileFlags {
 public:
   /// Registers the flags with `command`.
@@ -39,8 +49,7 @@ public:
   Result<CompileOptions> options() const;
   /// The variant that was asked for.
   Result<std::optional<Alignment>> alignment() const;
-  /// The `-D name=value`s.
-  Result<kernels::Definitions> definitions() const;
+  Result<kernels::Definitions> definitions() const { return parameters.definitions(); }
 
   /// An error if a flag asks for what is decided already in the program of the file `source`: it is in phase
   /// `startFrom` and, unless that is null, for `ofFile`.
@@ -55,7 +64,7 @@ public:
   std::span<const std::string> fixedDimensions() const { return {fixed.begin(), fixed.end()}; }
 
 private:
-  llvm::cl::list<std::string> defines;
+  ParameterFlags parameters;
   llvm::cl::list<std::string> fixed;
   llvm::cl::opt<std::string> target;
   llvm::cl::opt<std::string> variant;

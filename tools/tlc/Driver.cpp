@@ -7,6 +7,7 @@
 #include "tools/tlc/Cache.h"
 #include "tools/tlc/Compile.h"
 #include "tools/tlc/Emulate.h"
+#include "tools/tlc/Evaluate.h"
 #include "tools/tlc/List.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Mutate.h"
@@ -54,6 +55,7 @@ int tlc_main(int argc, char **argv) {
   MutateCommand mutate;
   CacheCommand cache;
   EmulateCommand emulate;
+  EvaluateCommand evaluate;
   TraceCommand trace;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))
@@ -72,6 +74,8 @@ int tlc_main(int argc, char **argv) {
     return int(finish(cache.execute()));
   if (emulate)
     return int(finish(emulate.execute()));
+  if (evaluate)
+    return int(finish(evaluate.execute()));
   if (trace)
     return int(finish(trace.execute()));
   cl::PrintHelpMessage();

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The subcommand `evaluate`.
+#include "tools/tlc/Evaluate.h"
+
+#include "compiler/pipeline/Compiler.h"
+#include "dialects/program/Program.h"
+#include "dialects/tile/Shapes.h"
+#include "dialects/tile/Tile.h"
+#include "kernels/library/DeviceArguments.h"
+#include "kernels/library/ElementBits.h"
+#include "runtime/support/Npy.h"
+#include "tools/tlc/Messages.h"
+#include "tools/tlc/Output.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+#include <numeric>
+#include <random>
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+namespace {
+
+/// Elements that are printed of a tensor.
+constexpr size_t shownElements = 8;
+
+tlc::Error invalid(const Twine &message) { return {ErrorKind::invalidArgument, message.str()}; }
+
+bool isInteger(ElementType type) {
+  return type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64;
+}
+
+double valueOf(ElementType type, const evaluator::Element &element) {
+  return isInteger(type) ? static_cast<double>(element.integer) : element.value;
+}
+
+std::vector<double> valuesOf(const evaluator::Tensor &tensor) {
+  std::vector<double> values;
+  for (const evaluator::Element &element : tensor.elements)
+    values.push_back(valueOf(tensor.type, element));
+  return values;
+}
+
+/// "NAME=FILE" of one of the tensors, which get the files.
+Result<std::vector<std::string>> filesFor(StringRef flag, ArrayRef<kernels::TensorSpec> specs,
+                                          const cl::list<std::string> &given) {
+  std::vector<std::string> files(specs.size());
+  for (StringRef text : given) {
+    auto [name, file] = text.split('=');
+    const auto *found = find_if(specs, [&](const kernels::TensorSpec &spec) { return spec.name == name; });
+    if (file.empty() || found == specs.end())
+      return invalid("expected --" + flag + " NAME=FILE.npy with one of " +
+                     joinNames(map_to_vector(specs, [](const auto &spec) { return StringRef(spec.name); })) +
+                     ", but got '" + text + "'");
+    files[found - specs.begin()] = file.str();
+  }
+  return files;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// What a drawn or given tensor holds; undefined elements for an output.
+Result<evaluator::Tensor> makeTensor(const kernels::TensorSpec &spec, kernels::Random &random) {
+  auto host = kernels::HostTensor::create(spec.name, spec.element, spec.shape);
+  if (!host)
+    return host.error();
+  fillFor(spec, *host, random);
+  evaluator::Tensor tensor{spec.element, spec.shape, std::vector<evaluator::Element>(host->elementCount())};
+  if (spec.access != Access::output)
+    for (auto [element, value] : zip(tensor.elements, host->values()))
+      element = evaluator::elementOf(spec.element, value);
+  return tensor;
+}
+
+std::optional<ElementType> typeOf(NpyType type) {
+  for (auto [own, npy] : {std::pair(ElementType::f16, NpyType{'f', 2}),
+                          {ElementType::f32, {'f', 4}},
+                          {ElementType::f64, {'f', 8}},
+                          {ElementType::i8, {'i', 1}},
+                          {ElementType::i32, {'i', 4}},
+                          {ElementType::i64, {'i', 8}}})
+    if (npy == type)
+      return own;
+  return std::nullopt;
+}
+
+/// Contents of a file, for a tensor of that shape.
+Result<std::vector<double>> readContents(const std::string &file, const kernels::TensorSpec &spec) {
+  Result<NpyArray> array = readNpy(file);
+  if (!array)
+    return array.error();
+  auto type = typeOf(array->type);
+  if (!type || array->shape != spec.shape)
+    return invalid("expected numbers of shape " + kernels::shapeText(spec.shape) + " for '" + spec.name +
+                   "' in '" + file + "', but got " + toString(array->type) + " " +
+                   kernels::shapeText(array->shape));
+  std::vector<double> contents;
+  for (size_t at = 0; at < array->bytes.size(); at += sizeInBytes(*type))
+    contents.push_back(kernels::loadElement(*type, &array->bytes[at]));
+  return contents;
+}
+
+/// As f64 or i64, which hold the numbers of every type.
+Result<void> save(const std::string &file, const evaluator::Tensor &tensor) {
+  std::vector<std::byte> bytes(tensor.elements.size() * sizeof(double));
+  for (auto [i, element] : enumerate(tensor.elements)) {
+    if (isInteger(tensor.type))
+      std::memcpy(&bytes[i * sizeof(double)], &element.integer, sizeof(int64_t));
+    else
+      std::memcpy(&bytes[i * sizeof(double)], &element.value, sizeof(double));
+  }
+  return writeNpy(file, {isInteger(tensor.type) ? 'i' : 'f', sizeof(double)}, tensor.extents, bytes);
+}
+
+void print(StringRef name, const evaluator::Tensor &tensor) {
+  size_t exact = 0;
+  double largest = 0;
+  for (const evaluator::Element &element : tensor.elements) {
+    exact += element.defined && element.bound == 0;
+    largest = std::max(largest, element.bound);
+  }
+  outs() << name << ": " << toString(tensor.type) << ' ' << kernels::shapeText(tensor.extents)
+         << formatv(", {0} of {1} elements exact, largest bound {2:e2}:", exact, tensor.elements.size(),
+                    largest);
+  for (const evaluator::Element &element : ArrayRef(tensor.elements).take_front(shownElements))
+    element.defined ? outs() << format(" %.6g", valueOf(tensor.type, element)) : outs() << " unwritten";
+  outs() << (tensor.elements.size() > shownElements ? " ...\n" : "\n");
+}
+
+ExitCode failWith(const tlc::Error &error) {
+  return error.kind == ErrorKind::invalidArgument ? failUsage(error.message) : fail(error.message);
+}
+
+//===----------------------------------------------------------------------===//
+// Comparing
+//===----------------------------------------------------------------------===//
+
+struct Comparison {
+  double largestError = 0, limit = 0;
+  size_t compared = 0;
+  std::string complaint = {};
+};
+
+/// All outputs with the kernel's reference. `initial` is what the tensors held before.
+Comparison compare(const kernels::Request &request, const evaluator::Arguments &initial,
+                   const evaluator::Arguments &evaluated) {
+  std::vector<kernels::TensorSpec> specs = request.kernel->tensors(request.values);
+  std::vector<std::vector<double>> inputs;
+  for (auto [spec, tensor] : zip(specs, initial.tensors))
+    if (spec.access != Access::output)
+      inputs.push_back(valuesOf(tensor));
+  Comparison comparison;
+  size_t output = 0;
+  for (auto [spec, tensor] : zip(specs, evaluated.tensors)) {
+    if (spec.access == Access::input)
+      continue;
+    std::vector<int64_t> numbers(tensor.elements.size());
+    std::iota(numbers.begin(), numbers.end(), 0);
+    std::vector<double> expected = request.kernel->reference(request.values, inputs, output, numbers);
+    kernels::Tolerance tolerance = request.kernel->tolerance(request.values, output++);
+    comparison.limit = std::max(comparison.limit, tolerance.limit);
+    comparison.compared += numbers.size();
+    for (auto [number, element] : enumerate(tensor.elements)) {
+      double value = valueOf(spec.element, element),
+             error = kernels::errorOf(value, expected[number], tolerance);
+      comparison.largestError = std::max(comparison.largestError, error);
+      if (comparison.complaint.empty() && (!element.defined || error > tolerance.limit))
+        comparison.complaint = element.defined
+                                   ? formatv("element {0} of '{1}' is {2}, but {3} was expected", number,
+                                             spec.name, value, expected[number])
+                                         .str()
+                                   : formatv("element {0} of '{1}' is not written", number, spec.name).str();
+    }
+  }
+  return comparison;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// A program and what it is to be evaluated on.
+struct Problem {
+  std::string title;
+  dsl::ProgramModule program;
+  std::vector<kernels::TensorSpec> specs; ///< in the order of its arguments, without workspaces
+  std::vector<evaluator::Element> scalars;
+};
+
+Result<Problem> problemOf(const kernels::Request &request) {
+  kernels::CompileLog log;
+  auto program = kernels::trace(request, log);
+  driver::print(log.diagnostics, Remarks::hide);
+  if (!program)
+    return program.error();
+  std::string title(request.kernel->name());
+  for (const auto &[name, value] : request.values.values())
+    title += " " + name + "=" + value;
+  return Problem{title, std::move(*program), request.kernel->tensors(request.values), {}};
+}
+
+Access accessOf(program::Access access) {
+  switch (access) {
+  case program::Access::input:
+    return Access::input;
+  case program::Access::output:
+    return Access::output;
+  case program::Access::inout:
+    return Access::inout;
+  case program::Access::workspace:
+    return Access::workspace;
+  }
+  return {};
+}
+
+Result<Problem> problemOfFile(const std::string &file, const kernels::Definitions &definitions) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(file, /*IsText=*/true);
+  if (!buffer)
+    return invalid("cannot read '" + file + "': " + buffer.getError().message());
+  Problem problem{file, {createContext(), {}}, {}, {}};
+  Compiler compiler({});
+  problem.program.module =
+      compiler.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), problem.program.context.get());
+  driver::print(compiler.diagnostics(), Remarks::hide);
+  if (!problem.program.module || problem.program.module->getOps<tile::KernelOp>().empty())
+    return invalid("expected a program of phase input in '" + file + "'");
+
+  tile::KernelOp kernel = *problem.program.module->getOps<tile::KernelOp>().begin();
+  size_t used = 0;
+  std::vector<int64_t> dimensions;
+  for (auto [i, argument] : enumerate(kernel.getBody().getArguments())) {
+    mlir::Attribute attribute = kernel.getArgAttr(unsigned(i), program::ProgramDialect::argumentAttrName);
+    dimensions.push_back(0);
+    if (auto tensor = dyn_cast<program::TensorAttr>(attribute)) {
+      ElementType element = *tile::toElementType(tile::elementTypeOf(argument.getType()));
+      kernels::TensorSpec spec{tensor.getName().str(), element, accessOf(tensor.getAccess()), {}};
+      for (auto [extent, dimension] : zip(tile::extentsOf(argument.getType()), tensor.getDims()))
+        spec.shape.push_back(dimension < 0 ? extent : dimensions[dimension]);
+      if (isInteger(element)) // positions, perhaps
+        std::tie(spec.low, spec.high) = std::pair(0, 8);
+      if (spec.access != Access::workspace)
+        problem.specs.push_back(std::move(spec));
+      continue;
+    }
+    StringRef name = program::nameOf(attribute);
+    auto found = definitions.find(name.str());
+    double value = 0;
+    if (found == definitions.end() || StringRef(found->second).getAsDouble(value))
+      return invalid("expected -D " + name + "=NUMBER because the program has that argument");
+    ++used;
+    dimensions.back() = static_cast<int64_t>(value);
+    if (isa<program::ScalarAttr>(attribute))
+      problem.scalars.push_back(evaluator::elementOf(*tile::toElementType(argument.getType()), value));
+  }
+  if (used != definitions.size())
+    return invalid("expected -D for the program's dimensions and numbers only, but got others, too");
+  return problem;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The command
+//===----------------------------------------------------------------------===//
+
+EvaluateCommand::EvaluateCommand()
+    : command("evaluate", "Say what a kernel or an .mlir file of phase input computes, without compiling it"),
+      source(cl::sub(command), cl::Positional, cl::value_desc("kernel"),
+             cl::desc("<kernel | file.mlir | ->")),
+      verify("verify", cl::sub(command),
+             cl::desc("Compare with the kernel's reference; status 1 if it differs")),
+      seed("seed", cl::sub(command), cl::value_desc("number"),
+           cl::desc("Seed of the inputs instead of a fresh one; 'run' draws the same ones")),
+      readFrom("in", cl::sub(command), cl::value_desc("name=file.npy"),
+               cl::desc("Contents of a tensor instead of random ones")),
+      writeTo("out", cl::sub(command), cl::value_desc("name=file.npy"), cl::desc("Write a tensor to a file")),
+      multiprocessors("multiprocessors", cl::sub(command), cl::value_desc("number"),
+                      cl::init(evaluator::Options().multiprocessors), cl::desc("Of the device to stand for")),
+      maximumSteps("max-steps", cl::sub(command), cl::value_desc("number"),
+                   cl::init(evaluator::Options().maximumSteps),
+                   cl::desc("Operations before the program counts as endless")),
+      parameters(command) {}
+
+ExitCode EvaluateCommand::execute() const {
+  if (source.empty())
+    return failUsage("expected a kernel or an .mlir file, but got none; 'tlc evaluate --help' shows how");
+  if (multiprocessors < 1)
+    return failUsage(
+        formatv("expected --multiprocessors from 1 on, but got {0}", multiprocessors.getValue()).str());
+  auto definitions = parameters.definitions();
+  if (!definitions)
+    return failUsage(definitions.error().message);
+  std::optional<kernels::Request> request;
+  if (source != "-" && !StringRef(source).ends_with(".mlir")) {
+    auto parsed = kernels::Request::parse(source.getValue(), *definitions);
+    if (!parsed)
+      return failUsage(parsed.error().message);
+    request.emplace(std::move(*parsed));
+  } else if (verify) {
+    return failUsage("expected a kernel with --verify because a file has no reference");
+  }
+  Result<Problem> problem = request ? problemOf(*request) : problemOfFile(source, *definitions);
+  if (!problem)
+    return failWith(problem.error());
+  auto inputs = filesFor("in", problem->specs, readFrom);
+  auto outputs = filesFor("out", problem->specs, writeTo);
+  if (!inputs || !outputs)
+    return failUsage((inputs ? outputs.error() : inputs.error()).message);
+
+  uint64_t used = seed.getNumOccurrences() ? seed : std::random_device()();
+  kernels::Random random(used);
+  evaluator::Arguments arguments{{}, problem->scalars};
+  for (auto [spec, file] : zip(problem->specs, *inputs)) {
+    if (!file.empty()) {
+      auto contents = readContents(file, spec);
+      if (!contents)
+        return failWith(contents.error());
+      spec.contents = *contents;
+    }
+    auto tensor = makeTensor(spec, random);
+    if (!tensor)
+      return failWith(tensor.error());
+    arguments.tensors.push_back(std::move(*tensor));
+  }
+  const evaluator::Arguments initial = arguments;
+  auto report = evaluator::evaluate(*problem->program.module, arguments,
+                                    {.multiprocessors = multiprocessors, .maximumSteps = maximumSteps});
+  if (!report)
+    return failWith(report.error());
+  outs() << formatv("{0}\nin {1} operations, seed {2}\n", problem->title, report->steps, used);
+  for (const std::string &ambiguity : report->ambiguities)
+    outs() << ambiguity << '\n';
+  for (auto [spec, file, tensor] : zip(problem->specs, *outputs, arguments.tensors)) {
+    if (spec.access != Access::input)
+      ::print(spec.name, tensor);
+    if (file.empty())
+      continue;
+    if (Result<void> saved = save(file, tensor); !saved)
+      return fail(saved.error().message);
+  }
+  if (!verify)
+    return ExitCode::success;
+  Comparison comparison = compare(*request, initial, arguments);
+  outs() << formatv("largest error {0:e2}, limit {1:e2}, {2} elements compared: {3}\n",
+                    comparison.largestError, comparison.limit, comparison.compared,
+                    comparison.complaint.empty() ? "ok" : "WRONG");
+  return comparison.complaint.empty() ? ExitCode::success : fail("wrong result: " + comparison.complaint);
+}
