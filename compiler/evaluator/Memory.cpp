@@ -131,12 +131,13 @@ Step failUnchecked(Task &task, Operation *op, const Slice &slice) {
 // What blocks do to a tensor
 //===----------------------------------------------------------------------===//
 
-Step failRace(Task &task, Operation *op, const GlobalTensor &tensor, int64_t element, StringRef what,
-              int64_t other) {
+/// What this block does to an element, and what another one does.
+Step failRace(Task &task, Operation *op, const GlobalTensor &tensor, int64_t element, StringRef does,
+              int64_t other, StringRef otherDoes) {
   std::string whom = other == Access::several ? "other blocks" : "block " + std::to_string(other);
-  return task.fail(op, "block " + Twine(task.block.number) + " " + what + " element " +
-                           placeText(tensor, element) + ", and " + whom +
-                           " of the same launch, in any order");
+  return task.fail(op, "block " + Twine(task.block.number) + " " + does + " element " +
+                           placeText(tensor, element) + ", which in the same launch is " + otherDoes +
+                           " by " + whom + ", and blocks run in any order");
 }
 
 bool isAnother(const Task &task, int64_t block) {
@@ -151,7 +152,7 @@ Step readElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number
   Access &access = tensor.accesses[number];
   // What several blocks have written is the same.
   if (isAnother(task, access.writer) && (access.writer != Access::several || access.isAtomic))
-    return failRace(task, op, tensor, number, "reads what is written to", access.writer);
+    return failRace(task, op, tensor, number, "reads", access.writer, "written");
   into = tensor.elements[number];
   if (!into.defined)
     return task.fail(op, "element " + placeText(tensor, number) + " is read, but nobody has written it");
@@ -164,9 +165,9 @@ Step writeElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t numbe
   Element &known = tensor.elements[number];
   bool changes = !known.defined || !isSame(tensor.kind, known, element);
   if (isAnother(task, access.writer) && (changes || access.isAtomic))
-    return failRace(task, op, tensor, number, "writes another number to", access.writer);
+    return failRace(task, op, tensor, number, "writes", access.writer, "given another number");
   if (isAnother(task, access.reader) && changes)
-    return failRace(task, op, tensor, number, "writes what is read, ", access.reader);
+    return failRace(task, op, tensor, number, "changes", access.reader, "read");
   note(access.writer, task);
   access.isAtomic = false;
   tensor.sums.erase(number);
@@ -180,9 +181,9 @@ Step addElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number,
   if (!known.defined)
     return task.fail(op, "element " + placeText(tensor, number) + " is added to, but nobody has written it");
   if (isAnother(task, access.reader))
-    return failRace(task, op, tensor, number, "adds to what is read, ", access.reader);
+    return failRace(task, op, tensor, number, "adds to", access.reader, "read");
   if (isAnother(task, access.writer) && !access.isAtomic)
-    return failRace(task, op, tensor, number, "adds to", access.writer);
+    return failRace(task, op, tensor, number, "adds to", access.writer, "written");
   access.isAtomic = access.writer == Access::nobody || access.isAtomic;
   note(access.writer, task);
   if (!tensor.kind.isFloat) {

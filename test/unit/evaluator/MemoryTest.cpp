@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Slices, shared tiles, atomic additions, and reads of what nobody has written.
+#include "test/unit/evaluator/Evaluated.h"
+
+using namespace tlc;
+using namespace tlc::evaluator;
+using namespace tlc::dsl;
+
+using Numbers = std::vector<double>;
+
+TEST_CASE("elements outside of a tensor read as the fill and are not written", "[evaluator][unit]") {
+  auto shifted = [](Slice (*choose)(const Slice &)) {
+    return exactValues(
+        run({{given(f32, {3}, {1, 2, 3}), given(f32, {5}, {9, 9, 9, 9, 9})}, {}}, [&](Scope &k) {
+          Index n = k.dim("n");
+          Global X = k.input("X", f32, {n}), Y = k.inout("Y", f32, {5});
+          Fragment x = k.fragment(f32, {6});
+          copy(choose(X.tile({-1}, {6})), x);
+          copy(x, Y.tile({1}, {6}));
+        }));
+  };
+  CHECK(shifted([](const Slice &slice) { return slice; }) == Numbers{9, 0, 1, 2, 3});
+  CHECK(shifted([](const Slice &slice) { return slice.fill(7); }) == Numbers{9, 7, 1, 2, 3});
+  // A limited slice that begins before the tensor is outside altogether.
+  CHECK(shifted([](const Slice &slice) { return slice.limited(0, 2).fill(7); }) == Numbers{9, 7, 7, 7, 7});
+}
+
+TEST_CASE("a limit ends a tensor, never behind its extent", "[evaluator][unit]") {
+  auto limited = [](int64_t end) {
+    return exactValues(
+        run({{given(i32, {1}, {double(end)}), given(f32, {3}, {1, 2, 3}), unwritten(f32, {5})}, {}},
+            [](Scope &k) {
+              Global End = k.input("End", i32, {1}), X = k.input("X", f32, {3});
+              Global Y = k.output("Y", f32, {5});
+              Index end = End.read({0});
+              Fragment x = k.fragment(f32, {5});
+              copy(X.tile({0}, {5}).limited(0, end), x);
+              copy(x, Y.tile({0}, {5}));
+            }));
+  };
+  CHECK(limited(2) == Numbers{1, 2, 0, 0, 0});
+  CHECK(limited(100) == Numbers{1, 2, 3, 0, 0});
+  CHECK(limited(-1) == Numbers{0, 0, 0, 0, 0});
+}
+
+TEST_CASE("an unchecked slice is inside", "[evaluator][unit]") {
+  CHECK(errorOf({{given(f32, {3}, {1, 2, 3}), unwritten(f32, {4})}, {}}, [](Scope &k) {
+          Index n = k.dim("n");
+          Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {4});
+          Fragment x = k.fragment(f32, {4});
+          copy(X.tile({0}, {4}).unchecked("n >= 4"), x);
+          copy(x, Y.tile({0}, {4}));
+        }) == "expected a box inside 'X' because it is unchecked, but at [0] of 4 elements lie outside of 3");
+}
+
+TEST_CASE("views exchange axes, show rows and keep to the tile", "[evaluator][unit]") {
+  Tensor y = run({{given(f32, {8, 2}, counting(16)), unwritten(f32, {2, 16})}, {}}, [](Scope &k) {
+    Global X = k.input("X", f32, {8, 2}), Y = k.output("Y", f32, {2, 16});
+    Shared tile = k.shared("tile", f32, {16, 2});
+    copy(X.tile({0, 0}, {8, 2}), tile.rows(8, 8));
+    fill(tile.rows(0, 8), -1);
+    Fragment x = k.fragment(f32, {2, 16});
+    copy(tile.t(), x);
+    copy(x, Y.tile({0, 0}, {2, 16}));
+  });
+  CHECK(exactValues(y) == Numbers{-1, -1, -1, -1, -1, -1, -1, -1, 0, 2, 4, 6, 8, 10, 12, 14,
+                                  -1, -1, -1, -1, -1, -1, -1, -1, 1, 3, 5, 7, 9, 11, 13, 15});
+}
+
+TEST_CASE("axes of extent 1 do not count in a copy", "[evaluator][unit]") {
+  Tensor y = run({{given(f32, {2, 3, 2}, counting(12)), unwritten(f32, {2, 2})}, {}}, [](Scope &k) {
+    Global X = k.input("X", f32, {2, 3, 2}), Y = k.output("Y", f32, {2, 2});
+    Shared tile = k.shared("tile", f32, {2, 2});
+    copy(X.tile({1, 1, 0}, {1, 2, 2}), tile);
+    copy(tile, Y.tile({0, 0}, {2, 2}));
+  });
+  CHECK(exactValues(y) == Numbers{8, 9, 10, 11});
+}
+
+TEST_CASE("tensors without elements are no mistake", "[evaluator][unit]") {
+  Tensor y = run({{unwritten(f32, {0, 4}), unwritten(f32, {1})}, {}}, [](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", f32, {n, 4}), Y = k.output("Y", f32, {1});
+    Fragment x = k.fragment(f32, {2, 4});
+    copy(X.tile({0, 0}, {2, 4}).fill(0.5), x);
+    copy(reduce(Reduction::sum, rowSum(x), 0), Y.tile({0}, {1}));
+  });
+  CHECK(exactValues(y) == Numbers{4});
+}
+
+TEST_CASE("reading what nobody has written is an error", "[evaluator][unit]") {
+  CHECK(errorOf({{given(f32, {2}, {1, 2}), unwritten(f32, {4})}, {}}, [](Scope &k) {
+          Global X = k.input("X", f32, {2}), Y = k.output("Y", f32, {4});
+          Shared tile = k.shared("tile", f32, {16, 2});
+          fill(tile.rows(0, 8), 1);
+          Fragment x = k.fragment(f32, {8, 2});
+          copy(tile.rows(0, 8), x);
+          copy(tile.rows(8, 8), x);
+          copy(X.tile({0}, {2}), Y.tile({0}, {2}));
+        }) == "element [0, 0] of 'tile' is read, but nobody has written it");
+  CHECK(errorOf({{unwritten(f32, {2, 2})}, {}}, [](Scope &k) {
+          Global Y = k.output("Y", f32, {2, 2});
+          Fragment y = k.fragment(f32, {1, 2});
+          copy(y, Y.tile({0, 0}, {1, 2}));
+          copy(Y.tile({0, 0}, {1, 2}), y);
+          copy(Y.tile({1, 0}, {1, 2}), y);
+          copy(y, Y.tile({1, 0}, {1, 2}));
+        }) == "element [1, 0] of 'Y' is read, but nobody has written it");
+}
+
+TEST_CASE("a workspace hands numbers from launch to launch", "[evaluator][unit]") {
+  auto program = [](Initial initial) {
+    return [initial](Scope &k) {
+      Global Y = k.output("Y", f32, {4});
+      Global W = k.workspace("W", f32, {4}, {.initial = initial});
+      k.launch("first", [&] { copy(k.fragment(f32, {2}, 5), W.tile({1}, {2})); });
+      k.launch("second", [&] {
+        Fragment w = k.fragment(f32, {4});
+        copy(W.tile({0}, {4}), w);
+        copy(w, Y.tile({0}, {4}));
+      });
+    };
+  };
+  CHECK(exactValues(run({{unwritten(f32, {4})}, {}}, program(Initial::zero))) == Numbers{0, 5, 5, 0});
+  CHECK(errorOf({{unwritten(f32, {4})}, {}}, program(Initial::undefined)) ==
+        "element [0] of 'W' is read, but nobody has written it");
+}
+
+TEST_CASE("atomic additions of several blocks make one sum, in any order", "[evaluator][unit]") {
+  auto sumOf = [](ElementType type, Numbers parts) {
+    auto count = static_cast<int64_t>(parts.size());
+    return run({{given(type, {count}, parts), given(type, {1}, {1})}, {}}, [&](Scope &k) {
+      Global X = k.input("X", type, {count}), Y = k.inout("Y", type, {1});
+      auto [block] = k.grid(count);
+      Fragment x = k.fragment(type, {1});
+      copy(X.tile({block}, {1}), x);
+      atomicAdd(x, Y.tile({0}, {1}));
+    });
+  };
+  CHECK(exactValues(sumOf(f32, {2, 3, 4})) == Numbers{10});
+  CHECK(exactValues(sumOf(i32, {2147483647, 3})) == Numbers{-2147483645});
+  Tensor open = sumOf(f32, {16777216, 1, -16777216}); // between 0 and 2
+  CHECK(open.elements[0].value == 2);
+  CHECK(open.elements[0].bound >= 2);
+}
+
+TEST_CASE("blocks of one launch must not disagree about an element", "[evaluator][unit]") {
+  auto program = [](const std::function<void(Scope &, const Index &, const Global &)> &body) {
+    return [body](Scope &k) {
+      Global Y = k.inout("Y", f32, {1});
+      auto [block] = k.grid(2);
+      body(k, block, Y);
+    };
+  };
+  auto y = [] { return Arguments{{given(f32, {1}, {1})}, {}}; };
+  CHECK(errorOf(y(), program([](Scope &k, const Index &block, const Global &Y) {
+                  copy(k.fragment(f32, {1}) + block.to(f32), Y.tile({0}, {1}));
+                })) == "block 1 writes element [0] of 'Y', which in the same launch is given another number "
+                       "by block 0, and blocks run in any order");
+  CHECK(errorOf(y(), program([](Scope &k, const Index &block, const Global &Y) {
+                  Fragment x = k.fragment(f32, {1});
+                  copy(Y.tile({0}, {1}), x);
+                  k.when(block == 1, [&] { copy(x + 1, Y.tile({0}, {1})); });
+                })) == "block 1 changes element [0] of 'Y', which in the same launch is read by other "
+                       "blocks, and blocks run in any order");
+  CHECK(exactValues(run(y(), program([](Scope &k, const Index &, const Global &Y) {
+                          copy(k.fragment(f32, {1}, 5), Y.tile({0}, {1}));
+                        }))) == Numbers{5});
+}
+
+TEST_CASE("positions in shared tiles are kept to", "[evaluator][unit]") {
+  auto program = [](int64_t at) {
+    return [at](Scope &k) {
+      Index n = k.dim("n");
+      Global X = k.input("X", f32, {n}), Y = k.output("Y", i32, {1});
+      Shared tile = k.shared("tile", i32, {4});
+      tile.write({n - 1}, 42);
+      copy(k.fragment(i32, {1}) + tile.read({n + (at - 3)}).to(i32), Y.tile({0}, {1}));
+    };
+  };
+  Arguments arguments{{given(f32, {3}, {1, 2, 3}), unwritten(i32, {1})}, {}};
+  CHECK(exactValues(run(arguments, program(2))) == Numbers{42});
+  CHECK(errorOf(arguments, program(4)) == "expected a position in 'tile' of 4, but got 4 along axis 0");
+  CHECK(errorOf(arguments, program(3)) == "element [0] of 'tile' is read, but nobody has written it");
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Reductions and products.
+#include "test/unit/evaluator/Evaluated.h"
+
+using namespace tlc;
+using namespace tlc::evaluator;
+using namespace tlc::dsl;
+
+using Numbers = std::vector<double>;
+
+namespace {
+Tensor reduced(ElementType type, Reduction kind, int64_t axis, const Numbers &numbers) {
+  std::vector<int64_t> extents = axis == 0 ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{2, 1};
+  return run({{given(type, {2, 3}, numbers), unwritten(type, extents)}, {}}, [&](Scope &k) {
+    Global X = k.input("X", type, {2, 3}), Y = k.output("Y", type, {extents[0], extents[1]});
+    Fragment x = k.fragment(type, {2, 3});
+    copy(X.tile({0, 0}, {2, 3}), x);
+    copy(reduce(kind, x, axis), Y.tile({0, 0}, extents));
+  });
+}
+
+/// acc + A B of one tile of 2 x depth and depth x 2, both of one number.
+Element product(ElementType type, int64_t depth, double a, double b, double acc) {
+  Tensor y = run({{unwritten(f32, {2, 2})}, {}}, [&](Scope &k) {
+    Global Y = k.output("Y", f32, {2, 2});
+    Shared left = k.shared("left", type, {2, depth}), right = k.shared("right", type, {depth, 2});
+    fill(left, a);
+    fill(right, b);
+    Fragment sum = k.fragment(f32, {2, 2}, acc);
+    gemm(left, right, sum);
+    copy(sum, Y.tile({0, 0}, {2, 2}));
+  });
+  return y.elements[3];
+}
+} // namespace
+
+TEST_CASE("reductions along either axis", "[evaluator][unit]") {
+  Numbers x = {1, 5, 3, -2, 0, 9};
+  CHECK(exactValues(reduced(f32, Reduction::sum, 1, x)) == Numbers{9, 7});
+  CHECK(exactValues(reduced(f32, Reduction::max, 0, x)) == Numbers{1, 5, 9});
+  CHECK(exactValues(reduced(i32, Reduction::min, -1, x)) == Numbers{1, -2});
+  CHECK(exactValues(reduced(i8, Reduction::sum, 0, {100, 1, 1, 100, 2, 2})) == Numbers{-56, 3, 3});
+  double notANumber = std::nan("");
+  CHECK(exactValues(reduced(f32, Reduction::max, 1, {notANumber, 2, 3, -inf, notANumber, -5})) ==
+        Numbers{3, -5});
+  Tensor open = reduced(f16, Reduction::sum, 1, {2048, 1, 1, 1, 1, 1});
+  CHECK(open.elements[0].value == 2050);
+  CHECK(open.elements[0].bound >= 2); // 2048 + 1 is 2048
+  CHECK(open.elements[1].bound == 0);
+}
+
+TEST_CASE("products of small integers are exact", "[evaluator][unit]") {
+  Tensor c = run({{given(bf16, {2, 3}, {1, 2, 3, 4, 5, 6}), given(bf16, {2, 3}, {1, 0, -1, 2, 1, 0}),
+                   unwritten(f32, {2, 2})},
+                  {}},
+                 [](Scope &k) {
+                   Global A = k.input("A", bf16, {2, 3}), B = k.input("B", bf16, {2, 3});
+                   Global C = k.output("C", f32, {2, 2});
+                   Shared a = k.shared("a", bf16, {2, 3}), b = k.shared("b", bf16, {2, 3});
+                   copy(A.tile({0, 0}, {2, 3}), a);
+                   copy(B.tile({0, 0}, {2, 3}), b);
+                   Fragment acc = k.fragment(f32, {2, 2}, 100), left = k.fragment(bf16, {2, 3});
+                   gemm(a, b.t(), acc);
+                   copy(a, left);
+                   gemm(left + 1, b.t(), acc);
+                   copy(acc, C.tile({0, 0}, {2, 2}));
+                 });
+  // A Bᵀ = [-2 4; -2 13], and (A + 1) Bᵀ = [-2 7; -2 16]
+  CHECK(exactValues(c) == Numbers{96, 111, 96, 129});
+}
+
+TEST_CASE("products that need more bits have a bound by their magnitudes", "[evaluator][unit]") {
+  CHECK(product(bf16, 16, 1, 1, 1 << 20).bound == 0);
+  Element large = product(bf16, 16, 1, 1, 1 << 25);
+  CHECK(large.value == (1 << 25) + 16);
+  CHECK(large.bound >= 16);
+  CHECK(large.bound <= 256);
+  // e4m3 adds with 13 bits behind the point of the largest term.
+  CHECK(product(e4m3, 32, 1, 1, 8000).bound == 0);
+  Element bytes = product(e4m3, 32, 1, 1, 1 << 15);
+  CHECK(bytes.value == (1 << 15) + 32);
+  CHECK(bytes.bound >= 32);
+}
+
+TEST_CASE("infinities and NaN go through products", "[evaluator][unit]") {
+  CHECK(product(bf16, 4, inf, 1, 0).value == inf);
+  CHECK(product(bf16, 4, inf, 1, 0).bound == 0);
+  CHECK(std::isnan(product(bf16, 4, inf, 0, 0).value));
+  CHECK(std::isnan(product(bf16, 4, inf, 1, -inf).value));
+}

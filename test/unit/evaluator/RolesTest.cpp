@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Roles that meet at rings and barriers.
+#include "test/unit/evaluator/Evaluated.h"
+
+using namespace tlc;
+using namespace tlc::evaluator;
+using namespace tlc::dsl;
+
+using Numbers = std::vector<double>;
+
+namespace {
+/// Doubles tiles of X by way of a ring; with `releases` off the producer waits for ever.
+void doubled(Scope &k, bool releases) {
+  Index n = k.dim("n");
+  Global X = k.input("X", f32, {n, 4}), Y = k.output("Y", f32, {n, 4});
+  Shared tile = k.shared("tile", f32, {1, 4}, {.slots = 2});
+  Ring ring = k.ring("ring", {.slots = 2, .producers = 1, .consumers = 2});
+  k.roles([&] {
+    k.role("load", {.warps = 1}, [&] {
+      Cursor at = ring.cursor();
+      k.loop(n, [&](Index i) {
+        ring.acquire(at);
+        ring.expect(at, tile.slotBytes());
+        copy(X.tile({i, 0}, {1, 4}), tile.slot(at), ring.full(at));
+        at.advance();
+      });
+    });
+    k.role("math", {.warps = 8}, [&] {
+      Cursor at = ring.cursor();
+      k.loop(n, [&](Index i) {
+        Fragment x = k.fragment(f32, {1, 4});
+        ring.wait(at);
+        copy(tile.slot(at), x);
+        if (releases)
+          ring.release(at);
+        at.advance();
+        copy(x * 2, Y.tile({i, 0}, {1, 4}));
+      });
+    });
+  });
+}
+} // namespace
+
+TEST_CASE("a ring hands tiles from role to role", "[evaluator][unit]") {
+  Tensor y = run({{given(f32, {5, 4}, counting(20)), unwritten(f32, {5, 4})}, {}},
+                 [](Scope &k) { doubled(k, true); });
+  Numbers expected = counting(20);
+  for (double &number : expected)
+    number *= 2;
+  CHECK(exactValues(y) == expected);
+}
+
+TEST_CASE("roles that wait for each other are a located error", "[evaluator][unit]") {
+  CHECK(errorOf({{given(f32, {5, 4}, counting(20)), unwritten(f32, {5, 4})}, {}}, [](Scope &k) {
+          doubled(k, false);
+        }) == "role 'load' waits here for ever: every role and block of its cluster has ended or waits");
+}
+
+TEST_CASE("what is published with ordinary stores arrives, positions too", "[evaluator][unit]") {
+  Tensor y = run({{unwritten(i32, {3})}, {}}, [](Scope &k) {
+    Index n = k.dim("n");
+    Global Y = k.output("Y", i32, {n});
+    Shared next = k.shared("next", i32, {1}, {.slots = 1});
+    Ring ring = k.ring("ring", {.slots = 1, .producers = 1, .consumers = 1});
+    k.roles([&] {
+      k.role("take", {.warps = 4}, [&] { // first, so that it has to wait
+        Cursor at = ring.cursor();
+        k.loop(n, [&](Index) {
+          ring.wait(at);
+          Index i = next.slot(at).read({0});
+          ring.release(at);
+          at.advance();
+          copy(k.fragment(i32, {1}) + (i * 10).to(i32), Y.tile({i}, {1}));
+        });
+      });
+      k.role("give", {.warps = 1}, [&] {
+        Cursor at = ring.cursor();
+        k.loop(n, [&](Index i) {
+          ring.acquire(at);
+          next.slot(at).write({0}, n - 1 - i);
+          ring.publish(at);
+          at.advance();
+        });
+      });
+    });
+  });
+  CHECK(exactValues(y) == Numbers{0, 10, 20});
+}
+
+TEST_CASE("barriers order roles", "[evaluator][unit]") {
+  auto program = [](bool named) {
+    return [named](Scope &k) {
+      Global Y = k.output("Y", f32, {2});
+      Shared a = k.shared("a", f32, {2});
+      Barrier barrier = k.barrier("b", 64);
+      NamedBarrier meeting = k.namedBarrier(6);
+      k.roles([&] {
+        k.role("reader", {.warps = 4}, [&] {
+          Fragment x = k.fragment(f32, {2});
+          if (named)
+            meeting.sync();
+          else
+            barrier.wait(1);
+          copy(a, x);
+          k.inTurn([&] { x = x + 1; });
+          copy(x, Y.tile({0}, {2}));
+        });
+        k.role("writer", {.warps = 2}, [&] {
+          fill(a, 6);
+          if (named) {
+            meeting.arrive();
+          } else {
+            barrier.arrive();
+            barrier.arrive();
+          }
+        });
+      });
+    };
+  };
+  Arguments arguments{{unwritten(f32, {2})}, {}};
+  CHECK(exactValues(run(arguments, program(true))) == Numbers{7, 7});
+  CHECK(exactValues(run(arguments, program(false))) == Numbers{7, 7});
+}
+
+TEST_CASE("multicast fills the slot of every block with what each of them loads in part",
+          "[evaluator][unit]") {
+  Tensor y = run({{given(f32, {3, 4, 2}, counting(24)), unwritten(f32, {2, 3, 8})}, {}}, [](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", f32, {n, 4, 2}), Y = k.output("Y", f32, {2, n, 8});
+    k.cluster(2);
+    k.grid(2);
+    Index rank = k.blockRank();
+    Shared tile = k.shared("tile", f32, {4, 2}, {.slots = 1});
+    Ring ring = k.ring("ring", {.slots = 1, .producers = 1, .consumers = 2}); // those of both blocks
+    k.roles([&] {
+      k.role("load", {.warps = 1}, [&] {
+        Cursor at = ring.cursor();
+        k.loop(n, [&](Index i) {
+          ring.acquire(at);
+          ring.expect(at, tile.slotBytes());
+          copy(X.tile({i, 0, 0}, {1, 4, 2}), tile.slot(at), ring.full(at), Multicast::cluster);
+          at.advance();
+        });
+      });
+      k.role("math", {.warps = 4}, [&] {
+        Cursor at = ring.cursor();
+        k.loop(n, [&](Index i) {
+          Fragment x = k.fragment(f32, {4, 2});
+          ring.wait(at);
+          copy(tile.slot(at), x);
+          ring.release(at);
+          at.advance();
+          for (int64_t row = 0; row < 4; ++row)
+            copy(reduce(Reduction::sum,
+                        where([&](Index r, Index) { return r == row; }, x + rank.to(f32) * 100, 0), 0),
+                 Y.tile({rank, i, row * 2}, {1, 1, 2}));
+        });
+      });
+    });
+  });
+  Numbers expected = counting(24);
+  for (double number : counting(24))
+    expected.push_back(number + 100);
+  CHECK(exactValues(y) == expected);
+}
+
+TEST_CASE("products that are started are there when they are waited for", "[evaluator][unit]") {
+  Tensor y = run({{unwritten(f32, {64, 16})}, {}}, [](Scope &k) {
+    Global Y = k.output("Y", f32, {64, 16});
+    Shared a = k.shared("a", bf16, {64, 16}), b = k.shared("b", bf16, {16, 16});
+    fill(a, 2);
+    fill(b, 3);
+    Fragment acc = k.fragment(f32, {64, 16}, 1);
+    gemmAsync(a, b, acc);
+    gemmAsync(a, b, acc);
+    gemmWait(acc);
+    copy(acc, Y.tile({0, 0}, {64, 16}));
+  });
+  CHECK(exactValues(y) == Numbers(64 * 16, 193));
+}
