@@ -86,6 +86,7 @@ Step Task::advance(bool &hasMoved) {
   size_t depth = frames.size() - 1;
   if (frames[depth].next == frames[depth].body->end()) {
     leave();
+    hasMoved = true;
     return Step::done;
   }
   Operation *op = &*frames[depth].next;

@@ -179,3 +179,14 @@ TEST_CASE("products that are started are there when they are waited for", "[eval
   });
   CHECK(exactValues(y) == Numbers(64 * 16, 193));
 }
+
+TEST_CASE("roles may have nothing to do", "[evaluator][unit]") {
+  Tensor y = run({{unwritten(f32, {1})}, {}}, [](Scope &k) {
+    k.output("Y", f32, {1});
+    k.roles([&] {
+      k.role("idle", {.warps = 4}, [] {});
+      k.role("also", {.warps = 4}, [] {});
+    });
+  });
+  CHECK(!y.elements[0].defined);
+}
