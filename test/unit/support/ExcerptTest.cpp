@@ -4,6 +4,7 @@
 #include "runtime/support/Excerpt.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/ranges.h>
 
 using namespace tlc;
 
