@@ -26,7 +26,7 @@ std::vector<StageEdge> stageEdges(const ScheduleProblem &problem) {
   std::vector<StageEdge> edges;
   for (const ScheduleDependence &d : problem.dependences) {
     edges.push_back({d.from, d.to, d.delay - d.distance});
-    if (d.kind == DependenceKind::accumulator && d.distance == 0)
+    if ((d.kind == DependenceKind::accumulator && d.distance == 0) || d.kind == DependenceKind::sameRound)
       edges.push_back({d.to, d.from, 0});
   }
   return edges;

@@ -38,6 +38,10 @@ Result<void> checkDependence(const ScheduleProblem &problem, const ScheduleDepen
     return invalid(
         fmt::format("expected no delay for {} because an accumulator is updated in place, but got {}", arrow,
                     dependence.delay));
+  if (dependence.kind == DependenceKind::sameRound && (dependence.delay != 0 || dependence.distance != 0))
+    return invalid(fmt::format(
+        "expected no delay and no distance for {} because both come in one round, but got {} and {}", arrow,
+        dependence.delay, dependence.distance));
   return {};
 }
 
@@ -63,6 +67,10 @@ Result<void> verifyDependence(const ScheduleProblem &problem, const Schedule &sc
     return invalid(
         fmt::format("expected {} in one stage because an accumulator is updated in place, but got {} and {}",
                     arrow, from.stage, to.stage));
+  if (dependence.kind == DependenceKind::sameRound && from.stage != to.stage)
+    return invalid(fmt::format(
+        "expected {} in one stage because the round's end overwrites what '{}' uses, but got {} and {}",
+        arrow, nameOf(problem, dependence.from), from.stage, to.stage));
   return {};
 }
 

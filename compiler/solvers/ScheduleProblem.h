@@ -67,6 +67,7 @@ enum class DependenceKind {
                ///< stage; between products no wait is needed
   order,       ///< memory: `to` must not start before `from` has completed
   issue,       ///< `to` must not be issued before `from` is issued, no more
+  sameRound, ///< as `order`, and both stay in one stage: what `from` uses is overwritten when its round ends
 };
 
 struct ScheduleDependence {

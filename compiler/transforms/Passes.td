@@ -161,7 +161,8 @@ def ScheduleLoops : Pass<"tile-schedule-loops", "::tlc::tile::KernelOp"> {
     Ensures:  in every loop whose products can overlap, each operation has `tile.stage`. A product that only accumulates is
               issued in stage 0; what waits for it and releases its operands is in stage 1. Where work leads from one
               product to another (s -> softmax -> p v) in automatic roles, that other product is in stage 1: the next
-              iteration's s is issued before it, and their work runs under it. Nothing is rewritten. A loop in which nothing can
+              iteration's s is issued before it, and their work runs under it. A product whose left factor is in registers
+              is complete before these are written again, also in the next iteration. Nothing is rewritten. A loop in which nothing can
               overlap, or that does more than read and await between products, or needs more than two stages, or
               whose rings have too few slots to release one round later, stays sequential, with a remark.
     Leaves to others: rewriting (`tile-expand-pipeline`).

@@ -6,6 +6,7 @@
 /// leads from one product to another (the softmax) may run a round ahead, under that other product.
 
 #include "compiler/analysis/CheapFragments.h"
+#include "compiler/analysis/FactorRegisters.h"
 #include "compiler/solvers/ListScheduler.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/tile/Names.h"
@@ -45,6 +46,20 @@ std::optional<AccumulatorChain> chainOf(GemmAsyncOp product, scf::ForOp loop) {
   if (!carried.hasOneUse() || product.getAcc() != carried)
     return std::nullopt;
   return AccumulatorChain{product, wait};
+}
+
+/// The wait of the product's own iteration that completes it, or null. A product that adds to this one's
+/// result completes later.
+GemmWaitOp completionOf(GemmAsyncOp product) {
+  for (Operation *user : product.getResult().getUsers()) {
+    if (user->getBlock() != product->getBlock())
+      continue;
+    if (auto wait = dyn_cast<GemmWaitOp>(user))
+      return wait.getPending() == 0 ? wait : GemmWaitOp();
+    if (auto next = dyn_cast<GemmAsyncOp>(user))
+      return completionOf(next);
+  }
+  return {};
 }
 
 /// Whether the operation computes elements of fragments that are worth keeping.
@@ -97,6 +112,8 @@ private:
       if (!toleratesOverlap(op) && !isa<GemmAsyncOp, GemmWaitOp, ReleaseOp>(op))
         return ("'" + op.getName().getStringRef() + "' keeps its place between them").str();
     build();
+    if (std::string reason = protectFactors(); !reason.empty())
+      return reason;
     assert(problem.check() && "dependences follow the program order");
     auto roles = loop->getParentOfType<RolesOp>();
     bool overlaps = roles && roles.getAutomatic() && !overlapProducts(problem).empty();
@@ -139,6 +156,35 @@ private:
         for (Operation *wait : waits)
           problem.addDependence(numbers[wait], numbers[op], 0, 0, DependenceKind::issue);
     }
+  }
+
+  /// A product in flight reads its left factor's registers: it completes before they are written again, in
+  /// the next iteration, too. Why that cannot be said of this loop, or nothing.
+  std::string protectFactors() {
+    for (Operation *op : ops) {
+      auto product = dyn_cast<GemmAsyncOp>(op);
+      if (!product || !isa<RankedTensorType>(product.getA().getType()))
+        continue;
+      FactorWriters writers = writersOf(product.getA());
+      GemmWaitOp wait = completionOf(product);
+      SmallVector<Operation *> inBody;
+      for (Operation *writer : llvm::concat<Operation *const>(writers.ops, writers.moves))
+        if (Operation *ancestor = loop.getBody()->findAncestorOpInBlock(*writer))
+          inBody.push_back(ancestor);
+      bool movesEachRound = writers.madeForUse || writers.moves.contains(loop);
+      if (!wait && (movesEachRound || !inBody.empty()))
+        return "a product whose left factor is in registers is in flight when an iteration ends";
+      if (movesEachRound)
+        problem.addDependence(numbers[op], numbers[wait], 0, 0, DependenceKind::sameRound);
+      for (Operation *writer : inBody)
+        if (writer->isBeforeInBlock(product)) {
+          problem.addDependence(numbers[writer], numbers[op], 0, 0, DependenceKind::issue);
+          problem.addDependence(numbers[wait], numbers[writer], 1, 0, DependenceKind::order);
+        } else if (wait->isBeforeInBlock(writer)) {
+          problem.addDependence(numbers[wait], numbers[writer], 0, 0, DependenceKind::order);
+        }
+    }
+    return "";
   }
 
   /// Lets products that only accumulate complete one round later, where that takes no third stage. Whether

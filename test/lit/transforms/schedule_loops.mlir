@@ -86,12 +86,15 @@ tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) 
 
 // -----
 
-// A ring that only ordinary reads use is released in its own round; what they read may be carried on.
+// A ring that only ordinary reads use is released in its own round. A product in flight reads its left factor's
+// registers, so that it completes before the next iteration loads to them.
 // CHECK-LABEL: tile.kernel @other_reads(
 // CHECK:       tile.await %s{{.*}} {tile.stage = #tile.stage<stage = 0,
-// CHECK:       tile.load {{.*}} {tile.stage = #tile.stage<stage = 0,
+// CHECK:       tile.load {{.*}} {tile.stage = #tile.stage<stage = 0, order = 3>}
 // CHECK:       tile.release %s{{.*}} {tile.stage = #tile.stage<stage = 0,
 // CHECK:       tile.await %r{{.*}} {tile.stage = #tile.stage<stage = 0,
+// CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 6>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 2>}
 // CHECK:       tile.release %r{{.*}} {tile.stage = #tile.stage<stage = 1,
 tile.kernel @other_reads(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
@@ -119,6 +122,172 @@ tile.kernel @other_reads(%n: index {program.argument = #program.dimension<"n">})
         %next = tile.advance %c : !tile.cursor<2>
         %next2 = tile.advance %d : !tile.cursor<1>
         scf.yield %done, %next, %next2 : tensor<64x64xf32>, !tile.cursor<2>, !tile.cursor<1>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// What follows from the factor's source runs under the product; only the operation that writes the factor's registers
+// waits.
+// CHECK-LABEL: tile.kernel @dequantized(
+// CHECK:       tile.load {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}
+// CHECK:       arith.extf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 3>}
+// CHECK:       arith.mulf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 4>}
+// CHECK:       arith.truncf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 6>}
+// CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 7>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 5>}
+tile.kernel @dequantized(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %w = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        %x = arith.extf %w : tensor<64x64xbf16> to tensor<64x64xf32>
+        %y = arith.mulf %x, %x : tensor<64x64xf32>
+        %f = arith.truncf %y : tensor<64x64xf32> to tensor<64x64xbf16>
+        %started = tile.gemm_async %f, %a, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A factor from before the loop is never written while the product is in flight.
+// CHECK-LABEL: tile.kernel @factor_from_outside(
+// CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 3>}
+tile.kernel @factor_from_outside(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  %q = tile.alloc_shared "q" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %f = tile.load %q : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %f, %a, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A factor that the loop carries moves to its registers between iterations: nothing is left to overlap.
+// CHECK-LABEL: tile.kernel @carried_factor(
+// CHECK-NOT:   tile.stage
+tile.kernel @carried_factor(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  %q = tile.alloc_shared "q" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %first = tile.load %q : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: the result of a product is used in the iteration that starts it}}
+      %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %f = %first, %c = %r_first) -> (tensor<64x64xf32>, tensor<64x64xbf16>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %f, %a, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        %later = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %later, %next : tensor<64x64xf32>, tensor<64x64xbf16>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A constant is made again before each product that reads it from registers.
+// CHECK-LABEL: tile.kernel @constant_factor(
+// CHECK-NOT:   tile.stage
+tile.kernel @constant_factor(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %ones = arith.constant dense<1.0> : tensor<64x64xbf16>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: the result of a product is used in the iteration that starts it}}
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %ones, %a, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// By hand: a product whose factor is written in each iteration and that no wait of its own iteration completes.
+// CHECK-LABEL: tile.kernel @in_flight_at_the_end(
+// CHECK-NOT:   tile.stage
+tile.kernel @in_flight_at_the_end(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: a product whose left factor is in registers is in flight when an iteration ends}}
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %done = tile.gemm_wait %acc pending(0) : tensor<64x64xf32>
+        %f = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        %started = tile.gemm_async %f, %a, %done atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %started, %next : tensor<64x64xf32>, !tile.cursor<2>
       }
     }
   }
@@ -202,12 +371,12 @@ tile.kernel @two_slots_per_round(%n: index {program.argument = #program.dimensio
 // CHECK:       tile.gemm_wait %[[S]] {{.*}} {tile.stage = #tile.stage<stage = 0, order = 8>}
 // CHECK:       tile.release %k{{.*}} {tile.stage = #tile.stage<stage = 0, order = 9>}
 // CHECK:       math.exp2 {{.*}} {tile.stage = #tile.stage<stage = 0, order = 10>}
-// CHECK:       arith.truncf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 11>}
+// CHECK:       arith.truncf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 13>}
 // CHECK:       arith.mulf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 14>}
 // CHECK:       tile.await %v{{.*}} {tile.stage = #tile.stage<stage = 1, order = 3>}
 // CHECK:       %[[O:.*]] = tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 1, order = 5>}
-// CHECK:       tile.gemm_wait %[[O]] {{.*}} {tile.stage = #tile.stage<stage = 1, order = 12>}
-// CHECK:       tile.release %v{{.*}} {tile.stage = #tile.stage<stage = 1, order = 13>}
+// CHECK:       tile.gemm_wait %[[O]] {{.*}} {tile.stage = #tile.stage<stage = 1, order = 11>}
+// CHECK:       tile.release %v{{.*}} {tile.stage = #tile.stage<stage = 1, order = 12>}
 tile.kernel @attention(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -124,6 +124,25 @@ TEST_CASE("the sequential schedule answers what has no delays", "[solvers][sched
   REQUIRE(verify(problem, sequentialSchedule(problem)));
 }
 
+TEST_CASE("what a round's end overwrites keeps its user in the round", "[solvers][schedule][unit]") {
+  ScheduleProblem problem;
+  problem.addOp({"product", LatencyClass::product, 10, 10, 0});
+  problem.addOp({"wait", LatencyClass::immediate, 1, 1, 1});
+  problem.addOp({"store", LatencyClass::compute, 1, 1, 2});
+  problem.addDependence(0, 1);
+  problem.addDependence(1, 2, 0, 1); // would let the wait slip into stage 1, to its user
+  REQUIRE(solveSchedule(problem)->slots[1].stage == 0);
+  problem.dependences[1].delay = 0;
+  problem.addDependence(0, 2, 0, 1);
+  REQUIRE(solveSchedule(problem)->slots[1].stage == 1);
+  problem.addDependence(0, 1, 0, 0, DependenceKind::sameRound);
+  Result<Schedule> schedule = solveSchedule(problem);
+  REQUIRE(verify(problem, *schedule));
+  REQUIRE(schedule->slots[0].stage == schedule->slots[1].stage);
+  problem.addDependence(0, 1, 0, 1); // the wait one round later, as for products that only accumulate
+  REQUIRE_FALSE(solveSchedule(problem));
+}
+
 TEST_CASE("random problems are answered correctly or refused", "[solvers][schedule][unit]") {
   std::mt19937 random(Catch::rngSeed());
   auto pick = [&](int n) { return int(random() % unsigned(n)); };
@@ -137,7 +156,12 @@ TEST_CASE("random problems are answered correctly or refused", "[solvers][schedu
     }
     for (int i = pick(25); i > 0; --i) {
       int from = pick(count), to = pick(count);
-      auto kind = DependenceKind(pick(4));
+      auto kind = DependenceKind(pick(5));
+      if (kind == DependenceKind::sameRound) {
+        if (from != to)
+          problem.addDependence(std::min(from, to), std::max(from, to), 0, 0, kind);
+        continue;
+      }
       problem.addDependence(from, to, from < to ? pick(2) : 1 + pick(2),
                             kind == DependenceKind::accumulator ? 0 : pick(4) / 3, kind);
     }

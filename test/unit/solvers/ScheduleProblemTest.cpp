@@ -62,6 +62,10 @@ TEST_CASE("malformed schedule problems are refused", "[solvers][schedule][unit]"
   REQUIRE_THAT(
       checkFailure([](ScheduleProblem &p) { p.addDependence(0, 1, 0, 1, DependenceKind::accumulator); }),
       Contains("expected no delay for 'a' -> 'b' because an accumulator is updated in place, but got 1"));
+  REQUIRE_THAT(
+      checkFailure([](ScheduleProblem &p) { p.addDependence(0, 1, 1, 0, DependenceKind::sameRound); }),
+      Contains("expected no delay and no distance for 'a' -> 'b' because both come in one round, but got 0 "
+               "and 1"));
   REQUIRE_THAT(checkFailure([](ScheduleProblem &p) { p.ops[0].latency = 0; }),
                Contains("cycles <= latency") && Contains("'a'"));
   REQUIRE_THAT(checkFailure([](ScheduleProblem &p) { p.ops[0].cycles = -1; }), Contains("got -1"));
@@ -100,6 +104,16 @@ TEST_CASE("a wrong schedule is found out", "[solvers][schedule][unit]") {
   SECTION("an accumulator torn apart") {
     example.schedule = {{{0, 2}, {2, 0}, {3, 1}}, 4};
     REQUIRE_THAT(example.failure(), Contains("expected 'product' -> 'scale' in one stage"));
+  }
+  SECTION("a wait in the round after the one whose end overwrites what the product uses") {
+    example.problem = {};
+    example.problem.addOp(op("product", LatencyClass::product));
+    example.problem.addOp(op("wait"));
+    example.problem.addDependence(0, 1, 0, 0, DependenceKind::sameRound);
+    example.schedule = {{{0, 0}, {1, 1}}, 2};
+    REQUIRE_THAT(example.failure(),
+                 Contains("expected 'product' -> 'wait' in one stage because the round's end overwrites what "
+                          "'product' uses, but got 0 and 1"));
   }
 }
 

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Pipelined loops whose products have a left factor that the iteration itself brings to registers: the next
+/// iteration must not overwrite it while a product is in flight. Values are small integers, so that sums are
+/// exact.
+#include "test/programs/ProgramRun.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <random>
+
+using namespace tlc;
+using namespace tlc::dsl;
+using namespace tlc::test;
+
+namespace {
+
+/// What an iteration has: tiles of A (64 x 64, its rows are columns of the result) and of the weights, in
+/// shared memory and from there in registers, and sums.
+struct Iteration {
+  Scope &k;
+  const Shared &a, &b;
+  Fragment &weights, &sum, &other;
+  Slice from; ///< where the tile of weights comes from
+};
+
+struct Form {
+  const char *name;
+  ElementType weights;
+  std::function<void(const Iteration &)> multiply;
+  std::function<double(double)> factor; ///< of the result, by weight
+  bool persistent = false;
+  bool carries = false; ///< the tile of weights before multiplies a tile of A, too
+};
+
+void loadThroughShared(const Iteration &i) {
+  copy(i.from, i.b);
+  copy(i.b, i.weights);
+}
+
+double twice(double weight) { return 2 * weight; }
+double once(double weight) { return weight; }
+
+const std::vector<Form> forms = {
+    {"bytes, scaled", i8,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm((i.weights.to(f32) * 2).to(bf16), i.a.t(), i.sum);
+     },
+     twice},
+    {"scaled", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm((i.weights.to(f32) * 2).to(bf16), i.a.t(), i.sum);
+     },
+     twice},
+    {"as they are", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm(i.weights, i.a.t(), i.sum);
+     },
+     once},
+    {"scaled, another policy", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm((i.weights.to(f32) * 2).to(bf16), i.a.t(), i.sum, WarpPolicy::square);
+     },
+     twice},
+    {"in a fragment of the iteration", bf16,
+     [](const Iteration &i) {
+       Fragment own = i.k.fragment(bf16, {64, 64});
+       copy(i.from, i.b);
+       copy(i.b, own);
+       gemm((own.to(f32) * 2).to(bf16), i.a.t(), i.sum);
+     },
+     twice},
+    {"from global memory", bf16,
+     [](const Iteration &i) {
+       copy(i.from, i.weights);
+       gemm(i.weights, i.a.t(), i.sum);
+     },
+     once},
+    {"one factor of two products", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm(i.weights, i.a.t(), i.sum);
+       gemm(i.weights, i.a.t(), i.other);
+     },
+     twice},
+    {"two factors of one source", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm(i.weights, i.a.t(), i.sum);
+       gemm(max(i.weights.to(f32), 0).to(bf16), i.a.t(), i.other);
+     },
+     [](double weight) { return weight + std::max(weight, 0.); }},
+    {"read again after the product", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm(i.weights, i.a.t(), i.sum);
+       Fragment negative = i.k.fragment(bf16, {64, 64});
+       negative = (i.weights.to(f32) * -3).to(bf16);
+       gemm(negative, i.a.t(), i.sum);
+     },
+     [](double weight) { return -2 * weight; }},
+    {"carried from the iteration before", bf16,
+     [](const Iteration &i) {
+       gemm(i.weights, i.a.t(), i.sum); // nothing in the first iteration
+       loadThroughShared(i);
+       gemm(i.weights, i.a.t(), i.other);
+     },
+     once, false, true},
+    {"in a loop over tiles", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm((i.weights.to(f32) * 2).to(bf16), i.a.t(), i.sum);
+     },
+     twice, true},
+};
+
+Program program(const Form &form) {
+  return Program::trace("register_factor", [&](Scope &k) {
+    Index n = k.dim("n"), depth = k.dim("k");
+    Global A = k.input("A", bf16, {n, depth}), B = k.input("B", form.weights, {64, depth});
+    Global C = k.output("C", f32, {64, n});
+    auto tile = [&](Index column) {
+      Shared a = k.shared("a", bf16, {64, 64}), b = k.shared("b", form.weights, {64, 64});
+      Fragment sum = k.fragment(f32, {64, 64}), other = k.fragment(f32, {64, 64}),
+               weights = k.fragment(form.weights, {64, 64});
+      k.pipelined(ceilDiv(depth, 64), {.stages = 2}, [&](Index s) {
+        copy(A.tile({column * 64, s * 64}, {64, 64}), a);
+        form.multiply({k, a, b, weights, sum, other, B.tile({0, s * 64}, {64, 64})});
+      });
+      copy(sum + other, C.tile({0, column * 64}, {64, 64}));
+    };
+    if (form.persistent) {
+      k.persistent({ceilDiv(n, 64)}, {}, tile);
+    } else {
+      auto [column] = k.grid(ceilDiv(n, 64));
+      tile(column);
+    }
+  });
+}
+
+void check(const Artifact &artifact, const Form &form, int64_t depth) {
+  constexpr int64_t n = 260; // more tiles than multiprocessors
+  INFO("k = " << depth);
+  std::mt19937 random(7);
+  std::uniform_int_distribution<int> values(-3, 3);
+  Memory a = Memory::filled(bf16, {n, depth}, 0), b = Memory::filled(form.weights, {64, depth}, 0);
+  Memory c = Memory::filled(f32, {64, n}, notANumber);
+  for (double &value : a.values)
+    value = values(random);
+  for (double &value : b.values)
+    value = values(random);
+  run(artifact, {&a, &b, &c});
+  int64_t wrong = 0;
+  for (int64_t row = 0; row < 64; ++row)
+    for (int64_t column = 0; column < n; ++column) {
+      double sum = 0;
+      for (int64_t at = 0; at < depth; ++at) {
+        sum += form.factor(b.at({row, at})) * a.at({column, at});
+        if (form.carries && at >= 64)
+          sum += b.at({row, at - 64}) * a.at({column, at});
+      }
+      wrong += c.at({row, column}) != sum;
+    }
+  CHECK(wrong == 0);
+}
+
+} // namespace
+
+TEST_CASE("left factors made in the iteration that multiplies", "[register-factor]") {
+  for (const Form &form : forms) {
+    INFO(form.name);
+    Artifact artifact = compiled(program(form));
+    for (int64_t depth : {int64_t(0), int64_t(64), int64_t(328)})
+      check(artifact, form, depth);
+  }
+}
