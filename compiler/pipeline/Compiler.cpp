@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/ArtifactBuilder.h"
 #include "compiler/codegen/NvptxBackend.h"
+#include "compiler/codegen/VerifyProducts.h"
 #include "compiler/pipeline/Dump.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
@@ -159,6 +160,12 @@ public:
     std::string ptx = backend->emitPtx(*llvmModule);
     if (!dumpDirectory.empty() && failed(dump(Phase::ptx, ptx)))
       return failure();
+    if (std::optional<ProductHazard> hazard = findProductHazard(ptx)) {
+      Location location = module->getLoc();
+      if (!hazard->file.empty())
+        location = FileLineColLoc::get(module->getContext(), hazard->file, hazard->line, hazard->column);
+      return emitError(location) << hazard->message;
+    }
     return ptx;
   }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The last proof about products in flight: on the PTX itself, after everything that could have moved an
+/// instruction.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+#include <string>
+
+namespace tlc {
+
+/// A register that a product in flight uses, and an instruction that touches it.
+struct ProductHazard {
+  std::string message;
+  std::string file; ///< of the program, by `.loc`; empty if unknown
+  unsigned line = 0, column = 0;
+};
+
+/// The first hazard of the text, or nothing. From a `wgmma.mma_async` to a `wgmma.wait_group` that covers it,
+/// on no path may anything write one of its registers, or read one of its accumulators, but products of the
+/// same shape that add to the same accumulators. Groups are counted so that no path has fewer.
+std::optional<ProductHazard> findProductHazard(llvm::StringRef ptx);
+
+} // namespace tlc
