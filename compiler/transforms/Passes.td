@@ -110,6 +110,8 @@ def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
               around the back edge of loops, and before the roles for what all threads did; between an ordinary write
               and an asynchronous access (TMA, wgmma) there is a `tile.proxy_fence` before the sync, publish, release,
               arrival or named barrier that the access waits for.
+    So it is for accesses of a tensor by threads of one role, where two stores count as the program's business and two
+    `tile.atomic_add` as ordered. An operation with effects whose accesses it does not know is an error.
     Ownership decides, not addresses: what a role did to a slot before it awaits or acquires that slot again is over.
     Scratch memory is its operation's own business.
   }];

@@ -125,10 +125,12 @@ struct Access {
   int64_t owner = anyThreads;
 };
 
-/// The shared tiles and slices that an operation reads and writes.
+/// The shared tiles and slices that an operation reads, writes and adds to atomically.
 struct Accesses {
-  SmallVector<Access> reads, writes;
+  SmallVector<Access> reads, writes, additions;
   bool asynchronous = false; ///< by the asynchronous proxy
+
+  bool empty() const { return reads.empty() && writes.empty() && additions.empty(); }
 };
 
 /// Scratch memory is not among them: it is one operation's own.
@@ -152,6 +154,7 @@ Accesses accessesOf(Operation *op) {
       .Case<StoreOp>([&](StoreOp store) {
         add(accesses.writes, store.getDestination(), rowsOfWarpgroup(store, store.getValue()));
       })
+      .Case<AtomicAddOp>([&](AtomicAddOp atomic) { add(accesses.additions, atomic.getDestination()); })
       .Case<GemmOp, GemmAsyncOp>([&](auto gemm) {
         accesses.asynchronous = gemm.getAtom() == MatrixAtom::wgmma;
         add(accesses.reads, gemm.getA(), accesses.asynchronous ? rowsOfWarpgroup(gemm, gemm.getAcc()) : 0);
@@ -160,13 +163,40 @@ Accesses accessesOf(Operation *op) {
   return accesses;
 }
 
-/// What happened since the last sync, and which ordinary writes the asynchronous proxy has not been told of.
-struct State {
-  Places reads, writes, unfenced;
+/// Whether the operation accesses none, though it has effects: it makes memory or waits, or rings order what
+/// it does.
+bool accessesNothing(Operation *op) {
+  return isMemoryEffectFree(op) ||
+         isa<AllocBarrierOp, AllocRingOp, AllocSharedOp, CopyAsyncOp, GemmWaitOp, GridOp, RequireOp, WaitOp>(
+             op);
+}
 
-  void merge(const State &other) {
+/// Places by what is done there.
+struct PlacesByAccess {
+  Places reads, writes, additions;
+
+  void add(const PlacesByAccess &other) {
     reads.add(other.reads);
     writes.add(other.writes);
+    additions.add(other.additions);
+  }
+  /// Additions are ordered among themselves. A product's end is its whole warpgroup's, so nobody else reads
+  /// rows that are its own.
+  bool conflictsWith(const PlacesByAccess &earlier) const {
+    return reads.overlaps(earlier.writes) || reads.overlaps(earlier.additions) ||
+           writes.overlapsOtherOwners(earlier.reads) || writes.overwrites(earlier.writes) ||
+           writes.overlaps(earlier.additions) || additions.overlaps(earlier.reads) ||
+           additions.overlaps(earlier.writes);
+  }
+};
+
+/// What happened since the last sync, and which ordinary writes the asynchronous proxy has not been told of.
+struct State {
+  PlacesByAccess accessed;
+  Places unfenced;
+
+  void merge(const State &other) {
+    accessed.add(other.accessed);
     unfenced.add(other.unfenced);
   }
 };
@@ -258,15 +288,12 @@ private:
 
   /// In a role only its own threads meet: what all threads did before must be over.
   LogicalResult placeInRoles(RolesOp roles, State &state) {
-    Places reads, writes;
-    auto collected = roles.walk([&](Operation *op) {
-      Accesses accesses = accessesOf(op);
-      return WalkResult(failure(failed(addPlaces(op, accesses.reads, reads)) ||
-                                failed(addPlaces(op, accesses.writes, writes))));
-    });
+    PlacesByAccess inside;
+    auto collected =
+        roles.walk([&](Operation *op) { return WalkResult(addPlaces(op, accessesOf(op), inside)); });
     if (collected.wasInterrupted())
       return failure();
-    if (conflicts(reads, writes, state) || state.unfenced.overlaps(usedAsynchronously))
+    if (inside.conflictsWith(state.accessed) || state.unfenced.overlaps(usedAsynchronously))
       meet(roles, state);
     State after = state;
     for (RoleOp role : roles.getBody().getOps<RoleOp>()) {
@@ -293,26 +320,31 @@ private:
     return success();
   }
 
-  LogicalResult placeAround(Operation *op, State &state) {
-    Accesses accesses = accessesOf(op);
-    Places reads, writes;
-    if (failed(addPlaces(op, accesses.reads, reads)) || failed(addPlaces(op, accesses.writes, writes)))
-      return failure();
-    bool needsFence =
-        accesses.asynchronous && (reads.overlaps(state.unfenced) || writes.overlaps(state.unfenced));
-    if (needsFence || conflicts(reads, writes, state))
-      meet(op, state);
-    state.reads.add(reads);
-    state.writes.add(writes);
-    if (!accesses.asynchronous)
-      state.unfenced.add(writes.ofBuffers()); // of tensors that are copied too, the author sees to it
-    return success();
+  static LogicalResult addPlaces(Operation *op, const Accesses &accesses, PlacesByAccess &places) {
+    return failure(failed(addPlaces(op, accesses.reads, places.reads)) ||
+                   failed(addPlaces(op, accesses.writes, places.writes)) ||
+                   failed(addPlaces(op, accesses.additions, places.additions)));
   }
 
-  static bool conflicts(const Places &reads, const Places &writes, const State &state) {
-    // A product's end is its whole warpgroup's, so nobody else reads rows that are its own.
-    return reads.overlaps(state.writes) || writes.overlapsOtherOwners(state.reads) ||
-           writes.overwrites(state.writes);
+  LogicalResult placeAround(Operation *op, State &state) {
+    Accesses accesses = accessesOf(op);
+    if (accesses.empty())
+      return accessesNothing(op)
+                 ? success()
+                 : op->emitError("expected an operation whose accesses are known because barriers "
+                                 "are placed by them, but got '")
+                       << op->getName() << "'";
+    PlacesByAccess places;
+    if (failed(addPlaces(op, accesses, places)))
+      return failure();
+    bool needsFence = accesses.asynchronous &&
+                      (places.reads.overlaps(state.unfenced) || places.writes.overlaps(state.unfenced));
+    if (needsFence || places.conflictsWith(state.accessed))
+      meet(op, state);
+    state.accessed.add(places);
+    if (!accesses.asynchronous)
+      state.unfenced.add(places.writes.ofBuffers()); // of tensors that are copied too, the author sees to it
+    return success();
   }
 
   /// Makes all threads see, and be done with, what was accessed so far.
@@ -332,10 +364,7 @@ private:
     state.unfenced.clear();
   }
 
-  static void forget(State &state) {
-    state.reads.clear();
-    state.writes.clear();
-  }
+  static void forget(State &state) { state.accessed = {}; }
 
   /// A ring hands a slot over only when all its former users are done with it; whoever gives it away comes
   /// back to it by way of the ring.
@@ -345,8 +374,8 @@ private:
     });
     if (!isOwn)
       return; // the slot may be another ring's
-    state.reads.removeAt(cursor);
-    state.writes.removeAt(cursor);
+    state.accessed.reads.removeAt(cursor);
+    state.accessed.writes.removeAt(cursor);
   }
 
   Places usedAsynchronously;

@@ -800,6 +800,102 @@ tile.kernel @staging(%n: index {program.argument = #program.dimension<"n">},
 
 // -----
 
+// What threads add to a tensor others may read only after a barrier, and add only after others have read or written.
+// Additions are ordered among themselves.
+// CHECK-LABEL: tile.kernel @additions(
+// CHECK:         tile.load
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.atomic_add
+// CHECK-NEXT:    tile.atomic_add
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.load
+// CHECK-NEXT:    tile.load
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.store
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.atomic_add
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.store
+// CHECK-NEXT:    tile.return
+tile.kernel @additions(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  %before = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
+  tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  %after = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
+  %again = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
+  tile.store %h, %x atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.store %h, %x atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}
+
+// Also around the back edge, and not where a loop only adds.
+// CHECK-LABEL: tile.kernel @additions_in_loops(
+// CHECK:         scf.for
+// CHECK-NEXT:      tile.atomic_add
+// CHECK-NEXT:    }
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      tile.load
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      tile.atomic_add
+// CHECK-NEXT:    }
+tile.kernel @additions_in_loops(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %now = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
+    tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  }
+  tile.return
+}
+
+// What was added before roles begin, one of them reads.
+// CHECK-LABEL: tile.kernel @additions_before_roles(
+// CHECK:         tile.atomic_add
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.roles
+tile.kernel @additions_before_roles(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %h = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.roles {
+    tile.role "one" warps(4) {
+      %later = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// Silence about an operation that is not known would be a barrier that is missing.
+tile.kernel @unknown() attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{expected an operation whose accesses are known because barriers are placed by them, but got 'tile.variable'}}
+  %v = tile.variable %c0 : !tile.variable<index>
+  tile.return
+}
+
+// -----
+
 // A buffer that a loop carries could be any.
 tile.kernel @out_of_sight(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
