@@ -25,7 +25,7 @@ class Collector {
 public:
   FactorWriters writers;
 
-  void add(Value value) {
+  void add(Value value, bool isMoved) {
     if (!visited.insert(value).second)
       return;
     if (isCheapFragment(value)) {
@@ -42,20 +42,20 @@ public:
       return addCarried(loop, number);
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       writers.moves.insert(branch);
-      add(branch.thenYield()->getOperand(number));
-      add(branch.elseYield()->getOperand(number));
+      add(branch.thenYield()->getOperand(number), /*isMoved=*/true);
+      add(branch.elseYield()->getOperand(number), /*isMoved=*/true);
       return;
     }
-    writers.ops.insert(op);
+    (isMoved ? writers.sources : writers.ops).insert(op);
     if (passesOn(op))
-      add(op->getOperand(0));
+      add(op->getOperand(0), isMoved);
   }
 
 private:
   void addCarried(scf::ForOp loop, unsigned number) {
     writers.moves.insert(loop);
-    add(loop.getInitArgs()[number]);
-    add(loop.getYieldedValues()[number]);
+    add(loop.getInitArgs()[number], /*isMoved=*/true);
+    add(loop.getYieldedValues()[number], /*isMoved=*/true);
   }
 
   llvm::SmallDenseSet<Value> visited;
@@ -65,7 +65,7 @@ private:
 
 FactorWriters writersOf(Value factor) {
   Collector collector;
-  collector.add(factor);
+  collector.add(factor, /*isMoved=*/false);
   return std::move(collector.writers);
 }
 

@@ -9,13 +9,15 @@
 
 namespace tlc::tile {
 
-/// What writes the registers of a factor. Values that only pass registers on share them: what a loop carries
-/// with what it begins with and yields, a branch's result with what its regions yield.
+/// What writes the registers of a factor.
 struct FactorWriters {
-  llvm::SetVector<mlir::Operation *> ops; ///< compute the factor, or a value that shares its registers
+  llvm::SetVector<mlir::Operation *> ops; ///< compute the factor
   /// Loops and branches that move a value into them: loops when they begin and between iterations, branches
   /// at their end.
   llvm::SetVector<mlir::Operation *> moves;
+  /// Compute what is moved: to the same registers, so that nothing is left to move, if the machine's compiler
+  /// sees no use of the old value behind them. It does not know of products in flight.
+  llvm::SetVector<mlir::Operation *> sources;
   bool madeForUse = false; ///< of constants and coordinates, which are made again right before each use
 };
 

@@ -210,6 +210,8 @@ def VerifyPhase : Pass<"tile-verify-phase", "::mlir::ModuleOp"> {
   let description = [{
     Changes nothing. The table of promises is in VerifyPhase.cpp; a violation is a bug of the compiler (or of a .mlir
     file that claims to be further than it is) and is reported with the operation and the phase.
+    From `pipelined` to `planned` nothing changes what a product in flight uses (compiler/analysis/ProductsInFlight.h):
+    in roles by hand that is the author's mistake.
   }];
   let options = [Option<"phase", "phase", "std::string", /*default=*/"\"input\"",
       "Name of the phase: input, promoted, atoms, specialized, scheduled, pipelined, laid-out, planned or simt">];

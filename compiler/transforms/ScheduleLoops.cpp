@@ -168,7 +168,7 @@ private:
       FactorWriters writers = writersOf(product.getA());
       GemmWaitOp wait = completionOf(product);
       SmallVector<Operation *> inBody;
-      for (Operation *writer : llvm::concat<Operation *const>(writers.ops, writers.moves))
+      for (Operation *writer : llvm::concat<Operation *const>(writers.ops, writers.moves, writers.sources))
         if (Operation *ancestor = loop.getBody()->findAncestorOpInBlock(*writer))
           inBody.push_back(ancestor);
       bool movesEachRound = writers.madeForUse || writers.moves.contains(loop);

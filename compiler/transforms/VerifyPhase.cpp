@@ -2,6 +2,7 @@
 /// \file
 /// One table: what each phase promises about its kernels. Changes nothing.
 
+#include "compiler/analysis/ProductsInFlight.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -85,7 +86,13 @@ struct VerifyPhase : impl::VerifyPhaseBase<VerifyPhase> {
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    // Before, products are in flight only where their author says so; afterwards the PTX is checked.
+    if (reached >= llvm::find(phases, StringRef("pipelined")) &&
+        reached <= llvm::find(phases, StringRef("planned")))
+      for (KernelOp kernel : getOperation().getOps<KernelOp>())
+        if (failed(verifyProductsInFlight(kernel)))
+          return signalPassFailure();
   }
 };
 

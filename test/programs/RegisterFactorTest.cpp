@@ -3,6 +3,7 @@
 /// Pipelined loops whose products have a left factor that the iteration itself brings to registers: the next
 /// iteration must not overwrite it while a product is in flight. Values are small integers, so that sums are
 /// exact.
+#include "kernels/library/Compile.h"
 #include "test/programs/ProgramRun.h"
 
 #include <algorithm>
@@ -178,4 +179,37 @@ TEST_CASE("left factors made in the iteration that multiplies", "[register-facto
     for (int64_t depth : {int64_t(0), int64_t(64), int64_t(328)})
       check(artifact, form, depth);
   }
+}
+
+TEST_CASE("by hand it is the author's mistake", "[register-factor]") {
+  auto multiply = [](int64_t pending) {
+    return Program::trace("by_hand", [=](Scope &k) {
+      Index steps = k.dim("steps");
+      Global C = k.output("C", f32, {steps, 64, 64});
+      Shared a = k.shared("a", bf16, {64, 64}), b = k.shared("b", bf16, {64, 64});
+      k.roles([&] {
+        k.role("math", {.warps = 4}, [&] {
+          Fragment sum = k.fragment(f32, {64, 64}), weights = k.fragment(bf16, {64, 64}, 1);
+          copy(weights, a);
+          copy(weights, b);
+          k.loop(steps, [&](Index) {
+            copy(b, weights);
+            gemmAsync(weights, a.t(), sum);
+            gemmWait(sum, pending);
+          });
+          gemmWait(sum);
+          copy(sum, C.tile({0, 0, 0}, {1, 64, 64}));
+        });
+      });
+    });
+  };
+  CHECK(compile(multiply(0)));
+  Result<Artifact> refused = compile(multiply(1));
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(
+      refused.error().message,
+      Catch::Contains("RegisterFactorTest.cpp:") &&
+          Catch::Contains("expected gemmWait before the left factor changes because a product in flight "
+                          "reads it from registers") &&
+          Catch::Contains("the product is started here"));
 }

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A walk in the order of execution with the products in flight. Values that loops and branches pass on get
+/// the names that they have there; a slot is known by a cursor and how far it has moved since.
+#include "compiler/analysis/ProductsInFlight.h"
+
+#include "compiler/analysis/CopyGroups.h"
+#include "compiler/analysis/FactorRegisters.h"
+#include "dialects/tile/Names.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace tlc::tile {
+
+using namespace mlir;
+
+namespace {
+
+/// So many advances from where `root` stands, modulo the number of slots.
+struct Position {
+  Value root;
+  int64_t offset = 0;
+
+  bool operator==(const Position &) const = default;
+};
+
+int64_t slotsOf(Value cursor) { return cast<CursorType>(cursor.getType()).getSlots(); }
+
+int64_t modulo(int64_t number, int64_t slots) { return (number % slots + slots) % slots; }
+
+Position positionOf(Value cursor) {
+  Position position{cursor, 0};
+  while (auto advance = position.root.getDefiningOp<AdvanceOp>()) {
+    position.root = advance.getCursor();
+    ++position.offset;
+  }
+  position.offset = modulo(position.offset, slotsOf(cursor));
+  return position;
+}
+
+/// A buffer, or a slot of it: all names of its position; none for the whole buffer.
+struct Place {
+  AllocSharedOp buffer;
+  bool isSlot = false;
+  SmallVector<Position, 2> positions;
+
+  bool operator==(const Place &other) const {
+    return buffer == other.buffer && isSlot == other.isSlot && positions.size() == other.positions.size() &&
+           llvm::all_of(positions, [&](const Position &p) { return llvm::is_contained(other.positions, p); });
+  }
+};
+
+/// Null buffer for memory that does not come from one in sight.
+Place placeOf(Value memory) {
+  Place place;
+  while (Operation *op = memory.getDefiningOp()) {
+    if (auto buffer = dyn_cast<AllocSharedOp>(op)) {
+      place.buffer = buffer;
+      break;
+    }
+    if (auto slot = dyn_cast<SlotOp>(op)) {
+      place.isSlot = true;
+      place.positions = {positionOf(slot.getCursor())};
+    } else if (!viewedTile(op)) {
+      break;
+    }
+    memory = op->getOperand(0);
+  }
+  return place;
+}
+
+bool share(AllocSharedOp a, AllocSharedOp b) {
+  if (a == b || !a || !b)
+    return true;
+  if (!a.getOffset() || !b.getOffset())
+    return false;
+  auto [first, second] = *a.getOffset() < *b.getOffset() ? std::pair(a, b) : std::pair(b, a);
+  return int64_t(*first.getOffset()) + sizeInBytes(first.getBuffer().getType()) >
+         int64_t(*second.getOffset());
+}
+
+enum class Relation { same, different, unknown };
+
+/// How far one cursor is ahead of another, where that is the same whenever both are there.
+class CursorDistance {
+public:
+  std::optional<int64_t> between(Value a, Value b) {
+    if (slotsOf(a) != slotsOf(b))
+      return std::nullopt;
+    Position from = positionOf(a), to = positionOf(b);
+    std::optional<int64_t> roots = from.root == to.root ? 0 : betweenRoots(from.root, to.root);
+    if (!roots)
+      return std::nullopt;
+    return modulo(*roots + to.offset - from.offset, slotsOf(a));
+  }
+
+private:
+  std::optional<int64_t> betweenRoots(Value a, Value b) {
+    if (auto assumed = assumptions.find({a, b}); assumed != assumptions.end())
+      return assumed->second;
+    Operation *op = controlOf(a);
+    if (!op || op != controlOf(b))
+      return std::nullopt;
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      auto [i, j] = std::pair(cast<OpResult>(a).getResultNumber(), cast<OpResult>(b).getResultNumber());
+      std::optional<int64_t> yes =
+          between(branch.thenYield()->getOperand(i), branch.thenYield()->getOperand(j));
+      return yes == between(branch.elseYield()->getOperand(i), branch.elseYield()->getOperand(j))
+                 ? yes
+                 : std::nullopt;
+    }
+    // By induction over the iterations.
+    auto loop = cast<scf::ForOp>(op);
+    unsigned i = numberOf(a), j = numberOf(b);
+    std::optional<int64_t> first = between(loop.getInitArgs()[i], loop.getInitArgs()[j]);
+    if (!first)
+      return std::nullopt;
+    std::pair<Value, Value> arguments(loop.getRegionIterArg(i), loop.getRegionIterArg(j));
+    assumptions[arguments] = *first;
+    std::optional<int64_t> next = between(loop.getYieldedValues()[i], loop.getYieldedValues()[j]);
+    assumptions.erase(arguments);
+    return next == first ? first : std::nullopt;
+  }
+
+  /// The loop or branch that the value comes from, as what it carries or as a result.
+  static Operation *controlOf(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      op = argument.getOwner()->getParentOp();
+    return isa_and_present<scf::ForOp, scf::IfOp>(op) ? op : nullptr;
+  }
+  static unsigned numberOf(Value carried) {
+    auto argument = dyn_cast<BlockArgument>(carried);
+    return argument ? argument.getArgNumber() - 1 : cast<OpResult>(carried).getResultNumber();
+  }
+
+  llvm::DenseMap<std::pair<Value, Value>, int64_t> assumptions;
+};
+
+Relation relationOf(ArrayRef<Position> a, ArrayRef<Position> b) {
+  for (const Position &x : a)
+    for (const Position &y : b)
+      if (slotsOf(x.root) == slotsOf(y.root))
+        if (std::optional<int64_t> distance = CursorDistance().between(x.root, y.root))
+          return modulo(*distance + y.offset - x.offset, slotsOf(x.root)) == 0 ? Relation::same
+                                                                               : Relation::different;
+  return Relation::unknown;
+}
+
+Relation relationOf(const Place &a, const Place &b) {
+  if (!share(a.buffer, b.buffer))
+    return Relation::different;
+  return a.buffer == b.buffer && a.isSlot && b.isSlot ? relationOf(a.positions, b.positions) : Relation::same;
+}
+
+/// A product in flight.
+struct InFlight {
+  GemmAsyncOp product;
+  int64_t startedSince = 0;     ///< products that every path has started after it, at least
+  SmallVector<Value, 2> sums;   ///< values that are its accumulator
+  SmallVector<Place, 2> shared; ///< factors in shared memory
+
+  bool isLike(const InFlight &other) const {
+    return product == other.product && shared == other.shared && sums.size() == other.sums.size() &&
+           llvm::all_of(sums, [&](Value sum) { return llvm::is_contained(other.sums, sum); });
+  }
+};
+
+/// Far above what waits leave in flight.
+constexpr int64_t mostStarted = 64;
+
+using State = SmallVector<InFlight, 4>;
+
+/// Whether that changed anything.
+bool merge(State &into, const State &from) {
+  bool changed = false;
+  for (const InFlight &theirs : from) {
+    auto mine = llvm::find_if(into, [&](const InFlight &candidate) { return candidate.isLike(theirs); });
+    if (mine == into.end()) {
+      into.push_back(theirs);
+      changed = true;
+    } else if (theirs.startedSince < mine->startedSince) {
+      mine->startedSince = theirs.startedSince;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+template <class T, unsigned N> void addName(SmallVector<T, N> &names, const T &name) {
+  if (!llvm::is_contained(names, name))
+    names.push_back(name);
+}
+
+/// Gives what is known as one of `from` the name in `to`, too, and forgets names from inside `left`.
+void rename(State &state, ValueRange from, ValueRange to, Region *left) {
+  auto isLost = [&](Value value) { return left && left->isAncestor(value.getParentRegion()); };
+  for (InFlight &flying : state) {
+    SmallVector<Value, 2> sums;
+    for (Value sum : flying.sums)
+      if (!isLost(sum))
+        addName(sums, sum);
+    for (auto [before, after] : llvm::zip_equal(from, to))
+      if (llvm::is_contained(flying.sums, before))
+        addName(sums, Value(after));
+    flying.sums = std::move(sums);
+    for (Place &place : flying.shared) {
+      SmallVector<Position, 2> positions;
+      for (const Position &position : place.positions)
+        if (!isLost(position.root))
+          addName(positions, position);
+      for (auto [before, after] : llvm::zip_equal(from, to)) {
+        if (!isa<CursorType>(before.getType()))
+          continue;
+        Position named = positionOf(before);
+        for (const Position &position : place.positions)
+          if (position.root == named.root)
+            addName(positions, {after, modulo(position.offset - named.offset, slotsOf(after))});
+      }
+      place.positions = std::move(positions);
+    }
+  }
+}
+
+class Verifier {
+public:
+  explicit Verifier(KernelOp kernel) {
+    kernel.walk([&](CopyAsyncOp copy) {
+      if (AllocSharedOp buffer = placeOf(copy.getDestination()).buffer)
+        filledBy[buffer].insert(copy.getRing());
+    });
+    kernel.walk([&](RoleOp role) {
+      role.walk([&](StoreOp store) { addPublishers(role, placeOf(store.getDestination())); });
+      role.walk([&](CopyOp copy) { addPublishers(role, placeOf(copy.getDestination())); });
+    });
+  }
+
+  LogicalResult run(Block &block, State &state) {
+    for (Operation &op : block)
+      if (failed(run(&op, state)))
+        return failure();
+    return success();
+  }
+
+private:
+  LogicalResult run(Operation *op, State &state) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return runLoop(loop, state);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return runBranch(branch, state);
+    if (auto roles = dyn_cast<RolesOp>(op)) {
+      for (RoleOp role : roles.getBody().getOps<RoleOp>()) {
+        State own = state;
+        if (failed(run(role.getBody().front(), own)))
+          return failure();
+      }
+      return success();
+    }
+    if (failed(check(op, state)))
+      return failure();
+    if (auto product = dyn_cast<GemmAsyncOp>(op))
+      start(product, state);
+    else if (auto wait = dyn_cast<GemmWaitOp>(op))
+      complete(wait, state);
+    else if (auto product = dyn_cast<GemmOp>(op); product && product.getAtom() == MatrixAtom::wgmma)
+      state.clear(); // waits for all there are
+    return success();
+  }
+
+  LogicalResult runLoop(scf::ForOp loop, State &state) {
+    if (failed(checkMoves(loop, state, nullptr)))
+      return failure();
+    State begin = state, end;
+    rename(begin, loop.getInitArgs(), loop.getRegionIterArgs(), nullptr);
+    for (bool changed = true; changed;) {
+      end = begin;
+      if (failed(run(*loop.getBody(), end)) || failed(checkMoves(loop, end, &loop.getRegion())))
+        return failure();
+      State again = end;
+      rename(again, loop.getYieldedValues(), loop.getRegionIterArgs(), &loop.getRegion());
+      changed = merge(begin, again);
+    }
+    rename(state, loop.getInitArgs(), loop.getResults(), nullptr); // if it does not run
+    rename(end, loop.getYieldedValues(), loop.getResults(), &loop.getRegion());
+    merge(state, end);
+    return success();
+  }
+
+  LogicalResult runBranch(scf::IfOp branch, State &state) {
+    State after;
+    for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
+      State inside = state;
+      if (!region->empty()) {
+        if (failed(run(region->front(), inside)) || failed(checkMoves(branch, inside, region)))
+          return failure();
+        rename(inside, region->front().getTerminator()->getOperands(), branch.getResults(), region);
+      }
+      merge(after, inside);
+    }
+    state = std::move(after);
+    return success();
+  }
+
+  void start(GemmAsyncOp product, State &state) {
+    for (InFlight &flying : state)
+      flying.startedSince = std::min(flying.startedSince + 1, mostStarted);
+    InFlight started{product, 0, {product.getResult()}, {}};
+    for (Value factor : {product.getA(), Value(product.getB())})
+      if (isa<SharedType>(factor.getType()))
+        started.shared.push_back(placeOf(factor));
+    merge(state, {started});
+  }
+
+  static void complete(GemmWaitOp wait, State &state) {
+    llvm::erase_if(state,
+                   [&](const InFlight &flying) { return flying.startedSince >= int64_t(wait.getPending()); });
+    for (InFlight &flying : state)
+      if (llvm::is_contained(flying.sums, wait.getAcc()))
+        addName(flying.sums, Value(wait.getResult()));
+  }
+
+  const FactorWriters &writersOfFactor(GemmAsyncOp product) {
+    auto [entry, isNew] = writers.try_emplace(product);
+    if (isNew && isa<RankedTensorType>(product.getA().getType()))
+      entry->second = writersOf(product.getA());
+    return entry->second;
+  }
+
+  /// A loop that begins or goes on, or a branch that ends, writes what it passes on: what `from` has
+  /// computed, which is where that is reported.
+  LogicalResult checkMoves(Operation *control, const State &state, Region *from) {
+    for (const InFlight &flying : state) {
+      const FactorWriters &ofFactor = writersOfFactor(flying.product);
+      if (!ofFactor.moves.contains(control))
+        continue;
+      Operation *place = control;
+      for (Operation *source : ofFactor.sources)
+        if (from && from->isAncestor(source->getParentRegion()))
+          place = source;
+      return report(place, flying, "the left factor changes", "reads it from registers");
+    }
+    return success();
+  }
+
+  LogicalResult check(Operation *op, const State &state) {
+    for (const InFlight &flying : state) {
+      const FactorWriters &ofFactor = writersOfFactor(flying.product);
+      if (ofFactor.ops.contains(op) || (ofFactor.madeForUse && flying.product == op))
+        return report(op, flying, "the left factor changes", "reads it from registers");
+      bool passesOn = isa<GemmAsyncOp, GemmWaitOp, scf::YieldOp>(op);
+      if (!passesOn && llvm::any_of(op->getOperands(),
+                                    [&](Value operand) { return llvm::is_contained(flying.sums, operand); }))
+        return report(op, flying, "the accumulator is read", "adds to it");
+      for (const Place &factor : flying.shared)
+        if (failed(checkMemory(op, flying, factor)))
+          return failure();
+    }
+    return success();
+  }
+
+  /// What the operation writes or gives away, and a factor.
+  LogicalResult checkMemory(Operation *op, const InFlight &flying, const Place &factor) {
+    if (auto release = dyn_cast<ReleaseOp>(op)) {
+      if (!guards(release.getRing(), factor.buffer))
+        return success();
+      Relation relation =
+          factor.isSlot ? relationOf(factor.positions, positionOf(release.getCursor())) : Relation::same;
+      return !isBroken(relation, op)
+                 ? success()
+                 : report(op, flying, "the slot of " + nameOf(factor) + " is released", "reads it");
+    }
+    SmallVector<Value, 2> written;
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<StoreOp>([&](StoreOp store) { written = {store.getDestination(), store.getStaging()}; })
+        .Case<CopyOp, StoreIndexOp>([&](auto copy) { written = {copy.getDestination()}; })
+        .Case<CopyAsyncOp>([&](CopyAsyncOp copy) { written = {copy.getDestination()}; })
+        .Case<ConvertLayoutOp, ReduceOp>([&](auto meeting) { written = {meeting.getScratch()}; });
+    for (Value memory : written) {
+      if (!memory || !isa<SharedType>(memory.getType()))
+        continue;
+      Relation relation = relationOf(factor, placeOf(memory));
+      if (isBroken(relation, op))
+        return report(op, flying, nameOf(factor) + " is written", "reads it");
+    }
+    return success();
+  }
+
+  /// By hand cursors may move as their author knows and nobody can prove.
+  static bool isBroken(Relation relation, Operation *op) {
+    return relation == Relation::same || (relation == Relation::unknown && !isByHand(op));
+  }
+
+  static bool isByHand(Operation *op) {
+    auto roles = op->getParentOfType<RolesOp>();
+    return !roles || !roles.getAutomatic();
+  }
+
+  /// The rings that the role publishes at the slot that it has written.
+  void addPublishers(RoleOp role, const Place &written) {
+    if (!written.buffer || !written.isSlot)
+      return;
+    role.walk([&](PublishOp publish) {
+      if (relationOf(written.positions, positionOf(publish.getCursor())) == Relation::same)
+        publishedBy[written.buffer].insert(publish.getRing());
+    });
+  }
+
+  /// Whether the ring hands the buffer's slots over: the one of the copies that fill it, or the only one that
+  /// says what stores have filled.
+  bool guards(Value ring, AllocSharedOp buffer) {
+    if (auto found = filledBy.find(buffer); found != filledBy.end())
+      return found->second.contains(ring);
+    auto found = publishedBy.find(buffer);
+    return found != publishedBy.end() && found->second.size() == 1 && found->second.contains(ring);
+  }
+
+  static std::string nameOf(const Place &factor) {
+    AllocSharedOp buffer = factor.buffer;
+    return buffer ? describe(buffer.getBuffer(), "a factor") : "a factor";
+  }
+
+  static LogicalResult report(Operation *op, const InFlight &flying, const Twine &event, StringRef use) {
+    GemmAsyncOp product = flying.product;
+    bool byHand = isByHand(op);
+    InFlightDiagnostic diagnostic = op->emitError(byHand ? "" : "internal error: ")
+                                    << "expected " << (byHand ? "gemmWait" : "a wait for the product")
+                                    << " before " << event << " because a product in flight " << use;
+    diagnostic.attachNote(product.getLoc()) << "the product is started here";
+    return diagnostic;
+  }
+
+  /// Rings by buffer: of copies that fill it, and of stores.
+  llvm::DenseMap<Operation *, llvm::SmallDenseSet<Value, 2>> filledBy, publishedBy;
+  llvm::DenseMap<Operation *, FactorWriters> writers;
+};
+
+} // namespace
+
+LogicalResult verifyProductsInFlight(KernelOp kernel) {
+  State state;
+  return Verifier(kernel).run(kernel.getBody().front(), state);
+}
+
+} // namespace tlc::tile
