@@ -88,6 +88,14 @@ constexpr Group groups[] = {
     {"bulk", bulkPrograms},
     {"mbarrier", barrierPrograms},
     {"cluster", clusterPrograms},
+    {"sequence0", [] { return sequencePrograms(0); }},
+    {"sequence1", [] { return sequencePrograms(1); }},
+    {"sequence2", [] { return sequencePrograms(2); }},
+    {"sequence3", [] { return sequencePrograms(3); }},
+    {"sequence4", [] { return sequencePrograms(4); }},
+    {"sequence5", [] { return sequencePrograms(5); }},
+    {"sequence6", [] { return sequencePrograms(6); }},
+    {"sequence7", [] { return sequencePrograms(7); }},
 };
 } // namespace
 

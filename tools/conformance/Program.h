@@ -69,5 +69,7 @@ std::vector<Program> barrierPrograms();
 std::vector<Program> clusterPrograms();
 std::vector<Program> mmaPrograms();
 std::vector<Program> wgmmaPrograms();
+/// Random mixtures of all that the other groups try one by one; the parts can run at the same time.
+std::vector<Program> sequencePrograms(unsigned part);
 
 } // namespace tlc::conformance

@@ -55,7 +55,9 @@ Result<TensorMapBytes> encodeForEmulator(const emulator::EmulatedTensorMap &map)
   return emulator::encodeTensorMap(map);
 }
 
-Machine emulatorMachine() { return {createEmulatorDevice(), encodeForEmulator}; }
+Machine emulatorMachine(std::optional<uint64_t> scheduleSeed) {
+  return {createEmulatorDevice({.scheduleSeed = scheduleSeed}), encodeForEmulator};
+}
 
 Result<Machine> cudaMachine(int ordinal) {
   Result<std::unique_ptr<Device>> device = createCudaDevice(ordinal);

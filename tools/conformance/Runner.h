@@ -7,6 +7,7 @@
 #include "tools/conformance/Program.h"
 
 #include <array>
+#include <optional>
 
 namespace tlc::conformance {
 
@@ -22,7 +23,8 @@ struct Machine {
   std::unique_ptr<Device> device;
   EncodeTensorMap encode = encodeForEmulator;
 };
-Machine emulatorMachine();
+/// In the usual order, or another one for each seed.
+Machine emulatorMachine(std::optional<uint64_t> scheduleSeed = {});
 Result<Machine> cudaMachine(int ordinal);
 
 /// The output after the program has run.

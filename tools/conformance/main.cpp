@@ -24,15 +24,18 @@ constexpr std::string_view help =
   tlc-conformance record <folder> [<group>...]   run on the GPU and write <folder>/<group>.txt
   tlc-conformance check <folder> [<group>...]    run on the emulator and compare with what was recorded
   tlc-conformance compare [<group>...]           run on both and name the first values that differ
-  tlc-conformance emulate [<group>...]           run on the emulator only
+  tlc-conformance emulate [<group>...]           run on the emulator only, in two orders that must agree
   tlc-conformance dump <folder> [<group>...]     run on the GPU and write whole outputs, <folder>/<program>.bin
   tlc-conformance ptx <program>                  print a program, such as arithmetic.0
   tlc-conformance list                           print the groups
 
+A program such as sequence3.17 may stand in place of a group, but for record.
+
   --outputs <folder>   record, compare: take the GPU's outputs from a folder that dump has written
 
-Without a group: all of them. After an error of the GPU nothing more can run in that process: dump ends there, and
-when it is run again it goes on behind the program that failed.
+Without a group: all of them. After an error of the GPU nothing more can run in that process: record and dump end
+there, and when they are run again they go on behind the program that failed. What is in the folder already stays; to
+record it again, take it away first. The groups sequence0 to sequence7 may be recorded at the same time.
 Exit status: 0 all equal, 1 differences, 2 an error.
 )";
 
@@ -54,6 +57,8 @@ bool writeFile(const std::filesystem::path &path, const void *bytes, size_t coun
   return bool(file);
 }
 
+std::string groupOf(const std::string &name) { return name.substr(0, name.find('.')); }
+
 size_t print(const Program &program, const std::vector<Difference> &differences) {
   for (const Difference &difference : differences)
     fmt::print("{}: '{}': {}\n", program.name, difference.column, difference.text);
@@ -73,7 +78,7 @@ class Suite {
 public:
   explicit Suite(Request request) : request(std::move(request)) {}
 
-  int run(const std::vector<std::string> &groups) {
+  int run(const std::vector<std::string> &names) {
     const bool emulates = request.action == Action::check || request.action == Action::compare ||
                           request.action == Action::emulate;
     const bool needsGpu = request.action == Action::record || request.action == Action::compare ||
@@ -87,10 +92,12 @@ public:
     }
     if (emulates)
       emulated = emulatorMachine();
+    if (request.action == Action::emulate)
+      otherOrder = emulatorMachine(1);
     if (request.action == Action::record || request.action == Action::dump)
       std::filesystem::create_directories(request.folder);
-    for (const std::string &group : groups)
-      if (!runGroup(group))
+    for (const std::string &name : names)
+      if (!runAll(name))
         return 2;
     fmt::print("{} programs, {} columns, {} differences, {} errors\n", programs, columns, differences,
                errors);
@@ -104,7 +111,9 @@ private:
     return readFile(request.outputs / "device").value_or("unknown");
   }
 
-  bool runGroup(const std::string &group) {
+  /// A group, or one program of it.
+  bool runAll(const std::string &name) {
+    const std::string group = groupOf(name);
     const std::filesystem::path path = request.folder / (group + ".txt");
     Recording recording;
     if (request.action == Action::check) {
@@ -116,23 +125,47 @@ private:
         return fail(parsed.error().message), false;
       recording = std::move(*parsed);
     } else if (request.action == Action::record) {
+      if (const std::optional<std::string> text = readFile(path))
+        if (Result<Recording> parsed = parseRecording(group, *text))
+          recording = std::move(*parsed);
       recording.device = deviceName();
     }
     for (const Program &program : programsOf(group)) {
+      if (name != group && name != program.name)
+        continue;
       ++programs;
       columns += program.columns.size();
-      if (Result<void> done = runOne(program, recording); !done) {
+      if (Result<void> done = runOne(program, group, recording); !done) {
         ++errors;
         fmt::print("{}: {}\n", program.name, done.error().message);
-        if (request.action == Action::dump)
+        if (request.action == Action::dump || request.action == Action::record)
           return false;
       }
     }
-    if (request.action != Action::record)
-      return true;
+    return request.action != Action::record || write(group, recording);
+  }
+
+  bool write(const std::string &group, const Recording &recording) {
+    const std::filesystem::path path = request.folder / (group + ".txt");
     const std::string text = toText(group, recording);
     return writeFile(path, text.data(), text.size()) ||
            (fail(fmt::format("cannot write '{}'", path.string())), false);
+  }
+
+  Result<void> recordOne(const Program &program, const std::string &group, Recording &recording) {
+    RecordedProgram &recorded = recording.programs[program.name];
+    const uint64_t print = fingerprint(program);
+    if (recorded.fingerprint == print)
+      return {};
+    // Without columns for as long as it has not succeeded: it may end this process.
+    recorded = {.fingerprint = print};
+    if (gpu.device && !write(group, recording))
+      return Error{ErrorKind::environment, "nothing recorded"};
+    Result<std::vector<std::byte>> output = outputOf(program);
+    if (!output)
+      return output.error();
+    recorded = record(program, *output);
+    return {};
   }
 
   /// What the GPU computed, now or when it was dumped.
@@ -171,14 +204,21 @@ private:
     return {};
   }
 
-  Result<void> runOne(const Program &program, Recording &recording) {
+  Result<void> runOne(const Program &program, const std::string &group, Recording &recording) {
     if (request.action == Action::dump)
       return dump(program);
+    if (request.action == Action::record)
+      return recordOne(program, group, recording);
     Result<std::vector<std::byte>> ours = std::vector<std::byte>();
     if (emulated.device && !(ours = runProgram(emulated, program)))
       return ours.error();
-    if (request.action == Action::emulate)
+    if (request.action == Action::emulate) {
+      const Result<std::vector<std::byte>> others = runProgram(otherOrder, program);
+      if (!others)
+        return others.error();
+      differences += print(program, compareOutputs(program, *ours, *others));
       return {};
+    }
     if (request.action == Action::check) {
       auto found = recording.programs.find(program.name);
       Result<std::vector<Difference>> result =
@@ -191,20 +231,17 @@ private:
     Result<std::vector<std::byte>> theirs = outputOf(program);
     if (!theirs)
       return theirs.error();
-    if (request.action == Action::record)
-      recording.programs[program.name] = record(program, *theirs);
-    else
-      differences += print(program, compareOutputs(program, *ours, *theirs));
+    differences += print(program, compareOutputs(program, *ours, *theirs));
     return {};
   }
 
   Request request;
-  Machine gpu, emulated;
+  Machine gpu, emulated, otherOrder;
   size_t programs = 0, columns = 0, differences = 0, errors = 0;
 };
 
 int printProgram(const std::string &name) {
-  for (const Program &program : programsOf(name.substr(0, name.find('.'))))
+  for (const Program &program : programsOf(groupOf(name)))
     if (program.name == name) {
       fmt::print("{}", program.ptx);
       return 0;
@@ -252,9 +289,13 @@ int main(int argc, char **argv) {
       return fail(fmt::format("'{}' needs a folder", verb));
     request.folder = words[next++];
   }
-  const std::vector<std::string> groups(words.begin() + ptrdiff_t(next), words.end());
-  for (const std::string &group : groups)
-    if (std::ranges::find(known, group) == known.end())
-      return fail(fmt::format("expected a group of {}, but got '{}'", fmt::join(known, ", "), group));
-  return Suite(std::move(request)).run(groups.empty() ? known : groups);
+  const std::vector<std::string> names(words.begin() + ptrdiff_t(next), words.end());
+  for (const std::string &name : names) {
+    if (std::ranges::find(known, groupOf(name)) == known.end())
+      return fail(fmt::format("expected a group of {}, but got '{}'", fmt::join(known, ", "), name));
+    if (request.action == Action::record && name != groupOf(name))
+      return fail(
+          fmt::format("a group is recorded as a whole: expected '{}', but got '{}'", groupOf(name), name));
+  }
+  return Suite(std::move(request)).run(names.empty() ? known : names);
 }
