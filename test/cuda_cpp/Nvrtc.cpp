@@ -44,7 +44,7 @@ Result<Nvrtc> Nvrtc::open() {
   return nvrtc;
 }
 
-Result<std::string> Nvrtc::compile(std::string_view source) const {
+Result<std::string> Nvrtc::compile(std::string_view source, Translation translation) const {
   Functions nvrtc;
   find(library, "nvrtcCreateProgram", nvrtc.create);
   find(library, "nvrtcCompileProgram", nvrtc.compile);
@@ -58,8 +58,11 @@ Result<std::string> Nvrtc::compile(std::string_view source) const {
   if (nvrtc.create(&program, std::string(source).c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
     return Error{ErrorKind::environment, "NVRTC does not start"};
   const std::string includeOption = "-I" + includes, libraryOption = "-I" + includes + "/cccl";
-  const std::vector<const char *> options = {"-arch=sm_90a",    "-std=c++17",          "-lineinfo",
-                                             "-default-device", includeOption.c_str(), libraryOption.c_str()};
+  const char *const lines = translation == Translation::debug ? "--device-debug" : "-lineinfo";
+  const std::vector<const char *> options = {
+      "-arch=sm_90a",        "-std=c++17",         lines,
+      "-default-device",     "--device-int128",    "-diag-suppress=550,177",
+      includeOption.c_str(), libraryOption.c_str()};
   const int status = nvrtc.compile(program, int(options.size()), options.data());
   size_t size = 0;
   std::string text;

@@ -79,16 +79,16 @@ std::vector<Bytes> runOn(Device &device, const CudaKernel &kernel, const Artifac
   return results;
 }
 
-void requireEqual(const std::vector<Bytes> &emulated, const std::vector<Bytes> &gpu, double tolerance) {
-  for (size_t i = 0; i < emulated.size(); ++i) {
-    INFO("array " << i << ", on the emulator and on the GPU");
+void requireEqual(const std::vector<Bytes> &first, const std::vector<Bytes> &second, double tolerance) {
+  for (size_t i = 0; i < first.size(); ++i) {
+    INFO("array " << i);
     if (tolerance == 0) {
-      const auto [here, there] = std::ranges::mismatch(emulated[i], gpu[i]);
-      INFO("first different byte: " << here - emulated[i].begin());
-      CHECK(here == emulated[i].end());
+      const auto [here, there] = std::ranges::mismatch(first[i], second[i]);
+      INFO("first different byte: " << here - first[i].begin());
+      CHECK(here == first[i].end());
       continue;
     }
-    const auto here = valuesOf<float>(emulated[i]), there = valuesOf<float>(gpu[i]);
+    const auto here = valuesOf<float>(first[i]), there = valuesOf<float>(second[i]);
     double worst = 0;
     for (size_t at = 0; at < here.size(); ++at)
       worst = std::max(worst, std::abs(double(here[at]) - there[at]));
@@ -110,22 +110,38 @@ std::string gpuName() {
   return gpu ? (*gpu)->properties().name : "";
 }
 
-std::vector<Bytes> run(const CudaKernel &kernel, double tolerance) {
+std::vector<Run> runEach(const CudaKernel &kernel) {
   std::string source;
   for (std::string_view header : kernel.headers)
     source += fmt::format("#include <{}>\n", header);
-  Result<std::string> ptx = compiler()->compile(source.append(kernel.source));
-  INFO((ptx ? "" : ptx.error().message));
-  REQUIRE(ptx);
-  const Artifact artifact = artifactOf(kernel, std::move(*ptx));
-  EmulatorOptions options;
+  source += kernel.source;
+  std::vector<Run> runs;
+  for (Translation translation : {Translation::optimized, Translation::debug}) {
+    const std::string how = translation == Translation::debug ? "translated for a debugger" : "optimised";
+    Result<std::string> ptx = compiler()->compile(source, translation);
+    INFO(how << (ptx ? "" : ptx.error().message));
+    REQUIRE(ptx);
+    const Artifact artifact = artifactOf(kernel, std::move(*ptx));
+    Run &emulated = runs.emplace_back(Run{how + ", on the emulator"});
+    EmulatorOptions options;
+    options.print = [&](std::string_view text) { emulated.printed += text; };
+    emulated.arrays = runOn(*createEmulatorDevice(std::move(options)), kernel, artifact);
+    if (auto gpu = createCudaDevice(0))
+      runs.push_back({how + ", on a GPU", runOn(**gpu, kernel, artifact), emulated.printed});
+  }
+  return runs;
+}
+
+std::vector<Bytes> run(const CudaKernel &kernel, double tolerance) {
+  const std::vector<Run> runs = runEach(kernel);
+  for (const Run &other : std::span(runs).subspan(1)) {
+    INFO(runs[0].how << ", and " << other.how);
+    requireEqual(runs[0].arrays, other.arrays, tolerance);
+    CHECK(runs[0].printed == other.printed);
+  }
   if (kernel.printed)
-    options.print = [&](std::string_view text) { *kernel.printed += text; };
-  const std::unique_ptr<Device> emulator = createEmulatorDevice(std::move(options));
-  std::vector<Bytes> results = runOn(*emulator, kernel, artifact);
-  if (auto gpu = createCudaDevice(0))
-    requireEqual(results, runOn(**gpu, kernel, artifact), tolerance);
-  return results;
+    *kernel.printed = runs[0].printed;
+  return runs[0].arrays;
 }
 
 } // namespace tlc::test

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Runs CUDA C++ kernels on the emulator, and on a GPU where there is one.
+/// Runs CUDA C++ kernels on the emulator, and on a GPU where there is one, each
+/// as it is translated for speed and for a debugger.
 #pragma once
 
 #include "runtime/device/Device.h"
 #include "test/cuda_cpp/Nvrtc.h"
 
 #include <cstring>
+#include <random>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace tlc::test {
@@ -23,6 +24,15 @@ template <class T> Bytes bytesOf(const std::vector<T> &values) {
 template <class T> std::vector<T> valuesOf(const Bytes &bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
   std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+/// Integers from `least` to `most`, the same in each run of the test.
+template <class T> std::vector<T> randomValues(size_t count, T least, T most, uint64_t seed = 1) {
+  std::mt19937_64 random(seed);
+  std::vector<T> values(count);
+  for (T &value : values)
+    value = T(uint64_t(least) + random() % (uint64_t(most) - uint64_t(least) + 1));
   return values;
 }
 
@@ -49,9 +59,17 @@ struct CudaKernel {
   std::string *printed = nullptr; ///< gets what the kernel prints on the emulator
 };
 
-/// The arrays afterwards, as the emulator left them; a GPU must have left the
-/// same, within `tolerance` of f32 values where that is given. Fails the test
-/// where something goes wrong.
+/// What one translation left on one device.
+struct Run {
+  std::string how;
+  std::vector<Bytes> arrays = {};
+  std::string printed = {}; ///< on the emulator
+};
+/// All of them: of kernels whose results depend on the order of their threads.
+/// Fails the test where something goes wrong.
+std::vector<Run> runEach(const CudaKernel &kernel);
+/// The arrays of the first, which all must have in common, within `tolerance`
+/// of f32 values where that is given.
 std::vector<Bytes> run(const CudaKernel &kernel, double tolerance = 0);
 
 /// Whether there is a toolkit to compile with.
