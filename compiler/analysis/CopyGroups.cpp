@@ -6,6 +6,7 @@
 
 #include "compiler/analysis/ComputedValues.h"
 #include "dialects/layout/SharedOperands.h"
+#include "dialects/tile/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -141,18 +142,15 @@ public:
     auto slice = copy.getSource().getDefiningOp<SliceOp>();
     auto buffer = copy.getDestination().getDefiningOp<AllocSharedOp>();
     if (!slice || !buffer)
-      return "a copy does not fill a whole buffer from a slice";
+      return "the " + describeStatement(copy) + " does not fill a whole shared tile from a tensor";
     std::string name = ("'" + buffer.getName() + "'").str();
     if (std::string problem = positionProblem(copy, slice); !problem.empty())
       return "the position of the copy to " + name + " " + problem;
-    if (isWrittenElsewhere(buffer.getBuffer(), copy))
-      return name + " is filled by more than one copy";
-    if (isWrittenElsewhere(slice.getTensor(), copy)) {
-      auto tensor = cast<BlockArgument>(slice.getTensor());
-      return ("'" + kernel.getArgumentName(tensor.getArgNumber()) + "', from where " + name +
-              " is filled, is written by the kernel, too")
-          .str();
-    }
+    if (Operation *writer = otherWriter(buffer.getBuffer(), copy))
+      return name + " is also filled by the " + describeStatement(writer) + placeOf(writer);
+    if (Operation *writer = otherWriter(slice.getTensor(), copy))
+      return describe(slice.getTensor(), "a tensor") + ", from where " + name +
+             " is filled, is also written, by the " + describeStatement(writer) + placeOf(writer);
     llvm::SetVector<Operation *> readers;
     collectReaders(buffer.getBuffer(), copy, readers);
     if (readers.contains(nullptr))
@@ -184,12 +182,16 @@ private:
     return llvm::any_of(slice->getOperands(), isComputed) ? "depends on computed data" : "";
   }
 
-  bool isWrittenElsewhere(Value memory, CopyOp copy) {
-    return kernel
-        .walk([&](Operation *op) {
-          return op != copy && writesTo(op, memory) ? WalkResult::interrupt() : WalkResult::advance();
-        })
-        .wasInterrupted();
+  /// Another operation that writes the memory, or null.
+  Operation *otherWriter(Value memory, CopyOp copy) {
+    Operation *writer = nullptr;
+    kernel.walk([&](Operation *op) {
+      if (op == copy || !writesTo(op, memory))
+        return WalkResult::advance();
+      writer = op;
+      return WalkResult::interrupt();
+    });
+    return writer;
   }
 
   /// The operations of the copy's block that use the buffer, directly or through views, or contain such a
@@ -230,8 +232,10 @@ CopyGroups findCopyGroups(KernelOp kernel) {
   CopyGroups found;
   GroupFinder finder(kernel, found);
   kernel.walk([&](CopyOp copy) {
-    if (found.problem.empty() && copy.getAtom() == CopyAtom::tma)
-      found.problem = finder.add(copy);
+    if (found.obstacle || copy.getAtom() != CopyAtom::tma)
+      return;
+    if (std::string problem = finder.add(copy); !problem.empty())
+      found.obstacle = {copy, problem};
   });
   return found;
 }

@@ -3,10 +3,10 @@
 /// Which copies of a kernel through the TMA arrive together, and so share one ring.
 #pragma once
 
+#include "compiler/analysis/LoadRole.h"
 #include "dialects/tile/Tile.h"
 
 #include <memory>
-#include <string>
 
 namespace tlc::tile {
 
@@ -34,7 +34,7 @@ struct CopyGroup {
 
 struct CopyGroups {
   llvm::SmallVector<std::unique_ptr<CopyGroup>> groups; ///< in program order
-  std::string problem;                                  ///< why a load role cannot issue the copies, or empty
+  std::optional<Obstacle> obstacle;                     ///< why a role that loads cannot issue the copies
 
   CopyGroup *groupOf(CopyOp copy) const;
 };

@@ -7,6 +7,7 @@
 #include "compiler/analysis/ElementOrders.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
+#include "dialects/tile/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -151,7 +152,7 @@ private:
     variable.shape = shapeOf(value);
     variable.elementBits = elementBits(value);
     variable.numWarps = executingWarps(op);
-    variable.name = op->getName().getStringRef().str();
+    variable.name = isa<CastOpInterface>(op) ? "to" : callOf(op->getName().getStringRef());
     out.variables[value] = out.problem.addVariable(variable);
   }
 

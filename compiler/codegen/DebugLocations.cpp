@@ -3,20 +3,13 @@
 /// MLIR's locations become LLVM's scopes and lines.
 #include "compiler/codegen/DebugLocations.h"
 
+#include "dialects/tile/Names.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 #include "llvm/BinaryFormat/Dwarf.h"
 
 using namespace mlir;
-
-FileLineColLoc tlc::findSourceLocation(Location location) {
-  FileLineColLoc found;
-  location->walk([&](Location part) {
-    found = dyn_cast<FileLineColLoc>(part);
-    return found ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return found;
-}
+using namespace tlc;
 
 namespace {
 
@@ -62,12 +55,12 @@ private:
 
 void tlc::attachDebugScopes(ModuleOp module) {
   for (LLVM::LLVMFuncOp function : module.getOps<LLVM::LLVMFuncOp>()) {
-    FileLineColLoc location = findSourceLocation(function.getLoc());
+    FileLineColLoc location = tile::findSourceLocation(function.getLoc());
     if (!location || function.isExternal())
       continue;
     FunctionScopes scopes(function, location);
     function.getBody().walk([&](Operation *op) {
-      if (FileLineColLoc inner = findSourceLocation(op->getLoc()))
+      if (FileLineColLoc inner = tile::findSourceLocation(op->getLoc()))
         op->setLoc(scopes.scoped(inner));
     });
   }

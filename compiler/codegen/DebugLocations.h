@@ -8,10 +8,6 @@
 
 namespace tlc {
 
-/// The first place in a source file that `location` names, looking through names, fusions and calls; or
-/// nothing.
-mlir::FileLineColLoc findSourceLocation(mlir::Location location);
-
 /// Makes every function of the LLVM dialect that has a source location a subprogram, with its operations in
 /// it.
 void attachDebugScopes(mlir::ModuleOp module);

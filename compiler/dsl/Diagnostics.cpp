@@ -23,14 +23,6 @@ std::string toText(const Position &position) {
   return position.file + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
 }
 
-/// gemm_async -> gemmAsync
-std::string camelCase(StringRef name) {
-  std::string text;
-  for (size_t i = 0; i < name.size(); ++i)
-    text += name[i] != '_' ? name[i] : llvm::toUpper(name[++i]);
-  return text;
-}
-
 /// Users write neither operations nor MLIR's types:
 /// "'tile.gemm_async' op expected 'tile.alloc_ring'" -> "gemmAsync: expected k.ring".
 std::string inUsersWords(StringRef message) {
@@ -44,7 +36,7 @@ std::string inUsersWords(StringRef message) {
     if (!message.consume_front("'"))
       break;
     auto [operation, rest] = message.split('\'');
-    text += callOf(operation);
+    text += tile::callOf(operation);
     message = rest;
     if (message.consume_front(" op "))
       text += ": ";
@@ -55,33 +47,6 @@ std::string inUsersWords(StringRef message) {
   return text;
 }
 } // namespace
-
-std::string callOf(StringRef operation) {
-  if (operation == "scf.for")
-    return "k.loop";
-  if (operation == "scf.if")
-    return "k.when";
-  if (operation.starts_with("arith.") || operation.starts_with("math."))
-    return "arithmetic";
-  operation.consume_front("tile.");
-  std::string name = camelCase(operation);
-  return llvm::StringSwitch<std::string>(operation)
-      .Cases({"grid", "persistent", "roles", "role", "require", "blocks", "multiprocessors", "block_rank",
-              "named_barrier"},
-             "k." + name)
-      .Case("alloc_shared", "k.shared")
-      .Case("alloc_ring", "k.ring")
-      .Case("alloc_barrier", "k.barrier")
-      .Case("variable", "k.fragment")
-      .Case("any_in_warp", "k.whenAny")
-      .Cases({"take_turn", "pass_turn"}, "k.inTurn")
-      .Cases({"load", "store", "copy_async"}, "copy")
-      .Case("load_index", "read")
-      .Case("store_index", "write")
-      .Case("await", "wait")
-      .Case("write", "an assignment")
-      .Default(name);
-}
 
 std::string toString(const Diagnostic &diagnostic) {
   std::string text = toText(diagnostic.position) + ": error: " + diagnostic.message;

@@ -88,7 +88,7 @@ void Trace::launch(StringRef launchName, const Body &body, Loc loc) {
       continue;
     Diagnostic &diagnostic =
         error(loc, "expected a program of several launches to do everything inside k.launch, but got " +
-                       callOf(op.getName().getStringRef()) + " before the first");
+                       tile::callOf(op.getName().getStringRef()) + " before the first");
     diagnostic.notes.push_back({positionOf(op.getLoc()), "here"});
     return;
   }
@@ -208,13 +208,13 @@ bool Trace::mayStandHere(Operation *op, Loc loc) {
     return false;
   if (currentKernel == outer && !launches.empty() && !isMemoryEffectFree(op)) {
     error(loc, "expected everything inside k.launch because the program has launches, but got " +
-                   callOf(op->getName().getStringRef()) + " outside");
+                   tile::callOf(op->getName().getStringRef()) + " outside");
     return false;
   }
   if (isa<tile::RolesOp>(op->getParentOp()) && !isa<tile::RoleOp>(op) && !isMemoryEffectFree(op)) {
     error(loc, "expected nothing but k.role in the body of k.roles because every warp belongs to one role, "
                "but got " +
-                   callOf(op->getName().getStringRef()));
+                   tile::callOf(op->getName().getStringRef()));
     return false;
   }
   return true;

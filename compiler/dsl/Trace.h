@@ -21,8 +21,6 @@
 namespace tlc::dsl {
 
 Position positionOf(mlir::Location location);
-/// What the user called to make an operation of that name, for messages.
-std::string callOf(llvm::StringRef operation);
 /// The user's name of an element type.
 std::string textOf(mlir::Type type);
 

@@ -3,7 +3,7 @@
 /// MLIR's diagnostics as text.
 #include "compiler/pipeline/Diagnostics.h"
 
-#include "compiler/codegen/DebugLocations.h"
+#include "dialects/tile/Names.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -42,7 +42,7 @@ StringRef nameOf(tlc::Diagnostic::Severity severity) {
 }
 
 std::string textOf(Location location) {
-  FileLineColLoc source = findSourceLocation(location);
+  FileLineColLoc source = tile::findSourceLocation(location);
   if (!source)
     return "";
   return source.getFilename().str() + ':' + std::to_string(source.getLine()) + ':' +

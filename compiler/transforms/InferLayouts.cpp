@@ -6,6 +6,7 @@
 #include "compiler/analysis/CheapFragments.h"
 #include "compiler/analysis/ElementOrders.h"
 #include "compiler/analysis/LayoutConstraints.h"
+#include "compiler/analysis/Remarks.h"
 #include "compiler/solvers/LayoutSolver.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedLayout.h"
@@ -114,7 +115,7 @@ void remark(const LayoutConversion &conversion, const LayoutConstraints &constra
   if (conversion.kind != RelayoutKind::throughShared || (use && isCheapFragment(use->get())))
     return;
   const Anchor &anchor = constraints.problem.constraints()[conversion.constraint].anchor;
-  constraints.anchors[anchor.operation]->emitRemark() << "[layout-conversion] " << conversion.remark;
+  emitRemark(constraints.anchors[anchor.operation], RemarkId::layoutConversion) << conversion.remark;
 }
 
 /// One slot's layout: the swizzle that TMA and the matrix units like best, the order that products want.

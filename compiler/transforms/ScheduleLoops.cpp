@@ -7,6 +7,7 @@
 
 #include "compiler/analysis/CheapFragments.h"
 #include "compiler/analysis/FactorRegisters.h"
+#include "compiler/analysis/Remarks.h"
 #include "compiler/solvers/ListScheduler.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/tile/Names.h"
@@ -76,7 +77,7 @@ ScheduleOp toScheduleOp(Operation &op) {
   // comes before its wait; a release, for which another role waits, comes before what merely follows it.
   constexpr int64_t ofProduct = 1000, ofRelease = 100, ofOthers = 1;
   ScheduleOp described;
-  described.name = op.getName().getStringRef().str();
+  described.name = isa<GemmAsyncOp>(op) ? "product" : callOf(op.getName().getStringRef());
   if (isa<GemmAsyncOp>(op)) {
     described.latencyClass = LatencyClass::product;
     described.latency = described.cycles = ofProduct;
@@ -102,7 +103,8 @@ public:
     if (products.empty() || byHand)
       return;
     if (std::string reason = schedule(); !reason.empty())
-      loop.emitRemark("[sequential-products] the products of this loop do not overlap: ") << reason;
+      emitRemark(loop, RemarkId::sequentialProducts)
+          << "the products of this loop do not overlap: " << reason;
   }
 
 private:
@@ -110,7 +112,7 @@ private:
   std::string schedule() {
     for (Operation &op : loop.getBody()->without_terminator())
       if (!toleratesOverlap(op) && !isa<GemmAsyncOp, GemmWaitOp, ReleaseOp>(op))
-        return ("'" + op.getName().getStringRef() + "' keeps its place between them").str();
+        return "the " + describeStatement(&op) + placeOf(&op) + " keeps its place between them";
     build();
     if (std::string reason = protectFactors(); !reason.empty())
       return reason;

@@ -4,17 +4,19 @@
 /// number of warps. Each choice below the target's best leaves a remark with its reason.
 
 #include "compiler/analysis/CopyGroups.h"
-#include "compiler/analysis/Divisibility.h"
 #include "compiler/analysis/ElementOrders.h"
+#include "compiler/analysis/LoadRole.h"
+#include "compiler/analysis/Remarks.h"
+#include "compiler/analysis/TmaAccess.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "runtime/target/MmaAtoms.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -52,14 +54,6 @@ struct Product {
             tlc::WarpPolicy(gemm.getPolicy())};
   }
 };
-
-SharedLayout preferredLayout(SharedType type) {
-  // A transposed view lies in memory as its buffer does.
-  Shape shape(type.getShape().begin(), type.getShape().end());
-  if (type.getTransposed())
-    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-  return SharedLayout::preferred(shape, type.getElementType().getIntOrFloatBitWidth(), int(shape.size()) - 1);
-}
 
 /// Why wgmma cannot read this operand; empty if it can. `kAxis` is in the view's axes.
 std::string wgmmaOperandProblem(Type operand, int kAxis) {
@@ -147,85 +141,6 @@ int64_t warpsAt(Operation *op, int64_t warps) {
   return role ? int64_t(role.getWarps()) : warps;
 }
 
-program::TensorAttr tensorOf(SliceOp slice) {
-  auto argument = cast<BlockArgument>(slice.getTensor());
-  auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
-  return cast<program::TensorAttr>(kernel.getArgument(argument.getArgNumber()));
-}
-
-/// Why the TMA cannot move between this slice and a shared tile; empty if it can.
-std::string tmaProblem(SliceOp slice, SharedType shared, const Target &target) {
-  program::TensorAttr tensor = tensorOf(slice);
-  if (!target.tma.available)
-    return llvm::formatv("{0} has no TMA", target.name).str();
-  if (tensor.getAlignment() < int64_t(target.tma.globalAlignment))
-    return llvm::formatv("'{0}' is not known to be aligned to {1} bytes", tensor.getName(),
-                         target.tma.globalAlignment)
-        .str();
-  if (Value fill = slice.getFill();
-      fill && !matchPattern(fill, m_Zero()) && !matchPattern(fill, m_PosZeroFloat()))
-    return "the TMA fills with zeros only";
-  if (cast<GlobalType>(slice.getTensor().getType()).getShape().size() > target.tma.maxRank)
-    return llvm::formatv("'{0}' has more than {1} axes", tensor.getName(), target.tma.maxRank).str();
-  if (slice.getLimit()) {
-    size_t rank = slice.getOrigin().size();
-    if (size_t(*slice.getLimitedAxis()) + 1 == rank)
-      return llvm::formatv("the limit is along the last axis of '{0}', whose elements are adjacent",
-                           tensor.getName())
-          .str();
-    if (rank + 1 > target.tma.maxRank)
-      return llvm::formatv("'{0}' has {1} axes, and a limit takes one more of the TMA's {2}",
-                           tensor.getName(), rank, target.tma.maxRank)
-          .str();
-  }
-  // A box that begins elsewhere is an illegal instruction.
-  int64_t granule = target.tma.innerBoxGranularity * 8 / shared.getElementType().getIntOrFloatBitWidth();
-  if (granule > 1 && knownDivisor(slice.getOrigin().back()) % granule != 0)
-    return llvm::formatv(
-               "the slice of '{0}' is not known to begin at a multiple of {1} elements along its last axis",
-               tensor.getName(), granule)
-        .str();
-  Result<TmaBoxes> boxes = tmaBoxes(preferredLayout(shared));
-  return boxes ? "" : boxes.error().message;
-}
-
-/// Whether the last axis of a tile is the last one of the slice, extents of 1 aside.
-bool hasRowsAlongLastAxis(SliceOp slice, ArrayRef<int64_t> tile) {
-  return cast<SliceType>(slice.getSlice().getType()).getShape().back() == tile.back();
-}
-
-/// Why the TMA cannot fill this shared tile from the slice; empty if it can.
-std::string loadProblem(SliceOp slice, SharedType shared, const Target &target) {
-  std::string problem = tmaProblem(slice, shared, target);
-  if (problem.empty() && !hasRowsAlongLastAxis(slice, shared.getShape()))
-    return llvm::formatv("the tile's rows do not run along the last axis of '{0}'", tensorOf(slice).getName())
-        .str();
-  return problem;
-}
-
-/// A known divisor of the extent of the tensor's last axis.
-int64_t lastExtentDivisor(SliceOp slice) {
-  int64_t extent = cast<GlobalType>(slice.getTensor().getType()).getShape().back();
-  if (!ShapedType::isDynamic(extent))
-    return extent;
-  auto kernel = cast<KernelOp>(cast<BlockArgument>(slice.getTensor()).getOwner()->getParentOp());
-  auto dimension =
-      cast<program::DimensionAttr>(kernel.getArgument(unsigned(tensorOf(slice).getDims().back())));
-  return dimension.getFixed() >= 0 ? dimension.getFixed() : dimension.getMultipleOf();
-}
-
-/// Why the TMA cannot store this shared tile to the slice; empty if it can.
-std::string storeProblem(SharedType shared, SliceOp slice, const Target &target) {
-  std::string problem = loadProblem(slice, shared, target);
-  // It writes whole granules also where the tensor's rows end within one.
-  int64_t granule = target.tma.innerBoxGranularity * 8 / shared.getElementType().getIntOrFloatBitWidth();
-  if (problem.empty() && granule > 1 && lastExtentDivisor(slice) % granule != 0)
-    return llvm::formatv("the last extent of '{0}' is not known to be a multiple of {1}",
-                         tensorOf(slice).getName(), granule)
-        .str();
-  return problem;
-}
-
 class AtomSelector {
 public:
   AtomSelector(KernelOp kernel, const Target &target, bool useTma, bool useWgmma)
@@ -236,25 +151,24 @@ public:
           .Case([&](CopyOp copy) { copies.push_back(copy); })
           .Case([&](StoreOp store) { stores.push_back(store); })
           .Case([&](RequireOp require) { requirements.push_back(require); })
-          .Case([&](RolesOp op) { roles = op; })
-          .Case([&](scf::ForOp loop) { hasPipelinedLoop |= loop->hasAttr(TileDialect::pipelineAttrName); });
+          .Case([&](RolesOp op) { roles = op; });
     });
   }
 
   LogicalResult run() {
     if (failed(selectProducts()))
       return failure();
-    bool specializable = canSpecialize();
-    if (failed(selectCopies(specializable)))
+    if (!roles)
+      obstacle = findLoadRoleObstacle(kernel, target);
+    if (failed(selectCopies()))
       return failure();
-    selectStores(roles || specializable);
+    selectStores(roles || !obstacle);
     return checkInterleaved();
   }
 
 private:
   /// A missed instruction: an error if the author requires it, else a remark if the target has it.
-  LogicalResult missed(Operation *op, Requirement what, bool isAvailable, StringRef id,
-                       const Twine &message) {
+  LogicalResult missed(Operation *op, Requirement what, bool isAvailable, RemarkId id, const Twine &message) {
     for (RequireOp require : requirements)
       if (require.getWhat() == what) {
         InFlightDiagnostic diag = op->emitError() << message;
@@ -262,7 +176,7 @@ private:
         return diag;
       }
     if (isAvailable)
-      op->emitRemark() << "[" << id << "] " << message;
+      emitRemark(op, id) << message;
     return success();
   }
 
@@ -278,17 +192,59 @@ private:
     int64_t warps = kernel.getWarps() ? kernel.getWarps() : warpsPerWarpgroup * chooseWarpgroups(products);
     const Product *culprit =
         llvm::find_if(products, [&](const Product &p) { return !whyNoWgmma(p, warps).empty(); });
-    allWgmma = !products.empty() && culprit == products.end();
     if (!kernel.getWarps())
-      kernel.setWarps(allWgmma ? warps : chooseWarps(products, target));
-    for (const Product &product : products)
-      if (failed(selectProduct(product, allWgmma ? "" : whyNoWgmma(*culprit, warps), &product == culprit)))
+      kernel.setWarps(culprit == products.end() && !products.empty() ? warps : chooseWarps(products, target));
+    std::string others;
+    if (culprit != products.end())
+      others = "the " + describeStatement(culprit->op) + placeOf(culprit->op) +
+               " cannot use it: " + whyNoWgmma(*culprit, warps) + cureFor(*culprit, warps);
+    for (const Product &product : products) {
+      std::string own = whyNoWgmma(product, warps);
+      if (failed(selectProduct(product, own.empty() ? others : own + cureFor(product, warps))))
         return failure();
+    }
     return success();
   }
 
-  /// `problem` is what keeps a product of the kernel, this one if it is the culprit, from wgmma.
-  LogicalResult selectProduct(const Product &product, const std::string &problem, bool isCulprit) {
+  /// "; WarpPolicy::square or k.warps(4) would do": what changes of the author's make wgmma possible for a
+  /// product that could not be made of it; empty if none of these does.
+  std::string cureFor(const Product &product, int64_t warps) {
+    SmallVector<std::string> cures;
+    constexpr std::pair<tlc::WarpPolicy, StringLiteral> policies[] = {
+        {tlc::WarpPolicy::fullRow, "WarpPolicy::fullRow"},
+        {tlc::WarpPolicy::fullCol, "WarpPolicy::fullColumn"},
+        {tlc::WarpPolicy::square, "WarpPolicy::square"}};
+    Product changed = product;
+    for (auto [policy, name] : policies) {
+      changed.policy = policy;
+      if (isa<GemmOp>(product.op) && whyNoWgmma(changed, warps).empty())
+        cures.push_back(name.str());
+    }
+    auto role = product.op->getParentOfType<RoleOp>();
+    constexpr int64_t mostWarps = 16;
+    for (int64_t count = warpsPerWarpgroup; count <= mostWarps; count += warpsPerWarpgroup)
+      if (count != warpsAt(product.op, warps) && wouldDo(count, role)) {
+        cures.push_back(llvm::formatv(role ? ".warps = {0} of the role" : "k.warps({0})", count).str());
+        break;
+      }
+    if (cures.empty())
+      return "";
+    std::string last = cures.pop_back_val();
+    return "; " + llvm::join(cures, ", ") + (cures.empty() ? "" : " or ") + last + " would do";
+  }
+
+  /// Whether all products of the role, or of a kernel without roles, could be made of wgmma by so many warps,
+  /// with accumulators that fit.
+  bool wouldDo(int64_t warps, RoleOp role) {
+    return llvm::all_of(products, [&](const Product &product) {
+      return product.op->getParentOfType<RoleOp>() != role ||
+             (useWgmma && wgmmaProblem(product, target, warps).empty() &&
+              product.m * product.n / (warps * lanesPerWarp) <= maxAccumulatorRegisters);
+    });
+  }
+
+  /// `problem` is what keeps this product or the kernel from wgmma.
+  LogicalResult selectProduct(const Product &product, const std::string &problem) {
     auto gemm = dyn_cast<GemmOp>(product.op);
     if (!gemm) {
       // What is asynchronous is a choice of the author's, so its neighbours do not matter.
@@ -297,7 +253,7 @@ private:
         return product.op->emitError(
                    "expected a product that wgmma can make because no other matrix instruction is "
                    "asynchronous, but ")
-               << own;
+               << own << cureFor(product, kernel.getWarps());
       cast<GemmAsyncOp>(product.op).setAtom(MatrixAtom::wgmma);
       return success();
     }
@@ -309,37 +265,24 @@ private:
     gemm.setAtom(noMma.empty() ? MatrixAtom::mma_sync : MatrixAtom::fma);
     std::string message = noMma.empty() ? "product uses mma.sync, not wgmma: "
                                         : "product uses multiply-add of single elements, not wgmma: ";
-    message += (isCulprit ? "" : "another product of the kernel cannot use it: ") + problem;
+    message += problem;
     if (!noMma.empty())
       message += "; not mma.sync: " + noMma;
-    return missed(gemm, Requirement::wgmma, target.wgmma || !noMma.empty(), "gemm-without-wgmma", message);
+    return missed(gemm, Requirement::wgmma, target.wgmma || !noMma.empty(), RemarkId::gemmWithoutWgmma,
+                  message);
   }
 
-  /// The load role issues every copy of the kernel, so all of them must fit the TMA.
-  bool canSpecialize() {
-    if (roles || !useTma || !allWgmma || !hasPipelinedLoop)
-      return false;
-    return llvm::all_of(copies, [&](CopyOp copy) {
-      auto slice = copy.getSource().getDefiningOp<SliceOp>();
-      auto shared = dyn_cast<SharedType>(copy.getDestination().getType());
-      return slice && shared && loadProblem(slice, shared, target).empty();
-    });
-  }
-
-  std::string whyNoTma(SliceOp slice, SharedType shared, bool specializable) {
+  std::string whyNoTma(SliceOp slice, SharedType shared) {
     if (!useTma)
       return "the TMA is switched off";
     if (std::string problem = loadProblem(slice, shared, target); !problem.empty())
       return problem;
-    if (specializable)
-      return "";
     if (roles)
       return "a role loads through the TMA with an asynchronous copy and a ring";
-    return allWgmma && hasPipelinedLoop ? "other copies of the kernel cannot use it"
-                                        : "the kernel is not warp-specialised";
+    return obstacle ? obstacle->reasonWithPlace() : "";
   }
 
-  LogicalResult selectCopies(bool specializable) {
+  LogicalResult selectCopies() {
     for (CopyOp copy : copies) {
       copy.setAtom(CopyAtom::simt);
       auto slice = copy.getSource().getDefiningOp<SliceOp>();
@@ -349,10 +292,10 @@ private:
           return failure();
         continue;
       }
-      std::string problem = whyNoTma(slice, shared, specializable);
+      std::string problem = whyNoTma(slice, shared);
       if (problem.empty())
         copy.setAtom(CopyAtom::tma);
-      else if (failed(missed(copy, Requirement::tma, target.tma.available, "copy-without-tma",
+      else if (failed(missed(copy, Requirement::tma, target.tma.available, RemarkId::copyWithoutTma,
                              "copy uses ordinary loads, not the TMA: " + problem)))
         return failure();
     }
@@ -369,7 +312,7 @@ private:
                           : shared.getTransposed() ? "the tile is transposed"
                                                    : storeProblem(shared, slice, target);
     if (!problem.empty())
-      return missed(copy, Requirement::tma, target.tma.available, "copy-without-tma",
+      return missed(copy, Requirement::tma, target.tma.available, RemarkId::copyWithoutTma,
                     "copy uses ordinary stores, not the TMA: " + problem);
     copy.setAtom(CopyAtom::tma);
     return success();
@@ -397,9 +340,10 @@ private:
       int64_t least = std::min<int64_t>(count, 2);
       if (roles && room < least) { // and nothing gives way: stages are the program's
         int64_t wanted = least * warpgroups * panelRows * panelColumns * 2;
-        store.emitRemark() << "[store-without-tma] store uses ordinary stores, not the TMA: that takes "
-                           << wanted << " bytes of shared memory, but the roles' buffers leave "
-                           << std::max<int64_t>(freeSharedBytes(), 0);
+        emitRemark(store, RemarkId::storeWithoutTma)
+            << "store uses ordinary stores, not the TMA: that takes " << wanted
+            << " bytes of shared memory, but the roles' buffers leave "
+            << std::max<int64_t>(freeSharedBytes(), 0);
         continue;
       }
       int64_t buffers = std::clamp(room, least, count);
@@ -450,7 +394,7 @@ private:
   const Target &target;
   bool useTma, useWgmma;
   RolesOp roles;
-  bool hasPipelinedLoop = false, allWgmma = false;
+  std::optional<Obstacle> obstacle; ///< to a role that loads, in a kernel without roles
   SmallVector<Product> products;
   SmallVector<CopyOp> copies;
   SmallVector<StoreOp> stores;

@@ -4,6 +4,7 @@
 /// that runs ahead through rings, and a "math" role. Both repeat the kernel's control
 /// flow; each keeps only what it needs, and counts its own cursors through it.
 
+#include "compiler/analysis/Remarks.h"
 #include "compiler/solvers/SlotModel.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/RoleWriter.h"
@@ -86,9 +87,9 @@ LogicalResult fitSlots(KernelOp kernel, CopyGroups &copies) {
     return kernel.emitError("kernel '") << kernel.getName() << "': " << fits.error().message;
   for (auto &group : copies.groups)
     if (group->slots > most) {
-      group->copies.front().op.emitRemark()
-          << "[fewer-stages] " << most << " stages instead of " << group->slots << ": more do not fit the "
-          << budget.limitBytes << " bytes of shared memory";
+      emitRemark(group->copies.front().op, RemarkId::fewerStages)
+          << most << " stages instead of " << group->slots << ": more do not fit the " << budget.limitBytes
+          << " bytes of shared memory";
       group->slots = most;
     }
   return success();
@@ -169,20 +170,22 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
     }
     bool hasRoles = kernel.walk([](RolesOp) { return WalkResult::interrupt(); }).wasInterrupted();
     if (hasRoles) {
-      if (failed(dropPipelines(kernel, "it has roles already")))
+      if (failed(dropPipelines({kernel, "it has roles already"}, kernel)))
         signalPassFailure();
       return;
     }
     hoistBuffers(kernel);
     CopyGroups copies = findCopyGroups(kernel);
-    std::string problem = enable ? copies.problem : "switched off";
-    if (problem.empty() && copies.groups.empty())
-      problem = "no copy goes through the TMA";
-    if (problem.empty() &&
-        (kernel.getWarps() + warpsPerLoadRole) * target->warpSize > target->maxThreadsPerBlock)
-      problem = llvm::formatv("{0} warps leave no room for a role of {1} that loads", kernel.getWarps(),
-                              warpsPerLoadRole);
-    if (failed(problem.empty() ? specialize(kernel, copies) : decline(kernel, problem)))
+    std::optional<Obstacle> obstacle = copies.obstacle;
+    if (!enable)
+      obstacle = {kernel, "warp specialisation is switched off"};
+    if (!obstacle && copies.groups.empty())
+      obstacle =
+          findLoadRoleObstacle(kernel, *target).value_or(Obstacle{kernel, "its copies use ordinary loads"});
+    if (!obstacle && (kernel.getWarps() + warpsPerLoadRole) * target->warpSize > target->maxThreadsPerBlock)
+      obstacle = {kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
+                                        kernel.getWarps(), warpsPerLoadRole)};
+    if (failed(obstacle ? decline(*obstacle, kernel) : specialize(kernel, copies)))
       signalPassFailure();
   }
 
@@ -195,7 +198,7 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
   }
 
   /// All warps stay one program, whose copies and stores are synchronous.
-  static LogicalResult decline(KernelOp kernel, StringRef reason) {
+  static LogicalResult decline(const Obstacle &obstacle, KernelOp kernel) {
     CopyOp lost;
     kernel.walk([&](Operation *op) {
       if (auto copy = dyn_cast<CopyOp>(op)) {
@@ -212,15 +215,16 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
     });
     if (RequireOp require = findRequirement(kernel, Requirement::tma); require && lost) {
       InFlightDiagnostic diag = lost.emitError("copy uses ordinary loads, not the TMA: kernel '")
-                                << kernel.getName() << "' is not warp-specialised: " << reason;
+                                << kernel.getName() << "' is not warp-specialised: "
+                                << (obstacle.culprit == lost ? obstacle.reason : obstacle.reasonWithPlace());
       diag.attachNote(require.getLoc()) << "required here";
       return diag;
     }
-    return dropPipelines(kernel, reason);
+    return dropPipelines(obstacle, kernel);
   }
 
   /// Loops that were to be pipelined stay as they are.
-  static LogicalResult dropPipelines(KernelOp kernel, StringRef reason) {
+  static LogicalResult dropPipelines(const Obstacle &obstacle, KernelOp kernel) {
     bool pipelined = false;
     kernel.walk([&](scf::ForOp loop) {
       pipelined |= bool(loop->removeDiscardableAttr(TileDialect::pipelineAttrName));
@@ -228,13 +232,13 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
     if (!pipelined)
       return success();
     if (RequireOp require = findRequirement(kernel, Requirement::warp_specialized)) {
-      InFlightDiagnostic diag = kernel.emitError("kernel '")
-                                << kernel.getName() << "' is not warp-specialised: " << reason;
+      InFlightDiagnostic diag = obstacle.culprit->emitError("kernel '")
+                                << kernel.getName() << "' is not warp-specialised: " << obstacle.reason;
       diag.attachNote(require.getLoc()) << "required here";
       return diag;
     }
-    kernel.emitRemark() << "[not-warp-specialised] kernel '" << kernel.getName()
-                        << "' keeps its pipelined loops synchronous: " << reason;
+    emitRemark(obstacle.culprit, RemarkId::notWarpSpecialised)
+        << "kernel '" << kernel.getName() << "' keeps its pipelined loops synchronous: " << obstacle.reason;
     return success();
   }
 

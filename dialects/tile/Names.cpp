@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The user's names of values, for messages.
+/// The user's names of values and words for operations, and their places, for messages.
 #include "dialects/tile/Names.h"
 
 #include "dialects/tile/Tile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -49,4 +52,86 @@ void tile::noteDeclaration(InFlightDiagnostic &diagnostic, Value value) {
   StringRef name = nameOf(value);
   if (!name.empty())
     diagnostic.attachNote(declarationOf(value).getLoc()) << "'" << name << "' is declared here";
+}
+
+namespace {
+/// gemm_async -> gemmAsync
+std::string camelCase(StringRef name) {
+  std::string text;
+  for (size_t i = 0; i < name.size(); ++i)
+    text += name[i] != '_' ? name[i] : llvm::toUpper(name[++i]);
+  return text;
+}
+
+/// "shared tile 'ds'", "'Y'"; empty for what has no name.
+std::string describeMemory(Value memory) {
+  StringRef name = nameOf(memory);
+  if (name.empty())
+    return "";
+  return ((isa<SharedType>(memory.getType()) ? "shared tile '" : "'") + name + "'").str();
+}
+} // namespace
+
+std::string tile::callOf(StringRef operation) {
+  if (operation == "scf.for")
+    return "k.loop";
+  if (operation == "scf.if")
+    return "k.when";
+  if (operation.starts_with("arith.") || operation.starts_with("math."))
+    return "arithmetic";
+  operation.consume_front("tile.");
+  std::string name = camelCase(operation);
+  return llvm::StringSwitch<std::string>(operation)
+      .Cases({"grid", "persistent", "roles", "role", "require", "blocks", "multiprocessors", "block_rank",
+              "named_barrier"},
+             "k." + name)
+      .Case("alloc_shared", "k.shared")
+      .Case("alloc_ring", "k.ring")
+      .Case("alloc_barrier", "k.barrier")
+      .Case("variable", "k.fragment")
+      .Case("any_in_warp", "k.whenAny")
+      .Cases({"take_turn", "pass_turn"}, "k.inTurn")
+      .Cases({"load", "store", "copy_async"}, "copy")
+      .Case("load_index", "read")
+      .Case("store_index", "write")
+      .Case("await", "wait")
+      .Case("write", "an assignment")
+      .Default(name);
+}
+
+std::string tile::describeStatement(Operation *op) {
+  std::string call = callOf(op->getName().getStringRef());
+  auto with = [&](StringRef preposition, Value memory) {
+    std::string described = describeMemory(memory);
+    return described.empty() ? call : (Twine(call) + " " + preposition + " " + described).str();
+  };
+  return TypeSwitch<Operation *, std::string>(op)
+      .Case<GemmOp, GemmAsyncOp>([](auto gemm) {
+        return "product of " + describe(gemm.getA(), "a fragment") + " and " +
+               describe(gemm.getB(), "a fragment");
+      })
+      .Case<CopyOp, CopyAsyncOp, StoreOp, AtomicAddOp>(
+          [&](auto written) { return with("to", written.getDestination()); })
+      .Case([&](scf::IfOp) { return "branch of " + call; })
+      .Case([&](scf::ForOp) { return "loop of " + call; })
+      .Case([&](LoadOp load) { return with("from", load.getSource()); })
+      .Default([&](Operation *) { return call; });
+}
+
+FileLineColLoc tile::findSourceLocation(Location location) {
+  FileLineColLoc found;
+  location->walk([&](Location part) {
+    found = dyn_cast<FileLineColLoc>(part);
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+std::string tile::placeOf(Operation *op) {
+  FileLineColLoc place = findSourceLocation(op->getLoc());
+  if (!place)
+    return "";
+  return (" at " + place.getFilename().strref() + ":" + Twine(place.getLine()) + ":" +
+          Twine(place.getColumn()))
+      .str();
 }

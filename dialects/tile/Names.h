@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The user's names of values, for messages.
+/// The user's names of values and words for operations, and their places, for messages.
 #pragma once
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Value.h"
 
@@ -19,5 +20,16 @@ llvm::StringRef nameOf(mlir::Value value);
 std::string describe(mlir::Value value, llvm::StringRef otherwise);
 /// Attaches "'name' is declared here", for a value that has a name.
 void noteDeclaration(mlir::InFlightDiagnostic &diagnostic, mlir::Value value);
+
+/// What the user calls to make an operation of this name: `tile.alloc_shared` is k.shared.
+std::string callOf(llvm::StringRef operation);
+/// The statement that an operation comes from, in the user's words: "copy to shared tile 'ds'".
+std::string describeStatement(mlir::Operation *op);
+
+/// The first place in a source file that `location` names, looking through names, fusions and calls; or
+/// nothing.
+mlir::FileLineColLoc findSourceLocation(mlir::Location location);
+/// " at conv.cpp:41:7", or nothing if the place is unknown.
+std::string placeOf(mlir::Operation *op);
 
 } // namespace tlc::tile

@@ -94,5 +94,40 @@ class CheckPages(unittest.TestCase):
         self.assertEqual(self.page("`test/docs/Gone.cpp`\n")[0], ["docs/page.md:1: 'test/docs/Gone.cpp' does not exist"])
 
 
+class CheckRemarks(unittest.TestCase):
+    def problems(self, ids, sections, source=""):
+        with tempfile.TemporaryDirectory() as root:
+            files = {
+                "compiler/analysis/Remarks.h": "remarkIds = {" + ", ".join(f'"{id}"' for id in ids) + "};\n",
+                "docs/remarks.md": "# Remarks\n" + "".join(f"## {section}\n" for section in sections),
+                "compiler/transforms/Some.cpp": source,
+            }
+            for path, content in files.items():
+                os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                    file.write(content)
+            return check_pages.check_remarks(root)
+
+    def test_as_many_sections_as_ids_are_silent(self):
+        self.assertEqual(self.problems(["a-b", "c"], ["a-b", "c"], "emitRemark(op, RemarkId::c) << x;\n"), [])
+
+    def test_an_id_without_a_section_is_found(self):
+        self.assertEqual(self.problems(["a-b", "c"], ["c"]),
+                         ["docs/remarks.md: expected a section '## a-b' because compiler/analysis/Remarks.h has this id"])
+
+    def test_a_section_without_an_id_is_found(self):
+        self.assertEqual(self.problems(["c"], ["a-b", "c"]),
+                         ["docs/remarks.md: section 'a-b' is no id of compiler/analysis/Remarks.h"])
+
+    def test_another_order_and_an_empty_table_are_found(self):
+        self.assertEqual(len(self.problems(["a", "b"], ["b", "a"])), 1)
+        self.assertEqual(len(self.problems([], [])), 1)
+
+    def test_a_remark_without_an_id_is_found(self):
+        self.assertEqual(self.problems(["c"], ["c"], 'loop.emitRemark("text");\n'),
+                         ["compiler/transforms/Some.cpp:1: expected emitRemark(op, RemarkId::..), so that the remark "
+                          "has an id"])
+
+
 if __name__ == "__main__":
     unittest.main()

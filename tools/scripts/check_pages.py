@@ -25,6 +25,8 @@ values, numbers of aliases and white space do not matter. Without --tlc
 excerpts are not checked.
 
 Links lead somewhere, and a path of the project in backquotes exists.
+docs/remarks.md has a section for each id of compiler/analysis/Remarks.h, in
+this order, and for no other; no remark begins without an id of the table.
 
 Prints one line per difference; exit status 1 if there is one.
 """
@@ -197,6 +199,25 @@ class Page:
         return match[0]
 
 
+def check_remarks(root):
+    """Ids of remarks against the sections of their page."""
+    header, path = "compiler/analysis/Remarks.h", "docs/remarks.md"
+    table = re.search(r"remarkIds = \{(.*?)\};", "\n".join(lines_of(root, header)), re.DOTALL)
+    ids = re.findall(r'"([\w-]+)"', table[1]) if table else []
+    sections = [line[3:] for line in lines_of(root, path) if line.startswith("## ")]
+    problems = [f"{path}: expected a section '## {id}' because {header} has this id" for id in ids if id not in sections]
+    problems += [f"{path}: section '{section}' is no id of {header}" for section in sections if section not in ids]
+    if not problems and (sections != ids or not ids):
+        problems.append(f"{path}: expected the sections in the order of {header}: {', '.join(ids)}")
+    for source in sorted(glob.glob("compiler/**/*.cpp", root_dir=root, recursive=True)):
+        if source == "compiler/analysis/Remarks.cpp":
+            continue
+        for number, line in enumerate(lines_of(root, source)):
+            if re.search(r"(\.|->|mlir::)emitRemark\(", line):
+                problems.append(f"{source}:{number + 1}: expected emitRemark(op, RemarkId::..), so that the remark has an id")
+    return problems
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="bring quotes up to date")
@@ -216,6 +237,7 @@ def main():
         if wanted != page.text:
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                 file.write(wanted)
+    problems += check_remarks(root)
     print("\n".join(problems) if problems else "pages: all as in the sources")
     return 1 if problems else 0
 

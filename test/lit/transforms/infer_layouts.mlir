@@ -180,7 +180,7 @@ tile.kernel @conversion(%n: index {program.argument = #program.dimension<"n">}) 
     scf.yield %new : tensor<128x64xf32>
   }
   %h = arith.truncf %sum : tensor<128x64xf32> to tensor<128x64xbf16>
-  // expected-remark @below {{[layout-conversion] 'arith.truncf' (128x64, 16 bits) is converted at operand A of wgmma, which takes a round trip through shared memory: it comes in the layout of the accumulator of wgmma, but the layout of operand A of wgmma is needed}}
+  // expected-remark @below {{[layout-conversion] 'to' (128x64, 16 bits) is converted at operand A of wgmma, which takes a round trip through shared memory: it comes in the layout of the accumulator of wgmma, but the layout of operand A of wgmma is needed}}
   %o = tile.gemm %h, %b, %zero atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
   tile.return
 }
@@ -224,7 +224,7 @@ tile.kernel @tma_store(%O: !tile.global<128x64xbf16> {program.argument = #progra
   %sum = tile.gemm %a, %b, %zero policy full_col atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
   %h = arith.truncf %sum : tensor<128x64xf32> to tensor<128x64xbf16>
   %o = tile.slice %O[%c0, %c0] : !tile.global<128x64xbf16> -> !tile.slice<128x64xbf16>
-  // expected-remark @below {{[layout-conversion] 'arith.truncf' (128x64, 16 bits) is converted at the panels of a store through the TMA, which takes a round trip through shared memory: it comes in the layout of the accumulator of wgmma, but the layout of the panels of a store through the TMA is needed}}
+  // expected-remark @below {{[layout-conversion] 'to' (128x64, 16 bits) is converted at the panels of a store through the TMA, which takes a round trip through shared memory: it comes in the layout of the accumulator of wgmma, but the layout of the panels of a store through the TMA is needed}}
   tile.store %h, %o staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x64xbf16>, !tile.slice<128x64xbf16>
   tile.return
 }
@@ -410,7 +410,7 @@ tile.kernel @in_flight() attributes {warps = 8 : i64} {
   %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
   // expected-note @below {{one of the layouts comes from here}}
   %first = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
-  // expected-error @below {{expected one layout for 'tile.gemm_async' because the accumulator of wgmma permits no conversion, but the accumulator of wgmma gives 'reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(8@0:16)' and the accumulator of wgmma needs 'reg(2@1:1, 2@0:8, 4@1:8, 2@0:64) lane(4@1:2, 8@0:1) warp(4@0:16, 2@1:32)'}}
+  // expected-error @below {{expected one layout for 'gemmAsync' because the accumulator of wgmma permits no conversion, but the accumulator of wgmma gives 'reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(8@0:16)' and the accumulator of wgmma needs 'reg(2@1:1, 2@0:8, 4@1:8, 2@0:64) lane(4@1:2, 8@0:1) warp(4@0:16, 2@1:32)'}}
   %second = tile.gemm_async %a, %b, %first policy full_col atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
   %sum = tile.gemm_wait %second pending(0) : tensor<128x64xf32>
   tile.return
@@ -426,7 +426,7 @@ tile.kernel @in_flight_in_loop(%n: index {program.argument = #program.dimension<
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
-  // expected-error @below {{expected one layout for 'tile.gemm_async' because the accumulator of wgmma permits no conversion}}
+  // expected-error @below {{expected one layout for 'gemmAsync' because the accumulator of wgmma permits no conversion}}
   %first = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
   %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %first) -> (tensor<128x64xf32>) {
     // expected-note @below {{one of the layouts comes from here}}

@@ -505,7 +505,7 @@ tile.kernel @three_products(%n: index {program.argument = #program.dimension<"n"
   tile.roles automatic {
     tile.role "math" warps(4) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: expected at most 2 stages, but the delays put 'tile.gemm_async' into stage 2}}
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: expected at most 2 stages, but the delays put 'product' into stage 2}}
       %end = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
         %one = tile.gemm_async %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %x = tile.gemm_wait %one pending(0) : tensor<64x64xf32>
@@ -605,7 +605,7 @@ tile.kernel @writes(%n: index {program.argument = #program.dimension<"n">}) attr
   tile.roles {
     tile.role "math" warps(4) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: 'tile.store' keeps its place between them}}
+      // expected-remark-re @below {{[sequential-products] the products of this loop do not overlap: the copy to shared tile 'p' at {{.*}}schedule_loops.mlir:{{[0-9]+}}:9 keeps its place between them}}
       %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
         tile.await %r[%c] : !tile.ring<2>
         %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
@@ -638,7 +638,7 @@ tile.kernel @signals(%n: index {program.argument = #program.dimension<"n">}) att
   tile.roles {
     tile.role "math" warps(4) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: 'tile.arrive' keeps its place between them}}
+      // expected-remark-re @below {{[sequential-products] the products of this loop do not overlap: the arrive at {{.*}}schedule_loops.mlir:{{[0-9]+}}:9 keeps its place between them}}
       %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
         tile.await %r[%c] : !tile.ring<2>
         %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
@@ -669,7 +669,7 @@ tile.kernel @nested_release(%n: index {program.argument = #program.dimension<"n"
   tile.roles {
     tile.role "math" warps(4) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: 'scf.if' keeps its place between them}}
+      // expected-remark-re @below {{[sequential-products] the products of this loop do not overlap: the branch of k.when at {{.*}}schedule_loops.mlir:{{[0-9]+}}:9 keeps its place between them}}
       %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
         tile.await %r[%c] : !tile.ring<2>
         %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>

@@ -20,8 +20,8 @@
 // CHECK:       tile.store %{{.*}} staging %[[STAGING]] : {{.*}} atom tma
 
 // Without wgmma the kernel is not specialised, so that no copy goes through the TMA either.
-// NO-WGMMA-REMARK: remark: [copy-without-tma] copy uses ordinary loads, not the TMA: the kernel is not warp-specialised
 // NO-WGMMA-REMARK: remark: [gemm-without-wgmma] product uses mma.sync, not wgmma: wgmma is switched off
+// NO-WGMMA-REMARK: remark: [copy-without-tma] copy uses ordinary loads, not the TMA: the product of 'a' and 'b' uses mma.sync, and a role loads ahead only of wgmma ({{.*}}best.mlir:{{[0-9]+}}:12)
 // NO-WGMMA-LABEL: tile.kernel @gemm(
 // NO-WGMMA-SAME:    warps = 8
 // NO-WGMMA-NOT:   C.staging
@@ -181,7 +181,7 @@ tile.kernel @shapes() {
   // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: n = 12 is not a multiple of 8; not mma.sync: 64x12x64 is not a multiple of 16x8x16}}
   %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x12xbf16>, tensor<64x12xf32>
   // CHECK: tile.gemm {{.*}} atom mma_sync
-  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: another product of the kernel cannot use it: n = 12 is not a multiple of 8}}
+  // expected-remark-re @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: the product of 'a' and 'b' at {{.*}}missed.mlir:15:8 cannot use it: n = 12 is not a multiple of 8}}
   %1 = tile.gemm %a, %c, %zero64 : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   tile.return
 }
@@ -234,12 +234,30 @@ tile.kernel @too_many_warpgroups() attributes {warps = 8 : i64} {
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   // CHECK: tile.gemm {{.*}} atom fma
-  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: 64x64 does not divide among 2 warpgroups; not mma.sync: 64x64 does not divide among 8 warps}}
+  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: 64x64 does not divide among 2 warpgroups; WarpPolicy::fullColumn, WarpPolicy::square or k.warps(4) would do; not mma.sync: 64x64 does not divide among 8 warps}}
   %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   // The same shape divides along n.
   // CHECK: tile.gemm {{.*}} policy full_col atom mma_sync
-  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: another product of the kernel cannot use it: 64x64 does not divide among 2 warpgroups}}
+  // expected-remark-re @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: the product of 'a' and 'b' at {{.*}}missed.mlir:71:8 cannot use it: 64x64 does not divide among 2 warpgroups; WarpPolicy::fullColumn, WarpPolicy::square or k.warps(4) would do}}
   %1 = tile.gemm %a, %b, %zero policy full_col : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+
+// The compiler's number of warps suits the other product. With four warps the sums of that one would not fit the
+// registers, so that is no way out.
+// CHECK-LABEL: tile.kernel @no_share(
+tile.kernel @no_share() {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  %ds = tile.alloc_shared "ds" : !tile.shared<64x64xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<64x128xbf16>
+  %large = tile.splat %f0 : f32 -> tensor<128x256xf32>
+  %dq = tile.splat %f0 : f32 -> tensor<64x128xf32>
+  // expected-remark-re @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: the product of 'ds' and 'k' at {{.*}} cannot use it: 64x128 does not divide among 2 warpgroups; WarpPolicy::fullColumn or WarpPolicy::square would do}}
+  %0 = tile.gemm %a, %b, %large : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: 64x128 does not divide among 2 warpgroups; WarpPolicy::fullColumn or WarpPolicy::square would do}}
+  %1 = tile.gemm %ds, %k, %dq : !tile.shared<64x64xbf16>, !tile.shared<64x128xbf16>, tensor<64x128xf32>
   tile.return
 }
 
@@ -269,10 +287,78 @@ tile.kernel @blackwell(%B: !tile.global<64x64xbf16> {program.argument = #program
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-  // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the kernel is not warp-specialised}}
+  // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: no loop of the kernel is pipelined, and a role loads ahead only in pipelined loops}}
   tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   // CHECK: tile.gemm {{.*}} atom mma_sync
   %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+}
+
+// -----
+
+// A pipelined loop does not help where its products are not wgmma,
+module attributes {program.target = #program.target<"sm_100a">} {
+// CHECK-LABEL: tile.kernel @blackwell_loop(
+tile.kernel @blackwell_loop(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark-re @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the product of 'b' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
+    tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %b, %b, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// nor where there is no product.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @no_product(
+// CHECK:         tile.copy {{.*}} atom simt
+tile.kernel @no_product(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  scf.for %i = %c0 to %c1 step %c1 {
+    %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark-re @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the kernel has no product, and a role loads ahead only of products by wgmma ({{.*}}missed.mlir:{{[0-9]+}}:3)}}
+    tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %b : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// The copy that no role issues is named on those that one could: a shared tile that leaves for a tensor.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @copy_out(
+// CHECK-COUNT-2: tile.copy {{.*}} atom simt
+tile.kernel @copy_out(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>},
+    %Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark-re @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: one role issues all copies of the kernel, and the copy to 'Y' reads shared memory ({{.*}}missed.mlir:{{[0-9]+}}:3)}}
+    tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %b, %b, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %b, %y : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
   tile.return
 }
 }
@@ -306,7 +392,7 @@ tile.kernel @copies(
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %0 = tile.slice %Good[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: other copies of the kernel cannot use it}}
+    // expected-remark-re @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: one role issues all copies of the kernel, and the copy to shared tile 'loose' cannot use the TMA: 'Loose' is not known to be aligned to 16 bytes ({{.*}}missed.mlir:{{[0-9]+}}:5)}}
     tile.copy %0, %good : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %1 = tile.slice %Loose[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: 'Loose' is not known to be aligned to 16 bytes}}
@@ -425,7 +511,7 @@ tile.kernel @small_role() {
     tile.role "small" warps(2) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
       // CHECK: tile.gemm {{.*}} atom mma_sync
-      // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: 2 warps are not whole warpgroups}}
+      // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: 2 warps are not whole warpgroups; .warps = 4 of the role would do}}
       %sum = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     }
     tile.role "large" warps(4) {

@@ -43,7 +43,7 @@
 // CHECK-NOT:   tile.pipeline
 
 // Switched off, all warps are one program; the store's staging goes, too.
-// OFF-REMARK: remark: [not-warp-specialised] kernel 'one_loop' keeps its pipelined loops synchronous: switched off
+// OFF-REMARK: remark: [not-warp-specialised] kernel 'one_loop' keeps its pipelined loops synchronous: warp specialisation is switched off
 // OFF-LABEL: tile.kernel @one_loop(
 // OFF-SAME:    warps = 8
 // OFF-NOT:   staging
@@ -563,14 +563,110 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @no_copy(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'no_copy' keeps its pipelined loops synchronous: no copy goes through the TMA}}
 tile.kernel @no_copy(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  // expected-remark @below {{[not-warp-specialised] kernel 'no_copy' keeps its pipelined loops synchronous: the kernel has no product, and a role loads ahead only of products by wgmma}}
   scf.for %kk = %c0 to %k step %c64 {
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// What keeps the copies from the TMA is named where it stands: a product,
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @product(
+// CHECK-NOT:   tile.roles
+tile.kernel @product(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    // expected-remark @below {{[not-warp-specialised] kernel 'product' keeps its pipelined loops synchronous: the product of 'a' and 'a' uses mma.sync, and a role loads ahead only of wgmma}}
+    %new = tile.gemm %a, %a, %acc atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// another copy,
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @copy_out(
+// CHECK-NOT:   tile.roles
+tile.kernel @copy_out(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %o = tile.slice %C[%c0, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+  // expected-remark @below {{[not-warp-specialised] kernel 'copy_out' keeps its pipelined loops synchronous: one role issues all copies of the kernel, and the copy to 'C' reads shared memory}}
+  tile.copy %a, %o atom simt : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.return
+}
+}
+
+// -----
+
+// nothing but that the TMA was switched off,
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @ordinary(
+// CHECK-NOT:   tile.roles
+// expected-remark @below {{[not-warp-specialised] kernel 'ordinary' keeps its pipelined loops synchronous: its copies use ordinary loads}}
+tile.kernel @ordinary(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// that there is nothing to load.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @nothing_to_load(
+// CHECK-NOT:   tile.roles
+tile.kernel @nothing_to_load(%k: index {program.argument = #program.dimension<"k">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  // expected-remark @below {{[not-warp-specialised] kernel 'nothing_to_load' keeps its pipelined loops synchronous: no copy fills a shared tile from a tensor}}
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %new = tile.gemm %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }
@@ -583,7 +679,6 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @view(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'view' keeps its pipelined loops synchronous: a copy does not fill a whole buffer from a slice}}
 tile.kernel @view(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -592,6 +687,7 @@ tile.kernel @view(%k: index {program.argument = #program.dimension<"k">},
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
+    // expected-remark @below {{[not-warp-specialised] kernel 'view' keeps its pipelined loops synchronous: the copy to shared tile 'a' does not fill a whole shared tile from a tensor}}
     tile.copy %s, %t atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, transposed>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -640,7 +736,6 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @position(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'position' keeps its pipelined loops synchronous: the position of the copy to 'a' depends on computed data}}
 tile.kernel @position(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -650,6 +745,7 @@ tile.kernel @position(%k: index {program.argument = #program.dimension<"k">},
   scf.for %kk = %c0 to %k step %c64 {
     %at = tile.read %v : !tile.variable<index>
     %s = tile.slice %A[%at, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[not-warp-specialised] kernel 'position' keeps its pipelined loops synchronous: the position of the copy to 'a' depends on computed data}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -664,7 +760,6 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @condition(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'condition' keeps its pipelined loops synchronous: the position of the copy to 'a' depends on a loop or branch that follows computed data}}
 tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -680,6 +775,7 @@ tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
   scf.for %kk = %c0 to %k step %c64 {
     scf.if %p {
       %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+      // expected-remark @below {{[not-warp-specialised] kernel 'condition' keeps its pipelined loops synchronous: the position of the copy to 'a' depends on a loop or branch that follows computed data}}
       tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
       %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     }
@@ -695,7 +791,6 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @two_copies(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'two_copies' keeps its pipelined loops synchronous: 'a' is filled by more than one copy}}
 tile.kernel @two_copies(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -703,6 +798,7 @@ tile.kernel @two_copies(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark-re @below {{[not-warp-specialised] kernel 'two_copies' keeps its pipelined loops synchronous: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
@@ -719,7 +815,6 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @changed_in_place(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'changed_in_place' keeps its pipelined loops synchronous: 'a' is filled by more than one copy}}
 tile.kernel @changed_in_place(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -727,6 +822,7 @@ tile.kernel @changed_in_place(%k: index {program.argument = #program.dimension<"
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark-re @below {{[not-warp-specialised] kernel 'changed_in_place' keeps its pipelined loops synchronous: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
@@ -743,7 +839,6 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @two_loops(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'two_loops' keeps its pipelined loops synchronous: 'a' is filled by more than one copy}}
 tile.kernel @two_loops(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -751,6 +846,7 @@ tile.kernel @two_loops(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark-re @below {{[not-warp-specialised] kernel 'two_loops' keeps its pipelined loops synchronous: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -770,7 +866,6 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @feeds_itself(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'feeds_itself' keeps its pipelined loops synchronous: 'A', from where 'a' is filled, is written by the kernel, too}}
 tile.kernel @feeds_itself(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -778,6 +873,7 @@ tile.kernel @feeds_itself(%k: index {program.argument = #program.dimension<"k">}
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark-re @below {{[not-warp-specialised] kernel 'feeds_itself' keeps its pipelined loops synchronous: 'A', from where 'a' is filled, is also written, by the copy to 'A' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     tile.store %x, %s atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
@@ -793,7 +889,6 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @used_later(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'used_later' keeps its pipelined loops synchronous: 'a' is used outside the loop that fills it}}
 tile.kernel @used_later(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -801,6 +896,7 @@ tile.kernel @used_later(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[not-warp-specialised] kernel 'used_later' keeps its pipelined loops synchronous: 'a' is used outside the loop that fills it}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -816,7 +912,6 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @never_read(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'never_read' keeps its pipelined loops synchronous: 'a' is never read}}
 tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -824,6 +919,7 @@ tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[not-warp-specialised] kernel 'never_read' keeps its pipelined loops synchronous: 'a' is never read}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
@@ -837,7 +933,6 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @read_before(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'read_before' keeps its pipelined loops synchronous: 'a' is read before it is filled}}
 tile.kernel @read_before(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -846,6 +941,7 @@ tile.kernel @read_before(%k: index {program.argument = #program.dimension<"k">},
   scf.for %kk = %c0 to %k step %c64 {
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[not-warp-specialised] kernel 'read_before' keeps its pipelined loops synchronous: 'a' is read before it is filled}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
@@ -921,10 +1017,10 @@ tile.kernel @no_target() {
 
 // What the author requires is an error where it is missed.
 module attributes {program.target = #program.target<"sm_90a">} {
-// expected-error @below {{kernel 'require_roles' is not warp-specialised: no copy goes through the TMA}}
 tile.kernel @require_roles(%k: index {program.argument = #program.dimension<"k">}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  // expected-error @below {{kernel 'require_roles' is not warp-specialised: the kernel has no product, and a role loads ahead only of products by wgmma}}
   scf.for %kk = %c0 to %k step %c1 {
     // expected-note @below {{required here}}
     tile.require warp_specialized

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Looks at loops, products and copies in this order, so that every message names the same culprit.
+#include "compiler/analysis/LoadRole.h"
+
+#include "compiler/analysis/TmaAccess.h"
+#include "dialects/tile/Names.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+namespace {
+
+StringRef nameOfInstruction(MatrixAtom atom) {
+  switch (atom) {
+  case MatrixAtom::wgmma:
+    return "wgmma";
+  case MatrixAtom::mma_sync:
+    return "mma.sync";
+  case MatrixAtom::fma:
+    return "multiply-add of single elements";
+  }
+  llvm_unreachable("all instructions are handled");
+}
+
+std::string productProblem(GemmOp product, const Target &target) {
+  std::string instruction = product.getAtom() ? nameOfInstruction(*product.getAtom()).str() : "no wgmma";
+  std::string why = target.wgmma ? "" : " because " + std::string(target.name) + " has no wgmma";
+  return "the " + describeStatement(product) + " uses " + instruction + why +
+         ", and a role loads ahead only of wgmma";
+}
+
+/// Why a role that loads cannot issue this copy; empty if it can.
+std::string copyProblem(CopyOp copy, const Target &target) {
+  std::string statement = "one role issues all copies of the kernel, and the " + describeStatement(copy);
+  auto slice = copy.getSource().getDefiningOp<SliceOp>();
+  auto shared = dyn_cast<SharedType>(copy.getDestination().getType());
+  if (!slice || !shared)
+    return statement + " reads shared memory";
+  std::string problem = loadProblem(slice, shared, target);
+  return problem.empty() ? "" : statement + " cannot use the TMA: " + problem;
+}
+
+} // namespace
+
+std::string Obstacle::reasonWithPlace() const {
+  std::string place = isa<KernelOp>(culprit) ? "" : placeOf(culprit);
+  return place.empty() ? reason : reason + " (" + StringRef(place).drop_front(4).str() + ")";
+}
+
+std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target &target) {
+  scf::ForOp pipelined;
+  SmallVector<Operation *> products;
+  SmallVector<CopyOp> copies;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop->hasAttr(TileDialect::pipelineAttrName))
+      pipelined = pipelined ? pipelined : loop;
+    else if (isa<GemmOp, GemmAsyncOp>(op))
+      products.push_back(op);
+    else if (auto copy = dyn_cast<CopyOp>(op))
+      copies.push_back(copy);
+  });
+  if (!pipelined)
+    return Obstacle{kernel,
+                    "no loop of the kernel is pipelined, and a role loads ahead only in pipelined loops"};
+  if (products.empty())
+    return Obstacle{pipelined, "the kernel has no product, and a role loads ahead only of products by wgmma"};
+  for (Operation *op : products)
+    if (auto product = dyn_cast<GemmOp>(op); product && product.getAtom() != MatrixAtom::wgmma)
+      return Obstacle{product, productProblem(product, target)};
+  if (copies.empty())
+    return Obstacle{pipelined, "no copy fills a shared tile from a tensor"};
+  for (CopyOp copy : copies)
+    if (std::string problem = copyProblem(copy, target); !problem.empty())
+      return Obstacle{copy, problem};
+  return std::nullopt;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Every remark of the compiler: its id, which docs/remarks.md explains.
+#pragma once
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Operation.h"
+
+#include <array>
+
+namespace tlc::tile {
+
+enum class RemarkId : uint8_t {
+  copyWithoutTma,
+  fewerStages,
+  gemmWithoutWgmma,
+  layoutConversion,
+  notWarpSpecialised,
+  sequentialProducts,
+  storeWithoutTma,
+};
+/// By `RemarkId`.
+inline constexpr std::array<llvm::StringLiteral, 7> remarkIds = {
+    "copy-without-tma",     "fewer-stages",        "gemm-without-wgmma", "layout-conversion",
+    "not-warp-specialised", "sequential-products", "store-without-tma"};
+
+constexpr llvm::StringRef toString(RemarkId id) { return remarkIds[static_cast<size_t>(id)]; }
+
+/// A remark about what `op` misses; the text is to follow.
+mlir::InFlightDiagnostic emitRemark(mlir::Operation *op, RemarkId id);
+
+} // namespace tlc::tile

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Reasons, each with the names and numbers that it is about.
+#include "compiler/analysis/TmaAccess.h"
+
+#include "compiler/analysis/Divisibility.h"
+#include "dialects/layout/SharedOperands.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+SharedLayout tile::preferredLayout(SharedType type) {
+  // A transposed view lies in memory as its buffer does.
+  Shape shape(type.getShape().begin(), type.getShape().end());
+  if (type.getTransposed())
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return SharedLayout::preferred(shape, type.getElementType().getIntOrFloatBitWidth(), int(shape.size()) - 1);
+}
+
+program::TensorAttr tile::tensorOf(SliceOp slice) {
+  auto argument = cast<BlockArgument>(slice.getTensor());
+  auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
+  return cast<program::TensorAttr>(kernel.getArgument(argument.getArgNumber()));
+}
+
+std::string tile::tmaProblem(SliceOp slice, SharedType shared, const Target &target) {
+  program::TensorAttr tensor = tensorOf(slice);
+  if (!target.tma.available)
+    return llvm::formatv("{0} has no TMA", target.name).str();
+  if (tensor.getAlignment() < int64_t(target.tma.globalAlignment))
+    return llvm::formatv("'{0}' is not known to be aligned to {1} bytes", tensor.getName(),
+                         target.tma.globalAlignment)
+        .str();
+  if (Value fill = slice.getFill();
+      fill && !matchPattern(fill, m_Zero()) && !matchPattern(fill, m_PosZeroFloat()))
+    return "the TMA fills with zeros only";
+  if (cast<GlobalType>(slice.getTensor().getType()).getShape().size() > target.tma.maxRank)
+    return llvm::formatv("'{0}' has more than {1} axes", tensor.getName(), target.tma.maxRank).str();
+  if (slice.getLimit()) {
+    size_t rank = slice.getOrigin().size();
+    if (size_t(*slice.getLimitedAxis()) + 1 == rank)
+      return llvm::formatv("the limit is along the last axis of '{0}', whose elements are adjacent",
+                           tensor.getName())
+          .str();
+    if (rank + 1 > target.tma.maxRank)
+      return llvm::formatv("'{0}' has {1} axes, and a limit takes one more of the TMA's {2}",
+                           tensor.getName(), rank, target.tma.maxRank)
+          .str();
+  }
+  // A box that begins elsewhere is an illegal instruction.
+  int64_t granule = target.tma.innerBoxGranularity * 8 / shared.getElementType().getIntOrFloatBitWidth();
+  if (granule > 1 && knownDivisor(slice.getOrigin().back()) % granule != 0)
+    return llvm::formatv(
+               "the slice of '{0}' is not known to begin at a multiple of {1} elements along its last axis",
+               tensor.getName(), granule)
+        .str();
+  Result<TmaBoxes> boxes = tmaBoxes(preferredLayout(shared));
+  return boxes ? "" : boxes.error().message;
+}
+
+bool tile::hasRowsAlongLastAxis(SliceOp slice, ArrayRef<int64_t> tile) {
+  return cast<SliceType>(slice.getSlice().getType()).getShape().back() == tile.back();
+}
+
+std::string tile::loadProblem(SliceOp slice, SharedType shared, const Target &target) {
+  std::string problem = tmaProblem(slice, shared, target);
+  if (problem.empty() && !hasRowsAlongLastAxis(slice, shared.getShape()))
+    return llvm::formatv("the tile's rows do not run along the last axis of '{0}'", tensorOf(slice).getName())
+        .str();
+  return problem;
+}
+
+/// A known divisor of the extent of the tensor's last axis.
+static int64_t lastExtentDivisor(SliceOp slice) {
+  int64_t extent = cast<GlobalType>(slice.getTensor().getType()).getShape().back();
+  if (!ShapedType::isDynamic(extent))
+    return extent;
+  auto kernel = cast<KernelOp>(cast<BlockArgument>(slice.getTensor()).getOwner()->getParentOp());
+  auto dimension =
+      cast<program::DimensionAttr>(kernel.getArgument(unsigned(tensorOf(slice).getDims().back())));
+  return dimension.getFixed() >= 0 ? dimension.getFixed() : dimension.getMultipleOf();
+}
+
+std::string tile::storeProblem(SharedType shared, SliceOp slice, const Target &target) {
+  std::string problem = loadProblem(slice, shared, target);
+  // It writes whole granules also where the tensor's rows end within one.
+  int64_t granule = target.tma.innerBoxGranularity * 8 / shared.getElementType().getIntOrFloatBitWidth();
+  if (problem.empty() && granule > 1 && lastExtentDivisor(slice) % granule != 0)
+    return llvm::formatv("the last extent of '{0}' is not known to be a multiple of {1}",
+                         tensorOf(slice).getName(), granule)
+        .str();
+  return problem;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the TMA can move between a tensor and shared memory, and why not the rest.
+#pragma once
+
+#include "dialects/layout/SharedLayout.h"
+#include "dialects/program/Program.h"
+#include "dialects/tile/Tile.h"
+#include "runtime/target/Target.h"
+
+#include <string>
+
+namespace tlc::tile {
+
+/// The layout that a shared tile will have.
+SharedLayout preferredLayout(SharedType type);
+
+/// What the program declares about the tensor of a slice.
+program::TensorAttr tensorOf(SliceOp slice);
+
+/// Whether the last axis of a tile is the last one of the slice, extents of 1 aside.
+bool hasRowsAlongLastAxis(SliceOp slice, llvm::ArrayRef<int64_t> tile);
+
+/// Why the TMA cannot move between this slice and a shared tile; empty if it can.
+std::string tmaProblem(SliceOp slice, SharedType shared, const Target &target);
+/// Why the TMA cannot fill this shared tile from the slice; empty if it can.
+std::string loadProblem(SliceOp slice, SharedType shared, const Target &target);
+/// Why the TMA cannot store this shared tile to the slice; empty if it can.
+std::string storeProblem(SharedType shared, SliceOp slice, const Target &target);
+
+} // namespace tlc::tile
