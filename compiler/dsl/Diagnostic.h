@@ -13,6 +13,8 @@ struct Position {
   std::string file;
   unsigned line = 0;
   unsigned column = 0;
+
+  bool operator==(const Position &) const = default;
 };
 
 struct Note {
@@ -25,6 +27,8 @@ struct Diagnostic {
   Position position;
   std::string message;
   std::vector<Note> notes = {};
+  unsigned count =
+      1; ///< how often this place made it, with other numbers or the same; the first stands for all
 };
 
 /// `file:line:column: error: ...`, then a line per note.

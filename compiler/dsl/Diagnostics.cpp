@@ -5,6 +5,7 @@
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/Repeats.h"
 
 using namespace mlir;
 
@@ -49,10 +50,21 @@ std::string inUsersWords(StringRef message) {
 } // namespace
 
 std::string toString(const Diagnostic &diagnostic) {
-  std::string text = toText(diagnostic.position) + ": error: " + diagnostic.message;
+  std::string text =
+      toText(diagnostic.position) + ": error: " + diagnostic.message + timesText(diagnostic.count);
   for (const Note &note : diagnostic.notes)
     text += "\n" + toText(note.position) + ": note: " + note.message;
   return text;
+}
+
+std::vector<Diagnostic> Trace::takeDiagnostics() {
+  std::vector<Diagnostic> folded;
+  for (Diagnostic &diagnostic : diagnostics)
+    addOrCount(folded, std::move(diagnostic), [](const Diagnostic &a, const Diagnostic &b) {
+      return a.position == b.position && a.position.line != 0;
+    });
+  diagnostics.clear();
+  return folded;
 }
 
 Position positionOf(Location location) {

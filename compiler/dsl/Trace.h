@@ -30,7 +30,8 @@ public:
 
   /// Completes the module; what is done with handles afterwards goes nowhere. Null if there were errors.
   std::unique_ptr<ProgramModule> finish();
-  std::vector<Diagnostic> takeDiagnostics() { return std::move(diagnostics); }
+  /// Each place that made a mistake several times has it once.
+  std::vector<Diagnostic> takeDiagnostics();
 
   /// The innermost program that this thread is tracing, or null.
   static Trace *current();

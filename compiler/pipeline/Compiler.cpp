@@ -301,11 +301,15 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
     artifact->variants.push_back(std::move(*variant));
     std::string directory = options.dumpDirectory.empty() ? "" : options.dumpDirectory + "/general";
     Lowering rest(module, options, Alignment::general, directory, measured);
-    size_t firstOfRest = collected.size();
-    FailureOr<Variant> general = finishVariant(rest, "general");
-    if (failed(general))
+    std::vector<Diagnostic> ofRest; // told of errors alone: what it misses follows from its alignment
+    FailureOr<Variant> general = [&] {
+      DiagnosticCollector collector(module.getContext(), ofRest);
+      return finishVariant(rest, "general");
+    }();
+    if (failed(general)) {
+      llvm::append_range(collected, ofRest);
       return failure();
-    collected.resize(firstOfRest); // what this variant misses follows from its alignment
+    }
     artifact->variants.push_back(std::move(*general));
   }
   Result<void> valid = verify(*artifact);

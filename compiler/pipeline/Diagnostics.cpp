@@ -5,6 +5,7 @@
 
 #include "dialects/tile/Names.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/support/Repeats.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -61,7 +62,7 @@ tlc::Diagnostic convert(mlir::Diagnostic &diagnostic) {
 
 std::string tlc::toString(const Diagnostic &diagnostic) {
   std::string text = diagnostic.location.empty() ? "" : diagnostic.location + ": ";
-  text += (nameOf(diagnostic.severity) + ": " + diagnostic.message).str();
+  text += (nameOf(diagnostic.severity) + ": " + diagnostic.message + timesText(diagnostic.count)).str();
   for (const Diagnostic &note : diagnostic.notes)
     text += '\n' + toString(note);
   return text;
@@ -72,8 +73,15 @@ std::optional<Remark> tlc::toRemark(const Diagnostic &diagnostic) {
   if (diagnostic.severity != Diagnostic::Severity::remark || !message.consume_front("["))
     return std::nullopt;
   auto [id, text] = message.split("] ");
-  return Remark{id.str(), diagnostic.location, text.str()};
+  return Remark{id.str(), diagnostic.location, text.str() + timesText(diagnostic.count)};
 }
 
 DiagnosticCollector::DiagnosticCollector(MLIRContext *context, std::vector<Diagnostic> &diagnostics)
-    : handler(context, [&](mlir::Diagnostic &diagnostic) { diagnostics.push_back(convert(diagnostic)); }) {}
+    : handler(context, [&diagnostics, first = diagnostics.size()](mlir::Diagnostic &diagnostic) {
+        addOrCount(
+            diagnostics, convert(diagnostic),
+            [](const Diagnostic &a, const Diagnostic &b) {
+              return a.severity == b.severity && a.location == b.location && !a.location.empty();
+            },
+            first);
+      }) {}

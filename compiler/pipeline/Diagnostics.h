@@ -17,6 +17,8 @@ struct Diagnostic {
   std::string location; ///< "flash_forward.cpp:41:11"; empty if unknown
   std::string message;
   std::vector<Diagnostic> notes;
+  unsigned count =
+      1; ///< how often this place gave it, with other numbers or the same; the first stands for all
 };
 
 /// "flash_forward.cpp:41:11: error: ...", notes on lines of their own.
@@ -25,7 +27,7 @@ std::string toString(const Diagnostic &diagnostic);
 /// The remark of an artifact if `diagnostic` is one: its message begins with an id in brackets.
 std::optional<Remark> toRemark(const Diagnostic &diagnostic);
 
-/// Keeps what is diagnosed in its lifetime, instead of printing it.
+/// Keeps what is diagnosed in its lifetime, instead of printing it; what a place says again is counted.
 class DiagnosticCollector {
 public:
   DiagnosticCollector(mlir::MLIRContext *context, std::vector<Diagnostic> &diagnostics);

@@ -29,7 +29,8 @@ std::string textOf(const dsl::Position &position) {
 }
 
 Diagnostic convert(const dsl::Diagnostic &diagnostic) {
-  Diagnostic converted{Diagnostic::Severity::error, textOf(diagnostic.position), diagnostic.message, {}};
+  Diagnostic converted{
+      Diagnostic::Severity::error, textOf(diagnostic.position), diagnostic.message, {}, diagnostic.count};
   for (const dsl::Note &note : diagnostic.notes)
     converted.notes.push_back({Diagnostic::Severity::note, textOf(note.position), note.message, {}});
   return converted;

@@ -47,6 +47,34 @@ TEST_CASE("all errors of a program are reported, and what follows from one is si
                                        "16x1 of bf16; convert one with .to(...)");
 }
 
+TEST_CASE("a mistake in an unrolled loop is one error with a count and the first one's notes",
+          "[dsl][errors]") {
+  Program program = Program::trace("test", [](Scope &k) {
+    Shared a = k.shared("a", bf16, {64, 64});
+    for (int i = 0; i < 8; ++i)
+      (void)a.rows(8 * i + 1, 8);
+    (void)a.rows(3, 8); // the same mistake elsewhere
+  });
+  INFO(program.errorText());
+  REQUIRE(program.errors().size() == 2);
+  CHECK(program.errors()[0].count == 8);
+  CHECK(program.errors()[0].notes.size() == 1);
+  CHECK(program.errors()[1].count == 1);
+  CHECK_THAT(program.errorText(), Catch::Contains("but got 1 (8 times)\n") && Catch::Contains("but got 3\n"));
+}
+
+TEST_CASE("different mistakes of one line are different errors", "[dsl][errors]") {
+  Program program = Program::trace("test", [](Scope &k) {
+    Loc here = Loc::current();
+    (void)k.shared("a", bf16, {0, 64}, {}, here);
+    (void)k.dim("", {}, here);
+  });
+  INFO(program.errorText());
+  CHECK(program.errors().size() >= 2);
+  for (const Diagnostic &error : program.errors())
+    CHECK(error.count == 1);
+}
+
 TEST_CASE("names are checked", "[dsl][errors]") {
   CHECK(
       errorOf([](Scope &k) { k.dim("1m"); }) ==

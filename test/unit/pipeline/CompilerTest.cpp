@@ -79,6 +79,35 @@ TEST_CASE("a program that relies on alignment has a variant for any tensors, too
     CHECK_THAT(remark.message, !Catch::Contains("aligned"));
 }
 
+TEST_CASE("what a place says again is counted, in errors and remarks alike", "[pipeline]") {
+  // Three copies of one line and one of the next, as a loop of C++ leaves them.
+  constexpr llvm::StringLiteral unrolled = R"mlir(
+#line = loc("loop.cpp":7:5)
+#next = loc("loop.cpp":8:5)
+tile.kernel @unrolled(%x: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %from = tile.slice %x[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %from, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16> loc(#line)
+  tile.copy %from, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16> loc(#line)
+  tile.copy %from, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16> loc(#line)
+  tile.copy %from, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16> loc(#next)
+  tile.return
+}
+)mlir";
+  Artifact artifact = Compilation(unrolled).artifact();
+  REQUIRE(artifact.remarks.size() == 2);
+  CHECK(artifact.remarks[0].location == "loop.cpp:7:5");
+  CHECK_THAT(artifact.remarks[0].message, Catch::EndsWith(" (3 times)"));
+  CHECK(artifact.remarks[1].location == "loop.cpp:8:5");
+  CHECK_THAT(artifact.remarks[1].message, !Catch::Contains("times"));
+  // A second compilation begins to count anew.
+  Compilation twice(unrolled);
+  twice.artifact();
+  CHECK_THAT(twice.artifact().remarks[0].message, Catch::EndsWith(" (3 times)"));
+}
+
 TEST_CASE("a program that does not rely on alignment has one variant", "[pipeline]") {
   Compilation compilation(emptyProgram);
   Artifact artifact = compilation.artifact();
