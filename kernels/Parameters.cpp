@@ -70,7 +70,7 @@ std::string Parameter::allowed() const {
 }
 
 Result<Parameters> Parameters::parse(std::string_view kernel, std::span<const Parameter> parameters,
-                                     const Definitions &given) {
+                                     const Definitions &given, const Definitions &defaults) {
   for (const auto &[name, value] : given) {
     if (std::ranges::find(parameters, name, &Parameter::name) != parameters.end())
       continue;
@@ -82,9 +82,10 @@ Result<Parameters> Parameters::parse(std::string_view kernel, std::span<const Pa
   }
   Parameters result;
   for (const Parameter &parameter : parameters) {
-    auto found = given.find(parameter.name);
-    const std::string &text = found == given.end() ? parameter.fallback : found->second;
-    if (text != parameter.fallback)
+    auto found = given.find(parameter.name), other = defaults.find(parameter.name);
+    const std::string &fallback = other == defaults.end() ? parameter.fallback : other->second;
+    const std::string &text = found == given.end() ? fallback : found->second;
+    if (text != fallback)
       result.changed.insert(parameter.name);
     if (!isAllowed(parameter, text))
       return Error{.message = fmt::format("expected parameter '{}' of kernel '{}' to be {}, but got '{}'",

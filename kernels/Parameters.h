@@ -44,9 +44,10 @@ struct Parameter {
 /// Values for all parameters of one kernel, checked.
 class Parameters {
 public:
-  /// Defaults for what is not given; an error names the parameter and what is allowed.
+  /// Defaults for what is not given, those of `defaults` before a parameter's own; an error names the
+  /// parameter and what is allowed.
   static Result<Parameters> parse(std::string_view kernel, std::span<const Parameter> parameters,
-                                  const Definitions &given);
+                                  const Definitions &given, const Definitions &defaults = {});
 
   int64_t size(std::string_view name) const;
   int64_t constant(std::string_view name) const;

@@ -9,8 +9,8 @@
 
 namespace tlc::kernels {
 
-Result<Parameters> Kernel::parse(const Definitions &given) const {
-  Result<Parameters> values = Parameters::parse(name(), parameters(), given);
+Result<Parameters> Kernel::parse(const Definitions &given, const Definitions &defaults) const {
+  Result<Parameters> values = Parameters::parse(name(), parameters(), given, defaults);
   if (!values)
     return values;
   if (std::string problem = conflict(*values); !problem.empty())

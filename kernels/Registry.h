@@ -36,7 +36,8 @@ public:
   std::string_view name() const { return itsName; }
   std::string_view summary() const { return itsSummary; }
   std::span<const Parameter> parameters() const { return declared; }
-  Result<Parameters> parse(const Definitions &given) const;
+  /// `defaults` come before those of the parameters.
+  Result<Parameters> parse(const Definitions &given, const Definitions &defaults = {}) const;
 
   /// The program; sizes guide its configuration only, unless `options` fixes a dimension.
   virtual dsl::Program build(const Parameters &values, const dsl::TraceOptions &options = {}) const = 0;
@@ -56,6 +57,9 @@ public:
   virtual double flops(const Parameters &values) const = 0;
   /// Bytes that must cross global memory: every input once, every output once.
   double bytes(const Parameters &values) const;
+  /// Defaults of sizes where the emulator runs the kernel: it ends within seconds then, and has still several
+  /// tiles and steps.
+  virtual Definitions emulatorSizes() const = 0;
   /// What is benchmarked.
   virtual std::vector<Definitions> suite() const = 0;
 

@@ -201,6 +201,8 @@ public:
     return 2 * double(values.size("b")) * double(s.kvHeads * s.group * s.queries) * keys * double(s.d + s.dv);
   }
 
+  Definitions emulatorSizes() const override { return {{"sk", "512"}, {"h", "16"}, {"hkv", "2"}}; }
+
   std::vector<Definitions> suite() const override {
     std::vector<Definitions> rows;
     auto row = [&](const char *b, const char *sk, const char *kv, const char *page) {

@@ -240,6 +240,10 @@ double RegisteredForward::flops(const Parameters &values) const {
   return attentionForwardFlops(shapeOf(values));
 }
 
+Definitions RegisteredForward::emulatorSizes() const {
+  return {{"b", "1"}, {"sq", "512"}, {"sk", "512"}, {"h", "2"}, {"hkv", "2"}};
+}
+
 std::vector<Definitions> RegisteredForward::suiteOf(std::initializer_list<Sizes> sizes) {
   std::vector<Definitions> rows;
   for (const char *causal : {"none", "right"})

@@ -44,6 +44,7 @@ public:
   /// With heads, scale, lengths and mask.
   std::string conflict(const Parameters &values) const override;
   double flops(const Parameters &values) const final;
+  Definitions emulatorSizes() const final;
 
 protected:
   /// What is computed and in which form, without how. Types and sums are left to the kernel.

@@ -123,6 +123,8 @@ public:
     return 2 * double(values.size("m")) * double(values.size("n")) * double(values.size("k"));
   }
 
+  Definitions emulatorSizes() const override { return {{"m", "512"}, {"n", "512"}, {"k", "256"}}; }
+
   std::vector<Definitions> suite() const override {
     auto shape = [](const char *m, const char *n, const char *k) {
       return Definitions{{"m", m}, {"n", n}, {"k", k}};

@@ -49,11 +49,20 @@ Error failureOf(const Request &request, const CompileLog &log) {
 } // namespace
 
 Result<Request> Request::parse(std::string_view kernel, const Definitions &given,
-                               std::span<const std::string> fixedDimensions) {
+                               std::span<const std::string> fixedDimensions, DefaultSizes defaults) {
   Result<const Kernel *> found = findKernel(kernel);
   if (!found)
     return found.error();
-  Result<Parameters> values = (*found)->parse(given);
+  Definitions ofEmulator;
+  if (defaults == DefaultSizes::emulator)
+    for (const auto &[name, value] : (*found)->emulatorSizes())
+      if (!given.contains(name))
+        ofEmulator[name] = value;
+  Result<Parameters> values = (*found)->parse(given, ofEmulator);
+  if (!values) { // lengths of sequences, for example, that the small sizes have no room for
+    ofEmulator.clear();
+    values = (*found)->parse(given);
+  }
   if (!values)
     return values.error();
   std::string sizes;
@@ -69,7 +78,8 @@ Result<Request> Request::parse(std::string_view kernel, const Definitions &given
                    fmt::format("expected a dimension of kernel '{}' to fix ({}), but got '{}'", kernel, sizes,
                                excerpt(dimension))};
   }
-  Request request{*found, std::move(*values), {fixedDimensions.begin(), fixedDimensions.end()}};
+  Request request{
+      *found, std::move(*values), {fixedDimensions.begin(), fixedDimensions.end()}, std::move(ofEmulator)};
   std::ranges::sort(request.fixedDimensions);
   auto repeated = std::ranges::unique(request.fixedDimensions);
   request.fixedDimensions.erase(repeated.begin(), repeated.end());

@@ -19,16 +19,24 @@
 
 namespace tlc::kernels {
 
+/// Which sizes a problem has where none are given.
+enum class DefaultSizes : uint8_t {
+  usual,    ///< the parameters' own: a GPU's work
+  emulator, ///< those of `Kernel::emulatorSizes` where they suit what is given, else the usual ones
+};
+
 /// One program of one kernel: everything about it but the compiler's options.
 struct Request {
   const Kernel *kernel = nullptr;
   Parameters values;
   std::vector<std::string> fixedDimensions =
-      {}; ///< specialised for their values, which are sizes among `values`
+      {};                      ///< specialised for their values, which are sizes among `values`
+  Definitions ofEmulator = {}; ///< those of `values` that took the place of the usual defaults
 
   /// An error names what does not exist or is not allowed, and what is.
   static Result<Request> parse(std::string_view kernel, const Definitions &given,
-                               std::span<const std::string> fixedDimensions = {});
+                               std::span<const std::string> fixedDimensions = {},
+                               DefaultSizes sizes = DefaultSizes::usual);
 };
 
 /// What compiling had to say and how long it took. Empty if the answer came from a cache.

@@ -52,6 +52,8 @@ public:
     return perElement * double(values.size("rows")) * double(values.size("columns"));
   }
 
+  Definitions emulatorSizes() const override { return {{"rows", "64"}}; }
+
   std::vector<Definitions> suite() const override {
     auto shape = [](const char *rows, const char *columns) {
       return Definitions{{"rows", rows}, {"columns", columns}};

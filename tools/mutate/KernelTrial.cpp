@@ -65,7 +65,7 @@ Origin Case::origin() const {
 Result<Request> Case::problem(const Definitions &at) const {
   Definitions all = at; // lengths of sequences overrule those that only say that there are some
   all.insert(parameters.begin(), parameters.end());
-  return Request::parse(kernel, all);
+  return Request::parse(kernel, all, {}, defaults);
 }
 
 Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
@@ -146,11 +146,28 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
     trial.from.words.push_back("variant=" + (*compiled)->variants[variant].name);
     trial.artifact = *compiled;
     trial.variant = variant;
-    trial.problems = problems;
     trial.options = options;
-    trials.push_back(std::move(trial));
+    for (const Request &problem : problems) {
+      Result<bool> suits = trial.suits(problem);
+      if (!suits)
+        return suits.error();
+      if (*suits)
+        trial.problems.push_back(problem);
+    }
+    if (!trial.problems.empty())
+      trials.push_back(std::move(trial));
   }
   return trials;
+}
+
+Result<bool> KernelTrial::suits(const Request &problem) const {
+  if (alignment() == Alignment::general)
+    return true;
+  std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = multiprocessors});
+  Result<KernelRun> run = KernelRun::create(*device, problem, artifact, {.seed = options.seed});
+  if (!run)
+    return run.error();
+  return run->variant() == artifact->variants[variant].name;
 }
 
 Outcome KernelTrial::run(const std::string &module) const {

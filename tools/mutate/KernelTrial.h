@@ -16,6 +16,7 @@ struct Case {
   kernels::Definitions parameters;
   Optimizations optimizations;
   std::vector<kernels::Definitions> sizes;
+  kernels::DefaultSizes defaults = kernels::DefaultSizes::usual;
 
   Origin origin() const;
   /// The program at these sizes; an error names what the kernel has not.
@@ -36,7 +37,8 @@ struct TrialOptions {
 /// One variant of a case's program.
 class KernelTrial {
 public:
-  /// All variants of the program. `library` keeps what is compiled.
+  /// All variants of the program that the launcher takes for some of the problems, with these problems; the
+  /// general one takes all. `library` keeps what is compiled.
   static Result<std::vector<KernelTrial>> create(kernels::Library &library, const Case &of,
                                                  const TrialOptions &options);
 
@@ -50,6 +52,8 @@ public:
   Outcome run(const std::string &module) const;
 
 private:
+  /// Whether the launcher may take this variant for the problem.
+  Result<bool> suits(const kernels::Request &problem) const;
   Outcome run(const kernels::Request &request, std::shared_ptr<const Artifact> changed,
               unsigned schedule) const;
 

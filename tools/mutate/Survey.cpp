@@ -10,14 +10,14 @@ using namespace tlc;
 using namespace tlc::mutate;
 
 Result<Survey> Survey::make(Origin origin, std::string_view ptx, const Trial &trial,
-                            std::span<const Equivalent> equivalents, const Sources &sources,
-                            unsigned threads) {
+                            std::span<const Equivalent> equivalents, const Sources &sources, unsigned threads,
+                            const OnTried &onTried) {
   if (Outcome outcome = trial(std::string(ptx)); outcome.detection != Detection::none)
     return Error{ErrorKind::execution, fmt::format("{}: fails as it is: {}", origin.text(), outcome.message)};
   Result<std::vector<Mutant>> mutants = mutantsOf(ptx, sources);
   if (!mutants)
     return mutants.error();
-  std::vector<Outcome> outcomes = tryAll(ptx, *mutants, trial, threads);
+  std::vector<Outcome> outcomes = tryAll(ptx, *mutants, trial, threads, onTried);
   Survey survey;
   for (size_t i = 0; i != mutants->size(); ++i) {
     Entry entry{std::move((*mutants)[i]), std::move(outcomes[i])};

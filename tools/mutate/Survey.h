@@ -15,7 +15,7 @@ public:
   /// An error if the program itself fails its trial.
   static Result<Survey> make(Origin origin, std::string_view ptx, const Trial &trial,
                              std::span<const Equivalent> equivalents, const Sources &sources = {},
-                             unsigned threads = 0);
+                             unsigned threads = 0, const OnTried &onTried = {});
 
   struct Entry {
     Mutant mutant;

@@ -28,12 +28,15 @@ Detection mutate::detectionOf(FindingKind kind) {
 }
 
 std::vector<Outcome> mutate::tryAll(std::string_view ptx, std::span<const Mutant> mutants, const Trial &trial,
-                                    unsigned threads) {
+                                    unsigned threads, const OnTried &onTried) {
   std::vector<Outcome> outcomes(mutants.size());
-  std::atomic<size_t> next = 0;
+  std::atomic<size_t> next = 0, tried = 0;
   const auto work = [&] {
-    for (size_t i = next++; i < mutants.size(); i = next++)
+    for (size_t i = next++; i < mutants.size(); i = next++) {
       outcomes[i] = trial(mutants[i].applyTo(ptx));
+      if (const size_t count = ++tried; onTried)
+        onTried(count, mutants.size());
+    }
   };
   std::vector<std::jthread> workers;
   for (unsigned i = threads != 0 ? threads : std::thread::hardware_concurrency(); i > 1; --i)

@@ -35,8 +35,11 @@ struct Outcome {
 /// Runs a module instead of the kernel's own. May be called by several threads at a time.
 using Trial = std::function<Outcome(const std::string &ptx)>;
 
+/// Told how many of how many mutants have their outcome; called by several threads at a time.
+using OnTried = std::function<void(size_t tried, size_t mutants)>;
+
 /// One outcome for each mutant. `threads` 0: all cores.
 std::vector<Outcome> tryAll(std::string_view ptx, std::span<const Mutant> mutants, const Trial &trial,
-                            unsigned threads = 0);
+                            unsigned threads = 0, const OnTried &onTried = {});
 
 } // namespace tlc::mutate

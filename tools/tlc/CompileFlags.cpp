@@ -122,7 +122,7 @@ Result<void> CompileFlags::checkFile(const std::string &source, Phase startFrom,
   return {};
 }
 
-Result<KernelChoice> CompileFlags::choice(const std::string &kernel) const {
+Result<KernelChoice> CompileFlags::choice(const std::string &kernel, kernels::DefaultSizes sizes) const {
   Result<CompileOptions> all = options();
   if (!all)
     return all.error();
@@ -132,7 +132,7 @@ Result<KernelChoice> CompileFlags::choice(const std::string &kernel) const {
   Result<kernels::Definitions> parsed = definitions();
   if (!parsed)
     return parsed.error();
-  Result<kernels::Request> request = kernels::Request::parse(kernel, *parsed, fixedDimensions());
+  Result<kernels::Request> request = kernels::Request::parse(kernel, *parsed, fixedDimensions(), sizes);
   if (!request)
     return request.error();
   return KernelChoice{std::move(*all), *wanted, std::move(*request)};

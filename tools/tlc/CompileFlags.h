@@ -56,7 +56,8 @@ public:
   Result<void> checkFile(const std::string &source, Phase startFrom, const Target *ofFile) const;
 
   /// All of these, for a kernel that is compiled from its source and run.
-  Result<KernelChoice> choice(const std::string &kernel) const;
+  Result<KernelChoice> choice(const std::string &kernel,
+                              kernels::DefaultSizes sizes = kernels::DefaultSizes::usual) const;
 
   bool wantsTime() const { return time; }
   bool wantsRemarks() const { return remarks; }

@@ -19,6 +19,13 @@ namespace {
 
 using Kernels = ArrayRef<const kernels::Kernel *>;
 
+/// ", on the emulator 512", or nothing where the default is the same there.
+std::string onEmulator(const kernels::Kernel &kernel, const kernels::Parameter &parameter) {
+  const kernels::Definitions sizes = kernel.emulatorSizes();
+  auto found = sizes.find(parameter.name);
+  return found == sizes.end() ? "" : ", on the emulator " + found->second;
+}
+
 void printText(Kernels kernels) {
   for (const kernels::Kernel *kernel : kernels) {
     outs() << kernel->name() << ": " << kernel->summary() << '\n';
@@ -27,7 +34,8 @@ void printText(Kernels kernels) {
       width = std::max(width, parameter.name.size());
     for (const kernels::Parameter &parameter : kernel->parameters())
       outs() << "  " << left_justify(parameter.name, unsigned(width)) << ' ' << parameter.allowed()
-             << " (default " << parameter.fallback << "): " << parameter.description << '\n';
+             << " (default " << parameter.fallback << onEmulator(*kernel, parameter)
+             << "): " << parameter.description << '\n';
   }
   outs() << "targets:";
   for (const Target &target : allTargets())
@@ -49,6 +57,9 @@ void printJson(Kernels kernels) {
                 os.attribute("name", parameter.name);
                 os.attribute("allowed", parameter.allowed());
                 os.attribute("default", parameter.fallback);
+                const kernels::Definitions sizes = kernel->emulatorSizes();
+                if (auto found = sizes.find(parameter.name); found != sizes.end())
+                  os.attribute("default_on_emulator", found->second);
                 os.attribute("description", parameter.description);
               });
           });

@@ -76,6 +76,16 @@ void tlc::driver::printRemarks(const Artifact &artifact) {
         Remarks::show);
 }
 
+void tlc::driver::printEmulatorSizes(const kernels::Request &request) {
+  if (request.ofEmulator.empty())
+    return;
+  errs() << "tlc: sizes for the emulator, where -D gives none:";
+  for (const auto &[name, value] : request.values.values())
+    if (request.ofEmulator.contains(name))
+      errs() << ' ' << name << '=' << value;
+  errs() << '\n';
+}
+
 ExitCode tlc::driver::failCompile(const tlc::Error &error, ArrayRef<Diagnostic> diagnostics) {
   if (diagnostics.empty())
     return fail(error.message);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/pipeline/Diagnostics.h"
+#include "kernels/library/Library.h"
 #include "runtime/support/Result.h"
 #include "tools/tlc/ExitCode.h"
 
@@ -20,6 +21,9 @@ void print(llvm::ArrayRef<Diagnostic> diagnostics, Remarks remarks);
 
 /// Prints what the compiler chose and why not better.
 void printRemarks(const Artifact &artifact);
+
+/// Says which sizes are the emulator's instead of the usual defaults, where some are.
+void printEmulatorSizes(const kernels::Request &request);
 
 /// Prints what a compilation said, or the error alone if it said nothing; gives back how to end because of
 /// it.

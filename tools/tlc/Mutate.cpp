@@ -44,9 +44,11 @@ Result<std::vector<mutate::Case>> MutateCommand::cases(const CompileOptions &opt
     Result<kernels::Definitions> definitions = flags.definitions();
     if (!definitions)
       return definitions.error();
-    cases.push_back({kernel, *definitions, options.optimizations, {{}}});
-    if (Result<kernels::Request> request = cases.back().problem({}); !request)
+    cases.push_back({kernel, *definitions, options.optimizations, {{}}, kernels::DefaultSizes::emulator});
+    Result<kernels::Request> request = cases.back().problem({});
+    if (!request)
       return request.error();
+    printEmulatorSizes(*request);
   }
   if (!eachSwitch)
     return cases;
@@ -87,6 +89,7 @@ ExitCode MutateCommand::execute() const {
                                     .schedules = schedules};
   outs() << "seed " << trialOptions.seed << '\n';
   Tally all;
+  bool isAnyTried = false;
   std::set<std::string> seen; // an optimisation that a program has no use for changes nothing
   for (const mutate::Case &each : *cases) {
     Result<std::vector<mutate::KernelTrial>> trials =
@@ -101,6 +104,7 @@ ExitCode MutateCommand::execute() const {
     for (const mutate::KernelTrial &trial : *trials) {
       if (*alignment && trial.alignment() != **alignment)
         continue;
+      isAnyTried = true;
       if (!seen.insert(trial.ptx()).second)
         continue;
       Result<Tally> tally = survey.run(
@@ -110,6 +114,11 @@ ExitCode MutateCommand::execute() const {
       all += *tally;
     }
   }
+  if (!isAnyTried && *alignment)
+    return failUsage((Twine("expected a problem that the ") +
+                      (**alignment == Alignment::aligned ? "aligned" : "general") +
+                      " variant takes because of --variant, but the launcher takes the other for each")
+                         .str());
   all.print();
   return all.wrong == 0 ? ExitCode::success : ExitCode::failure;
 }

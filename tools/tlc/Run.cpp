@@ -7,6 +7,7 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/target/Target.h"
 #include "tools/tlc/FindingsJson.h"
+#include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Rounds.h"
 #include "tools/tlc/Time.h"
@@ -121,8 +122,14 @@ ExitCode RunCommand::execute() const {
                                                              : fail(chosen.error().message);
   if (seeds->front() && chosen->kind != DeviceKind::emulator)
     return failUsage("expected --device emulator because of --schedule");
+  if (chosen->kind == DeviceKind::emulator) {
+    choice = flags.choice(kernel, kernels::DefaultSizes::emulator);
+    printEmulatorSizes(choice->request);
+  }
   if (!flags.namesTarget())
     choice->options.target = chosen->device->properties().target;
+  const Heartbeat heartbeat(
+      [what = "running " + kernel + " on " + chosen->device->properties().name] { return what; });
 
   kernels::CompileLog log;
   kernels::Library library = cache.library();

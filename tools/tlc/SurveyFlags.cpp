@@ -4,13 +4,16 @@
 #include "tools/tlc/SurveyFlags.h"
 
 #include "runtime/support/Excerpt.h"
+#include "tools/tlc/Heartbeat.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fmt/format.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -92,8 +95,14 @@ Result<std::vector<mutate::Equivalent>> SurveyFlags::equivalents() const {
 
 Result<Tally> SurveyFlags::run(mutate::Origin origin, std::string_view ptx, const mutate::Trial &trial,
                                std::span<const mutate::Equivalent> equivalents) const {
-  Result<mutate::Survey> survey = mutate::Survey::make(std::move(origin), ptx, trial, equivalents,
-                                                       mutate::Sources(sourceFolder.getValue()), threads);
+  std::atomic<size_t> tried = 0, mutants = 0;
+  const Heartbeat heartbeat([&, what = origin.text()] {
+    return mutants == 0 ? fmt::format("{}: running the program itself", what)
+                        : fmt::format("{}: {} of {} mutants tried", what, tried.load(), mutants.load());
+  });
+  Result<mutate::Survey> survey = mutate::Survey::make(
+      std::move(origin), ptx, trial, equivalents, mutate::Sources(sourceFolder.getValue()), threads,
+      [&](size_t count, size_t of) { tried = count, mutants = of; });
   if (!survey)
     return survey.error();
   outs() << survey->summary() << '\n';

@@ -6,6 +6,7 @@
 #include "kernels/library/KernelRun.h"
 #include "runtime/emulator/trace/Export.h"
 #include "runtime/support/Excerpt.h"
+#include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
 #include "tools/tlc/Time.h"
@@ -75,6 +76,7 @@ ExitCode TraceCommand::execute() const {
   emulatorOptions->trace = &traced;
   const std::unique_ptr<Device> device = createEmulatorDevice(std::move(*emulatorOptions));
   choice->options.target = device->properties().target;
+  const Heartbeat heartbeat([what = "tracing " + kernel] { return what; });
   kernels::CompileLog log;
   Result<std::shared_ptr<const Artifact>> artifact =
       kernels::Library().compile(choice->request, choice->options, log);

@@ -34,6 +34,7 @@ public:
     return kernel.tolerance(values, output);
   }
   double flops(const Parameters &values) const override { return kernel.flops(values); }
+  Definitions emulatorSizes() const override { return {}; }
   std::vector<Definitions> suite() const override { return {}; }
 
 private:
