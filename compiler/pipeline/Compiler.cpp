@@ -11,6 +11,7 @@
 #include "compiler/pipeline/Register.h"
 #include "dialects/support/TextLimits.h"
 #include "dialects/tile/Tile.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/artifact/Verify.h"
@@ -172,6 +173,11 @@ public:
 private:
   LogicalResult start() {
     started = true;
+    if (std::optional<Phase> own = declaredPhase(*module); own && *own != options.startFrom)
+      return emitError(module->getLoc())
+             << "expected to start from phase '" << toString(*own)
+             << "' because the module says that it is in it ('" << program::ProgramDialect::phaseAttrName
+             << "'), but got '" << toString(options.startFrom) << "'";
     if (!program::findTarget(*module)) {
       const Target *target = tlc::findTarget(options.target);
       if (!target)
@@ -207,6 +213,8 @@ private:
     if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
       return failure();
     reached = phase;
+    (*module)->setAttr(program::ProgramDialect::phaseAttrName,
+                       StringAttr::get(module->getContext(), toString(phase)));
     return dumpDirectory.empty() ? success() : dump(phase, print(*module));
   }
 
@@ -252,6 +260,21 @@ void tlc::prepareContext(MLIRContext &context) {
   context.appendDialectRegistry(registry);
   context.loadDialect<program::ProgramDialect>(); // every module gets a target, an empty one too
   context.printOpOnDiagnostic(false); // a user's mistake is about the program, not about our operations
+}
+
+std::optional<Phase> tlc::declaredPhase(ModuleOp module) {
+  auto phase = module->getAttrOfType<StringAttr>(program::ProgramDialect::phaseAttrName);
+  return phase ? parsePhase(phase.getValue()) : std::nullopt;
+}
+
+bool tlc::isPastInput(ModuleOp module) {
+  return module
+      ->walk([](Operation *op) {
+        bool isPast = op->hasAttr("atom") || op->hasAttr("offset") || isa<LLVM::LLVMFuncOp>(op) ||
+                      (op->getDialect() && op->getDialect()->getNamespace() == "simt");
+        return isPast ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 OwningOpRef<ModuleOp> Compiler::parse(StringRef text, StringRef name, MLIRContext *context) {

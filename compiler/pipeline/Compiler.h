@@ -22,6 +22,12 @@ std::unique_ptr<mlir::MLIRContext> createContext();
 /// Makes a context that was created elsewhere know the same.
 void prepareContext(mlir::MLIRContext &context);
 
+/// The phase that the module says it is in (`program.phase`), as what the compiler has written does; or
+/// nothing.
+std::optional<Phase> declaredPhase(mlir::ModuleOp module);
+/// Whether a module has what no program has before phase `atoms`.
+bool isPastInput(mlir::ModuleOp module);
+
 /// Time spent on the way to a phase, in all variants.
 struct PhaseTime {
   Phase phase;

@@ -42,9 +42,15 @@ LogicalResult ProgramDialect::verifyOperationAttribute(Operation *op, NamedAttri
                            << "' to be a #program.launch of a function, but got " << attribute.getValue()
                            << " of '" << op->getName() << "'";
   }
+  if (attribute.getName() == phaseAttrName) {
+    if (isa<ModuleOp>(op) && isa<StringAttr>(attribute.getValue()))
+      return success();
+    return op->emitError() << "expected '" << phaseAttrName << "' to be a string on the module, but got "
+                           << attribute.getValue() << " of '" << op->getName() << "'";
+  }
   if (attribute.getName() != targetAttrName)
-    return op->emitError() << "expected '" << targetAttrName << "' or '" << launchAttrName
-                           << "', but the program dialect has no attribute '"
+    return op->emitError() << "expected '" << targetAttrName << "', '" << phaseAttrName << "' or '"
+                           << launchAttrName << "', but the program dialect has no attribute '"
                            << attribute.getName().getValue() << "' of operations";
   if (!isa<TargetAttr>(attribute.getValue()))
     return op->emitError() << "expected '" << targetAttrName << "' to be a #program.target, but got "

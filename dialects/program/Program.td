@@ -28,6 +28,8 @@ def Program_Dialect : Dialect {
     static constexpr llvm::StringLiteral launchAttrName = "program.launch";
     /// Module attribute of type TargetAttr.
     static constexpr llvm::StringLiteral targetAttrName = "program.target";
+    /// Module attribute, a string: the phase that the compiler has brought the module to.
+    static constexpr llvm::StringLiteral phaseAttrName = "program.phase";
   }];
 }
 

@@ -79,20 +79,16 @@ ExitCode CompileCommand::execute() const {
                                   map_to_vector(ArrayRef(phaseNames).take_front(size_t(Phase::nvvm) + 1),
                                                 [](std::string_view name) { return StringRef(name); }))
                          .message);
-  options->startFrom = *first;
   std::optional<Phase> phase = emit == cubin ? Phase::ptx : parsePhase(emit.getValue());
   if (!phase) {
     SmallVector<StringRef> allowed(phaseNames.begin(), phaseNames.end());
     allowed.push_back(cubin);
     return failUsage(unknownValue("--emit", emit, allowed).message);
   }
-  if (*phase < options->startFrom)
-    return failUsage("expected --emit " + emit + " to come after --start-from " +
-                     std::string(toString(options->startFrom)) + ", but it comes before");
-
   Remarks remarks = flags.wantsRemarks() ? Remarks::show : Remarks::hide;
-  Compiler compiler(*options);
+  Compiler reader(*options);
   dsl::ProgramModule input;
+  bool isGuessed = false; // that a file is in phase input
   if (isFile(source)) {
     if (!definitions->empty() || !flags.fixedDimensions().empty())
       return failUsage("expected no parameters because '" + excerpt(source) +
@@ -102,10 +98,18 @@ ExitCode CompileCommand::execute() const {
       return failUsage("cannot read '" + excerpt(source) + "': " + buffer.getError().message());
     input.context = createContext();
     input.module =
-        compiler.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), input.context.get());
+        reader.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), input.context.get());
+    print(reader.diagnostics(), remarks);
     if (input.module) {
       if (input.module->getBody()->empty())
         return fail("expected a kernel in '" + excerpt(source) + "', but it has none");
+      std::optional<Phase> own = declaredPhase(*input.module);
+      if (own && startFrom.getNumOccurrences() && *first != *own)
+        return failUsage(
+            "expected --start-from " + std::string(toString(*own)) + " or none because '" + excerpt(source) +
+            "' says that it is in this phase (program.phase), but got --start-from " + startFrom);
+      isGuessed = !own && startFrom.getNumOccurrences() == 0;
+      first = own.value_or(*first);
       if (Result<void> fits = flags.checkFile(source, *first, program::findTarget(*input.module)); !fits)
         return failUsage(fits.error().message);
     }
@@ -114,8 +118,8 @@ ExitCode CompileCommand::execute() const {
         kernels::Request::parse(source.getValue(), *definitions, flags.fixedDimensions());
     if (!request)
       return failUsage(request.error().message);
-    if (options->startFrom != Phase::input)
-      return failUsage("expected a file in phase " + std::string(toString(options->startFrom)) +
+    if (*first != Phase::input)
+      return failUsage("expected a file in phase " + std::string(toString(*first)) +
                        " because of --start-from, but '" + excerpt(source) +
                        "' is a kernel, which is traced to phase input");
     kernels::CompileLog log;
@@ -127,14 +131,24 @@ ExitCode CompileCommand::execute() const {
     input.module = std::move(traced->module);
   }
 
+  if (*phase < *first)
+    return failUsage("expected --emit " + emit + " to come after --start-from " +
+                     std::string(toString(*first)) + ", but it comes before");
+  options->startFrom = *first;
+  Compiler compiler(*options);
   mlir::FailureOr<std::string> text = mlir::failure();
   if (input.module)
     text = compiler.emit(*input.module, *phase, alignment->value_or(Alignment::aligned));
   print(compiler.diagnostics(), remarks);
   if (flags.wantsTime())
     printTimes(compiler.times());
-  if (mlir::failed(text))
+  if (mlir::failed(text)) {
+    if (input.module && isGuessed && isPastInput(*input.module))
+      errs() << "tlc: note: '" << excerpt(source)
+             << "' is taken for phase input, but has what later phases add; "
+             << "--start-from says which it is in\n";
     return ExitCode::failure;
+  }
   if (emit == cubin) {
     const Target *named = program::findTarget(*input.module);
     return assembleTo(output, *text, named ? *named : *findTarget(options->target), remarks);

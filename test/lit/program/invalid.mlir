@@ -137,3 +137,8 @@ module attributes {a = #program.shared<"a", buffer, offset = 64, slots = 0, slot
 
 // expected-error @below {{expected 'program.launch' to be a #program.launch of a function, but got 1 : i64 of 'builtin.module'}}
 module attributes {program.launch = 1} {}
+
+// -----
+
+// expected-error @below {{expected 'program.phase' to be a string on the module, but got 7 : i64 of 'builtin.module'}}
+module attributes {program.phase = 7 : i64} {}
