@@ -23,7 +23,8 @@ CUDA_SIGNATURES = "cudaTypedefs.h"  # types of its functions, of each version
 LIBRARIES = [MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATURES]
 
 # Headers of the C library and of Linux that have no C++ name; more may be added.
-SYSTEM = ["cxxabi.h", "dirent.h", "dlfcn.h", "fcntl.h", "link.h", "pthread.h", "signal.h", "stddef.h", "stdint.h", "stdlib.h", "spawn.h", "unistd.h"]
+SYSTEM = ["cxxabi.h", "dirent.h", "dlfcn.h", "fcntl.h", "link.h", "poll.h", "pthread.h", "signal.h", "stddef.h", "stdint.h",
+          "stdlib.h", "spawn.h", "unistd.h"]
 
 # Short names for groups of folders that rows share.
 BASE = ["runtime/support", FMT]

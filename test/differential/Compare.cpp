@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Compiles, runs, evaluates, compares.
+#include "test/differential/Compare.h"
+
+#include "compiler/dsl/Module.h"
+#include "compiler/pipeline/Compiler.h"
+#include "kernels/library/DeviceArguments.h"
+#include "kernels/library/ElementBits.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/device/LaunchPlan.h"
+#include "runtime/emulator/EmulatorDevice.h"
+#include "test/differential/Inputs.h"
+#include "test/differential/Trace.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace tlc;
+using namespace tlc::differential;
+using kernels::DeviceMemory, kernels::HostTensor;
+
+namespace {
+
+constexpr std::string_view verdictNames[] = {"right",    "discarded", "refused", "mistake", "evaluator",
+                                             "refusal",  "internal",  "slow",    "launch",  "finding",
+                                             "wrong",    "strayWrite", "crash",  "hang"};
+constexpr double slowSeconds = 10;
+
+/// What the compiler may refuse: it needs more than the target has, and says so.
+constexpr std::string_view userReasons[] = {
+    "bytes of shared memory, but",
+    "no target has this function",
+};
+
+/// What only a mistake of the compiler's own makes it say.
+constexpr std::string_view internalReasons[] = {"phase '", "'tile.", "'simt.", "promises"};
+
+Outcome failure(Verdict verdict, std::string message) { return {.verdict = verdict, .message = std::move(message)}; }
+
+Verdict verdictOfRefusal(std::string_view message) {
+  auto has = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
+  if (std::ranges::any_of(userReasons, has))
+    return Verdict::refused;
+  return std::ranges::any_of(internalReasons, has) ? Verdict::internal : Verdict::refusal;
+}
+
+std::string switchedOff(const Optimizations &optimizations) {
+  std::string text;
+  for (const OptimizationSwitch &one : optimizationSwitches())
+    if (!(optimizations.*one.member))
+      text += fmt::format("{}{}", text.empty() ? "without " : ", ", one.name);
+  return text.empty() ? "with all optimisations" : text;
+}
+
+std::vector<Optimizations> subsets(const ProgramTree &tree, bool all) {
+  std::vector<Optimizations> result = {Optimizations()};
+  if (!all) {
+    if (tree.optimizations != Optimizations())
+      result.push_back(tree.optimizations);
+    return result;
+  }
+  std::span<const OptimizationSwitch> switches = optimizationSwitches();
+  for (unsigned bits = 1; bits < 1U << switches.size(); ++bits) {
+    Optimizations subset;
+    for (size_t i = 0; i < switches.size(); ++i)
+      subset.*switches[i].member = (bits >> i & 1) == 0;
+    result.push_back(subset);
+  }
+  return result;
+}
+
+/// The same code and launches.
+bool isSame(const Artifact &a, const Artifact &b) {
+  return std::ranges::equal(a.variants, b.variants, [](const Variant &x, const Variant &y) { return x.ptx == y.ptx; });
+}
+
+class Comparer {
+public:
+  Comparer(const ProgramTree &tree, const CompareOptions &options) : tree(tree), options(options) {}
+
+  Outcome run() {
+    dsl::Program program = trace(tree);
+    if (!program.ok())
+      return failure(Verdict::mistake, program.errorText());
+    dsl::ProgramModule input = dsl::ProgramModule::take(std::move(program));
+    prepareContext(*input.context);
+    Result<std::vector<HostTensor>> made = makeTensors(tree);
+    if (!made)
+      return failure(Verdict::launch, made.error().message);
+    initial = std::move(*made);
+    input.module->walk([&](mlir::Operation *op) {
+      if (op != input.module->getOperation())
+        outcome.operations.insert(op->getName().getStringRef().str());
+    });
+    if (Outcome evaluated = evaluate(*input.module); evaluated.verdict != Verdict::right)
+      return evaluated;
+    std::vector<Artifact> artifacts;
+    for (const Optimizations &subset : subsets(tree, options.allSubsets)) {
+      what = switchedOff(subset);
+      mlir::OwningOpRef<mlir::ModuleOp> copy = input.module->clone();
+      CompileOptions compileOptions;
+      compileOptions.optimizations = subset;
+      Compiler compiler(compileOptions);
+      auto begin = std::chrono::steady_clock::now();
+      mlir::FailureOr<Artifact> artifact = compiler.compile(*copy, "drawn");
+      std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+      if (mlir::failed(artifact))
+        return refusal(compiler);
+      if (seconds.count() > slowSeconds)
+        return failure(Verdict::slow, fmt::format("{}: compiling takes {:.1f} s", what, seconds.count()));
+      for (const Remark &remark : artifact->remarks)
+        outcome.remarks.insert(remark.id);
+      auto isThis = [&](const Artifact &other) { return isSame(*artifact, other); };
+      if (std::ranges::any_of(artifacts, isThis))
+        continue;
+      if (Outcome launched = launch(*artifact); launched.verdict != Verdict::right)
+        return launched;
+      artifacts.push_back(std::move(*artifact));
+    }
+    return std::move(outcome);
+  }
+
+private:
+  Outcome evaluate(mlir::ModuleOp module) {
+    (void)module;
+    return {};
+  }
+
+  Outcome refusal(const Compiler &compiler) {
+    std::string message = what + ": ";
+    for (const Diagnostic &diagnostic : compiler.diagnostics())
+      if (diagnostic.severity != Diagnostic::Severity::remark)
+        message += toString(diagnostic) + "\n";
+    return failure(verdictOfRefusal(message), std::move(message));
+  }
+
+  /// Under two schedules, or on the GPU.
+  Outcome launch(const Artifact &artifact) {
+    if (options.onGpu) {
+      Result<std::unique_ptr<Device>> gpu = createCudaDevice(0);
+      if (!gpu)
+        return failure(Verdict::launch, gpu.error().message);
+      return launchOn(**gpu, artifact, what);
+    }
+    for (bool isSeeded : {false, true}) {
+      EmulatorOptions emulator = {.multiprocessors = tree.multiprocessors,
+                                  .hostThreads = 1,
+                                  .maximumSteps = uint64_t(1) << 22,
+                                  .print = [](std::string_view) {}};
+      if (isSeeded)
+        emulator.scheduleSeed = tree.seed;
+      std::unique_ptr<Device> device = createEmulatorDevice(std::move(emulator));
+      Outcome done = launchOn(*device, artifact, what + (isSeeded ? ", seeded schedule" : ""));
+      if (done.verdict != Verdict::right)
+        return done;
+    }
+    return {};
+  }
+
+  Outcome launchOn(Device &device, const Artifact &artifact, const std::string &where) {
+    auto failed = [&](Verdict verdict, const Error &error) {
+      return failure(verdict, fmt::format("{}: {}", where, error.message));
+    };
+    Result<std::shared_ptr<const LoadedProgram>> program = device.load(artifact);
+    if (!program)
+      return failed(Verdict::launch, program.error());
+    std::vector<HostTensor> tensors = initial;
+    std::vector<DeviceMemory> memory;
+    LaunchArguments arguments;
+    auto upload = [&](std::span<const std::byte> bytes) -> Result<void *> {
+      Result<DeviceMemory> place = DeviceMemory::allocate(device, bytes.size());
+      if (!place)
+        return place.error();
+      memory.push_back(std::move(*place));
+      if (Result<void> copied = device.copyToDevice(memory.back().address(), bytes.data(), bytes.size()); !copied)
+        return copied.error();
+      return memory.back().address();
+    };
+    for (const HostTensor &tensor : tensors) {
+      Result<void *> place = upload(tensor.bytes());
+      if (!place)
+        return failed(Verdict::launch, place.error());
+      arguments.tensors.push_back(tensor.view(*place));
+    }
+    Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, arguments.tensors);
+    if (!dimensions)
+      return failed(Verdict::launch, dimensions.error());
+    Result<std::vector<WorkspaceRequest>> requests = workspaceRequests(artifact, *dimensions, device.properties());
+    if (!requests)
+      return failed(Verdict::launch, requests.error());
+    for (const WorkspaceRequest &request : *requests) {
+      Result<void *> place = upload(std::vector<std::byte>(request.bytes, std::byte{0xFF}));
+      if (!place)
+        return failed(Verdict::launch, place.error());
+      arguments.tensors.push_back(contiguousView(*place, request.element, request.shape));
+    }
+    for (const ScalarInfo &scalar : tree.scalars)
+      arguments.scalars.push_back(valueOf(scalar));
+    if (Result<void> launched = device.launch(**program, arguments); !launched)
+      return failed(launched.error().kind == ErrorKind::execution ? Verdict::finding : Verdict::launch,
+                    launched.error());
+    for (size_t number = 0; number < tensors.size(); ++number) {
+      std::span<std::byte> bytes = tensors[number].bytes();
+      if (Result<void> copied = device.copyToHost(bytes.data(), memory[number].address(), bytes.size()); !copied)
+        return failed(Verdict::finding, copied.error());
+    }
+    Outcome checked = check(tensors);
+    if (checked.verdict != Verdict::right)
+      checked.message = fmt::format("{}: {}", where, checked.message);
+    return checked;
+  }
+
+  static ScalarValue valueOf(const ScalarInfo &scalar) {
+    std::array<std::byte, 8> bytes = {};
+    kernels::storeElement(scalar.element, bytes.data(), scalar.value);
+    return {scalar.element, std::bit_cast<uint64_t>(bytes)};
+  }
+
+  Outcome check(const std::vector<HostTensor> &tensors) {
+    for (const HostTensor &tensor : tensors)
+      if (std::optional<std::string> stray = tensor.findStrayWrite())
+        return failure(Verdict::strayWrite, *stray);
+    if (reference.empty()) {
+      reference = tensors;
+      return {};
+    }
+    for (size_t number = 0; number < tensors.size(); ++number)
+      for (int64_t i = 0; i < tensors[number].elementCount(); ++i) {
+        double expected = reference[number].at(i), actual = tensors[number].at(i);
+        if (expected != actual && !(std::isnan(expected) && std::isnan(actual)) && tree.isExact)
+          return failure(Verdict::wrong, fmt::format("'{}' {}: expected {}, but got {}", tensors[number].name(),
+                                                     tensors[number].indexText(i), expected, actual));
+      }
+    return {};
+  }
+
+  const ProgramTree &tree;
+  CompareOptions options;
+  Outcome outcome = {};
+  std::vector<HostTensor> initial, reference;
+  std::string what; ///< is being compiled
+};
+
+} // namespace
+
+std::string_view differential::nameOf(Verdict verdict) { return verdictNames[size_t(verdict)]; }
+
+std::optional<Verdict> differential::parseVerdict(std::string_view name) {
+  auto found = std::ranges::find(verdictNames, name);
+  return found == std::end(verdictNames) ? std::nullopt
+                                         : std::optional(Verdict(found - std::begin(verdictNames)));
+}
+
+Outcome differential::compare(const ProgramTree &tree, const CompareOptions &options) {
+  return Comparer(tree, options).run();
+}
+
+std::string differential::moduleText(const ProgramTree &tree) {
+  dsl::Program program = trace(tree);
+  return program.ok() ? program.text() : program.errorText();
+}

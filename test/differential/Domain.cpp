@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Magnitudes and exponents of results.
+#include "test/differential/Domain.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tlc::differential {
+
+Domain join(Domain a, Domain b) {
+  return {std::max(a.magnitude, b.magnitude), std::min(a.exponent, b.exponent), a.exact && b.exact};
+}
+
+Domain sum(Domain a, Domain b) {
+  Domain both = join(a, b);
+  both.magnitude = a.magnitude + b.magnitude;
+  return both;
+}
+
+Domain product(Domain a, Domain b) {
+  return {a.magnitude * b.magnitude, a.exponent + b.exponent, a.exact && b.exact};
+}
+
+Domain repeated(Domain a, double count) { return {a.magnitude * count, a.exponent, a.exact}; }
+
+Domain domainOf(double number) {
+  Domain domain = {std::abs(number), 0, true};
+  while (domain.exponent > -40 && std::ldexp(number, -domain.exponent) != std::floor(std::ldexp(number, -domain.exponent)))
+    --domain.exponent;
+  return domain;
+}
+
+namespace {
+struct Format {
+  int bits;         ///< of a significand, or of a whole number's magnitude
+  int lowest;       ///< exponent
+  double greatest;
+};
+
+Format formatOf(ElementType type) {
+  switch (type) {
+  case ElementType::i8:
+    return {7, 0, 127};
+  case ElementType::i32:
+    return {31, 0, 0x1p31 - 1};
+  case ElementType::i64:
+    return {52, 0, 0x1p52}; // so that doubles hold them, too
+  case ElementType::e4m3:
+    return {4, -6, 448};
+  case ElementType::f16:
+    return {11, -14, 65504};
+  case ElementType::bf16:
+    return {8, -60, 0x1p60};
+  case ElementType::f32:
+    return {24, -60, 0x1p60};
+  case ElementType::f64:
+    return {53, -60, 0x1p60};
+  }
+  return {};
+}
+} // namespace
+
+double largest(ElementType type, int exponent) {
+  Format format = formatOf(type);
+  return std::min(format.greatest, std::ldexp(1.0, format.bits + std::min(exponent, 60)));
+}
+
+bool fits(ElementType type, Domain domain) {
+  Format format = formatOf(type);
+  if (!domain.exact)
+    return !isInteger(type) && domain.magnitude <= std::min(format.greatest / 4, 1e4);
+  return domain.exponent >= format.lowest && domain.magnitude <= largest(type, domain.exponent);
+}
+
+Domain defaultDomain(ElementType type) {
+  switch (type) {
+  case ElementType::i8:
+    return {100, 0};
+  case ElementType::i32:
+    return {0x1p20, 0};
+  case ElementType::i64:
+    return {0x1p30, 0};
+  case ElementType::e4m3:
+    return {8, 0};
+  case ElementType::f16:
+    return {512, -1};
+  case ElementType::bf16:
+    return {64, -1};
+  case ElementType::f32:
+    return {0x1p17, -4};
+  case ElementType::f64:
+    return {0x1p24, -8};
+  }
+  return {};
+}
+
+} // namespace tlc::differential

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Draws shared tiles, what moves through them, and products.
+#include "test/differential/Generator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace tlc;
+using namespace tlc::differential;
+
+namespace {
+constexpr int64_t mostSharedElements = 8192;
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Shared tiles
+//===----------------------------------------------------------------------===//
+
+int Generator::newShared(Body &body, const Sizes &shape, ElementType element) {
+  int id = int(tree.shared.size());
+  tree.shared.push_back({fmt::format("t{}", id), element, shape, 0});
+  tileHolds.push_back({});
+  body.push_back({.kind = Statement::Kind::declareShared, .id = id});
+  env.tiles.push_back(id);
+  draw.note(Feature::shared);
+  return id;
+}
+
+namespace {
+Place whole(int tile) { return Place::of(View{.shared = tile}); }
+} // namespace
+
+bool Generator::writeTile(Body &body, int tile) {
+  const SharedInfo info = tree.shared[size_t(tile)];
+  if (!spend(double(tree.elementsOf(info.shape))))
+    return false;
+  Domain domain;
+  bool isOuter = env.loops > tileHolds[size_t(tile)].loops;
+  // What a loop puts into a tile that was declared before it, its next iteration may read.
+  auto settle = [&] {
+    Holds &holds = tileHolds[size_t(tile)];
+    holds.current = env.written.contains(tile) || isOuter ? join(holds.current, domain) : domain;
+    env.written.insert(tile);
+  };
+  if (draw.wants(Feature::fill)) {
+    draw.note(Feature::fill);
+    Drawn value = number(info.element, 3);
+    if (info.element == ElementType::e4m3)
+      value = {{}, {}};
+    domain = value.domain;
+    body.push_back({.kind = Statement::Kind::fill, .number = value.expression.number, .to = whole(tile)});
+    settle();
+    return true;
+  }
+  int64_t rows = info.shape.size() == 2 ? tree.valueOf(info.shape[0]) : 0;
+  if (rows > 8 && draw.wants(Feature::rowsView)) { // part by part
+    draw.note(Feature::rowsView);
+    int64_t first = 8 * draw.between(1, (rows - 1) / 8);
+    for (auto [from, count] : {std::pair(int64_t(0), first), std::pair(first, rows - first)}) {
+      Sizes part = {newSize(count), info.shape[1]};
+      Domain ofPart;
+      std::optional<Box> box = drawInputBox(part, info.element, ofPart);
+      if (!box)
+        return false;
+      domain = join(domain, ofPart);
+      View view = {.shared = tile, .firstRow = from, .rows = part[0]};
+      body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(view)});
+    }
+    settle();
+    return true;
+  }
+  // What an iteration computes from the tile, the next one would compute from that.
+  bool isCarried = isOuter && env.filledBefore.contains(tile);
+  if (!isCarried && draw.wants(Feature::sharedToShared)) {
+    for (int other : env.written) {
+      const SharedInfo &source = tree.shared[size_t(other)];
+      if (other == tile || source.element != info.element || source.shape.size() != 2 || info.shape.size() != 2)
+        continue;
+      View view = {.shared = other, .transposed = equal({source.shape[1], source.shape[0]}, info.shape)};
+      if (!view.transposed && !equal(source.shape, info.shape))
+        continue;
+      draw.note(Feature::sharedToShared);
+      domain = tileHolds[size_t(other)].current;
+      body.push_back({.kind = Statement::Kind::copy, .from = Place::of(view), .to = whole(tile)});
+      settle();
+      return true;
+    }
+  }
+  if (!isCarried && draw.chance(35)) {
+    if (std::optional<Drawn> value = drawFull(info.shape, info.element, int(draw.between(0, 2)))) {
+      domain = value->domain;
+      body.push_back({.kind = Statement::Kind::store, .to = whole(tile), .values = {std::move(value->expression)}});
+      settle();
+      return true;
+    }
+  }
+  std::optional<Box> box = drawInputBox(info.shape, info.element, domain);
+  if (!box)
+    return false;
+  body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(*box)), .to = whole(tile)});
+  settle();
+  return true;
+}
+
+bool Generator::readTile(Body &body, int tile) {
+  const SharedInfo info = tree.shared[size_t(tile)];
+  View view = {.shared = tile};
+  Sizes shape = info.shape;
+  int64_t rows = shape.size() == 2 ? tree.valueOf(shape[0]) : 0;
+  if (shape.size() >= 2 && draw.wants(Feature::transposedView)) {
+    draw.note(Feature::transposedView);
+    view.transposed = true;
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  } else if (rows > 8 && draw.wants(Feature::rowsView)) {
+    draw.note(Feature::rowsView);
+    view.firstRow = 8 * draw.between(0, (rows - 1) / 8);
+    view.rows = newSize(draw.between(1, rows - *view.firstRow));
+    shape[0] = view.rows;
+  }
+  if (!spend(double(tree.elementsOf(shape))))
+    return false;
+  Domain domain = tileHolds[size_t(tile)].current;
+  if (draw.wants(Feature::sharedToSlice)) {
+    std::optional<Box> box = drawOwnedBox(shape, info.element, Access::output);
+    if (!box)
+      return false;
+    draw.note(Feature::sharedToSlice);
+    tensorDomains[size_t(box->tensor)] = join(tensorDomains[size_t(box->tensor)], domain);
+    env.stored.push_back(*box);
+    if (env.loops == 0 && !env.inBranch && !env.inRole)
+      launchStores.push_back(*box);
+    body.push_back({.kind = Statement::Kind::copy, .from = Place::of(view), .to = Place::of(std::move(*box))});
+    return true;
+  }
+  int id = declare(body, info.element, shape, domain);
+  body.push_back({.kind = Statement::Kind::copy, .from = Place::of(view), .to = Place::of(id)});
+  return true;
+}
+
+bool Generator::shared(Body &body) {
+  std::vector<int> written(env.written.begin(), env.written.end());
+  if (!written.empty() && draw.chance(45))
+    return readTile(body, draw.oneOf(written));
+  if (!env.tiles.empty() && draw.chance(25))
+    return writeTile(body, draw.oneOf(env.tiles));
+  Sizes shape = drawShape();
+  if (tree.elementsOf(shape) > mostSharedElements)
+    return false;
+  int tile = newShared(body, shape, drawElement());
+  tileHolds[size_t(tile)].loops = env.loops;
+  bool isWritten = writeTile(body, tile);
+  return isWritten && draw.chance(60) ? readTile(body, tile) : isWritten;
+}
+
+bool Generator::sharedIndex(Body &body) {
+  if (env.axes.empty())
+    return false;
+  int tile = newShared(body, {newSize(draw.between(2, 4))}, ElementType::i32);
+  tileHolds[size_t(tile)].loops = env.loops;
+  draw.note(Feature::sharedIndex);
+  env.tiles.pop_back(); // written by elements only
+  IndexNode value = IndexNode::of(IndexKind::position, draw.oneOf(env.axes).position);
+  if (draw.chance(40))
+    value = IndexNode::apply(IndexKind::add, value, IndexNode::constant(draw.between(0, 3)));
+  IndexNode at = IndexNode::constant(draw.between(0, 1));
+  body.push_back({.kind = Statement::Kind::writeIndex, .id = tile, .index = {std::move(value), at}});
+  // Read as a condition.
+  Statement when = {.kind = Statement::Kind::when};
+  when.tests.push_back({.a = {IndexKind::readShared, 0, tile, {at}},
+                        .b = IndexNode::constant(draw.between(0, 2)),
+                        .comparison = Comparison(draw.below(6))});
+  when.bodies.push_back(inside([&](Body &statements) {
+    env.inBranch = true;
+    drawBody(statements, int(draw.between(1, 2)));
+  }));
+  body.push_back(std::move(when));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+int Generator::accumulator(Body &body, Size rows, Size columns) {
+  int id = declare(body, ElementType::f32, {rows, columns}, {});
+  return id;
+}
+
+std::optional<int> Generator::factorTile(Body &body, Size rows, Size columns, ElementType element) {
+  Sizes shape = {rows, columns};
+  std::vector<int> candidates;
+  for (int tile : env.written) {
+    const SharedInfo &info = tree.shared[size_t(tile)];
+    if (info.element == element && info.slots == 0 && equal(info.shape, shape))
+      candidates.push_back(tile);
+  }
+  if (!candidates.empty() && draw.chance(35))
+    return draw.oneOf(candidates);
+  // One that was declared before the loop, as a rule, or here.
+  std::vector<int> declared;
+  for (int tile : env.tiles) {
+    const SharedInfo &info = tree.shared[size_t(tile)];
+    if (info.element == element && info.slots == 0 && equal(info.shape, shape))
+      declared.push_back(tile);
+  }
+  int tile = !declared.empty() && draw.chance(60) ? draw.oneOf(declared) : newShared(body, shape, element);
+  if (tree.shared.size() == size_t(tile) + 1)
+    tileHolds[size_t(tile)].loops = env.loops;
+  return writeTile(body, tile) ? std::optional(tile) : std::nullopt;
+}
+
+bool Generator::product(Body &body) {
+  ElementType element = draw.oneOf({ElementType::bf16, ElementType::bf16, ElementType::f16, ElementType::f16, ElementType::e4m3});
+  // The sum: one that a loop around declared, or a new one.
+  std::vector<int> sums;
+  for (int id : env.variables) {
+    const VariableInfo &info = tree.variables[size_t(id)];
+    if (info.element == ElementType::f32 && info.shape.size() == 2 && tree.elementsOf(info.shape) >= 16)
+      sums.push_back(id);
+  }
+  int sum = !sums.empty() && draw.chance(70) ? draw.oneOf(sums) : -1;
+  Size rows, columns;
+  if (sum >= 0) {
+    rows = tree.variables[size_t(sum)].shape[0];
+    columns = tree.variables[size_t(sum)].shape[1];
+  } else {
+    static constexpr int64_t usualRows[] = {64, 64, 64, 128, 16, 32, 48, 8};
+    static constexpr int64_t usualColumns[] = {64, 32, 16, 8, 24, 128, 40};
+    rows = draw.chance(85) ? newSize(draw.oneOf(usualRows)) : drawSize(64);
+    columns = draw.chance(85) ? newSize(draw.oneOf(usualColumns)) : drawSize(64);
+  }
+  // The left factor: a variable's tile in registers, or a shared tile.
+  std::vector<int> lefts;
+  for (int id : env.variables) {
+    const VariableInfo &info = tree.variables[size_t(id)];
+    if (info.shape.size() == 2 && equal(info.shape[0], rows) && tree.valueOf(info.shape[1]) <= 128 && id != sum)
+      lefts.push_back(id);
+  }
+  static constexpr int64_t usualDepths[] = {16, 32, 64, 64, 128};
+  bool isRegister = draw.wants(Feature::registerFactor);
+  Size depth = draw.chance(88) ? newSize(draw.oneOf(usualDepths)) : drawSize(64);
+  if (isRegister && !lefts.empty() && draw.chance(60))
+    depth = tree.variables[size_t(draw.oneOf(lefts))].shape[1];
+  int64_t m = tree.valueOf(rows), n = tree.valueOf(columns), k = tree.valueOf(depth);
+  if (m * k > mostSharedElements || n * k > mostSharedElements || !spend(double(m * n) * double(k) / 32))
+    return false;
+  Statement gemm = {.kind = Statement::Kind::gemm};
+  Domain left;
+  if (isRegister) {
+    Sizes shape = {rows, depth};
+    std::optional<Drawn> value = drawFull(shape, element, int(draw.between(0, 2)));
+    if (!value) { // from a tile or a tensor of this iteration
+      ElementType of = draw.chance(50) ? element : drawElement();
+      if (draw.chance(50)) {
+        if (loaded(body, shape, of) < 0)
+          return false;
+      } else {
+        std::optional<int> tile = factorTile(body, rows, depth, of);
+        if (!tile)
+          return false;
+        int id = declare(body, of, shape, tileHolds[size_t(*tile)].current);
+        body.push_back({.kind = Statement::Kind::copy, .from = whole(*tile), .to = Place::of(id)});
+      }
+      value = drawFull(shape, element, int(draw.between(0, 2)));
+    }
+    if (!value)
+      return false;
+    draw.note(Feature::registerFactor);
+    left = value->domain;
+    gemm.values = {std::move(value->expression)};
+  } else {
+    View view = {.transposed = draw.wants(Feature::transposedLeft)};
+    std::optional<int> tile = view.transposed ? factorTile(body, depth, rows, element)
+                                              : factorTile(body, rows, depth, element);
+    if (!tile)
+      return false;
+    if (view.transposed)
+      draw.note(Feature::transposedLeft);
+    view.shared = *tile;
+    left = tileHolds[size_t(*tile)].current;
+    gemm.from = Place::of(view);
+  }
+  View right = {.transposed = draw.wants(Feature::transposedRight)};
+  std::optional<int> tile = right.transposed ? factorTile(body, columns, depth, element)
+                                             : factorTile(body, depth, columns, element);
+  if (!tile)
+    return false;
+  if (right.transposed)
+    draw.note(Feature::transposedRight);
+  right.shared = *tile;
+  gemm.to = Place::of(right);
+  Domain all = repeated(differential::product(left, tileHolds[size_t(*tile)].current), double(k));
+  // A sum of e4m3 keeps 13 bits behind the point of its largest term.
+  bool isExactSum = !all.exact || element != ElementType::e4m3 || all.magnitude < std::ldexp(1.0, 12 + all.exponent);
+  if (tree.isExact && !isExactSum)
+    return false;
+  if (sum < 0 || !mayAdd(sum, all) || element == ElementType::e4m3)
+    sum = accumulator(body, rows, columns);
+  if (!mayAdd(sum, all))
+    return false;
+  added(sum, all);
+  gemm.id = sum;
+  if (draw.wants(Feature::warpPolicy)) {
+    draw.note(Feature::warpPolicy);
+    gemm.policy = draw.chance(50) ? dsl::WarpPolicy::square : dsl::WarpPolicy::fullColumn;
+  }
+  draw.note(Feature::product);
+  body.push_back(std::move(gemm));
+  return true;
+}

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Draws statements of fragments, control flow and sums over blocks.
+#include "test/differential/Generator.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace tlc;
+using namespace tlc::differential;
+
+namespace {
+constexpr int deepest = 2;
+constexpr int64_t mostElements = 8192; ///< of a fragment
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+void Generator::drawBody(Body &body, int statements) {
+  if (env.variables.empty() && !env.inBranch)
+    declareLoaded(body);
+  for (int tries = 0, done = 0; done < statements && tries < 4 * statements; ++tries)
+    done += drawStatement(body);
+}
+
+bool Generator::drawStatement(Body &body) {
+  auto feature = [&](Feature one) { return draw.weightOf(one); };
+  bool mayNest = env.depth < deepest && (env.depth == 0 || draw.wants(Feature::nestedLoop));
+  const int weights[] = {
+      18,                                                      // declareLoaded
+      12,                                                      // declareComputed
+      30,                                                      // assign
+      8,                                                       // store
+      feature(Feature::shared),                                // shared
+      feature(Feature::product),                               // product
+      mayNest ? feature(Feature::loop) : 0,                    // loop
+      mayNest ? feature(Feature::pipelined) : 0,               // pipelined
+      env.depth <= deepest ? feature(Feature::when) : 0,       // when
+      feature(Feature::whenAny),                               // whenAny
+      feature(Feature::atomic),                                // atomic
+      env.stored.empty() ? 0 : feature(Feature::loadBack) / 2, // loadBack
+      feature(Feature::sliceToSlice),                          // sliceToSlice
+      feature(Feature::sharedIndex),                           // sharedIndex
+  };
+  switch (draw.weighted(weights)) {
+  case 0:
+    return declareLoaded(body);
+  case 1:
+    return declareComputed(body);
+  case 2:
+    return assign(body);
+  case 3:
+    return !env.variables.empty() && store(body, draw.oneOf(env.variables));
+  case 4:
+    return shared(body);
+  case 5:
+    return product(body);
+  case 6:
+    return loop(body, /*isPipelined=*/false);
+  case 7:
+    return loop(body, /*isPipelined=*/true);
+  case 8:
+    return when(body);
+  case 9:
+    return whenAny(body);
+  case 10:
+    return atomic(body);
+  case 11:
+    return loadBack(body);
+  case 12:
+    return sliceToSlice(body);
+  default:
+    return sharedIndex(body);
+  }
+}
+
+Body Generator::inside(const std::function<void(Body &)> &drawInside) {
+  Environment before = env;
+  ++env.depth;
+  Body body;
+  drawInside(body);
+  env = std::move(before);
+  return body;
+}
+
+Sizes Generator::drawShape() {
+  if (!env.variables.empty() && draw.chance(50))
+    return tree.variables[size_t(draw.oneOf(env.variables))].shape;
+  Sizes shape;
+  if (draw.wants(Feature::rank1)) {
+    draw.note(Feature::rank1);
+    shape = {drawSize(256)};
+  } else {
+    bool isRank3 = draw.wants(Feature::rank3);
+    if (isRank3) {
+      draw.note(Feature::rank3);
+      shape.push_back(drawSize(4));
+    }
+    // The tile that a grid steps by, as programs usually have it.
+    for (int axis = 0; axis < 2; ++axis) {
+      bool isGrids = size_t(axis) < env.axes.size() && env.axes[size_t(axis)].isGrid && draw.chance(60);
+      shape.push_back(isGrids ? env.axes[size_t(axis)].tile : drawSize(isRank3 ? 32 : 128));
+    }
+  }
+  while (tree.elementsOf(shape) > mostElements / (env.loops > 0 ? 2 : 1))
+    *std::ranges::max_element(shape, {}, [&](Size size) { return tree.valueOf(size); }) = drawSize(32);
+  return shape;
+}
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+int Generator::declare(Body &body, ElementType element, const Sizes &shape, Domain domain) {
+  int id = int(tree.variables.size());
+  tree.variables.push_back({fmt::format("x{}", id), element, shape, 0});
+  Holds holds; // half of the limit is for what is assigned, half for what loops add
+  holds.current = domain;
+  holds.limit = join(repeated(domain, 2), defaultDomain(element));
+  if (!tree.isExact && !isInteger(element))
+    holds.limit.exact = false;
+  if (!holds.limit.exact)
+    holds.limit.magnitude = std::max(200.0, domain.magnitude);
+  holds.repeats = env.repeats;
+  holds.loops = env.loops;
+  variableHolds.push_back(holds);
+  body.push_back({.kind = Statement::Kind::declareVariable, .id = id});
+  env.variables.push_back(id);
+  return id;
+}
+
+int Generator::loaded(Body &body, const Sizes &shape, ElementType element) {
+  if (!spend(double(tree.elementsOf(shape))))
+    return -1;
+  Domain domain;
+  std::optional<Box> box = drawInputBox(shape, element, domain);
+  if (!box)
+    return -1;
+  int id = declare(body, element, shape, domain);
+  body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(id)});
+  return id;
+}
+
+bool Generator::declareLoaded(Body &body) { return loaded(body, drawShape(), drawElement()) >= 0; }
+
+bool Generator::declareComputed(Body &body) {
+  ElementType element = drawElement();
+  Sizes shape = drawShape();
+  if (!spend(double(tree.elementsOf(shape))))
+    return false;
+  if (draw.chance(25)) {
+    Drawn start = number(element, 3);
+    if (element == ElementType::e4m3)
+      start = {{}, {}};
+    int id = declare(body, element, shape, start.domain);
+    tree.variables[size_t(id)].initial = start.expression.number;
+    return true;
+  }
+  // A reduction of what there is makes narrow shapes.
+  if (draw.wants(Feature::reduction) && !env.variables.empty()) {
+    shape = tree.variables[size_t(draw.oneOf(env.variables))].shape;
+    shape[draw.below(shape.size())] = {};
+    if (std::optional<Drawn> value = drawReduction(shape, element)) {
+      int id = declare(body, element, shape, value->domain);
+      body.back().values = {std::move(value->expression)};
+      return id >= 0;
+    }
+  }
+  std::optional<Drawn> value = drawFull(shape, element, int(draw.between(1, 3)));
+  if (!value)
+    return false;
+  declare(body, element, shape, value->domain);
+  body.back().values = {std::move(value->expression)};
+  return true;
+}
+
+bool Generator::mayAssign(int variable, Domain domain) const {
+  const Holds &holds = variableHolds[size_t(variable)];
+  if (!fits(tree.variables[size_t(variable)].element, domain))
+    return false;
+  if (env.loops == holds.loops)
+    return true;
+  return 2 * domain.magnitude <= holds.limit.magnitude &&
+         (!domain.exact || domain.exponent >= holds.limit.exponent) && (domain.exact || !holds.limit.exact);
+}
+
+void Generator::assigned(int variable, Domain domain) {
+  Holds &holds = variableHolds[size_t(variable)];
+  bool isOuter = env.loops > holds.loops;
+  holds.current = isOuter ? holds.limit : env.inBranch ? join(holds.current, domain) : domain;
+  if (!isOuter)
+    holds.limit = join(holds.limit, repeated(holds.current, 2));
+}
+
+bool Generator::mayAdd(int variable, Domain domain) const {
+  const Holds &holds = variableHolds[size_t(variable)];
+  if (env.loops == holds.loops)
+    return fits(tree.variables[size_t(variable)].element, sum(holds.current, domain));
+  double all = holds.added + domain.magnitude * env.repeats / holds.repeats;
+  return 2 * all <= holds.limit.magnitude && fits(tree.variables[size_t(variable)].element, holds.limit) &&
+         (!domain.exact || domain.exponent >= holds.limit.exponent) &&
+         (domain.exact || !holds.limit.exact);
+}
+
+void Generator::added(int variable, Domain domain) {
+  Holds &holds = variableHolds[size_t(variable)];
+  if (env.loops == holds.loops)
+    return assigned(variable, sum(holds.current, domain));
+  holds.added += domain.magnitude * env.repeats / holds.repeats;
+  holds.current = holds.limit;
+}
+
+bool Generator::assign(Body &body) {
+  if (env.variables.empty())
+    return declareLoaded(body);
+  int variable = draw.oneOf(env.variables);
+  const VariableInfo info = tree.variables[size_t(variable)];
+  if (!spend(double(tree.elementsOf(info.shape))))
+    return false;
+  const Holds &holds = variableHolds[size_t(variable)];
+  if (info.element != ElementType::e4m3 && draw.chance(40)) { // x += value
+    std::optional<Drawn> value = drawFull(info.shape, info.element, int(draw.between(0, 2)));
+    if (!value)
+      return false;
+    if (!mayAdd(variable, value->domain))
+      value = clamped(std::move(*value), 2);
+    if (!mayAdd(variable, value->domain))
+      return false;
+    added(variable, value->domain);
+    body.push_back({.kind = Statement::Kind::update,
+                    .id = variable,
+                    .function = draw.chance(70) ? Function::add : Function::subtract,
+                    .values = {std::move(value->expression)}});
+    return true;
+  }
+  Domain limit = holds.limit;
+  if (env.loops > holds.loops)
+    limit.magnitude /= 2;
+  else
+    limit = {largest(info.element, limit.exponent), limit.exponent, tree.isExact || isInteger(info.element)};
+  std::optional<Drawn> value = drawWithin(info.shape, info.element, limit);
+  if (!value || !mayAssign(variable, value->domain))
+    return false;
+  assigned(variable, value->domain);
+  body.push_back({.kind = Statement::Kind::assign, .id = variable, .values = {std::move(value->expression)}});
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+bool Generator::store(Body &body, int variable) {
+  const VariableInfo info = tree.variables[size_t(variable)];
+  if (!spend(double(tree.elementsOf(info.shape))))
+    return false;
+  ElementType element = draw.chance(60) ? info.element : drawElement();
+  std::optional<Drawn> value = draw.chance(60) ? converted(variableValue(variable), element)
+                                               : drawFull(info.shape, element, int(draw.between(0, 2)));
+  if (!value)
+    return false;
+  Access access = draw.chance(25)                                  ? Access::inout
+                  : launches > 0 && draw.wants(Feature::workspace) ? Access::workspace
+                                                                   : Access::output;
+  std::optional<Box> box = drawOwnedBox(info.shape, element, access);
+  if (!box)
+    return false;
+  access = tree.tensors[size_t(box->tensor)].access;
+  if (access == Access::workspace)
+    draw.note(Feature::workspace);
+  Domain &holds = tensorDomains[size_t(box->tensor)];
+  holds = join(holds, value->domain);
+  Box written = *box;
+  if (draw.chance(30))
+    decorate(written, /*isRead=*/false, nullptr);
+  if (!written.limit || access == Access::inout)
+    env.stored.push_back(*box);
+  if (!written.limit && env.loops == 0 && !env.inBranch && !env.inRole)
+    launchStores.push_back(*box);
+  body.push_back({.kind = Statement::Kind::store,
+                  .to = Place::of(std::move(written)),
+                  .values = {std::move(value->expression)}});
+  return true;
+}
+
+bool Generator::loadBack(Body &body) {
+  if (env.stored.empty())
+    return false;
+  Box box = draw.oneOf(env.stored);
+  const TensorInfo &tensor = tree.tensors[size_t(box.tensor)];
+  Sizes shape = significant(box.extents);
+  // A shape of two axes meets more of the others.
+  while (shape.size() < 2)
+    shape.insert(draw.chance(50) ? shape.begin() : shape.end(), Size());
+  if (!spend(double(tree.elementsOf(shape))))
+    return false;
+  draw.note(Feature::loadBack);
+  int id = declare(body, tensor.element, shape, tensorDomains[size_t(box.tensor)]);
+  body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(box)), .to = Place::of(id)});
+  return true;
+}
+
+bool Generator::sliceToSlice(Body &body) {
+  Sizes shape = drawShape();
+  ElementType element = drawElement();
+  if (!spend(double(tree.elementsOf(shape))))
+    return false;
+  Domain domain;
+  std::optional<Box> from = drawInputBox(shape, element, domain);
+  if (!from)
+    return false;
+  std::optional<Box> to = drawOwnedBox(shape, element, Access::output);
+  if (!to)
+    return false;
+  draw.note(Feature::sliceToSlice);
+  tensorDomains[size_t(to->tensor)] = join(tensorDomains[size_t(to->tensor)], domain);
+  env.stored.push_back(*to);
+  if (env.loops == 0 && !env.inBranch && !env.inRole)
+    launchStores.push_back(*to);
+  body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(*from)), .to = Place::of(std::move(*to))});
+  return true;
+}
+
+bool Generator::atomic(Body &body) {
+  ElementType element = draw.oneOf({ElementType::f32, ElementType::f32, ElementType::i32, ElementType::i64, ElementType::f64});
+  if (int(tree.tensors.size()) > 8 || env.variables.empty())
+    return false;
+  Sizes shape = tree.variables[size_t(draw.oneOf(env.variables))].shape;
+  if (!spend(4.0 * double(tree.elementsOf(shape))))
+    return false;
+  std::optional<Drawn> value = drawFull(shape, element, int(draw.between(0, 2)));
+  if (!value)
+    return false;
+  double times = env.repeats * double(blocks);
+  if (!fits(element, repeated(value->domain, 2 * times)))
+    value = clamped(std::move(*value), 4);
+  bool isOwned = draw.chance(40);
+  Box box;
+  if (isOwned) {
+    // Whoever owns the box may read it again: what was added is there.
+    std::optional<Box> owned = drawOwnedBox(shape, element, Access::inout);
+    if (!owned || tree.tensors[size_t(owned->tensor)].access == Access::workspace)
+      return false;
+    box = std::move(*owned);
+  } else {
+    Sizes extents = significant(shape);
+    if (extents.empty())
+      extents = {Size()};
+    std::vector<TensorExtent> axes;
+    for (Size extent : extents) {
+      int64_t length = tree.valueOf(extent);
+      IndexNode origin = drawOrigin(std::max<int64_t>(1, draw.chance(50) ? length : length / 2), {});
+      axes.push_back(drawTensorExtent(std::clamp<int64_t>(rangeOf(origin).high + length - draw.between(0, 2), 1, 600)));
+      box.origin.push_back(std::move(origin));
+    }
+    box.extents = extents;
+    box.tensor = newTensor(Access::inout, element, std::move(axes));
+    if (box.tensor < 0)
+      return false;
+    unread.insert(box.tensor);
+  }
+  draw.note(Feature::atomic);
+  Domain &holds = tensorDomains[size_t(box.tensor)];
+  Domain all = sum(holds, repeated(value->domain, times * (isOwned ? 1 : 4)));
+  if (!fits(element, all))
+    value = {number(element, 1)}, all = sum(holds, repeated({1, -1, true}, times * 4));
+  holds = all;
+  if (isOwned)
+    env.stored.push_back(box);
+  if (value->expression.kind == Expression::Kind::number) {
+    box.extents.assign(box.extents.size(), Size());
+    body.push_back({.kind = Statement::Kind::atomicAddNumber,
+                    .number = value->expression.number,
+                    .to = Place::of(std::move(box))});
+    return true;
+  }
+  body.push_back({.kind = Statement::Kind::atomicAdd,
+                  .to = Place::of(std::move(box)),
+                  .values = {std::move(value->expression)}});
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+bool Generator::loop(Body &body, bool isPipelined) {
+  IndexNode from = IndexNode::constant(0), to = drawCount(5), step = IndexNode::constant(1);
+  if (draw.wants(Feature::steppedLoop)) {
+    draw.note(Feature::steppedLoop);
+    from = IndexNode::constant(draw.between(0, 2));
+    step = IndexNode::constant(draw.between(1, 3));
+    to = IndexNode::apply(IndexKind::add, std::move(to), from);
+  }
+  int64_t first = rangeOf(from).low, last = rangeOf(to).high - 1, by = step.number;
+  int64_t count = std::max<int64_t>(0, (last - first) / by + 1);
+  if (last < first)
+    count = 0;
+  if (!spend(100 * double(count)))
+    return false;
+  // A sum that the loop adds to.
+  if (draw.chance(65) && !env.inBranch) {
+    Sizes shape = drawShape();
+    int id = declare(body, draw.chance(85) ? ElementType::f32 : drawFloat(), shape, {});
+    if (draw.chance(20)) {
+      variableHolds[size_t(id)].current = domainOf(1);
+      tree.variables[size_t(id)].initial = 1;
+    }
+  }
+  Axis axis;
+  axis.position = int(tree.positions.size());
+  axis.count = std::max<int64_t>(count, 1);
+  tree.positions.push_back({fmt::format("i{}", axis.position)});
+  positionRanges.push_back({first, std::max(first, last)});
+  Statement loop = {.kind = isPipelined ? Statement::Kind::pipelined : Statement::Kind::loop, .id = axis.position};
+  if (isPipelined) {
+    loop.number = double(draw.between(1, 3));
+    if (draw.wants(Feature::manyStages)) {
+      draw.note(Feature::manyStages);
+      loop.number = double(draw.between(3, 5));
+    }
+  }
+  draw.note(isPipelined ? Feature::pipelined : Feature::loop);
+  if (env.loops > 0)
+    draw.note(Feature::nestedLoop);
+  loop.bodies.push_back(inside([&](Body &statements) {
+    env.axes.push_back(axis);
+    env.repeats *= double(axis.count);
+    env.filledBefore = env.written;
+    ++env.loops;
+    if (isPipelined && draw.chance(70))
+      product(statements);
+    else
+      declareLoaded(statements);
+    drawBody(statements, int(draw.between(1, 4)));
+  }));
+  loop.index = {std::move(from), std::move(to), std::move(step)};
+  body.push_back(std::move(loop));
+  return true;
+}
+
+bool Generator::when(Body &body) {
+  Statement when = {.kind = Statement::Kind::when};
+  when.tests.push_back(drawTest());
+  if (draw.chance(15))
+    when.tests.push_back(drawTest());
+  int branches = 1;
+  if (draw.wants(Feature::otherwise)) {
+    draw.note(Feature::otherwise);
+    branches = 2;
+  }
+  draw.note(Feature::when);
+  for (int branch = 0; branch < branches; ++branch)
+    when.bodies.push_back(inside([&](Body &statements) {
+      env.inBranch = true;
+      drawBody(statements, int(draw.between(1, 3)));
+    }));
+  body.push_back(std::move(when));
+  return true;
+}
+
+bool Generator::whenAny(Body &body) {
+  std::vector<int> candidates;
+  for (int id : env.variables)
+    if (tree.variables[size_t(id)].element != ElementType::e4m3 && variableValue(id).domain.exact)
+      candidates.push_back(id);
+  if (candidates.empty())
+    return false;
+  int variable = draw.oneOf(candidates);
+  const VariableInfo info = tree.variables[size_t(variable)];
+  if (!spend(2 * double(tree.elementsOf(info.shape))))
+    return false;
+  Drawn x = variableValue(variable), bound = number(info.element, 3);
+  std::optional<Drawn> next = drawOfTwo(info.shape, info.element, 1);
+  if (!next || !mayAssign(variable, join(next->domain, x.domain)))
+    return false;
+  draw.note(Feature::whenAny);
+  Statement any = {.kind = Statement::Kind::whenAny, .comparison = Comparison(draw.below(4))};
+  any.values = {x.expression, bound.expression};
+  Expression chosen = {.kind = Expression::Kind::where, .type = info.element, .comparison = any.comparison};
+  chosen.operands = {x.expression, bound.expression, std::move(next->expression), x.expression};
+  Domain after = join(next->domain, x.domain);
+  any.bodies.push_back(
+      {{.kind = Statement::Kind::assign, .id = variable, .values = {std::move(chosen)}}});
+  bool wasBranch = std::exchange(env.inBranch, true);
+  assigned(variable, after);
+  env.inBranch = wasBranch;
+  body.push_back(std::move(any));
+  return true;
+}

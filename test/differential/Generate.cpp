@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Draws what a program consists of: arguments, launches, grids.
+#include "test/differential/Generator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace tlc;
+using namespace tlc::differential;
+
+DrawnProgram differential::generate(uint64_t seed, std::optional<Feature> forced) {
+  return Generator(seed, forced).run();
+}
+
+namespace {
+constexpr int mostDimensions = 6, mostTensors = 9;
+constexpr int64_t mostBlocks = 6;
+/// Elements computed on in all launches together, which bounds the emulator's time.
+constexpr double elementBudget = 300'000;
+} // namespace
+
+DrawnProgram Generator::run() {
+  tree.sizes = {1};
+  tree.isExact = !draw.wants(Feature::rounded);
+  if (!tree.isExact)
+    draw.note(Feature::rounded);
+  budget = elementBudget;
+  drawOptions();
+  int count = 1;
+  if (draw.wants(Feature::severalLaunches)) {
+    draw.note(Feature::severalLaunches);
+    count = draw.chance(75) ? 2 : 3;
+  }
+  for (int number = 0; number < count; ++number)
+    launch();
+  // Every dimension is an extent of some tensor.
+  for (size_t number = 0; number < tree.dimensions.size(); ++number) {
+    auto names = [&](const TensorInfo &tensor) {
+      return std::ranges::any_of(tensor.shape, [&](const TensorExtent &extent) {
+        return extent.dimension == int(number);
+      });
+    };
+    if (std::ranges::none_of(tree.tensors, names))
+      newTensor(Access::input, ElementType::f32, {{.dimension = int(number)}});
+  }
+  return {std::move(tree), draw.features()};
+}
+
+void Generator::drawOptions() {
+  std::span<const OptimizationSwitch> switches = optimizationSwitches();
+  if (draw.chance(50)) {
+    tree.optimizations.*switches[draw.below(switches.size())].member = false;
+  } else {
+    for (const OptimizationSwitch &one : switches)
+      tree.optimizations.*one.member = draw.chance(60);
+  }
+  tree.multiprocessors = int(draw.between(1, 4));
+}
+
+bool Generator::spend(double cost) {
+  cost *= env.repeats * double(std::max<int64_t>(blocks, 1));
+  if (cost > budget)
+    return false;
+  budget -= cost;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+void Generator::launch() {
+  env = {};
+  blocks = 1;
+  unread.clear();
+  launchStores.clear();
+  LaunchTree drawn;
+  drawn.name = fmt::format("launch{}", launches++);
+  drawGrid(drawn);
+  bool hasRoles = draw.wants(Feature::roles) && drawn.grid != LaunchTree::Grid::persistent;
+  if (!hasRoles && draw.wants(Feature::warps)) {
+    drawn.warps = draw.oneOf<int64_t>({1, 2, 3, 4, 4, 5, 8, 8});
+    draw.note(Feature::warps);
+  }
+  if (draw.wants(Feature::residents)) {
+    drawn.residents = draw.between(2, 3);
+    draw.note(Feature::residents);
+  }
+  if (!hasRoles || !roles(drawn.body)) {
+    drawBody(drawn.body, int(draw.between(2, 9)));
+    storeResults(drawn.body);
+  }
+  for (const Box &box : launchStores)
+    if (covers(box))
+      complete.insert(box.tensor);
+  for (int tensor : unread)
+    if (tree.tensors[size_t(tensor)].access == Access::inout || tree.tensors[size_t(tensor)].zeroFill)
+      complete.insert(tensor);
+  tree.launches.push_back(std::move(drawn));
+}
+
+void Generator::drawGrid(LaunchTree &launch) {
+  if (draw.wants(Feature::persistent))
+    launch.grid = LaunchTree::Grid::persistent;
+  else if (draw.wants(Feature::grid))
+    launch.grid = LaunchTree::Grid::grid;
+  else
+    return;
+  draw.note(launch.grid == LaunchTree::Grid::grid ? Feature::grid : Feature::persistent);
+  int axes = 1;
+  if (draw.wants(Feature::severalAxes)) {
+    draw.note(Feature::severalAxes);
+    axes = draw.chance(80) ? 2 : 3;
+  }
+  if (draw.wants(Feature::cluster)) {
+    draw.note(Feature::cluster);
+    launch.cluster = draw.chance(85) ? 2 : 4;
+    if (axes > 1 && draw.chance(40))
+      launch.persistent.cluster = dsl::ClusterAxis::columns;
+  }
+  launch.persistent.group = draw.oneOf<int64_t>({1, 2, 3, 8});
+  for (int number = 0; number < axes; ++number) {
+    int64_t most = std::max<int64_t>(1, std::min<int64_t>(3, mostBlocks / blocks));
+    int64_t count = draw.between(1, most);
+    if (number == 0)
+      count = (count + launch.cluster - 1) / launch.cluster * launch.cluster;
+    Axis axis;
+    axis.position = int(tree.positions.size());
+    axis.count = count;
+    axis.isGrid = true;
+    axis.tile = drawSize(64);
+    int64_t extent = tree.valueOf(axis.tile);
+    if (draw.chance(70) && int(tree.dimensions.size()) < mostDimensions) {
+      int64_t value = draw.chance(50) ? count * extent : (count - 1) * extent + draw.between(1, extent);
+      if (launch.cluster == 1 && draw.wants(Feature::zeroExtent)) {
+        draw.note(Feature::zeroExtent);
+        value = count = 0;
+      } else if (launch.cluster == 1 && draw.wants(Feature::unitExtent)) {
+        draw.note(Feature::unitExtent);
+        value = count = 1;
+      }
+      axis.count = std::max<int64_t>(count, 1);
+      axis.dimension = newDimension(value);
+      launch.extents.push_back(IndexNode::apply(IndexKind::ceilDiv,
+                                                IndexNode::of(IndexKind::dimension, axis.dimension),
+                                                IndexNode::of(IndexKind::size, axis.tile.number)));
+    } else {
+      launch.extents.push_back(IndexNode::constant(count));
+    }
+    blocks *= axis.count;
+    tree.positions.push_back({fmt::format("p{}", axis.position)});
+    positionRanges.push_back({0, axis.count - 1});
+    launch.positions.push_back(axis.position);
+    env.axes.push_back(axis);
+  }
+}
+
+void Generator::storeResults(Body &body) {
+  std::vector<int> left = env.variables;
+  int wanted = int(draw.between(1, 3)), stored = 0;
+  while (!left.empty() && stored < wanted) {
+    // The last ones depend on most.
+    size_t place = draw.chance(60) ? left.size() - 1 : draw.below(left.size());
+    int variable = left[place];
+    left.erase(left.begin() + int64_t(place));
+    stored += store(body, variable);
+  }
+  if (stored == 0 && declareLoaded(body))
+    store(body, env.variables.back());
+}
+
+//===----------------------------------------------------------------------===//
+// Extents, dimensions, tensors
+//===----------------------------------------------------------------------===//
+
+Size Generator::newSize(int64_t value) {
+  if (value == 1)
+    return {};
+  tree.sizes.push_back(value);
+  return {int(tree.sizes.size()) - 1};
+}
+
+int64_t Generator::drawExtent(int64_t most) {
+  if (draw.wants(Feature::largeExtent)) {
+    draw.note(Feature::largeExtent);
+    return draw.between(1, std::min<int64_t>(300, 4 * most));
+  }
+  if (draw.wants(Feature::oddExtent)) {
+    draw.note(Feature::oddExtent);
+    return draw.between(1, std::min<int64_t>(most, 40));
+  }
+  static constexpr int64_t usual[] = {1, 2, 4, 8, 16, 16, 32, 32, 64, 64, 24, 48, 128};
+  for (;;)
+    if (int64_t extent = draw.oneOf(usual); extent <= most)
+      return extent;
+}
+
+int Generator::newDimension(int64_t value) {
+  DimensionInfo dimension;
+  dimension.name = fmt::format("n{}", tree.dimensions.size());
+  dimension.value = value;
+  if (draw.wants(Feature::multipleOf)) {
+    for (int64_t divisor : {2, 4, 8, 16, 64})
+      if (value % divisor == 0 && draw.chance(60))
+        dimension.multipleOf = divisor;
+    if (dimension.multipleOf != 1)
+      draw.note(Feature::multipleOf);
+  }
+  if (value > 0 && draw.wants(Feature::fixedDimension)) {
+    draw.note(Feature::fixedDimension);
+    dimension.fixed = true;
+  }
+  tree.dimensions.push_back(std::move(dimension));
+  return int(tree.dimensions.size()) - 1;
+}
+
+TensorExtent Generator::drawTensorExtent(int64_t value) {
+  if (value == 0 || draw.chance(60)) {
+    for (size_t number = 0; number < tree.dimensions.size(); ++number)
+      if (tree.dimensions[number].value == value && draw.chance(80))
+        return {.dimension = int(number)};
+    if (value == 0 || int(tree.dimensions.size()) < mostDimensions)
+      return {.dimension = newDimension(value)};
+  }
+  return {.size = newSize(value)};
+}
+
+int Generator::newTensor(Access access, ElementType element, std::vector<TensorExtent> shape) {
+  if (int(tree.tensors.size()) >= mostTensors && access != Access::input)
+    return -1;
+  TensorInfo tensor;
+  std::string_view letters[] = {"A", "Y", "Z", "W"};
+  tensor.name = fmt::format("{}{}", letters[size_t(access)], tree.tensors.size());
+  tensor.access = access;
+  tensor.element = element;
+  tensor.shape = std::move(shape);
+  tensor.whole = tree.isExact || isInteger(element);
+  Domain domain;
+  if (tensor.whole) {
+    tensor.largest = double(draw.between(1, 6));
+    tensor.smallest = draw.chance(15) ? 0 : -tensor.largest;
+    if (!isInteger(element) && draw.chance(25))
+      tensor.exponent = int(draw.between(-2, 1));
+    domain = {std::ldexp(tensor.largest, tensor.exponent), tensor.exponent, true};
+  } else {
+    tensor.largest = draw.oneOf({1.0, 1.0, 2.0, 0.5});
+    tensor.smallest = draw.chance(15) ? 0.125 : -tensor.largest;
+    domain = {tensor.largest, 0, false};
+  }
+  tensorDomains.push_back(domain);
+  if (access != Access::workspace) {
+    if (draw.wants(Feature::rowPadding) && tensor.shape.size() > 1) {
+      draw.note(Feature::rowPadding);
+      tensor.rowPadding = draw.chance(50) ? draw.between(1, 5) : 16 * draw.between(1, 2);
+    }
+    if (draw.wants(Feature::offset)) {
+      draw.note(Feature::offset);
+      tensor.offset = draw.chance(60) ? draw.between(1, 7) : 16;
+    }
+    std::vector<int64_t> extents = tree.shapeOf(tensor);
+    int64_t bytes = sizeInBytes(element);
+    bool isAligned = tensor.offset * bytes % 16 == 0 &&
+                     (extents.size() == 1 || (extents.back() + tensor.rowPadding) * bytes % 16 == 0);
+    if (isAligned && draw.wants(Feature::alignment)) {
+      draw.note(Feature::alignment);
+      tensor.alignment = draw.oneOf<int64_t>({4, 8, 16, 16, 16});
+    }
+  } else if (draw.chance(40)) {
+    tensor.zeroFill = true;
+  }
+  tree.tensors.push_back(std::move(tensor));
+  return int(tree.tensors.size()) - 1;
+}
+
+int Generator::newIndexTensor(int64_t most) {
+  int tensor = newTensor(Access::input, ElementType::i32, {drawTensorExtent(draw.between(1, 6))});
+  TensorInfo &info = tree.tensors[size_t(tensor)];
+  info.smallest = 0;
+  info.largest = double(most);
+  info.exponent = 0;
+  tensorDomains[size_t(tensor)] = {info.largest, 0, true};
+  return tensor;
+}
+
+namespace {
+constexpr std::pair<Feature, ElementType> elementFeatures[] = {
+    {Feature::i8, ElementType::i8},   {Feature::i32, ElementType::i32},   {Feature::i64, ElementType::i64},
+    {Feature::f16, ElementType::f16}, {Feature::bf16, ElementType::bf16}, {Feature::f32, ElementType::f32},
+    {Feature::f64, ElementType::f64}, {Feature::e4m3, ElementType::e4m3},
+};
+} // namespace
+
+ElementType Generator::drawElement() {
+  std::vector<int> weights;
+  for (auto [feature, element] : elementFeatures)
+    weights.push_back(draw.weightOf(feature));
+  auto [feature, element] = elementFeatures[draw.weighted(weights)];
+  draw.note(feature);
+  return element;
+}
+
+ElementType Generator::drawFloat() {
+  for (;;)
+    if (ElementType element = drawElement(); !isInteger(element) && element != ElementType::e4m3)
+      return element;
+}
+
+Sizes Generator::significant(const Sizes &shape) const {
+  Sizes sizes;
+  for (Size size : shape)
+    if (tree.valueOf(size) != 1)
+      sizes.push_back(size);
+  return sizes;
+}

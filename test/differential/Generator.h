@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// How programs are drawn: statement by statement, over what is declared at that place, so that each is well typed,
+/// reads only what was written, and writes only what its block owns.
+#pragma once
+
+#include "test/differential/Domain.h"
+#include "test/differential/Generate.h"
+
+#include <functional>
+#include <set>
+
+namespace tlc::differential {
+
+/// Positions and counts: from `low` to `high`.
+struct IndexRange {
+  int64_t low = 0, high = 0;
+};
+
+/// An expression and what its elements are.
+struct Drawn {
+  Expression expression;
+  Domain domain;
+};
+
+/// A position that an origin may be a multiple of.
+struct Axis {
+  int position = -1;
+  int64_t count = 1;   ///< of positions, at most
+  Size tile = {};      ///< what it usually steps by, 1 if unknown
+  int dimension = -1;  ///< that it walks, or -1
+  bool isGrid = false; ///< and not of a loop
+};
+
+/// What is declared, and what it holds, at a place in the program.
+struct Environment {
+  std::vector<int> variables = {}, tiles = {};
+  std::set<int> written = {};      ///< tiles that hold something
+  std::set<int> filledBefore = {}; ///< those that did when the loop around this place began
+  std::vector<Axis> axes = {};     ///< of the grid and of loops, outermost first
+  std::vector<Box> stored = {};    ///< what this block wrote to tensors, and may read
+  std::vector<int> cursors = {};
+  double repeats = 1;              ///< of this place in a block, at most
+  int loops = 0, depth = 0;
+  bool inRole = false, inBranch = false;
+};
+
+class Generator {
+public:
+  Generator(uint64_t seed, std::optional<Feature> forced) : draw(seed, forced) { tree.seed = seed; }
+  DrawnProgram run();
+
+private:
+  // Generate.cpp: programs, launches, arguments.
+  void drawOptions();
+  void launch();
+  void drawGrid(LaunchTree &launch);
+  void storeResults(Body &body);
+  Size newSize(int64_t value);
+  int64_t drawExtent(int64_t most);
+  Size drawSize(int64_t most) { return newSize(drawExtent(most)); }
+  int newDimension(int64_t value);
+  /// A dimension or a constant that is `value` or, without `exact`, near it.
+  TensorExtent drawTensorExtent(int64_t value);
+  int newTensor(Access access, ElementType element, std::vector<TensorExtent> shape);
+  ElementType drawElement();
+  ElementType drawFloat();
+  int newIndexTensor(int64_t most);
+
+  // DrawPlaces.cpp: boxes, positions, views.
+  IndexRange rangeOf(const IndexNode &node) const;
+  IndexNode drawOrigin(int64_t extent, const std::vector<Axis> &preferred);
+  IndexNode drawCount(int64_t most);
+  PositionTest drawTest();
+  std::optional<IndexNode> drawIndexRead(int64_t most);
+  std::optional<Box> drawInputBox(const Sizes &shape, ElementType element, Domain &domain);
+  std::optional<Box> drawOwnedBox(const Sizes &shape, ElementType element, Access access);
+  void decorate(Box &box, bool isRead, Domain *domain);
+  bool isInside(const Box &box) const;
+  bool covers(const Box &box) const;
+
+  // DrawExpressions.cpp
+  std::optional<Drawn> drawFull(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawLeaf(const Sizes &shape, ElementType element);
+  Drawn drawPartner(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawOfOne(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawOfTwo(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawWhere(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawWherePlace(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawReduction(const Sizes &shape, ElementType element);
+  std::optional<Drawn> drawRounded(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> converted(Drawn value, ElementType element);
+  Drawn clamped(Drawn value, double magnitude);
+  Drawn number(ElementType element, double most);
+  Drawn variableValue(int id);
+  /// An expression of this shape and type within the domain.
+  std::optional<Drawn> drawWithin(const Sizes &shape, ElementType element, Domain domain);
+
+  // DrawStatements.cpp
+  void drawBody(Body &body, int statements);
+  bool drawStatement(Body &body);
+  bool declareLoaded(Body &body);
+  int loaded(Body &body, const Sizes &shape, ElementType element);
+  bool declareComputed(Body &body);
+  bool assign(Body &body);
+  bool store(Body &body, int variable);
+  bool shared(Body &body);
+  int newShared(Body &body, const Sizes &shape, ElementType element);
+  bool writeTile(Body &body, int tile);
+  bool readTile(Body &body, int tile);
+  bool copyTile(Body &body, int tile);
+  bool sharedIndex(Body &body);
+  bool atomic(Body &body);
+  bool loadBack(Body &body);
+  bool sliceToSlice(Body &body);
+  bool loop(Body &body, bool isPipelined);
+  bool when(Body &body);
+  bool whenAny(Body &body);
+  int declare(Body &body, ElementType element, const Sizes &shape, Domain domain);
+  bool mayAssign(int variable, Domain domain) const;
+  void assigned(int variable, Domain domain);
+  bool mayAdd(int variable, Domain domain) const;
+  void added(int variable, Domain domain);
+  /// Draws a body whose declarations end with it.
+  Body inside(const std::function<void(Body &)> &body);
+  Sizes drawShape();
+
+  // DrawProducts.cpp
+  bool product(Body &body);
+  int accumulator(Body &body, Size rows, Size columns);
+  std::optional<int> factorTile(Body &body, Size rows, Size columns, ElementType element);
+  bool roles(Body &body);
+
+  // DrawRoles.cpp
+  struct RolePlan;
+
+  bool equal(Size a, Size b) const { return tree.valueOf(a) == tree.valueOf(b); }
+  bool equal(const Sizes &a, const Sizes &b) const { return tree.extentsOf(a) == tree.extentsOf(b); }
+  /// Without extents of 1.
+  Sizes significant(const Sizes &shape) const;
+  /// Elements that may still be computed on, with all repetitions.
+  bool spend(double cost);
+
+  /// What a variable or a tile may hold. In loops that it was declared outside of it may be assigned to
+  /// and added to, so that reading it there gives the limit.
+  struct Holds {
+    Domain limit, current;
+    double added = 0; ///< what was added to it in loops, at most
+    double repeats = 1;
+    int loops = 0;
+  };
+
+  Draw draw;
+  ProgramTree tree;
+  Environment env;
+  std::vector<Holds> variableHolds, tileHolds;
+  std::vector<Domain> tensorDomains;
+  std::vector<IndexRange> positionRanges;
+  std::set<int> complete;  ///< workspaces and outputs that an earlier launch has written in full
+  std::set<int> unread;    ///< tensors that this launch writes, which blocks read only where they own them
+  std::vector<Box> launchStores; ///< unconditional, of this launch
+  int64_t blocks = 1;
+  double budget = 0;
+  int launches = 0;
+};
+
+} // namespace tlc::differential

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Writes the calls that Trace.cpp makes.
+#include "test/differential/Print.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace tlc;
+using namespace tlc::differential;
+
+namespace {
+
+std::string numberText(double number) {
+  if (std::isinf(number))
+    return number < 0 ? "-inf" : "inf";
+  return fmt::format("{}", number);
+}
+
+class Printer {
+public:
+  explicit Printer(const ProgramTree &tree) : tree(tree) {}
+
+  std::string run() {
+    describeLaunch();
+    line("Program drawn() {{");
+    ++depth;
+    line("return Program::trace(\"drawn\"{}, [](Scope &k) {{", fixedDimensions());
+    ++depth;
+    for (const DimensionInfo &dimension : tree.dimensions)
+      line("Index {0} = k.dim(\"{0}\"{1});", dimension.name,
+           dimension.multipleOf == 1 ? "" : fmt::format(", {{.multipleOf = {}}}", dimension.multipleOf));
+    for (const TensorInfo &tensor : tree.tensors)
+      line("Global {} = {};", tensor.name, declaration(tensor));
+    for (const ScalarInfo &scalar : tree.scalars)
+      line("Scalar {0} = k.scalar(\"{0}\", {1});", scalar.name, toString(scalar.element));
+    for (const LaunchTree &launch : tree.launches)
+      print(launch);
+    --depth;
+    line("}});");
+    --depth;
+    line("}}");
+    return std::move(text);
+  }
+
+private:
+  template <class... Arguments> void line(fmt::format_string<Arguments...> format, Arguments &&...arguments) {
+    text.append(size_t(2 * depth), ' ');
+    fmt::format_to(std::back_inserter(text), format, std::forward<Arguments>(arguments)...);
+    text += '\n';
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Declarations
+  //===--------------------------------------------------------------------===//
+
+  void describeLaunch() {
+    line("// seed {}; {} multiprocessors", tree.seed, tree.multiprocessors);
+    for (const DimensionInfo &dimension : tree.dimensions)
+      line("// {} = {}", dimension.name, dimension.value);
+    for (const TensorInfo &tensor : tree.tensors) {
+      std::string values =
+          tensor.access == Access::output || tensor.access == Access::workspace ? "" : valuesText(tensor);
+      line("// {}: [{}]{}{}{}", tensor.name, fmt::join(tree.shapeOf(tensor), ", "), values,
+           tensor.rowPadding == 0 ? "" : fmt::format(", rows {} elements apart", tensor.rowPadding),
+           tensor.offset == 0 ? "" : fmt::format(", {} elements behind an aligned address", tensor.offset));
+    }
+    for (const ScalarInfo &scalar : tree.scalars)
+      line("// {} = {}", scalar.name, numberText(scalar.value));
+    std::vector<std::string_view> off;
+    for (const OptimizationSwitch &one : optimizationSwitches())
+      if (!(tree.optimizations.*one.member))
+        off.push_back(one.name);
+    line("// optimisations off in the second run: {}", off.empty() ? "none" : fmt::format("{}", fmt::join(off, ", ")));
+  }
+
+  static std::string valuesText(const TensorInfo &tensor) {
+    std::string scale = tensor.exponent == 0 ? "" : fmt::format(" times 2^{}", tensor.exponent);
+    return fmt::format(", {}numbers from {} to {}{}", tensor.whole ? "whole " : "", numberText(tensor.smallest),
+                       numberText(tensor.largest), scale);
+  }
+
+  std::string fixedDimensions() const {
+    std::vector<std::string> fixed;
+    for (const DimensionInfo &dimension : tree.dimensions)
+      if (dimension.fixed)
+        fixed.push_back(fmt::format("{{\"{}\", {}}}", dimension.name, dimension.value));
+    return fixed.empty() ? "" : fmt::format(", {{.fixedDimensions = {{{}}}}}", fmt::join(fixed, ", "));
+  }
+
+  std::string declaration(const TensorInfo &tensor) const {
+    std::vector<std::string> extents;
+    for (const TensorExtent &extent : tensor.shape)
+      extents.push_back(extent.dimension >= 0 ? tree.dimensions[size_t(extent.dimension)].name
+                                              : fmt::to_string(tree.valueOf(extent.size)));
+    std::string_view kinds[] = {"input", "output", "inout", "workspace"};
+    std::string facts = tensor.alignment == 1 ? "" : fmt::format(", {{.alignment = {}}}", tensor.alignment);
+    if (tensor.access == Access::workspace)
+      facts = tensor.zeroFill ? ", {.initial = Initial::zero}" : "";
+    return fmt::format("k.{}(\"{}\", {}, {{{}}}{})", kinds[size_t(tensor.access)], tensor.name,
+                       toString(tensor.element), fmt::join(extents, ", "), facts);
+  }
+
+  void print(const LaunchTree &launch) {
+    bool several = tree.launches.size() > 1;
+    if (several) {
+      line("k.launch(\"{}\", [&] {{", launch.name);
+      ++depth;
+    }
+    if (launch.warps != 0)
+      line("k.warps({});", launch.warps);
+    if (launch.cluster != 1)
+      line("k.cluster({});", launch.cluster);
+    if (launch.residents != 1)
+      line("k.residents({});", launch.residents);
+    std::vector<std::string> extents, positions;
+    for (const IndexNode &extent : launch.extents)
+      extents.push_back(index(extent));
+    bool persistent = launch.grid == LaunchTree::Grid::persistent;
+    for (int id : launch.positions)
+      positions.push_back((persistent ? "Index " : "") + tree.positions[size_t(id)].name);
+    if (launch.grid == LaunchTree::Grid::grid)
+      line("auto [{}] = k.grid({});", fmt::join(positions, ", "), fmt::join(extents, ", "));
+    if (persistent) {
+      line("k.persistent({{{}}}, {{.group = {}{}}}, [&]({}) {{", fmt::join(extents, ", "),
+           launch.persistent.group,
+           launch.persistent.cluster == dsl::ClusterAxis::columns ? ", .cluster = ClusterAxis::columns" : "",
+           fmt::join(positions, ", "));
+      ++depth;
+    }
+    body(launch.body);
+    for (bool opened : {persistent, several}) {
+      if (!opened)
+        continue;
+      --depth;
+      line("}});");
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Positions
+  //===--------------------------------------------------------------------===//
+
+  std::string list(const std::vector<IndexNode> &nodes, size_t from = 0) const {
+    std::vector<std::string> texts;
+    for (size_t i = from; i < nodes.size(); ++i)
+      texts.push_back(index(nodes[i]));
+    return fmt::format("{}", fmt::join(texts, ", "));
+  }
+
+  std::string index(const IndexNode &node) const {
+    switch (node.kind) {
+    case IndexKind::constant:
+      return fmt::to_string(node.number);
+    case IndexKind::size:
+      return fmt::to_string(tree.sizes[size_t(node.id)]);
+    case IndexKind::dimension:
+      return tree.dimensions[size_t(node.id)].name;
+    case IndexKind::position:
+      return tree.positions[size_t(node.id)].name;
+    case IndexKind::coordinate:
+      return fmt::format("e{}", node.id);
+    case IndexKind::elements:
+      return fmt::format("FragmentValue({}).toIndex()", tree.variables[size_t(node.id)].name);
+    case IndexKind::blocks:
+      return "k.blocks()";
+    case IndexKind::blockRank:
+      return "k.blockRank()";
+    case IndexKind::read:
+      return fmt::format("{}.read({{{}}})", tree.tensors[size_t(node.id)].name, list(node.operands));
+    case IndexKind::readShared:
+      return fmt::format("{}.read({{{}}})", tree.shared[size_t(node.id)].name, list(node.operands));
+    case IndexKind::add:
+      return infix("+", node);
+    case IndexKind::subtract:
+      return infix("-", node);
+    case IndexKind::multiply:
+      return infix("*", node);
+    case IndexKind::divide:
+      return infix("/", node);
+    case IndexKind::remainder:
+      return infix("%", node);
+    case IndexKind::ceilDiv:
+      return fmt::format("ceilDiv({})", list(node.operands));
+    case IndexKind::min:
+      return fmt::format("min({})", list(node.operands));
+    case IndexKind::max:
+      return fmt::format("max({})", list(node.operands));
+    }
+    return {};
+  }
+
+  std::string infix(std::string_view symbol, const IndexNode &node) const {
+    return fmt::format("({} {} {})", index(node.operands[0]), symbol, index(node.operands[1]));
+  }
+
+  std::string holds(const std::vector<PositionTest> &tests) const {
+    std::vector<std::string> texts;
+    for (const PositionTest &test : tests)
+      texts.push_back(fmt::format("{} {} {}", index(test.a), nameOf(test.comparison), index(test.b)));
+    return fmt::format("{}", fmt::join(texts, " && "));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Expressions and places
+  //===--------------------------------------------------------------------===//
+
+  std::string value(const Expression &expression) const {
+    using Kind = Expression::Kind;
+    auto operand = [&](size_t i) { return value(expression.operands[i]); };
+    switch (expression.kind) {
+    case Kind::variable:
+      return tree.variables[size_t(expression.id)].name;
+    case Kind::number:
+      return numberText(expression.number);
+    case Kind::scalar:
+      return tree.scalars[size_t(expression.id)].name;
+    case Kind::position:
+      return fmt::format("({}).to({})", index(expression.positions.front().a), toString(expression.type));
+    case Kind::convert:
+      return fmt::format("{}.to({})", operand(0), toString(expression.type));
+    case Kind::reduce: {
+      std::string_view names[] = {"sum", "max", "min"};
+      return fmt::format("reduce(Reduction::{}, {}, {})", names[size_t(expression.reduction)], operand(0),
+                         expression.axis);
+    }
+    case Kind::where:
+      return fmt::format("where({} {} {}, {}, {})", operand(0), nameOf(expression.comparison), operand(1),
+                         operand(2), operand(3));
+    case Kind::wherePlace:
+      return fmt::format("where([&]({}) {{ return {}; }}, {}, {})", coordinates(expression.axis),
+                         holds(expression.positions), operand(0), operand(1));
+    case Kind::apply:
+      break;
+    }
+    std::string_view name = nameOf(expression.function);
+    bool isSymbol = name.size() == 1;
+    if (!isOfTwo(expression.function))
+      return isSymbol ? fmt::format("(-{})", operand(0)) : fmt::format("{}({})", name, operand(0));
+    return isSymbol ? fmt::format("({} {} {})", operand(0), name, operand(1))
+                    : fmt::format("{}({}, {})", name, operand(0), operand(1));
+  }
+
+  static std::string coordinates(int axes) {
+    std::vector<std::string> names;
+    for (int axis = 0; axis < axes; ++axis)
+      names.push_back(fmt::format("Index e{}", axis));
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  std::string slice(const Box &box) const {
+    std::string result = fmt::format("{}.tile({{{}}}, {{{}}})", tree.tensors[size_t(box.tensor)].name,
+                                     list(box.origin), fmt::join(tree.extentsOf(box.extents), ", "));
+    if (box.limit)
+      result += fmt::format(".limited({}, {})", box.limit->axis, index(box.limit->end));
+    if (box.fill)
+      result += fmt::format(".fill({})", numberText(*box.fill));
+    if (box.unchecked)
+      result += ".unchecked(\"it lies inside\")";
+    return result;
+  }
+
+  std::string view(const View &view) const {
+    std::string result = tree.shared[size_t(view.shared)].name;
+    if (view.cursor >= 0)
+      result += fmt::format(".slot({})", tree.cursors[size_t(view.cursor)].name);
+    if (view.firstRow)
+      result += fmt::format(".rows({}, {})", *view.firstRow, tree.valueOf(view.rows));
+    return view.transposed ? result + ".t()" : result;
+  }
+
+  std::string place(const Place &place) const {
+    switch (place.kind) {
+    case Place::Kind::slice:
+      return slice(place.box);
+    case Place::Kind::shared:
+      return view(place.view);
+    case Place::Kind::variable:
+      return tree.variables[size_t(place.variable)].name;
+    }
+    return {};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Statements
+  //===--------------------------------------------------------------------===//
+
+  void body(const Body &statements) {
+    for (const Statement &each : statements)
+      statement(each);
+  }
+
+  void bodyOf(const Statement &s, size_t number = 0) {
+    ++depth;
+    body(s.bodies[number]);
+    --depth;
+  }
+
+  std::string extents(const Sizes &shape) const {
+    return fmt::format("{{{}}}", fmt::join(tree.extentsOf(shape), ", "));
+  }
+
+  void statement(const Statement &s) {
+    using Kind = Statement::Kind;
+    switch (s.kind) {
+    case Kind::declareVariable: {
+      const VariableInfo &info = tree.variables[size_t(s.id)];
+      if (s.values.empty())
+        return line("Fragment {} = k.fragment({}, {}{});", info.name, toString(info.element), extents(info.shape),
+                    info.initial == 0 ? "" : ", " + numberText(info.initial));
+      return line("Fragment {} = {};", info.name, value(s.values[0]));
+    }
+    case Kind::declareShared: {
+      const SharedInfo &info = tree.shared[size_t(s.id)];
+      return line("Shared {0} = k.shared(\"{0}\", {1}, {2}{3});", info.name, toString(info.element),
+                  extents(info.shape), info.slots == 0 ? "" : fmt::format(", {{.slots = {}}}", info.slots));
+    }
+    case Kind::assign:
+      return line("{} = {};", variable(s), value(s.values[0]));
+    case Kind::update:
+      return line("{} {}= {};", variable(s), nameOf(s.function), value(s.values[0]));
+    case Kind::copy:
+      return line("copy({}, {});", place(s.from), place(s.to));
+    case Kind::store:
+      return line("copy({}, {});", value(s.values[0]), place(s.to));
+    case Kind::fill:
+      return line("fill({}, {});", place(s.to), numberText(s.number));
+    case Kind::gemm:
+    case Kind::gemmAsync:
+      return line("{}({}, {}, {}{});", s.kind == Kind::gemm ? "gemm" : "gemmAsync",
+                  s.values.empty() ? view(s.from.view) : value(s.values[0]), view(s.to.view), variable(s),
+                  policy(s));
+    case Kind::gemmWait:
+      return line("gemmWait({}, {});", variable(s), s.number);
+    case Kind::atomicAdd:
+      return line("atomicAdd({}, {});", value(s.values[0]), place(s.to));
+    case Kind::atomicAddNumber:
+      return line("atomicAdd({}, {});", numberText(s.number), place(s.to));
+    case Kind::writeIndex:
+      return line("{}.write({{{}}}, {});", tree.shared[size_t(s.id)].name, list(s.index, 1), index(s.index[0]));
+    case Kind::loop:
+    case Kind::pipelined:
+      line("k.{}({{{}}}{}, [&](Index {}) {{", s.kind == Kind::loop ? "loop" : "pipelined", list(s.index),
+           s.kind == Kind::loop ? "" : fmt::format(", {{.stages = {}}}", s.number),
+           tree.positions[size_t(s.id)].name);
+      bodyOf(s);
+      return line("}});");
+    case Kind::when:
+      line("k.when({}, [&] {{", holds(s.tests));
+      bodyOf(s);
+      if (s.bodies.size() > 1) {
+        line("}}, [&] {{");
+        bodyOf(s, 1);
+      }
+      return line("}});");
+    case Kind::whenAny:
+      line("k.whenAny({} {} {}, [&] {{", value(s.values[0]), nameOf(s.comparison), value(s.values[1]));
+      bodyOf(s);
+      return line("}});");
+    case Kind::inTurn:
+    case Kind::roles:
+      line("k.{}([&] {{", s.kind == Kind::inTurn ? "inTurn" : "roles");
+      bodyOf(s);
+      return line("}});");
+    case Kind::role: {
+      const RoleInfo &info = tree.roles[size_t(s.id)];
+      line("k.role(\"{}\", {{.warps = {}{}}}, [&] {{", info.name, info.warps,
+           info.registers ? fmt::format(", .registers = {}", *info.registers) : "");
+      bodyOf(s);
+      return line("}});");
+    }
+    default:
+      return synchronize(s);
+    }
+  }
+
+  std::string variable(const Statement &s) const { return tree.variables[size_t(s.id)].name; }
+
+  static std::string policy(const Statement &s) {
+    if (s.policy == dsl::WarpPolicy::fullRow)
+      return "";
+    return s.policy == dsl::WarpPolicy::square ? ", WarpPolicy::square" : ", WarpPolicy::fullColumn";
+  }
+
+  void synchronize(const Statement &s) {
+    using Kind = Statement::Kind;
+    if (s.kind == Kind::declareRing) {
+      const RingInfo &info = tree.rings[size_t(s.id)];
+      return line("Ring {0} = k.ring(\"{0}\", {{.slots = {1}, .producers = {2}, .consumers = {3}}});", info.name,
+                  info.slots, info.producers, info.consumers);
+    }
+    const CursorInfo &cursor = tree.cursors[size_t(s.id)];
+    const std::string &ring = tree.rings[size_t(cursor.ring)].name, &at = cursor.name;
+    switch (s.kind) {
+    case Kind::declareCursor:
+      return line("Cursor {} = {}.cursor();", at, ring);
+    case Kind::acquire:
+      return line("{}.acquire({});", ring, at);
+    case Kind::expect: {
+      std::vector<std::string> bytes;
+      for (int tile : s.slots)
+        bytes.push_back(tree.shared[size_t(tile)].name + ".slotBytes()");
+      return line("{}.expect({}, {});", ring, at, fmt::join(bytes, " + "));
+    }
+    case Kind::publish:
+      return line("{}.publish({});", ring, at);
+    case Kind::copyAsync:
+      return line("copy({}, {}, {}.full({}){});", place(s.from), place(s.to), ring, at,
+                  s.number != 0 ? ", Multicast::cluster" : "");
+    case Kind::wait:
+      return line("{}.wait({});", ring, at);
+    case Kind::release:
+      return line("{}.release({});", ring, at);
+    default:
+      return line("{}.advance();", at);
+    }
+  }
+
+  const ProgramTree &tree;
+  std::string text;
+  int depth = 0;
+};
+
+size_t countIn(const Body &body) {
+  size_t count = body.size();
+  for (const Statement &statement : body)
+    for (const Body &inner : statement.bodies)
+      count += countIn(inner);
+  return count;
+}
+
+} // namespace
+
+std::string differential::print(const ProgramTree &tree) { return Printer(tree).run(); }
+
+size_t differential::countStatements(const ProgramTree &tree) {
+  size_t count = 0;
+  for (const LaunchTree &launch : tree.launches)
+    count += countIn(launch.body);
+  return count;
+}

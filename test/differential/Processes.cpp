@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Forks, and reads what the processes report through pipes.
+#include "test/differential/Processes.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace tlc;
+using namespace tlc::differential;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A process lives for so many programs: what leaks in one does not add up.
+constexpr uint64_t programsPerProcess = 500;
+/// More memory than any program needs.
+constexpr rlim_t memoryBytes = rlim_t(6) << 30;
+
+double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// One process and the programs that are left to it: `next`, `next` + step, ...
+struct Worker {
+  pid_t process = -1;
+  int pipe = -1;
+  uint64_t next = 0;
+  bool isBusy = false; ///< with `next`
+  Clock::time_point begun = {};
+  std::string received = {};
+  std::FILE *errors = nullptr; ///< what the process writes to stderr
+};
+
+std::string joined(const std::set<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += name + ' ';
+  return text;
+}
+
+std::set<std::string> split(std::string_view text) {
+  std::set<std::string> names;
+  for (size_t end; (end = text.find(' ')) != std::string_view::npos; text.remove_prefix(end + 1))
+    names.emplace(text.substr(0, end));
+  return names;
+}
+
+void writeAll(int file, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = write(file, text.data(), text.size());
+    if (written <= 0)
+      _exit(3);
+    text.remove_prefix(size_t(written));
+  }
+}
+
+/// A record is its length in 8 bytes and its fields, each ended by 0.
+void send(int file, const Outcome &outcome) {
+  std::string record;
+  for (const std::string &field : {std::string(nameOf(outcome.verdict)), fmt::to_string(outcome.isExact),
+                                   joined(outcome.operations), joined(outcome.remarks), outcome.message})
+    (record += field) += '\0';
+  uint64_t length = record.size();
+  std::string header(sizeof(length), '\0');
+  std::memcpy(header.data(), &length, sizeof(length));
+  writeAll(file, header + record);
+}
+
+Outcome parse(std::string_view record) {
+  auto field = [&] {
+    size_t end = record.find('\0');
+    std::string_view text = record.substr(0, end);
+    record.remove_prefix(std::min(record.size(), end + 1));
+    return text;
+  };
+  Outcome outcome;
+  outcome.verdict = parseVerdict(field()).value_or(Verdict::crash);
+  outcome.isExact = field() == "true";
+  outcome.operations = split(field());
+  outcome.remarks = split(field());
+  outcome.message = field();
+  return outcome;
+}
+
+class Pool {
+public:
+  Pool(uint64_t end, const ProcessOptions &options, const Work &work, const Report &report)
+      : end(end), options(options), work(work), report(report) {}
+
+  uint64_t run(uint64_t first) {
+    step = uint64_t(std::max(options.jobs, 1));
+    workers.resize(step);
+    for (uint64_t number = 0; number < step; ++number) {
+      workers[number].next = first + number;
+      start(workers[number]);
+    }
+    while (wait())
+      ;
+    return done;
+  }
+
+private:
+  void start(Worker &worker) {
+    worker.isBusy = false;
+    worker.received.clear();
+    if (worker.next >= end || secondsSince(begun) > options.totalSeconds)
+      return;
+    int ends[2];
+    if (::pipe(ends) != 0)
+      return;
+    std::fflush(nullptr);
+    worker.errors = std::tmpfile();
+    worker.process = fork();
+    if (worker.process == 0) {
+      close(ends[0]);
+      struct rlimit limit = {memoryBytes, memoryBytes}, none = {0, 0};
+      setrlimit(RLIMIT_DATA, &limit);
+      setrlimit(RLIMIT_CORE, &none);
+      if (worker.errors)
+        dup2(fileno(worker.errors), STDERR_FILENO);
+      for (uint64_t left = programsPerProcess; worker.next < end && left > 0; worker.next += step, --left)
+        send(ends[1], work(worker.next));
+      _exit(0);
+    }
+    close(ends[1]);
+    worker.pipe = ends[0];
+    worker.isBusy = true;
+    worker.begun = Clock::now();
+  }
+
+  /// Waits for something to happen; false if nothing is left.
+  bool wait() {
+    std::vector<pollfd> files;
+    std::vector<Worker *> busy;
+    for (Worker &worker : workers)
+      if (worker.isBusy) {
+        files.push_back({worker.pipe, POLLIN, 0});
+        busy.push_back(&worker);
+      }
+    if (busy.empty())
+      return false;
+    poll(files.data(), files.size(), 500);
+    for (size_t i = 0; i < busy.size(); ++i)
+      if (files[i].revents != 0)
+        receive(*busy[i]);
+      else if (secondsSince(busy[i]->begun) > options.hangSeconds)
+        stop(*busy[i], Verdict::hang, fmt::format("no end after {} s", options.hangSeconds));
+    return true;
+  }
+
+  void receive(Worker &worker) {
+    char bytes[1 << 16];
+    ssize_t count = read(worker.pipe, bytes, sizeof(bytes));
+    if (count <= 0)
+      return ended(worker);
+    worker.received.append(bytes, size_t(count));
+    uint64_t length = 0;
+    while (worker.received.size() >= sizeof(length)) {
+      std::memcpy(&length, worker.received.data(), sizeof(length));
+      if (worker.received.size() < sizeof(length) + length)
+        return;
+      Outcome outcome = parse(std::string_view(worker.received).substr(sizeof(length), length));
+      worker.received.erase(0, sizeof(length) + length);
+      finish(worker, outcome);
+      if (secondsSince(begun) > options.totalSeconds)
+        return quit(worker);
+    }
+  }
+
+  void finish(Worker &worker, const Outcome &outcome) {
+    ++done;
+    report(worker.next, outcome, secondsSince(worker.begun));
+    worker.next += step;
+    worker.begun = Clock::now();
+  }
+
+  int reap(Worker &worker) {
+    int status = 0;
+    waitpid(worker.process, &status, 0);
+    close(worker.pipe);
+    worker.isBusy = false;
+    errorText = worker.errors ? readAll(worker.errors) : "";
+    return status;
+  }
+
+  /// The first lines of what a process wrote.
+  static std::string readAll(std::FILE *file) {
+    std::string text(2000, '\0');
+    std::rewind(file);
+    text.resize(std::fread(text.data(), 1, text.size(), file));
+    std::fclose(file);
+    return text;
+  }
+
+  /// The process has ended: with all it had to do, or in the middle of a program.
+  void ended(Worker &worker) {
+    int status = reap(worker);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      return start(worker);
+    std::string how = WIFSIGNALED(status) ? fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
+                                          : fmt::format("exit status {}", WEXITSTATUS(status));
+    finish(worker, {.verdict = Verdict::crash, .message = how + "\n" + errorText});
+    start(worker);
+  }
+
+  void stop(Worker &worker, Verdict verdict, std::string message) {
+    kill(worker.process, SIGKILL);
+    reap(worker);
+    finish(worker, {.verdict = verdict, .message = std::move(message)});
+    start(worker);
+  }
+
+  void quit(Worker &worker) {
+    kill(worker.process, SIGKILL);
+    reap(worker);
+  }
+
+  uint64_t end, step = 1, done = 0;
+  const ProcessOptions &options;
+  const Work &work;
+  const Report &report;
+  Clock::time_point begun = Clock::now();
+  std::vector<Worker> workers;
+  std::string errorText; ///< of the process that ended last
+};
+
+} // namespace
+
+uint64_t differential::runInProcesses(uint64_t first, uint64_t count, const ProcessOptions &options, const Work &work,
+                                      const Report &report) {
+  return Pool(first + count, options, work, report).run(first);
+}

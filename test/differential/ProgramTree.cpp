@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Extents and names of program trees.
+#include "test/differential/ProgramTree.h"
+
+namespace tlc::differential {
+
+dsl::Shape ProgramTree::extentsOf(const Sizes &shape) const {
+  dsl::Shape extents;
+  for (Size size : shape)
+    extents.push_back(valueOf(size));
+  return extents;
+}
+
+int64_t ProgramTree::elementsOf(const Sizes &shape) const {
+  int64_t elements = 1;
+  for (Size size : shape)
+    elements *= valueOf(size);
+  return elements;
+}
+
+std::vector<int64_t> ProgramTree::shapeOf(const TensorInfo &tensor) const {
+  std::vector<int64_t> shape;
+  for (const TensorExtent &extent : tensor.shape)
+    shape.push_back(extent.dimension >= 0 ? dimensions[size_t(extent.dimension)].value : valueOf(extent.size));
+  return shape;
+}
+
+std::string_view nameOf(Function function) {
+  switch (function) {
+  case Function::negate:
+  case Function::subtract:
+    return "-";
+  case Function::abs:
+    return "abs";
+  case Function::exp:
+    return "exp";
+  case Function::exp2:
+    return "exp2";
+  case Function::log:
+    return "log";
+  case Function::log2:
+    return "log2";
+  case Function::sqrt:
+    return "sqrt";
+  case Function::rsqrt:
+    return "rsqrt";
+  case Function::tanh:
+    return "tanh";
+  case Function::floor:
+    return "floor";
+  case Function::ceil:
+    return "ceil";
+  case Function::finiteOrZero:
+    return "finiteOrZero";
+  case Function::add:
+    return "+";
+  case Function::multiply:
+    return "*";
+  case Function::divide:
+    return "/";
+  case Function::min:
+    return "min";
+  case Function::max:
+    return "max";
+  case Function::divideOrZero:
+    return "divideOrZero";
+  }
+  return "";
+}
+
+std::string_view nameOf(Comparison comparison) {
+  switch (comparison) {
+  case Comparison::less:
+    return "<";
+  case Comparison::lessOrEqual:
+    return "<=";
+  case Comparison::greater:
+    return ">";
+  case Comparison::greaterOrEqual:
+    return ">=";
+  case Comparison::equal:
+    return "==";
+  case Comparison::different:
+    return "!=";
+  }
+  return "";
+}
+
+} // namespace tlc::differential

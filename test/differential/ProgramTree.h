@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A program of the language as a tree that can be drawn, traced, printed and made smaller. What is declared has a
+/// number, which is its place in one of the program's lists; extents are numbers of `sizes`, so that one that
+/// many tiles share can be changed in one place.
+#pragma once
+
+#include "compiler/dsl/Ops.h"
+#include "compiler/dsl/Scope.h"
+#include "compiler/pipeline/Options.h"
+#include "runtime/artifact/Artifact.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tlc::differential {
+
+/// An extent: its number in `ProgramTree::sizes`.
+struct Size {
+  int number = 0;
+  bool operator==(const Size &) const = default;
+};
+using Sizes = std::vector<Size>;
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+enum class IndexKind : uint8_t {
+  constant,   ///< `number`
+  size,       ///< the extent `id`
+  dimension,  ///< `id`
+  position,   ///< of a grid or a loop, `id`
+  coordinate, ///< of the element along axis `id`, in a condition by position
+  elements,   ///< of the variable `id`, as positions
+  blocks,
+  blockRank,
+  read,       ///< the element of tensor `id` at `operands`
+  readShared, ///< the same of the shared tile `id`
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  ceilDiv,
+  min,
+  max,
+};
+
+struct IndexNode {
+  IndexKind kind = IndexKind::constant;
+  int64_t number = 0;
+  int id = -1;
+  std::vector<IndexNode> operands = {};
+
+  static IndexNode constant(int64_t number) { return {IndexKind::constant, number, -1, {}}; }
+  static IndexNode of(IndexKind kind, int id) { return {kind, 0, id, {}}; }
+  static IndexNode apply(IndexKind kind, IndexNode a, IndexNode b) {
+    return {kind, 0, -1, {std::move(a), std::move(b)}};
+  }
+};
+
+enum class Comparison : uint8_t { less, lessOrEqual, greater, greaterOrEqual, equal, different };
+
+/// Of positions: two are compared.
+struct PositionTest {
+  IndexNode a, b;
+  Comparison comparison = Comparison::less;
+};
+
+enum class Function : uint8_t {
+  // of one
+  negate,
+  abs,
+  exp,
+  exp2,
+  log,
+  log2,
+  sqrt,
+  rsqrt,
+  tanh,
+  floor,
+  ceil,
+  finiteOrZero,
+  // of two
+  add,
+  subtract,
+  multiply,
+  divide,
+  min,
+  max,
+  divideOrZero,
+};
+constexpr bool isOfTwo(Function function) { return function >= Function::add; }
+
+struct Expression {
+  enum class Kind : uint8_t {
+    variable,   ///< the fragment `id`
+    number,     ///< `number`
+    scalar,     ///< the argument `id`
+    position,   ///< `positions.front().a` as a number
+    apply,      ///< `function`
+    convert,    ///< to `type`
+    reduce,     ///< along `axis`
+    where,      ///< operands 0 and 1 are compared, 2 or 3 is taken
+    wherePlace, ///< all of `positions` hold, or operand 1 is taken instead of 0
+  };
+  Kind kind = Kind::number;
+  ElementType type = ElementType::f32; ///< of the result
+  Function function = Function::add;
+  Comparison comparison = Comparison::less;
+  dsl::Reduction reduction = dsl::Reduction::sum;
+  int id = -1;
+  int axis = 0;
+  double number = 0;
+  std::vector<PositionTest> positions = {};
+  std::vector<Expression> operands = {};
+};
+
+//===----------------------------------------------------------------------===//
+// Places in memory
+//===----------------------------------------------------------------------===//
+
+struct Limit {
+  int axis = 0;
+  IndexNode end;
+};
+
+/// A slice of a tensor.
+struct Box {
+  int tensor = -1;
+  std::vector<IndexNode> origin = {};
+  Sizes extents = {};
+  std::optional<Limit> limit = {};
+  std::optional<double> fill = {};
+  bool unchecked = false;
+};
+
+/// A view of a shared tile.
+struct View {
+  int shared = -1;
+  int cursor = -1; ///< whose slot, or -1
+  bool transposed = false;
+  std::optional<int64_t> firstRow = {}; ///< of `rows`
+  Size rows = {};
+};
+
+struct Place {
+  enum class Kind : uint8_t { slice, shared, variable };
+  Kind kind = Kind::variable;
+  Box box = {};
+  View view = {};
+  int variable = -1;
+
+  static Place of(Box box) { return {Kind::slice, std::move(box), {}, -1}; }
+  static Place of(View view) { return {Kind::shared, {}, std::move(view), -1}; }
+  static Place of(int variable) { return {Kind::variable, {}, {}, variable}; }
+};
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+struct Statement {
+  enum class Kind : uint8_t {
+    declareVariable, ///< `id`, with `values` as start, or with its number
+    declareShared,   ///< `id`
+    assign,          ///< values[0] to the variable `id`
+    update,          ///< the same by += and the like of `function`
+    copy,            ///< `from` to `to`
+    store,           ///< values[0] to `to`
+    fill,            ///< `number` to `to`
+    gemm,            ///< `from` or values[0] times `to`'s view, added to the variable `id`
+    gemmAsync,
+    gemmWait,        ///< of variable `id`, `number` pending
+    atomicAdd,       ///< values[0] to `to`
+    atomicAddNumber, ///< `number` to `to`
+    writeIndex,      ///< index[0] to the element of shared tile `id` at the rest of `index`
+    loop,            ///< position `id` from index[0] to index[1] by index[2]
+    pipelined,       ///< with `number` stages
+    when,            ///< tests, bodies
+    whenAny,         ///< values[0] compared with values[1]
+    inTurn,
+    roles,
+    role, ///< `id`
+    declareRing,
+    declareCursor,
+    acquire, ///< cursor `id`
+    expect,  ///< the bytes of the slots in `slots`
+    publish,
+    copyAsync, ///< `from` to `to`, at cursor `id`; multicast if `number` is not 0
+    wait,
+    release,
+    advance,
+  };
+  Kind kind = Kind::assign;
+  int id = -1;
+  Function function = Function::add;
+  Comparison comparison = Comparison::less;
+  dsl::WarpPolicy policy = dsl::WarpPolicy::fullRow;
+  double number = 0;
+  Place from = {}, to = {};
+  std::vector<Expression> values = {};
+  std::vector<IndexNode> index = {};
+  std::vector<PositionTest> tests = {};
+  std::vector<int> slots = {};
+  std::vector<std::vector<Statement>> bodies = {};
+  bool isFixed = false; ///< stays when the program is made smaller, as long as what it stands in does
+};
+using Body = std::vector<Statement>;
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+struct DimensionInfo {
+  std::string name;
+  int64_t value = 1; ///< at launch
+  int64_t multipleOf = 1;
+  bool fixed = false; ///< when traced
+};
+
+/// A dimension or an extent.
+struct TensorExtent {
+  int dimension = -1;
+  Size size = {};
+};
+
+struct TensorInfo {
+  std::string name;
+  Access access = Access::input;
+  ElementType element = ElementType::f32;
+  std::vector<TensorExtent> shape = {};
+  int64_t alignment = 1;
+  bool zeroFill = false;
+  // What it holds: whole numbers up to `largest` times 2^exponent, or any numbers up to `largest`.
+  double smallest = 0, largest = 1;
+  int exponent = 0;
+  bool whole = true;
+  // Where it lies.
+  int64_t rowPadding = 0, offset = 0;
+};
+
+struct ScalarInfo {
+  std::string name;
+  ElementType element = ElementType::f32;
+  double value = 0;
+};
+
+struct VariableInfo {
+  std::string name;
+  ElementType element = ElementType::f32;
+  Sizes shape = {};
+  double initial = 0;
+};
+
+struct SharedInfo {
+  std::string name;
+  ElementType element = ElementType::f32;
+  Sizes shape = {};
+  int64_t slots = 0;
+};
+
+struct PositionInfo {
+  std::string name;
+};
+
+struct RingInfo {
+  std::string name;
+  int64_t slots = 2, producers = 1, consumers = 1;
+};
+
+struct CursorInfo {
+  std::string name;
+  int ring = -1;
+};
+
+struct RoleInfo {
+  std::string name;
+  int64_t warps = 4;
+  std::optional<int64_t> registers = {};
+};
+
+struct LaunchTree {
+  enum class Grid : uint8_t { none, grid, persistent };
+  std::string name;
+  Grid grid = Grid::none;
+  std::vector<IndexNode> extents = {};
+  std::vector<int> positions = {}; ///< one per extent
+  dsl::PersistentOptions persistent = {};
+  int64_t warps = 0;     ///< 0: the compiler's choice
+  int64_t cluster = 1;
+  int64_t residents = 1; ///< not said if 1
+  Body body = {};
+};
+
+struct ProgramTree {
+  uint64_t seed = 0;
+  std::vector<int64_t> sizes = {};
+  std::vector<DimensionInfo> dimensions = {};
+  std::vector<TensorInfo> tensors = {}; ///< workspaces last
+  std::vector<ScalarInfo> scalars = {};
+  std::vector<VariableInfo> variables = {};
+  std::vector<SharedInfo> shared = {};
+  std::vector<PositionInfo> positions = {};
+  std::vector<RingInfo> rings = {};
+  std::vector<CursorInfo> cursors = {};
+  std::vector<RoleInfo> roles = {};
+  std::vector<LaunchTree> launches = {}; ///< one: not written as a launch
+
+  /// The subset of optimisations that it is compiled with, besides all of them.
+  Optimizations optimizations = {};
+  int multiprocessors = 3; ///< of the emulated device
+  bool isExact = true;     ///< made so that nothing is rounded
+
+  int64_t valueOf(Size size) const { return sizes[size_t(size.number)]; }
+  dsl::Shape extentsOf(const Sizes &shape) const;
+  int64_t elementsOf(const Sizes &shape) const;
+  /// Extents at launch.
+  std::vector<int64_t> shapeOf(const TensorInfo &tensor) const;
+};
+
+/// Element types and the like as the program's text has them.
+std::string_view nameOf(Function function);
+std::string_view nameOf(Comparison comparison);
+
+} // namespace tlc::differential
