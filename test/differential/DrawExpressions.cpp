@@ -209,8 +209,7 @@ std::optional<Drawn> Generator::drawOfTwo(const Sizes &shape, ElementType elemen
     domain = a->domain;
     if (!isInteger(element))
       domain.exponent -= int(std::log2(by));
-    if (isInteger(element) && function == Function::divideOrZero)
-      function = Function::divide;
+    function = Function::divide;
     break;
   }
   }

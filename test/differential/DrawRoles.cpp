@@ -1,12 +1,307 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Draws kernels whose roles meet at rings.
+/// Draws kernels whose roles meet at rings: a role that fills slots, one that may compute from them what it passes
+/// on, and those that use them. All go round as often, wait before they use and release afterwards, so that
+/// none waits for ever.
 #include "test/differential/Generator.h"
+
+#include <algorithm>
+#include <fmt/format.h>
 
 using namespace tlc;
 using namespace tlc::differential;
 
-bool Generator::roles(Body &body) {
-  (void)body;
-  return false;
+namespace {
+
+using Kind = Statement::Kind;
+
+Statement synchronization(Kind kind, int cursor) {
+  Statement statement = {.kind = kind, .id = cursor};
+  statement.isFixed = true;
+  return statement;
+}
+
+int64_t warpgroups(int64_t warps) { return std::max<int64_t>(1, warps / 4); }
+
+} // namespace
+
+int Generator::newRole(std::string_view name, int64_t warps) {
+  tree.roles.push_back({fmt::format("{}{}", name, tree.roles.size()), warps, {}});
+  return int(tree.roles.size()) - 1;
+}
+
+int Generator::newCursor(Body &body, int ring) {
+  int id = int(tree.cursors.size());
+  tree.cursors.push_back({fmt::format("at{}", id), ring});
+  body.push_back(synchronization(Kind::declareCursor, id));
+  return id;
+}
+
+int Generator::newRing(Body &body, int64_t slots, int64_t producers, int64_t consumers) {
+  int id = int(tree.rings.size());
+  tree.rings.push_back({fmt::format("ring{}", id), slots, producers, consumers});
+  body.push_back(synchronization(Kind::declareRing, id));
+  return id;
+}
+
+int Generator::newSlots(Body &body, const Sizes &shape, ElementType element, int64_t slots, Domain domain) {
+  int tile = newShared(body, shape, element);
+  env.tiles.pop_back(); // written by its role only
+  tree.shared[size_t(tile)].slots = slots;
+  tileHolds[size_t(tile)].current = domain;
+  return tile;
+}
+
+Body Generator::role(int id, const std::function<void(Body &)> &drawRole) {
+  Environment before = env;
+  env.variables.clear();
+  env.tiles.clear();
+  env.written.clear();
+  env.stored.clear();
+  env.inRole = true;
+  Statement role = {.kind = Kind::role, .id = id};
+  role.isFixed = true;
+  role.bodies.emplace_back();
+  drawRole(role.bodies[0]);
+  env = std::move(before);
+  return {std::move(role)};
+}
+
+void Generator::rounds(Body &body, const IndexNode &count, const std::function<void(Body &, const Axis &)> &drawRound) {
+  Axis axis = {.position = int(tree.positions.size()), .count = std::max<int64_t>(1, rangeOf(count).high)};
+  tree.positions.push_back({fmt::format("i{}", axis.position)});
+  positionRanges.push_back({0, axis.count - 1});
+  Statement loop = {.kind = Kind::loop, .id = axis.position};
+  loop.index = {IndexNode::constant(0), count, IndexNode::constant(1)};
+  loop.isFixed = true;
+  loop.bodies.push_back(inside([&](Body &round) {
+    env.axes.push_back(axis);
+    env.repeats *= double(axis.count);
+    ++env.loops;
+    drawRound(round, axis);
+  }));
+  body.push_back(std::move(loop));
+}
+
+/// A box that the TMA can copy: rows of whole 16 bytes at aligned addresses.
+std::optional<Box> Generator::drawAsyncBox(const Sizes &shape, ElementType element, bool isMulticast) {
+  Box box;
+  std::vector<TensorExtent> extents;
+  int64_t granule = 16 / int64_t(sizeInBytes(element));
+  std::vector<Axis> axes = env.axes;
+  if (isMulticast) // the blocks of a cluster copy the same
+    axes = {env.axes.back()};
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    int64_t value = tree.valueOf(shape[axis]);
+    IndexNode origin = IndexNode::constant(0);
+    if (draw.chance(75))
+      origin = IndexNode::apply(IndexKind::multiply, IndexNode::of(IndexKind::position, draw.oneOf(axes).position),
+                                IndexNode::of(IndexKind::size, shape[axis].number));
+    int64_t reach = rangeOf(origin).high + value;
+    if (axis + 1 == shape.size())
+      reach = (reach + granule - 1) / granule * granule + (draw.chance(30) ? granule : 0);
+    else if (draw.chance(40))
+      reach = std::max<int64_t>(1, reach - draw.between(1, std::max<int64_t>(1, value / 2)));
+    box.origin.push_back(std::move(origin));
+    box.extents.push_back(shape[axis]);
+    extents.push_back(drawTensorExtent(reach));
+  }
+  if (tree.tensors.size() > 14)
+    return std::nullopt;
+  box.tensor = newTensor(Access::input, element, std::move(extents));
+  TensorInfo &info = tree.tensors[size_t(box.tensor)];
+  info.alignment = 16;
+  info.offset = 0;
+  info.rowPadding = info.rowPadding / granule * granule;
+  return box;
+}
+
+/// Adds up what comes in slots, or multiplies it; stores the sum.
+void Generator::consume(Body &body, int ring, const std::vector<int> &tiles, const IndexNode &count, bool hasTurns) {
+  int cursor = newCursor(body, ring);
+  // The first tile is M x K, a second one N x K: their product, or sums of the first.
+  const SharedInfo first = tree.shared[size_t(tiles[0])];
+  bool isProduct = tiles.size() > 1;
+  Sizes shape = isProduct ? Sizes{first.shape[0], tree.shared[size_t(tiles[1])].shape[0]} : first.shape;
+  bool isTransposed = !isProduct && draw.wants(Feature::transposedView);
+  if (isTransposed) {
+    draw.note(Feature::transposedView);
+    std::swap(shape[0], shape[1]);
+  }
+  ElementType of = isProduct || first.element == ElementType::e4m3 ? ElementType::f32 : first.element;
+  int sum = declare(body, of, shape, {});
+  bool isAsync = isProduct && tree.valueOf(shape[0]) % 64 == 0 && draw.wants(Feature::asyncProduct);
+  rounds(body, count, [&](Body &round, const Axis &) {
+    round.push_back(synchronization(Kind::wait, cursor));
+    if (isProduct) {
+      Domain all = repeated(differential::product(tileHolds[size_t(tiles[0])].current, tileHolds[size_t(tiles[1])].current),
+                            double(tree.valueOf(first.shape[1])));
+      Statement gemm = {.kind = isAsync ? Kind::gemmAsync : Kind::gemm, .id = sum};
+      gemm.from = Place::of(View{.shared = tiles[0], .cursor = cursor});
+      gemm.to = Place::of(View{.shared = tiles[1], .cursor = cursor, .transposed = true});
+      gemm.isFixed = isAsync;
+      draw.note(Feature::product);
+      if (isAsync) {
+        draw.note(Feature::asyncProduct);
+        if (hasTurns) {
+          draw.note(Feature::turns);
+          Statement turn = {.kind = Kind::inTurn};
+          turn.bodies.push_back({std::move(gemm)});
+          turn.isFixed = true;
+          round.push_back(std::move(turn));
+        } else {
+          round.push_back(std::move(gemm));
+        }
+        Statement wait = {.kind = Kind::gemmWait, .id = sum};
+        wait.isFixed = true;
+        round.push_back(std::move(wait));
+      } else {
+        round.push_back(std::move(gemm));
+      }
+      added(sum, all);
+    } else {
+      int x = declare(round, first.element, shape, tileHolds[size_t(tiles[0])].current);
+      round.push_back({.kind = Kind::copy,
+                       .from = Place::of(View{.shared = tiles[0], .cursor = cursor, .transposed = isTransposed}),
+                       .to = Place::of(x)});
+      if (std::optional<Drawn> value = drawFull(shape, of, 1); value && mayAdd(sum, value->domain)) {
+        added(sum, value->domain);
+        round.push_back({.kind = Kind::update, .id = sum, .values = {std::move(value->expression)}});
+      }
+    }
+    if (draw.chance(30))
+      assign(round);
+    round.push_back(synchronization(Kind::release, cursor));
+    round.push_back(synchronization(Kind::advance, cursor));
+  });
+  drawBody(body, int(draw.between(0, 2)));
+  store(body, sum);
+}
+
+bool Generator::roles(LaunchTree &launch) {
+  Body &body = launch.body;
+  ElementType element = drawElement();
+  bool isProduct = (element == ElementType::bf16 || element == ElementType::f16) && draw.chance(70);
+  bool isMulticast = launch.cluster > 1 && launch.extents.front().kind == IndexKind::constant &&
+                     draw.wants(Feature::multicast);
+  bool isAsync = isMulticast || draw.wants(Feature::asyncCopy);
+  bool isChained = !isProduct && element != ElementType::e4m3 && draw.wants(Feature::chainedRings);
+  int64_t granule = 16 / int64_t(sizeInBytes(element));
+  Size rows = newSize(isProduct ? draw.oneOf<int64_t>({64, 64, 128}) : draw.oneOf<int64_t>({8, 16, 32, 64}));
+  Size depth = newSize(isProduct ? draw.oneOf<int64_t>({16, 32, 64}) : granule * draw.between(1, 4));
+  Size columns = newSize(draw.oneOf<int64_t>({8, 16, 32, 64}));
+  if (isMulticast && !isProduct && tree.valueOf(rows) < 16 * launch.cluster)
+    rows = newSize(16 * launch.cluster);
+  if (isMulticast && isProduct)
+    columns = newSize(64);
+  if (!spend(double(tree.valueOf(rows) * tree.valueOf(depth)) * 6))
+    return false;
+  IndexNode count = drawCount(5);
+  int64_t slots = draw.between(1, 4);
+  int64_t loaderWarps = isAsync && draw.chance(20) ? 1 : 4;
+  int consumers = 1;
+  if (draw.wants(Feature::twoConsumers)) {
+    draw.note(Feature::twoConsumers);
+    consumers = 2;
+  }
+  std::vector<int64_t> consumerWarps;
+  int64_t arrivals = 0;
+  for (int number = 0; number < consumers; ++number) {
+    consumerWarps.push_back(isProduct && tree.valueOf(rows) == 128 ? 8 : 4);
+    arrivals += warpgroups(consumerWarps.back());
+  }
+  draw.note(Feature::roles);
+  // Declarations.
+  std::vector<Box> boxes;
+  std::vector<int> tiles;
+  std::vector<Sizes> shapes = {{rows, depth}};
+  if (isProduct)
+    shapes.push_back({columns, depth});
+  for (const Sizes &shape : shapes)
+    tiles.push_back(newSlots(body, shape, element, slots, {}));
+  int64_t filling = isAsync ? 1 : warpgroups(loaderWarps);
+  int64_t emptying = (isChained ? warpgroups(4) : arrivals) * (isMulticast ? launch.cluster : 1);
+  int ring = newRing(body, slots, filling, emptying);
+  int passedRing = ring;
+  std::vector<int> passed = tiles;
+  int64_t passedSlots = draw.between(1, 3);
+  if (isChained) {
+    draw.note(Feature::chainedRings);
+    passed = {newSlots(body, shapes[0], element, passedSlots, {})};
+    passedRing = newRing(body, passedSlots, warpgroups(4), arrivals);
+  }
+  Statement roles = {.kind = Kind::roles};
+  roles.bodies.emplace_back();
+  auto add = [&](Body role) { roles.bodies[0].insert(roles.bodies[0].end(), role.begin(), role.end()); };
+  // Who fills the slots.
+  Body loader = role(newRole("load", loaderWarps), [&](Body &statements) {
+    int cursor = newCursor(statements, ring);
+    rounds(statements, count, [&](Body &round, const Axis &) {
+      round.push_back(synchronization(Kind::acquire, cursor));
+      if (isAsync) {
+        draw.note(isMulticast ? Feature::multicast : Feature::asyncCopy);
+        Statement expect = synchronization(Kind::expect, cursor);
+        expect.slots = tiles;
+        round.push_back(std::move(expect));
+      }
+      for (size_t number = 0; number < tiles.size(); ++number) {
+        View slot = {.shared = tiles[number], .cursor = cursor};
+        Domain &holds = tileHolds[size_t(tiles[number])].current;
+        if (isAsync) {
+          Statement copy = synchronization(Kind::copyAsync, cursor);
+          std::optional<Box> box = drawAsyncBox(shapes[number], element, isMulticast);
+          if (!box)
+            continue;
+          holds = tensorDomains[size_t(box->tensor)];
+          copy.from = Place::of(std::move(*box));
+          copy.to = Place::of(slot);
+          copy.number = isMulticast;
+          round.push_back(std::move(copy));
+        } else if (std::optional<Box> box = drawInputBox(shapes[number], element, holds)) {
+          round.push_back({.kind = Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(slot)});
+          round.back().isFixed = true;
+        }
+      }
+      if (!isAsync)
+        round.push_back(synchronization(Kind::publish, cursor));
+      round.push_back(synchronization(Kind::advance, cursor));
+    });
+  });
+  if (loaderWarps == 4)
+    add(loader);
+  if (isChained)
+    add(role(newRole("pass", 4), [&](Body &statements) {
+      int from = newCursor(statements, ring), to = newCursor(statements, passedRing);
+      rounds(statements, count, [&](Body &round, const Axis &) {
+        round.push_back(synchronization(Kind::wait, from));
+        int x = declare(round, element, shapes[0], tileHolds[size_t(tiles[0])].current);
+        round.push_back(
+            {.kind = Kind::copy, .from = Place::of(View{.shared = tiles[0], .cursor = from}), .to = Place::of(x)});
+        round.push_back(synchronization(Kind::release, from));
+        round.push_back(synchronization(Kind::advance, from));
+        round.push_back(synchronization(Kind::acquire, to));
+        Drawn value = drawFull(shapes[0], element, 2).value_or(variableValue(x));
+        tileHolds[size_t(passed[0])].current = value.domain;
+        round.push_back({.kind = Kind::store,
+                         .to = Place::of(View{.shared = passed[0], .cursor = to}),
+                         .values = {std::move(value.expression)}});
+        round.back().isFixed = true;
+        round.push_back(synchronization(Kind::publish, to));
+        round.push_back(synchronization(Kind::advance, to));
+      });
+    }));
+  bool hasTurns = isProduct && draw.wants(Feature::turns);
+  for (int64_t warps : consumerWarps)
+    add(role(newRole("use", warps),
+             [&](Body &statements) { consume(statements, passedRing, passed, count, hasTurns); }));
+  if (loaderWarps != 4) // whole warpgroups come first
+    add(loader);
+  bool areWarpgroups = loaderWarps == 4;
+  if (areWarpgroups && draw.wants(Feature::roleRegisters)) {
+    draw.note(Feature::roleRegisters);
+    for (const Statement &each : roles.bodies[0])
+      tree.roles[size_t(each.id)].registers = tree.roles[size_t(each.id)].name.starts_with("load") ? 40 : 104;
+  }
+  body.push_back(std::move(roles));
+  return true;
 }

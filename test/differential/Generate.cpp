@@ -38,7 +38,7 @@ DrawnProgram Generator::run() {
   // Every dimension is an extent of some tensor.
   for (size_t number = 0; number < tree.dimensions.size(); ++number) {
     auto names = [&](const TensorInfo &tensor) {
-      return std::ranges::any_of(tensor.shape, [&](const TensorExtent &extent) {
+      return tensor.access != Access::workspace && std::ranges::any_of(tensor.shape, [&](const TensorExtent &extent) {
         return extent.dimension == int(number);
       });
     };
@@ -88,7 +88,7 @@ void Generator::launch() {
     drawn.residents = draw.between(2, 3);
     draw.note(Feature::residents);
   }
-  if (!hasRoles || !roles(drawn.body)) {
+  if (!hasRoles || !roles(drawn)) {
     drawBody(drawn.body, int(draw.between(2, 9)));
     storeResults(drawn.body);
   }

@@ -39,7 +39,6 @@ struct Environment {
   std::set<int> filledBefore = {}; ///< those that did when the loop around this place began
   std::vector<Axis> axes = {};     ///< of the grid and of loops, outermost first
   std::vector<Box> stored = {};    ///< what this block wrote to tensors, and may read
-  std::vector<int> cursors = {};
   double repeats = 1;              ///< of this place in a block, at most
   int loops = 0, depth = 0;
   bool inRole = false, inBranch = false;
@@ -129,10 +128,18 @@ private:
   bool product(Body &body);
   int accumulator(Body &body, Size rows, Size columns);
   std::optional<int> factorTile(Body &body, Size rows, Size columns, ElementType element);
-  bool roles(Body &body);
 
   // DrawRoles.cpp
-  struct RolePlan;
+  bool roles(LaunchTree &launch);
+  int newRole(std::string_view name, int64_t warps);
+  int newCursor(Body &body, int ring);
+  int newRing(Body &body, int64_t slots, int64_t producers, int64_t consumers);
+  int newSlots(Body &body, const Sizes &shape, ElementType element, int64_t slots, Domain domain);
+  Body role(int id, const std::function<void(Body &)> &drawRole);
+  /// A loop that every role has.
+  void rounds(Body &body, const IndexNode &count, const std::function<void(Body &, const Axis &)> &drawRound);
+  std::optional<Box> drawAsyncBox(const Sizes &shape, ElementType element, bool isMulticast);
+  void consume(Body &body, int ring, const std::vector<int> &tiles, const IndexNode &count, bool hasTurns);
 
   bool equal(Size a, Size b) const { return tree.valueOf(a) == tree.valueOf(b); }
   bool equal(const Sizes &a, const Sizes &b) const { return tree.extentsOf(a) == tree.extentsOf(b); }
