@@ -4,12 +4,14 @@
 #include "test/differential/Compare.h"
 
 #include "compiler/dsl/Module.h"
+#include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Compiler.h"
 #include "kernels/library/DeviceArguments.h"
 #include "kernels/library/ElementBits.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "test/differential/Domain.h"
 #include "test/differential/Inputs.h"
 #include "test/differential/Trace.h"
 
@@ -25,21 +27,32 @@ using kernels::DeviceMemory, kernels::HostTensor;
 
 namespace {
 
-constexpr std::string_view verdictNames[] = {"right",    "discarded", "refused", "mistake", "evaluator",
-                                             "refusal",  "internal",  "slow",    "launch",  "finding",
-                                             "wrong",    "strayWrite", "crash",  "hang"};
+constexpr std::string_view verdictNames[] = {"right",   "discarded",  "refused", "mistake", "evaluator",
+                                             "refusal", "internal",   "slow",    "launch",  "finding",
+                                             "wrong",   "strayWrite", "crash",   "hang"};
 constexpr double slowSeconds = 10;
 
 /// What the compiler may refuse: it needs more than the target has, and says so.
 constexpr std::string_view userReasons[] = {
     "bytes of shared memory, but",
     "no target has this function",
+    "because no other matrix instruction is asynchronous, but wgmma is switched off",
 };
 
 /// What only a mistake of the compiler's own makes it say.
 constexpr std::string_view internalReasons[] = {"phase '", "'tile.", "'simt.", "promises"};
 
-Outcome failure(Verdict verdict, std::string message) { return {.verdict = verdict, .message = std::move(message)}; }
+Outcome failure(Verdict verdict, std::string message) {
+  return {.verdict = verdict, .message = std::move(message)};
+}
+
+/// What the evaluator cannot say, because the program does not.
+constexpr std::string_view unspecified[] = {"inexact", "not specified", "unspecified"};
+
+Verdict verdictOfMeaning(std::string_view message) {
+  auto has = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
+  return std::ranges::any_of(unspecified, has) ? Verdict::discarded : Verdict::evaluator;
+}
 
 Verdict verdictOfRefusal(std::string_view message) {
   auto has = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
@@ -75,7 +88,8 @@ std::vector<Optimizations> subsets(const ProgramTree &tree, bool all) {
 
 /// The same code and launches.
 bool isSame(const Artifact &a, const Artifact &b) {
-  return std::ranges::equal(a.variants, b.variants, [](const Variant &x, const Variant &y) { return x.ptx == y.ptx; });
+  return std::ranges::equal(a.variants, b.variants,
+                            [](const Variant &x, const Variant &y) { return x.ptx == y.ptx; });
 }
 
 class Comparer {
@@ -112,8 +126,7 @@ public:
         return refusal(compiler);
       if (seconds.count() > slowSeconds)
         return failure(Verdict::slow, fmt::format("{}: compiling takes {:.1f} s", what, seconds.count()));
-      for (const Remark &remark : artifact->remarks)
-        outcome.remarks.insert(remark.id);
+      noteBranches(*artifact);
       auto isThis = [&](const Artifact &other) { return isSame(*artifact, other); };
       if (std::ranges::any_of(artifacts, isThis))
         continue;
@@ -126,8 +139,33 @@ public:
 
 private:
   Outcome evaluate(mlir::ModuleOp module) {
-    (void)module;
+    evaluator::Arguments arguments;
+    for (const HostTensor &tensor : initial) {
+      evaluator::Tensor values = {tensor.element(), tensor.shape(), {}};
+      bool isDefined = hasValues(accessOf(tensor));
+      for (int64_t number = 0; number < tensor.elementCount(); ++number)
+        values.elements.push_back(isDefined ? evaluator::elementOf(tensor.element(), tensor.at(number))
+                                            : evaluator::Element());
+      arguments.tensors.push_back(std::move(values));
+    }
+    for (const ScalarInfo &scalar : tree.scalars)
+      arguments.scalars.push_back(evaluator::elementOf(scalar.element, scalar.value));
+    Result<evaluator::Report> report =
+        evaluator::evaluate(module, arguments, {.multiprocessors = tree.multiprocessors});
+    if (!report)
+      return failure(verdictOfMeaning(report.error().message), report.error().message);
+    if (!report->ambiguities.empty())
+      return failure(Verdict::discarded, report->ambiguities.front());
+    expected = std::move(arguments.tensors);
+    outcome.isExact = std::ranges::all_of(expected, [](const evaluator::Tensor &tensor) {
+      return std::ranges::all_of(tensor.elements,
+                                 [](const evaluator::Element &element) { return element.bound == 0; });
+    });
     return {};
+  }
+
+  Access accessOf(const HostTensor &tensor) const {
+    return std::ranges::find(tree.tensors, tensor.name(), &TensorInfo::name)->access;
   }
 
   Outcome refusal(const Compiler &compiler) {
@@ -136,6 +174,32 @@ private:
       if (diagnostic.severity != Diagnostic::Severity::remark)
         message += toString(diagnostic) + "\n";
     return failure(verdictOfRefusal(message), std::move(message));
+  }
+
+  /// What the compiler made of the program, and its reasons for not making more.
+  void noteBranches(const Artifact &artifact) {
+    for (const Remark &remark : artifact.remarks)
+      outcome.remarks.insert(fmt::format("{}: {}", remark.id, withoutNames(remark.message)));
+    for (const Variant &variant : artifact.variants) {
+      for (std::string_view instruction :
+           {"wgmma.mma", "mma.sync", "cp.async.bulk.tensor", "setmaxnreg", "stmatrix", "ldmatrix"})
+        if (variant.ptx.find(instruction) != std::string::npos)
+          outcome.remarks.insert(fmt::format("made {}", instruction));
+      for (const Launch &launch : variant.launches)
+        if (!launch.names.roles.empty())
+          outcome.remarks.insert("made roles");
+    }
+  }
+
+  static std::string withoutNames(std::string_view message) {
+    std::string text;
+    bool isQuoted = false;
+    for (char c : message) {
+      isQuoted ^= c == '\'';
+      if (!isQuoted && !(c >= '0' && c <= '9'))
+        text += c;
+    }
+    return text;
   }
 
   /// Under two schedules, or on the GPU.
@@ -176,7 +240,8 @@ private:
       if (!place)
         return place.error();
       memory.push_back(std::move(*place));
-      if (Result<void> copied = device.copyToDevice(memory.back().address(), bytes.data(), bytes.size()); !copied)
+      if (Result<void> copied = device.copyToDevice(memory.back().address(), bytes.data(), bytes.size());
+          !copied)
         return copied.error();
       return memory.back().address();
     };
@@ -189,7 +254,8 @@ private:
     Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, arguments.tensors);
     if (!dimensions)
       return failed(Verdict::launch, dimensions.error());
-    Result<std::vector<WorkspaceRequest>> requests = workspaceRequests(artifact, *dimensions, device.properties());
+    Result<std::vector<WorkspaceRequest>> requests =
+        workspaceRequests(artifact, *dimensions, device.properties());
     if (!requests)
       return failed(Verdict::launch, requests.error());
     for (const WorkspaceRequest &request : *requests) {
@@ -205,7 +271,8 @@ private:
                     launched.error());
     for (size_t number = 0; number < tensors.size(); ++number) {
       std::span<std::byte> bytes = tensors[number].bytes();
-      if (Result<void> copied = device.copyToHost(bytes.data(), memory[number].address(), bytes.size()); !copied)
+      if (Result<void> copied = device.copyToHost(bytes.data(), memory[number].address(), bytes.size());
+          !copied)
         return failed(Verdict::finding, copied.error());
     }
     Outcome checked = check(tensors);
@@ -221,27 +288,53 @@ private:
   }
 
   Outcome check(const std::vector<HostTensor> &tensors) {
-    for (const HostTensor &tensor : tensors)
+    for (size_t number = 0; number < tensors.size(); ++number) {
+      const HostTensor &tensor = tensors[number];
       if (std::optional<std::string> stray = tensor.findStrayWrite())
         return failure(Verdict::strayWrite, *stray);
-    if (reference.empty()) {
-      reference = tensors;
-      return {};
-    }
-    for (size_t number = 0; number < tensors.size(); ++number)
-      for (int64_t i = 0; i < tensors[number].elementCount(); ++i) {
-        double expected = reference[number].at(i), actual = tensors[number].at(i);
-        if (expected != actual && !(std::isnan(expected) && std::isnan(actual)) && tree.isExact)
-          return failure(Verdict::wrong, fmt::format("'{}' {}: expected {}, but got {}", tensors[number].name(),
-                                                     tensors[number].indexText(i), expected, actual));
+      const std::vector<evaluator::Element> &elements = expected[number].elements;
+      uint64_t different = 0;
+      std::string first;
+      for (int64_t i = 0; i < tensor.elementCount(); ++i) {
+        const evaluator::Element &element = elements[size_t(i)];
+        double actual = tensor.at(i);
+        if (isRight(tensor.element(), element, actual))
+          continue;
+        if (different++ == 0)
+          first = fmt::format("'{}' {}: expected {}, but got {}", tensor.name(), tensor.indexText(i),
+                              describe(tensor.element(), element), actual);
       }
+      if (different != 0)
+        return failure(Verdict::wrong,
+                       fmt::format("{} ({} of {} elements)", first, different, tensor.elementCount()));
+    }
     return {};
+  }
+
+  /// What nothing wrote still has the poison.
+  static bool isRight(ElementType type, const evaluator::Element &expected, double actual) {
+    if (!expected.defined)
+      return isInteger(type) ? actual == -1 : std::isnan(actual);
+    evaluator::Element element = {.value = actual};
+    if (isInteger(type))
+      element.integer = int64_t(actual);
+    return evaluator::agrees(type, expected, element);
+  }
+
+  static std::string describe(ElementType type, const evaluator::Element &element) {
+    if (!element.defined)
+      return "nothing to be written";
+    if (isInteger(type))
+      return fmt::to_string(element.integer);
+    return element.bound == 0 ? fmt::to_string(element.value)
+                              : fmt::format("{} within {}", element.value, element.bound);
   }
 
   const ProgramTree &tree;
   CompareOptions options;
   Outcome outcome = {};
-  std::vector<HostTensor> initial, reference;
+  std::vector<HostTensor> initial;
+  std::vector<evaluator::Tensor> expected;
   std::string what; ///< is being compiled
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// One program: compiled with and without optimisations, run under several schedules, and compared with its meaning.
+/// One program: compiled with and without optimisations, run under several schedules, and compared with its
+/// meaning.
 #pragma once
 
 #include "test/differential/ProgramTree.h"
@@ -16,15 +17,15 @@ enum class Verdict : uint8_t {
   discarded, ///< its result is not specified, or a comparison is too close to call
   refused,   ///< it needs more than there is of a resource, and the compiler says so
   // Failures.
-  mistake,      ///< the language refuses the program: it is the generator's, or the language's
-  evaluator,    ///< the evaluator has no rule
-  refusal,      ///< the compiler refuses it without a user's reason
-  internal,     ///< the compiler contradicts itself
-  slow,         ///< compiling takes too long
-  launch,       ///< the launch is refused
-  finding,      ///< the emulator's checker, a trap, a deadlock
-  wrong,        ///< a number
-  strayWrite,   ///< a write outside of the outputs
+  mistake,    ///< the language refuses the program: it is the generator's, or the language's
+  evaluator,  ///< the evaluator has no rule
+  refusal,    ///< the compiler refuses it without a user's reason
+  internal,   ///< the compiler contradicts itself
+  slow,       ///< compiling takes too long
+  launch,     ///< the launch is refused
+  finding,    ///< the emulator's checker, a trap, a deadlock
+  wrong,      ///< a number
+  strayWrite, ///< a write outside of the outputs
   crash,
   hang,
 };

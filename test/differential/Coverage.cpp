@@ -22,9 +22,9 @@ void Coverage::print() const {
   fmt::print("\noperations of phase input, and programs that have them\n");
   for (const auto &[name, count] : operations)
     fmt::print("  {:<28}{:>8}\n", name, count);
-  fmt::print("remarks\n");
+  fmt::print("what the compiler made and remarked\n");
   for (const auto &[name, count] : remarks)
-    fmt::print("  {:<28}{:>8}\n", name, count);
+    fmt::print("  {:>8} {}\n", count, name);
   fmt::print("features\n");
   for (size_t a = 0; a < featureCount; ++a)
     fmt::print("  {:<28}{:>8}\n", nameOf(Feature(a)), pairs[a][a]);

@@ -26,15 +26,16 @@ Domain repeated(Domain a, double count) { return {a.magnitude * count, a.exponen
 
 Domain domainOf(double number) {
   Domain domain = {std::abs(number), 0, true};
-  while (domain.exponent > -40 && std::ldexp(number, -domain.exponent) != std::floor(std::ldexp(number, -domain.exponent)))
+  while (domain.exponent > -40 &&
+         std::ldexp(number, -domain.exponent) != std::floor(std::ldexp(number, -domain.exponent)))
     --domain.exponent;
   return domain;
 }
 
 namespace {
 struct Format {
-  int bits;         ///< of a significand, or of a whole number's magnitude
-  int lowest;       ///< exponent
+  int bits;   ///< of a significand, or of a whole number's magnitude
+  int lowest; ///< exponent
   double greatest;
 };
 
@@ -88,7 +89,7 @@ Domain defaultDomain(ElementType type) {
   case ElementType::bf16:
     return {64, -1};
   case ElementType::f32:
-    return {0x1p17, -4};
+    return {0x1p19, -4};
   case ElementType::f64:
     return {0x1p24, -8};
   }

@@ -53,6 +53,8 @@ namespace tlc::differential {
   X(indexRead, 8)                                                                                            \
   X(loop, 10)                                                                                                \
   X(pipelined, 22)                                                                                           \
+  X(leanLaunch, 40)                                                                                          \
+  X(leanLoop, 60)                                                                                            \
   X(nestedLoop, 45)                                                                                          \
   X(emptyLoop, 6)                                                                                            \
   X(steppedLoop, 12)                                                                                         \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Draws expressions of a shape and an element type. Exact ones stay within what their types hold; where one would
-/// not, its operand is taken instead.
+/// Draws expressions of a shape and an element type. Exact ones stay within what their types hold; where one
+/// would not, its operand is taken instead.
 #include "test/differential/Generator.h"
 
 #include <algorithm>
@@ -13,7 +13,8 @@ using namespace tlc::differential;
 namespace {
 
 Expression apply(Function function, ElementType type, std::vector<Expression> operands) {
-  return {.kind = Expression::Kind::apply, .type = type, .function = function, .operands = std::move(operands)};
+  return {
+      .kind = Expression::Kind::apply, .type = type, .function = function, .operands = std::move(operands)};
 }
 
 } // namespace
@@ -35,6 +36,14 @@ Drawn Generator::variableValue(int id) {
 Drawn Generator::clamped(Drawn value, double magnitude) {
   if (value.domain.magnitude <= magnitude)
     return value;
+  bool isFragment = value.expression.kind != Expression::Kind::number &&
+                    value.expression.kind != Expression::Kind::scalar &&
+                    value.expression.kind != Expression::Kind::position;
+  if (!isFragment) {
+    value.expression = {.kind = Expression::Kind::number, .type = value.expression.type, .number = 1};
+    value.domain = domainOf(1);
+    return value;
+  }
   auto constant = [&](double number) {
     return Expression{.kind = Expression::Kind::number, .type = value.expression.type, .number = number};
   };
@@ -68,7 +77,8 @@ std::optional<Drawn> Generator::converted(Drawn value, ElementType element) {
     value = clamped(std::move(value), draw.chance(50) ? limit : std::max(1.0, limit / 4));
   }
   draw.note(Feature::conversion);
-  value.expression = {.kind = Expression::Kind::convert, .type = element, .operands = {std::move(value.expression)}};
+  value.expression = {
+      .kind = Expression::Kind::convert, .type = element, .operands = {std::move(value.expression)}};
   return value;
 }
 
@@ -222,7 +232,8 @@ std::optional<Drawn> Generator::drawOfTwo(const Sizes &shape, ElementType elemen
       return a;
     a = clamped(std::move(*a), most);
     b = clamped(std::move(b), most);
-    domain = function == Function::multiply ? differential::product(a->domain, b.domain) : sum(a->domain, b.domain);
+    domain = function == Function::multiply ? differential::product(a->domain, b.domain)
+                                            : sum(a->domain, b.domain);
     if (!fits(element, domain))
       return a;
   }
@@ -239,9 +250,10 @@ std::optional<Drawn> Generator::drawRounded(const Sizes &shape, ElementType elem
   if (!x)
     return x;
   bool isSmall = element == ElementType::f64; // no functions but the square root
-  auto function = isSmall ? draw.oneOf({Function::sqrt, Function::divide})
-                          : draw.oneOf({Function::exp, Function::exp2, Function::log, Function::log2, Function::sqrt,
-                                        Function::rsqrt, Function::tanh, Function::divide, Function::divideOrZero});
+  auto function =
+      isSmall ? draw.oneOf({Function::sqrt, Function::divide})
+              : draw.oneOf({Function::exp, Function::exp2, Function::log, Function::log2, Function::sqrt,
+                            Function::rsqrt, Function::tanh, Function::divide, Function::divideOrZero});
   auto aboveOne = [&](Expression of) {
     Expression one = {.kind = Expression::Kind::number, .type = element, .number = 1};
     return apply(Function::add, element, {apply(Function::abs, element, {std::move(of)}), std::move(one)});
@@ -274,7 +286,8 @@ std::optional<Drawn> Generator::drawRounded(const Sizes &shape, ElementType elem
     Drawn by = drawPartner(shape, element, depth - 1);
     if (by.expression.kind == Expression::Kind::number || by.expression.kind == Expression::Kind::scalar ||
         by.expression.kind == Expression::Kind::position)
-      by.expression = {.kind = Expression::Kind::number, .type = element, .number = 3};
+      by.expression = {.kind = Expression::Kind::number, .type = element, .number = 3},
+      function = Function::divide;
     else
       by.expression = aboveOne(std::move(by.expression));
     return Drawn{apply(function, element, {std::move(x->expression), std::move(by.expression)}),
@@ -327,7 +340,8 @@ std::optional<Drawn> Generator::drawWherePlace(const Sizes &shape, ElementType e
       test.a = IndexNode::apply(IndexKind::add, std::move(begin), std::move(test.a));
     }
     if (draw.chance(20))
-      test.a = IndexNode::apply(IndexKind::remainder, std::move(test.a), IndexNode::constant(draw.between(2, 5)));
+      test.a =
+          IndexNode::apply(IndexKind::remainder, std::move(test.a), IndexNode::constant(draw.between(2, 5)));
     test.b = IndexNode::constant(draw.between(0, std::max<int64_t>(1, extent)));
     if (shape.size() > 1 && draw.chance(45)) {
       test.b = IndexNode::of(IndexKind::coordinate, (axis + 1) % int(shape.size()));
@@ -380,11 +394,13 @@ std::optional<Drawn> Generator::drawReduction(const Sizes &shape, ElementType el
   if (!x)
     return x;
   Expression reduce = {.kind = Expression::Kind::reduce, .type = info.element, .axis = axis};
-  reduce.reduction = draw.oneOf({dsl::Reduction::sum, dsl::Reduction::sum, dsl::Reduction::max, dsl::Reduction::min});
+  reduce.reduction =
+      draw.oneOf({dsl::Reduction::sum, dsl::Reduction::sum, dsl::Reduction::max, dsl::Reduction::min});
   auto count = double(tree.valueOf(from[size_t(axis)]));
   if (reduce.reduction == dsl::Reduction::sum) {
     if (!fits(info.element, repeated(x->domain, count)))
-      x = clamped(std::move(*x), std::max(1.0, std::min(2.0, largest(info.element, x->domain.exponent) / count)));
+      x = clamped(std::move(*x),
+                  std::max(1.0, std::min(2.0, largest(info.element, x->domain.exponent) / count)));
     x->domain = repeated(x->domain, count);
     if (!fits(info.element, x->domain)) {
       x->domain.magnitude /= count;
@@ -400,7 +416,8 @@ std::optional<Drawn> Generator::drawWithin(const Sizes &shape, ElementType eleme
   std::optional<Drawn> value = drawFull(shape, element, int(draw.between(0, 3)));
   if (!value)
     return value;
-  if ((domain.exact && !value->domain.exact) || (value->domain.exact && value->domain.exponent < domain.exponent))
+  if ((domain.exact && !value->domain.exact) ||
+      (value->domain.exact && value->domain.exponent < domain.exponent))
     return std::nullopt;
   if (value->domain.magnitude > domain.magnitude) {
     if (element == ElementType::e4m3 || domain.magnitude < 1)

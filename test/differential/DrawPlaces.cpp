@@ -160,7 +160,8 @@ PositionTest Generator::drawTest() {
   } else if (env.axes.size() > 1 && draw.chance(30)) {
     test.b = positionOf(draw.oneOf(env.axes));
   } else if (draw.chance(5)) {
-    test.b = IndexNode::apply(IndexKind::subtract, IndexNode::of(IndexKind::blocks, -1), IndexNode::constant(1));
+    test.b =
+        IndexNode::apply(IndexKind::subtract, IndexNode::of(IndexKind::blocks, -1), IndexNode::constant(1));
   }
   return test;
 }
@@ -320,8 +321,9 @@ std::optional<Box> Generator::drawOwnedBox(const Sizes &shape, ElementType eleme
       continue;
     }
     if (draw.chance(35))
-      reach = draw.chance(50) ? reach + draw.between(1, 9)
-                              : std::max<int64_t>(1, reach - draw.between(1, std::max<int64_t>(value / 2, 1)));
+      reach = draw.chance(50)
+                  ? reach + draw.between(1, 9)
+                  : std::max<int64_t>(1, reach - draw.between(1, std::max<int64_t>(value / 2, 1)));
     axes[axis] = drawTensorExtent(std::min<int64_t>(reach, 900));
   }
   box.tensor = newTensor(access, element, std::move(axes));

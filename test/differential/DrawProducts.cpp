@@ -44,6 +44,15 @@ bool Generator::writeTile(Body &body, int tile) {
     holds.current = env.written.contains(tile) || isOuter ? join(holds.current, domain) : domain;
     env.written.insert(tile);
   };
+  if (env.isLean) {
+    std::optional<Box> box = drawAsyncBox(info.shape, info.element, /*isMulticast=*/false);
+    if (!box)
+      return false;
+    domain = tensorDomains[size_t(box->tensor)];
+    body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(*box)), .to = whole(tile)});
+    settle();
+    return true;
+  }
   if (draw.wants(Feature::fill)) {
     draw.note(Feature::fill);
     Drawn value = number(info.element, 3);
@@ -66,7 +75,8 @@ bool Generator::writeTile(Body &body, int tile) {
         return false;
       domain = join(domain, ofPart);
       View view = {.shared = tile, .firstRow = from, .rows = part[0]};
-      body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(view)});
+      body.push_back(
+          {.kind = Statement::Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(view)});
     }
     settle();
     return true;
@@ -76,7 +86,8 @@ bool Generator::writeTile(Body &body, int tile) {
   if (!isCarried && draw.wants(Feature::sharedToShared)) {
     for (int other : env.written) {
       const SharedInfo &source = tree.shared[size_t(other)];
-      if (other == tile || source.element != info.element || source.shape.size() != 2 || info.shape.size() != 2)
+      if (other == tile || source.element != info.element || source.shape.size() != 2 ||
+          info.shape.size() != 2)
         continue;
       View view = {.shared = other, .transposed = equal({source.shape[1], source.shape[0]}, info.shape)};
       if (!view.transposed && !equal(source.shape, info.shape))
@@ -91,7 +102,8 @@ bool Generator::writeTile(Body &body, int tile) {
   if (!isCarried && draw.chance(35)) {
     if (std::optional<Drawn> value = drawFull(info.shape, info.element, int(draw.between(0, 2)))) {
       domain = value->domain;
-      body.push_back({.kind = Statement::Kind::store, .to = whole(tile), .values = {std::move(value->expression)}});
+      body.push_back(
+          {.kind = Statement::Kind::store, .to = whole(tile), .values = {std::move(value->expression)}});
       settle();
       return true;
     }
@@ -131,7 +143,8 @@ bool Generator::readTile(Body &body, int tile) {
     env.stored.push_back(*box);
     if (env.loops == 0 && !env.inBranch && !env.inRole)
       launchStores.push_back(*box);
-    body.push_back({.kind = Statement::Kind::copy, .from = Place::of(view), .to = Place::of(std::move(*box))});
+    body.push_back(
+        {.kind = Statement::Kind::copy, .from = Place::of(view), .to = Place::of(std::move(*box))});
     return true;
   }
   int id = declare(body, info.element, shape, domain);
@@ -146,9 +159,13 @@ bool Generator::shared(Body &body) {
   if (!env.tiles.empty() && draw.chance(25))
     return writeTile(body, draw.oneOf(env.tiles));
   Sizes shape = drawShape();
+  ElementType element = drawElement();
+  if (env.isLean) // rows of whole 16 bytes
+    shape = {newSize(draw.oneOf<int64_t>({1, 8, 16, 32, 64})),
+             newSize(16 / int64_t(sizeInBytes(element)) * draw.between(1, 6))};
   if (tree.elementsOf(shape) > mostSharedElements)
     return false;
-  int tile = newShared(body, shape, drawElement());
+  int tile = newShared(body, shape, element);
   tileHolds[size_t(tile)].loops = env.loops;
   bool isWritten = writeTile(body, tile);
   return isWritten && draw.chance(60) ? readTile(body, tile) : isWritten;
@@ -212,15 +229,19 @@ std::optional<int> Generator::factorTile(Body &body, Size rows, Size columns, El
 }
 
 bool Generator::product(Body &body) {
-  ElementType element = draw.oneOf({ElementType::bf16, ElementType::bf16, ElementType::f16, ElementType::f16, ElementType::e4m3});
+  ElementType element = draw.oneOf(
+      {ElementType::bf16, ElementType::bf16, ElementType::f16, ElementType::f16, ElementType::e4m3});
   // The sum: one that a loop around declared, or a new one.
   std::vector<int> sums;
   for (int id : env.variables) {
     const VariableInfo &info = tree.variables[size_t(id)];
-    if (info.element == ElementType::f32 && info.shape.size() == 2 && tree.elementsOf(info.shape) >= 16)
+    bool fitsWgmma = !env.isLean ||
+                     (tree.valueOf(info.shape.front()) % 64 == 0 && tree.valueOf(info.shape.back()) % 8 == 0);
+    if (info.element == ElementType::f32 && info.shape.size() == 2 && tree.elementsOf(info.shape) >= 16 &&
+        fitsWgmma)
       sums.push_back(id);
   }
-  int sum = !sums.empty() && draw.chance(70) ? draw.oneOf(sums) : -1;
+  int sum = !sums.empty() && draw.chance(env.isLean ? 88 : 70) ? draw.oneOf(sums) : -1;
   Size rows, columns;
   if (sum >= 0) {
     rows = tree.variables[size_t(sum)].shape[0];
@@ -229,22 +250,29 @@ bool Generator::product(Body &body) {
     static constexpr int64_t usualRows[] = {64, 64, 64, 128, 16, 32, 48, 8};
     static constexpr int64_t usualColumns[] = {64, 32, 16, 8, 24, 128, 40};
     rows = draw.chance(85) ? newSize(draw.oneOf(usualRows)) : drawSize(64);
-    columns = draw.chance(85) ? newSize(draw.oneOf(usualColumns)) : drawSize(64);
+    columns = env.isLean || draw.chance(85) ? newSize(draw.oneOf(usualColumns)) : drawSize(64);
+    if (env.isLean && tree.valueOf(rows) % 64 != 0)
+      rows = newSize(64);
   }
   // The left factor: a variable's tile in registers, or a shared tile.
   std::vector<int> lefts;
   for (int id : env.variables) {
     const VariableInfo &info = tree.variables[size_t(id)];
-    if (info.shape.size() == 2 && equal(info.shape[0], rows) && tree.valueOf(info.shape[1]) <= 128 && id != sum)
+    if (info.shape.size() == 2 && equal(info.shape[0], rows) && tree.valueOf(info.shape[1]) <= 128 &&
+        id != sum)
       lefts.push_back(id);
   }
   static constexpr int64_t usualDepths[] = {16, 32, 64, 64, 128};
   bool isRegister = draw.wants(Feature::registerFactor);
-  Size depth = draw.chance(88) ? newSize(draw.oneOf(usualDepths)) : drawSize(64);
+  // wgmma takes e4m3 along the summed axis only.
+  bool isLeanByte = env.isLean && element == ElementType::e4m3;
+  Size depth = env.isLean || draw.chance(88) ? newSize(draw.oneOf(usualDepths)) : drawSize(64);
+  if (isLeanByte)
+    depth = newSize(draw.oneOf<int64_t>({32, 64}));
   if (isRegister && !lefts.empty() && draw.chance(60))
     depth = tree.variables[size_t(draw.oneOf(lefts))].shape[1];
   int64_t m = tree.valueOf(rows), n = tree.valueOf(columns), k = tree.valueOf(depth);
-  if (m * k > mostSharedElements || n * k > mostSharedElements || !spend(double(m * n) * double(k) / 32))
+  if (m * k > mostSharedElements || n * k > mostSharedElements || !spend(double(m * n) * double(k) / 100))
     return false;
   Statement gemm = {.kind = Statement::Kind::gemm};
   Domain left;
@@ -253,7 +281,7 @@ bool Generator::product(Body &body) {
     std::optional<Drawn> value = drawFull(shape, element, int(draw.between(0, 2)));
     if (!value) { // from a tile or a tensor of this iteration
       ElementType of = draw.chance(50) ? element : drawElement();
-      if (draw.chance(50)) {
+      if (!env.isLean && draw.chance(50)) {
         if (loaded(body, shape, of) < 0)
           return false;
       } else {
@@ -271,9 +299,9 @@ bool Generator::product(Body &body) {
     left = value->domain;
     gemm.values = {std::move(value->expression)};
   } else {
-    View view = {.transposed = draw.wants(Feature::transposedLeft)};
-    std::optional<int> tile = view.transposed ? factorTile(body, depth, rows, element)
-                                              : factorTile(body, rows, depth, element);
+    View view = {.transposed = !isLeanByte && draw.wants(Feature::transposedLeft)};
+    std::optional<int> tile =
+        view.transposed ? factorTile(body, depth, rows, element) : factorTile(body, rows, depth, element);
     if (!tile)
       return false;
     if (view.transposed)
@@ -282,7 +310,7 @@ bool Generator::product(Body &body) {
     left = tileHolds[size_t(*tile)].current;
     gemm.from = Place::of(view);
   }
-  View right = {.transposed = draw.wants(Feature::transposedRight)};
+  View right = {.transposed = isLeanByte || draw.wants(Feature::transposedRight)};
   std::optional<int> tile = right.transposed ? factorTile(body, columns, depth, element)
                                              : factorTile(body, depth, columns, element);
   if (!tile)
@@ -293,13 +321,21 @@ bool Generator::product(Body &body) {
   gemm.to = Place::of(right);
   Domain all = repeated(differential::product(left, tileHolds[size_t(*tile)].current), double(k));
   // A sum of e4m3 keeps 13 bits behind the point of its largest term.
-  bool isExactSum = !all.exact || element != ElementType::e4m3 || all.magnitude < std::ldexp(1.0, 12 + all.exponent);
+  bool isExactSum =
+      !all.exact || element != ElementType::e4m3 || all.magnitude < std::ldexp(1.0, 12 + all.exponent);
   if (tree.isExact && !isExactSum)
     return false;
   if (sum < 0 || !mayAdd(sum, all) || element == ElementType::e4m3)
     sum = accumulator(body, rows, columns);
-  if (!mayAdd(sum, all))
-    return false;
+  if (!mayAdd(sum, all)) { // a smaller factor
+    if (gemm.values.empty() || element == ElementType::e4m3 || !left.exact)
+      return false;
+    Drawn smaller = clamped({std::move(gemm.values[0]), left}, 4);
+    gemm.values[0] = std::move(smaller.expression);
+    all = repeated(differential::product(smaller.domain, tileHolds[size_t(*tile)].current), double(k));
+    if (!mayAdd(sum, all))
+      return false;
+  }
   added(sum, all);
   gemm.id = sum;
   if (draw.wants(Feature::warpPolicy)) {

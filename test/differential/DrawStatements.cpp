@@ -76,6 +76,37 @@ bool Generator::drawStatement(Body &body) {
   }
 }
 
+/// Copies, products, and arithmetic between them.
+void Generator::drawLeanBody(Body &body) {
+  env.isLean = true;
+  product(body);
+  for (int64_t number = draw.between(0, 3); number > 0; --number) {
+    switch (draw.weighted({40, 30, 15, 15})) {
+    case 0:
+      assign(body);
+      break;
+    case 1:
+      product(body);
+      break;
+    case 2:
+      declareComputed(body);
+      break;
+    default: {
+      Statement when = {.kind = Statement::Kind::when};
+      when.tests.push_back(drawTest());
+      when.bodies.push_back(inside([&](Body &statements) {
+        env.inBranch = true;
+        assign(statements);
+      }));
+      if (!when.bodies[0].empty()) {
+        draw.note(Feature::when);
+        body.push_back(std::move(when));
+      }
+    }
+    }
+  }
+}
+
 Body Generator::inside(const std::function<void(Body &)> &drawInside) {
   Environment before = env;
   ++env.depth;
@@ -200,8 +231,7 @@ bool Generator::mayAdd(int variable, Domain domain) const {
     return fits(tree.variables[size_t(variable)].element, sum(holds.current, domain));
   double all = holds.added + domain.magnitude * env.repeats / holds.repeats;
   return 2 * all <= holds.limit.magnitude && fits(tree.variables[size_t(variable)].element, holds.limit) &&
-         (!domain.exact || domain.exponent >= holds.limit.exponent) &&
-         (domain.exact || !holds.limit.exact);
+         (!domain.exact || domain.exponent >= holds.limit.exponent) && (domain.exact || !holds.limit.exact);
 }
 
 void Generator::added(int variable, Domain domain) {
@@ -261,9 +291,9 @@ bool Generator::store(Body &body, int variable) {
                                                : drawFull(info.shape, element, int(draw.between(0, 2)));
   if (!value)
     return false;
-  Access access = draw.chance(25)                                  ? Access::inout
-                  : launches > 0 && draw.wants(Feature::workspace) ? Access::workspace
-                                                                   : Access::output;
+  Access access = draw.chance(25)                                      ? Access::inout
+                  : launchesLeft > 0 && draw.wants(Feature::workspace) ? Access::workspace
+                                                                       : Access::output;
   std::optional<Box> box = drawOwnedBox(info.shape, element, access);
   if (!box)
     return false;
@@ -319,12 +349,14 @@ bool Generator::sliceToSlice(Body &body) {
   env.stored.push_back(*to);
   if (env.loops == 0 && !env.inBranch && !env.inRole)
     launchStores.push_back(*to);
-  body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(*from)), .to = Place::of(std::move(*to))});
+  body.push_back(
+      {.kind = Statement::Kind::copy, .from = Place::of(std::move(*from)), .to = Place::of(std::move(*to))});
   return true;
 }
 
 bool Generator::atomic(Body &body) {
-  ElementType element = draw.oneOf({ElementType::f32, ElementType::f32, ElementType::i32, ElementType::i64, ElementType::f64});
+  ElementType element =
+      draw.oneOf({ElementType::f32, ElementType::f32, ElementType::i32, ElementType::i64, ElementType::f64});
   if (int(tree.tensors.size()) > 8 || env.variables.empty())
     return false;
   Sizes shape = tree.variables[size_t(draw.oneOf(env.variables))].shape;
@@ -352,7 +384,8 @@ bool Generator::atomic(Body &body) {
     for (Size extent : extents) {
       int64_t length = tree.valueOf(extent);
       IndexNode origin = drawOrigin(std::max<int64_t>(1, draw.chance(50) ? length : length / 2), {});
-      axes.push_back(drawTensorExtent(std::clamp<int64_t>(rangeOf(origin).high + length - draw.between(0, 2), 1, 600)));
+      axes.push_back(
+          drawTensorExtent(std::clamp<int64_t>(rangeOf(origin).high + length - draw.between(0, 2), 1, 600)));
       box.origin.push_back(std::move(origin));
     }
     box.extents = extents;
@@ -400,10 +433,14 @@ bool Generator::loop(Body &body, bool isPipelined) {
     count = 0;
   if (!spend(100 * double(count)))
     return false;
+  bool isLean = isPipelined && (env.isLean || draw.wants(Feature::leanLoop));
   // A sum that the loop adds to.
-  if (draw.chance(65) && !env.inBranch) {
+  if (isLean || (draw.chance(65) && !env.inBranch)) {
     Sizes shape = drawShape();
-    int id = declare(body, draw.chance(85) ? ElementType::f32 : drawFloat(), shape, {});
+    if (isLean)
+      shape = {newSize(draw.oneOf<int64_t>({64, 64, 128})),
+               newSize(draw.oneOf<int64_t>({8, 16, 32, 64, 64, 128}))};
+    int id = declare(body, isLean || draw.chance(85) ? ElementType::f32 : drawFloat(), shape, {});
     if (draw.chance(20)) {
       variableHolds[size_t(id)].current = domainOf(1);
       tree.variables[size_t(id)].initial = 1;
@@ -414,7 +451,8 @@ bool Generator::loop(Body &body, bool isPipelined) {
   axis.count = std::max<int64_t>(count, 1);
   tree.positions.push_back({fmt::format("i{}", axis.position)});
   positionRanges.push_back({first, std::max(first, last)});
-  Statement loop = {.kind = isPipelined ? Statement::Kind::pipelined : Statement::Kind::loop, .id = axis.position};
+  Statement loop = {.kind = isPipelined ? Statement::Kind::pipelined : Statement::Kind::loop,
+                    .id = axis.position};
   if (isPipelined) {
     loop.number = double(draw.between(1, 3));
     if (draw.wants(Feature::manyStages)) {
@@ -423,6 +461,8 @@ bool Generator::loop(Body &body, bool isPipelined) {
     }
   }
   draw.note(isPipelined ? Feature::pipelined : Feature::loop);
+  if (isLean)
+    draw.note(Feature::leanLoop);
   if (env.loops > 0)
     draw.note(Feature::nestedLoop);
   loop.bodies.push_back(inside([&](Body &statements) {
@@ -430,6 +470,8 @@ bool Generator::loop(Body &body, bool isPipelined) {
     env.repeats *= double(axis.count);
     env.filledBefore = env.written;
     ++env.loops;
+    if (isLean)
+      return drawLeanBody(statements);
     if (isPipelined && draw.chance(70))
       product(statements);
     else
@@ -482,8 +524,7 @@ bool Generator::whenAny(Body &body) {
   Expression chosen = {.kind = Expression::Kind::where, .type = info.element, .comparison = any.comparison};
   chosen.operands = {x.expression, bound.expression, std::move(next->expression), x.expression};
   Domain after = join(next->domain, x.domain);
-  any.bodies.push_back(
-      {{.kind = Statement::Kind::assign, .id = variable, .values = {std::move(chosen)}}});
+  any.bodies.push_back({{.kind = Statement::Kind::assign, .id = variable, .values = {std::move(chosen)}}});
   bool wasBranch = std::exchange(env.inBranch, true);
   assigned(variable, after);
   env.inBranch = wasBranch;

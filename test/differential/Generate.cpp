@@ -33,14 +33,14 @@ DrawnProgram Generator::run() {
     draw.note(Feature::severalLaunches);
     count = draw.chance(75) ? 2 : 3;
   }
-  for (int number = 0; number < count; ++number)
+  for (launchesLeft = count - 1; launchesLeft >= 0; --launchesLeft)
     launch();
   // Every dimension is an extent of some tensor.
   for (size_t number = 0; number < tree.dimensions.size(); ++number) {
     auto names = [&](const TensorInfo &tensor) {
-      return tensor.access != Access::workspace && std::ranges::any_of(tensor.shape, [&](const TensorExtent &extent) {
-        return extent.dimension == int(number);
-      });
+      return tensor.access != Access::workspace &&
+             std::ranges::any_of(tensor.shape,
+                                 [&](const TensorExtent &extent) { return extent.dimension == int(number); });
     };
     if (std::ranges::none_of(tree.tensors, names))
       newTensor(Access::input, ElementType::f32, {{.dimension = int(number)}});
@@ -77,7 +77,7 @@ void Generator::launch() {
   unread.clear();
   launchStores.clear();
   LaunchTree drawn;
-  drawn.name = fmt::format("launch{}", launches++);
+  drawn.name = fmt::format("launch{}", tree.launches.size());
   drawGrid(drawn);
   bool hasRoles = draw.wants(Feature::roles) && drawn.grid != LaunchTree::Grid::persistent;
   if (!hasRoles && draw.wants(Feature::warps)) {
@@ -89,7 +89,13 @@ void Generator::launch() {
     draw.note(Feature::residents);
   }
   if (!hasRoles || !roles(drawn)) {
-    drawBody(drawn.body, int(draw.between(2, 9)));
+    if (draw.wants(Feature::leanLaunch)) {
+      draw.note(Feature::leanLaunch);
+      env.isLean = true;
+      if (draw.chance(80))
+        loop(drawn.body, /*isPipelined=*/true);
+    }
+    drawBody(drawn.body, int(draw.between(env.isLean ? 1 : 2, env.isLean ? 5 : 9)));
     storeResults(drawn.body);
   }
   for (const Box &box : launchStores)

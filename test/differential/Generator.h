@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// How programs are drawn: statement by statement, over what is declared at that place, so that each is well typed,
-/// reads only what was written, and writes only what its block owns.
+/// How programs are drawn: statement by statement, over what is declared at that place, so that each is well
+/// typed, reads only what was written, and writes only what its block owns.
 #pragma once
 
 #include "test/differential/Domain.h"
@@ -42,6 +42,7 @@ struct Environment {
   double repeats = 1;              ///< of this place in a block, at most
   int loops = 0, depth = 0;
   bool inRole = false, inBranch = false;
+  bool isLean = false; ///< a loop that roles can be made of: nothing but copies by the TMA and products
 };
 
 class Generator {
@@ -120,6 +121,7 @@ private:
   void assigned(int variable, Domain domain);
   bool mayAdd(int variable, Domain domain) const;
   void added(int variable, Domain domain);
+  void drawLeanBody(Body &body);
   /// Draws a body whose declarations end with it.
   Body inside(const std::function<void(Body &)> &body);
   Sizes drawShape();
@@ -163,12 +165,12 @@ private:
   std::vector<Holds> variableHolds, tileHolds;
   std::vector<Domain> tensorDomains;
   std::vector<IndexRange> positionRanges;
-  std::set<int> complete;  ///< workspaces and outputs that an earlier launch has written in full
-  std::set<int> unread;    ///< tensors that this launch writes, which blocks read only where they own them
+  std::set<int> complete; ///< workspaces and outputs that an earlier launch has written in full
+  std::set<int> unread;   ///< tensors that this launch writes, which blocks read only where they own them
   std::vector<Box> launchStores; ///< unconditional, of this launch
   int64_t blocks = 1;
   double budget = 0;
-  int launches = 0;
+  int launchesLeft = 0; ///< after this one
 };
 
 } // namespace tlc::differential

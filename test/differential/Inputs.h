@@ -8,7 +8,8 @@
 
 namespace tlc::differential {
 
-/// Inputs, outputs and tensors that are both, in the order of the program's arguments. Workspaces are left out.
+/// Inputs, outputs and tensors that are both, in the order of the program's arguments. Workspaces are left
+/// out.
 Result<std::vector<kernels::HostTensor>> makeTensors(const ProgramTree &tree);
 
 /// Whether the program reads what the tensor holds before the launch.

@@ -72,13 +72,14 @@ private:
     for (const OptimizationSwitch &one : optimizationSwitches())
       if (!(tree.optimizations.*one.member))
         off.push_back(one.name);
-    line("// optimisations off in the second run: {}", off.empty() ? "none" : fmt::format("{}", fmt::join(off, ", ")));
+    line("// optimisations off in the second run: {}",
+         off.empty() ? "none" : fmt::format("{}", fmt::join(off, ", ")));
   }
 
   static std::string valuesText(const TensorInfo &tensor) {
     std::string scale = tensor.exponent == 0 ? "" : fmt::format(" times 2^{}", tensor.exponent);
-    return fmt::format(", {}numbers from {} to {}{}", tensor.whole ? "whole " : "", numberText(tensor.smallest),
-                       numberText(tensor.largest), scale);
+    return fmt::format(", {}numbers from {} to {}{}", tensor.whole ? "whole " : "",
+                       numberText(tensor.smallest), numberText(tensor.largest), scale);
   }
 
   std::string fixedDimensions() const {
@@ -307,8 +308,8 @@ private:
     case Kind::declareVariable: {
       const VariableInfo &info = tree.variables[size_t(s.id)];
       if (s.values.empty())
-        return line("Fragment {} = k.fragment({}, {}{});", info.name, toString(info.element), extents(info.shape),
-                    info.initial == 0 ? "" : ", " + numberText(info.initial));
+        return line("Fragment {} = k.fragment({}, {}{});", info.name, toString(info.element),
+                    extents(info.shape), info.initial == 0 ? "" : ", " + numberText(info.initial));
       return line("Fragment {} = {};", info.name, value(s.values[0]));
     }
     case Kind::declareShared: {
@@ -338,7 +339,8 @@ private:
     case Kind::atomicAddNumber:
       return line("atomicAdd({}, {});", numberText(s.number), place(s.to));
     case Kind::writeIndex:
-      return line("{}.write({{{}}}, {});", tree.shared[size_t(s.id)].name, list(s.index, 1), index(s.index[0]));
+      return line("{}.write({{{}}}, {});", tree.shared[size_t(s.id)].name, list(s.index, 1),
+                  index(s.index[0]));
     case Kind::loop:
     case Kind::pipelined:
       line("k.{}({{{}}}{}, [&](Index {}) {{", s.kind == Kind::loop ? "loop" : "pipelined", list(s.index),
@@ -387,8 +389,8 @@ private:
     using Kind = Statement::Kind;
     if (s.kind == Kind::declareRing) {
       const RingInfo &info = tree.rings[size_t(s.id)];
-      return line("Ring {0} = k.ring(\"{0}\", {{.slots = {1}, .producers = {2}, .consumers = {3}}});", info.name,
-                  info.slots, info.producers, info.consumers);
+      return line("Ring {0} = k.ring(\"{0}\", {{.slots = {1}, .producers = {2}, .consumers = {3}}});",
+                  info.name, info.slots, info.producers, info.consumers);
     }
     const CursorInfo &cursor = tree.cursors[size_t(s.id)];
     const std::string &ring = tree.rings[size_t(cursor.ring)].name, &at = cursor.name;

@@ -26,7 +26,9 @@ constexpr uint64_t programsPerProcess = 500;
 /// More memory than any program needs.
 constexpr rlim_t memoryBytes = rlim_t(6) << 30;
 
-double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 /// One process and the programs that are left to it: `next`, `next` + step, ...
 struct Worker {
@@ -42,13 +44,13 @@ struct Worker {
 std::string joined(const std::set<std::string> &names) {
   std::string text;
   for (const std::string &name : names)
-    text += name + ' ';
+    text += name + '\n';
   return text;
 }
 
 std::set<std::string> split(std::string_view text) {
   std::set<std::string> names;
-  for (size_t end; (end = text.find(' ')) != std::string_view::npos; text.remove_prefix(end + 1))
+  for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
     names.emplace(text.substr(0, end));
   return names;
 }
@@ -205,8 +207,9 @@ private:
     int status = reap(worker);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
       return start(worker);
-    std::string how = WIFSIGNALED(status) ? fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
-                                          : fmt::format("exit status {}", WEXITSTATUS(status));
+    std::string how = WIFSIGNALED(status)
+                          ? fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
+                          : fmt::format("exit status {}", WEXITSTATUS(status));
     finish(worker, {.verdict = Verdict::crash, .message = how + "\n" + errorText});
     start(worker);
   }
@@ -234,7 +237,7 @@ private:
 
 } // namespace
 
-uint64_t differential::runInProcesses(uint64_t first, uint64_t count, const ProcessOptions &options, const Work &work,
-                                      const Report &report) {
+uint64_t differential::runInProcesses(uint64_t first, uint64_t count, const ProcessOptions &options,
+                                      const Work &work, const Report &report) {
   return Pool(first + count, options, work, report).run(first);
 }

@@ -11,8 +11,8 @@ namespace tlc::differential {
 
 struct ProcessOptions {
   int jobs = 1;
-  double hangSeconds = 60;     ///< for one program
-  double totalSeconds = 1e9;   ///< after which no more are begun
+  double hangSeconds = 60;   ///< for one program
+  double totalSeconds = 1e9; ///< after which no more are begun
 };
 
 /// What a process does for number `number`.
@@ -20,7 +20,8 @@ using Work = std::function<Outcome(uint64_t number)>;
 /// Takes an outcome, and the seconds it took.
 using Report = std::function<void(uint64_t number, const Outcome &outcome, double seconds)>;
 
-/// Does the work for all numbers from `first`, `count` of them, in no particular order. Gives how many were done.
+/// Does the work for all numbers from `first`, `count` of them, in no particular order. Gives how many were
+/// done.
 uint64_t runInProcesses(uint64_t first, uint64_t count, const ProcessOptions &options, const Work &work,
                         const Report &report);
 

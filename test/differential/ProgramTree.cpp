@@ -22,7 +22,8 @@ int64_t ProgramTree::elementsOf(const Sizes &shape) const {
 std::vector<int64_t> ProgramTree::shapeOf(const TensorInfo &tensor) const {
   std::vector<int64_t> shape;
   for (const TensorExtent &extent : tensor.shape)
-    shape.push_back(extent.dimension >= 0 ? dimensions[size_t(extent.dimension)].value : valueOf(extent.size));
+    shape.push_back(extent.dimension >= 0 ? dimensions[size_t(extent.dimension)].value
+                                          : valueOf(extent.size));
   return shape;
 }
 

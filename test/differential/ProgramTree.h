@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A program of the language as a tree that can be drawn, traced, printed and made smaller. What is declared has a
-/// number, which is its place in one of the program's lists; extents are numbers of `sizes`, so that one that
-/// many tiles share can be changed in one place.
+/// A program of the language as a tree that can be drawn, traced, printed and made smaller. What is declared
+/// has a number, which is its place in one of the program's lists; extents are numbers of `sizes`, so that
+/// one that many tiles share can be changed in one place.
 #pragma once
 
 #include "compiler/dsl/Ops.h"
@@ -290,7 +290,7 @@ struct LaunchTree {
   std::vector<IndexNode> extents = {};
   std::vector<int> positions = {}; ///< one per extent
   dsl::PersistentOptions persistent = {};
-  int64_t warps = 0;     ///< 0: the compiler's choice
+  int64_t warps = 0; ///< 0: the compiler's choice
   int64_t cluster = 1;
   int64_t residents = 1; ///< not said if 1
   Body body = {};

@@ -80,8 +80,9 @@ private:
   Outcome outcomeOf(const ProgramTree &tree) {
     Outcome outcome;
     double limit = best.outcome.verdict == Verdict::hang ? 20 : 60;
-    runInProcesses(0, 1, {.jobs = 1, .hangSeconds = limit}, [&](uint64_t) { return compare(tree, options); },
-                   [&](uint64_t, const Outcome &done, double) { outcome = done; });
+    runInProcesses(
+        0, 1, {.jobs = 1, .hangSeconds = limit}, [&](uint64_t) { return compare(tree, options); },
+        [&](uint64_t, const Outcome &done, double) { outcome = done; });
     return outcome;
   }
 
@@ -117,7 +118,8 @@ private:
     return true;
   }
 
-  /// Tries `change` with each number of a place, from the last to the first, until it says that there is none.
+  /// Tries `change` with each number of a place, from the last to the first, until it says that there is
+  /// none.
   bool tryEach(const std::function<bool(ProgramTree &, size_t)> &change) {
     size_t places = 0;
     for (;;) {
@@ -154,7 +156,8 @@ private:
           number -= body.size();
           return;
         }
-        body.erase(body.begin() + int64_t(number));
+        if (!body[number].isFixed)
+          body.erase(body.begin() + int64_t(number));
         done = true;
       });
       return done;

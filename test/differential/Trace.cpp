@@ -370,8 +370,8 @@ private:
     const VariableInfo &info = tree.variables[size_t(s.id)];
     variables.erase(s.id);
     if (s.values.empty())
-      variables.emplace(
-          s.id, k.fragment(info.element, tree.extentsOf(info.shape), info.initial).named(info.name));
+      variables.emplace(s.id,
+                        k.fragment(info.element, tree.extentsOf(info.shape), info.initial).named(info.name));
     else
       variables.emplace(s.id, Fragment(fragment(s.values[0])).named(info.name));
   }
@@ -477,7 +477,8 @@ private:
       return k.roles([&] { body(s.bodies[0]); });
     case Kind::role: {
       const RoleInfo &info = tree.roles[size_t(s.id)];
-      return k.role(info.name, {.warps = info.warps, .registers = info.registers}, [&] { body(s.bodies[0]); });
+      return k.role(info.name, {.warps = info.warps, .registers = info.registers},
+                    [&] { body(s.bodies[0]); });
     }
     default:
       return synchronize(s);
@@ -488,8 +489,8 @@ private:
     using Kind = Statement::Kind;
     if (s.kind == Kind::declareRing) {
       const RingInfo &info = tree.rings[size_t(s.id)];
-      rings[s.id] = k.ring(
-          info.name, {.slots = info.slots, .producers = info.producers, .consumers = info.consumers});
+      rings[s.id] =
+          k.ring(info.name, {.slots = info.slots, .producers = info.producers, .consumers = info.consumers});
       return;
     }
     const dsl::Ring &ring = rings[tree.cursors[size_t(s.id)].ring];

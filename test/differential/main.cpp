@@ -83,8 +83,8 @@ std::string readArguments(std::span<char *> arguments, Settings &settings) {
     if (++i == arguments.size())
       return fmt::format("expected a value after '{}'; --help shows what there is", name);
     if (!readValue(name, arguments[i], settings))
-      return fmt::format("expected an option and its value, but got '{} {}'; --help shows what there is", name,
-                         arguments[i]);
+      return fmt::format("expected an option and its value, but got '{} {}'; --help shows what there is",
+                         name, arguments[i]);
   }
   return {};
 }
@@ -108,7 +108,9 @@ public:
 
   int all() {
     auto work = [&](uint64_t seed) { return compareSeed(seed); };
-    auto report = [&](uint64_t seed, const Outcome &outcome, double seconds) { take(seed, outcome, seconds); };
+    auto report = [&](uint64_t seed, const Outcome &outcome, double seconds) {
+      take(seed, outcome, seconds);
+    };
     ProcessOptions options = {.jobs = int(settings.jobs), .totalSeconds = double(settings.timeLimit)};
     uint64_t done = runInProcesses(settings.first, settings.count, options, work, report);
     uint64_t failures = 0;
@@ -138,16 +140,20 @@ public:
     DrawnProgram drawn = generate(seed, settings.feature);
     CompareOptions options = optionsOf(seed);
     Reduced reduced = reduce(drawn.tree, options);
-    fmt::print("\nseed {}: {}\n{}\n{}\nagain: tlc-differential --reduce {}{}\n", seed, reduced.outcome.message,
-               print(reduced.tree), moduleText(reduced.tree), seed,
+    fmt::print("\nseed {}: {}\n{}\n{}\nagain: tlc-differential --reduce {}{}\n", seed,
+               reduced.outcome.message, print(reduced.tree), moduleText(reduced.tree), seed,
                settings.feature ? fmt::format(" --feature {}", nameOf(*settings.feature)) : "");
     std::fflush(stdout);
   }
 
 private:
-  CompareOptions optionsOf(uint64_t seed) const { return {.onGpu = settings.onGpu, .allSubsets = seed % 50 == 0}; }
+  CompareOptions optionsOf(uint64_t seed) const {
+    return {.onGpu = settings.onGpu, .allSubsets = seed % 50 == 0};
+  }
 
-  Outcome compareSeed(uint64_t seed) const { return compare(generate(seed, settings.feature).tree, optionsOf(seed)); }
+  Outcome compareSeed(uint64_t seed) const {
+    return compare(generate(seed, settings.feature).tree, optionsOf(seed));
+  }
 
   void take(uint64_t seed, const Outcome &outcome, double took) {
     ++verdicts[size_t(outcome.verdict)];
