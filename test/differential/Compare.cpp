@@ -27,9 +27,9 @@ using kernels::DeviceMemory, kernels::HostTensor;
 
 namespace {
 
-constexpr std::string_view verdictNames[] = {"right",   "discarded",  "refused", "mistake", "evaluator",
-                                             "refusal", "internal",   "slow",    "launch",  "finding",
-                                             "wrong",   "strayWrite", "crash",   "hang"};
+constexpr std::string_view verdictNames[] = {"right",     "discarded", "refused",    "known", "mistake",
+                                             "evaluator", "refusal",   "internal",   "slow",  "launch",
+                                             "finding",   "wrong",     "strayWrite", "crash", "hang"};
 constexpr double slowSeconds = 10;
 
 /// What the compiler may refuse: it needs more than the target has, and says so.
@@ -37,6 +37,12 @@ constexpr std::string_view userReasons[] = {
     "bytes of shared memory, but",
     "no target has this function",
     "because no other matrix instruction is asynchronous, but wgmma is switched off",
+};
+
+/// Refusals that are defects. Whoever mends one takes its line away.
+constexpr std::string_view knownDefects[] = {
+    "because the atom is fma, but got 'tensor",                          // a left factor in registers
+    "'arith.sitofp' op expected numbers that the machine computes with", // whole numbers to e4m3
 };
 
 /// What only a mistake of the compiler's own makes it say.
@@ -58,6 +64,8 @@ Verdict verdictOfRefusal(std::string_view message) {
   auto has = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
   if (std::ranges::any_of(userReasons, has))
     return Verdict::refused;
+  if (std::ranges::any_of(knownDefects, has))
+    return Verdict::known;
   return std::ranges::any_of(internalReasons, has) ? Verdict::internal : Verdict::refusal;
 }
 
@@ -205,10 +213,9 @@ private:
   /// Under two schedules, or on the GPU.
   Outcome launch(const Artifact &artifact) {
     if (options.onGpu) {
-      Result<std::unique_ptr<Device>> gpu = createCudaDevice(0);
-      if (!gpu)
-        return failure(Verdict::launch, gpu.error().message);
-      return launchOn(**gpu, artifact, what);
+      // One for the process, as a context takes longer to make than most programs run.
+      static Result<std::unique_ptr<Device>> gpu = createCudaDevice(0);
+      return gpu ? launchOn(**gpu, artifact, what) : failure(Verdict::launch, gpu.error().message);
     }
     for (bool isSeeded : {false, true}) {
       EmulatorOptions emulator = {.multiprocessors = tree.multiprocessors,

@@ -90,7 +90,7 @@ namespace tlc::differential {
   X(roleRegisters, 25)                                                                                       \
   X(asyncProduct, 40)                                                                                        \
   X(turns, 20)                                                                                               \
-  X(multicast, 15)
+  X(multicast, 60)
 
 enum class Feature : uint8_t {
 #define TLC_FEATURE(name, weight) name,

@@ -198,8 +198,7 @@ bool Generator::roles(LaunchTree &launch) {
   Body &body = launch.body;
   ElementType element = drawElement();
   bool isProduct = (element == ElementType::bf16 || element == ElementType::f16) && draw.chance(70);
-  bool isMulticast = launch.cluster > 1 && launch.extents.front().kind == IndexKind::constant &&
-                     draw.wants(Feature::multicast);
+  bool isMulticast = launch.cluster > 1 && draw.wants(Feature::multicast);
   bool isAsync = isMulticast || draw.wants(Feature::asyncCopy);
   bool isChained = !isProduct && element != ElementType::e4m3 && draw.wants(Feature::chainedRings);
   int64_t granule = 16 / int64_t(sizeInBytes(element));

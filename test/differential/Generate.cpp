@@ -130,7 +130,10 @@ void Generator::drawGrid(LaunchTree &launch) {
   for (int number = 0; number < axes; ++number) {
     int64_t most = std::max<int64_t>(1, std::min<int64_t>(3, mostBlocks / blocks));
     int64_t count = draw.between(1, most);
-    if (number == 0)
+    // The last cluster of a persistent loop has a body for each of its blocks, tile or not.
+    bool isClusters =
+        launch.grid == LaunchTree::Grid::grid ? number == 0 : number == int(launch.persistent.cluster);
+    if (isClusters)
       count = (count + launch.cluster - 1) / launch.cluster * launch.cluster;
     Axis axis;
     axis.position = int(tree.positions.size());
@@ -140,6 +143,8 @@ void Generator::drawGrid(LaunchTree &launch) {
     int64_t extent = tree.valueOf(axis.tile);
     if (draw.chance(70) && int(tree.dimensions.size()) < mostDimensions) {
       int64_t value = draw.chance(50) ? count * extent : (count - 1) * extent + draw.between(1, extent);
+      if (launch.cluster != 1)
+        value = count * extent;
       if (launch.cluster == 1 && draw.wants(Feature::zeroExtent)) {
         draw.note(Feature::zeroExtent);
         value = count = 0;

@@ -128,8 +128,12 @@ private:
       setrlimit(RLIMIT_CORE, &none);
       if (worker.errors)
         dup2(fileno(worker.errors), STDERR_FILENO);
-      for (uint64_t left = programsPerProcess; worker.next < end && left > 0; worker.next += step, --left)
-        send(ends[1], work(worker.next));
+      for (uint64_t left = programsPerProcess; worker.next < end && left > 0; worker.next += step, --left) {
+        Outcome outcome = work(worker.next);
+        send(ends[1], outcome);
+        if (outcome.verdict == Verdict::finding) // after which a GPU does nothing more in this process
+          break;
+      }
       _exit(0);
     }
     close(ends[1]);

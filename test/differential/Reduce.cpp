@@ -6,6 +6,7 @@
 #include "test/differential/Print.h"
 #include "test/differential/Processes.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 
@@ -43,13 +44,60 @@ void forEachExpression(ProgramTree &tree, const std::function<void(Expression &)
   });
 }
 
+/// Boxes that are read. Those that are written tell blocks apart.
 void forEachBox(ProgramTree &tree, const std::function<void(Box &)> &visit) {
   forEachBody(tree, [&](Body &body) {
     for (Statement &statement : body)
-      for (Place *place : {&statement.from, &statement.to})
-        if (place->kind == Place::Kind::slice)
-          visit(place->box);
+      if (statement.from.kind == Place::Kind::slice)
+        visit(statement.from.box);
   });
+}
+
+/// Whether variables, tiles and cursors are declared before they are used.
+bool declaresAll(const Expression &expression, const std::set<int> &variables) {
+  if (expression.kind == Expression::Kind::variable && !variables.contains(expression.id))
+    return false;
+  for (const PositionTest &test : expression.positions)
+    if (test.b.kind == IndexKind::elements && !variables.contains(test.b.id))
+      return false;
+  return std::ranges::all_of(expression.operands,
+                             [&](const Expression &operand) { return declaresAll(operand, variables); });
+}
+
+bool declaresAll(const Body &body, std::set<int> variables, std::set<int> tiles) {
+  using Kind = Statement::Kind;
+  auto holds = [&](const Place &place) {
+    if (place.kind == Place::Kind::shared)
+      return tiles.contains(place.view.shared);
+    return place.kind == Place::Kind::slice || place.variable < 0 || variables.contains(place.variable);
+  };
+  for (const Statement &s : body) {
+    if (!std::ranges::all_of(s.values,
+                             [&](const Expression &value) { return declaresAll(value, variables); }))
+      return false;
+    bool names = s.kind == Kind::assign || s.kind == Kind::update || s.kind == Kind::gemm ||
+                 s.kind == Kind::gemmAsync || s.kind == Kind::gemmWait;
+    if ((names && !variables.contains(s.id)) || !holds(s.to) || !holds(s.from))
+      return false;
+    if (s.kind == Kind::declareVariable)
+      variables.insert(s.id);
+    if (s.kind == Kind::declareShared)
+      tiles.insert(s.id);
+    if (s.kind == Kind::writeIndex && !tiles.contains(s.id))
+      return false;
+    for (const PositionTest &test : s.tests)
+      if (test.a.kind == IndexKind::readShared && !tiles.contains(test.a.id))
+        return false;
+    for (const Body &inner : s.bodies)
+      if (!declaresAll(inner, variables, tiles))
+        return false;
+  }
+  return true;
+}
+
+bool declaresAll(const ProgramTree &tree) {
+  return std::ranges::all_of(tree.launches,
+                             [](const LaunchTree &launch) { return declaresAll(launch.body, {}, {}); });
 }
 
 class Reducer {
@@ -109,7 +157,7 @@ private:
   }
 
   bool accept(ProgramTree candidate) {
-    if (isLate())
+    if (isLate() || !declaresAll(candidate))
       return false;
     Outcome outcome = outcomeOf(candidate);
     if (!isSame(outcome))
