@@ -313,7 +313,7 @@ bool Generator::roles(LaunchTree &launch) {
   if (loaderWarps != 4) // whole warpgroups come first
     add(loader);
   bool areWarpgroups = loaderWarps == 4;
-  if (areWarpgroups && draw.wants(Feature::roleRegisters)) {
+  if (areWarpgroups && launch.residents == 1 && draw.wants(Feature::roleRegisters)) {
     draw.note(Feature::roleRegisters);
     for (const Statement &each : roles.bodies[0])
       tree.roles[size_t(each.id)].registers = tree.roles[size_t(each.id)].name.starts_with("load") ? 40 : 104;
