@@ -151,6 +151,12 @@ Drawn Generator::drawPartner(const Sizes &shape, ElementType element, int depth)
       return {std::move(position), {magnitude, 0, true}};
     }
   }
+  if (draw.wants(Feature::reduction)) { // along an axis, repeated along it
+    Sizes narrow = shape;
+    narrow[draw.chance(70) ? shape.size() - 1 : draw.below(shape.size())] = {};
+    if (std::optional<Drawn> value = drawReduction(narrow, element))
+      return *value;
+  }
   if (draw.wants(Feature::broadcast)) {
     std::vector<int> narrow;
     for (int id : env.variables) {
@@ -399,8 +405,9 @@ std::optional<Drawn> Generator::drawReduction(const Sizes &shape, ElementType el
   auto count = double(tree.valueOf(from[size_t(axis)]));
   if (reduce.reduction == dsl::Reduction::sum) {
     if (!fits(info.element, repeated(x->domain, count)))
-      x = clamped(std::move(*x),
-                  std::max(1.0, std::min(2.0, largest(info.element, x->domain.exponent) / count)));
+      x = clamped(
+          std::move(*x),
+          std::max(1.0, std::floor(std::min(2.0, largest(info.element, x->domain.exponent) / count))));
     x->domain = repeated(x->domain, count);
     if (!fits(info.element, x->domain)) {
       x->domain.magnitude /= count;

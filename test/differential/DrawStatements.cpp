@@ -190,9 +190,11 @@ bool Generator::declareComputed(Body &body) {
     return true;
   }
   // A reduction of what there is makes narrow shapes.
-  if (draw.wants(Feature::reduction) && !env.variables.empty()) {
+  if (!env.variables.empty() && draw.chance(30)) {
     shape = tree.variables[size_t(draw.oneOf(env.variables))].shape;
     shape[draw.below(shape.size())] = {};
+    if (element == ElementType::e4m3)
+      element = ElementType::f32;
     if (std::optional<Drawn> value = drawReduction(shape, element)) {
       int id = declare(body, element, shape, value->domain);
       body.back().values = {std::move(value->expression)};

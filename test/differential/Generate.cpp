@@ -18,7 +18,7 @@ namespace {
 constexpr int mostDimensions = 6, mostTensors = 9;
 constexpr int64_t mostBlocks = 6;
 /// Elements computed on in all launches together, which bounds the emulator's time.
-constexpr double elementBudget = 300'000;
+constexpr double elementBudget = 200'000;
 } // namespace
 
 DrawnProgram Generator::run() {
