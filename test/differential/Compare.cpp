@@ -159,7 +159,7 @@ private:
     for (const ScalarInfo &scalar : tree.scalars)
       arguments.scalars.push_back(evaluator::elementOf(scalar.element, scalar.value));
     Result<evaluator::Report> report =
-        evaluator::evaluate(module, arguments, {.multiprocessors = tree.multiprocessors});
+        evaluator::evaluate(module, arguments, {.multiprocessors = multiprocessors()});
     if (!report)
       return failure(verdictOfMeaning(report.error().message), report.error().message);
     if (!report->ambiguities.empty())
@@ -210,12 +210,21 @@ private:
     return text;
   }
 
+  /// One for the process, as a context takes longer to make than most programs run.
+  static const Result<std::unique_ptr<Device>> &gpu() {
+    static const Result<std::unique_ptr<Device>> device = createCudaDevice(0);
+    return device;
+  }
+
+  int multiprocessors() const {
+    return options.onGpu && gpu() ? (*gpu())->properties().multiprocessors : tree.multiprocessors;
+  }
+
   /// Under two schedules, or on the GPU.
   Outcome launch(const Artifact &artifact) {
     if (options.onGpu) {
-      // One for the process, as a context takes longer to make than most programs run.
-      static Result<std::unique_ptr<Device>> gpu = createCudaDevice(0);
-      return gpu ? launchOn(**gpu, artifact, what) : failure(Verdict::launch, gpu.error().message);
+      const Result<std::unique_ptr<Device>> &device = gpu();
+      return device ? launchOn(**device, artifact, what) : failure(Verdict::launch, device.error().message);
     }
     for (bool isSeeded : {false, true}) {
       EmulatorOptions emulator = {.multiprocessors = tree.multiprocessors,

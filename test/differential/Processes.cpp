@@ -23,8 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 /// A process lives for so many programs: what leaks in one does not add up.
 constexpr uint64_t programsPerProcess = 500;
-/// More memory than any program needs.
-constexpr rlim_t memoryBytes = rlim_t(6) << 30;
 
 double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -123,9 +121,12 @@ private:
     worker.process = fork();
     if (worker.process == 0) {
       close(ends[0]);
-      struct rlimit limit = {memoryBytes, memoryBytes}, none = {0, 0};
-      setrlimit(RLIMIT_DATA, &limit);
+      struct rlimit none = {0, 0};
       setrlimit(RLIMIT_CORE, &none);
+      if (options.memoryBytes) {
+        struct rlimit limit = {*options.memoryBytes, *options.memoryBytes};
+        setrlimit(RLIMIT_DATA, &limit);
+      }
       if (worker.errors)
         dup2(fileno(worker.errors), STDERR_FILENO);
       for (uint64_t left = programsPerProcess; worker.next < end && left > 0; worker.next += step, --left) {

@@ -6,6 +6,7 @@
 #include "test/differential/Compare.h"
 
 #include <functional>
+#include <optional>
 
 namespace tlc::differential {
 
@@ -13,6 +14,9 @@ struct ProcessOptions {
   int jobs = 1;
   double hangSeconds = 60;   ///< for one program
   double totalSeconds = 1e9; ///< after which no more are begun
+  /// Of data in one process, more than any program needs; nothing for no limit, as a GPU's driver reserves
+  /// more than it uses.
+  std::optional<uint64_t> memoryBytes = uint64_t(6) << 30;
 };
 
 /// What a process does for number `number`.

@@ -112,6 +112,8 @@ public:
       take(seed, outcome, seconds);
     };
     ProcessOptions options = {.jobs = int(settings.jobs), .totalSeconds = double(settings.timeLimit)};
+    if (settings.onGpu)
+      options.memoryBytes.reset();
     uint64_t done = runInProcesses(settings.first, settings.count, options, work, report);
     uint64_t failures = 0;
     for (size_t verdict = 0; verdict < verdicts.size(); ++verdict)
