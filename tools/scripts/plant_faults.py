@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Does the differential test catch a broken compiler? Plants one fault at a time in a copy of the tree, builds
+tlc-differential there and says among how many programs one fails.
+
+  plant_faults.py                  every fault, each within 2000 programs
+  plant_faults.py swizzle phase    these faults
+  plant_faults.py --check          only whether each fault still has its place in the sources
+
+Exit status 1 if a fault is not found, or has no place."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LOWERING = "compiler/lowering/TileToSimt/"
+TRANSFORMS = "compiler/transforms/"
+BATCH = 50  # programs that are tried before it is looked whether one failed
+
+
+@dataclass
+class Fault:
+    """One rule of the compiler, and the edit that breaks it. `old` occurs once in the file."""
+
+    name: str
+    rule: str
+    file: str
+    old: str
+    new: str
+
+
+FAULTS = [
+    Fault("wait", "a wait lets as many products go on as it says", LOWERING + "Gemm.cpp",
+          "ValueRange{value}, op.getPending());", "ValueRange{value}, op.getPending() + 1);"),
+    Fault("fence", "the asynchronous proxy is told of ordinary writes", TRANSFORMS + "PlaceFences.cpp",
+          "      ProxyFenceOp::create(builder, before->getLoc());\n", ""),
+    Fault("register-factor", "a product is complete before its left factor's registers are written again",
+          TRANSFORMS + "ScheduleLoops.cpp",
+          "if (!product || !isa<RankedTensorType>(product.getA().getType()))\n        continue;\n      FactorWriters",
+          "if (loop || !product)\n        continue;\n      FactorWriters"),
+    Fault("atomic", "reads of what atomic additions may have changed come after a barrier", TRANSFORMS + "PlaceFences.cpp",
+          "return reads.overlaps(earlier.writes) || reads.overlaps(earlier.additions) ||",
+          "return reads.overlaps(earlier.writes) ||"),
+    Fault("guard", "elements from the tensor's end on are outside", LOWERING + "GlobalAccess.cpp",
+          "guard = b.isBelow(b.add(position[axis], step), slice.ends[axis]);",
+          "guard = b.isBelow(b.add(position[axis], step), b.add(slice.ends[axis], 1));"),
+    Fault("limit", "a limit ends the tensor", LOWERING + "Copy.cpp",
+          "    end = k.b.clamp(k.value(op.getLimit()), end);\n", ""),
+    Fault("swizzle", "a swizzle adds the row's number to the chunk's", LOWERING + "SharedAccess.cpp",
+          "b.bitAnd(b.shiftRight(offset, 3), swizzledBits(tile.layout.swizzle))",
+          "b.bitAnd(b.shiftRight(offset, 4), swizzledBits(tile.layout.swizzle))"),
+    Fault("transposition", "matrix moves transpose what lies the other way round", LOWERING + "MatrixAccess.cpp",
+          "plan.transpose = match.form == MatrixFragment::Form::transposed;",
+          "plan.transpose = match.form != MatrixFragment::Form::transposed;"),
+    Fault("slot-count", "every slot of a ring has memory of its own", LOWERING + "Copy.cpp",
+          "k.b.mul(k.cursor(op.getCursor()).slot, slotPitch(tile.layout))",
+          "k.b.mul(k.b.smaller(k.cursor(op.getCursor()).slot, k.b.i32(1)), slotPitch(tile.layout))"),
+    Fault("mask-split", "the second part of a split loop begins in the loop", TRANSFORMS + "SplitLoops.cpp",
+          "  middle = arith::MaxSIOp::create(builder, loc, middle, loop.getLowerBound());\n", ""),
+    Fault("conversion", "narrowing rounds to the nearest", "compiler/lowering/SimtToNvvm/Fragments.cpp",
+          '"llvm.nvvm.ff2f16x2.rn" : "llvm.nvvm.ff2bf16x2.rn"',
+          '"llvm.nvvm.ff2f16x2.rz" : "llvm.nvvm.ff2bf16x2.rz"'),
+    Fault("phase", "the phase of a ring changes when its last slot was used", LOWERING + "Sync.cpp",
+          "Cursor{at.slot, k.b.bitXor(at.phase, k.b.i32(1))}", "Cursor{at.slot, at.phase}"),
+    Fault("reduction", "a reduction takes the part of every warp", LOWERING + "Reduce.cpp",
+          "for (int64_t part = 0; part < parts; ++part) {",
+          "for (int64_t part = 0; part < parts - (parts > 2); ++part) {"),
+    Fault("index-width", "positions are signed when they become 64 bits wide", LOWERING + "Emitter.cpp",
+          "return arith::ExtSIOp::create(*this, getI64Type(), value);",
+          "return arith::ExtUIOp::create(*this, getI64Type(), value);"),
+]
+
+
+def misplaced(fault):
+    """Why the fault cannot be planted; nothing if it can."""
+    count = (ROOT / fault.file).read_text().count(fault.old)
+    return "" if count == 1 else f"{fault.name}: {fault.file} has its place {count} times, once expected"
+
+
+def copy_tree(folder):
+    """What git tracks, as it is in the working tree; what did not change is left, so that little is built again."""
+    files = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], check=True, capture_output=True).stdout
+    for name in files.decode().split("\0")[:-1]:
+        source, copy = ROOT / name, folder / name
+        if copy.exists() and copy.read_bytes() == source.read_bytes():
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
+
+
+def build(folder, preset):
+    if not (folder / "build/CMakeCache.txt").exists():
+        subprocess.run(["cmake", "--preset", preset], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return subprocess.run(["cmake", "--build", "build", "--target", "tlc-differential"], cwd=folder,
+                          capture_output=True, text=True)
+
+
+def programs_until_found(folder, options):
+    """(The number of programs tried, what failed), or nothing if none of them did."""
+    for first in range(0, options.programs, BATCH):
+        run = subprocess.run([folder / "build/bin/tlc-differential", "--seeds", f"{options.first + first}:{BATCH}",
+                              "--reductions", "0", "--jobs", str(options.jobs)], capture_output=True, text=True)
+        if run.returncode == 1:
+            return first + BATCH, next(line for line in run.stdout.splitlines() if line.startswith("seed "))
+        if run.returncode != 0:
+            sys.exit(f"{run.stdout}{run.stderr}tlc-differential ended with status {run.returncode}")
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="fault", help=", ".join(fault.name for fault in FAULTS))
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--programs", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/planted", help="the copy of the tree")
+    options = parser.parse_args()
+    unknown = set(options.names) - {fault.name for fault in FAULTS}
+    if unknown:
+        parser.error(f"no fault is named {', '.join(sorted(unknown))}")
+    chosen = [fault for fault in FAULTS if not options.names or fault.name in options.names]
+    problems = [problem for fault in FAULTS if (problem := misplaced(fault))]
+    if problems or options.check:
+        print("\n".join(problems) or f"{len(FAULTS)} faults have their places")
+        return 1 if problems else 0
+
+    options.folder.mkdir(parents=True, exist_ok=True)
+    missed = 0
+    for fault in chosen:
+        copy_tree(options.folder)
+        path = options.folder / fault.file
+        path.write_text(path.read_text().replace(fault.old, fault.new))
+        built = build(options.folder, "dev")
+        if built.returncode:
+            sys.exit(f"{built.stdout[-4000:]}\n{fault.name}: does not build")
+        found = programs_until_found(options.folder, options)
+        if found:
+            print(f"{fault.name}: found among {found[0]} programs ({fault.rule}): {found[1][:200]}", flush=True)
+        else:
+            missed += 1
+            print(f"{fault.name}: NOT found by {options.programs} programs ({fault.rule})", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
