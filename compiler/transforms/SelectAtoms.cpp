@@ -266,10 +266,29 @@ private:
     std::string message = noMma.empty() ? "product uses mma.sync, not wgmma: "
                                         : "product uses multiply-add of single elements, not wgmma: ";
     message += problem;
-    if (!noMma.empty())
+    if (!noMma.empty()) {
       message += "; not mma.sync: " + noMma;
+      if (isa<RankedTensorType>(gemm.getA().getType())) {
+        message += "; the left factor is copied through shared memory";
+        stageLeftFactor(gemm);
+      }
+    }
     return missed(gemm, Requirement::wgmma, target.wgmma || !noMma.empty(), RemarkId::gemmWithoutWgmma,
                   message);
+  }
+
+  /// Multiply-adds take rows and columns from shared memory, as threads need them.
+  void stageLeftFactor(GemmOp gemm) {
+    auto factor = cast<RankedTensorType>(gemm.getA().getType());
+    OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    auto buffer = AllocSharedOp::create(
+        builder, gemm.getLoc(),
+        SharedType::get(kernel.getContext(), factor.getShape(), factor.getElementType()), "factor.staging",
+        IntegerAttr());
+    builder.setInsertionPoint(gemm);
+    auto atom = CopyAtomAttr::get(kernel.getContext(), CopyAtom::simt);
+    StoreOp::create(builder, gemm.getLoc(), gemm.getA(), buffer, Value(), atom);
+    gemm.getAMutable().assign(buffer);
   }
 
   std::string whyNoTma(SliceOp slice, SharedType shared) {

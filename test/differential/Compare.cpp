@@ -41,7 +41,6 @@ constexpr std::string_view userReasons[] = {
 
 /// Refusals that are defects. Whoever mends one takes its line away.
 constexpr std::string_view knownDefects[] = {
-    "because the atom is fma, but got 'tensor",                          // a left factor in registers
     "'arith.sitofp' op expected numbers that the machine computes with", // whole numbers to e4m3
 };
 

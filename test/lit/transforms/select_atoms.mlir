@@ -261,6 +261,37 @@ tile.kernel @no_share() {
   tile.return
 }
 
+// Multiply-adds of single elements find a factor that is in registers in shared memory.
+// CHECK-LABEL: tile.kernel @staged_factor(
+// CHECK:       %[[STAGING:.*]] = tile.alloc_shared "factor.staging" : !tile.shared<12x64xbf16>
+tile.kernel @staged_factor() {
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.splat %h0 : bf16 -> tensor<12x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<12x64xf32>
+  // CHECK:      tile.store %{{.*}}, %[[STAGING]] atom simt
+  // CHECK-NEXT: tile.gemm %[[STAGING]], %{{.*}} atom fma
+  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: m = 12 is not a multiple of 64; not mma.sync: 12x64x64 is not a multiple of 16x8x16; the left factor is copied through shared memory}}
+  %0 = tile.gemm %a, %b, %zero : tensor<12x64xbf16>, !tile.shared<64x64xbf16>, tensor<12x64xf32>
+  tile.return
+}
+
+// mma.sync takes it from registers.
+// CHECK-LABEL: tile.kernel @register_factor(
+// CHECK-NOT:   factor.staging
+tile.kernel @register_factor() {
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.splat %h0 : bf16 -> tensor<16x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<16x64xf32>
+  // CHECK: tile.gemm {{.*}} atom mma_sync
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: m = 16 is not a multiple of 64}}
+  %0 = tile.gemm %a, %b, %zero : tensor<16x64xbf16>, !tile.shared<64x64xbf16>, tensor<16x64xf32>
+  tile.return
+}
+
 // Rows of 24 bytes fill no swizzle span, so that wgmma cannot read the operand.
 // CHECK-LABEL: tile.kernel @operand(
 tile.kernel @operand() {
