@@ -75,7 +75,7 @@ Value convertFloats(Emitter &b, Value value, Type to) {
              : arith::TruncFOp::create(b, type, value).getResult();
 }
 
-/// To or from floats of 8 bits, by way of f32.
+/// To or from floats of 8 bits, by way of f32. It holds every integer up to 2^24, and larger ones saturate.
 Value convertFloat8(KernelLowering &k, Operation &op) {
   Emitter &b = k.b;
   Value value = k.value(op.getOperand(0));
@@ -83,10 +83,18 @@ Value convertFloat8(KernelLowering &k, Operation &op) {
   bool isScalar = !isa<VectorType>(result);
   if (isScalar)
     value = b.splat(value, 1);
-  if (isFloat8(op.getResult(0).getType()))
+  int64_t count = cast<VectorType>(value.getType()).getNumElements();
+  if (!isFloat8(op.getResult(0).getType())) {
+    value = lowering::decodeFloat8(b, value);
+    if (isa<arith::FPToSIOp>(op))
+      value = arith::FPToSIOp::create(b, b.vectorOf(count, getElementTypeOrSelf(result)), value);
+    else
+      value = convertFloats(b, value, getElementTypeOrSelf(result));
+  } else if (isa<arith::SIToFPOp>(op)) {
+    value = lowering::encodeFloat8(b, arith::SIToFPOp::create(b, b.vectorOf(count, b.getF32Type()), value));
+  } else {
     value = lowering::encodeFloat8(b, convertFloats(b, value, b.getF32Type()));
-  else
-    value = convertFloats(b, lowering::decodeFloat8(b, value), getElementTypeOrSelf(result));
+  }
   return isScalar ? b.extract(value, 0) : value;
 }
 
@@ -158,7 +166,7 @@ LogicalResult lowering::lowerElementwise(KernelLowering &k, Operation &op) {
     k.set(op.getResult(0), expandDivision(k, op));
     return success();
   }
-  bool isConversion = isa<arith::TruncFOp, arith::ExtFOp>(op);
+  bool isConversion = isa<arith::TruncFOp, arith::ExtFOp, arith::SIToFPOp, arith::FPToSIOp>(op);
   bool hasFloat8 = llvm::any_of(op.getOperandTypes(), isFloat8) || isFloat8(op.getResult(0).getType());
   if (hasFloat8 && isConversion) {
     k.set(op.getResult(0), convertFloat8(k, op));
