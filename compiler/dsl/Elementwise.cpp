@@ -370,9 +370,22 @@ FragmentValue finiteOrZero(const FragmentValue &x, Loc loc) {
 }
 
 FragmentValue divideOrZero(const Operand &a, const Operand &b, Loc loc) {
-  Predicate isZero = comparison(Comparison::equal, b, 0, loc);
-  FragmentValue quotient = binary(Arithmetic::divide, a, b, loc);
-  return where(isZero, 0, quotient, loc);
+  Trace *trace = traceOf(a.ref(), b.ref());
+  if (!trace)
+    return {};
+  Operands operands(*trace, "divideOrZero", loc);
+  operands.add(a);
+  operands.add(b);
+  operands.add(0);
+  operands.add(1);
+  if (!operands.unify())
+    return trace->poison<FragmentValue>();
+  Value divisor = operands[1], zero = operands[2], one = operands[3];
+  Value isZero = compare(*trace, Comparison::equal, divisor, zero, loc);
+  if (!operands.isFloat()) // of integers the quotient by 0 is undefined
+    divisor = trace->create<arith::SelectOp>(loc, isZero, one, divisor);
+  Value quotient = arithmetic(*trace, Arithmetic::divide, operands[0], divisor, loc);
+  return trace->make<FragmentValue>(trace->create<arith::SelectOp>(loc, isZero, zero, quotient));
 }
 
 //===----------------------------------------------------------------------===//
