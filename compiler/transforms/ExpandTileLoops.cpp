@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Afterwards no `tile.persistent` is left: the kernel has a `tile.grid` and a loop
-/// over the tiles of this block.
+/// over the tiles of this block. The blocks of a cluster stay together, as they may share copies, so that
+/// some may run for tiles that do not exist; what these would leave behind is guarded.
 
 #include "compiler/transforms/Passes.h"
+#include "dialects/program/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_EXPANDTILELOOPS
@@ -75,6 +80,108 @@ SmallVector<Value> tilePosition(PersistentOp op, const TileSpace &space, Value t
   return position;
 }
 
+//===----------------------------------------------------------------------===//
+// Tiles that do not exist
+//===----------------------------------------------------------------------===//
+
+/// The positive number that `position` is multiplied by; 0 if `origin` is anything else.
+int64_t pitchOf(Value origin, Value position) {
+  if (origin == position)
+    return 1;
+  auto product = origin.getDefiningOp<arith::MulIOp>();
+  if (!product || (product.getLhs() != position && product.getRhs() != position))
+    return 0;
+  Value factor = product.getLhs() == position ? product.getRhs() : product.getLhs();
+  return std::max<int64_t>(getConstantIntValue(factor).value_or(0), 0);
+}
+
+/// Whether `count` tiles of `pitch` elements reach the end of the tensor's axis.
+bool reachEnd(Value count, int64_t pitch, SliceOp slice, size_t axis) {
+  auto tensor = cast<BlockArgument>(slice.getTensor());
+  auto kernel = cast<KernelOp>(tensor.getOwner()->getParentOp());
+  int64_t number = cast<program::TensorAttr>(kernel.getArgument(tensor.getArgNumber())).getDims()[axis];
+  int64_t extent = cast<GlobalType>(tensor.getType()).getShape()[axis];
+  if (number < 0) {
+    std::optional<int64_t> known = getConstantIntValue(count);
+    return known && *known * pitch >= extent;
+  }
+  Value dimension = kernel.getBody().getArgument(unsigned(number));
+  auto quotient = count.getDefiningOp<arith::CeilDivUIOp>();
+  if (!quotient)
+    return count == dimension && pitch >= 1;
+  std::optional<int64_t> divisor = getConstantIntValue(quotient.getRhs());
+  return quotient.getLhs() == dimension && divisor && *divisor >= 1 && *divisor <= pitch;
+}
+
+/// What an operation leaves behind: memory, or a variable; nothing of an operation without such an effect.
+Value destinationOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<CopyOp, StoreOp, StoreIndexOp, AtomicAddOp>([](auto write) { return write.getDestination(); })
+      .Case([](WriteOp write) { return write.getVariable(); })
+      .Default(Value());
+}
+
+/// Guards what the blocks leave behind whose tile does not exist, the last ones of a cluster.
+class TileGuard {
+public:
+  TileGuard(PersistentOp op)
+      : op(op), position(op.getBody().getArgument(unsigned(op.getClusterAxis()))),
+        extent(op.getExtents()[op.getClusterAxis()]) {}
+
+  /// In the body, before its positions are replaced.
+  void find() {
+    op.getBody().walk([&](Operation *inner) {
+      if (auto slice = dyn_cast<SliceOp>(inner)) // what the author says is of tiles that exist
+        slice.removeUncheckedAttr();
+      if (Value destination = destinationOf(inner); destination && !isHarmless(destination))
+        effects.push_back(inner);
+    });
+  }
+
+  void guard(Value exists) {
+    for (Operation *effect : effects) {
+      OpBuilder builder(effect);
+      auto branch = scf::IfOp::create(builder, effect->getLoc(), exists, /*withElseRegion=*/false);
+      effect->moveBefore(branch.thenBlock()->getTerminator());
+    }
+  }
+
+  bool empty() const { return effects.empty(); }
+
+private:
+  bool isHarmless(Value destination) {
+    // A ring goes on in all blocks of the cluster alike.
+    if (auto variable = dyn_cast<VariableType>(destination.getType());
+        variable && isa<CursorType>(variable.getValueType()))
+      return true;
+    if (auto slice = destination.getDefiningOp<SliceOp>())
+      return llvm::any_of(llvm::enumerate(slice.getOrigin()), [&](auto origin) {
+        int64_t pitch = pitchOf(origin.value(), position);
+        return pitch > 0 && reachEnd(extent, pitch, slice, origin.index());
+      });
+    while (Operation *view = destination.getDefiningOp()) {
+      if (!isa<SlotOp>(view) && !viewedTile(view))
+        break;
+      destination = view->getOperand(0);
+    }
+    return op.getBody().isAncestor(destination.getParentRegion());
+  }
+
+  PersistentOp op;
+  Value position, extent;
+  SmallVector<Operation *> effects;
+};
+
+//===----------------------------------------------------------------------===//
+// Expansion
+//===----------------------------------------------------------------------===//
+
+/// Whether the last cluster may have more blocks than tiles.
+bool mayExceed(PersistentOp op, int64_t cluster) {
+  std::optional<int64_t> extent = getConstantIntValue(op.getExtents()[op.getClusterAxis()]);
+  return cluster > 1 && (!extent || *extent % cluster != 0);
+}
+
 void expand(PersistentOp op, int64_t cluster) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
@@ -106,6 +213,12 @@ void expand(PersistentOp op, int64_t cluster) {
     Value &shared = position[op.getClusterAxis()];
     shared = index.add(index.mul(shared, index.constant(cluster)), rank);
   }
+  TileGuard guard(op);
+  if (mayExceed(op, cluster))
+    guard.find();
+  if (!guard.empty())
+    guard.guard(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, position[op.getClusterAxis()],
+                                      op.getExtents()[op.getClusterAxis()]));
   Block &body = op.getBody().front();
   for (auto [argument, value] : llvm::zip_equal(body.getArguments(), position))
     argument.replaceAllUsesWith(value);

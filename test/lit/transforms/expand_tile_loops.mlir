@@ -135,6 +135,88 @@ tile.kernel @cluster_columns(%rows: index {program.argument = #program.dimension
 
 // -----
 
+// Blocks of the last cluster whose tile does not exist run, too, and leave nothing behind: what does not lie outside
+// of the tensor with the tile is guarded, as are variables and buffers of the kernel. Claims are of tiles that exist.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @guarded(
+// CHECK-SAME:    %[[ROWS:[^:]*]]: index
+// CHECK:       %[[TILES:.*]] = arith.ceildivui %[[ROWS]], %c64
+// CHECK:       scf.for
+// CHECK:         %[[EXISTS:.*]] = arith.cmpi ult, %[[ROW:.*]], %[[TILES]] : index
+// CHECK:         %[[AT:.*]] = arith.muli %[[ROW]], %c64
+// CHECK:         %[[X:.*]] = tile.slice %X[%[[AT]]] :
+// CHECK:         tile.store %{{.*}}, %[[X]]
+// CHECK:         scf.if %[[EXISTS]] {
+// CHECK-NEXT:      tile.atomic_add
+// CHECK-NEXT:    }
+// CHECK:         scf.if %[[EXISTS]] {
+// CHECK-NEXT:      tile.store %{{.*}}, %{{.*}} :
+// CHECK-NEXT:    }
+// CHECK-NEXT:    scf.if %[[EXISTS]] {
+// CHECK-NEXT:      tile.write
+// CHECK-NEXT:    }
+// CHECK-NEXT:    scf.if %[[EXISTS]] {
+// CHECK-NEXT:      tile.store %{{.*}}, %outer
+// CHECK-NEXT:    }
+// CHECK:         %[[OWN:.*]] = tile.variable
+// CHECK-NEXT:    %inner = tile.alloc_shared
+// CHECK-NEXT:    tile.write %{{.*}}, %[[OWN]]
+// CHECK-NEXT:    tile.store %{{.*}}, %inner
+// CHECK-NEXT:  }
+tile.kernel @guarded(%rows: index {program.argument = #program.dimension<"rows">},
+    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[0]>},
+    %Y: !tile.global<64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1]>}) attributes {cluster = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %outer = tile.alloc_shared "outer" : !tile.shared<64xf32>
+  %zero = tile.splat %f0 : f32 -> tensor<64xf32>
+  %sum = tile.variable %zero : !tile.variable<tensor<64xf32>>
+  %tiles = arith.ceildivui %rows, %c64 : index
+  tile.persistent (%i) in (%tiles) {
+    %at = arith.muli %i, %c64 : index
+    %x = tile.slice %X[%at] unchecked "inside" : !tile.global<?xf32> -> !tile.slice<64xf32>
+    %f = tile.load %x : !tile.slice<64xf32> -> tensor<64xf32>
+    tile.store %f, %x : tensor<64xf32>, !tile.slice<64xf32>
+    %y = tile.slice %Y[%c0] : !tile.global<64xf32> -> !tile.slice<64xf32>
+    tile.atomic_add %f, %y : tensor<64xf32>, !tile.slice<64xf32>
+    %before = arith.subi %at, %c64 : index
+    %z = tile.slice %X[%before] : !tile.global<?xf32> -> !tile.slice<64xf32>
+    tile.store %f, %z : tensor<64xf32>, !tile.slice<64xf32>
+    tile.write %f, %sum : !tile.variable<tensor<64xf32>>
+    tile.store %f, %outer : tensor<64xf32>, !tile.shared<64xf32>
+    %own = tile.variable %zero : !tile.variable<tensor<64xf32>>
+    %inner = tile.alloc_shared "inner" : !tile.shared<64xf32>
+    tile.write %f, %own : !tile.variable<tensor<64xf32>>
+    tile.store %f, %inner : tensor<64xf32>, !tile.shared<64xf32>
+  }
+  tile.return
+}
+
+}
+
+// -----
+
+// Clusters that the tiles fill need no guard.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @whole_clusters(
+// CHECK-NOT:   scf.if
+tile.kernel @whole_clusters(
+    %Y: !tile.global<64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1]>}) attributes {cluster = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c6 = arith.constant 6 : index
+  %f1 = arith.constant 1.0 : f32
+  tile.persistent (%i) in (%c6) {
+    %y = tile.slice %Y[%c0] : !tile.global<64xf32> -> !tile.slice<64xf32>
+    %f = tile.splat %f1 : f32 -> tensor<64xf32>
+    tile.atomic_add %f, %y : tensor<64xf32>, !tile.slice<64xf32>
+  }
+  tile.return
+}
+}
+
+// -----
+
 // Kernels with a grid of their own stay as they are.
 // CHECK-LABEL: tile.kernel @plain_grid(
 // CHECK-NEXT:    %[[I:.*]] = tile.grid %rows : index
