@@ -161,7 +161,7 @@ private:
 };
 
 bool isZero(Value fill) {
-  return !fill || matchPattern(fill, m_Zero()) || matchPattern(fill, m_AnyZeroFloat());
+  return !fill || matchPattern(fill, m_Zero()) || matchPattern(fill, m_PosZeroFloat());
 }
 } // namespace
 

@@ -293,6 +293,25 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 // -----
 
+// It fills with +0, which is another number.
+#swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %c = tile.cursor : !tile.cursor<1>
+
+  %negative = arith.constant -0.0 : bf16
+  %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
+  %s = tile.slice %X[%c0, %c0] fill %negative : bf16 : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  // expected-error @below {{expected a fill value of 0 because the TMA fills with nothing else, but the slice has another; use 'tile.copy' with the atom simt}}
+  tile.copy_async %s, %p, %r[%c] : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, #swizzled>, !tile.ring<1>
+  tile.return
+}
+}
+
+// -----
+
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_80">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
