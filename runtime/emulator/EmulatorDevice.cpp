@@ -46,6 +46,16 @@ Result<void> placeTensorMap(const PlannedTensorMap &planned, std::vector<std::by
   return {};
 }
 
+/// The tensors of a launch that have elements.
+std::vector<emulator::NamedTensor> namedTensors(const Artifact &artifact, const LaunchArguments &arguments) {
+  std::vector<emulator::NamedTensor> named;
+  for (size_t i = 0; i < arguments.tensors.size(); ++i)
+    if (const TensorView &tensor = arguments.tensors[i]; !isEmpty(tensor))
+      named.push_back({artifact.tensors[i].name, reinterpret_cast<uint64_t>(tensor.data),
+                       sizeInBytes(tensor.element), tensor.shape, tensor.strides});
+  return named;
+}
+
 /// What devices that are emulated together have in common.
 struct Machines {
   explicit Machines(unsigned devices) : progress(devices), order(devices) {}
@@ -163,20 +173,18 @@ public:
       if (request->launch >= count)
         return invalid(fmt::format("'{}' makes {} launch{}, so there is no launch {}; they count from 0",
                                    program->artifact().name, count, count == 1 ? "" : "es", request->launch));
-      tensors.clear();
-      for (size_t i = 0; i < arguments.tensors.size(); ++i)
-        tensors.push_back(
-            {program->artifact().tensors[i].name, reinterpret_cast<uint64_t>(arguments.tensors[i].data)});
     }
+    std::vector<emulator::NamedTensor> tensors = namedTensors(program->artifact(), arguments);
     emulator::LaunchOrder order = machines->order.issue(ordinal());
     order.owner = program->shared_from_this();
     if (!queue) {
-      Result<void> done = run(*program, *plan, order);
+      Result<void> done = run(*program, *plan, tensors, order);
       machines->order.wait(ordinal());
       return done;
     }
-    queue->push([this, program, order, shared = std::make_shared<const LaunchPlan>(std::move(*plan))] {
-      return run(*program, *shared, order);
+    queue->push([this, program, order, tensors = std::move(tensors),
+                 shared = std::make_shared<const LaunchPlan>(std::move(*plan))] {
+      return run(*program, *shared, tensors, order);
     });
     return {};
   }
@@ -252,15 +260,16 @@ private:
     return {};
   }
 
-  Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan, emulator::LaunchOrder order) {
+  Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan,
+                   std::span<const emulator::NamedTensor> tensors, emulator::LaunchOrder order) {
     machines->order.begin(ordinal(), order);
-    Result<void> done = runLaunches(program, plan, order);
+    Result<void> done = runLaunches(program, plan, tensors, order);
     machines->order.end(ordinal(), order);
     return done;
   }
 
   Result<void> runLaunches(const EmulatedProgram &program, const LaunchPlan &plan,
-                           emulator::LaunchOrder &order) {
+                           std::span<const emulator::NamedTensor> tensors, emulator::LaunchOrder &order) {
     EmulatedMemory::View view = [&] {
       const std::lock_guard lock(mutex);
       return machines->memory.viewOf(ordinal(), peers);
@@ -289,6 +298,7 @@ private:
       configuration.dynamicSharedBytes = planned.launch->sharedBytes;
       configuration.ordered = planned.launch->ordered;
       configuration.parameters = planned.parameters;
+      configuration.tensors = tensors;
       configuration.names = &planned.launch->names;
       Findings findings;
       emulator::Machine machineOfLaunch = machine;
@@ -318,7 +328,6 @@ private:
 
   emulator::Machine machine;
   TraceRequest *request = nullptr;
-  std::vector<emulator::NamedMemory> tensors; ///< of the launch to trace
   std::function<void(const Findings &)> onFindings;
   DeviceProperties deviceProperties;
   std::shared_ptr<Machines> machines;

@@ -372,6 +372,17 @@ std::vector<emulator::MemoryRange> Arguments::ranges() const {
   return ranges;
 }
 
+std::vector<emulator::NamedTensor> Arguments::tensors() const {
+  std::vector<emulator::NamedTensor> tensors;
+  for (const Array &array : all) {
+    std::vector<int64_t> strides(array.shape.size(), 1);
+    for (size_t axis = strides.size(); axis-- > 1;)
+      strides[axis - 1] = strides[axis] * array.shape[axis];
+    tensors.push_back({array.name, array.address(), emulator::sizeInBytes(array.type), array.shape, strides});
+  }
+  return tensors;
+}
+
 Result<void> Arguments::save() const {
   for (const Array &array : all)
     if (!array.writeTo.empty())

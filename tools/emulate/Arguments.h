@@ -4,6 +4,7 @@
 /// `LaunchSpec`.
 #pragma once
 
+#include "runtime/emulator/exec/NamedTensor.h"
 #include "runtime/emulator/exec/Program.h"
 #include "tools/emulate/Specification.h"
 
@@ -40,6 +41,8 @@ public:
 
   const std::vector<Array> &arrays() const { return all; }
   std::vector<emulator::MemoryRange> ranges() const;
+  /// The same by their names.
+  std::vector<emulator::NamedTensor> tensors() const;
   /// Writes the arrays that are to be written to files.
   Result<void> save() const;
 

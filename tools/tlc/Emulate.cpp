@@ -227,6 +227,10 @@ ExitCode EmulateCommand::execute() const {
   machine.multiprocessors = options->multiprocessors;
   machine.maximumSteps = options->maximumSteps;
   machine.raceCheck = options->raceCheck;
+  machine.onProgress = [](const tlc::emulator::LaunchProgress &progress) {
+    errs() << formatv("tlc: {0} of {1} blocks are done after {2:f0} s, {3} instructions of warps\n",
+                      progress.blocksDone, progress.blocks, progress.seconds, progress.warpInstructions);
+  };
   if (mutate) {
     if (json)
       return failUsage("expected --mutate or --json, but got both");
@@ -259,6 +263,8 @@ ExitCode EmulateCommand::execute() const {
     if (!parameters)
       return failWith(parameters.error());
     launch.parameters = *parameters;
+    const std::vector<tlc::emulator::NamedTensor> tensors = made->tensors();
+    launch.tensors = tensors;
     std::vector<tlc::emulator::MemoryRange> ranges = made->ranges();
     ranges.insert(ranges.end(), (*program)->ranges.begin(), (*program)->ranges.end());
     Findings findings;

@@ -68,11 +68,14 @@ FindingSite RaceChecker::siteOfRecord(const Record &record) const {
 
 std::string RaceChecker::placeOfGlobal(uint64_t address) const {
   const MemoryRange *range = cluster.grid->memory->find(address);
+  const std::string device =
+      cluster.grid->isAlone || !range ? "" : fmt::format(" of device {}", range->device);
+  if (const auto element = describeElement(cluster.grid->tensors, address))
+    return *element + device;
   if (!range)
     return fmt::format("global address {:#x}", address);
   return fmt::format("offset {} of the allocation of {} bytes at {:#x}{}", address - range->address,
-                     range->bytes, range->address,
-                     cluster.grid->isAlone ? "" : fmt::format(" of device {}", range->device));
+                     range->bytes, range->address, device);
 }
 
 std::string RaceChecker::placeOf(unsigned block, uint32_t address) const {

@@ -11,6 +11,7 @@
 #include "runtime/target/CodeTarget.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <fmt/format.h>
 #include <map>
@@ -142,6 +143,7 @@ uint32_t clusterOfBlock(uint32_t block, const std::array<uint32_t, 3> &grid,
 }
 
 struct FindingsByCluster {
+  static constexpr size_t mostKept = 1024;
   std::mutex mutex;
   std::map<uint32_t, Findings> of;
 
@@ -150,6 +152,15 @@ struct FindingsByCluster {
       return;
     const std::lock_guard lock(mutex);
     of[cluster.index] = std::move(cluster.findings);
+    if (of.size() <= mostKept)
+      return;
+    // What many clusters found is mostly the same.
+    Findings all;
+    for (const auto &[index, findings] : of)
+      all.add(findings);
+    const uint32_t first = of.begin()->first;
+    of.clear();
+    of[first] = std::move(all);
   }
 };
 
@@ -179,8 +190,40 @@ uint64_t mostInstructions(const Grid &grid) {
   return grid.maximumSteps > ~uint64_t(0) / warps ? ~uint64_t(0) : grid.maximumSteps * warps;
 }
 
+/// Tells now and then how far the launch is; by one host thread at a time.
+class ProgressReports {
+public:
+  ProgressReports(const Grid &grid, const OnProgress &tell) : grid(grid), tell(tell) {}
+
+  void ended() {
+    ++clusters;
+    ran();
+  }
+  void ran() {
+    if (!tell)
+      return;
+    const std::unique_lock lock(mutex, std::try_to_lock);
+    const auto now = std::chrono::steady_clock::now();
+    if (!lock || now < next)
+      return;
+    next = now + std::chrono::seconds(secondsBetween);
+    tell({clusters * product(grid.cluster), grid.clusters * product(grid.cluster), grid.warpInstructions,
+          std::chrono::duration<double>(now - begin).count()});
+  }
+
+private:
+  static constexpr int secondsBetween = 5;
+
+  const Grid &grid;
+  const OnProgress &tell;
+  std::mutex mutex;
+  std::atomic<uint64_t> clusters{0};
+  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point next = begin + std::chrono::seconds(secondsBetween);
+};
+
 /// One host thread's share: its clusters take turns.
-void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
+void work(Grid &grid, uint64_t resident, FindingsByCluster &findings, ProgressReports &reports) {
   std::vector<std::unique_ptr<Cluster>> running;
   const uint32_t clusters = grid.clusters;
   Progress &progress = *grid.progress;
@@ -228,11 +271,13 @@ void work(Grid &grid, uint64_t resident, FindingsByCluster &findings) {
       if (cluster.raceChecker && !grid.isAlone)
         cluster.raceChecker->teachDevice();
       findings.take(cluster);
+      reports.ended();
       running.erase(running.begin() + ptrdiff_t(turn));
       if (running.empty())
         start();
       break;
     case ClusterOutcome::yielded:
+      reports.ran();
       cluster.repetition.observe(cluster, version);
       if (cluster.repetition.proven(version) && expireWaits(cluster))
         cluster.repetition = {};
@@ -296,6 +341,7 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   grid.names = launch.names ? launch.names : &none;
   grid.parameters = launch.parameters;
   grid.memory = &memory;
+  grid.tensors = launch.tensors;
   grid.maximumSteps = machine.maximumSteps;
   std::mutex printing;
   grid.print = [&](std::string_view text) {
@@ -353,10 +399,11 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   const uint64_t perThread = std::min(residentClusters(grid, machine.multiprocessors), room) / threads;
   const uint64_t resident = launch.cooperative ? grid.clusters : std::max<uint64_t>(1, perThread);
   FindingsByCluster byCluster;
+  ProgressReports reports(grid, machine.onProgress);
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads; ++i)
-    workers.emplace_back([&] { work(grid, resident, byCluster); });
-  work(grid, resident, byCluster);
+    workers.emplace_back([&] { work(grid, resident, byCluster, reports); });
+  work(grid, resident, byCluster, reports);
   for (std::thread &worker : workers)
     worker.join();
   grid.progress->endLaunch();

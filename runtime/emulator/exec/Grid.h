@@ -10,6 +10,7 @@
 #include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/Builtins.h"
 #include "runtime/emulator/exec/Memory.h"
+#include "runtime/emulator/exec/NamedTensor.h"
 #include "runtime/emulator/exec/Program.h"
 #include "runtime/emulator/exec/Schedule.h"
 #include "runtime/emulator/exec/Standstill.h"
@@ -18,6 +19,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,9 +35,17 @@ struct LaunchConfiguration {
   std::span<const std::byte> parameters = {}; ///< the entry's parameter space
   bool ordered = false;                       ///< `Launch::ordered`: it waits for the launch before it
   bool cooperative = false;                   ///< all blocks run at the same time and may wait for each other
+  std::span<const NamedTensor> tensors = {};  ///< for reports
   const LaunchNames *names = nullptr;         ///< for reports; null where nobody knows any
   std::optional<uint32_t> onlyBlock = {};     ///< runs its cluster alone; counted in x, then y, then z
 };
+
+/// How far a launch is.
+struct LaunchProgress {
+  uint64_t blocksDone = 0, blocks = 0, warpInstructions = 0;
+  double seconds = 0;
+};
+using OnProgress = std::function<void(const LaunchProgress &)>;
 
 /// The machine to pretend to be.
 struct Machine {
@@ -51,6 +61,7 @@ struct Machine {
   int device = 0;               ///< its ordinal
   Progress *progress = nullptr; ///< of all that runs at the same time; null: of this launch alone
   LaunchOrder *order = nullptr; ///< likewise; takes what the launch learns from other devices
+  OnProgress onProgress = {};   ///< every few seconds of a long launch, by any of the host threads
   Print print; ///< what vprintf says; empty: to stderr. By any of the host threads, one at a time
 };
 

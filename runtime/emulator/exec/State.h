@@ -13,6 +13,7 @@
 #include "runtime/emulator/exec/Barrier.h"
 #include "runtime/emulator/exec/Builtins.h"
 #include "runtime/emulator/exec/Memory.h"
+#include "runtime/emulator/exec/NamedTensor.h"
 #include "runtime/emulator/exec/Program.h"
 #include "runtime/emulator/exec/Schedule.h"
 #include "runtime/emulator/exec/Standstill.h"
@@ -53,6 +54,7 @@ struct Grid {
   uint64_t workspace = 0;       ///< address of a cooperative launch's workspace; 0: it is none
   std::span<const std::byte> parameters;
   const MemoryMap *memory = nullptr;
+  std::span<const NamedTensor> tensors;
   uint64_t maximumSteps = 0; ///< warp instructions of one warp
   RaceCheck raceCheck = RaceCheck::off;
   bool ordered = false;                  ///< may begin before the launch before it is over

@@ -10,7 +10,7 @@
 
 namespace tlc::emulator {
 
-Recorder::Recorder(Cluster &cluster, std::span<const NamedMemory> tensors, Trace &trace)
+Recorder::Recorder(Cluster &cluster, std::span<const NamedTensor> tensors, Trace &trace)
     : cluster(cluster), tensors(tensors), trace(trace) {
   const Grid &grid = *cluster.grid;
   const TimingFacts &facts = timingOf(*grid.target);
@@ -186,8 +186,8 @@ void Recorder::operation(const AsyncOperation &operation, const Block &block, Tr
                  .issued = issued};
   std::string tensor = "global memory";
   const MemoryRange *range = cluster.grid->memory->find(work.globalAddress);
-  const NamedMemory *nearest = nullptr; // tensors may share an allocation
-  for (const NamedMemory &memory : tensors)
+  const NamedTensor *nearest = nullptr; // tensors may share an allocation
+  for (const NamedTensor &memory : tensors)
     if (range && memory.address >= range->address && memory.address <= work.globalAddress &&
         (!nearest || memory.address > nearest->address))
       nearest = &memory;

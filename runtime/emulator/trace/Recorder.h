@@ -12,7 +12,7 @@ namespace tlc::emulator {
 
 class Recorder {
 public:
-  Recorder(Cluster &cluster, std::span<const NamedMemory> tensors, Trace &trace);
+  Recorder(Cluster &cluster, std::span<const NamedTensor> tensors, Trace &trace);
 
   uint32_t warpTrack(const Warp &warp) const;
   uint32_t engineTrack(const Block &block, AsyncWork::Unit unit) const;
@@ -53,7 +53,7 @@ private:
   std::string waitName(const Warp &warp, const Wait &wait) const;
 
   Cluster &cluster;
-  std::span<const NamedMemory> tensors;
+  std::span<const NamedTensor> tensors;
   Trace &trace;
   std::vector<std::vector<WarpState>> warps;
   std::vector<uint32_t> firstEngine; ///< track of each block's loads; stores and products follow

@@ -18,7 +18,7 @@ uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 class TimedSchedule : public Schedule {
 public:
-  TimedSchedule(Cluster &cluster, std::span<const NamedMemory> tensors, Trace &trace)
+  TimedSchedule(Cluster &cluster, std::span<const NamedTensor> tensors, Trace &trace)
       : cluster(cluster), facts(timingOf(*cluster.grid->target)), trace(trace),
         recorder(cluster, tensors, trace) {
     const Kernel &kernel = *cluster.grid->kernel;
@@ -309,7 +309,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Schedule> createTimedSchedule(Cluster &cluster, std::span<const NamedMemory> tensors,
+std::unique_ptr<Schedule> createTimedSchedule(Cluster &cluster, std::span<const NamedTensor> tensors,
                                               Trace &trace) {
   return std::make_unique<TimedSchedule>(cluster, tensors, trace);
 }

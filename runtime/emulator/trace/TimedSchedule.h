@@ -12,14 +12,8 @@
 
 namespace tlc::emulator {
 
-/// Where memory begins that has a name.
-struct NamedMemory {
-  std::string name;
-  uint64_t address = 0;
-};
-
 /// Fills `trace` while the cluster runs; both must outlive it.
-std::unique_ptr<Schedule> createTimedSchedule(Cluster &cluster, std::span<const NamedMemory> tensors,
+std::unique_ptr<Schedule> createTimedSchedule(Cluster &cluster, std::span<const NamedTensor> tensors,
                                               Trace &trace);
 
 } // namespace tlc::emulator

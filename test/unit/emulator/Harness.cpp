@@ -61,6 +61,10 @@ Outcome run(const KernelText &kernel) {
   launch.cooperative = kernel.cooperative;
   launch.parameters = std::as_bytes(std::span(parameters));
   launch.names = &kernel.names;
+  std::vector<NamedTensor> tensors;
+  if (!kernel.outName.empty())
+    tensors.push_back({kernel.outName, parameters[0], 4, {int64_t(out.size())}, {1}});
+  launch.tensors = tensors;
   Machine machine;
   machine.target = findTarget(kernel.target);
   machine.multiprocessors = kernel.multiprocessors;

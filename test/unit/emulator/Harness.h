@@ -58,6 +58,7 @@ struct KernelText {
   MakeSchedule makeSchedule = {};
   std::optional<uint64_t> scheduleSeed = {};
   LaunchNames names = {};
+  std::string outName = "";       ///< of `out` in messages
   std::string *printed = nullptr; ///< gets what the kernel prints
 };
 struct Outcome {

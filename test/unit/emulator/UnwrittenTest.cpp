@@ -284,7 +284,8 @@ TEST_CASE("a device knows what the host wrote, also by a copy from another devic
     REQUIRE(devices[1]->copyFromPeer(second, *devices[0], first, 128));
     for (const auto &[device, memory] : {std::pair(&*devices[0], first), {&*devices[1], second}})
       if (raceCheck == RaceCheck::on)
-        CHECK_THAT(launch(*device, memory), Contains("read of offset 64") && Contains("lane 16"));
+        CHECK_THAT(launch(*device, memory),
+                   Contains("read of tensor 'x' at element [16] (byte offset 64)") && Contains("lane 16"));
       else
         CHECK(launch(*device, memory) == "");
     REQUIRE(devices[0]->copyToDevice(static_cast<std::byte *>(first) + 64, host.data(), 64));

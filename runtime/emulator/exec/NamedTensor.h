@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Names for global memory, so that messages speak of elements.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tlc::emulator {
+
+/// A tensor of a launch. Several may share an allocation, and their bytes may interleave.
+struct NamedTensor {
+  std::string name;
+  uint64_t address = 0;
+  unsigned elementBytes = 1;
+  std::vector<int64_t> shape = {};   ///< outermost first
+  std::vector<int64_t> strides = {}; ///< in elements, not negative
+};
+
+/// "tensor 'X' at element [3, 17] (byte offset 816)", or "tensor 'X' between its elements (byte offset ...)";
+/// nothing where no tensor reaches over the address.
+std::optional<std::string> describeElement(std::span<const NamedTensor> tensors, uint64_t address);
+
+} // namespace tlc::emulator

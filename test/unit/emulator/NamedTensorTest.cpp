@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The names that messages give to global memory, and the progress of long launches.
+#include "test/unit/emulator/Harness.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc::emulator;
+using namespace tlc::emulator::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string describe(const std::vector<NamedTensor> &tensors, uint64_t address) {
+  return describeElement(tensors, address).value_or("");
+}
+
+} // namespace
+
+TEST_CASE("an address is that of an element of a tensor") {
+  const std::vector<NamedTensor> tensors = {{"X", 4096, 4, {8, 64}, {64, 1}}};
+  CHECK(describe(tensors, 4096) == "tensor 'X' at element [0, 0] (byte offset 0)");
+  CHECK(describe(tensors, 4096 + 836) == "tensor 'X' at element [3, 17] (byte offset 836)");
+  // Inside of an element.
+  CHECK(describe(tensors, 4096 + 2047) == "tensor 'X' at element [7, 63] (byte offset 2047)");
+  CHECK(describe(tensors, 4096 + 2048) == "");
+  CHECK(describe(tensors, 4095) == "");
+  CHECK(describe({{"s", 4096, 2}}, 4097) == "tensor 's' at element [] (byte offset 1)");
+  CHECK(describe({{"none", 4096, 4, {0, 4}, {4, 1}}}, 4096) == "");
+}
+
+TEST_CASE("strides may transpose a tensor, leave gaps and repeat elements") {
+  CHECK(describe({{"T", 0, 4, {3, 5}, {1, 3}}}, 4 * 7) == "tensor 'T' at element [1, 2] (byte offset 28)");
+  const NamedTensor even = {"even", 0, 4, {4}, {2}}, odd = {"odd", 4, 4, {4}, {2}};
+  CHECK(describe({even}, 12) == "tensor 'even' between its elements (byte offset 12)");
+  // The tensor that has the element comes before one that reaches over it.
+  CHECK(describe({even, odd}, 12) == "tensor 'odd' at element [1] (byte offset 8)");
+  CHECK(describe({{"row", 0, 4, {9, 4}, {0, 1}}}, 8) == "tensor 'row' at element [0, 2] (byte offset 8)");
+}
+
+TEST_CASE("races on global memory name the tensor and the element") {
+  KernelText kernel = {.body = "setp.eq.u32 %p1, %t, 0; @%p1 st.global.b32 [%out+72], 7;", .blocks = 2};
+  kernel.outName = "X";
+  CHECK_THAT(check(kernel),
+             Contains("race between the write of tensor 'X' at element [18] (byte offset 72) and the write"));
+}
