@@ -124,6 +124,7 @@ std::vector<Run> runEach(const CudaKernel &kernel) {
     const Artifact artifact = artifactOf(kernel, std::move(*ptx));
     Run &emulated = runs.emplace_back(Run{how + ", on the emulator"});
     EmulatorOptions options;
+    options.raceCheck = kernel.raceCheck;
     options.print = [&](std::string_view text) { emulated.printed += text; };
     emulated.arrays = runOn(*createEmulatorDevice(std::move(options)), kernel, artifact);
     if (auto gpu = createCudaDevice(0))

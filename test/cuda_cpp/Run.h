@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/device/Device.h"
+#include "runtime/emulator/check/RaceCheck.h"
 #include "test/cuda_cpp/Nvrtc.h"
 
 #include <cstring>
@@ -56,6 +57,7 @@ struct CudaKernel {
   std::vector<Bytes> arrays = {};
   std::vector<int32_t> integers = {};
   std::vector<Box> boxes = {};
+  RaceCheck raceCheck = RaceCheck::on;
   std::string *printed = nullptr; ///< gets what the kernel prints on the emulator
 };
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Threads that wait for each other by memory: locks, semaphores, flags, queues.
+#include "runtime/emulator/exec/Grid.h"
+#include "runtime/target/Target.h"
 #include "test/cuda_cpp/Run.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 
+using namespace tlc;
 using namespace tlc::test;
 
 TEST_CASE("a spin lock with fences, of all lanes of several blocks", "[cuda-cpp][synchronization]") {
@@ -300,5 +303,51 @@ extern "C" __global__ void k(int *out) {
       sum = sum * 3 + i * 100 + 31 - lane;
     CHECK(result[lane] == sum);
     CHECK(result[32 + lane] + result[64 + lane] == 14);
+  }
+}
+
+TEST_CASE("blocks of a cooperative launch wait for the grid", "[cuda-cpp][synchronization]") {
+  // The runtime has no such launches; the emulator has.
+  const Result<Nvrtc> nvrtc = Nvrtc::open();
+  REQUIRE(nvrtc);
+  for (Translation translation : {Translation::optimized, Translation::debug}) {
+    INFO((translation == Translation::debug ? "translated for a debugger" : "optimised"));
+    auto ptx = nvrtc->compile(R"(
+#include <cooperative_groups.h>
+extern "C" __global__ void k(int *out) {
+  auto grid = cooperative_groups::this_grid();
+  const int i = grid.thread_rank(), n = grid.size();
+  out[i] = i;
+  for (int round = 0; round < 3; ++round) {
+    grid.sync();
+    const int next = out[(i + blockDim.x) % n];
+    grid.sync();
+    out[i] = next + 1;
+  }
+})",
+                              translation);
+    INFO((ptx ? "" : ptx.error().message));
+    REQUIRE(ptx);
+    auto program = emulator::loadProgram(*ptx);
+    INFO((program ? "" : program.error().message));
+    REQUIRE(program);
+    constexpr int threads = 64, blocks = 6, all = threads * blocks;
+    std::vector<int32_t> out(all);
+    std::vector<emulator::MemoryRange> ranges = (*program)->ranges;
+    ranges.push_back({reinterpret_cast<uint64_t>(out.data()), out.size() * sizeof(out[0])});
+    const uint64_t address = reinterpret_cast<uint64_t>(out.data());
+    emulator::LaunchConfiguration launch = {.entry = "k"};
+    launch.grid = {blocks, 1, 1};
+    launch.block = {threads, 1, 1};
+    launch.cooperative = true;
+    launch.parameters = std::as_bytes(std::span(&address, 1));
+    emulator::Machine machine;
+    machine.target = findTarget("sm_90a");
+    machine.raceCheck = RaceCheck::on;
+    const auto done = emulator::runGrid(**program, launch, emulator::MemoryMap(std::move(ranges)), machine);
+    INFO((done ? "" : done.error().message));
+    REQUIRE(done);
+    for (int i = 0; i < all; ++i)
+      CHECK(out[size_t(i)] == (i + 3 * threads) % all + 3);
   }
 }

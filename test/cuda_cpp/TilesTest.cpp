@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+using namespace tlc;
 using namespace tlc::test;
 
 namespace {
@@ -216,6 +217,37 @@ extern "C" __global__ void k(const int *in, int *out) {
     }
   }
   CHECK(valuesOf<int32_t>(out[1]) == expected);
+}
+
+TEST_CASE("tiles of several warps", "[cuda-cpp][tiles]") {
+  const auto in = randomValues<int32_t>(256, -1000, 1000);
+  const auto out =
+      run({.headers = {"cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h"},
+           .source = R"(
+namespace cg = cooperative_groups;
+extern "C" __global__ void k(const int *in, int *out) {
+  __shared__ cg::block_tile_memory<256> memory;
+  auto block = cg::this_thread_block(memory);
+  auto tile = cg::tiled_partition<64>(block);
+  const int value = in[block.thread_rank()];
+  int *mine = out + 3 * block.thread_rank();
+  mine[0] = cg::reduce(tile, value, cg::plus<int>());
+  mine[1] = cg::inclusive_scan(tile, value);
+  mine[2] = tile.shfl(value, 63) + 10000 * tile.any(value > 990);
+})",
+           .threads = 256,
+           .arrays = {bytesOf(in), Bytes(256 * 12)},
+           .raceCheck = RaceCheck::off}); // the library takes shuffles for an order of memory
+  const auto result = valuesOf<int32_t>(out[1]);
+  size_t wrong = 0;
+  for (size_t i = 0; i < 256; ++i) {
+    const auto tile = in.begin() + ptrdiff_t(i / 64 * 64);
+    const bool any = std::any_of(tile, tile + 64, [](int32_t value) { return value > 990; });
+    wrong += result[3 * i] != std::accumulate(tile, tile + 64, 0) ||
+             result[3 * i + 1] != std::accumulate(tile, in.begin() + ptrdiff_t(i) + 1, 0) ||
+             result[3 * i + 2] != tile[63] + 10000 * any;
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("those that are in a branch share one atomic", "[cuda-cpp][tiles]") {

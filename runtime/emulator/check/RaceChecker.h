@@ -253,8 +253,10 @@ private:
     std::vector<Execution> executions;                          ///< by pc
     std::vector<FlagRead> flagReads;                            ///< of the instruction that ran last
     std::vector<uint32_t> written;                              ///< by register: lanes in which something has
-    std::vector<bool> writtenLocal;                             ///< bytes of lane 0, then of lane 1, ...
-    std::vector<RegisterUse> uses;                              ///< by register; empty: no product has any
+    /// Bits that are written of registers that are so in part, by register and lane; others: none.
+    std::unordered_map<size_t, std::array<uint64_t, 32>> writtenBits;
+    std::vector<uint8_t> writtenLocal; ///< bits of each byte of lane 0, then of lane 1, ...
+    std::vector<RegisterUse> uses;     ///< by register; empty: no product has any
     uint32_t wgmmaWaited = 0;
     uint32_t tensorLoads = 0, tensorLoadsWaited = 0;
     uint32_t fences = 0; ///< wgmma.fence until now
@@ -348,6 +350,12 @@ private:
     return slot.constant ? ~0u : agent.written[indexOf(slot)];
   }
   static void setWritten(Agent &agent, const Slot &slot, uint32_t lanes, uint32_t written);
+  static uint64_t writtenBits(const Agent &agent, const Slot &slot, unsigned lane);
+  static void setWrittenBits(Agent &agent, const Slot &slot, unsigned lane, uint64_t bits);
+  /// Which bits of the results, which are of the slots that are written in order, depend on none of the bits
+  /// that nothing has written; by result and lane.
+  using ResultBits = std::vector<std::array<uint64_t, 32>>;
+  ResultBits independentBits(Warp &warp, const Instruction &instruction, const Agent &agent, uint32_t lanes);
   void checkUse(Warp &warp, const Instruction &instruction, Agent &agent);
   void takeRegisters(Warp &warp, const Instruction &instruction, const ProductRegisters &used,
                      uint32_t number);

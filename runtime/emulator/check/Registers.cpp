@@ -22,65 +22,26 @@ std::span<const Slot> slotsOf(const Instruction &instruction) {
   return {instruction.slots, instruction.slotCount};
 }
 
-/// What registers that nothing has written are to results: lanes of which they are all bits, or none.
-struct Dependence {
-  uint32_t whole = 0, none = ~0u;
-};
+/// All bits of a register; 1: of a predicate. Of more than 64 there is no account bit by bit.
+uint64_t allBits(const Slot &slot) {
+  return slot.bytes == 0 ? 1 : slot.bytes >= 8 ? ~uint64_t(0) : (uint64_t(1) << 8 * slot.bytes) - 1;
+}
 
-/// Runs the instruction, which has no effect but its results, with all bits of these registers clear and set.
-Dependence dependenceOf(Warp &warp, const Instruction &instruction, uint32_t lanes,
-                        const std::vector<uint32_t> &written) {
-  const auto isPredicate = [](const Slot &slot) { return slot.bytes == 0; };
-  const auto bytesOf = [&](const Slot &slot) {
-    return isPredicate(slot) ? sizeof(uint32_t) : size_t(slot.bytes) * warpSize;
-  };
-  std::vector<std::vector<std::byte>> before, results[2];
-  for (const Slot &slot : slotsOf(instruction))
-    before.emplace_back(warp.read(slot), warp.read(slot) + bytesOf(slot));
-  for (const bool set : {false, true}) {
-    for (const Slot &slot : slotsOf(instruction)) {
-      if (slot.written || slot.constant)
-        continue;
-      const uint32_t unwritten = lanes & ~written[slot.offset / registerGranule];
-      if (isPredicate(slot))
-        warp.setPredicate(slot, unwritten, set ? ~0u : 0);
-      else
-        for (uint32_t left = unwritten; left != 0; left &= left - 1)
-          std::memset(warp.at(slot) + size_t(std::countr_zero(left)) * slot.bytes, set ? 0xFF : 0,
-                      slot.bytes);
-    }
-    instruction.eval(warp, lanes, instruction);
-    for (const Slot &slot : slotsOf(instruction))
-      if (slot.written)
-        results[set].emplace_back(warp.read(slot), warp.read(slot) + bytesOf(slot));
-    for (size_t i = 0; i < before.size(); ++i)
-      if (!instruction.slots[i].constant)
-        std::ranges::copy(before[i], warp.at(instruction.slots[i]));
-  }
-  Dependence on{.whole = lanes};
-  size_t index = 0;
-  for (const Slot &slot : slotsOf(instruction)) {
-    if (!slot.written)
-      continue;
-    const std::vector<std::byte> &clear = results[0][index], &set = results[1][index];
-    ++index;
-    if (isPredicate(slot)) {
-      uint32_t differ = 0;
-      for (size_t i = 0; i < sizeof(differ); ++i)
-        differ |= uint32_t(clear[i] ^ set[i]) << 8 * i;
-      on.whole &= differ, on.none &= ~differ;
-      continue;
-    }
-    for (uint32_t left = lanes; left != 0; left &= left - 1) {
-      const unsigned lane = unsigned(std::countr_zero(left));
-      const auto differs = [&](size_t i) { return clear[i] ^ set[i]; };
-      for (size_t i = lane * slot.bytes, end = i + slot.bytes; i < end; ++i) {
-        on.whole &= ~(uint32_t(differs(i) != std::byte(0xFF)) << lane);
-        on.none &= ~(uint32_t(differs(i) != std::byte(0)) << lane);
-      }
-    }
-  }
-  return on;
+uint64_t bitsIn(const Warp &warp, const Slot &slot, unsigned lane) {
+  uint64_t bits = 0;
+  if (slot.bytes == 0)
+    bits = warp.predicate(slot) >> lane & 1;
+  else
+    std::memcpy(&bits, warp.read(slot) + size_t(lane) * slot.bytes,
+                std::min<size_t>(slot.bytes, sizeof(bits)));
+  return bits;
+}
+
+void setBitsIn(Warp &warp, const Slot &slot, unsigned lane, uint64_t bits) {
+  if (slot.bytes == 0)
+    warp.setPredicate(slot, 1u << lane, uint32_t(bits & 1) << lane);
+  else
+    std::memcpy(warp.at(slot) + size_t(lane) * slot.bytes, &bits, std::min<size_t>(slot.bytes, sizeof(bits)));
 }
 
 } // namespace
@@ -105,6 +66,64 @@ void RaceChecker::guard(Warp &warp, const Instruction &instruction, uint32_t lan
 void RaceChecker::setWritten(Agent &agent, const Slot &slot, uint32_t lanes, uint32_t written) {
   uint32_t &mask = agent.written[indexOf(slot)];
   mask = (mask & ~lanes) | (written & lanes);
+  if ((lanes & ~written) == 0 || agent.writtenBits.empty())
+    return;
+  if (const auto found = agent.writtenBits.find(indexOf(slot)); found != agent.writtenBits.end())
+    for (uint32_t left = lanes & ~written; left != 0; left &= left - 1)
+      found->second[size_t(std::countr_zero(left))] = 0;
+}
+
+uint64_t RaceChecker::writtenBits(const Agent &agent, const Slot &slot, unsigned lane) {
+  if (slot.constant || (agent.written[indexOf(slot)] >> lane & 1) != 0)
+    return allBits(slot);
+  const auto found = agent.writtenBits.find(indexOf(slot));
+  return found == agent.writtenBits.end() ? 0 : found->second[lane];
+}
+
+void RaceChecker::setWrittenBits(Agent &agent, const Slot &slot, unsigned lane, uint64_t bits) {
+  bits &= allBits(slot);
+  const bool isWhole = bits == allBits(slot);
+  setWritten(agent, slot, 1u << lane, isWhole ? ~0u : 0);
+  if (!isWhole && bits != 0 && slot.bytes <= 8)
+    agent.writtenBits[indexOf(slot)][lane] = bits;
+}
+
+RaceChecker::ResultBits RaceChecker::independentBits(Warp &warp, const Instruction &instruction,
+                                                     const Agent &agent, uint32_t lanes) {
+  // It is run, as it has no effect but its results, with these bits clear and set.
+  const auto bytesOf = [&](const Slot &slot) {
+    return slot.bytes == 0 ? sizeof(uint32_t) : size_t(slot.bytes) * warpSize;
+  };
+  std::vector<std::vector<std::byte>> before;
+  for (const Slot &slot : slotsOf(instruction))
+    before.emplace_back(warp.read(slot), warp.read(slot) + bytesOf(slot));
+  ResultBits results[2];
+  for (const bool set : {false, true}) {
+    for (const Slot &slot : slotsOf(instruction)) {
+      if (slot.written || slot.constant)
+        continue;
+      for (uint32_t left = lanes & ~writtenIn(agent, slot); left != 0; left &= left - 1) {
+        const unsigned lane = unsigned(std::countr_zero(left));
+        const uint64_t written = writtenBits(agent, slot, lane);
+        setBitsIn(warp, slot, lane, (bitsIn(warp, slot, lane) & written) | (set ? ~written : 0));
+      }
+    }
+    instruction.eval(warp, lanes, instruction);
+    for (const Slot &slot : slotsOf(instruction)) {
+      if (!slot.written)
+        continue;
+      std::array<uint64_t, warpSize> &bits = results[set].emplace_back();
+      for (unsigned lane = 0; lane < warpSize; ++lane)
+        bits[lane] = bitsIn(warp, slot, lane);
+    }
+    for (size_t i = 0; i < before.size(); ++i)
+      if (!instruction.slots[i].constant)
+        std::ranges::copy(before[i], warp.at(instruction.slots[i]));
+  }
+  for (size_t i = 0; i < results[0].size(); ++i)
+    for (unsigned lane = 0; lane < warpSize; ++lane)
+      results[0][i][lane] = ~(results[0][i][lane] ^ results[1][i][lane]);
+  return std::move(results[0]);
 }
 
 void RaceChecker::follow(Warp &warp, const Instruction &instruction, Agent &agent, uint32_t lanes) {
@@ -140,12 +159,39 @@ void RaceChecker::follow(Warp &warp, const Instruction &instruction, Agent &agen
     case Flow::any:
       result = every;
       break;
-    case Flow::bits: {
-      const Dependence on = dependenceOf(warp, instruction, lanes, agent.written);
-      result = every | on.none | (some & ~on.whole);
-      break;
+    case Flow::bits:
+    case Flow::places: {
+      // Where others give some of a result's bits, all of it counts as written; constants only give theirs.
+      ResultBits bits = independentBits(warp, instruction, agent, lanes);
+      uint32_t others = instruction.flow == Flow::bits ? some : 0, sure = ~0u;
+      if (instruction.flow == Flow::places)
+        for (const Slot &slot : slotsOf(instruction).subspan(2))
+          sure &= writtenIn(agent, slot);
+      size_t index = 0;
+      for (const Slot &slot : slotsOf(instruction)) {
+        if (!slot.written)
+          continue;
+        for (uint32_t left = lanes; left != 0; left &= left - 1) {
+          const unsigned lane = unsigned(std::countr_zero(left));
+          const uint64_t independent = bits[index][lane] & allBits(slot);
+          const bool isWhole = (every >> lane & 1) != 0 || ((others >> lane & 1) != 0 && independent != 0);
+          setWrittenBits(agent, slot, lane,
+                         (sure >> lane & 1) == 0 ? 0
+                         : isWhole               ? ~uint64_t(0)
+                                                 : independent);
+        }
+        ++index;
+      }
+      return;
     }
     case Flow::parts:
+      if (instruction.slotCount == 2 && !constants) {
+        const Slot &to = instruction.slots[0], &from = instruction.slots[1];
+        for (uint32_t left = lanes; left != 0; left &= left - 1)
+          setWrittenBits(agent, to, unsigned(std::countr_zero(left)),
+                         writtenBits(agent, from, unsigned(std::countr_zero(left))));
+        return;
+      }
       result = constants ? ~0u : some;
       break;
     case Flow::select: {
@@ -190,13 +236,17 @@ void RaceChecker::shuffleLanes(const Warp &warp, const Instruction &instruction,
 void RaceChecker::accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access) {
   Agent &agent = agentOf(warp);
   const uint64_t base = access.lane * uint64_t(cluster.grid->kernel->localBytes) + access.address;
-  const auto bytes = agent.writtenLocal.begin() + ptrdiff_t(base);
+  uint8_t *const bytes = agent.writtenLocal.data() + base;
   if (access.kind != AccessKind::read) {
     // slots: address, values
     const size_t values = instruction.slotCount > 1 ? instruction.slotCount - 1u : 1;
+    const uint64_t each = std::max<uint64_t>(1, access.bytes / values);
     for (uint64_t i = 0; i < access.bytes; ++i) {
       const Slot &slot = instruction.slots[instruction.slotCount > 1 ? 1 + i * values / access.bytes : 0];
-      bytes[ptrdiff_t(i)] = slot.constant || (agent.written[indexOf(slot)] >> access.lane & 1) != 0;
+      const bool isWhole = (writtenIn(agent, slot) >> access.lane & 1) != 0;
+      bytes[i] = isWhole
+                     ? 0xFF
+                     : uint8_t(i % each < 8 ? writtenBits(agent, slot, access.lane) >> 8 * (i % each) : 0);
     }
     return;
   }
@@ -204,14 +254,21 @@ void RaceChecker::accessLocal(const Warp &warp, const Instruction &instruction, 
       size_t(std::ranges::count_if(slotsOf(instruction), [](const Slot &slot) { return slot.written; }));
   if (results == 0)
     return;
-  size_t element = 0;
+  const uint8_t *element = bytes;
   const uint64_t each = access.bytes / results;
   for (const Slot &slot : slotsOf(instruction)) {
     if (!slot.written)
       continue;
-    const auto first = bytes + ptrdiff_t(element++ * each);
-    if (std::find(first, first + ptrdiff_t(each), false) != first + ptrdiff_t(each))
-      agent.written[indexOf(slot)] &= ~(1u << access.lane);
+    if (std::any_of(element, element + each, [](uint8_t written) { return written != 0xFF; })) {
+      uint64_t written = 0;
+      if (each <= 8)
+        std::memcpy(&written, element, each);
+      // What extends the value is of its highest bit.
+      if (each < 8 && (element[each - 1] & 0x80) != 0)
+        written |= ~uint64_t(0) << 8 * each;
+      setWrittenBits(agent, slot, access.lane, written);
+    }
+    element += each;
   }
 }
 
@@ -222,7 +279,7 @@ void RaceChecker::copyLocal(const Warp &warp, unsigned lane, uint64_t to, uint64
 
 void RaceChecker::fillLocal(const Warp &warp, unsigned lane, uint64_t at, uint64_t bytes) {
   const auto all = agentOf(warp).writtenLocal.begin() + ptrdiff_t(lane * cluster.grid->kernel->localBytes);
-  std::fill_n(all + ptrdiff_t(at), bytes, true);
+  std::fill_n(all + ptrdiff_t(at), bytes, uint8_t(0xFF));
 }
 
 void RaceChecker::reportUnwritten(Warp &warp, const Instruction &instruction, uint32_t offset,

@@ -95,7 +95,9 @@ void Shadow::access(uint32_t address, uint32_t end, Record record, uint32_t lane
         setLane(at, oneLane);
         note(access(cells[at % lineBytes / granule], record, point), at);
       }
-      if (whole && !isRead(record)) {
+      const bool haveReads =
+          std::ranges::any_of(cells, [](const Cell &cell) { return cell.read.number != 0; });
+      if (whole && !isRead(record) && !haveReads) {
         // All pieces are alike again: this write, and no reads.
         for (size_t i = 1; i < cells.size(); ++i)
           freeNodes(cells[i].weaker);
@@ -203,7 +205,8 @@ Conflict Shadow::access(Cell &cell, const Record &access, const Point &point) {
       conflict = checkReads(cell, access, point);
       conflict.first = cell.write.number == 0;
     }
-    clearReads(cell);
+    // What may be at the same time as this one need not be at the same time as a weaker read.
+    clearReads(cell, conflict.wrong == Wrong::nothing ? access.strength : Strength::weak);
   }
   replaceWrite(cell, access);
   if (conflict.wrong == Wrong::overlap)
@@ -231,7 +234,7 @@ Conflict Shadow::checkReads(const Cell &cell, const Record &access, const Point 
 
 void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   // A read that comes before this one is before whatever this one is before.
-  // Those of a warp's lanes that nothing orders become one of several lanes.
+  // Those of a warp's lanes at the same time become one of these lanes.
   // What races with this one must race with the one that it replaces.
   const auto replaces = [&](Record &old) {
     if (point.isBehind(old)) {
@@ -243,11 +246,17 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
     if (old.column != read.column || old.cluster != read.cluster || old.strength != read.strength ||
         old.collective != read.collective || old.proxy != read.proxy)
       return false;
-    const bool otherLane =
-        old.column == old.warp && (old.lane != read.lane || old.laneShift != read.laneShift);
+    if (old.column != old.warp || (old.lane == read.lane && old.laneShift == read.laneShift)) {
+      old = read;
+      return true;
+    }
+    if (old.number != read.number)
+      return false;
+    const uint32_t together = lanesOf(old) | lanesOf(read);
+    const bool asOne = lanesOf(old) == 0 || lanesOf(read) == 0;
     old = read;
-    if (otherLane)
-      old.lane = severalLanes, old.laneShift = oneLane;
+    old.lane = asOne ? severalLanes : someLanes, old.laneShift = oneLane;
+    old.lanes = asOne ? 0 : together;
     return true;
   };
   if (cell.read.number == 0) {
@@ -290,9 +299,23 @@ void Shadow::freeNodes(uint32_t &first) {
   }
 }
 
-void Shadow::clearReads(Cell &cell) {
-  cell.read = {};
-  freeNodes(cell.moreReads);
+void Shadow::clearReads(Cell &cell, Strength strength) {
+  uint32_t kept = 0;
+  while (const uint32_t node = cell.moreReads) {
+    cell.moreReads = nodes[node].next;
+    uint32_t &list = nodes[node].record.strength < strength ? kept : unused;
+    nodes[node].next = list;
+    list = node;
+  }
+  cell.moreReads = kept;
+  if (cell.read.strength < strength)
+    return;
+  cell.read = kept == 0 ? Record() : nodes[kept].record;
+  if (kept != 0) {
+    cell.moreReads = nodes[kept].next;
+    nodes[kept].next = unused;
+    unused = kept;
+  }
 }
 
 } // namespace tlc::emulator

@@ -9,6 +9,7 @@
 #include "runtime/emulator/exec/Memory.h"
 
 #include <array>
+#include <bit>
 #include <memory>
 
 namespace tlc::emulator {
@@ -18,6 +19,8 @@ inline constexpr uint8_t severalLanes = 32;
 /// Several lanes wrote by one instruction. They take it for their own: they
 /// wrote the same, else that is a finding of its own.
 inline constexpr uint8_t alikeLanes = 33;
+/// Some lanes have read, each by itself: those of the record's mask.
+inline constexpr uint8_t someLanes = 34;
 
 /// The line is all of one lane.
 inline constexpr uint8_t oneLane = 4;
@@ -53,8 +56,18 @@ struct Record {
   /// On a line: each lane from `lane` on has 1 << laneShift bytes of it.
   uint8_t laneShift = oneLane;
   uint16_t device = 0;
+  uint32_t lanes = 0; ///< of `someLanes`
 };
-static_assert(sizeof(Record) == 28);
+static_assert(sizeof(Record) == 32);
+
+/// Which lanes made it; of several as one: none by itself.
+inline uint32_t lanesOf(const Record &record) {
+  if (record.lane == someLanes)
+    return record.lanes;
+  if (record.lane >= severalLanes)
+    return 0;
+  return uint32_t(((uint64_t(1) << (16u >> record.laneShift)) - 1) << record.lane);
+}
 
 /// Columns of lanes that have passed on something of their own, without their warp.
 class LaneColumns {
@@ -148,10 +161,14 @@ private:
           return true;
       return false;
     }
-    for (unsigned i = 0; i < 16u >> before.laneShift; ++i)
-      if (!isInLane(clock, before, columns.lanes, before.lane + i))
+    const uint32_t lanesBefore = lanesOf(before);
+    // Of some lanes the lane's own read comes before.
+    const bool isOneOfThem = before.lane == someLanes && before.warp == warp && before.number <= own;
+    const uint32_t others = lanesBefore & ~(isOneOfThem && lane < severalLanes ? 1u << lane : 0);
+    for (uint32_t left = others; left != 0; left &= left - 1)
+      if (!isInLane(clock, before, columns.lanes, unsigned(std::countr_zero(left))))
         return false;
-    return true;
+    return lanesBefore != 0;
   }
   /// By cp.async.
   bool isCopy(const Record &before) const { return before.column == columns.copies[before.warp]; }
@@ -226,7 +243,9 @@ private:
   void replaceWrite(Cell &cell, const Record &write);
   void addRead(Cell &cell, const Record &read, const Point &point);
   Conflict checkReads(const Cell &cell, const Record &access, const Point &point) const;
-  void clearReads(Cell &cell);
+  void clearReads(Cell &cell) { clearReads(cell, Strength::weak); }
+  /// Leaves those that are weaker.
+  void clearReads(Cell &cell, Strength strength);
   uint32_t newNode(Record record, uint32_t next);
   void freeNodes(uint32_t &first);
 

@@ -44,6 +44,8 @@ bool isInitialised(Block &block, uint32_t address) {
 }
 
 std::string describeShared(const Block &block, uint32_t address) {
+  if (address < sharedBase)
+    return fmt::format("offset {} of the reserved shared memory", address);
   std::string text = fmt::format("shared offset {}", address - sharedBase);
   const Grid &grid = *block.cluster->grid;
   const uint32_t dynamic = grid.kernel->dynamicSharedStart;

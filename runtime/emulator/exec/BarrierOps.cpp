@@ -106,14 +106,6 @@ Step takeReduction(Warp &warp, uint32_t active, const Instruction &instruction) 
   return Step::next;
 }
 
-/// slots: mask
-Step syncWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
-  return convene(warp, active, instruction, instruction.slots[0], [&](uint32_t members) {
-    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      checker->syncLanes(warp, members);
-  });
-}
-
 Step arriveCluster(Warp &warp, uint32_t active, const Instruction &instruction) {
   Cluster &cluster = clusterOf(warp);
   if (warp.clusterArrivals.lanes & active)

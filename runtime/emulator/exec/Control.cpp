@@ -248,6 +248,9 @@ uint32_t multiprocessorCount(const Warp &warp, unsigned) {
   return uint32_t(gridOf(warp).target->multiprocessors);
 }
 uint32_t dynamicShared(const Warp &warp, unsigned) { return gridOf(warp).dynamicSharedBytes; }
+/// Shared memory below `sharedBase` is the system's, and that of programs that ask where it lies.
+uint32_t reservedEnd(const Warp &, unsigned) { return sharedBase; }
+uint32_t reservedSecond(const Warp &, unsigned) { return sharedBase / 4; }
 uint32_t totalShared(const Warp &warp, unsigned) { return warp.block->sharedEnd; }
 uint64_t clock64(const Warp &warp, unsigned) { return warp.steps; }
 uint32_t clockLow(const Warp &warp, unsigned) { return uint32_t(warp.steps); }
@@ -319,6 +322,11 @@ constexpr SpecialEntry specialRegisters[] = {
     {"%dynamic_smem_size", {special<dynamicShared>, 4}},
     {"%total_smem_size", {special<totalShared>, 4}},
     {"%aggr_smem_size", {special<totalShared>, 4}},
+    {"%reserved_smem_offset_begin", {special<zero>, 4, false, true}},
+    {"%reserved_smem_offset_end", {special<reservedEnd>, 4, false, true}},
+    {"%reserved_smem_offset_cap", {special<reservedEnd>, 4, false, true}},
+    {"%reserved_smem_offset_0", {special<zero>, 4, false, true}},
+    {"%reserved_smem_offset_1", {special<reservedSecond>, 4, false, true}},
     {"%current_graph_exec", {special<zero64>, 8}},
     {"%envreg1", {special<workspaceHigh>, 4, true}},
     {"%envreg2", {special<workspaceLow>, 4, true}},
@@ -332,10 +340,9 @@ std::optional<SpecialRegister> findSpecialRegister(std::string_view name) {
   for (const SpecialEntry &entry : specialRegisters)
     if (entry.name == name)
       return entry.reg;
-  // Zero: nothing of the system lies in shared memory here.
   if (name.starts_with("%pm"))
     return name.ends_with("_64") ? SpecialRegister{special<zero64>, 8} : SpecialRegister{special<zero>, 4};
-  if (name.starts_with("%envreg") || name.starts_with("%reserved_smem_offset_"))
+  if (name.starts_with("%envreg"))
     return SpecialRegister{special<zero>, 4};
   return std::nullopt;
 }

@@ -250,6 +250,8 @@ Slot Decoder::in(const Operand &operand, Type type) {
 
 void Decoder::emitSpecial(const SpecialRegister &special, Slot to) {
   kernel.readsGridWorkspace |= special.isGridWorkspace;
+  if (special.isReservedShared)
+    kernel.sharedStart = 0;
   emit(special.eval, {to});
 }
 
@@ -357,6 +359,13 @@ Flow flowOf(const Statement &statement) {
     return Flow::select;
   if (is({"and", "or", "xor", "lop3", "prmt", "bfi", "shf", "slct"}))
     return Flow::bits;
+  const auto isInteger = [](std::string_view type) {
+    return type.size() > 1 && std::string_view("usb").find(type[0]) != std::string_view::npos &&
+           type[1] >= '0' && type[1] <= '9';
+  };
+  if (is({"shl", "shr", "not", "bfe"}) ||
+      (is({"cvt"}) && std::ranges::all_of(statement.modifiers, isInteger)))
+    return Flow::places;
   if (is({"shfl", "vote", "match", "redux", "elect"}))
     return Flow::lanes;
   // What matrices give to other lanes is not followed, and their own memory is by itself.

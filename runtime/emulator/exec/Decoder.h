@@ -41,7 +41,8 @@ struct AddressOperand {
 struct SpecialRegister {
   Eval eval = nullptr;
   unsigned bytes = 4;
-  bool isGridWorkspace = false; ///< half of the address that a cooperative launch gives
+  bool isGridWorkspace = false;  ///< half of the address that a cooperative launch gives
+  bool isReservedShared = false; ///< tells where the system has shared memory
 };
 
 class Decoder {

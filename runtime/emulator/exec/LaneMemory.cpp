@@ -94,7 +94,8 @@ std::byte *find(Warp &warp, const Instruction &instruction, uint32_t active, con
         return nullptr;
       block = &block->cluster->blocks[rank];
     }
-    if (address < sharedBase || address > block->sharedEnd || extent.bytes > block->sharedEnd - address)
+    if (address < gridOf(warp).kernel->sharedStart || address > block->sharedEnd ||
+        extent.bytes > block->sharedEnd - address)
       return nullptr;
     if (RaceChecker *checker = block->cluster->raceChecker.get()) {
       // Each strong access is a flag of its own.

@@ -93,7 +93,8 @@ std::byte *touchShared(Warp &warp, const Instruction &instruction, const Touch &
                                 int64_t(address) - sharedBase, rank));
     block = &block->cluster->blocks[rank];
   }
-  if (address < sharedBase || address > block->sharedEnd || access.bytes > block->sharedEnd - address)
+  if (address < gridOf(warp).kernel->sharedStart || address > block->sharedEnd ||
+      access.bytes > block->sharedEnd - address)
     return refuse(warp, instruction, access, "out-of-bounds",
                   fmt::format("shared offset {}, the block has {} bytes", int64_t(address) - sharedBase,
                               block->sharedEnd - sharedBase));

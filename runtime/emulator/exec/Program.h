@@ -54,6 +54,7 @@ enum class Flow : uint8_t {
   address, ///< the first one is an address, the others are moved to memory
   any,     ///< its results count as not written where one operand is not
   bits,    ///< where all registers are not, or none of its bits comes from others
+  places,  ///< each bit of the result is one of the first operand, or none; the others say which
   parts,   ///< where all operands are not: the result is put together, or taken apart
   select,  ///< as the operand that a predicate chooses; slots: result, two values, predicate
   lanes,   ///< the instruction says itself, of which lanes' operands
@@ -123,6 +124,7 @@ struct Kernel {
   uint32_t localBytes = 0;    ///< of a thread, `localBase` included
   uint32_t parameterBytes = 0;
   std::vector<uint32_t> parameterOffsets; ///< of each parameter of the entry
+  uint32_t sharedStart = sharedBase;      ///< 0 where the program uses what the system reserves
   uint32_t staticSharedEnd = sharedBase;  ///< dynamic shared memory follows, aligned
   uint32_t dynamicSharedStart = sharedBase;
   /// The smallest access to shared memory; all are multiples of it, and aligned.

@@ -261,6 +261,8 @@ Step convene(Warp &warp, uint32_t active, const Instruction &instruction, Slot m
     run(groups.together[i]);
   return groups.waitingCount == 0 ? Step::next : awaitMembers(warp, active, groups);
 }
+/// bar.warp.sync, at which lanes of a mask meet wherever in the program they stand.
+Step syncWarp(Warp &warp, uint32_t active, const Instruction &instruction);
 /// Suspends the current group.
 Step suspend(Warp &warp, Wait wait);
 

@@ -80,6 +80,17 @@ Step faultEndless(Warp &warp, const Instruction &instruction, std::string text) 
   return fault(warp, instruction, std::move(text));
 }
 
+/// Lanes that wait with the same mask at other places, if this one is a bar.warp.sync as theirs.
+uint32_t lanesAtOtherSyncs(const Warp &warp, uint32_t pc, uint32_t mask) {
+  uint32_t lanes = 0;
+  if (warp.code[pc].eval == syncWarp)
+    for (const Group &other : warp.groups)
+      if (other.pc != pc && other.wait.kind == Wait::Kind::lanes && other.wait.mask == mask &&
+          warp.code[other.pc].eval == syncWarp)
+        lanes |= other.mask;
+  return lanes;
+}
+
 } // namespace
 
 bool isReady(Warp &warp, const Group &group) {
@@ -89,7 +100,7 @@ bool isReady(Warp &warp, const Group &group) {
   case Wait::Kind::yield:
     return true;
   case Wait::Kind::lanes:
-    return (wait.mask & warp.live & ~group.mask) == 0;
+    return (wait.mask & warp.live & ~(group.mask | lanesAtOtherSyncs(warp, group.pc, wait.mask))) == 0;
   case Wait::Kind::mbarrier:
     return group.timedOut || std::any_of(wait.barriers.begin(), wait.barriers.end(), phasePassed);
   case Wait::Kind::barrier:
@@ -183,6 +194,36 @@ Step awaitMembers(Warp &warp, uint32_t active, const MemberGroups &groups) {
   if (passed.mask != 0)
     warp.groups.push_back(std::move(passed));
   return Step::moved;
+}
+
+Step syncWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
+  // slots: mask
+  MemberGroups groups;
+  if (!groupByMask(warp, active, instruction, instruction.slots[0], groups))
+    return Step::fault;
+  RaceChecker *checker = clusterOf(warp).raceChecker.get();
+  const auto sync = [&](uint32_t members) {
+    if (checker)
+      checker->syncLanes(warp, members);
+  };
+  for (unsigned i = 0; i < groups.togetherCount; ++i)
+    sync(groups.together[i]);
+  const uint32_t pc = warp.group().pc;
+  unsigned left = 0;
+  for (unsigned i = 0; i < groups.waitingCount; ++i) {
+    const auto [lanes, mask] = groups.waiting[i];
+    const uint32_t others = lanesAtOtherSyncs(warp, pc, mask);
+    if ((mask & warp.live & ~(lanes | others)) != 0) {
+      groups.waiting[left++] = groups.waiting[i];
+      continue;
+    }
+    sync(lanes | others);
+    for (Group &group : warp.groups)
+      if ((group.mask & others) != 0)
+        group.wait.kind = Wait::Kind::yield, group.wait.advance = true;
+  }
+  groups.waitingCount = left;
+  return left == 0 ? Step::next : awaitMembers(warp, active, groups);
 }
 
 Step branch(Warp &warp, uint32_t taken, uint32_t pc) {

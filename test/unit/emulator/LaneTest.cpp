@@ -84,6 +84,25 @@ TEST_CASE("bar.warp.sync orders the lanes of its mask") {
   CHECK(with("bar.warp.sync -1;") == "");
 }
 
+TEST_CASE("lanes that have read the same are ordered by a bar.warp.sync of them") {
+  // Lanes of each half read the first word of their half, and its first lane writes it again.
+  const auto kernel = [](const std::string &mask) {
+    return check({.body = prepare +
+                          "and.b32 %r3, %t, 16; mad.wide.u32 %d1, %r3, 4, %s; setp.eq.u32 %p5, %t, %r3;"
+                          "setp.lt.u32 %p4, %lane, 16; selp.b32 %r4, 0xFFFF, 0xFFFF0000, %p4;" +
+                          writeOwn + "bar.warp.sync %r4; ld.shared.b32 %r2, [%d1];" +
+                          "and.b32 %r5, %t, 1; setp.eq.u32 %p6, %r5, 0; @%p6 ld.shared.b32 %r6, [%d1];" +
+                          "bar.warp.sync " + mask + "; @%p5 st.shared.b32 [%d1], %t;"});
+  };
+  CHECK(kernel("%r4") == "");
+  CHECK(kernel("-1") == "");
+  // Pairs only.
+  CHECK_THAT(check({.body = prepare + "and.b32 %r8, %t, 30; shl.b32 %r7, 3, %r8;" + writeOwn +
+                            "bar.warp.sync -1; ld.shared.b32 %r2, [%s]; bar.warp.sync %r7;"
+                            "@%p1 st.shared.b32 [%s], %t;"}),
+             Contains("and the read by 'ld.shared.b32'") && Contains("missing: bar.warp.sync in warp 0"));
+}
+
 TEST_CASE("a lane that arrives for its warp comes behind bar.warp.sync") {
   const auto kernel = [&](std::string_view sync) {
     return KernelText{.body = prepare + "@%p2 bra $second;\n" + writeOwn + std::string(sync) + R"(

@@ -244,3 +244,12 @@ TEST_CASE("null pointers are called null") {
       failure({.body = "mov.u64 %d1, 0; st.global.b32 [%d1+16], %t;"}),
       Contains("out-of-bounds write of 4 bytes by lane 0 at offset 16 of a null pointer ('st.global.b32'"));
 }
+
+TEST_CASE("reserved shared memory is there for programs that ask where it lies") {
+  const std::string use =
+      "setp.eq.u32 %p1, %t, 0; @%p1 st.shared.u32 [%r1], 7; @%p1 ld.shared.u32 %r2, [%r1];"
+      "@%p1 st.global.u32 [%out], %r2;";
+  CHECK(output({.body = "mov.u32 %r1, %reserved_smem_offset_1;" + use})[0] == 7);
+  CHECK(check({.body = "mov.u32 %r1, %reserved_smem_offset_end; sub.u32 %r1, %r1, 4;" + use}) == "");
+  CHECK_THAT(failure({.body = "mov.u32 %r1, 256;" + use}), Contains("out-of-bounds write of 4 bytes"));
+}

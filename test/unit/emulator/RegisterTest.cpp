@@ -102,6 +102,29 @@ TEST_CASE("of operands that are left out, or give some bits, the others count") 
   CHECK_THAT(decided("and.pred %p2, %p1, %p7;"), Contains("use of register %p2, " + here));
 }
 
+TEST_CASE("bits that are written one after the other are followed one by one") {
+  // As a structure with bit fields is filled by code for a debugger.
+  const auto fields = [](const std::string &read) {
+    return body(".local .align 8 .b8 l[16]; .reg .b64 %l; mov.b64 %l, l; cvta.local.u64 %d1, %l;"
+                "ld.u8 %h1, [%d1+3]; and.b16 %h2, %h1, -2; or.b16 %h3, %h2, 1; st.u8 [%d1+3], %h3;"
+                "ld.u8 %h4, [%d1+3]; and.b16 %h5, %h4, -3; st.u8 [%d1+3], %h5; ld.u8 %h6, [%d1+3];" +
+                read + "setp.ne.s16 %p1, %h9, 0; @%p1 bra $end;\n$end:");
+  };
+  const std::string undefined = "use of register %p1, " + here;
+  for (const char *read : {"and.b16 %h9, %h6, 1;", "and.b16 %h9, %h6, 3;",
+                           "shl.b16 %h7, %h6, 6; and.b16 %h8, %h7, 255;"
+                           "shr.u16 %h9, %h8, 7;",
+                           "cvt.u32.u16 %r1, %h6; bfe.u32 %r2, %r1, 0, 2; cvt.u16.u32 %h9, %r2;"}) {
+    INFO(read);
+    CHECK(fields(read) == "");
+  }
+  for (const char *read : {"and.b16 %h9, %h6, 4;", "mov.b16 %h9, %h6;", "shr.u16 %h9, %h6, 1;",
+                           "and.b16 %h8, %h6, 3; shl.b16 %h9, %h8, %r7;"}) {
+    INFO(read);
+    CHECK_THAT(fields(read), Contains(undefined));
+  }
+}
+
 TEST_CASE("what other lanes give is followed") {
   const std::string all = ", 31, 0xffffffff;", some = "setp.lt.u32 %p1, %t, 16; @%p1 mov.b32 %r7, %t;";
   const auto kernel = [](const std::string &text) { return check({.body = text + "$end:"}); };

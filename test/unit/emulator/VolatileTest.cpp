@@ -53,6 +53,16 @@ TEST_CASE("volatile accesses that nothing orders race") {
   }
 }
 
+TEST_CASE("an atomic does not excuse the weak read of its lane before it") {
+  for (const char *space : {"shared", "global"}) {
+    INFO(space);
+    const std::string own = "@%p1 ld.{s}.b32 %r5, [%base]; @%p1 atom.{s}.add.u32 %r6, [%base], 1;";
+    CHECK_THAT(twoWarps(own + "@%p2 atom.{s}.add.u32 %r6, [%base], 1;", space),
+               Contains("race between the atomic") && Contains("and the read by 'ld."));
+    CHECK(twoWarps(own + "bar.sync 0; @%p2 atom.{s}.add.u32 %r6, [%base], 1;", space) == "");
+  }
+}
+
 TEST_CASE("a fence makes a flag of a volatile write") {
   const auto passing = [](const std::string &before, const std::string &behind, const char *space) {
     return twoWarps("@%p1 bra $first; @%p2 bra $second; bra $end;\n$first:\n st.{s}.b32 [%base+8], 7;" +

@@ -183,6 +183,29 @@ TEST_CASE("a mask whose lanes never come is a deadlock") {
   CHECK_THAT(message, Contains("waits for lanes 0x00000001 to come to the same instruction"));
 }
 
+TEST_CASE("lanes meet at bar.warp.sync wherever they stand") {
+  // Three parts of a warp wait at different places, or leave.
+  const std::string parts = R"(
+    .shared .align 4 .b8 s[128];
+    shl.b32 %r2, %t, 2; mov.u32 %r3, s; add.u32 %r4, %r3, %r2; xor.b32 %r5, %r2, 64; add.u32 %r5, %r5, %r3;
+    setp.lt.u32 %p1, %t, 16; setp.eq.u32 %p2, %t, 31;
+    st.shared.u32 [%r4], %t;
+    @%p2 bra $last;
+    @%p1 bra $low;
+    bar.warp.sync -1; ld.shared.u32 %r6, [%r5]; add.u32 %r6, %r6, 100; bra $end;
+  $low:
+    bar.warp.sync -1; ld.shared.u32 %r6, [%r5]; bra $end;
+  $last:
+)";
+  const std::string end = "$end: st.global.u32 [%mine], %r6;";
+  CHECK(check({.body = parts + "exit;" + end}) == "");
+  const KernelText kernel = {.body = parts + "bar.warp.sync -1; mov.u32 %r6, 7;" + end};
+  CHECK(check(kernel) == "");
+  const auto out = output(kernel);
+  for (unsigned l = 0; l < 31; ++l)
+    CHECK(out[l] == (l ^ 16) + (l < 16 ? 0 : 100));
+}
+
 TEST_CASE("lanes with another mask do not make a group whole") {
   CHECK_THAT(failure({.body = R"(
     setp.lt.u32 %p1, %t, 16;
