@@ -252,8 +252,8 @@ extern "C" __global__ void k(const int *in, int *out) {
 
 TEST_CASE("those that are in a branch share one atomic", "[cuda-cpp][tiles]") {
   const auto in = randomValues<int32_t>(512, -100, 100);
-  const auto out = run({.headers = {"cooperative_groups.h", "cooperative_groups/reduce.h"},
-                        .source = R"(
+  const auto runs = runEach({.headers = {"cooperative_groups.h", "cooperative_groups/reduce.h"},
+                             .source = R"(
 namespace cg = cooperative_groups;
 __device__ int next(int *counter) {
   cg::coalesced_group active = cg::coalesced_threads();
@@ -272,17 +272,20 @@ extern "C" __global__ void k(const int *in, int *kept, int *counter, int *sum) {
       atomicAdd(sum, total);
   }
 })",
-                        .blocks = 4,
-                        .arrays = {bytesOf(in), Bytes(512 * 4), Bytes(4), Bytes(4)}});
+                             .blocks = 4,
+                             .arrays = {bytesOf(in), Bytes(512 * 4), Bytes(4), Bytes(4)}});
   std::vector<int32_t> expected;
   std::ranges::copy_if(in, std::back_inserter(expected), [](int32_t value) { return value > 20; });
-  REQUIRE(valuesOf<int32_t>(out[2])[0] == int32_t(expected.size()));
-  CHECK(valuesOf<int32_t>(out[3])[0] == std::accumulate(expected.begin(), expected.end(), 0));
-  auto kept = valuesOf<int32_t>(out[1]);
-  kept.resize(expected.size());
-  std::ranges::sort(kept);
   std::ranges::sort(expected);
-  CHECK(kept == expected);
+  for (const Run &each : runs) { // places are those of the order of the threads
+    INFO(each.how);
+    REQUIRE(valuesOf<int32_t>(each.arrays[2])[0] == int32_t(expected.size()));
+    CHECK(valuesOf<int32_t>(each.arrays[3])[0] == std::accumulate(expected.begin(), expected.end(), 0));
+    auto kept = valuesOf<int32_t>(each.arrays[1]);
+    kept.resize(expected.size());
+    std::ranges::sort(kept);
+    CHECK(kept == expected);
+  }
 }
 
 TEST_CASE("groups by label, by yes and no, and parts of groups", "[cuda-cpp][tiles]") {
