@@ -312,8 +312,8 @@ TEST_CASE("blocks of a cooperative launch wait for the grid", "[cuda-cpp][synchr
   REQUIRE(nvrtc);
   for (Translation translation : {Translation::optimized, Translation::debug}) {
     INFO((translation == Translation::debug ? "translated for a debugger" : "optimised"));
-    auto ptx = nvrtc->compile(R"(
-#include <cooperative_groups.h>
+    auto ptx = nvrtc->compile("#include <cooperative_groups.h>\n"
+                              R"(
 extern "C" __global__ void k(int *out) {
   auto grid = cooperative_groups::this_grid();
   const int i = grid.thread_rank(), n = grid.size();
