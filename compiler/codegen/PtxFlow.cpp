@@ -41,7 +41,7 @@ public:
     function.blocks.emplace_back();
   }
 
-  /// Reads from behind the opening brace to behind the closing one.
+  /// Reads from after the opening brace to after the closing one.
   PtxFunction read(StringRef &text) {
     unsigned depth = 1;
     while (depth > 0) {

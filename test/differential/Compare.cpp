@@ -27,9 +27,9 @@ using kernels::DeviceMemory, kernels::HostTensor;
 
 namespace {
 
-constexpr std::string_view verdictNames[] = {"right",     "discarded", "refused",    "known", "mistake",
-                                             "evaluator", "refusal",   "internal",   "slow",  "launch",
-                                             "finding",   "wrong",     "strayWrite", "crash", "hang"};
+constexpr std::string_view verdictNames[] = {"right",   "discarded",  "refused", "mistake", "evaluator",
+                                             "refusal", "internal",   "slow",    "launch",  "finding",
+                                             "wrong",   "strayWrite", "crash",   "hang"};
 constexpr double slowSeconds = 10;
 
 /// What the compiler may refuse: it needs more than the target has, and says so.
@@ -37,11 +37,6 @@ constexpr std::string_view userReasons[] = {
     "bytes of shared memory, but",
     "no target has this function",
     "because no other matrix instruction is asynchronous, but wgmma is switched off",
-};
-
-/// Refusals that are defects. Whoever mends one takes its line away.
-constexpr std::string_view knownDefects[] = {
-    "'arith.sitofp' op expected numbers that the machine computes with", // whole numbers to e4m3
 };
 
 /// What only a mistake of the compiler's own makes it say.
@@ -63,8 +58,6 @@ Verdict verdictOfRefusal(std::string_view message) {
   auto has = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
   if (std::ranges::any_of(userReasons, has))
     return Verdict::refused;
-  if (std::ranges::any_of(knownDefects, has))
-    return Verdict::known;
   return std::ranges::any_of(internalReasons, has) ? Verdict::internal : Verdict::refusal;
 }
 

@@ -16,7 +16,6 @@ enum class Verdict : uint8_t {
   // No failures.
   discarded, ///< its result is not specified, or a comparison is too close to call
   refused,   ///< it needs more than there is of a resource, and the compiler says so
-  known,     ///< a defect that waits to be mended, by its message
   // Failures.
   mistake,    ///< the language refuses the program: it is the generator's, or the language's
   evaluator,  ///< the evaluator has no rule
