@@ -30,13 +30,6 @@ public:
   }
 
 private:
-  static std::string targetNames() {
-    std::string names;
-    for (const Target &target : allTargets())
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", target.name);
-    return names;
-  }
-
   template <class... Values>
   void require(bool holds, fmt::format_string<Values...> text, Values &&...values) {
     if (!holds && !failure)

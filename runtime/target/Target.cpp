@@ -111,6 +111,13 @@ unsigned Target::sharedBytesOfBlock(unsigned residents) const {
 
 std::span<const Target> tlc::allTargets() { return targets; }
 
+std::string tlc::targetNames() {
+  std::string names;
+  for (const Target &target : targets)
+    names += (names.empty() ? "" : ", ") + std::string(target.name);
+  return names;
+}
+
 const Target *tlc::findTarget(std::string_view name) {
   auto found = std::ranges::find(targets, name, &Target::name);
   return found == targets.end() ? nullptr : &*found;

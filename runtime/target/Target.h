@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace tlc {
@@ -111,6 +112,8 @@ struct Target {
 
 /// All rows, oldest first.
 std::span<const Target> allTargets();
+/// The names of all rows, for messages: "sm_80, sm_90a, ...".
+std::string targetNames();
 /// The row of that name, or null.
 const Target *findTarget(std::string_view name);
 /// The best row whose code runs on a device of that compute capability, or null.
