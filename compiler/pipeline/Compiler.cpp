@@ -12,7 +12,6 @@
 #include "dialects/support/TextLimits.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/artifact/Verify.h"
 #include "runtime/target/Target.h"
@@ -29,24 +28,27 @@ using namespace tlc;
 
 namespace {
 
-/// Adds the time of its own life to a phase.
+/// Adds the time since it was made, or since the last call, to a phase.
 class Stopwatch {
 public:
-  Stopwatch(std::vector<PhaseTime> &times, Phase phase) : times(times), phase(phase) {}
-  ~Stopwatch() {
-    std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  explicit Stopwatch(std::vector<PhaseTime> &times) : times(times) {}
+
+  void reached(Phase phase) {
+    auto now = std::chrono::steady_clock::now();
+    std::clock_t cpuNow = std::clock();
     auto entry = llvm::find_if(times, [&](const PhaseTime &time) { return time.phase == phase; });
     if (entry == times.end())
       entry = times.insert(times.end(), {phase, 0, 0});
-    entry->milliseconds += spent.count();
-    entry->cpuMilliseconds += double(std::clock() - cpuStart) * 1e3 / CLOCKS_PER_SEC;
+    entry->milliseconds += std::chrono::duration<double, std::milli>(now - last).count();
+    entry->cpuMilliseconds += double(cpuNow - cpuLast) * 1e3 / CLOCKS_PER_SEC;
+    last = now;
+    cpuLast = cpuNow;
   }
 
 private:
   std::vector<PhaseTime> &times;
-  Phase phase;
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-  std::clock_t cpuStart = std::clock();
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+  std::clock_t cpuLast = std::clock();
 };
 
 std::string print(ModuleOp module) {
@@ -116,30 +118,43 @@ public:
   Lowering(ModuleOp module, const CompileOptions &options, Alignment alignment, std::string dumpDirectory,
            std::vector<PhaseTime> &times)
       : module(module.clone()), options(options), alignment(alignment),
-        dumpDirectory(std::move(dumpDirectory)), times(times), reached(options.startFrom) {}
+        dumpDirectory(std::move(dumpDirectory)), stopwatch(times) {}
 
   ModuleOp getModule() { return *module; }
 
-  /// Goes on to phase `phase`, `nvvm` at most.
+  /// Lowers the module to phase `phase`, `nvvm` at most.
   LogicalResult lowerTo(Phase phase) {
     if (phase < options.startFrom)
       return emitError(module->getLoc())
              << "expected to stop at phase '" << toString(options.startFrom)
              << "' or later because compilation starts there, but got '" << toString(phase) << "'";
-    if (!started && failed(start()))
+    if (failed(prepare()))
       return failure();
-    while (reached < phase)
-      if (failed(step(Phase(size_t(reached) + 1))))
+    PassManager passes(module->getContext());
+    passes.enableVerifier(false); // once per phase is enough
+    inspect(passes);
+    PhaseReached reached = [this](Phase phase, ModuleOp module) {
+      stopwatch.reached(phase);
+      return dumps() ? dump(phase, print(module)) : success();
+    };
+    size_t next = size_t(options.startFrom);
+    // The first phase has passes of its own; a module that starts later must be what it claims to be.
+    if (options.startFrom != Phase::input) {
+      addVerification(passes, options.startFrom);
+      if (dumps() && failed(dump(options.startFrom, print(*module))))
         return failure();
-    return success();
+      ++next;
+    }
+    for (; next <= size_t(phase); ++next)
+      addPhase(passes, Phase(next), options, reached);
+    return passes.run(*module);
   }
 
-  /// Goes on to LLVM IR.
+  /// Lowers the module to LLVM IR.
   LogicalResult lowerToLlvm() {
     if (failed(lowerTo(Phase::nvvm)))
       return failure();
     const Target *target = program::findTarget(*module);
-    Stopwatch stopwatch(times, Phase::llvm);
     FailureOr<NvptxBackend> created = NvptxBackend::create(*target, module->getLoc());
     if (failed(created))
       return failure();
@@ -148,7 +163,8 @@ public:
     if (!llvmModule)
       return failure();
     backend->optimize(*llvmModule);
-    return dumpDirectory.empty() ? success() : dump(Phase::llvm, printLlvm(*llvmModule));
+    stopwatch.reached(Phase::llvm);
+    return dumps() ? dump(Phase::llvm, printLlvm(*llvmModule)) : success();
   }
 
   std::string llvmText() const { return printLlvm(*llvmModule); }
@@ -157,11 +173,12 @@ public:
   FailureOr<std::string> emitPtx() {
     if (failed(lowerToLlvm()))
       return failure();
-    Stopwatch stopwatch(times, Phase::ptx);
     std::string ptx = backend->emitPtx(*llvmModule);
-    if (!dumpDirectory.empty() && failed(dump(Phase::ptx, ptx)))
+    std::optional<ProductHazard> hazard = findProductHazard(ptx);
+    stopwatch.reached(Phase::ptx);
+    if (dumps() && failed(dump(Phase::ptx, ptx)))
       return failure();
-    if (std::optional<ProductHazard> hazard = findProductHazard(ptx)) {
+    if (hazard) {
       Location location = module->getLoc();
       if (!hazard->file.empty())
         location = FileLineColLoc::get(module->getContext(), hazard->file, hazard->line, hazard->column);
@@ -171,8 +188,8 @@ public:
   }
 
 private:
-  LogicalResult start() {
-    started = true;
+  /// States in the module what it is compiled for.
+  LogicalResult prepare() {
     if (std::optional<Phase> own = declaredPhase(*module); own && *own != options.startFrom)
       return emitError(module->getLoc())
              << "expected to start from phase '" << toString(*own)
@@ -181,42 +198,29 @@ private:
     if (!program::findTarget(*module)) {
       const Target *target = tlc::findTarget(options.target);
       if (!target)
-        return emitError(module->getLoc()) << unknownTarget();
+        return emitError(module->getLoc()) << "expected a target that code can be generated for ("
+                                           << targetNames() << "), but got '" << options.target << "'";
       (*module)->setAttr(program::ProgramDialect::targetAttrName,
                          program::TargetAttr::get(module->getContext(), options.target));
     }
     if (hasVariants(options))
       setAlignment(*module, alignment);
-    // The first phase has passes of its own; a module that starts later must be what it claims to be.
-    if (options.startFrom == Phase::input)
-      return step(Phase::input);
-    PassManager passes(module->getContext());
-    addVerification(passes, options.startFrom);
-    if (failed(passes.run(*module)))
-      return failure();
-    return dumpDirectory.empty() ? success() : dump(options.startFrom, print(*module));
+    return success();
   }
 
-  std::string unknownTarget() const {
-    std::string text = "expected a target that code can be generated for (";
-    for (const Target &target : allTargets())
-      text += (text.back() == '(' ? "" : ", ") + std::string(target.name);
-    return text + "), but got '" + options.target + "'";
+  void inspect(PassManager &passes) const {
+    const Inspection &inspection = options.inspection;
+    if (inspection.printAfterPasses)
+      passes.enableIRPrinting([](Pass *, Operation *) { return false; },
+                              [](Pass *, Operation *) { return true; },
+                              /*printModuleScope=*/true, /*printAfterOnlyOnChange=*/true);
+    if (inspection.timePasses)
+      passes.enableTiming();
+    if (!inspection.crashReproducer.empty())
+      passes.enableCrashReproducerGeneration(inspection.crashReproducer);
   }
 
-  LogicalResult step(Phase phase) {
-    Stopwatch stopwatch(times, phase);
-    PassManager passes(module->getContext());
-    passes.enableVerifier(false); // once per phase is enough
-    addPasses(passes, phase, options);
-    addVerification(passes, phase);
-    if (failed(passes.run(*module)) || failed(mlir::verify(*module)))
-      return failure();
-    reached = phase;
-    (*module)->setAttr(program::ProgramDialect::phaseAttrName,
-                       StringAttr::get(module->getContext(), toString(phase)));
-    return dumpDirectory.empty() ? success() : dump(phase, print(*module));
-  }
+  bool dumps() const { return !dumpDirectory.empty(); }
 
   LogicalResult dump(Phase phase, StringRef text) {
     if (llvm::Error error = dumpPhase(dumpDirectory, phase, text))
@@ -228,9 +232,7 @@ private:
   const CompileOptions &options;
   Alignment alignment;
   std::string dumpDirectory;
-  std::vector<PhaseTime> &times;
-  Phase reached;
-  bool started = false;
+  Stopwatch stopwatch;
   std::unique_ptr<NvptxBackend> backend;
   llvm::LLVMContext llvmContext; // outlives the module
   std::unique_ptr<llvm::Module> llvmModule;
@@ -295,7 +297,7 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
   size_t firstOwn = collected.size();
   if (failed(checkNesting(module)))
     return failure();
-  Lowering best(module, options, Alignment::aligned, options.dumpDirectory, measured);
+  Lowering best(module, options, Alignment::aligned, options.inspection.dumpDirectory, measured);
   FailureOr<Variant> variant = finishVariant(best, hasVariants(options) ? "aligned" : "general");
   if (failed(variant))
     return failure();
@@ -322,7 +324,8 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
     artifact->variants.push_back(std::move(*variant));
   } else {
     artifact->variants.push_back(std::move(*variant));
-    std::string directory = options.dumpDirectory.empty() ? "" : options.dumpDirectory + "/general";
+    std::string directory =
+        options.inspection.dumpDirectory.empty() ? "" : options.inspection.dumpDirectory + "/general";
     Lowering rest(module, options, Alignment::general, directory, measured);
     std::vector<Diagnostic> ofRest; // told of errors alone: what it misses follows from its alignment
     FailureOr<Variant> general = [&] {
@@ -345,7 +348,7 @@ FailureOr<std::string> Compiler::emit(ModuleOp module, Phase phase, Alignment al
   DiagnosticCollector collector(module.getContext(), collected);
   if (failed(checkNesting(module)))
     return failure();
-  Lowering lowering(module, options, alignment, options.dumpDirectory, measured);
+  Lowering lowering(module, options, alignment, options.inspection.dumpDirectory, measured);
   if (phase == Phase::ptx)
     return lowering.emitPtx();
   if (phase == Phase::llvm) {

@@ -35,6 +35,17 @@ enum class Alignment {
   general, ///< nothing
 };
 
+/// Ways to watch the compiler at work. None of them changes the result; with any of them the program is
+/// compiled, whatever a cache holds.
+struct Inspection {
+  std::string dumpDirectory;     ///< where every phase is written to a file of its own; empty: nowhere
+  bool printAfterPasses = false; ///< after each pass that changed the module, the module goes to stderr
+  bool timePasses = false;       ///< MLIR's table of the passes' times goes to stderr
+  std::string crashReproducer;   ///< the file that gets the module and the passes when one fails; empty: none
+  bool operator==(const Inspection &) const = default;
+  bool any() const { return *this != Inspection(); }
+};
+
 struct CompileOptions {
   // What decides the result, besides the program.
   std::string target = "sm_90a"; ///< a row of runtime/target; a target that the module names itself wins
@@ -42,7 +53,7 @@ struct CompileOptions {
 
   // What does not.
   Phase startFrom = Phase::input; ///< the phase that the given module is in, `nvvm` at most
-  std::string dumpDirectory;      ///< where every phase is written to a file of its own; empty: nowhere
+  Inspection inspection;
 };
 
 /// The deciding options as text, for cache keys: equal text, equal results.

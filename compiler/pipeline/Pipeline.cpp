@@ -5,6 +5,8 @@
 
 #include "compiler/lowering/Passes.h"
 #include "compiler/transforms/Passes.h"
+#include "dialects/program/Program.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -79,13 +81,49 @@ using AddPasses = void (*)(PassManager &, const Optimizations &);
 constexpr AddPasses phases[] = {toInput,     toPromoted, toAtoms,   toSpecialized, toScheduled,
                                 toPipelined, toLaidOut,  toPlanned, toSimt,        toNvvm};
 
+/// Ends a phase. It is a pass, so that crash reproducers name it.
+struct FinishPhase : PassWrapper<FinishPhase, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FinishPhase)
+
+  FinishPhase() = default;
+  FinishPhase(Phase phase, const PhaseReached &reached) : reached(reached) {
+    phaseName = std::string(toString(phase));
+  }
+  FinishPhase(const FinishPhase &other) : PassWrapper(other), reached(other.reached) {}
+
+  StringRef getName() const override { return "FinishPhase"; }
+  StringRef getArgument() const override { return "finish-phase"; }
+  StringRef getDescription() const override { return "Verify the module and record the phase that it is in"; }
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::optional<Phase> phase = parsePhase(phaseName.getValue());
+    if (!phase) {
+      module.emitError("expected the name of a phase, but got '") << phaseName << "'";
+      return signalPassFailure();
+    }
+    if (failed(verify(module)))
+      return signalPassFailure();
+    module->setAttr(program::ProgramDialect::phaseAttrName, StringAttr::get(&getContext(), phaseName));
+    if (reached && failed(reached(*phase, module)))
+      signalPassFailure();
+  }
+
+  Option<std::string> phaseName{*this, "phase", llvm::cl::desc("The phase that ends")};
+  PhaseReached reached;
+};
+
 } // namespace
 
-void tlc::addPasses(PassManager &passes, Phase phase, const CompileOptions &options) {
+void tlc::addPhase(PassManager &passes, Phase phase, const CompileOptions &options,
+                   const PhaseReached &reached) {
   phases[size_t(phase)](passes, options.optimizations);
+  addVerification(passes, phase);
+  passes.addPass(std::make_unique<FinishPhase>(phase, reached));
 }
 
 void tlc::addVerification(PassManager &passes, Phase phase) {
   if (phase <= Phase::simt)
     passes.addPass(tile::createVerifyPhase({std::string(toString(phase))}));
 }
+
+void tlc::registerPhasePasses() { PassRegistration<FinishPhase>(); }

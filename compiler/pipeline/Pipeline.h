@@ -4,14 +4,25 @@
 #pragma once
 
 #include "compiler/pipeline/Options.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+
+#include <functional>
 
 namespace tlc {
 
-/// The passes from the phase before to `phase`, which is `nvvm` at most.
-void addPasses(mlir::PassManager &passes, Phase phase, const CompileOptions &options);
+/// Called with the phase that a module has just reached; its failure ends the compilation.
+using PhaseReached = std::function<llvm::LogicalResult(Phase, mlir::ModuleOp)>;
 
-/// The check that a module has what `phase` promises.
+/// Adds the passes from the phase before to `phase`, which is `nvvm` at most, the verifiers of the module and
+/// of what the phase promises, and the call of `reached`.
+void addPhase(mlir::PassManager &passes, Phase phase, const CompileOptions &options,
+              const PhaseReached &reached);
+
+/// Adds the verifier of what `phase` promises, for a module that comes from elsewhere.
 void addVerification(mlir::PassManager &passes, Phase phase);
+
+/// Makes `finish-phase`, the pass that ends each phase, known to tools that parse pipelines.
+void registerPhasePasses();
 
 } // namespace tlc

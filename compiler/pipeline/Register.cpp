@@ -4,6 +4,7 @@
 #include "compiler/pipeline/Register.h"
 
 #include "compiler/lowering/Passes.h"
+#include "compiler/pipeline/Pipeline.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "dialects/simt/Simt.h"
@@ -29,5 +30,6 @@ void tlc::registerDialects(DialectRegistry &registry) {
 void tlc::registerPasses() {
   registerTransformsPasses(); // canonicalize, cse and the like
   registerLoweringPasses();
+  registerPhasePasses();
   tile::registerTileTransformsPasses();
 }

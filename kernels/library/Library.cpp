@@ -102,7 +102,7 @@ Result<dsl::ProgramModule> kernels::trace(const Request &request, CompileLog &lo
 
 Result<std::shared_ptr<const Artifact>> Library::compile(const Request &request,
                                                          const CompileOptions &options, CompileLog &log) {
-  if (!options.dumpDirectory.empty())
+  if (options.inspection.any())
     return compileAnew(request, options, log);
   return artifacts.getOrCompile(
       keyOf(request, options), [&] { return compileAnew(request, options, log); },

@@ -9,16 +9,13 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 using namespace tlc;
 using namespace tlc::driver;
 
 namespace {
-
-SmallVector<StringRef> targetNames() {
-  return map_to_vector(allTargets(), [](const Target &target) { return StringRef(target.name); });
-}
 
 /// Where the compiler looks at a switch.
 Phase phaseOf(bool Optimizations::*member) {
@@ -27,6 +24,16 @@ Phase phaseOf(bool Optimizations::*member) {
   if (member == &Optimizations::warpSpecialization)
     return Phase::specialized;
   return member == &Optimizations::overlap ? Phase::scheduled : Phase::pipelined;
+}
+
+/// The flags keep no copy of their help.
+StringRef disableHelp() {
+  static const std::string text = [] {
+    SmallVector<StringRef> names = map_to_vector(
+        optimizationSwitches(), [](const OptimizationSwitch &entry) { return StringRef(entry.name); });
+    return "Do without " + join(names, ", ");
+  }();
+  return text;
 }
 
 } // namespace
@@ -50,17 +57,22 @@ CompileFlags::CompileFlags(cl::SubCommand &command)
       variant("variant", cl::sub(command), cl::value_desc("aligned|general"),
               cl::desc("Variant for tensors aligned to 16 bytes, or the one that does not rely on it")),
       disabled("disable", cl::sub(command), cl::CommaSeparated, cl::value_desc("optimisation"),
-               cl::desc("Do without tma, wgmma, warp-specialization, overlap, "
-                        "loop-splitting, deferred-stores")),
+               cl::desc(disableHelp())),
       dumpDirectory("dump-dir", cl::sub(command), cl::value_desc("folder"),
                     cl::desc("Write the program of every phase into this folder")),
+      printAfterPasses("print-ir-after-all", cl::sub(command),
+                       cl::desc("Print the module to stderr after each pass that changed it")),
+      timePasses("mlir-timing", cl::sub(command), cl::desc("Print how long each pass took to stderr")),
+      crashReproducer("crash-reproducer", cl::sub(command), cl::value_desc("file"),
+                      cl::desc("Write the module and the passes to this file when a pass fails or crashes")),
       remarks("remarks", cl::sub(command), cl::desc("Say what the compiler chose, and why not better")),
       time("time", cl::sub(command), cl::desc("Say how long each phase took")) {}
 
 Result<CompileOptions> CompileFlags::options() const {
   CompileOptions options;
   if (!findTarget(target.getValue()))
-    return unknownValue("--target", target, targetNames());
+    return unknownValue("--target", target,
+                        map_to_vector(allTargets(), [](const Target &each) { return StringRef(each.name); }));
   options.target = target;
   for (const std::string &name : disabled) {
     auto found =
@@ -72,7 +84,7 @@ Result<CompileOptions> CompileFlags::options() const {
                           }));
     options.optimizations.*found->member = false;
   }
-  options.dumpDirectory = dumpDirectory;
+  options.inspection = {dumpDirectory, printAfterPasses, timePasses, crashReproducer};
   return options;
 }
 

@@ -71,6 +71,9 @@ private:
   llvm::cl::opt<std::string> variant;
   llvm::cl::list<std::string> disabled;
   llvm::cl::opt<std::string> dumpDirectory;
+  llvm::cl::opt<bool> printAfterPasses;
+  llvm::cl::opt<bool> timePasses;
+  llvm::cl::opt<std::string> crashReproducer;
   llvm::cl::opt<bool> remarks;
   llvm::cl::opt<bool> time;
 };
