@@ -8,6 +8,7 @@
 #include "kernels/Parameters.h"
 #include "kernels/Tolerance.h"
 #include "runtime/artifact/Artifact.h"
+#include "runtime/target/Target.h"
 
 #include <functional>
 
@@ -39,8 +40,9 @@ public:
   /// `defaults` come before those of the parameters.
   Result<Parameters> parse(const Definitions &given, const Definitions &defaults = {}) const;
 
-  /// The program; sizes guide its configuration only, unless `options` fixes a dimension.
-  virtual dsl::Program build(const Parameters &values, const dsl::TraceOptions &options = {}) const = 0;
+  /// The program for `target`; sizes guide its configuration only, unless `options` fixes a dimension.
+  virtual dsl::Program build(const Parameters &values, const Target &target,
+                             const dsl::TraceOptions &options = {}) const = 0;
 
   /// The tensors in the order of the program's arguments, without workspaces.
   virtual std::vector<TensorSpec> tensors(const Parameters &values) const = 0;

@@ -444,8 +444,7 @@ Program decodeProgram(const DecodeConfig &config, const TraceOptions &options) {
   });
 }
 
-void fitDecode(DecodeConfig &c) {
-  const Target &target = *findTarget("sm_90a");
+void fitDecode(DecodeConfig &c, const Target &target) {
   constexpr int64_t barriers = 1024, wayOut = 256; // bytes, of a row of O on its way through the TMA
   int64_t bytes = sizeInBytes(c.dtype), parts = int64_t(partsOf(c).size());
   bool hasWayOut = isWhole(c) && parts == 1; // without it, stores leave from registers
@@ -461,8 +460,7 @@ void fitDecode(DecodeConfig &c) {
   c.stages = std::clamp<int64_t>(stagesOf(c.residents, c.bk), 1, c.stages);
 }
 
-void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys) {
-  const Target &target = *findTarget("sm_90a");
+void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys, const Target &target) {
   int64_t longest = std::max(paddedDepth(c), paddedValues(c));
   c.rows = allRows(c) <= 64 || isSplit(paddedValues(c)) ? 64 : 128;
   // Two blocks compute and wait in turns, where registers and shared memory are enough for both.
@@ -486,7 +484,7 @@ void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys)
     c.splits = splits;
   }
   c.stages = 8;
-  fitDecode(c);
+  fitDecode(c, target);
 }
 
 } // namespace tlc::kernels

@@ -12,6 +12,7 @@
 
 #include "compiler/dsl/dsl.h"
 #include "kernels/reference/Attention.h"
+#include "runtime/target/Target.h"
 
 namespace tlc::kernels {
 
@@ -57,9 +58,9 @@ struct DecodeConfig {
 };
 
 /// Sets how it is done well for so many sequences with so many keys each.
-void tuneDecode(DecodeConfig &config, int64_t batches, int64_t kvHeads, int64_t keys);
+void tuneDecode(DecodeConfig &config, int64_t batches, int64_t kvHeads, int64_t keys, const Target &target);
 /// Makes less of it until shared memory holds it: residents, then columns, then stages.
-void fitDecode(DecodeConfig &config);
+void fitDecode(DecodeConfig &config, const Target &target);
 
 /// Two launches: parts of the keys, and what they come to.
 dsl::Program decodeProgram(const DecodeConfig &config, const dsl::TraceOptions &options = {});

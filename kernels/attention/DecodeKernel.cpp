@@ -101,21 +101,22 @@ public:
                                    {"rounds", "as-needed"}),
                }) {}
 
-  static DecodeConfig config(const Parameters &values) {
+  static DecodeConfig config(const Parameters &values, const Target &target) {
     DecodeConfig config = optionsOf(values);
-    tuneDecode(config, values.size("b"), values.size("hkv"), values.size("sk"));
+    tuneDecode(config, values.size("b"), values.size("hkv"), values.size("sk"), target);
     config.rows = values.integer("rows").value_or(config.rows);
     config.bk = values.integer("bk").value_or(config.bk);
     config.residents = values.integer("residents").value_or(config.residents);
     config.splits = values.integer("splits").value_or(config.splits);
     config.stages = values.integer("stages").value_or(8);
-    fitDecode(config);
+    fitDecode(config, target);
     config.order = values.choice("order") == "rounds" ? PartOrder::rounds : PartOrder::asNeeded;
     return config;
   }
 
-  dsl::Program build(const Parameters &values, const dsl::TraceOptions &options) const override {
-    return decodeProgram(config(values), options);
+  dsl::Program build(const Parameters &values, const Target &target,
+                     const dsl::TraceOptions &options) const override {
+    return decodeProgram(config(values, target), options);
   }
 
   std::vector<TensorSpec> tensors(const Parameters &values) const override {

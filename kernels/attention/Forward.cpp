@@ -73,26 +73,26 @@ int64_t sharedBytes(const ForwardConfig &c, int64_t tileSlots) {
          barriersAndPositions;
 }
 
-bool fits(int64_t bytes) { return bytes <= int64_t(findTarget("sm_90a")->sharedBytesPerBlock); }
+bool fits(int64_t bytes, const Target &target) { return bytes <= int64_t(target.sharedBytesPerBlock); }
 
 void plainForward(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const PackedOrder *packed) {
   auto [block] = k.grid(min(p.tiles(), k.multiprocessors()));
   BlockTiles tiles(c, p, packed, block, k.blocks());
   auto tile = [&](const Index &n) { plainTile(k, c, p, p.tileAt(tiles.at(n))); };
   // Q of the next tile is on its way while this one is computed, and O of the one before.
-  if (!c.hasBytes() && fits(sharedBytes(c, 2) + outputBytes(c)))
+  if (c.overlap == TileOverlap::nextTile)
     k.pipelined(tiles.count, {.stages = 2}, tile);
   else
     k.loop(tiles.count, tile);
 }
 
 /// Takes keys away from a step until it fits; false if `least` are too many, too.
-bool fit(ForwardConfig &config, int64_t least) {
+bool fit(ForwardConfig &config, int64_t least, const Target &target) {
   bool isExplicit = config.form == ForwardForm::explicitRoles;
   int64_t tileSlots = isExplicit && config.overlap == TileOverlap::nextTile ? 2 : 1;
-  while (config.bk > least && !fits(sharedBytes(config, tileSlots)))
+  while (config.bk > least && !fits(sharedBytes(config, tileSlots), target))
     config.bk -= productDepth;
-  return fits(sharedBytes(config, tileSlots));
+  return fits(sharedBytes(config, tileSlots), target);
 }
 
 /// Whether three warpgroups pay, with 192 queries of rows of up to 64: they keep the tensor cores busier, and
@@ -108,13 +108,21 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
 
 } // namespace
 
-void chooseTiles(ForwardConfig &config, int64_t queries) {
+void chooseOverlap(ForwardConfig &config, const Target &target) {
+  bool hasRoom = config.form == ForwardForm::plain
+                     ? !config.hasBytes() && fits(sharedBytes(config, 2) + outputBytes(config), target)
+                     : std::max(config.d, config.dv) <= 128;
+  config.overlap = hasRoom ? TileOverlap::nextTile : TileOverlap::none;
+}
+
+/// All but the overlap of the plain form.
+static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target &target) {
   // Accumulators of scores and of O, and weights, have to share a thread's registers; tiles share memory.
   int64_t longest = std::max(config.d, config.dv);
   bool isPlain = config.form == ForwardForm::plain;
   config.bq = 128;
   config.bk = 128;
-  config.overlap = longest <= 128 ? TileOverlap::nextTile : TileOverlap::none;
+  chooseOverlap(config, target); // of the explicit form it follows from the lengths of rows
   if (config.hasBytes()) {
     config.bk = longest <= 128 && !isPlain ? 128 : 64; // tiles of TransposedValues, or halves
     config.stages = longest <= 128 && !isPlain ? 3 : 2;
@@ -133,11 +141,16 @@ void chooseTiles(ForwardConfig &config, int64_t queries) {
     config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }
   constexpr int64_t worthwhile = 32;
-  if (!isSplit(config.dv) && fit(config, worthwhile))
+  if (!isSplit(config.dv) && fit(config, worthwhile, target))
     return;
   config.bq = 64;
   config.bk = 64;
-  fit(config, productDepth);
+  fit(config, productDepth, target);
+}
+
+void chooseTiles(ForwardConfig &config, int64_t queries, const Target &target) {
+  chooseTileSizes(config, queries, target);
+  chooseOverlap(config, target);
 }
 
 Program forwardProgram(const ForwardConfig &config, const TraceOptions &options) {

@@ -8,6 +8,7 @@
 #include "compiler/dsl/dsl.h"
 #include "kernels/attention/Mask.h"
 #include "kernels/reference/Attention.h"
+#include "runtime/target/Target.h"
 
 namespace tlc::kernels {
 
@@ -19,7 +20,7 @@ enum class ForwardForm : uint8_t {
 /// What runs under a tile's last product with V.
 enum class TileOverlap : uint8_t {
   none,     ///< nothing: one tile of Q is in shared memory at a time
-  nextTile, ///< the next tile's first scores and their softmax: two tiles of Q
+  nextTile, ///< the next tile's first scores and their softmax; in the plain form its copies: two tiles of Q
 };
 
 /// How many of a sequence's rows there are.
@@ -71,7 +72,9 @@ struct ForwardConfig {
 
 /// Chooses how, for what is to be computed. `queries` is how many a sequence has that is not packed: the
 /// program takes any number, but is fastest for about so many.
-void chooseTiles(ForwardConfig &config, int64_t queries);
+void chooseTiles(ForwardConfig &config, int64_t queries, const Target &target);
+/// Chooses `overlap` again, for tiles that were changed since.
+void chooseOverlap(ForwardConfig &config, const Target &target);
 
 dsl::Program forwardProgram(const ForwardConfig &config, const dsl::TraceOptions &options = {});
 /// With a mask of one's own instead of `config.mask`.

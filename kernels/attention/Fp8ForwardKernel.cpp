@@ -81,11 +81,11 @@ public:
   std::string conflict(const Parameters &values) const override {
     if (std::string common = RegisteredForward::conflict(values); !common.empty())
       return common;
-    if (int64_t bk = configOf(values).bk;
-        values.choice("form") == "explicit" && TransposedValues::keysOfTile % bk != 0)
+    if (std::optional<int64_t> bk = values.integer("bk");
+        bk && values.choice("form") == "explicit" && TransposedValues::keysOfTile % *bk != 0)
       return fmt::format(
           "expected bk to divide {} because V is transposed in tiles of so many keys, but got {}",
-          TransposedValues::keysOfTile, bk);
+          TransposedValues::keysOfTile, *bk);
     constexpr int64_t longest = 128;
     if (int64_t dv = valueLengthOf(values);
         dv > longest && values.choice("sums") == "exact" && values.choice("form") == "explicit")

@@ -187,17 +187,19 @@ ForwardConfig RegisteredForward::problemOf(const Parameters &values) const {
   return config;
 }
 
-ForwardConfig RegisteredForward::configOf(const Parameters &values) const {
+ForwardConfig RegisteredForward::configOf(const Parameters &values, const Target &target) const {
   ForwardConfig config = problemOf(values);
-  chooseTiles(config, forwardExtentsOf(values).sq);
+  chooseTiles(config, forwardExtentsOf(values).sq, target);
   config.bq = values.integer("bq").value_or(config.bq);
   config.bk = values.integer("bk").value_or(config.bk);
   config.stages = values.integer("stages").value_or(config.stages);
+  chooseOverlap(config, target);
   return config;
 }
 
-dsl::Program RegisteredForward::build(const Parameters &values, const dsl::TraceOptions &options) const {
-  return forwardProgram(configOf(values), options);
+dsl::Program RegisteredForward::build(const Parameters &values, const Target &target,
+                                      const dsl::TraceOptions &options) const {
+  return forwardProgram(configOf(values, target), options);
 }
 
 AttentionShape RegisteredForward::shapeOf(const Parameters &values) const {

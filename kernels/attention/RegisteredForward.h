@@ -36,7 +36,8 @@ class RegisteredForward : public Kernel {
 public:
   RegisteredForward(std::string_view name, std::string_view summary, const ForwardParameters &parameters);
 
-  dsl::Program build(const Parameters &values, const dsl::TraceOptions &options) const final;
+  dsl::Program build(const Parameters &values, const Target &target,
+                     const dsl::TraceOptions &options) const final;
   std::vector<TensorSpec> tensors(const Parameters &values) const final;
   /// Of the first three inputs, as they are.
   std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
@@ -50,7 +51,7 @@ protected:
   /// What is computed and in which form, without how. Types and sums are left to the kernel.
   virtual ForwardConfig problemOf(const Parameters &values) const;
   /// With how: the choice for the problem, and what is given instead.
-  ForwardConfig configOf(const Parameters &values) const;
+  ForwardConfig configOf(const Parameters &values, const Target &target) const;
   AttentionShape shapeOf(const Parameters &values) const;
 
   struct Sizes {

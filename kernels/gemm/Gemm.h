@@ -6,6 +6,7 @@
 
 #include "compiler/dsl/dsl.h"
 #include "kernels/reference/Reference.h"
+#include "runtime/target/Target.h"
 
 namespace tlc::kernels {
 
@@ -31,10 +32,10 @@ struct GemmConfig {
 dsl::Program gemmProgram(const GemmConfig &config, const dsl::TraceOptions &options = {});
 
 /// As many stages as shared memory holds beside the tile's way out.
-void fitGemmStages(GemmConfig &config);
+void fitGemmStages(GemmConfig &config, const Target &target);
 
-/// A good configuration for a problem of that size.
+/// A good configuration for a problem of that size on the reference device of `target`.
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
-                            GemmLayout layout);
+                            GemmLayout layout, const Target &target);
 
 } // namespace tlc::kernels

@@ -63,14 +63,15 @@ public:
                     .choices = {"auto", "a", "b"}},
                }) {}
 
-  static GemmConfig config(const Parameters &values) {
-    GemmConfig config = chooseGemmConfig(values.size("m"), values.size("n"), values.size("k"),
-                                         values.element("dtype"), values.element("out"), layoutOf(values));
+  static GemmConfig config(const Parameters &values, const Target &target) {
+    GemmConfig config =
+        chooseGemmConfig(values.size("m"), values.size("n"), values.size("k"), values.element("dtype"),
+                         values.element("out"), layoutOf(values), target);
     config.form = values.choice("form") == "plain" ? GemmForm::plain : GemmForm::explicitRoles;
     config.bm = values.integer("bm").value_or(config.bm);
     config.bn = values.integer("bn").value_or(config.bn);
     config.bk = values.integer("bk").value_or(config.bk);
-    fitGemmStages(config);
+    fitGemmStages(config, target);
     config.stages = values.integer("stages").value_or(config.stages);
     config.split = values.integer("split").value_or(config.split);
     config.group = values.integer("group").value_or(config.group);
@@ -80,8 +81,9 @@ public:
     return config;
   }
 
-  dsl::Program build(const Parameters &values, const dsl::TraceOptions &options) const override {
-    return gemmProgram(config(values), options);
+  dsl::Program build(const Parameters &values, const Target &target,
+                     const dsl::TraceOptions &options) const override {
+    return gemmProgram(config(values, target), options);
   }
 
   std::vector<TensorSpec> tensors(const Parameters &values) const override {

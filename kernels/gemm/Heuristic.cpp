@@ -3,7 +3,7 @@
 /// The choice of a GEMM's configuration from its size: a rough model of the time
 /// in clock cycles, and the candidate for which it is shortest. No tuning run.
 #include "kernels/gemm/Gemm.h"
-#include "runtime/target/Target.h"
+#include "runtime/target/Timing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,16 +13,12 @@ namespace tlc::kernels {
 
 namespace {
 
-// Per cycle of a multiprocessor's clock; docs/performance/gemm.md says what they were fitted to.
-constexpr int64_t bk = 64;               // 128 bytes of a row: the widest swizzle
-constexpr double macsPerCycle = 2048;    // of a multiprocessor: 16-bit factors
-constexpr double fillPerCycle = 64;      // bytes that a multiprocessor gets from L2
-constexpr double sharedPerCycle = 128;   // bytes that its shared memory takes or gives
-constexpr double memoryPerCycle = 2600;  // bytes that the device gets from memory
-constexpr double partialPerCycle = 1600; // bytes of partial sums, written or read in one burst
-constexpr double tileOverhead = 2000;    // cycles from a tile's first copy to its last product, and its end
-constexpr double launchOverhead = 3000;  // of a second launch, in cycles
-constexpr double chipWeight = 0.1;       // of time on the chip where memory is what takes longest
+// Fitted to an H200; docs/performance/gemm.md says how.
+constexpr int64_t bk = 64;              // 128 bytes of a row: the widest swizzle
+constexpr double partialShare = 0.61;   // of the memory's rate, where partial sums go there in one burst
+constexpr double tileOverhead = 2000;   // cycles from a tile's first copy to its last product, and its end
+constexpr double launchOverhead = 3000; // of a second launch, in cycles
+constexpr double chipWeight = 0.1;      // of time on the chip where memory is what takes longest
 constexpr int64_t stagingPerWarpgroup = 16384; // bytes of the tile's way out
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -30,20 +26,25 @@ int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 struct Problem {
   int64_t m, n, k;
   int64_t multiprocessors;
+  const TimingFacts &timing;
+  double memoryPerCycle; ///< bytes that the device gets from memory
 
   double cycles(int64_t bm, int64_t bn, int64_t split) const {
     double tiles = double(ceilDiv(m, bm)) * double(ceilDiv(n, bn)) * double(split);
     double waves = std::ceil(tiles / double(multiprocessors));
     double steps = double(ceilDiv(ceilDiv(k, bk), split));
-    double product = double(bm * bn * bk) / macsPerCycle;
+    double product = double(bm * bn * bk) / timing.multiplyAddsPerCycle;
     double bytes = double((bm + bn) * bk * 2);
     // Every warpgroup reads its 64 rows of A and all of B again.
     double operands = double(bm / 64 * (64 + bn) * bk * 2);
-    double step = std::max({product, bytes / fillPerCycle, (bytes + operands) / sharedPerCycle});
+    double step = std::max(
+        {product, bytes / timing.loadBytesPerCycle, (bytes + operands) / timing.sharedBytesPerCycle});
     double chip = waves * (steps * step + tileOverhead);
     double memory = double(m + n) * double(k) * 2 / memoryPerCycle;
     double combine =
-        split > 1 ? 2 * double(split) * double(m) * double(n) * 4 / partialPerCycle + launchOverhead : 0;
+        split > 1
+            ? 2 * double(split) * double(m) * double(n) * 4 / (partialShare * memoryPerCycle) + launchOverhead
+            : 0;
     return std::max(chip, memory) + chipWeight * chip + combine;
   }
 };
@@ -57,14 +58,15 @@ int64_t chooseStages(int64_t bm, int64_t bn, int64_t bk, const Target &target) {
 
 } // namespace
 
-void fitGemmStages(GemmConfig &config) {
-  config.stages = chooseStages(config.bm, config.bn, config.bk, *findTarget("sm_90a"));
+void fitGemmStages(GemmConfig &config, const Target &target) {
+  config.stages = chooseStages(config.bm, config.bn, config.bk, target);
 }
 
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
-                            GemmLayout layout) {
-  const Target &target = *findTarget("sm_90a");
-  Problem problem{m, n, k, target.multiprocessors};
+                            GemmLayout layout, const Target &target) {
+  const TimingFacts &timing = timingOf(target);
+  Problem problem{
+      m, n, k, target.multiprocessors, timing, timing.memoryBytesPerSecond / (timing.clockGhz * 1e9)};
   GemmConfig best{.dtype = dtype, .out = out, .layout = layout, .bk = bk};
   double shortest = std::numeric_limits<double>::infinity();
   // Large tiles first: among equals they read the least.
@@ -82,7 +84,7 @@ GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, 
         best.split = split;
       }
   best.group = 16;
-  fitGemmStages(best);
+  fitGemmStages(best, target);
   return best;
 }
 

@@ -235,11 +235,20 @@ Result<Schema> checkCall(const ForwardTensors &tensors, const ForwardOptions &op
 // Programs
 //===----------------------------------------------------------------------===//
 
+/// What programs for the device are compiled for.
+Result<const Target *> targetOf(const Device &device) {
+  const std::string &name = device.properties().target;
+  if (const Target *target = findTarget(name))
+    return target;
+  return Error{ErrorKind::environment,
+               fmt::format("expected a device of a target that code can be generated for ({}), but got '{}'",
+                           targetNames(), name)};
+}
+
 /// What keeps a call from the explicit form; empty if nothing does.
-std::string whyNotExplicit(const Device &device, const Schema &schema) {
-  const std::string &target = device.properties().target;
-  if (const Target *facts = findTarget(target); !facts || !facts->wgmma)
-    return fmt::format("{} has no wgmma", target);
+std::string whyNotExplicit(const Target &target, const Schema &schema) {
+  if (!target.wgmma)
+    return fmt::format("{} has no wgmma", target.name);
   int64_t d = schema.extent("d"), dv = schema.extent("dv");
   if (d % productDepth != 0 || dv % productDepth != 0)
     return fmt::format("d = {} and dv = {} are not both multiples of {}", d, dv, productDepth);
@@ -253,10 +262,10 @@ std::string whyNotExplicit(const Device &device, const Schema &schema) {
       toString(view.element), copyAlignment);
 }
 
-Result<ForwardChoice> choose(const Device &device, const Schema &schema, const ForwardOptions &options) {
+Result<ForwardChoice> choose(const Target &target, const Schema &schema, const ForwardOptions &options) {
   if (options.form == ForwardForm::plain)
     return ForwardChoice{ForwardForm::plain, "option 'form' says so"};
-  std::string why = whyNotExplicit(device, schema);
+  std::string why = whyNotExplicit(target, schema);
   if (options.form && !why.empty())
     return mistake(
         "option 'form': expected what the explicit form takes because it is insisted on, but {}; leave the "
@@ -266,7 +275,7 @@ Result<ForwardChoice> choose(const Device &device, const Schema &schema, const F
 }
 
 ForwardConfig configOf(const Schema &schema, const ForwardTensors &tensors, const ForwardOptions &options,
-                       ForwardForm form) {
+                       ForwardForm form, const Target &target) {
   ForwardConfig config{.dtype = tensors.q.element,
                        .d = schema.extent("d"),
                        .dv = schema.extent("dv"),
@@ -277,7 +286,7 @@ ForwardConfig configOf(const Schema &schema, const ForwardTensors &tensors, cons
                        .logBase = options.logBase,
                        .lengths = options.lengths,
                        .form = form};
-  chooseTiles(config, schema.extent("sq"));
+  chooseTiles(config, schema.extent("sq"), target);
   return config;
 }
 
@@ -300,10 +309,13 @@ KeyBuilder keyOf(const ForwardConfig &config) {
 Result<std::shared_ptr<const LoadedProgram>> programFor(Programs &programs, const Schema &schema,
                                                         const ForwardTensors &tensors,
                                                         const ForwardOptions &options) {
-  Result<ForwardChoice> choice = choose(programs.device(), schema, options);
+  Result<const Target *> target = targetOf(programs.device());
+  if (!target)
+    return target.error();
+  Result<ForwardChoice> choice = choose(**target, schema, options);
   if (!choice)
     return choice.error();
-  return programs.load(configOf(schema, tensors, options, choice->form));
+  return programs.load(configOf(schema, tensors, options, choice->form, **target));
 }
 
 //===----------------------------------------------------------------------===//
@@ -379,7 +391,10 @@ Result<ForwardChoice> attention::chooseForm(const Programs &programs, const Forw
   Result<Schema> schema = checkCall(tensors, options);
   if (!schema)
     return schema.error();
-  return choose(programs.device(), *schema, options);
+  Result<const Target *> target = targetOf(programs.device());
+  if (!target)
+    return target.error();
+  return choose(**target, *schema, options);
 }
 
 Result<size_t> attention::workspaceSize(Programs &programs, const ForwardTensors &tensors,

@@ -86,11 +86,11 @@ Result<Request> Request::parse(std::string_view kernel, const Definitions &given
   return request;
 }
 
-Result<dsl::ProgramModule> kernels::trace(const Request &request, CompileLog &log) {
+Result<dsl::ProgramModule> kernels::trace(const Request &request, const Target &target, CompileLog &log) {
   dsl::TraceOptions options;
   for (const std::string &dimension : request.fixedDimensions)
     options.fixedDimensions[dimension] = request.values.size(dimension);
-  dsl::Program program = request.kernel->build(request.values, options);
+  dsl::Program program = request.kernel->build(request.values, target, options);
   if (!program.ok()) {
     std::ranges::transform(program.errors(), std::back_inserter(log.diagnostics), convert);
     return failureOf(request, log);
@@ -113,7 +113,12 @@ Result<std::shared_ptr<const Artifact>> Library::compile(const Request &request,
 
 Result<std::shared_ptr<const Artifact>> Library::compileAnew(const Request &request,
                                                              const CompileOptions &options, CompileLog &log) {
-  Result<dsl::ProgramModule> program = trace(request, log);
+  const Target *target = findTarget(options.target);
+  if (!target)
+    return Error{ErrorKind::invalidArgument,
+                 fmt::format("expected a target that code can be generated for ({}), but got '{}'",
+                             targetNames(), excerpt(options.target))};
+  Result<dsl::ProgramModule> program = trace(request, *target, log);
   if (!program)
     return program.error();
   Compiler compiler(options);

@@ -25,7 +25,8 @@ public:
                     .choices = {"f32", "f16", "bf16"}},
                }) {}
 
-  dsl::Program build(const Parameters &values, const dsl::TraceOptions &options) const override {
+  dsl::Program build(const Parameters &values, const Target &,
+                     const dsl::TraceOptions &options) const override {
     return softmaxProgram(chooseSoftmaxConfig(values.size("columns"), values.element("dtype")), options);
   }
 

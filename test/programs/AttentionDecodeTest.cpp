@@ -212,11 +212,11 @@ DecodeConfig drawConfig(std::mt19937_64 &random) {
   if (dv <= d && dv % 16 == 0)
     c.values = pick(random, {ValueStorage::apart, ValueStorage::inKeys});
   c.scale = 1 / std::sqrt(double(c.d));
-  tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back());
+  tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back(), *findTarget("sm_90a"));
   c.bk = pick<int64_t>(random, {32, 64, 96});
   c.splits = pick<int64_t>(random, {1, 2, 3, 20});
   c.stages = 8;
-  fitDecode(c);
+  fitDecode(c, *findTarget("sm_90a"));
   c.order = pick(random, {PartOrder::rounds, PartOrder::asNeeded});
   return c;
 }
@@ -258,10 +258,10 @@ TEST_CASE("decoding takes rows of 576 and 512", "[programs][attention]") {
                         .storage = storage,
                         .pageSize = 16,
                         .values = values};
-      tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back());
+      tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back(), *findTarget("sm_90a"));
       c.splits = splits;
       c.stages = 8;
-      fitDecode(c);
+      fitDecode(c, *findTarget("sm_90a"));
       INFO("seed " << seed << ": " << describe(c));
       Decoding(c, random()).check(Strides::keysFirst);
     }

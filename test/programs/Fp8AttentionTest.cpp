@@ -35,7 +35,7 @@ struct Scores {
 void check(const Scores &scores) {
   ForwardForm form = GENERATE(ForwardForm::plain, ForwardForm::explicitRoles);
   ForwardConfig config{.dtype = ElementType::e4m3, .d = d, .dv = d, .form = form, .sum = OutputSum::perTile};
-  chooseTiles(config, queries);
+  chooseTiles(config, queries, *findTarget("sm_90a"));
   config.bk = 64;
   uint64_t seed = Catch::rngSeed();
   INFO(scores.name << ", form " << int(form) << ", seed " << seed);

@@ -123,7 +123,7 @@ ExitCode CompileCommand::execute() const {
                        " because of --start-from, but '" + excerpt(source) +
                        "' is a kernel, which is traced to phase input");
     kernels::CompileLog log;
-    Result<dsl::ProgramModule> traced = kernels::trace(*request, log);
+    Result<dsl::ProgramModule> traced = kernels::trace(*request, *findTarget(options->target), log);
     print(log.diagnostics, remarks);
     if (!traced)
       return ExitCode::failure;

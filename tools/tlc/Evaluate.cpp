@@ -198,7 +198,7 @@ struct Problem {
 
 Result<Problem> problemOf(const kernels::Request &request) {
   kernels::CompileLog log;
-  auto program = kernels::trace(request, log);
+  auto program = kernels::trace(request, *findTarget(CompileOptions().target), log);
   driver::print(log.diagnostics, Remarks::hide);
   if (!program)
     return program.error();

@@ -34,7 +34,7 @@ bool hasParameter(const Kernel &kernel, std::string_view name) {
 /// Asks for all that the registry knows of a kernel with these values, but what takes as long as the kernel
 /// does work.
 void useAll(const Kernel &kernel, const Parameters &values) {
-  dsl::Program program = kernel.build(values);
+  dsl::Program program = kernel.build(values, *findTarget("sm_90a"));
   CHECK((program.ok() || !program.errorText().empty()));
   size_t outputs = 0;
   for (const TensorSpec &tensor : kernel.tensors(values))

@@ -3,6 +3,7 @@
 /// What the registry says of its kernels, and that they trace.
 #include "kernels/Registry.h"
 
+#include "kernels/attention/Forward.h"
 #include "kernels/gemm/Gemm.h"
 
 #include <catch2/catch.hpp>
@@ -21,7 +22,7 @@ std::string textOf(const Kernel &kernel, const Definitions &definitions,
                    const dsl::TraceOptions &options = {}) {
   Result<Parameters> values = kernel.parse(definitions);
   REQUIRE(values);
-  dsl::Program program = kernel.build(*values, options);
+  dsl::Program program = kernel.build(*values, *findTarget("sm_90a"), options);
   INFO(program.errorText());
   REQUIRE(program.ok());
   return program.text();
@@ -138,7 +139,8 @@ TEST_CASE("the tensors of a GEMM follow its sizes and layout", "[kernels][unit]"
 TEST_CASE("large problems take the largest tile, small ones are split until the device is busy",
           "[kernels][unit]") {
   auto configOf = [](int64_t m, int64_t n, int64_t k) {
-    return chooseGemmConfig(m, n, k, ElementType::bf16, ElementType::bf16, GemmLayout::tn);
+    return chooseGemmConfig(m, n, k, ElementType::bf16, ElementType::bf16, GemmLayout::tn,
+                            *findTarget("sm_90a"));
   };
   GemmConfig large = configOf(8192, 8192, 8192);
   CHECK(large.bm == 128);
@@ -152,6 +154,23 @@ TEST_CASE("large problems take the largest tile, small ones are split until the 
     CHECK(blocks <= 132);
   }
   CHECK(configOf(64, 8192, 8192).bm == 64);
+}
+
+TEST_CASE("configurations are chosen for the target", "[kernels][unit]") {
+  auto stagesOn = [](std::string_view target) {
+    GemmConfig config;
+    fitGemmStages(config, *findTarget(target));
+    return config.stages;
+  };
+  CHECK(stagesOn("sm_90a") == 4);
+  CHECK(stagesOn("sm_80") == 2); // 163 KB of shared memory instead of 227
+  auto overlapOn = [](std::string_view target) {
+    ForwardConfig config{.form = ForwardForm::plain};
+    chooseTiles(config, 4096, *findTarget(target));
+    return config.overlap;
+  };
+  CHECK(overlapOn("sm_90a") == TileOverlap::nextTile);
+  CHECK(overlapOn("sm_80") == TileOverlap::none);
 }
 
 TEST_CASE("given parameters overrule the heuristic", "[kernels][unit]") {

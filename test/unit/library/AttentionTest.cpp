@@ -245,7 +245,7 @@ TEST_CASE_METHOD(Fixture, "rows of up to 64 have programs for few and for many q
 
 TEST_CASE_METHOD(Fixture, "devices that share a cache compile a program of attention once", "[attention]") {
   kernels::ForwardConfig config{.d = 64, .dv = 64, .form = ForwardForm::plain};
-  chooseTiles(config, 64);
+  chooseTiles(config, 64, *findTarget("sm_90a"));
   auto first = programs.load(config), again = programs.load(config);
   REQUIRE((first && again));
   CHECK(*first == *again);

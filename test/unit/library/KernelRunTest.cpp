@@ -19,8 +19,9 @@ public:
   MisjudgedKernel(const Kernel &kernel, double offset)
       : Kernel(kernel.name(), kernel.summary(), {kernel.parameters().begin(), kernel.parameters().end()}),
         kernel(kernel), offset(offset) {}
-  dsl::Program build(const Parameters &values, const dsl::TraceOptions &options) const override {
-    return kernel.build(values, options);
+  dsl::Program build(const Parameters &values, const Target &target,
+                     const dsl::TraceOptions &options) const override {
+    return kernel.build(values, target, options);
   }
   std::vector<TensorSpec> tensors(const Parameters &values) const override { return kernel.tensors(values); }
   std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
