@@ -211,9 +211,10 @@ void lowerProduct(WgmmaOp op) {
   else
     operands = unpack(builder, loc, op.getAcc());
 
+  // '&': a factor of the same bits, a constant's, say, may not share a register with an accumulator.
   std::string constraints;
   for (unsigned i = 0; i != registers; ++i)
-    constraints += "=f,";
+    constraints += "=&f,";
   for (unsigned i = 0; i != registers; ++i)
     constraints += llvm::formatv("{0},", i);
 

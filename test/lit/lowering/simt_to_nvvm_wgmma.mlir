@@ -20,7 +20,7 @@ simt.kernel @in_flight(%a: i64 {program.parameter = #program.parameter<tensor_st
   // CHECK: %[[UNDEFINED:.*]] = llvm.mlir.poison : f32
   // CHECK: llvm.inline_asm has_side_effects "{\0A\09.reg .pred p;\0A\09setp.ne.b32 p, 0, 0;\0A\09
   // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $8, $9, p, 1, 1, 0, 1;\0A\09}",
-  // CHECK-SAME: "=f,=f,=f,=f,0,1,2,3,l,l,~{memory}" %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %{{.*}}, %{{.*}} :
+  // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,l,l,~{memory}" %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %{{.*}}, %{{.*}} :
   %first = simt.wgmma %zero, %a, %a zero %true {n = 8 : i64, element = bf16, transpose_b} : vector<4xf32>, i64
   // CHECK: nvvm.wgmma.commit.group.sync.aligned
   simt.wgmma_commit
@@ -61,7 +61,7 @@ simt.kernel @written(%b: i64 {program.parameter = #program.parameter<tensor_stri
   // CHECK: %[[A:.*]] = llvm.extractvalue %[[FENCED]][4]
   simt.wgmma_fence
   // CHECK: llvm.inline_asm has_side_effects "{{.*}}not.pred p, $13;{{.*}}m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;
-  // CHECK-SAME: "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l,b,~{memory}" %[[ACC]], {{.*}}, %[[A]],
+  // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,r,r,r,r,l,b,~{memory}" %[[ACC]], {{.*}}, %[[A]],
   %sum = simt.wgmma %scaled, %a, %b zero %none {n = 8 : i64, element = f16} : vector<4xf32>, vector<4xi32>
   simt.wgmma_commit
   %done = simt.wgmma_wait 0 for %sum : vector<4xf32>
