@@ -2,6 +2,8 @@
 /// \file
 /// Operations of the simt dialect: checks, text form.
 #include "dialects/simt/Simt.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "runtime/target/Target.h"
 
@@ -217,6 +219,39 @@ LogicalResult KernelOp::verify() {
 //===----------------------------------------------------------------------===//
 // Instructions
 //===----------------------------------------------------------------------===//
+
+namespace {
+/// What always happens needs no predicate. What never happens must not reach the machine's compiler, which
+/// would find out what follows from it: ptxas 13.0 leaves the sums of products undefined in a loop that
+/// cannot run.
+template <class Access>
+LogicalResult canonicalizeAccess(Access access, PatternRewriter &rewriter, function_ref<void()> dropNever) {
+  Value predicate = access.getPredicate();
+  if (!predicate)
+    return failure();
+  if (matchPattern(predicate, m_One()))
+    rewriter.modifyOpInPlace(access, [&] { access.getPredicateMutable().clear(); });
+  else if (matchPattern(predicate, m_Zero()))
+    dropNever();
+  else
+    return failure();
+  return success();
+}
+} // namespace
+
+LogicalResult LoadOp::canonicalize(LoadOp load, PatternRewriter &rewriter) {
+  return canonicalizeAccess(load, rewriter, [&] {
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(load, rewriter.getZeroAttr(load.getType()));
+  });
+}
+
+LogicalResult StoreOp::canonicalize(StoreOp store, PatternRewriter &rewriter) {
+  return canonicalizeAccess(store, rewriter, [&] { rewriter.eraseOp(store); });
+}
+
+LogicalResult AtomicAddOp::canonicalize(AtomicAddOp add, PatternRewriter &rewriter) {
+  return canonicalizeAccess(add, rewriter, [&] { rewriter.eraseOp(add); });
+}
 
 LogicalResult SetRegistersOp::verify() { // set_registers_c1
   const Target *target = program::findTarget(*this);

@@ -13,6 +13,7 @@ def Simt_LoadOp : Simt_EffectOp<"load"> {
   let arguments = (ins Simt_AnyMemoryPtr:$address, Optional<I1>:$predicate);
   let results = (outs Simt_Value:$value);
   let assemblyFormat = "$address (`if` $predicate^)? attr-dict `:` qualified(type($address)) `->` type($value)";
+  let hasCanonicalizeMethod = 1;
 }
 
 def Simt_StoreOp : Simt_EffectOp<"store"> {
@@ -20,12 +21,14 @@ def Simt_StoreOp : Simt_EffectOp<"store"> {
   let description = "The address must be aligned to the whole value's size.";
   let arguments = (ins Simt_Value:$value, Simt_AnyMemoryPtr:$address, Optional<I1>:$predicate);
   let assemblyFormat = "$value `,` $address (`if` $predicate^)? attr-dict `:` type($value) `,` qualified(type($address))";
+  let hasCanonicalizeMethod = 1;
 }
 
 def Simt_AtomicAddOp : Simt_EffectOp<"atomic_add"> {
   let summary = "red.relaxed.gpu.global.add where the predicate is true";
   let arguments = (ins AnyTypeOf<[F32, F64, I32, I64]>:$value, Simt_GlobalPtr:$address, Optional<I1>:$predicate);
   let assemblyFormat = "$value `,` $address (`if` $predicate^)? attr-dict `:` type($value)";
+  let hasCanonicalizeMethod = 1;
 }
 
 def Simt_VoteAnyOp : Simt_Op<"vote_any", [Pure]> {
