@@ -8,7 +8,9 @@
 #include "test/differential/Print.h"
 #include "test/differential/Trace.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <functional>
 #include <set>
 
 using namespace tlc;
@@ -24,6 +26,20 @@ bool isLeftOut(llvm::StringRef operation) {
       "tile.alloc_barrier", "tile.arrive",  "tile.wait",           "tile.named_barrier",
       "tile.block_rank",    "tile.require", "tile.multiprocessors"};
   return madeByPasses.contains(operation.str()) || notYetDrawn.contains(operation.str());
+}
+
+using Kind = Statement::Kind;
+
+void forEach(const Body &body, const std::function<void(const Statement &)> &visit) {
+  for (const Statement &statement : body) {
+    visit(statement);
+    for (const Body &inner : statement.bodies)
+      forEach(inner, visit);
+  }
+}
+
+bool dependsOnBlock(const IndexNode &node) {
+  return node.kind == IndexKind::position || std::ranges::any_of(node.operands, dependsOnBlock);
 }
 
 } // namespace
@@ -58,4 +74,26 @@ TEST_CASE("drawn programs are well typed, and have every operation of the langua
     if (!isLeftOut(operation.getStringRef()) && !drawn.contains(operation.getStringRef().str()))
       missing.insert(operation.getStringRef().str());
   CHECK(missing == std::set<std::string>());
+}
+
+TEST_CASE("blocks that fill each other's slots go round as often") {
+  int rounds = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed)
+    for (const LaunchTree &launch : generate(seed, Feature::multicast).tree.launches) {
+      bool isMulticast = false;
+      forEach(launch.body, [&](const Statement &statement) {
+        isMulticast |= statement.kind == Kind::copyAsync && statement.number != 0;
+      });
+      auto roles = std::ranges::find(launch.body, Kind::roles, &Statement::kind);
+      if (!isMulticast || roles == launch.body.end())
+        continue;
+      for (const Statement &role : roles->bodies[0]) {
+        auto loop = std::ranges::find(role.bodies[0], Kind::loop, &Statement::kind);
+        REQUIRE(loop != role.bodies[0].end());
+        INFO("seed " << seed);
+        CHECK_FALSE(dependsOnBlock(loop->index[1]));
+        ++rounds;
+      }
+    }
+  CHECK(rounds > 10);
 }

@@ -211,7 +211,10 @@ bool Generator::roles(LaunchTree &launch) {
     columns = newSize(64);
   if (!spend(double(tree.valueOf(rows) * tree.valueOf(depth)) * 6))
     return false;
+  // The blocks of a cluster fill each other's slots, so that they go round as often: wherever they stand.
+  std::vector<Axis> axes = isMulticast ? std::exchange(env.axes, {}) : env.axes;
   IndexNode count = drawCount(5);
+  env.axes = std::move(axes);
   int64_t slots = draw.between(1, 4);
   int64_t loaderWarps = isAsync && draw.chance(20) ? 1 : 4;
   int consumers = 1;
