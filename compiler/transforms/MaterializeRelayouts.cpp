@@ -5,6 +5,7 @@
 
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/BankModel.h"
+#include "dialects/layout/LayoutText.h"
 #include "dialects/layout/Relayout.h"
 #include "dialects/layout/SharedLayout.h"
 
@@ -66,6 +67,27 @@ bool isDecidedWhereItIs(AnyInWarpOp any, Value result) {
                       Shape(to.begin(), to.end()));
 }
 
+/// What a warp that takes a branch by itself cannot do there, and the way out.
+std::string whyItWaits(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  std::string shape = printShape(Shape(type.getShape().begin(), type.getShape().end()));
+  constexpr StringLiteral because = " because each warp decides by itself whether it comes here, but ";
+  if (!reduce)
+    return ("expected fragments that stay within their warps" + because + "this one of " + shape +
+            " moves to other warps; compute it before k.whenAny")
+        .str();
+  auto isProduct = [](Operation *each) {
+    return isa<GemmOp, GemmAsyncOp>(each) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  bool isOfRows = int64_t(reduce.getAxis()) + 1 == type.getRank();
+  bool helps = isOfRows && op->getParentOfType<KernelOp>()->walk(isProduct).wasInterrupted();
+  return ("expected a reduction that stays within a warp" + because + Twine(warpsAlong(reduce)) +
+          " warps share axis " + Twine(reduce.getAxis()) + " of " + shape + "; reduce before k.whenAny" +
+          (helps ? " or let products use WarpPolicy::fullRow" : ""))
+      .str();
+}
+
 /// A warp that takes a branch by itself cannot wait for others there, nor decide for them.
 LogicalResult checkBranchOfWarp(AnyInWarpOp any, Operation *branch) {
   auto refuse = [&](Operation *op, const Twine &message) {
@@ -82,12 +104,7 @@ LogicalResult checkBranchOfWarp(AnyInWarpOp any, Operation *branch) {
     waiting = needsScratch(op) ? op : nullptr;
     return waiting ? WalkResult::interrupt() : WalkResult::advance();
   });
-  if (waiting)
-    return refuse(waiting,
-                  "expected rows that stay within a warp because each warp decides by itself whether "
-                  "it comes here, but several warps share them; let products use "
-                  "WarpPolicy::fullRow");
-  return success();
+  return waiting ? refuse(waiting, whyItWaits(waiting)) : success();
 }
 
 LogicalResult checkBranchesOfWarps(KernelOp kernel) {

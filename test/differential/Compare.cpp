@@ -32,11 +32,13 @@ constexpr std::string_view verdictNames[] = {"right",   "discarded",  "refused",
                                              "wrong",   "strayWrite", "crash",   "hang"};
 constexpr double slowSeconds = 10;
 
-/// What the compiler may refuse: it needs more than the target has, and says so.
+/// What the compiler may refuse: it needs more than the target has, or its warps would wait for each other
+/// where only some of them come, and says so.
 constexpr std::string_view userReasons[] = {
     "bytes of shared memory, but",
     "no target has this function",
     "because no other matrix instruction is asynchronous, but wgmma is switched off",
+    "because each warp decides by itself",
 };
 
 /// What only a mistake of the compiler's own makes it say.

@@ -104,8 +104,46 @@ tile.kernel @branch_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) 
   // expected-note @below {{decided here}}
   %any = tile.any_in_warp %p : tensor<4x64xi1, #columns>
   scf.if %any {
-    // expected-error @below {{expected rows that stay within a warp because each warp decides by itself whether it comes here, but several warps share them; let products use WarpPolicy::fullRow}}
+    // expected-error @below {{expected a reduction that stays within a warp because each warp decides by itself whether it comes here, but 4 warps share axis 1 of 4x64; reduce before k.whenAny}}
     %max = tile.reduce max %f axis(1) : tensor<4x64xf32, #columns> -> tensor<4x1xf32, #column>
+  }
+  tile.return
+}
+
+// -----
+
+#columns = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@1:16)">
+#column = #tile.layout<"rank 2 reg(2@0:8) lane(4@*, 8@0:1) warp(4@*)">
+#left = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@*)">
+// Where a product spreads the rows, its author may have them otherwise.
+tile.kernel @rows_of_product(%x: f32 {program.argument = #program.scalar<"x">}, %y: bf16 {program.argument = #program.scalar<"y">}) attributes {warps = 4 : i64} {
+  %b = tile.alloc_shared "b" : !tile.shared<16x64xbf16>
+  %a = tile.splat %y : bf16 -> tensor<16x16xbf16, #left>
+  %zero = tile.splat %x : f32 -> tensor<16x64xf32, #columns>
+  %f = tile.gemm %a, %b, %zero policy full_col atom mma_sync : tensor<16x16xbf16, #left>, !tile.shared<16x64xbf16>, tensor<16x64xf32, #columns>
+  %p = arith.cmpf ogt, %f, %f : tensor<16x64xf32, #columns>
+  // expected-note @below {{decided here}}
+  %any = tile.any_in_warp %p : tensor<16x64xi1, #columns>
+  scf.if %any {
+    // expected-error @below {{but 4 warps share axis 1 of 16x64; reduce before k.whenAny or let products use WarpPolicy::fullRow}}
+    %max = tile.reduce max %f axis(1) : tensor<16x64xf32, #columns> -> tensor<16x1xf32, #column>
+  }
+  tile.return
+}
+
+// -----
+
+#rows = #tile.layout<"reg(4@1:16) lane(16@1:1, 2@0:1) warp(2@0:2)">
+#others = #tile.layout<"reg(4@1:16) lane(16@1:1, 2@0:2) warp(2@0:1)">
+// A conversion that crosses warps waits as well.
+tile.kernel @conversion_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 2 : i64} {
+  %f = tile.splat %x : f32 -> tensor<4x64xf32, #rows>
+  %p = arith.cmpf ogt, %f, %f : tensor<4x64xf32, #rows>
+  // expected-note @below {{decided here}}
+  %any = tile.any_in_warp %p : tensor<4x64xi1, #rows>
+  scf.if %any {
+    // expected-error @below {{expected fragments that stay within their warps because each warp decides by itself whether it comes here, but this one of 4x64 moves to other warps; compute it before k.whenAny}}
+    %g = tile.convert_layout %f : tensor<4x64xf32, #rows> -> tensor<4x64xf32, #others>
   }
   tile.return
 }
