@@ -3,6 +3,7 @@
 /// Looks at loops, products and copies in this order, so that every message names the same culprit.
 #include "compiler/analysis/LoadRole.h"
 
+#include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -70,6 +71,15 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target
   for (Operation *op : products)
     if (auto product = dyn_cast<GemmOp>(op); product && product.getAtom() != MatrixAtom::wgmma)
       return Obstacle{product, productProblem(product, target)};
+  for (Operation *op : products)
+    if (auto product = dyn_cast<GemmOp>(op)) {
+      auto warps = int64_t(kernel.getWarps());
+      std::string problem =
+          registerProblem(product, tlc::WarpPolicy(product.getPolicy()), warps,
+                          {warps + warpsPerLoadRole, int64_t(kernel.getResidents())}, target);
+      if (!problem.empty())
+        return Obstacle{product, "beside a role that loads " + problem};
+    }
   if (copies.empty())
     return Obstacle{pipelined, "no copy fills a shared tile from a tensor"};
   for (CopyOp copy : copies)

@@ -11,6 +11,8 @@
 
 namespace tlc::tile {
 
+constexpr int64_t warpsPerLoadRole = 4; ///< setmaxnreg moves registers of whole warpgroups
+
 /// What keeps a kernel from having a role that loads.
 struct Obstacle {
   mlir::Operation *culprit = nullptr;

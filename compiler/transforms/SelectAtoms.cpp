@@ -6,6 +6,7 @@
 #include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/ElementOrders.h"
 #include "compiler/analysis/LoadRole.h"
+#include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/Remarks.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "compiler/transforms/Passes.h"
@@ -73,8 +74,8 @@ const MmaAtom *findAtom(const Product &product, const Target &target, MmaKind ki
   return nullptr;
 }
 
-/// Why this product cannot be made of wgmma by `warps`; empty if it can.
-std::string wgmmaProblem(const Product &product, const Target &target, int64_t warps) {
+/// Why this product cannot be made of wgmma by `warps` of a block; empty if it can.
+std::string wgmmaProblem(const Product &product, const Target &target, int64_t warps, BlockSize block) {
   auto [op, a, b, element, m, n, k, policy] = product;
   const MmaAtom *atom = findAtom(product, target, MmaKind::wgmma);
   if (!atom)
@@ -91,8 +92,11 @@ std::string wgmmaProblem(const Product &product, const Target &target, int64_t w
   WarpGrid grid = wgmmaGrid(m, n, warpgroups, policy);
   if (m % (atom->m * grid.alongM) || n % (atom->nStep * grid.alongN))
     return llvm::formatv("{0}x{1} does not divide among {2} warpgroups", m, n, warpgroups).str();
-  std::string problem = wgmmaOperandProblem(a.getType(), 1);
-  return problem.empty() ? wgmmaOperandProblem(b.getType(), 0) : problem;
+  if (std::string problem = wgmmaOperandProblem(a.getType(), 1); !problem.empty())
+    return problem;
+  if (std::string problem = wgmmaOperandProblem(b.getType(), 0); !problem.empty())
+    return problem;
+  return registerProblem(op, policy, warps, block, target);
 }
 
 std::string mmaSyncProblem(const Product &product, const Target &target, int64_t warps) {
@@ -180,9 +184,12 @@ private:
     return success();
   }
 
+  BlockSize blockOf(int64_t warps) { return {warps, int64_t(kernel.getResidents())}; }
+
   /// Why a product cannot be made of wgmma if the kernel has `warps`; empty if it can.
   std::string whyNoWgmma(const Product &product, int64_t warps) {
-    return useWgmma ? wgmmaProblem(product, target, warpsAt(product.op, warps)) : "wgmma is switched off";
+    return useWgmma ? wgmmaProblem(product, target, warpsAt(product.op, warps), blockOf(warps))
+                    : "wgmma is switched off";
   }
 
   LogicalResult selectProducts() {
@@ -227,6 +234,12 @@ private:
         cures.push_back(llvm::formatv(role ? ".warps = {0} of the role" : "k.warps({0})", count).str());
         break;
       }
+    BlockSize fewer = blockOf(warps);
+    while (--fewer.residents >= 1)
+      if (useWgmma && wgmmaProblem(product, target, warpsAt(product.op, warps), fewer).empty()) {
+        cures.push_back(llvm::formatv("k.residents({0})", fewer.residents));
+        break;
+      }
     if (cures.empty())
       return "";
     std::string last = cures.pop_back_val();
@@ -236,9 +249,10 @@ private:
   /// Whether all products of the role, or of a kernel without roles, could be made of wgmma by so many warps,
   /// with accumulators that fit.
   bool wouldDo(int64_t warps, RoleOp role) {
+    int64_t ofBlock = role ? int64_t(kernel.getWarps()) - int64_t(role.getWarps()) + warps : warps;
     return llvm::all_of(products, [&](const Product &product) {
       return product.op->getParentOfType<RoleOp>() != role ||
-             (useWgmma && wgmmaProblem(product, target, warps).empty() &&
+             (useWgmma && wgmmaProblem(product, target, warps, blockOf(ofBlock)).empty() &&
               product.m * product.n / (warps * lanesPerWarp) <= maxAccumulatorRegisters);
     });
   }

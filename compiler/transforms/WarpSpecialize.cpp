@@ -24,8 +24,6 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t warpsPerLoadRole = 4; // setmaxnreg moves registers of whole warpgroups
-
 struct RegisterBudget {
   int64_t load, math;
 };

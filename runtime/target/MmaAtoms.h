@@ -49,8 +49,12 @@ struct MmaAtom {
   OperandPlaces accumulatorPlaces = OperandPlaces::none;
   OperandMajors aMajors = OperandMajors::kOnly; ///< of A in shared memory
   OperandMajors bMajors = OperandMajors::kOnly; ///< of B in shared memory
+  unsigned otherRegisters = 0; ///< of a thread, that ptxas wants for the instruction besides its operands'
   int minSm = 0;
 
+  /// Registers that a thread must have when its kernel starts, or ptxas refuses it (C7602): those that
+  /// setmaxnreg adds do not count.
+  unsigned registersFor(unsigned n, bool aInRegisters) const;
   bool allowsN(unsigned n) const { return n >= nMin && n <= nMax && (n - nMin) % nStep == 0; }
 };
 

@@ -129,7 +129,7 @@ std::optional<Box> Generator::drawAsyncBox(const Sizes &shape, ElementType eleme
 
 /// Adds up what comes in slots, or multiplies it; stores the sum.
 void Generator::consume(Body &body, int ring, const std::vector<int> &tiles, const IndexNode &count,
-                        bool hasTurns) {
+                        bool hasTurns, bool hasRegisters) {
   int cursor = newCursor(body, ring);
   // The first tile is M x K, a second one N x K: their product, or sums of the first.
   const SharedInfo first = tree.shared[size_t(tiles[0])];
@@ -142,7 +142,8 @@ void Generator::consume(Body &body, int ring, const std::vector<int> &tiles, con
   }
   ElementType of = isProduct || first.element == ElementType::e4m3 ? ElementType::f32 : first.element;
   int sum = declare(body, of, shape, {});
-  bool isAsync = isProduct && tree.valueOf(shape[0]) % 64 == 0 && draw.wants(Feature::asyncProduct);
+  bool isAsync =
+      isProduct && hasRegisters && tree.valueOf(shape[0]) % 64 == 0 && draw.wants(Feature::asyncProduct);
   rounds(body, count, [&](Body &round, const Axis &) {
     round.push_back(synchronization(Kind::wait, cursor));
     if (isProduct) {
@@ -310,9 +311,11 @@ bool Generator::roles(LaunchTree &launch) {
       });
     }));
   bool hasTurns = isProduct && draw.wants(Feature::turns);
+  bool hasRegisters = launch.residents == 1; // what an asynchronous product takes, which cannot do without
   for (int64_t warps : consumerWarps)
-    add(role(newRole("use", warps),
-             [&](Body &statements) { consume(statements, passedRing, passed, count, hasTurns); }));
+    add(role(newRole("use", warps), [&](Body &statements) {
+      consume(statements, passedRing, passed, count, hasTurns, hasRegisters);
+    }));
   if (loaderWarps != 4) // whole warpgroups come first
     add(loader);
   bool areWarpgroups = loaderWarps == 4;

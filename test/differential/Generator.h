@@ -141,7 +141,8 @@ private:
   /// A loop that every role has.
   void rounds(Body &body, const IndexNode &count, const std::function<void(Body &, const Axis &)> &drawRound);
   std::optional<Box> drawAsyncBox(const Sizes &shape, ElementType element, bool isMulticast);
-  void consume(Body &body, int ring, const std::vector<int> &tiles, const IndexNode &count, bool hasTurns);
+  void consume(Body &body, int ring, const std::vector<int> &tiles, const IndexNode &count, bool hasTurns,
+               bool hasRegisters);
 
   bool equal(Size a, Size b) const { return tree.valueOf(a) == tree.valueOf(b); }
   bool equal(const Sizes &a, const Sizes &b) const { return tree.extentsOf(a) == tree.extentsOf(b); }

@@ -3,7 +3,10 @@
 /// The machine compiler as a subprocess: what it reports, and what it refuses.
 #include "compiler/codegen/Ptxas.h"
 
+#include "runtime/target/MmaAtoms.h"
+
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 using namespace tlc;
 
@@ -62,4 +65,29 @@ TEST_CASE("a path that is no program is an error", "[codegen]") {
   llvm::Expected<MachineCode> code = assemble("/nonexistent/ptxas", "", *findTarget("sm_90a"));
   REQUIRE_FALSE(bool(code));
   CHECK_THAT(llvm::toString(code.takeError()), Catch::StartsWith("cannot run '/nonexistent/ptxas': "));
+}
+
+TEST_CASE("ptxas wants as many registers as the table says", "[codegen]") {
+  std::optional<std::string> ptxas = ptxasOrSkip();
+  if (!ptxas)
+    return;
+  const Target &target = *findTarget("sm_90a");
+  const MmaAtom &atom = *findMmaAtoms(target, ElementType::bf16, ElementType::bf16, ElementType::f32).front();
+  for (unsigned columns : {8u, 40u, 256u})
+    for (bool aInRegisters : {false, true}) {
+      std::string sums;
+      for (unsigned i = 0; i < columns / 2; ++i)
+        sums += fmt::format("{}%f{}", i == 0 ? "" : ", ", i);
+      std::string ptx = fmt::format(
+          ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry few()\n.maxntid 128\n.maxnreg "
+          "24\n{{\n"
+          ".reg .pred p; .reg .b32 %f<128>, %r<4>; .reg .b64 %d;\n"
+          "wgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16 {{{}}}, {}, %d, p, 1, 1, {};\nret;\n}}\n",
+          columns, sums, aInRegisters ? "{%r0, %r1, %r2, %r3}" : "%d", aInRegisters ? "0" : "0, 0");
+      llvm::Expected<MachineCode> code = assemble(*ptxas, ptx, target);
+      REQUIRE_FALSE(bool(code));
+      CHECK_THAT(
+          llvm::toString(code.takeError()),
+          Catch::Contains(fmt::format("register target of {} or", atom.registersFor(columns, aInRegisters))));
+    }
 }

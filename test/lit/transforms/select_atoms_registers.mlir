@@ -1,0 +1,65 @@
+// RUN: %tile-opt %s --tile-select-atoms --tile-warp-specialize -split-input-file -verify-diagnostics | FileCheck %s
+
+// ptxas refuses a kernel whose threads have fewer registers than an instruction takes when they start.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @residents(
+// CHECK:         atom mma_sync
+tile.kernel @residents() attributes {residents = 3 : i64} {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x16xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<16x128xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  // expected-remark @below {{product uses mma.sync, not wgmma: an instruction for 128 columns takes 90 registers of a thread, which has 80 in blocks of 256 threads with k.residents(3); WarpPolicy::fullColumn, k.warps(4) or k.residents(2) would do}}
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<128x16xbf16>, !tile.shared<16x128xbf16>, tensor<128x128xf32>
+  tile.return
+}
+}
+
+// -----
+
+// A role that loads makes the block larger.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @load_role(
+// CHECK-NOT:     tile.roles
+// CHECK:         atom wgmma
+tile.kernel @load_role(%n: index {program.argument = #program.dimension<"n">},
+                       %B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) attributes {residents = 3 : i64} {
+  %f0 = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+    %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{copy uses ordinary loads, not the TMA: beside a role that loads an instruction for 64 columns takes 58 registers}}
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    // expected-remark @below {{keeps its pipelined loops synchronous: beside a role that loads an instruction for 64 columns takes 58 registers of a thread, which has 56 in blocks of 384 threads with k.residents(3)}}
+    %next = tile.gemm %a, %b, %acc : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    scf.yield %next : tensor<128x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
+// What a role gives up it does not have; a factor in registers takes four more.
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @budget(%y: bf16 {program.argument = #program.scalar<"y">}) {
+  %f0 = arith.constant 0.0 : f32
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) registers(56) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %a = tile.splat %y : bf16 -> tensor<64x64xbf16>
+      // expected-error @below {{expected a product that wgmma can make because no other matrix instruction is asynchronous, but an instruction for 64 columns takes 62 registers of a thread, which has 56 by .registers of role 'math'; give it 64 or more}}
+      %f = tile.gemm_async %a, %b, %zero : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+      %sum = tile.gemm_wait %f pending(0) : tensor<64x64xf32>
+    }
+    tile.role "other" warps(4) registers(56) {
+    }
+  }
+  tile.return
+}
+}
