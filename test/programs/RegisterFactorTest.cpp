@@ -213,3 +213,29 @@ TEST_CASE("by hand it is the author's mistake", "[register-factor]") {
                           "reads it from registers") &&
           Catch::Contains("the product is started here"));
 }
+
+TEST_CASE("by hand the next factor may be made while the product reads its own", "[register-factor]") {
+  Artifact artifact = compiled(Program::trace("next_factor", [](Scope &k) {
+    Index steps = k.dim("steps");
+    k.input("unused", f32, {steps});
+    Global C = k.output("C", f32, {64, 64});
+    Shared a = k.shared("a", bf16, {64, 64});
+    k.roles([&] {
+      k.role("math", {.warps = 4}, [&] {
+        Fragment sum = k.fragment(f32, {64, 64}), weights = k.fragment(bf16, {64, 64}, 1);
+        copy(weights, a);
+        k.loop(steps, [&](Index) {
+          gemmAsync(weights, a.t(), sum);
+          FragmentValue next = (weights.to(f32) + 1).to(bf16);
+          gemmWait(sum);
+          weights = next;
+        });
+        copy(sum, C.tile({0, 0}, {64, 64}));
+      });
+    });
+  }));
+  constexpr int64_t steps = 5;
+  Memory unused = Memory::filled(f32, {steps}, 0), c = Memory::filled(f32, {64, 64}, notANumber);
+  run(artifact, {&unused, &c});
+  CHECK(std::ranges::count(c.values, 64. * (1 + 2 + 3 + 4 + 5)) == 64 * 64);
+}

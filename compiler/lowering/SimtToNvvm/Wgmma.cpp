@@ -15,8 +15,9 @@ using namespace tlc::simt;
 
 namespace {
 
-/// A statement through which registers pass unchanged.
-void tie(OpBuilder &builder, Location loc, StringRef statement, MutableArrayRef<Value> values) {
+/// A statement through which the registers of `values` pass unchanged, and up to which those of `kept` stay.
+void tie(OpBuilder &builder, Location loc, StringRef statement, MutableArrayRef<Value> values,
+         ArrayRef<Value> kept = {}) {
   SmallVector<Value> operands;
   SmallVector<Type> types;
   std::string outputs, inputs;
@@ -28,6 +29,11 @@ void tie(OpBuilder &builder, Location loc, StringRef statement, MutableArrayRef<
       operands.push_back(element);
     }
   }
+  for (Value value : kept)
+    for (Value element : unpack(builder, loc, value)) {
+      inputs += element.getType().isF32() ? "f," : "r,";
+      operands.push_back(element);
+    }
   SmallVector<Value> results =
       inlineAssembly(builder, loc, statement, outputs + inputs + "~{memory}", types, operands);
   ArrayRef<Value> rest = results;
@@ -121,10 +127,16 @@ void lowerFence(WgmmaFenceOp fence) {
     if (isBeforeFence && RegisterFlow().isWrittenByThread(value))
       written.insert(value);
   };
+  // A factor of an earlier product has passed a fence, and may still be in flight.
+  auto isEarlierFactor = [&](Value factor) {
+    return llvm::any_of(factor.getUsers(), [&](Operation *user) {
+      return isa<WgmmaOp>(user) && user->getBlock() == fence->getBlock() && user->isBeforeInBlock(fence);
+    });
+  };
   for (WgmmaOp product : products) {
     if (!isTrue(product.getZero()))
       addIfWritten(product.getAcc());
-    if (isa<VectorType>(product.getA().getType()))
+    if (isa<VectorType>(product.getA().getType()) && !isEarlierFactor(product.getA()))
       addIfWritten(product.getA());
   }
   OpBuilder builder(fence);
@@ -140,7 +152,27 @@ void lowerFence(WgmmaFenceOp fence) {
   fence.erase();
 }
 
-void lowerWait(WgmmaWaitOp wait) {
+/// The factors in registers that a wait frees, of products before it in its block. They stay alive until
+/// then: what is computed in between for the next product of a loop would else be written to the same
+/// registers.
+SmallVector<Value> factorsFreedBy(WgmmaWaitOp wait) {
+  llvm::SetVector<Value> factors;
+  auto isOfProducts = [](Operation *op) {
+    return isa<WgmmaOp, WgmmaWaitOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  uint64_t groups = 0; // committed between here and the wait
+  for (Operation *op = wait->getPrevNode(); op; op = op->getPrevNode()) {
+    auto product = dyn_cast<WgmmaOp>(op);
+    if (product && groups > wait.getPending() && isa<VectorType>(product.getA().getType()))
+      factors.insert(product.getA());
+    else if (!product && op->walk(isOfProducts).wasInterrupted())
+      break; // a wait that frees what is before it, or a loop that does who knows what
+    groups += isa<WgmmaCommitOp>(op);
+  }
+  return factors.takeVector();
+}
+
+void lowerWait(WgmmaWaitOp wait, ArrayRef<Value> factors) {
   OpBuilder builder(wait);
   SmallVector<OpResult> read;
   for (OpResult result : wait->getResults()) {
@@ -149,14 +181,14 @@ void lowerWait(WgmmaWaitOp wait) {
     else
       result.replaceAllUsesWith(wait.getValues()[result.getResultNumber()]);
   }
-  if (read.empty()) {
+  if (read.empty() && factors.empty()) {
     NVVM::WgmmaWaitGroupSyncOp::create(builder, wait.getLoc(), wait.getPending());
   } else {
     SmallVector<Value> tied;
     for (OpResult result : read)
       tied.push_back(wait.getValues()[result.getResultNumber()]);
     tie(builder, wait.getLoc(), llvm::formatv("wgmma.wait_group.sync.aligned {0};", wait.getPending()).str(),
-        tied);
+        tied, factors);
     for (auto [before, after] : llvm::zip_equal(read, tied))
       before.replaceAllUsesWith(after);
   }
@@ -248,7 +280,10 @@ void lowerProduct(WgmmaOp op) {
 void tlc::simt::lowerWgmma(KernelOp kernel) {
   // Fences and waits first: they look at the operations around them.
   kernel.walk([](WgmmaFenceOp fence) { lowerFence(fence); });
-  kernel.walk([](WgmmaWaitOp wait) { lowerWait(wait); });
+  SmallVector<std::pair<WgmmaWaitOp, SmallVector<Value>>> waits; // each looks at those before it
+  kernel.walk([&](WgmmaWaitOp wait) { waits.emplace_back(wait, factorsFreedBy(wait)); });
+  for (auto &[wait, factors] : waits)
+    lowerWait(wait, factors);
   kernel.walk([](WgmmaOp product) { lowerProduct(product); });
   kernel.walk([](WgmmaCommitOp commit) {
     OpBuilder builder(commit);

@@ -64,6 +64,8 @@ simt.kernel @written(%b: i64 {program.parameter = #program.parameter<tensor_stri
   // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,r,r,r,r,l,b,~{memory}" %[[ACC]], {{.*}}, %[[A]],
   %sum = simt.wgmma %scaled, %a, %b zero %none {n = 8 : i64, element = f16} : vector<4xf32>, vector<4xi32>
   simt.wgmma_commit
+  // Up to the wait nothing else is written to the registers of the factor.
+  // CHECK: "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,~{memory}" {{.*}}, %[[A]],
   %done = simt.wgmma_wait 0 for %sum : vector<4xf32>
   simt.store %done, %in : vector<4xf32>, !llvm.ptr<1>
   simt.return
