@@ -286,9 +286,20 @@ void addFloatRules(Rules &rules) {
   add<math::CeilOp>(rules, applied<Function::ceil>);
 }
 
+/// Of what an integer was just converted to, the integer itself is rounded.
+void addTruncation(Rules &rules) {
+  rules.add(arith::TruncFOp::getOperationName(), [](Task &task, Operation *op) {
+    Kind to = kindOf(op->getResult(0).getType());
+    bool isOfInteger = isa_and_present<arith::SIToFPOp>(op->getOperand(0).getDefiningOp());
+    return evaluateEach(task, op, [&](Operands x) {
+      return isOfInteger ? integerToFloat(to, *x[0]) : roundedAgain(to, *x[0]);
+    });
+  });
+}
+
 void addConversionRules(Rules &rules) {
   add<arith::ExtFOp>(rules, floatToFloat);
-  add<arith::TruncFOp>(rules, floatToFloat);
+  addTruncation(rules);
   add<arith::FPToSIOp>(rules, floatToInteger);
   add<arith::TruncIOp>(rules, resized);
   add<arith::IndexCastOp>(rules, resized); // a position has 32 bits, with a sign

@@ -20,7 +20,7 @@ namespace tlc::evaluator {
 /// One number. Of floating point it is `value`, of integers, positions and truth values `integer`.
 struct Element {
   double value = 0;
-  int64_t integer = 0;
+  int64_t integer = 0; ///< of a float: what was rounded to it, or 0
   /// How far from this the compiled program's number may be; 0: it is the same, NaN for NaN (the sign of a
   /// zero is not part of it). Infinite: the language does not say which number it is. Of integers 0 or
   /// infinite.

@@ -200,12 +200,14 @@ Element minimum(const Kind &kind, const Element &a, const Element &b) {
 Element negate(const Element &x) {
   Element result = x;
   result.value = -x.value;
+  result.integer = 0;
   return result;
 }
 
 Element absolute(const Element &x) {
   Element result = x;
   result.value = std::abs(x.value);
+  result.integer = 0;
   return result;
 }
 
@@ -336,7 +338,13 @@ Element integerToFloat(const Kind &to, const Element &x) {
     value = std::copysign(static_cast<double>(magnitude), value);
   }
   Element result = exactFloat(to, value);
+  result.integer = x.integer;
   return isExact(x) ? result : unspecified(result);
+}
+
+Element roundedAgain(const Kind &to, const Element &x) {
+  Element twice = floatToFloat(to, x);
+  return x.integer == 0 ? twice : either(to, integerToFloat(to, x), twice);
 }
 
 Element floatToInteger(const Kind &to, const Element &x) {

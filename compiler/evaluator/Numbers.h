@@ -70,7 +70,10 @@ bool isOpen(const Element &a, const Element &b);
 //===----------------------------------------------------------------------===//
 
 Element floatToFloat(const Kind &to, const Element &x);
+/// Keeps the integer, for `roundedAgain`.
 Element integerToFloat(const Kind &to, const Element &x);
+/// Of what an integer was rounded to: the compiler may round the integer instead.
+Element roundedAgain(const Kind &to, const Element &x);
 /// Towards zero. What no integer of the kind is near to gives an unspecified one.
 Element floatToInteger(const Kind &to, const Element &x);
 /// `preferred`, with a bound that covers `other`.

@@ -47,8 +47,10 @@ TEST_CASE("integers as floats of 16 bits are rounded once", "[conversion]") {
   const std::vector<double> integers = {above, below, -above, 257, 259, 2147483647, -2147483648., 3};
   const std::vector<double> expected = {
       0x1p30 + 0x1p23, 0x1p30 + 0x1p23, -0x1p30 - 0x1p23, 256, 260, 0x1p31, -0x1p31, 3};
-  CHECK(converted(i32, bf16, integers) == expected);
-  CHECK(converted(i64, bf16, integers) == expected);
+  for (bool byFloat : {false, true}) {
+    CHECK(converted(i32, bf16, integers, byFloat) == expected);
+    CHECK(converted(i64, bf16, integers, byFloat) == expected);
+  }
   const std::vector<double> small = {2049, 2051, -2049, 65504, 65519, 65520, 4098, 3};
   const std::vector<double> asF16 = {2048, 2052, -2048, 65504, 65504, INFINITY, 4096, 3};
   CHECK(converted(i32, f16, small) == asF16);

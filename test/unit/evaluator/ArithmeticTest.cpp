@@ -72,6 +72,24 @@ TEST_CASE("conversions round to nearest, saturate and wrap", "[evaluator][unit]"
         std::vector<double>{44, 127});
   CHECK(exactValues(map(i32, f32, {16777217}, [](const Fragment &x) { return x.to(f32); })) ==
         std::vector<double>{16777216});
+  // Rounded once; by way of f32 this becomes a tie, and the tie an even number.
+  constexpr double above = 0x1p30 + 0x1p22 + 1, once = 0x1p30 + 0x1p23, twice = 0x1p30;
+  CHECK(exactValues(map(i32, bf16, {above}, [](const Fragment &x) { return x.to(f32).to(bf16); })) ==
+        std::vector<double>{once});
+  // A variable in between is no other program for the compiler, but another number by the rules: either will
+  // do.
+  Tensor either = run({{given(i32, {2}, {above, 3}), unwritten(bf16, {2})}, {}}, [](Scope &k) {
+    Global X = k.input("X", i32, {2}), Y = k.output("Y", bf16, {2});
+    Fragment x = k.fragment(i32, {2}), y = k.fragment(f32, {2});
+    copy(X.tile({0}, {2}), x);
+    y = x.to(f32);
+    copy(y.to(bf16), Y.tile({0}, {2}));
+  });
+  CHECK(either.elements[0].value == once);
+  CHECK(either.elements[0].bound == once - twice);
+  CHECK(either.elements[1].bound == 0);
+  CHECK(exactValues(map(i32, bf16, {above}, [](const Fragment &x) { return (-x.to(f32)).to(bf16); })) ==
+        std::vector<double>{-twice});
   CHECK(exactValues(map(f16, bf16, {1.0078125}, [](const Fragment &x) { return x.to(bf16); })) ==
         std::vector<double>{1.0078125});
   CHECK(exactValues(map(e4m3, f32, {0.3125}, [](const Fragment &x) { return x.to(f32) + 1; })) ==
