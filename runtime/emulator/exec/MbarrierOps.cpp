@@ -161,7 +161,7 @@ Step testMbarrier(Warp &warp, uint32_t active, const Instruction &instruction) {
     }
   }
   Group &group = warp.group();
-  if (mayWait && passed == 0 && !group.timedOut) {
+  if (mayWait && passed == 0 && !group.timedOut && !clusterOf(warp).schedule->givesUp()) {
     wait.kind = Wait::Kind::mbarrier;
     return suspend(warp, std::move(wait));
   }

@@ -43,6 +43,8 @@ public:
   virtual void ran(Warp &, RunState) {}
   /// An operation has completed.
   virtual void completed(Cluster &) {}
+  /// Whether a try_wait that would wait gives up at once. All do when nothing else can run.
+  virtual bool givesUp() { return false; }
 };
 
 /// The order in which the clusters of a grid start.
@@ -70,7 +72,7 @@ std::unique_ptr<Schedule> createRoundRobin();
 /// One of many orders that a program allows, the same for the same seed: warps
 /// in order, in reverse or at random, in turns of one instruction up to many;
 /// operations complete at once, as late as can be or at random. The first nine
-/// seeds go through all pairs of those.
+/// seeds go through all pairs of those. A try_wait gives up now and then.
 std::unique_ptr<Schedule> createSeeded(uint64_t seed, const Cluster &cluster);
 
 } // namespace tlc::emulator

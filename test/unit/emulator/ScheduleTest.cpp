@@ -95,6 +95,28 @@ TEST_CASE("every cluster starts once, of any number") {
     }
 }
 
+TEST_CASE("with some seeds a try_wait gives up before its phase ends") {
+  const auto passedAtOnce = [](std::optional<uint64_t> seed) {
+    return output({.body = R"(
+      .shared .align 8 .b64 bar;
+      setp.eq.u32 %p1, %t, 0; @%p1 mbarrier.init.shared.b64 [bar], 1;
+      bar.sync 0;
+      setp.ge.u32 %p1, %t, 32; @%p1 bra $arrive;
+      mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
+      selp.b32 %r1, 1, 0, %p2; st.global.b32 [%mine], %r1;
+      $wait: @%p2 bra $end; mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; bra $wait;
+      $arrive: setp.eq.u32 %p1, %t, 32; @%p1 mbarrier.arrive.shared.b64 _, [bar];
+      $end:)",
+                   .threads = 64,
+                   .scheduleSeed = seed})[0];
+  };
+  CHECK(passedAtOnce({}) == 1);
+  std::set<uint32_t> all;
+  for (uint64_t seed = 0; seed < 40; ++seed)
+    all.insert(passedAtOnce(seed));
+  CHECK(all == std::set<uint32_t>{0, 1});
+}
+
 TEST_CASE("some seeds complete copies at once, some as late as can be") {
   // Without a wait the word is there, or what was there before.
   const auto word = [](uint64_t seed) {
