@@ -29,6 +29,26 @@ std::string withoutArguments(std::string_view name) {
   return result;
 }
 
+/// The names in front of the arguments, of symbols that the C++ library does not know how to read, as some of
+/// nvcc's.
+std::string namesOf(std::string_view symbol) {
+  std::string result;
+  size_t at = symbol.starts_with("_ZN") ? 3 : 2;
+  const auto isDigit = [&] { return at < symbol.size() && symbol[at] >= '0' && symbol[at] <= '9'; };
+  while (isDigit()) {
+    size_t length = 0;
+    while (isDigit() && length < symbol.size())
+      length = 10 * length + size_t(symbol[at++] - '0');
+    if (length > symbol.size() - at)
+      return std::string(symbol);
+    result += (result.empty() ? "" : "::") + std::string(symbol.substr(at, length));
+    at += length;
+  }
+  if (result.empty())
+    return std::string(symbol);
+  return at < symbol.size() && symbol[at] == 'I' ? result + "<...>" : result;
+}
+
 } // namespace
 
 std::string readableName(std::string_view symbol) {
@@ -38,7 +58,7 @@ std::string readableName(std::string_view symbol) {
   const std::unique_ptr<char, decltype([](char *text) { std::free(text); })> text(
       abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status));
   if (status != 0)
-    return std::string(symbol);
+    return namesOf(symbol);
   // The parameters are the last parentheses, the result of a template comes before the last blank outside of
   // brackets.
   std::string_view name = text.get();

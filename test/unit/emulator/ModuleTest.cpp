@@ -255,6 +255,10 @@ TEST_CASE("messages have the names that functions have in C++") {
             "_Z3outIN2ns52AnArgumentThatIsVeryLongToReadAndLongerStillThanThatILi128ELi256ELi64EEEEvPT_") ==
         "out<...>");
   CHECK(readableName("_Znonsense") == "_Znonsense");
+  // Nobody reads these to the end, as some of nvcc's.
+  CHECK(readableName("_ZN2ns6kernelINS_6brokenZ") == "ns::kernel<...>");
+  CHECK(readableName("_Z6kernelQQ") == "kernel");
+  CHECK(readableName("_Z99kernel") == "_Z99kernel");
   auto program = loadProgram(head + ".entry _Z4axpyPfS_i() { trap; }");
   REQUIRE(program);
   Machine machine;
