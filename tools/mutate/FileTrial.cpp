@@ -41,6 +41,8 @@ Result<FileTrial::Done> FileTrial::execute(std::string_view ptx, std::optional<u
     return parameters.error();
   emulator::LaunchConfiguration configuration = launch.configuration;
   configuration.parameters = *parameters;
+  const std::vector<emulator::NamedTensor> tensors = arguments->tensors();
+  configuration.tensors = tensors;
   std::vector<emulator::MemoryRange> ranges = arguments->ranges();
   ranges.insert(ranges.end(), (*program)->ranges.begin(), (*program)->ranges.end());
   Findings findings;

@@ -52,12 +52,19 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
                                         : fmt::format("offset {} of a null pointer", access.address));
     if (!range || !holds(*range)) {
       std::string near = "outside of all allocations";
-      if (const MemoryRange *next = memory.nearest(access.address))
+      if (const MemoryRange *next = memory.nearest(access.address)) {
         near = fmt::format("{} of the allocation of {} bytes at {:#x}",
                            access.address < next->address
                                ? fmt::format("{} bytes before the start", next->address - access.address)
                                : fmt::format("offset {}", access.address - next->address),
                            next->bytes, next->address);
+        const std::span<const NamedTensor> tensors = gridOf(warp).tensors;
+        if (const auto element = describeElement(tensors, access.address))
+          near += ", from " + *element + " on";
+        else if (const auto missed =
+                     describeMissed(tensors, next->address, next->address + next->bytes, access.address))
+          near += ", " + *missed;
+      }
       return refuse(warp, instruction, access, "out-of-bounds",
                     fmt::format("global address {:#x}, {}", access.address, near));
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 #include <numeric>
 
 namespace tlc::emulator {
@@ -53,6 +54,34 @@ std::optional<std::string> describeElement(std::span<const NamedTensor> tensors,
       between = fmt::format("tensor '{}' between its elements (byte offset {})", tensor.name, offset);
   }
   return between;
+}
+
+std::optional<std::string> describeMissed(std::span<const NamedTensor> tensors, uint64_t begin, uint64_t end,
+                                          uint64_t address) {
+  // The last one that begins before the address, else the first.
+  const NamedTensor *missed = nullptr;
+  for (const NamedTensor &tensor : tensors) {
+    if (tensor.address < begin || tensor.address >= end)
+      continue;
+    const bool isBefore = tensor.address <= address;
+    if (!missed || (isBefore && (missed->address > address || tensor.address > missed->address)) ||
+        (!isBefore && missed->address > tensor.address))
+      missed = &tensor;
+  }
+  if (!missed)
+    return std::nullopt;
+  if (address < missed->address)
+    return fmt::format("{} bytes before tensor '{}'", missed->address - address, missed->name);
+  // Along the axis with the longest stride there may be any number of elements.
+  NamedTensor longer = *missed;
+  const auto outermost = std::ranges::max_element(longer.strides);
+  if (outermost != longer.strides.end() && *outermost > 0)
+    longer.shape[size_t(outermost - longer.strides.begin())] = std::numeric_limits<int64_t>::max();
+  const auto position = positionOf(longer, (address - missed->address) / missed->elementBytes);
+  const std::string tensor =
+      fmt::format("where tensor '{}' of shape [{}]", missed->name, fmt::join(missed->shape, ", "));
+  return position ? fmt::format("{} would have element [{}]", tensor, fmt::join(*position, ", "))
+                  : fmt::format("{} has ended", tensor);
 }
 
 } // namespace tlc::emulator

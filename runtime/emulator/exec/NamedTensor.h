@@ -24,4 +24,10 @@ struct NamedTensor {
 /// nothing where no tensor reaches over the address.
 std::optional<std::string> describeElement(std::span<const NamedTensor> tensors, uint64_t address);
 
+/// For an address outside of all tensors the one that it probably should have been in, among those that begin
+/// in the memory [begin, end): "where tensor 'X' of shape [4, 8] would have element [4, 1]", "8 bytes before
+/// tensor 'X'".
+std::optional<std::string> describeMissed(std::span<const NamedTensor> tensors, uint64_t begin, uint64_t end,
+                                          uint64_t address);
+
 } // namespace tlc::emulator
