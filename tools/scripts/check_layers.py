@@ -20,7 +20,8 @@ CATCH2 = "catch2"
 BENCHMARK = "benchmark"
 CUDA = "cuda.h"  # types and constants of the driver's interface; the driver itself is opened at run time
 CUDA_SIGNATURES = "cudaTypedefs.h"  # types of its functions, of each version
-LIBRARIES = [MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATURES]
+CUDA_RUNTIME = "cuda_runtime_api.h"  # its functions, which a test provides
+LIBRARIES = [MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATURES, CUDA_RUNTIME]
 
 # Headers of the C library and of Linux that have no C++ name; more may be added.
 SYSTEM = ["cxxabi.h", "dirent.h", "dlfcn.h", "fcntl.h", "link.h", "poll.h", "pthread.h", "signal.h", "stddef.h", "stdint.h",
@@ -58,7 +59,8 @@ LAYERS = {
     "kernels/library": ARTIFACT + ["kernels", "compiler/dsl", "compiler/pipeline", "runtime"],
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
     "tools/conformance": ["runtime", FMT, CUDA],
-    "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2, BENCHMARK, CUDA],
+    "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2, BENCHMARK, CUDA,
+             CUDA_RUNTIME],
 }
 
 # Including one of these must not bring in MLIR or LLVM, by whatever way:

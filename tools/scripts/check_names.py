@@ -14,7 +14,7 @@ import os
 import re
 import sys
 
-SOURCES = (".h", ".cpp", ".td", ".def", ".py", ".sh")
+SOURCES = (".h", ".cpp", ".cu", ".cuh", ".td", ".def", ".py", ".sh")
 TEXTS = SOURCES + (".cmake", ".txt", ".md", ".mlir", ".json", ".in", ".test")
 TOP_FOLDERS = ["runtime", "dialects", "compiler", "kernels", "tools", "test", "docs"]
 LICENCE = "SPDX-License-Identifier: Apache-2.0"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Formats all C++ sources in place; with --check says which are not formatted.
+# Formats all C++ and CUDA sources in place; with --check says which are not formatted.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 formatter=clang-format-22
 
 sources() {
-  find runtime dialects compiler kernels tools test \( -name '*.h' -o -name '*.cpp' \) -print0
+  find runtime dialects compiler kernels tools test \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0
 }
 
 if [ "${1:-}" != --check ]; then
