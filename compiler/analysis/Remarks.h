@@ -18,11 +18,12 @@ enum class RemarkId : uint8_t {
   notWarpSpecialised,
   sequentialProducts,
   storeWithoutTma,
+  withoutTurns,
 };
 /// By `RemarkId`.
-inline constexpr std::array<llvm::StringLiteral, 7> remarkIds = {
+inline constexpr std::array<llvm::StringLiteral, 8> remarkIds = {
     "copy-without-tma",     "fewer-stages",        "gemm-without-wgmma", "layout-conversion",
-    "not-warp-specialised", "sequential-products", "store-without-tma"};
+    "not-warp-specialised", "sequential-products", "store-without-tma",  "without-turns"};
 
 constexpr llvm::StringRef toString(RemarkId id) { return remarkIds[static_cast<size_t>(id)]; }
 

@@ -66,7 +66,8 @@ void toPlanned(PassManager &passes, const Optimizations &) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createRemoveProvenGuards());
   kernels.addPass(tile::createPlanSharedMemory());
-  kernels.addPass(tile::createPlaceFences()); // last: it orders the accesses of what the others left
+  kernels.addPass(tile::createPlaceFences()); // it orders the accesses of what the others left
+  kernels.addPass(tile::createRemoveTurns()); // last: now it is known where warpgroups meet
 }
 
 void toSimt(PassManager &passes, const Optimizations &) {

@@ -158,6 +158,16 @@ def RemoveProvenGuards : Pass<"tile-remove-proven-guards", "::tlc::tile::KernelO
   }];
 }
 
+def RemoveTurns : Pass<"tile-remove-turns", "::tlc::tile::KernelOp"> {
+  let summary = "Remove turns in which warpgroups would wait for each other for ever";
+  let description = [{
+    Requires: scratch memory and barriers are there (`tile-materialize-relayouts`, `tile-place-fences`).
+    Ensures:  no `tile.take_turn` stands with its `tile.pass_turn` around a barrier of all the role's threads, be it that
+              of a conversion or reduction through shared memory: the turn's warpgroup would wait there for the others,
+              and they for their turns. A turn that goes is a remark.
+  }];
+}
+
 def ScheduleLoops : Pass<"tile-schedule-loops", "::tlc::tile::KernelOp"> {
   let summary = "Decide which stage of the pipeline each operation of a loop belongs to";
   let description = [{

@@ -5,6 +5,7 @@
 /// asynchronous unit uses the buffer. One walk in program order with the accesses since
 /// the last sync; loops are walked twice, so that the back edge is seen.
 
+#include "compiler/analysis/Meetings.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/StockLayouts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -201,15 +202,6 @@ struct State {
   }
 };
 
-/// Whether all threads of the role meet in the operation: data goes through scratch memory between two syncs.
-bool meets(Operation *op) {
-  if (auto convert = dyn_cast<ConvertLayoutOp>(op))
-    return bool(convert.getScratch());
-  if (auto reduce = dyn_cast<ReduceOp>(op))
-    return bool(reduce.getScratch());
-  return isa<SyncOp>(op);
-}
-
 class FencePlacer {
 public:
   explicit FencePlacer(KernelOp kernel) {
@@ -243,7 +235,7 @@ private:
       return placeInBranch(branch, state);
     if (auto roles = dyn_cast<RolesOp>(op))
       return placeInRoles(roles, state);
-    if (meets(op)) {
+    if (meetsFirst(op)) {
       fence(op, state);
       forget(state);
     } else if (isa<PublishOp, ReleaseOp, ExpectOp, ArriveOp, NamedBarrierOp>(op)) {
