@@ -271,6 +271,9 @@ public:
   Slice fill(const Scalar &value, Loc loc = Loc::current()) const;
   /// The same box without guards but that of a limit, because of `reason`.
   Slice unchecked(std::string_view reason, Loc loc = Loc::current()) const;
+  /// The same box, of which the block accesses each element once, by one copy in one round of the loops
+  /// around it, because of `reason`: no barrier orders that copy among others.
+  Slice disjoint(std::string_view reason, Loc loc = Loc::current()) const;
 };
 
 /// A tensor argument.

@@ -34,7 +34,7 @@ Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc l
   auto type =
       tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tensor.getType()));
   return trace->make<Slice>(trace->create<tile::SliceOp>(loc, type, tensor, positions, Value(), Value(),
-                                                         IntegerAttr(), StringAttr()));
+                                                         IntegerAttr(), StringAttr(), StringAttr()));
 }
 
 namespace {
@@ -63,7 +63,7 @@ Slice Slice::limited(int64_t axis, const Index &end, Loc loc) const {
   }
   return trace->make<Slice>(trace->create<tile::SliceOp>(
       loc, made.getType(), made.getTensor(), made.getOrigin(), limit, made.getFill(),
-      trace->builder.getI64IntegerAttr(axis), made.getUncheckedAttr()));
+      trace->builder.getI64IntegerAttr(axis), made.getUncheckedAttr(), made.getDisjointAttr()));
 }
 
 Slice Slice::fill(const Scalar &value, Loc loc) const {
@@ -77,9 +77,9 @@ Slice Slice::fill(const Scalar &value, Loc loc) const {
                                   : trace->use(value.ref(), "a fill value", loc);
   if (!number)
     return trace->poison<Slice>();
-  return trace->make<Slice>(trace->create<tile::SliceOp>(loc, made.getType(), made.getTensor(),
-                                                         made.getOrigin(), made.getLimit(), number,
-                                                         made.getLimitedAxisAttr(), made.getUncheckedAttr()));
+  return trace->make<Slice>(trace->create<tile::SliceOp>(
+      loc, made.getType(), made.getTensor(), made.getOrigin(), made.getLimit(), number,
+      made.getLimitedAxisAttr(), made.getUncheckedAttr(), made.getDisjointAttr()));
 }
 
 Slice Slice::unchecked(std::string_view reason, Loc loc) const {
@@ -91,7 +91,19 @@ Slice Slice::unchecked(std::string_view reason, Loc loc) const {
     return trace->poison<Slice>();
   return trace->make<Slice>(trace->create<tile::SliceOp>(
       loc, made.getType(), made.getTensor(), made.getOrigin(), made.getLimit(), made.getFill(),
-      made.getLimitedAxisAttr(), trace->builder.getStringAttr(reason)));
+      made.getLimitedAxisAttr(), trace->builder.getStringAttr(reason), made.getDisjointAttr()));
+}
+
+Slice Slice::disjoint(std::string_view reason, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  tile::SliceOp made = sliceBehind(*trace, reference, loc);
+  if (!made)
+    return trace->poison<Slice>();
+  return trace->make<Slice>(trace->create<tile::SliceOp>(
+      loc, made.getType(), made.getTensor(), made.getOrigin(), made.getLimit(), made.getFill(),
+      made.getLimitedAxisAttr(), made.getUncheckedAttr(), trace->builder.getStringAttr(reason)));
 }
 
 Shared Shared::t(Loc loc) const {

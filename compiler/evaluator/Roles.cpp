@@ -201,6 +201,7 @@ void addRoleRules(Rules &rules) {
   rules.add(evaluateWait);
   rules.add(evaluateNamedBarrier);
   rules.add(evaluateOrder<tile::SyncOp>);
+  rules.add(evaluateOrder<tile::AwaitStoresOp>);
   rules.add(evaluateOrder<tile::ProxyFenceOp>);
   rules.add(evaluateOrder<tile::RequireOp>);
   rules.add(evaluateOrder<tile::TakeTurnOp>);

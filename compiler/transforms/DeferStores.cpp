@@ -3,6 +3,7 @@
 /// Afterwards the store of a tile stands behind the first product of the next tile, whose
 /// work it would otherwise hold up: the loop over tiles carries what is still to be stored.
 
+#include "compiler/analysis/BoxRelation.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -45,11 +46,10 @@ std::optional<TileLoop> match(scf::ForOp loop) {
   found.slice = found.store.getDestination().getDefiningOp<SliceOp>();
   if (!found.slice || found.slice.getFill())
     return std::nullopt;
-  // The next tile must not read or write what is still to be stored.
-  bool usedElsewhere = llvm::any_of(found.slice.getTensor().getUsers(), [&](Operation *user) {
-    return user != found.slice && loop->isProperAncestor(user);
-  });
-  if (usedElsewhere || !found.slice->hasOneUse())
+  // What is still to be stored nothing else may read or write.
+  bool isAlone = found.slice.getDisjoint() || found.slice.getTensor().hasOneUse();
+  if (!isAlone || !found.slice->hasOneUse() ||
+      relate(found.slice, found.slice, loop) != BoxRelation::disjoint)
     return std::nullopt;
   auto firstIn = [](Block &block) {
     auto products = block.getOps<GemmAsyncOp>();
@@ -81,7 +81,9 @@ void storeIf(OpBuilder &builder, Value any, ValueRange parts, TileLoop tile) {
   OpBuilder inside = branch.getThenBodyBuilder();
   IRMapping mapping;
   mapping.map(partsOf(tile), parts);
-  inside.clone(*tile.slice, mapping);
+  auto slice = cast<SliceOp>(inside.clone(*tile.slice, mapping));
+  if (!slice.getDisjoint()) // which its position no longer shows
+    slice.setDisjoint("proven");
   inside.clone(*tile.store, mapping);
 }
 

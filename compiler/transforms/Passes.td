@@ -105,16 +105,19 @@ def MaterializeRelayouts : Pass<"tile-materialize-relayouts", "::tlc::tile::Kern
 }
 
 def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
-  let summary = "Insert the barriers and proxy fences that synchronous accesses to shared memory need";
+  let summary = "Insert the barriers and fences that accesses to shared memory and to tensors need";
   let description = [{
     Requires: layouts and scratch memory; asynchronous accesses are ordered by rings already.
     Ensures:  between two accesses of one buffer of which one writes, by threads of one role, there is a `tile.sync`, also
               around the back edge of loops, and before the roles for what all threads did; between an ordinary write
               and an asynchronous access (TMA, wgmma) there is a `tile.proxy_fence` before the sync, publish, release,
               arrival or named barrier that the access waits for.
-    So it is for accesses of a tensor by threads of one role, where two stores count as the program's business and two
-    `tile.atomic_add` as ordered. An operation with effects whose accesses it does not know is an error.
-    Ownership decides, not addresses: what a role did to a slot before it awaits or acquires that slot again is over.
+              So it is for accesses of a tensor by threads of one role, but where their boxes are disjoint
+              (compiler/analysis/BoxRelation), where the same threads store the same box, and between two `tile.atomic_add`.
+              Before that sync, or that by which another role gets to know, there is a `tile.await_stores` where fragments
+              are on their way to the tensor through the TMA.
+    An operation with effects whose accesses it does not know is an error.
+    Of shared memory ownership decides, not addresses: what a role did to a slot before it awaits or acquires that slot again is over.
     Scratch memory is its operation's own business.
   }];
 }

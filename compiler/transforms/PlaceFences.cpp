@@ -6,6 +6,7 @@
 /// the last sync; loops are walked twice, so that the back edge is seen.
 
 #include "compiler/analysis/Meetings.h"
+#include "compiler/analysis/TensorAccesses.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/StockLayouts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,7 +26,7 @@ namespace {
 /// Which threads access which part: each warpgroup its own consecutive rows, so many, or one of these.
 constexpr int64_t anyThreads = 0, oneThread = -1;
 
-/// A tensor, a buffer, or one slot of it: what a cursor stands at.
+/// A buffer, or one slot of it: what a cursor stands at.
 struct Place {
   Value memory;
   Value cursor;
@@ -38,8 +39,6 @@ std::optional<Place> placeOf(Value memory) {
   while (Operation *op = memory.getDefiningOp()) {
     if (isa<AllocSharedOp>(op))
       return Place{memory, cursor};
-    if (auto slice = dyn_cast<SliceOp>(op))
-      return Place{slice.getTensor(), cursor};
     if (auto slot = dyn_cast<SlotOp>(op))
       cursor = slot.getCursor();
     else if (!viewedTile(op))
@@ -65,11 +64,6 @@ public:
     }
   }
   void clear() { buffers.clear(); }
-  Places ofBuffers() const {
-    Places result = *this;
-    result.buffers.remove_if([](auto &entry) { return isa<GlobalType>(entry.first.getType()); });
-    return result;
-  }
   void removeAt(Value cursor) {
     for (auto &[buffer, parts] : buffers)
       parts.cursors.remove(cursor);
@@ -88,11 +82,11 @@ public:
              (entry.second.owner == anyThreads || entry.second.owner != found->second.owner);
     });
   }
-  /// Whether two writes may meet. Those to a tensor are the program's business: its tiles do not overlap.
+  /// Whether two writes may meet.
   bool overwrites(const Places &other) const {
     return llvm::any_of(buffers, [&](auto &entry) {
       auto found = other.buffers.find(entry.first);
-      return found != other.buffers.end() && !isa<GlobalType>(entry.first.getType()) &&
+      return found != other.buffers.end() &&
              !(entry.second.owner == oneThread && found->second.owner == oneThread);
     });
   }
@@ -120,28 +114,28 @@ int64_t rowsOfWarpgroup(Operation *op, Value fragment) {
   return type.getDimSize(0) / warpgroups;
 }
 
-/// A shared tile or a slice that an operation accesses.
+/// A shared tile that an operation accesses.
 struct Access {
   Value tile;
   int64_t owner = anyThreads;
 };
 
-/// The shared tiles and slices that an operation reads, writes and adds to atomically.
+/// What an operation accesses: the shared tiles that it reads and writes, and tensors.
 struct Accesses {
-  SmallVector<Access> reads, writes, additions;
-  bool asynchronous = false; ///< by the asynchronous proxy
+  SmallVector<Access> reads, writes;
+  SmallVector<TensorAccess, 2> tensors;
+  bool asynchronous = false; ///< of shared tiles, by the asynchronous proxy
 
-  bool empty() const { return reads.empty() && writes.empty() && additions.empty(); }
+  bool empty() const { return reads.empty() && writes.empty() && tensors.empty(); }
 };
 
 /// Scratch memory is not among them: it is one operation's own.
 Accesses accessesOf(Operation *op) {
   Accesses accesses;
+  accesses.tensors = tensorAccessesOf(op);
   auto add = [](SmallVector<Access> &tiles, Value memory, int64_t owner = anyThreads) {
     if (auto type = dyn_cast<SharedType>(memory.getType()))
       tiles.push_back({memory, type.getTransposed() ? anyThreads : owner});
-    else if (isa<SliceType>(memory.getType()))
-      tiles.push_back({memory, anyThreads});
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case<CopyOp>([&](CopyOp copy) {
@@ -155,7 +149,6 @@ Accesses accessesOf(Operation *op) {
       .Case<StoreOp>([&](StoreOp store) {
         add(accesses.writes, store.getDestination(), rowsOfWarpgroup(store, store.getValue()));
       })
-      .Case<AtomicAddOp>([&](AtomicAddOp atomic) { add(accesses.additions, atomic.getDestination()); })
       .Case<GemmOp, GemmAsyncOp>([&](auto gemm) {
         accesses.asynchronous = gemm.getAtom() == MatrixAtom::wgmma;
         add(accesses.reads, gemm.getA(), accesses.asynchronous ? rowsOfWarpgroup(gemm, gemm.getAcc()) : 0);
@@ -164,47 +157,64 @@ Accesses accessesOf(Operation *op) {
   return accesses;
 }
 
-/// Whether the operation accesses none, though it has effects: it makes memory or waits, or rings order what
-/// it does.
+/// Whether the operation accesses none, though it has effects: it makes memory or waits.
 bool accessesNothing(Operation *op) {
-  return isMemoryEffectFree(op) ||
-         isa<AllocBarrierOp, AllocRingOp, AllocSharedOp, CopyAsyncOp, GemmWaitOp, GridOp, RequireOp, WaitOp>(
-             op);
+  return isMemoryEffectFree(op) || isa<AllocBarrierOp, AllocRingOp, AllocSharedOp, AwaitStoresOp, GemmWaitOp,
+                                       GridOp, RequireOp, WaitOp>(op);
 }
 
 /// Places by what is done there.
 struct PlacesByAccess {
-  Places reads, writes, additions;
+  Places reads, writes;
 
   void add(const PlacesByAccess &other) {
     reads.add(other.reads);
     writes.add(other.writes);
-    additions.add(other.additions);
   }
-  /// Additions are ordered among themselves. A product's end is its whole warpgroup's, so nobody else reads
-  /// rows that are its own.
+  /// A product's end is its whole warpgroup's, so nobody else reads rows that are its own.
   bool conflictsWith(const PlacesByAccess &earlier) const {
-    return reads.overlaps(earlier.writes) || reads.overlaps(earlier.additions) ||
-           writes.overlapsOtherOwners(earlier.reads) || writes.overwrites(earlier.writes) ||
-           writes.overlaps(earlier.additions) || additions.overlaps(earlier.reads) ||
-           additions.overlaps(earlier.writes);
+    return reads.overlaps(earlier.writes) || writes.overlapsOtherOwners(earlier.reads) ||
+           writes.overwrites(earlier.writes);
   }
 };
 
-/// What happened since the last sync, and which ordinary writes the asynchronous proxy has not been told of.
+using Relation = bool (*)(const TensorAccess &earlier, const TensorAccess &later);
+
+/// Whether any pair of the accesses is so related.
+bool anyOf(const TensorAccesses &earlier, ArrayRef<TensorAccess> later, Relation related) {
+  return llvm::any_of(earlier.all(), [&](const TensorAccess &from) {
+    return llvm::any_of(later, [&](const TensorAccess &to) { return related(from, to); });
+  });
+}
+
+/// Whether the asynchronous proxy meets there what ordinary threads wrote.
+bool needsProxyFence(const TensorAccess &earlier, const TensorAccess &later) {
+  return later.asynchronous && mayConflict(earlier, later);
+}
+
+/// What happened since the last sync, and what a sync does not end.
 struct State {
   PlacesByAccess accessed;
-  Places unfenced;
+  Places unfenced; ///< ordinary writes that the asynchronous proxy has not been told of
+  TensorAccesses tensors, unfencedTensors;
+  TensorAccesses unawaited; ///< stores through the TMA that may be on their way
 
   void merge(const State &other) {
     accessed.add(other.accessed);
     unfenced.add(other.unfenced);
+    tensors.add(other.tensors);
+    unfencedTensors.add(other.unfencedTensors);
+    unawaited.add(other.unawaited);
+  }
+  void nextRound(scf::ForOp loop) {
+    for (TensorAccesses *accesses : {&tensors, &unfencedTensors, &unawaited})
+      accesses->nextRound(loop);
   }
 };
 
 class FencePlacer {
 public:
-  explicit FencePlacer(KernelOp kernel) {
+  explicit FencePlacer(KernelOp kernel) : allTensors(tensorAccessesIn(kernel)) {
     kernel.walk([&](Operation *op) {
       if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
         if (std::optional<Place> place = placeOf(copy.getDestination()))
@@ -214,8 +224,7 @@ public:
       Accesses accesses = accessesOf(op);
       if (accesses.asynchronous)
         for (const Access &access : llvm::concat<Access>(accesses.reads, accesses.writes))
-          if (std::optional<Place> place = placeOf(access.tile);
-              place && isa<SharedType>(place->memory.getType()))
+          if (std::optional<Place> place = placeOf(access.tile))
             usedAsynchronously.add(*place);
     });
   }
@@ -236,18 +245,20 @@ private:
     if (auto roles = dyn_cast<RolesOp>(op))
       return placeInRoles(roles, state);
     if (meetsFirst(op)) {
-      fence(op, state);
+      fence(op, /*fencesTensors=*/false, state);
       forget(state);
     } else if (isa<PublishOp, ReleaseOp, ExpectOp, ArriveOp, NamedBarrierOp>(op)) {
-      fence(op, state); // who goes on from here may use the buffers asynchronously
+      handOn(op, state); // who goes on from here may use what this role wrote
       if (isa<PublishOp, ReleaseOp, ExpectOp>(op))
         passOn(op->getOperand(0), op->getOperand(1), state);
     } else if (isa<AcquireOp, AwaitOp>(op)) {
       passOn(op->getOperand(0), op->getOperand(1), state);
     } else if (isa<TakeTurnOp, PassTurnOp>(op)) {
       // They order when products are issued, and nothing else.
-    } else if (isa<ProxyFenceOp>(op)) {
+    } else if (auto fence = dyn_cast<ProxyFenceOp>(op)) {
       state.unfenced.clear();
+      if (fence.getTensors())
+        state.unfencedTensors.clear();
     } else {
       return placeAround(op, state);
     }
@@ -258,6 +269,7 @@ private:
     State inside = state;
     if (failed(place(*loop.getBody(), inside)))
       return failure();
+    inside.nextRound(loop);
     inside.merge(state); // the back edge, and the way past a loop that does not run
     if (failed(place(*loop.getBody(), inside)))
       return failure();
@@ -285,8 +297,12 @@ private:
         roles.walk([&](Operation *op) { return WalkResult(addPlaces(op, accessesOf(op), inside)); });
     if (collected.wasInterrupted())
       return failure();
-    if (inside.conflictsWith(state.accessed) || state.unfenced.overlaps(usedAsynchronously))
-      meet(roles, state);
+    SmallVector<TensorAccess> tensors = tensorAccessesIn(roles);
+    bool fencesTensors = anyOf(state.unfencedTensors, tensors, needsProxyFence);
+    if (awaitStores(roles, tensors, state) || fencesTensors || inside.conflictsWith(state.accessed) ||
+        anyOf(state.tensors, tensors, needsBarrier) || state.unfenced.overlaps(usedAsynchronously))
+      meet(roles, fencesTensors, state);
+    state.unawaited.clear(); // at the latest when roles begin
     State after = state;
     for (RoleOp role : roles.getBody().getOps<RoleOp>()) {
       State own = state;
@@ -294,6 +310,7 @@ private:
         return failure();
       after.merge(own);
     }
+    after.unawaited.clear(); // or end
     state = std::move(after);
     return success();
   }
@@ -314,8 +331,7 @@ private:
 
   static LogicalResult addPlaces(Operation *op, const Accesses &accesses, PlacesByAccess &places) {
     return failure(failed(addPlaces(op, accesses.reads, places.reads)) ||
-                   failed(addPlaces(op, accesses.writes, places.writes)) ||
-                   failed(addPlaces(op, accesses.additions, places.additions)));
+                   failed(addPlaces(op, accesses.writes, places.writes)));
   }
 
   LogicalResult placeAround(Operation *op, State &state) {
@@ -329,34 +345,72 @@ private:
     PlacesByAccess places;
     if (failed(addPlaces(op, accesses, places)))
       return failure();
-    bool needsFence = accesses.asynchronous &&
-                      (places.reads.overlaps(state.unfenced) || places.writes.overlaps(state.unfenced));
-    if (needsFence || places.conflictsWith(state.accessed))
-      meet(op, state);
+    bool fencesTensors = anyOf(state.unfencedTensors, accesses.tensors, needsProxyFence);
+    bool fences = accesses.asynchronous &&
+                  (places.reads.overlaps(state.unfenced) || places.writes.overlaps(state.unfenced));
+    if (awaitStores(op, accesses.tensors, state) || fencesTensors || fences ||
+        places.conflictsWith(state.accessed) || anyOf(state.tensors, accesses.tensors, needsBarrier))
+      meet(op, fencesTensors, state);
     state.accessed.add(places);
     if (!accesses.asynchronous)
-      state.unfenced.add(places.writes.ofBuffers()); // of tensors that are copied too, the author sees to it
+      state.unfenced.add(places.writes);
+    for (const TensorAccess &access : accesses.tensors)
+      addAccess(access, state);
     return success();
   }
 
+  static void addAccess(const TensorAccess &access, State &state) {
+    state.tensors.add(access);
+    if (isa<StoreOp>(access.op) && access.asynchronous)
+      state.unawaited.add(access);
+    // Where the TMA cannot store a fragment, its threads do.
+    if (access.kind != AccessKind::read && (isa<StoreOp>(access.op) || !access.asynchronous))
+      state.unfencedTensors.add(access);
+  }
+
+  /// Ends stores through the TMA that may meet one of the accesses; whether there are any.
+  static bool awaitStores(Operation *before, ArrayRef<TensorAccess> accesses, State &state) {
+    if (!anyOf(state.unawaited, accesses, mayConflict))
+      return false;
+    OpBuilder builder(before);
+    AwaitStoresOp::create(builder, before->getLoc());
+    state.unawaited.clear();
+    return true;
+  }
+
   /// Makes all threads see, and be done with, what was accessed so far.
-  void meet(Operation *before, State &state) {
-    fence(before, state);
+  void meet(Operation *before, bool fencesTensors, State &state) {
+    fence(before, fencesTensors, state);
     OpBuilder builder(before);
     SyncOp::create(builder, before->getLoc());
     forget(state);
   }
 
-  /// Tells the asynchronous proxy of this thread's writes, if it ever uses the buffers.
-  void fence(Operation *before, State &state) {
-    if (state.unfenced.overlaps(usedAsynchronously)) {
-      OpBuilder builder(before);
-      ProxyFenceOp::create(builder, before->getLoc());
-    }
-    state.unfenced.clear();
+  /// Before another role may go on: ends stores, and tells the asynchronous proxy of writes, that it may
+  /// meet.
+  void handOn(Operation *before, State &state) {
+    SmallVector<TensorAccess> others = llvm::filter_to_vector(allTensors, [&](const TensorAccess &access) {
+      return access.op->getParentOfType<RoleOp>() != before->getParentOfType<RoleOp>();
+    });
+    awaitStores(before, others, state);
+    fence(before, anyOf(state.unfencedTensors, others, needsProxyFence), state);
   }
 
-  static void forget(State &state) { state.accessed = {}; }
+  /// Tells the asynchronous proxy of this thread's writes, if it ever uses the buffers.
+  void fence(Operation *before, bool fencesTensors, State &state) {
+    if (fencesTensors || state.unfenced.overlaps(usedAsynchronously)) {
+      OpBuilder builder(before);
+      ProxyFenceOp::create(builder, before->getLoc(), fencesTensors);
+    }
+    state.unfenced.clear();
+    if (fencesTensors)
+      state.unfencedTensors.clear();
+  }
+
+  static void forget(State &state) {
+    state.accessed = {};
+    state.tensors.clear();
+  }
 
   /// A ring hands a slot over only when all its former users are done with it; whoever gives it away comes
   /// back to it by way of the ring.
@@ -371,6 +425,7 @@ private:
   }
 
   Places usedAsynchronously;
+  SmallVector<TensorAccess> allTensors;
 };
 
 struct PlaceFences : impl::PlaceFencesBase<PlaceFences> {

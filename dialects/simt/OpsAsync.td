@@ -71,8 +71,9 @@ def Simt_BulkWaitOp : Simt_EffectOp<"bulk_wait"> {
 }
 
 def Simt_ProxyFenceOp : Simt_EffectOp<"proxy_fence"> {
-  let summary = "fence.proxy.async on shared memory";
-  let assemblyFormat = "attr-dict";
+  let summary = "fence.proxy.async on shared memory, with `global` on all memory";
+  let arguments = (ins UnitAttr:$global);
+  let assemblyFormat = "(`global` $global^)? attr-dict";
 }
 
 #endif

@@ -73,7 +73,8 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
   let summary = "A guarded box of a global tensor";
   let description = [{
     `origin` is the box's first element, per axis, in elements; it may lie outside the tensor. Elements outside
-    read as `fill` (0 without it) and are not written. `unchecked` says why the box is known to be inside.
+    read as `fill` (0 without it) and are not written. `unchecked` says why the box is known to be inside, `disjoint`
+    why the block accesses none of its elements other than through this slice, once.
 
     With a `limit` the tensor ends there along the axis `limited_axis`, for this slice: elements at or behind it are
     outside, whatever `unchecked` says. A limit behind the tensor's extent stands for the extent, a negative one for 0.
@@ -90,9 +91,9 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
         %u = tile.slice %A[%i, %j] limit %end along 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
   }];
   let arguments = (ins Tile_GlobalType:$tensor, Variadic<Index>:$origin, Optional<Index>:$limit, Optional<AnyType>:$fill,
-    OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<StrAttr>:$unchecked);
+    OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<StrAttr>:$unchecked, OptionalAttr<StrAttr>:$disjoint);
   let results = (outs Tile_SliceType:$slice);
-  let assemblyFormat = "$tensor `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
+  let assemblyFormat = "$tensor `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
   let hasVerifier = 1;
 }
 
@@ -150,8 +151,8 @@ def Tile_StoreOp : Tile_Op<"store"> {
   let summary = "Writes a fragment to a slice or a shared tile";
   let description = [{
     With `atom tma` the fragment goes through `staging` (shared memory of the executing warpgroups, two panels of 64 rows
-    each per warpgroup) and the TMA writes it; the write is complete at the end of the kernel, and `staging` may be
-    used again by the next such store.
+    each per warpgroup) and the TMA writes it; the write is complete behind `tile.await_stores`, or at the end of the role or
+    kernel, and `staging` may be used again by the next such store.
 
     Constraints
     - store_c1: as load_c1.

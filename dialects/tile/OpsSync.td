@@ -147,9 +147,15 @@ def Tile_SyncOp : Tile_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_ProxyFenceOp : Tile_Op<"proxy_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Orders this thread's ordinary accesses to shared memory before later asynchronous ones (TMA, wgmma)";
+def Tile_AwaitStoresOp : Tile_Op<"await_stores", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The threads that stored fragments through the TMA wait until the tensors hold them";
   let assemblyFormat = "attr-dict";
+}
+
+def Tile_ProxyFenceOp : Tile_Op<"proxy_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Orders this thread's ordinary accesses to shared memory, with `tensors` to global memory, too, before later asynchronous ones (TMA, wgmma)";
+  let arguments = (ins UnitAttr:$tensors);
+  let assemblyFormat = "(`tensors` $tensors^)? attr-dict";
 }
 
 #endif

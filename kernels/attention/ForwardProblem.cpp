@@ -140,17 +140,23 @@ Slice ForwardProblem::values(const Sequence &sequence, const Index &kvHead, cons
   return rows.limited(isPacked() ? 0 : 1, sequence.firstKey + sequence.keys);
 }
 
+static constexpr std::string_view whyDisjoint = "a block works on a tile of queries once";
+
 Slice ForwardProblem::output(const ForwardTile &tile, const Columns &columns) const {
   Slice rows =
       rowsOf(O, tile.sequence, tile.sequence.firstQuery, tile.row, config.bq, tile.sequence.head, columns);
-  return isPacked() ? rows.limited(0, tile.sequence.firstQuery + tile.sequence.queries) : rows;
+  if (isPacked())
+    rows = rows.limited(0, tile.sequence.firstQuery + tile.sequence.queries);
+  return rows.disjoint(whyDisjoint);
 }
 
 Slice ForwardProblem::logSums(const ForwardTile &tile) const {
   if (!isPacked())
-    return LSE.tile({tile.sequence.batch, tile.sequence.head, tile.row}, {1, 1, config.bq});
+    return LSE.tile({tile.sequence.batch, tile.sequence.head, tile.row}, {1, 1, config.bq})
+        .disjoint(whyDisjoint);
   return LSE.tile({tile.sequence.head, tile.sequence.firstQuery + tile.row}, {1, config.bq})
-      .limited(1, tile.sequence.firstQuery + tile.sequence.queries);
+      .limited(1, tile.sequence.firstQuery + tile.sequence.queries)
+      .disjoint(whyDisjoint);
 }
 
 Fragment ForwardProblem::factor(const Global &of, const Index &batch, const Index &head) const {

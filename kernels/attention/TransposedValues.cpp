@@ -71,7 +71,8 @@ void TransposedValues::write() const {
         tile.advance();
         at(sequence, key, [&](const Place &place) {
           for (int64_t first = 0; first < c.dv; first += keysOfTile)
-            copy(exchanged.rows(first, columnsAt(first)), columns(place, head, first, 0, keysOfTile));
+            copy(exchanged.rows(first, columnsAt(first)),
+                 columns(place, head, first, 0, keysOfTile).disjoint("a block has a tile of keys once"));
         });
       });
     });

@@ -149,7 +149,7 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
           ring.release(done);
           done.advance();
         });
-        copy(acc.to(c.out), p.tileOfC(i, j));
+        copy(acc.to(c.out), p.tileOfC(i, j).disjoint("a block has a tile once"));
       });
     });
   });

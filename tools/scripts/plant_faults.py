@@ -18,6 +18,7 @@ import sys
 from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+ANALYSIS = "compiler/analysis/"
 LOWERING = "compiler/lowering/TileToSimt/"
 TRANSFORMS = "compiler/transforms/"
 BATCH = 50  # programs that are tried before it is looked whether one failed
@@ -38,14 +39,15 @@ FAULTS = [
     Fault("wait", "a wait lets as many products go on as it says", LOWERING + "Gemm.cpp",
           "ValueRange{value}, op.getPending());", "ValueRange{value}, op.getPending() + 1);"),
     Fault("fence", "the asynchronous proxy is told of ordinary writes", TRANSFORMS + "PlaceFences.cpp",
-          "      ProxyFenceOp::create(builder, before->getLoc());\n", ""),
+          "      ProxyFenceOp::create(builder, before->getLoc(), fencesTensors);\n", ""),
     Fault("register-factor", "a product is complete before its left factor's registers are written again",
           TRANSFORMS + "ScheduleLoops.cpp",
           "if (!product || !isa<RankedTensorType>(product.getA().getType()))\n        continue;\n      FactorWriters",
           "if (loop || !product)\n        continue;\n      FactorWriters"),
-    Fault("atomic", "reads of what atomic additions may have changed come after a barrier", TRANSFORMS + "PlaceFences.cpp",
-          "return reads.overlaps(earlier.writes) || reads.overlaps(earlier.additions) ||",
-          "return reads.overlaps(earlier.writes) ||"),
+    Fault("atomic", "reads of what atomic additions may have changed come after a barrier", ANALYSIS + "TensorAccesses.cpp",
+          " ||\n          earlier.kind != later.kind)", ")"),
+    Fault("store-order", "stores of one box by different threads have a barrier between them", ANALYSIS + "TensorAccesses.cpp",
+          "         from.getValue().getType() == to.getValue().getType() &&\n", ""),
     Fault("guard", "elements from the tensor's end on are outside", LOWERING + "GlobalAccess.cpp",
           "guard = b.isBelow(b.add(position[axis], step), slice.ends[axis]);",
           "guard = b.isBelow(b.add(position[axis], step), b.add(slice.ends[axis], 1));"),

@@ -144,9 +144,12 @@ struct LowerProxyFence : OpConversionPattern<ProxyFenceOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(ProxyFenceOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<NVVM::FenceProxyOp>(
-        op, NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
+    if (op.getGlobal())
+      rewriter.replaceOpWithNewOp<NVVM::FenceProxyOp>(op, NVVM::ProxyKind::async, NVVM::SharedSpaceAttr());
+    else
+      rewriter.replaceOpWithNewOp<NVVM::FenceProxyOp>(
+          op, NVVM::ProxyKind::async_shared,
+          NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
     return success();
   }
 };

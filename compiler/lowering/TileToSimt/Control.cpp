@@ -200,7 +200,7 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
     if (failed(k.lowerBlock(role.getBody().front())))
       return failure();
     k.b.setLoc(role.getLoc());
-    k.awaitStores();
+    k.endStores();
     return success();
   }
   LogicalResult result = success();
@@ -275,7 +275,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::RolesOp op) {
   if (!k.team.isBlock || op->getParentOp() != k.source)
     return op.emitOpError()
            << "expected roles at the top level of a kernel, but got them inside another operation";
-  k.awaitStores();
+  k.endStores();
   SmallVector<tile::RoleOp> roles(op.getBody().getOps<tile::RoleOp>());
   OpBuilder::InsertionGuard guard(k.b);
   RoleTree tree(k);

@@ -263,10 +263,12 @@ void KernelLowering::byOneThread(function_ref<void()> body) {
 }
 
 void KernelLowering::awaitStores() {
-  if (!hasStores)
-    return;
-  hasStores = false;
   b.when(b.isEqual(threadOfGroup(), 0), [&] { simt::BulkWaitOp::create(b, 0, false); });
+}
+
+void KernelLowering::endStores() {
+  if (std::exchange(hasStores, false))
+    awaitStores();
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,7 +292,7 @@ LogicalResult KernelLowering::run() {
   if (failed(lowerBlock(source.getBody().front())))
     return failure();
   b.setLoc(source.getLoc());
-  awaitStores();
+  endStores();
   return finish();
 }
 
@@ -419,7 +421,7 @@ LogicalResult KernelLowering::lower(Operation &op) {
       .Case<tile::AllocRingOp, tile::CursorOp, tile::AdvanceOp, tile::AcquireOp, tile::ExpectOp,
             tile::PublishOp, tile::AwaitOp, tile::ReleaseOp, tile::AllocBarrierOp, tile::ArriveOp,
             tile::WaitOp, tile::NamedBarrierOp, tile::TakeTurnOp, tile::PassTurnOp, tile::SyncOp,
-            tile::ProxyFenceOp>([&](auto op) { return lowerOp(*this, op); })
+            tile::AwaitStoresOp, tile::ProxyFenceOp>([&](auto op) { return lowerOp(*this, op); })
       .Case<tile::RequireOp>([](auto) { return success(); })
       .Default([&](Operation *op) { return lowerElementwise(*this, *op); });
 }

@@ -166,8 +166,10 @@ public:
   LogicalResult beginTurns();
   void takeTurn();
   void passTurn();
-  /// For the thread that issued stores by TMA: waits until they are in memory.
+  /// The threads that issue stores of fragments by TMA wait until they are in memory.
   void awaitStores();
+  /// The same at the end of the team's work, if there are any.
+  void endStores();
 
   bool hasStores = false; ///< the team stored by TMA
   /// Of slots that the team reads with ordinary loads: what their cursors are counted from.
@@ -263,6 +265,7 @@ LogicalResult lowerOp(KernelLowering &k, tile::NamedBarrierOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::TakeTurnOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::PassTurnOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::SyncOp op);
+LogicalResult lowerOp(KernelLowering &k, tile::AwaitStoresOp op);
 LogicalResult lowerOp(KernelLowering &k, tile::ProxyFenceOp op);
 
 } // namespace tlc::lowering

@@ -227,7 +227,12 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::PassTurnOp) {
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::SyncOp) { return k.syncTeam(); }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::ProxyFenceOp) {
-  simt::ProxyFenceOp::create(k.b);
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::AwaitStoresOp) {
+  k.awaitStores();
+  return success();
+}
+
+LogicalResult lowering::lowerOp(KernelLowering &k, tile::ProxyFenceOp op) {
+  simt::ProxyFenceOp::create(k.b, op.getTensors());
   return success();
 }

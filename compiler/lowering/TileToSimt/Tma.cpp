@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/Divisibility.h"
 #include "compiler/analysis/ElementOrders.h"
+#include "compiler/analysis/TensorAccesses.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Wgmma.h"
 #include "dialects/layout/LayoutText.h"
@@ -226,17 +227,11 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyAsyncOp op) {
 // Stores of tiles
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Whether the kernel reads what it writes through this slice.
-bool isReadBack(tile::SliceOp slice) {
-  return llvm::any_of(slice.getTensor().getUsers(), [](Operation *user) {
-    auto other = dyn_cast<tile::SliceOp>(user);
-    return other && llvm::any_of(other->getUsers(), [&](Operation *access) {
-             return access->getOperand(0) == other.getSlice();
-           });
-  });
+/// Whether the kernel may access again what the copy writes.
+static bool isMetLater(KernelLowering &k, tile::CopyOp op) {
+  return llvm::any_of(tile::tensorAccessesOf(op),
+                      [&](const tile::TensorAccess &access) { return tile::isMetLater(access, k.source); });
 }
-} // namespace
 
 LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
   if (!isa<tile::SliceType>(op.getDestination().getType()))
@@ -262,7 +257,7 @@ LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
       simt::TmaStoreOp::create(k.b, source, map, coordinates);
     }
     simt::BulkCommitOp::create(k.b);
-    simt::BulkWaitOp::create(k.b, 0, /*read=*/!isReadBack(slice.op));
+    simt::BulkWaitOp::create(k.b, 0, /*read=*/!isMetLater(k, op));
   });
   return k.syncTeam();
 }
@@ -421,7 +416,7 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
       return failure();
     for (int64_t number = first; number < first + batch; ++number)
       fill(number);
-    simt::ProxyFenceOp::create(b);
+    simt::ProxyFenceOp::create(b, /*global=*/false);
     if (failed(k.syncWarpgroup()))
       return failure();
     auto store = [&] {

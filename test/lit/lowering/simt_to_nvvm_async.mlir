@@ -26,6 +26,8 @@ simt.kernel @barriers(%parity: i32 {program.parameter = #program.parameter<dimen
   simt.barrier_wait %bar parity(%parity)
   // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
   simt.proxy_fence
+  // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async>}
+  simt.proxy_fence global
   simt.return
 }
 

@@ -74,8 +74,13 @@ tile.kernel @roles(%m: index {program.argument = #program.dimension<"m">},
       tile.wait %done phase(%c3)
       // CHECK: simt.sync %c7_i32 threads 64 arrive
       tile.named_barrier 7 warps(2) arrive
-      // CHECK: simt.proxy_fence
+      // CHECK: simt.proxy_fence{{$}}
       tile.proxy_fence
+      // CHECK: simt.proxy_fence global
+      tile.proxy_fence tensors
+      // CHECK: scf.if
+      // CHECK-NEXT: simt.bulk_wait 0{{$}}
+      tile.await_stores
     }
   }
   tile.return

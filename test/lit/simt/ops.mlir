@@ -103,8 +103,10 @@ simt.kernel @asynchronous(%map: !llvm.ptr {program.parameter = #program.paramete
   simt.bulk_wait 0
   // CHECK: simt.bulk_wait 1 read
   simt.bulk_wait 1 read
-  // CHECK: simt.proxy_fence
+  // CHECK: simt.proxy_fence{{$}}
   simt.proxy_fence
+  // CHECK: simt.proxy_fence global
+  simt.proxy_fence global
   simt.return
 }
 

@@ -41,6 +41,8 @@ tile.kernel @copies(
   %limited = tile.slice %A[%c0, %n, %c0] limit %n along 1 : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
   // CHECK: tile.slice %A[{{.*}}] limit %n along 0 fill %{{.*}} : bf16 unchecked "inside" : !tile.global
   %all = tile.slice %A[%c0, %n, %c0] limit %n along 0 fill %one : bf16 unchecked "inside" : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
+  // CHECK: tile.slice %S[{{.*}}] disjoint "once" : !tile.global
+  %once = tile.slice %S[%n] disjoint "once" : !tile.global<?xf32> -> !tile.slice<128xf32>
   // CHECK: %[[SAFE:.*]] = tile.slice %S[{{.*}}] unchecked "n is a multiple of 128" : !tile.global<?xf32> -> !tile.slice<128xf32>
   %safe = tile.slice %S[%n] unchecked "n is a multiple of 128" : !tile.global<?xf32> -> !tile.slice<128xf32>
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>

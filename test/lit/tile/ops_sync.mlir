@@ -41,8 +41,12 @@ tile.kernel @barriers() {
   tile.named_barrier 15 warps(12) arrive
   // CHECK: tile.sync
   tile.sync
-  // CHECK: tile.proxy_fence
+  // CHECK: tile.proxy_fence{{$}}
   tile.proxy_fence
+  // CHECK: tile.proxy_fence tensors
+  tile.proxy_fence tensors
+  // CHECK: tile.await_stores
+  tile.await_stores
   tile.return
 }
 

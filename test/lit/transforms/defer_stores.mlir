@@ -14,7 +14,7 @@
 // CHECK:           scf.if
 // CHECK:             tile.gemm_async
 // CHECK-NEXT:        scf.if %[[ANY]] {
-// CHECK-NEXT:          %[[AT:.*]] = tile.slice %C[%[[ROW]], %[[COLUMN]]]
+// CHECK-NEXT:          %[[AT:.*]] = tile.slice %C[%[[ROW]], %[[COLUMN]]] disjoint "proven"
 // CHECK-NEXT:          tile.store %[[TILE]], %[[AT]]
 // CHECK:             tile.gemm_wait
 // CHECK:           } else {
@@ -39,13 +39,14 @@ tile.kernel @tiles(%m: index {program.argument = #program.dimension<"m">}, %n: i
     %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", output, dims[0, 1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
   %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
   tile.roles {
     tile.role "math" warps(8) {
-      scf.for %t = %c0 to %m step %c1 {
+      scf.for %t = %c0 to %m step %c128 {
         %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
         %any = arith.cmpi sgt, %n, %c0 : index
         %sum = scf.if %any -> (tensor<128x256xf32>) {
@@ -80,11 +81,12 @@ tile.kernel @limited(%m: index {program.argument = #program.dimension<"m">},
     %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
   %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
-  scf.for %t = %c0 to %m step %c1 {
+  scf.for %t = %c0 to %m step %c128 {
     %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
     %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
     %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
@@ -108,10 +110,11 @@ tile.kernel @by_threads(%m: index {program.argument = #program.dimension<"m">},
     %C: !tile.global<?x256xf32> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
-  scf.for %t = %c0 to %m step %c1 {
+  scf.for %t = %c0 to %m step %c128 {
     %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
     %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
     %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
@@ -135,13 +138,14 @@ tile.kernel @not_last(%m: index {program.argument = #program.dimension<"m">},
     %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
   %f0 = arith.constant 0.0 : f32
   %ring = tile.alloc_ring "ab" producers(1) consumers(2) : !tile.ring<2>
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
   %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
   %start = tile.cursor : !tile.cursor<2>
-  %end = scf.for %t = %c0 to %m step %c1 iter_args(%at = %start) -> (!tile.cursor<2>) {
+  %end = scf.for %t = %c0 to %m step %c128 iter_args(%at = %start) -> (!tile.cursor<2>) {
     %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
     %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
     %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
@@ -168,10 +172,11 @@ tile.kernel @read_again(%m: index {program.argument = #program.dimension<"m">},
     %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
   %f0 = arith.constant 0.0 : f32
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %staging = tile.alloc_shared "C.staging" : !tile.shared<1x2x64x64xbf16>
-  scf.for %t = %c0 to %m step %c1 {
+  scf.for %t = %c0 to %m step %c128 {
     %from = tile.slice %C[%c0, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     %a = tile.load %from : !tile.slice<64x64xbf16> -> tensor<64x64xbf16>
     %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
@@ -196,13 +201,14 @@ tile.kernel @in_turn(%m: index {program.argument = #program.dimension<"m">},
     %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
   %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
   tile.roles {
     tile.role "math" warps(8) {
-      scf.for %t = %c0 to %m step %c1 {
+      scf.for %t = %c0 to %m step %c128 {
         %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
         tile.take_turn
         %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
@@ -217,4 +223,60 @@ tile.kernel @in_turn(%m: index {program.argument = #program.dimension<"m">},
   tile.return
 }
 
+}
+
+// -----
+
+// Tiles that overlap are stored in their order, and so are those of a tensor that is stored to elsewhere.
+// CHECK-LABEL: tile.kernel @overlapping(
+// CHECK-NOT:     iter_args
+// CHECK:         tile.store
+// CHECK-LABEL: tile.kernel @stored_elsewhere(
+// CHECK-NOT:     iter_args
+// CHECK:         tile.store
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @overlapping(%m: index {program.argument = #program.dimension<"m">},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %none = tile.splat %h0 : bf16 -> tensor<128x256xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  scf.for %t = %c0 to %m step %c64 {
+    %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
+    %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+    %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
+    %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+    %at = tile.slice %C[%t, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
+    tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
+  }
+  tile.return
+}
+tile.kernel @stored_elsewhere(%m: index {program.argument = #program.dimension<"m">},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %none = tile.splat %h0 : bf16 -> tensor<128x256xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  scf.for %t = %c0 to %m step %c128 {
+    %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
+    %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+    %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
+    %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+    %at = tile.slice %C[%t, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
+    tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
+  }
+  %first = tile.slice %C[%c0, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
+  tile.store %none, %first atom simt : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
+  tile.return
+}
 }

@@ -778,6 +778,7 @@ tile.kernel @between_roles(%n: index {program.argument = #program.dimension<"n">
 // A store through the TMA orders its staging buffer itself.
 // CHECK-LABEL: tile.kernel @staging(
 // CHECK:         scf.for
+// CHECK-NEXT:      tile.slice
 // CHECK-NEXT:      tile.store
 // CHECK-NEXT:    }
 tile.kernel @staging(%n: index {program.argument = #program.dimension<"n">},
@@ -792,8 +793,10 @@ tile.kernel @staging(%n: index {program.argument = #program.dimension<"n">},
   %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
   %staging = tile.alloc_shared "X.staging" : !tile.shared<1x2x64x64xbf16>
-  scf.for %i = %c0 to %n step %c1 {
-    tile.store %h, %x staging %staging : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %n step %c64 {
+    %at = tile.slice %X[%i, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.store %h, %at staging %staging : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
   }
   tile.return
 }

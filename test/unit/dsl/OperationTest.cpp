@@ -51,12 +51,12 @@ TEST_CASE("a slice keeps its limit whatever is said of it before and after", "[d
     Global X = k.input("X", f32, {m, 8}), Y = k.output("Y", f32, {m, 8});
     Fragment x = k.fragment(f32, {16, 8});
     copy(X.tile({0, 0}, {16, 8}).fill(1).limited(0, m - 1).unchecked("m >= 16"), x);
-    copy(X.tile({0, 0}, {16, 8}).unchecked("m >= 16").limited(1, 5).fill(2), x);
+    copy(X.tile({0, 0}, {16, 8}).unchecked("m >= 16").disjoint("once").limited(1, 5).fill(2), x);
     copy(x, Y.tile({0, 0}, {16, 8}).limited(0, m));
   });
   checkOrder(text, {"tile.slice %X[%c0", "limit %", "along 0 fill %", "unchecked \"m >= 16\"",
-                    "tile.slice %X[%c0", "limit %c5", "along 1 fill %", "unchecked \"m >= 16\"",
-                    "tile.slice %Y[%c0", "limit %m along 0 :"});
+                    "tile.slice %X[%c0", "limit %c5", "along 1 fill %",
+                    "unchecked \"m >= 16\" disjoint \"once\"", "tile.slice %Y[%c0", "limit %m along 0 :"});
 }
 
 TEST_CASE("a table says where the parts of a tile lie", "[dsl][unit]") {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Whether two boxes of a tensor share elements, by the arithmetic of their origins.
+#pragma once
+
+#include "dialects/tile/Tile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tlc::tile {
+
+enum class BoxRelation : uint8_t {
+  disjoint, ///< no element is in both
+  same,     ///< one box, or disjoint
+  unknown,
+};
+
+/// How the box of `later` lies to that of `earlier`, which is of the same tensor. With a `loop` around both,
+/// `earlier` was in an earlier round of it; without, in the same round of all loops around both. Positions
+/// are taken not to wrap.
+BoxRelation relate(SliceOp earlier, SliceOp later, mlir::scf::ForOp loop);
+
+} // namespace tlc::tile
