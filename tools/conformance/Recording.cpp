@@ -132,6 +132,10 @@ Result<Recording> parseRecording(const std::string &group, std::string_view text
 
 Result<std::vector<Difference>> compare(const Program &program, const std::vector<std::byte> &output,
                                         const RecordedProgram &recorded) {
+  if (recorded.fingerprint == fingerprint(program) && recorded.columns.empty() && !program.columns.empty())
+    return Error{
+        ErrorKind::invalidArgument,
+        fmt::format("'{}' has not ended, or not without an error, when it was recorded", program.name)};
   if (recorded.fingerprint != fingerprint(program) || recorded.columns.size() != program.columns.size())
     return Error{ErrorKind::invalidArgument,
                  fmt::format("'{}' is not the program that was recorded; {}", program.name, recordAgain)};

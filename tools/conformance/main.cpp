@@ -4,6 +4,7 @@
 /// which the emulator must repeat.
 #include "tools/conformance/Recording.h"
 #include "tools/conformance/Runner.h"
+#include "tools/conformance/Watched.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -33,9 +34,9 @@ A program such as sequence3.17 may stand in place of a group, but for record.
 
   --outputs <folder>   record, compare: take the GPU's outputs from a folder that dump has written
 
-Without a group: all of them. After an error of the GPU nothing more can run in that process: record and dump end
-there, and when they are run again they go on behind the program that failed. What is in the folder already stays; to
-record it again, take it away first. The groups sequence0 to sequence7 may be recorded at the same time.
+Without a group: all of them. A program that the GPU refuses, that faults or that has not ended after 15 s is named;
+record and dump go on behind it in a new process. What is in the folder already stays; to record it again, take it away
+first. The groups sequence0 to sequence7 may be recorded at the same time.
 Exit status: 0 all equal, 1 differences, 2 an error.
 )";
 
@@ -76,8 +77,10 @@ struct Request {
 /// What one invocation does to each group in turn.
 class Suite {
 public:
-  explicit Suite(Request request) : request(std::move(request)) {}
+  explicit Suite(Request request, std::optional<Progress> progress = {})
+      : request(std::move(request)), progress(progress) {}
 
+  /// The status of the process.
   int run(const std::vector<std::string> &names) {
     const bool emulates = request.action == Action::check || request.action == Action::compare ||
                           request.action == Action::emulate;
@@ -98,7 +101,7 @@ public:
       std::filesystem::create_directories(request.folder);
     for (const std::string &name : names)
       if (!runAll(name))
-        return 2;
+        return hasEnded ? programFailed : 2;
     fmt::print("{} programs, {} columns, {} differences, {} errors\n", programs, columns, differences,
                errors);
     return errors ? 2 : differences ? 1 : 0;
@@ -138,8 +141,9 @@ private:
       if (Result<void> done = runOne(program, group, recording); !done) {
         ++errors;
         fmt::print("{}: {}\n", program.name, done.error().message);
-        if (request.action == Action::dump || request.action == Action::record)
-          return false;
+        // After an error of the GPU nothing more can run in this process.
+        if (progress)
+          return hasEnded = true, false;
       }
     }
     return request.action != Action::record || write(group, recording);
@@ -161,6 +165,8 @@ private:
     recorded = {.fingerprint = print};
     if (gpu.device && !write(group, recording))
       return Error{ErrorKind::environment, "nothing recorded"};
+    if (progress)
+      progress->begin(program.name);
     Result<std::vector<std::byte>> output = outputOf(program);
     if (!output)
       return output.error();
@@ -193,6 +199,7 @@ private:
     // Empty for as long as it has not succeeded.
     if (!writeFile(request.folder / "device", name.data(), name.size()) || !writeFile(path, "", 0))
       return Error{ErrorKind::environment, fmt::format("cannot write '{}'", path.string())};
+    progress->begin(program.name);
     Result<std::vector<std::byte>> output = runProgram(gpu, program);
     if (!output)
       return output.error();
@@ -236,9 +243,13 @@ private:
   }
 
   Request request;
+  std::optional<Progress> progress; ///< where a GPU's errors end the process
+  bool hasEnded = false;            ///< in a program
   Machine gpu, emulated, otherOrder;
   size_t programs = 0, columns = 0, differences = 0, errors = 0;
 };
+
+constexpr std::chrono::seconds longestProgram{15};
 
 int printProgram(const std::string &name) {
   for (const Program &program : programsOf(groupOf(name)))
@@ -297,5 +308,9 @@ int main(int argc, char **argv) {
       return fail(
           fmt::format("a group is recorded as a whole: expected '{}', but got '{}'", groupOf(name), name));
   }
-  return Suite(std::move(request)).run(names.empty() ? known : names);
+  const std::vector<std::string> &chosen = names.empty() ? known : names;
+  if (request.action == Action::dump || (request.action == Action::record && request.outputs.empty()))
+    return runWatched(longestProgram,
+                      [&](const Progress &progress) { return Suite(request, progress).run(chosen); });
+  return Suite(std::move(request)).run(chosen);
 }

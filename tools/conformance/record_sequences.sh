@@ -3,37 +3,34 @@
 # record_sequences.sh <tlc-conformance> <folder>: on a machine with a GPU, which
 # needs nothing but its driver, records the random sequences of instructions,
 # the parts at the same time, and compares them with the emulator. The folder
-# gets sequences.tar.gz: the recordings, and differences.txt with the first
-# values of each program that differs.
+# gets sequences.tar.gz: the recordings, log with the programs that fail on the
+# GPU, differences.txt with the first values of each program that differs, and
+# outputs/ with all that the GPU computed of those.
 set -euo pipefail
 program=$(realpath "${1:?usage: record_sequences.sh <tlc-conformance> <folder>}")
 mkdir -p "${2:?usage: record_sequences.sh <tlc-conformance> <folder>}"
 folder=$(realpath "$2")
-most_failures=20
+most_dumped=60 # of a part
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# An error of the GPU, or a program that does not end, ends the process; the next goes on behind it.
-record_part() {
-  for _ in $(seq $most_failures); do
-    if timeout 240 "$program" record "$work" "$1"; then
-      return
-    fi
-  done
+# What fits into the time counts, whatever a part does.
+do_part() {
+  local part=$1 names
+  timeout 300 "$program" record "$work" "$part" || true
+  timeout 60 "$program" check "$work" "$part" >"$work/$part.check" || true
+  tail -1 "$work/$part.check"
+  names=$(sed -n "s/^\($part\.[0-9]*\): '.*/\1/p" "$work/$part.check" | sort -u | head -$most_dumped)
+  [ -n "$names" ] || return 0
+  # shellcheck disable=SC2086 # one word each
+  timeout 60 "$program" dump "$work/outputs" $names >/dev/null || true
+  # shellcheck disable=SC2086
+  timeout 60 "$program" compare --outputs "$work/outputs" $names >"$work/$part.differences" || true
 }
-parts=$("$program" list | grep '^sequence')
-for part in $parts; do
-  record_part "$part" >"$work/$part.log" 2>&1 &
+for part in $("$program" list | grep '^sequence'); do
+  do_part "$part" >"$work/$part.log" 2>&1 &
 done
 wait
-grep -h -v '^NVIDIA' "$work"/*.log || true
-
-# shellcheck disable=SC2086 # one word each
-"$program" check "$work" $parts >"$work/check.log" || true
-tail -1 "$work/check.log"
-names=$(sed -n 's/^\(sequence[0-9]*\.[0-9]*\):.*/\1/p' "$work/check.log" | sort -u | head -400)
-touch "$work/differences.txt"
-for name in $names; do
-  timeout 60 "$program" compare "$name" >>"$work/differences.txt" || true
-done
-tar -C "$work" -czf "$folder/sequences.tar.gz" --exclude='sequence*.log' .
+cat "$work"/*.log | grep -v '^NVIDIA' | tee "$work/log"
+cat "$work"/*.differences >"$work/differences.txt" 2>/dev/null || true
+tar -C "$work" -czf "$folder/sequences.tar.gz" --exclude='sequence*.log' --exclude='*.differences' --exclude='*.check' .
