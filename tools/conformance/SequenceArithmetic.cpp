@@ -88,6 +88,7 @@ void loop(SequenceWriter &writer) {
   writer.emit("mad.lo.u32 {0}, {0}, 33, {1};", total, more);
   const std::string moreWide = writer.source(b64);
   writer.emit("xor.b64 {0}, {0}, {1};", wide, moreWide);
+  writer.digest(entered, total);
   writer.leave(entered);
   writer.emit("sub.u32 {0}, {0}, 1;", count);
   writer.emit("bra {};", begin);
@@ -117,22 +118,22 @@ void writeCarries(SequenceWriter &writer) {
     const Format b = bits == 32 ? b32 : b64;
     const char sign = random.oneIn(2) ? 'u' : 's';
     const std::string_view more = reads ? "c" : "", set = writes || i == 0 ? ".cc" : "";
+    // Of lanes that skip the first there is no carry.
+    const Guarding guarding = i == 0 ? Guarding::never : Guarding::sometimes;
     switch (random.below(5)) {
     case 0:
     case 1:
-      writer.apply({fmt::format("add{}{}.{}{} $d, $a, $b;", more, set, sign, bits), b, {b, b}},
-                   Guarding::sometimes);
+      writer.apply({fmt::format("add{}{}.{}{} $d, $a, $b;", more, set, sign, bits), b, {b, b}}, guarding);
       break;
     case 2:
     case 3:
-      writer.apply({fmt::format("sub{}{}.{}{} $d, $a, $b;", more, set, sign, bits), b, {b, b}},
-                   Guarding::sometimes);
+      writer.apply({fmt::format("sub{}{}.{}{} $d, $a, $b;", more, set, sign, bits), b, {b, b}}, guarding);
       break;
     default: {
       const std::string_view half = random.oneIn(2) ? "lo" : "hi";
       writer.apply(
           {fmt::format("mad{}.{}{}.{}{} $d, $a, $b, $c;", more, half, set, sign, bits), b, {b, b, b}},
-          Guarding::sometimes);
+          guarding);
     }
     }
   }

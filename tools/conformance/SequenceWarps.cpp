@@ -40,16 +40,14 @@ void addShuffles(FormList &list) {
 
 /// Each stores a word, and takes that of the next member.
 void addExchange(FormList &list) {
-  for (std::string_view wait : {"bar.warp.sync $m;", "vote.sync.any.pred $q, $q, $m; bar.warp.sync $m;"})
-    list.add(b32, {b32},
-             "{{ .reg .b32 n, from, at; mov.u32 at, warpShared; mad.lo.u32 n, %thread, 4, at; setp.ne.u32 "
-             "$q, n, 0; "
-             "st.shared.b32 [n], $a; {0} add.u32 n, %lane, 1; and.b32 n, n, 31; fns.b32 from, $m, n, 1; "
-             "setp.eq.u32 "
-             "$q, from, -1; @$q fns.b32 from, $m, 0, 1; and.b32 n, %thread, 32; add.u32 n, n, from; "
-             "mad.lo.u32 n, n, "
-             "4, at; ld.shared.b32 $d, [n]; bar.warp.sync $m; }}",
-             wait);
+  constexpr std::string_view text =
+      "{{ .reg .b32 n, from, at; .reg .pred met; mov.u32 at, warpShared; mad.lo.u32 n, %thread, 4, at; "
+      "setp.ne.u32 met, n, 0; st.shared.b32 [n], $a; {} bar.warp.sync $m; add.u32 n, %lane, 1; "
+      "and.b32 n, n, 31; fns.b32 from, $m, n, 1; setp.eq.u32 $q, from, -1; @$q fns.b32 from, $m, 0, 1; "
+      "and.b32 n, %thread, 32; add.u32 n, n, from; mad.lo.u32 n, n, 4, at; ld.shared.b32 $d, [n]; "
+      "bar.warp.sync $m; selp.b32 $d, $d, 0, met; }}";
+  for (std::string_view wait : {"", "vote.sync.any.pred met, met, $m;"})
+    list.add(b32, {b32}, text, wait);
 }
 
 const std::vector<Form> &warpForms() {
@@ -107,8 +105,11 @@ void writeBody(SequenceWriter &writer, unsigned depth);
 
 /// Registers that both ways through a branch set.
 class Merged {
+  SequenceWriter &writer;
+
 public:
   explicit Merged(SequenceWriter &writer) : writer(writer) {
+    writer.emit("mov.b32 {}, 0;", digest);
     const unsigned count = unsigned(writer.random.between(1, 3));
     for (unsigned i = 0; i < count; ++i) {
       const Format format = writer.random.pick(std::array{b32, b32, b64, predicate});
@@ -124,7 +125,9 @@ public:
   void keep() {
     for (const auto &[name, format] : results)
       writer.keep(name, format);
+    writer.keep(digest, b32);
   }
+  const std::string digest = writer.fresh(b32); ///< of all that the ways have made
 
 private:
   struct Result {
@@ -137,7 +140,6 @@ private:
                 result.format == predicate ? "pred" : fmt::format("b{}", registerBits(result.format)),
                 result.name, value);
   }
-  SequenceWriter &writer;
   std::vector<Result> results;
 };
 
@@ -146,6 +148,8 @@ void writeArm(SequenceWriter &writer, const std::string &mask, Merged &merged, u
   Members members(writer, mask);
   writeBody(writer, depth + 1);
   merged.setSome();
+  writer.keep(mask, b32);
+  writer.digest(entered, merged.digest);
   writer.leave(entered);
 }
 

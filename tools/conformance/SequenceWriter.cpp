@@ -64,10 +64,10 @@ std::string SequenceWriter::input(Format format) {
   return name;
 }
 
-const SequenceWriter::Register *SequenceWriter::made(Format format, bool mayBeConverted) {
+const SequenceWriter::Register *SequenceWriter::made(Format format) {
   std::vector<size_t> fitting;
   for (size_t i = 0; i < usable.size(); ++i)
-    if (registerBits(usable[i].format) == registerBits(format) && (mayBeConverted || !usable[i].converted))
+    if (registerBits(usable[i].format) == registerBits(format))
       fitting.push_back(i);
   if (fitting.empty())
     return nullptr;
@@ -120,9 +120,16 @@ std::string SequenceWriter::readAs(const Register &have, Format want) {
   }
 }
 
+std::string SequenceWriter::opaque(const std::string &name, Format format) {
+  usesZero = true;
+  const std::string result = fresh(format);
+  emit("xor.b{0} {1}, {2}, %zero{0};", registerBits(format), result, name);
+  return result;
+}
+
 std::string SequenceWriter::source(Format format) {
   if (!random.oneIn(3))
-    if (const Register *have = made(format, true))
+    if (const Register *have = made(format))
       return readAs(Register(*have), format);
   return input(format);
 }
@@ -130,11 +137,14 @@ std::string SequenceWriter::source(Format format) {
 std::string SequenceWriter::sourceOf(const Form &form, Format format) {
   if (isVideo(form) || random.oneIn(3))
     return input(format);
-  const Register *have = made(format, !isConversion(form));
+  const Register *have = made(format);
   if (!have)
     return input(format);
   const Register copy = *have;
-  return readsSigns(form) && isNumber(copy.format) ? withoutPayload(copy) : readAs(copy, format);
+  const std::string bits =
+      readsSigns(form) && isNumber(copy.format) ? withoutPayload(copy) : readAs(copy, format);
+  // ptxas joins a conversion with one whose result it reads, and then saturates otherwise.
+  return isConversion(form) ? opaque(bits, format) : bits;
 }
 
 std::string SequenceWriter::apply(const Form &form, Guarding guarding) {
@@ -178,7 +188,7 @@ std::string SequenceWriter::apply(const Form &form, Guarding guarding) {
       text += sources[which == 'e' ? 3 : which - 'a'];
   }
   emit("{}", text);
-  usable.push_back({result, form.result, isConversion(form) || text.starts_with("@")});
+  usable.push_back({result, form.result});
   return result;
 }
 
@@ -202,33 +212,39 @@ size_t SequenceWriter::inputMemory(const std::vector<std::byte> &bytes) {
   return offset;
 }
 
-void SequenceWriter::output(const std::string &word) {
-  emit("st.global.b32 [%results+{}], {};", outputWords++ * threads * 4, word);
+template <class Function> void SequenceWriter::forWords(const Register &result, Function &&function) {
+  const std::string bits = isNumber(result.format) ? withoutPayload(result) : result.name;
+  switch (registerBits(result.format)) {
+  case 1:
+    emit("selp.b32 %x0, 1, 0, {};", bits);
+    function("%x0");
+    break;
+  case 16:
+    emit("cvt.u32.u16 %x0, {};", bits);
+    function("%x0");
+    break;
+  case 32:
+    function(bits);
+    break;
+  default:
+    emit("mov.b64 {{%x0, %x1}}, {};", bits);
+    function("%x0");
+    function("%x1");
+  }
+}
+
+void SequenceWriter::digest(size_t entered, const std::string &digest) {
+  for (size_t i = entered; i < usable.size(); ++i)
+    forWords(Register(usable[i]),
+             [&](const std::string &word) { emit("mad.lo.u32 {0}, {0}, 33, {1};", digest, word); });
 }
 
 void SequenceWriter::endStage(std::string_view name) {
   const size_t first = outputWords;
-  const std::vector<Register> results(usable.begin() + ptrdiff_t(stageBegin), usable.end());
-  for (const Register &result : results) {
-    const std::string bits = isNumber(result.format) ? withoutPayload(result) : result.name;
-    switch (registerBits(result.format)) {
-    case 1:
-      emit("selp.b32 %x0, 1, 0, {};", bits);
-      output("%x0");
-      break;
-    case 16:
-      emit("cvt.u32.u16 %x0, {};", bits);
-      output("%x0");
-      break;
-    case 32:
-      output(bits);
-      break;
-    default:
-      emit("mov.b64 {{%x0, %x1}}, {};", bits);
-      output("%x0");
-      output("%x1");
-    }
-  }
+  for (size_t i = stageBegin; i < usable.size(); ++i)
+    forWords(Register(usable[i]), [&](const std::string &word) {
+      emit("st.global.b32 [%results+{}], {};", outputWords++ * threads * 4, word);
+    });
   columns.push_back({fmt::format("{} {}", columns.size(), name), Format::b32, first * threads * 4,
                      (outputWords - first) * threads});
 }
@@ -253,6 +269,12 @@ Program SequenceWriter::finish(std::string name) {
   }
   if (body.find("warpShared") != std::string::npos)
     declarations += fmt::format("  .shared .align 4 .b8 warpShared[{}];\n", threads * 4);
+  if (usesZero) {
+    declarations += "  .reg .b16 %zero16; .reg .b32 %zero32; .reg .b64 %zero64;\n";
+    const size_t zero = inputMemory(std::vector<std::byte>(8));
+    for (unsigned bits : {16, 32, 64})
+      loads += fmt::format("  ld.global.b{0} %zero{0}, [%data+{1}];\n", bits, zero);
+  }
   const size_t registerBytes = inputs.size() * threads * 8;
   before += fmt::format("  add.u64 %data, %in, {};\n  add.u64 %results, %out, {};\n"
                         "  mad.wide.u32 %results, %thread, 4, %results;\n",

@@ -48,6 +48,10 @@ public:
   /// What is kept from here on until `leave` are operands only until then: of a branch.
   size_t enter() const { return usable.size(); }
   void leave(size_t entered) { usable.resize(entered); }
+  /// What was kept since `enter` changes `digest`, a b32. Otherwise ptxas would drop, say, a vote of which
+  /// nobody reads the result, but not its waiting for the members, and the groups of lanes stay apart where
+  /// it takes them to be together.
+  void digest(size_t entered, const std::string &digest);
 
   /// Memory for one stage. Shared: its name, with the text that declares it. Global: an offset
   /// from %out, at first zero. Input: an offset from %in.
@@ -64,8 +68,6 @@ private:
   struct Register {
     std::string name;
     Format format;
-    bool converted =
-        false; ///< made by cvt: ptxas joins it with a cvt that reads it, and then saturates otherwise
   };
   struct Input {
     Format format;
@@ -74,10 +76,13 @@ private:
   std::string input(Format format);
   std::string sourceOf(const Form &form, Format format);
   /// One of what was made that can be read as `format`.
-  const Register *made(Format format, bool mayBeConverted);
+  const Register *made(Format format);
+  /// The same bits, of which ptxas does not know where they come from.
+  std::string opaque(const std::string &name, Format format);
   std::string readAs(const Register &have, Format want);
   std::string withoutPayload(const Register &number);
-  void output(const std::string &word);
+  /// Its bits in words, one after the other.
+  template <class Function> void forWords(const Register &result, Function &&function);
 
   std::vector<Register> usable;
   std::vector<Input> inputs;
@@ -86,7 +91,7 @@ private:
   std::vector<Column> columns;
   size_t registers = 0, labels = 0, sharedBlocks = 0, stageBegin = 0;
   size_t globalBytes = 0, outputWords = 0;
-  bool usesOwnMemory = false;
+  bool usesOwnMemory = false, usesZero = false;
 };
 
 /// One part of a program: instructions of one subject, chained with what was before.
