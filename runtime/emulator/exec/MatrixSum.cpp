@@ -28,7 +28,11 @@ float sumOfProducts(const float *a, unsigned strideA, const float *b, unsigned s
   if (sum == 0)
     return 0;
   const int kept = std::max(std::ilogb(sum) - rules.resultFraction, -149 - (most - rules.fraction));
-  const double result = std::ldexp(std::trunc(std::ldexp(sum, -kept)), kept + most - rules.fraction);
+  const double scaled = std::ldexp(sum, -kept);
+  double bits = std::trunc(scaled);
+  if (rules.marksCut && bits != scaled && std::fmod(bits, 2) == 0)
+    bits += std::copysign(1, sum);
+  const double result = std::ldexp(bits, kept + most - rules.fraction);
   return result == 0 ? 0 : float(result); // a zero is positive
 }
 

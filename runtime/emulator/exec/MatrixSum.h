@@ -8,7 +8,8 @@
 /// exact; each is cut, towards zero, to a multiple of 2^(E - fraction), where E
 /// is the largest exponent among them: of a product the sum of its factors'
 /// exponents, without normalising it; a subnormal's is that of the smallest
-/// normal number. What is left is added exactly and cut to the result's bits.
+/// normal number. What is left is added exactly and cut to the result's bits, or, of an
+/// f16, rounded to the nearest.
 #pragma once
 
 #include "runtime/emulator/exec/HostVectors.h"
@@ -22,6 +23,8 @@ struct SumRules {
   int fraction = 25;
   int resultFraction = 23;
   int leastExponentA = -126, leastExponentB = -126;
+  /// The last bit of a result stands for all that is cut, so that it is still rounded right to an f16.
+  bool marksCut = false;
 };
 
 constexpr int leastExponent(MatrixElement element) {
@@ -41,7 +44,7 @@ enum class SumWidth : uint8_t { wide, narrow };
 constexpr SumRules sumRules(SumWidth width, MatrixElement a, MatrixElement b, MatrixElement accumulator) {
   const bool narrow = width == SumWidth::narrow;
   return {narrow ? 13 : 25, narrow && accumulator == MatrixElement::f32 ? 13 : 23, leastExponent(a),
-          leastExponent(b)};
+          leastExponent(b), accumulator == MatrixElement::f16};
 }
 
 /// Exponents of a zero, which no sum with another brings near those of numbers,
@@ -207,7 +210,7 @@ TLC_WITH_CALLER void addProducts(const RowPanel *a, const ColumnPanel *b, unsign
       terms[u][o] += __builtin_convertvector(rows[u] * columns[o] * scale[u][o], SumWords); // cuts
     });
   }
-  const int32_t kept = ~((1 << (23 - rules.resultFraction)) - 1);
+  const int32_t kept = ~((1 << (23 - rules.resultFraction)) - 1), mark = rules.marksCut ? 1 : 0;
   SumPair results;
   forHalves([&](unsigned u, unsigned o) TLC_LAMBDA_WITH_CALLER {
     const SumWords accumulator = __builtin_convertvector(sums[u][o] * scale[u][o], SumWords);
@@ -216,7 +219,8 @@ TLC_WITH_CALLER void addProducts(const RowPanel *a, const ColumnPanel *b, unsign
     anySlow |= slow[u][o];
     // Cuts to 24 bits: without the bit below those, the host's rounding to nearest rounds down.
     const SumFloats cut = __builtin_convertvector(magnitude & ~(magnitude >> 24), SumFloats);
-    results[u][o] = (SumFloats)(((SumWords)cut & kept) | (sign << 31)) * unscale[u][o];
+    const SumWords rest = (__builtin_convertvector(cut, SumWords) != magnitude) & mark;
+    results[u][o] = (SumFloats)(((SumWords)cut & kept) | rest | (sign << 31)) * unscale[u][o];
   });
   if (isAny(anySlow)) [[unlikely]]
     forHalves([&](unsigned u, unsigned o) TLC_LAMBDA_WITH_CALLER {

@@ -200,7 +200,8 @@ TLC_WITH_CALLER void mmaFloats(const MmaSync &instruction, std::span<const uint3
   constexpr bool split = sizeof(Raw) == 1;
   const MatrixElement elementA = split ? MatrixElement::f16 : instruction.a,
                       elementB = split ? MatrixElement::f16 : instruction.b;
-  const SumRules rules = sumRules(SumWidth::wide, elementA, elementB, accumulator);
+  const SumRules rules =
+      sumRules(SumWidth::wide, elementA, elementB, split ? MatrixElement::f32 : accumulator);
   const unsigned parts = split ? instruction.k / 16 : 1, depth = instruction.k / parts;
   RawParts raw;
   gather<Raw>(instruction, depth, a, b, raw);

@@ -18,6 +18,8 @@ float sum(std::vector<float> a, std::vector<float> b, float accumulator, SumRule
 
 constexpr SumRules wide =
     sumRules(SumWidth::wide, MatrixElement::f16, MatrixElement::f16, MatrixElement::f32);
+constexpr SumRules toHalf =
+    sumRules(SumWidth::wide, MatrixElement::f16, MatrixElement::f16, MatrixElement::f16);
 constexpr SumRules narrow =
     sumRules(SumWidth::narrow, MatrixElement::e4m3, MatrixElement::e4m3, MatrixElement::f32);
 
@@ -43,6 +45,18 @@ TEST_CASE("the result is cut to its bits, not rounded") {
   CHECK(sum({1}, {-0x1.8p-13f}, 0x1p11f, wide) == 0x1.fffffcp10f);
   CHECK(sum({3, 1}, {0x1p6f, 0x1p-7f}, 0, narrow) == 192.0f); // 7 + 7 places and one
   CHECK(sum({1, 1}, {1, 0x1p-6f}, 0, narrow) == 1 + 0x1p-6f);
+}
+
+TEST_CASE("an f16 is rounded from the whole sum, not from what an f32 can hold of it") {
+  const auto half = [](float last, float sign) {
+    return sumToF16(sum({sign, sign, last * sign}, {1, 0x1p-11f, 0x1p-12f}, 0, toHalf));
+  };
+  for (uint16_t sign : {0, 0x8000}) {
+    const float factor = sign ? -1 : 1;
+    CHECK(half(0, factor) == (sign | 0x3C00));        // a tie, to even
+    CHECK(half(0x1p-13f, factor) == (sign | 0x3C01)); // the 25th place
+    CHECK(half(0x1p-14f, factor) == (sign | 0x3C00)); // cut as a term
+  }
 }
 
 TEST_CASE("subnormal factors have the exponent of the smallest normal number") {
@@ -114,10 +128,12 @@ struct Form {
   FloatFormat format;
   unsigned depth;
   SumWidth width = SumWidth::wide;
+  MatrixElement accumulator = MatrixElement::f32;
 };
 
 constexpr Form forms[] = {
     {MatrixElement::f16, FloatFormat::f16, 16},
+    {MatrixElement::f16, FloatFormat::f16, 16, SumWidth::wide, MatrixElement::f16},
     {MatrixElement::bf16, FloatFormat::bf16, 16},
     {MatrixElement::bf16, FloatFormat::bf16, 8},
     {MatrixElement::tf32, FloatFormat::tf32, 8},
@@ -158,7 +174,7 @@ void checkBlock(const Form &form, const Kind &kind, Source &source, Vectors vect
       for (unsigned lane = 0; lane < sumLanes; ++lane)
         block.sums[i][odd][lane] = toFloat(FloatFormat::f32, source.element(ofSum, FloatFormat::f32));
   }
-  const SumRules rules = sumRules(form.width, form.element, form.element, MatrixElement::f32);
+  const SumRules rules = sumRules(form.width, form.element, form.element, form.accumulator);
   const Block before = block;
   vectors([&]() TLC_LAMBDA_WITH_CALLER {
     for (unsigned i = 0; i < 2; ++i) {
