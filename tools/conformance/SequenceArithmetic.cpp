@@ -20,6 +20,10 @@ std::vector<Form> formsOf(std::initializer_list<void (*)(FormList &)> parts) {
     return !form.bound.exact() || form.text.find("sync") != std::string::npos ||
            form.text.find("%x1") != std::string::npos;
   });
+  // ptxas negates in 32 bits, and what reads the result as signed finds 32768 in place of -32768.
+  for (Form &form : list.forms)
+    if (form.text == "neg.s16 $d, $a;")
+      form.text = "max.s16 $d, $a, -32767; neg.s16 $d, $d;";
   return std::move(list.forms);
 }
 

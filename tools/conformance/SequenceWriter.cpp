@@ -25,10 +25,34 @@ bool isNumber(Format format) {
   }
 }
 
-/// The sign of a NaN would show in the result.
-bool readsSigns(const Form &form) { return form.text.find("sign") != std::string::npos; }
+bool has(const Form &form, std::string_view text) { return form.text.find(text) != std::string::npos; }
 
-bool isConversion(const Form &form) { return form.text.starts_with("cvt"); }
+/// The sign of a NaN would show in the result.
+bool readsSigns(const Form &form) { return has(form, "sign"); }
+
+// What ptxas 13.0 translates otherwise than the PTX ISA says is not written, or such that it does not notice:
+
+/// Forms whose operands must not show what made them.
+/// - cvt: joined with a cvt whose result it reads, it saturates otherwise.
+/// - match, redux: of a value that all lanes have in common nothing is left but the waiting for the members
+///   (WARPSYNC.EXCLUSIVE), without what ends it, and the warp does not go on.
+/// - red, atom of pairs in shared memory, which are loops: the upper half is taken from the upper word where
+///   the pair is the lower word of 64 bits, as vmad and cvt.u32.u64 make it.
+bool readsOpaque(const Form &form) {
+  return form.text.starts_with("cvt") || has(form, "match.") || has(form, "redux.") ||
+         (has(form, "16x2") && (has(form, "red.") || has(form, "atom.")));
+}
+
+/// Forms whose results must not show what made them. Two 8-bit numbers become the lower half of a register
+/// that holds what `mov.b32 d, {them, other}` wants in its upper half; whoever reads `other` later gets all
+/// of it.
+bool makesOpaque(const Form &form) {
+  return form.text.starts_with("cvt") && (has(form, ".e4m3x2.f") || has(form, ".e5m2x2.f"));
+}
+
+/// Forms that have an effect where their guard is false, against the PTX ISA's "Predicated Execution": testp
+/// all of it; set the conversion of what is in the result's register, as though the comparison were there.
+bool losesGuard(const Form &form) { return form.text.starts_with("testp.") || form.text.starts_with("set."); }
 
 bool isVideo(const Form &form) { return form.text.starts_with("v") && !form.text.starts_with("vote"); }
 
@@ -143,22 +167,28 @@ std::string SequenceWriter::sourceOf(const Form &form, Format format) {
   const Register copy = *have;
   const std::string bits =
       readsSigns(form) && isNumber(copy.format) ? withoutPayload(copy) : readAs(copy, format);
-  // ptxas joins a conversion with one whose result it reads, and then saturates otherwise.
-  return isConversion(form) ? opaque(bits, format) : bits;
+  return readsOpaque(form) ? opaque(bits, format) : bits;
 }
 
 std::string SequenceWriter::apply(const Form &form, Guarding guarding) {
   std::vector<std::string> sources;
   for (Format format : form.sources)
     sources.push_back(sourceOf(form, format));
-  const std::string result = fresh(form.result);
-  std::string text;
+  std::string result = fresh(form.result), computed = result;
+  std::string text, then;
   if (guarding == Guarding::sometimes && isSingle(form) && random.oneIn(4)) {
     const std::string before = source(form.result);
-    const std::string guard = source(Format::predicate);
+    std::string guard = source(Format::predicate);
+    guard = fmt::format("@{}{}", random.oneIn(2) ? "!" : "", guard);
     const unsigned bits = registerBits(form.result);
-    emit("mov.{} {}, {};", bits == 1 ? "pred" : fmt::format("b{}", bits), result, before);
-    text = fmt::format("@{}{} ", random.oneIn(2) ? "!" : "", guard);
+    const std::string move = bits == 1 ? "mov.pred" : fmt::format("mov.b{}", bits);
+    emit("{} {}, {};", move, result, before);
+    if (losesGuard(form)) {
+      computed = fresh(form.result);
+      then = fmt::format(" {} {} {}, {};", guard, move, result, computed);
+    } else {
+      text = guard + " ";
+    }
   }
   for (size_t i = 0; i < form.text.size(); ++i) {
     const char c = form.text[i];
@@ -178,7 +208,7 @@ std::string SequenceWriter::apply(const Form &form, Guarding guarding) {
     }
     const char which = form.text[++i];
     if (which == 'd')
-      text += result;
+      text += computed;
     else if (which == 'm')
       text += members;
     else if (std::string_view("xyqsgl").find(which) != std::string_view::npos) {
@@ -187,7 +217,9 @@ std::string SequenceWriter::apply(const Form &form, Guarding guarding) {
     } else
       text += sources[which == 'e' ? 3 : which - 'a'];
   }
-  emit("{}", text);
+  emit("{}{}", text, then);
+  if (makesOpaque(form))
+    result = opaque(result, form.result);
   usable.push_back({result, form.result});
   return result;
 }
@@ -269,13 +301,13 @@ Program SequenceWriter::finish(std::string name) {
   }
   if (body.find("warpShared") != std::string::npos)
     declarations += fmt::format("  .shared .align 4 .b8 warpShared[{}];\n", threads * 4);
-  if (usesZero) {
+  size_t registerBytes = inputs.size() * threads * 8;
+  if (usesZero) { // of each thread its own
     declarations += "  .reg .b16 %zero16; .reg .b32 %zero32; .reg .b64 %zero64;\n";
-    const size_t zero = inputMemory(std::vector<std::byte>(8));
     for (unsigned bits : {16, 32, 64})
-      loads += fmt::format("  ld.global.b{0} %zero{0}, [%data+{1}];\n", bits, zero);
+      loads += fmt::format("  ld.global.b{0} %zero{0}, [%mine+{1}];\n", bits, registerBytes);
+    registerBytes += threads * 8;
   }
-  const size_t registerBytes = inputs.size() * threads * 8;
   before += fmt::format("  add.u64 %data, %in, {};\n  add.u64 %results, %out, {};\n"
                         "  mad.wide.u32 %results, %thread, 4, %results;\n",
                         registerBytes, globalBytes);

@@ -77,7 +77,8 @@ private:
   std::string sourceOf(const Form &form, Format format);
   /// One of what was made that can be read as `format`.
   const Register *made(Format format);
-  /// The same bits, of which ptxas does not know where they come from.
+  /// The same bits, of which ptxas does not know where they come from, nor that the lanes have them in
+  /// common.
   std::string opaque(const std::string &name, Format format);
   std::string readAs(const Register &have, Format want);
   std::string withoutPayload(const Register &number);
