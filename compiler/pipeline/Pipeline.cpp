@@ -117,7 +117,7 @@ struct FinishPhase : PassWrapper<FinishPhase, OperationPass<ModuleOp>> {
 
 void tlc::addPhase(PassManager &passes, Phase phase, const CompileOptions &options,
                    const PhaseReached &reached) {
-  phases[size_t(phase)](passes, options.optimizations);
+  phases[size_t(phase)](passes, phase <= lastOptionalPhase ? options.optimizations : Optimizations());
   addVerification(passes, phase);
   passes.addPass(std::make_unique<FinishPhase>(phase, reached));
 }

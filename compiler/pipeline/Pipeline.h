@@ -11,6 +11,9 @@
 
 namespace tlc {
 
+/// The last phase that options have a say in: modules that are equal there become equal code.
+inline constexpr Phase lastOptionalPhase = Phase::planned;
+
 /// Called with the phase that a module has just reached; its failure ends the compilation.
 using PhaseReached = std::function<llvm::LogicalResult(Phase, mlir::ModuleOp)>;
 
