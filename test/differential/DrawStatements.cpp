@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Draws statements of fragments, control flow and sums over blocks.
+/// Draws statements: what fragments hold, what tensors get, sums over blocks.
 #include "test/differential/Generator.h"
 
 #include <algorithm>
@@ -74,46 +74,6 @@ bool Generator::drawStatement(Body &body) {
   default:
     return sharedIndex(body);
   }
-}
-
-/// Copies, products, and arithmetic between them.
-void Generator::drawLeanBody(Body &body) {
-  env.isLean = true;
-  product(body);
-  for (int64_t number = draw.between(0, 3); number > 0; --number) {
-    switch (draw.weighted({40, 30, 15, 15})) {
-    case 0:
-      assign(body);
-      break;
-    case 1:
-      product(body);
-      break;
-    case 2:
-      declareComputed(body);
-      break;
-    default: {
-      Statement when = {.kind = Statement::Kind::when};
-      when.tests.push_back(drawTest());
-      when.bodies.push_back(inside([&](Body &statements) {
-        env.inBranch = true;
-        assign(statements);
-      }));
-      if (!when.bodies[0].empty()) {
-        draw.note(Feature::when);
-        body.push_back(std::move(when));
-      }
-    }
-    }
-  }
-}
-
-Body Generator::inside(const std::function<void(Body &)> &drawInside) {
-  Environment before = env;
-  ++env.depth;
-  Body body;
-  drawInside(body);
-  env = std::move(before);
-  return body;
 }
 
 Sizes Generator::drawShape() {
@@ -414,122 +374,5 @@ bool Generator::atomic(Body &body) {
   body.push_back({.kind = Statement::Kind::atomicAdd,
                   .to = Place::of(std::move(box)),
                   .values = {std::move(value->expression)}});
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Loops and branches
-//===----------------------------------------------------------------------===//
-
-bool Generator::loop(Body &body, bool isPipelined) {
-  IndexNode from = IndexNode::constant(0), to = drawCount(5), step = IndexNode::constant(1);
-  if (draw.wants(Feature::steppedLoop)) {
-    draw.note(Feature::steppedLoop);
-    from = IndexNode::constant(draw.between(0, 2));
-    step = IndexNode::constant(draw.between(1, 3));
-    to = IndexNode::apply(IndexKind::add, std::move(to), from);
-  }
-  int64_t first = rangeOf(from).low, last = rangeOf(to).high - 1, by = step.number;
-  int64_t count = std::max<int64_t>(0, (last - first) / by + 1);
-  if (last < first)
-    count = 0;
-  if (!spend(100 * double(count)))
-    return false;
-  bool isLean = isPipelined && (env.isLean || draw.wants(Feature::leanLoop));
-  // A sum that the loop adds to.
-  if (isLean || (draw.chance(65) && !env.inBranch)) {
-    Sizes shape = drawShape();
-    if (isLean)
-      shape = {newSize(draw.oneOf<int64_t>({64, 64, 128})),
-               newSize(draw.oneOf<int64_t>({8, 16, 32, 64, 64, 128}))};
-    int id = declare(body, isLean || draw.chance(85) ? ElementType::f32 : drawFloat(), shape, {});
-    if (draw.chance(20)) {
-      variableHolds[size_t(id)].current = domainOf(1);
-      tree.variables[size_t(id)].initial = 1;
-    }
-  }
-  Axis axis;
-  axis.position = int(tree.positions.size());
-  axis.count = std::max<int64_t>(count, 1);
-  tree.positions.push_back({fmt::format("i{}", axis.position)});
-  positionRanges.push_back({first, std::max(first, last)});
-  Statement loop = {.kind = isPipelined ? Statement::Kind::pipelined : Statement::Kind::loop,
-                    .id = axis.position};
-  if (isPipelined) {
-    loop.number = double(draw.between(1, 3));
-    if (draw.wants(Feature::manyStages)) {
-      draw.note(Feature::manyStages);
-      loop.number = double(draw.between(3, 5));
-    }
-  }
-  draw.note(isPipelined ? Feature::pipelined : Feature::loop);
-  if (isLean)
-    draw.note(Feature::leanLoop);
-  if (env.loops > 0)
-    draw.note(Feature::nestedLoop);
-  loop.bodies.push_back(inside([&](Body &statements) {
-    env.axes.push_back(axis);
-    env.repeats *= double(axis.count);
-    env.filledBefore = env.written;
-    ++env.loops;
-    if (isLean)
-      return drawLeanBody(statements);
-    if (isPipelined && draw.chance(70))
-      product(statements);
-    else
-      declareLoaded(statements);
-    drawBody(statements, int(draw.between(1, 4)));
-  }));
-  loop.index = {std::move(from), std::move(to), std::move(step)};
-  body.push_back(std::move(loop));
-  return true;
-}
-
-bool Generator::when(Body &body) {
-  Statement when = {.kind = Statement::Kind::when};
-  when.tests.push_back(drawTest());
-  if (draw.chance(15))
-    when.tests.push_back(drawTest());
-  int branches = 1;
-  if (draw.wants(Feature::otherwise)) {
-    draw.note(Feature::otherwise);
-    branches = 2;
-  }
-  draw.note(Feature::when);
-  for (int branch = 0; branch < branches; ++branch)
-    when.bodies.push_back(inside([&](Body &statements) {
-      env.inBranch = true;
-      drawBody(statements, int(draw.between(1, 3)));
-    }));
-  body.push_back(std::move(when));
-  return true;
-}
-
-bool Generator::whenAny(Body &body) {
-  std::vector<int> candidates;
-  for (int id : env.variables)
-    if (tree.variables[size_t(id)].element != ElementType::e4m3 && variableValue(id).domain.exact)
-      candidates.push_back(id);
-  if (candidates.empty())
-    return false;
-  int variable = draw.oneOf(candidates);
-  const VariableInfo info = tree.variables[size_t(variable)];
-  if (!spend(2 * double(tree.elementsOf(info.shape))))
-    return false;
-  Drawn x = variableValue(variable), bound = number(info.element, 3);
-  std::optional<Drawn> next = drawOfTwo(info.shape, info.element, 1);
-  if (!next || !mayAssign(variable, join(next->domain, x.domain)))
-    return false;
-  draw.note(Feature::whenAny);
-  Statement any = {.kind = Statement::Kind::whenAny, .comparison = Comparison(draw.below(4))};
-  any.values = {x.expression, bound.expression};
-  Expression chosen = {.kind = Expression::Kind::where, .type = info.element, .comparison = any.comparison};
-  chosen.operands = {x.expression, bound.expression, std::move(next->expression), x.expression};
-  Domain after = join(next->domain, x.domain);
-  any.bodies.push_back({{.kind = Statement::Kind::assign, .id = variable, .values = {std::move(chosen)}}});
-  bool wasBranch = std::exchange(env.inBranch, true);
-  assigned(variable, after);
-  env.inBranch = wasBranch;
-  body.push_back(std::move(any));
   return true;
 }

@@ -113,18 +113,20 @@ private:
   bool atomic(Body &body);
   bool loadBack(Body &body);
   bool sliceToSlice(Body &body);
-  bool loop(Body &body, bool isPipelined);
-  bool when(Body &body);
-  bool whenAny(Body &body);
   int declare(Body &body, ElementType element, const Sizes &shape, Domain domain);
   bool mayAssign(int variable, Domain domain) const;
   void assigned(int variable, Domain domain);
   bool mayAdd(int variable, Domain domain) const;
   void added(int variable, Domain domain);
+  Sizes drawShape();
+
+  // DrawControl.cpp
+  bool loop(Body &body, bool isPipelined);
+  bool when(Body &body);
+  bool whenAny(Body &body);
   void drawLeanBody(Body &body);
   /// Draws a body whose declarations end with it.
   Body inside(const std::function<void(Body &)> &body);
-  Sizes drawShape();
 
   // DrawProducts.cpp
   bool product(Body &body);

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Statements.
+#include "test/differential/Tracer.h"
+
+using namespace tlc;
+using namespace tlc::differential;
+using dsl::Fragment, dsl::FragmentValue, dsl::Index, dsl::Operand, dsl::Predicate, dsl::Scalar;
+
+void Tracer::body(const Body &statements) {
+  for (const Statement &each : statements)
+    statement(each);
+}
+
+void Tracer::declareVariable(const Statement &s) {
+  const VariableInfo &info = tree.variables[size_t(s.id)];
+  variables.erase(s.id);
+  if (s.values.empty())
+    variables.emplace(s.id,
+                      k.fragment(info.element, tree.extentsOf(info.shape), info.initial).named(info.name));
+  else
+    variables.emplace(s.id, Fragment(fragment(s.values[0])).named(info.name));
+}
+
+void Tracer::update(const Statement &s) {
+  Fragment &x = variable(s.id);
+  Value value = this->value(s.values[0]);
+  auto with = [&](const auto &operand) {
+    if (s.function == Function::add)
+      x += operand;
+    else if (s.function == Function::subtract)
+      x -= operand;
+    else if (s.function == Function::multiply)
+      x *= operand;
+    else
+      x /= operand;
+  };
+  value.fragment ? with(*value.fragment) : with(value.number);
+}
+
+void Tracer::product(const Statement &s) {
+  Fragment &sum = variable(s.id);
+  bool isAsync = s.kind == Statement::Kind::gemmAsync;
+  dsl::Shared right = view(s.to.view);
+  if (s.values.empty()) {
+    dsl::Shared left = view(s.from.view);
+    isAsync ? gemmAsync(left, right, sum) : gemm(left, right, sum, s.policy);
+  } else {
+    FragmentValue left = fragment(s.values[0]);
+    isAsync ? gemmAsync(left, right, sum) : gemm(left, right, sum, s.policy);
+  }
+}
+
+void Tracer::loop(const Statement &s) {
+  dsl::Range range(index(s.index[0]), index(s.index[1]), index(s.index[2]));
+  auto inside = [&](Index at) {
+    positions[s.id] = at;
+    body(s.bodies[0]);
+  };
+  if (s.kind == Statement::Kind::pipelined)
+    k.pipelined(range, {.stages = int64_t(s.number)}, inside);
+  else
+    k.loop(range, inside);
+}
+
+void Tracer::when(const Statement &s) {
+  auto then = [&] { body(s.bodies[0]); };
+  auto otherwise = [&] { body(s.bodies[1]); };
+  k.when(holds(s.tests), then, s.bodies.size() > 1 ? dsl::Body(otherwise) : dsl::Body());
+}
+
+void Tracer::statement(const Statement &s) {
+  using Kind = Statement::Kind;
+  switch (s.kind) {
+  case Kind::declareVariable:
+    return declareVariable(s);
+  case Kind::declareShared: {
+    const SharedInfo &info = tree.shared[size_t(s.id)];
+    shared[s.id] = k.shared(info.name, info.element, tree.extentsOf(info.shape), {.slots = info.slots});
+    return;
+  }
+  case Kind::assign: {
+    Value value = this->value(s.values[0]);
+    if (value.fragment)
+      variable(s.id) = *value.fragment;
+    else
+      variable(s.id) = value.number;
+    return;
+  }
+  case Kind::update:
+    return update(s);
+  case Kind::copy:
+    return copyBetween(s.from, s.to);
+  case Kind::store:
+    return store(fragment(s.values[0]), s.to);
+  case Kind::fill:
+    if (s.to.kind == Place::Kind::slice)
+      return dsl::fill(slice(s.to.box), s.number);
+    if (s.to.kind == Place::Kind::shared)
+      return dsl::fill(view(s.to.view), s.number);
+    return dsl::fill(variable(s.to.variable), s.number);
+  case Kind::gemm:
+  case Kind::gemmAsync:
+    return product(s);
+  case Kind::gemmWait:
+    return gemmWait(variable(s.id), int64_t(s.number));
+  case Kind::atomicAdd:
+    return atomicAdd(fragment(s.values[0]), slice(s.to.box));
+  case Kind::atomicAddNumber:
+    return atomicAdd(Scalar(s.number), slice(s.to.box));
+  case Kind::writeIndex:
+    return shared[s.id].write(indices(s.index, 1), index(s.index[0]));
+  case Kind::loop:
+  case Kind::pipelined:
+    return loop(s);
+  case Kind::when:
+    return when(s);
+  case Kind::whenAny:
+    return k.whenAny(elementTest(s.comparison, s.values), [&] { body(s.bodies[0]); });
+  case Kind::inTurn:
+    return k.inTurn([&] { body(s.bodies[0]); });
+  case Kind::roles:
+    return k.roles([&] { body(s.bodies[0]); });
+  case Kind::role: {
+    const RoleInfo &info = tree.roles[size_t(s.id)];
+    return k.role(info.name, {.warps = info.warps, .registers = info.registers}, [&] { body(s.bodies[0]); });
+  }
+  default:
+    return synchronize(s);
+  }
+}
+
+void Tracer::synchronize(const Statement &s) {
+  using Kind = Statement::Kind;
+  if (s.kind == Kind::declareRing) {
+    const RingInfo &info = tree.rings[size_t(s.id)];
+    rings[s.id] =
+        k.ring(info.name, {.slots = info.slots, .producers = info.producers, .consumers = info.consumers});
+    return;
+  }
+  const dsl::Ring &ring = rings[tree.cursors[size_t(s.id)].ring];
+  if (s.kind == Kind::declareCursor) {
+    cursors.erase(s.id);
+    cursors.emplace(s.id, ring.cursor());
+    return;
+  }
+  dsl::Cursor &at = cursors[s.id];
+  switch (s.kind) {
+  case Kind::acquire:
+    return ring.acquire(at);
+  case Kind::expect: {
+    int64_t bytes = 0;
+    for (int tile : s.slots)
+      bytes += shared[tile].slotBytes();
+    return ring.expect(at, bytes);
+  }
+  case Kind::publish:
+    return ring.publish(at);
+  case Kind::copyAsync:
+    return copy(slice(s.from.box), view(s.to.view), ring.full(at),
+                s.number != 0 ? dsl::Multicast::cluster : dsl::Multicast::off);
+  case Kind::wait:
+    return ring.wait(at);
+  case Kind::release:
+    return ring.release(at);
+  default:
+    return at.advance();
+  }
+}

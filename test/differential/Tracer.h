@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Makes the calls of a program tree.
+#pragma once
+
+#include "compiler/dsl/dsl.h"
+#include "test/differential/Trace.h"
+
+#include <map>
+
+namespace tlc::differential {
+
+/// An operand: a fragment or a number.
+struct Value {
+  std::optional<dsl::FragmentValue> fragment = {};
+  dsl::Scalar number = 0;
+
+  operator dsl::Operand() const { return fragment ? dsl::Operand(*fragment) : dsl::Operand(number); }
+};
+
+class Tracer {
+public:
+  Tracer(const ProgramTree &tree, dsl::Scope &k) : tree(tree), k(k) {}
+  void run();
+
+private:
+  // Trace.cpp: arguments, launches, places.
+  dsl::Global declare(const TensorInfo &tensor);
+  void launch(const LaunchTree &launch);
+  dsl::Slice slice(const Box &box);
+  dsl::Shared view(const View &view);
+  void copyBetween(const Place &from, const Place &to);
+  void store(const dsl::FragmentValue &value, const Place &to);
+
+  // TraceExpressions.cpp: positions and values.
+  std::vector<dsl::Index> indices(const std::vector<IndexNode> &nodes, size_t from = 0);
+  dsl::Index index(const IndexNode &node);
+  dsl::Predicate holds(const std::vector<PositionTest> &tests);
+  dsl::Predicate elementTest(Comparison comparison, const std::vector<Expression> &operands);
+  dsl::Fragment &variable(int id) { return variables.try_emplace(id).first->second; }
+  Value value(const Expression &expression);
+  dsl::FragmentValue fragment(const Expression &expression) {
+    return value(expression).fragment.value_or(dsl::FragmentValue());
+  }
+  dsl::FragmentValue wherePlace(const Expression &expression);
+  dsl::FragmentValue ofOne(const Expression &expression);
+  dsl::FragmentValue ofTwo(const Expression &expression);
+
+  // TraceStatements.cpp
+  void body(const Body &statements);
+  void statement(const Statement &s);
+  void declareVariable(const Statement &s);
+  void update(const Statement &s);
+  void product(const Statement &s);
+  void loop(const Statement &s);
+  void when(const Statement &s);
+  void synchronize(const Statement &s);
+
+  const ProgramTree &tree;
+  dsl::Scope &k;
+  std::vector<dsl::Index> dimensions, coordinates;
+  std::vector<dsl::Global> tensors;
+  std::vector<dsl::Scalar> scalars;
+  std::map<int, dsl::Index> positions;
+  std::map<int, dsl::Fragment> variables;
+  std::map<int, dsl::Shared> shared;
+  std::map<int, dsl::Ring> rings;
+  std::map<int, dsl::Cursor> cursors;
+};
+
+} // namespace tlc::differential
