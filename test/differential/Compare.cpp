@@ -38,6 +38,7 @@ constexpr double slowSeconds = 10;
 constexpr std::string_view userReasons[] = {
     "bytes of shared memory, but",
     "no target has this function",
+    "required here",
     "because no other matrix instruction is asynchronous, but wgmma is switched off",
     "because each warp decides by itself",
 };

@@ -18,14 +18,11 @@ using namespace tlc::differential;
 
 namespace {
 
-/// Operations that no call of the language makes, or that the generator has yet to learn.
+/// Operations that no call of the language makes.
 bool isLeftOut(llvm::StringRef operation) {
   static const std::set<std::string, std::less<>> madeByPasses = {
       "tile.convert_layout", "tile.sync", "tile.proxy_fence", "tile.return", "tile.kernel"};
-  static const std::set<std::string, std::less<>> notYetDrawn = {
-      "tile.alloc_barrier", "tile.arrive",  "tile.wait",           "tile.named_barrier",
-      "tile.block_rank",    "tile.require", "tile.multiprocessors"};
-  return madeByPasses.contains(operation.str()) || notYetDrawn.contains(operation.str());
+  return madeByPasses.contains(operation.str());
 }
 
 using Kind = Statement::Kind;

@@ -33,7 +33,10 @@ namespace tlc::differential {
   X(grid, 75)                                                                                                \
   X(severalAxes, 40)                                                                                         \
   X(persistent, 22)                                                                                          \
+  X(strided, 16)                                                                                             \
   X(cluster, 8)                                                                                              \
+  X(blockRank, 25)                                                                                           \
+  X(require, 6)                                                                                              \
   X(residents, 8)                                                                                            \
   X(warps, 20)                                                                                               \
   X(severalLaunches, 16)                                                                                     \
@@ -57,6 +60,7 @@ namespace tlc::differential {
   X(leanLoop, 60)                                                                                            \
   X(nestedLoop, 45)                                                                                          \
   X(emptyLoop, 6)                                                                                            \
+  X(firstRounds, 14)                                                                                         \
   X(steppedLoop, 12)                                                                                         \
   X(manyStages, 35)                                                                                          \
   X(when, 9)                                                                                                 \
@@ -90,7 +94,10 @@ namespace tlc::differential {
   X(roleRegisters, 25)                                                                                       \
   X(asyncProduct, 40)                                                                                        \
   X(turns, 20)                                                                                               \
-  X(multicast, 60)
+  X(multicast, 60)                                                                                           \
+  X(barrier, 8)                                                                                              \
+  X(namedBarrier, 6)                                                                                         \
+  X(handshake, 20)
 
 enum class Feature : uint8_t {
 #define TLC_FEATURE(name, weight) name,
@@ -131,6 +138,7 @@ public:
   /// How much it is wanted beside others.
   int weightOf(Feature feature) const;
   void note(Feature feature) { drawn.set(size_t(feature)); }
+  bool has(Feature feature) const { return drawn.test(size_t(feature)); }
   const FeatureSet &features() const { return drawn; }
 
 private:

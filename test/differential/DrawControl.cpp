@@ -33,20 +33,34 @@ void Generator::drawLeanBody(Body &body) {
     case 2:
       declareComputed(body);
       break;
-    default: {
-      Statement when = {.kind = Statement::Kind::when};
-      when.tests.push_back(drawTest());
-      when.bodies.push_back(inside([&](Body &statements) {
-        env.inBranch = true;
-        assign(statements);
-      }));
-      if (!when.bodies[0].empty()) {
-        draw.note(Feature::when);
-        body.push_back(std::move(when));
-      }
-    }
+    default:
+      assignWhen(body, drawTest());
     }
   }
+}
+
+bool Generator::assignWhen(Body &body, PositionTest test) {
+  Statement when = {.kind = Statement::Kind::when};
+  when.tests.push_back(std::move(test));
+  when.bodies.push_back(inside([&](Body &statements) {
+    env.inBranch = true;
+    assign(statements);
+  }));
+  if (when.bodies[0].empty())
+    return false;
+  draw.note(Feature::when);
+  body.push_back(std::move(when));
+  return true;
+}
+
+/// A branch on the loop's counter, by which the compiler splits the loop. The rounds that are meant may lie
+/// before the first one.
+void Generator::firstRounds(Body &body, const Axis &axis) {
+  IndexNode end = drawCount(4);
+  if (draw.chance(60))
+    end = IndexNode::apply(IndexKind::subtract, std::move(end), IndexNode::constant(draw.between(1, 3)));
+  if (assignWhen(body, {.a = IndexNode::of(IndexKind::position, axis.position), .b = std::move(end)}))
+    draw.note(Feature::firstRounds);
 }
 
 bool Generator::loop(Body &body, bool isPipelined) {
@@ -95,19 +109,33 @@ bool Generator::loop(Body &body, bool isPipelined) {
     draw.note(Feature::leanLoop);
   if (env.loops > 0)
     draw.note(Feature::nestedLoop);
+  bool hasBarrier = env.warps != 0 && countsRounds() && by == 1 && first == 0 && draw.wants(Feature::barrier);
+  int barrier = hasBarrier ? newBarrier(body, BarrierInfo::Kind::threads, 32 * env.warps) : -1;
   loop.bodies.push_back(inside([&](Body &statements) {
     env.axes.push_back(axis);
     env.repeats *= double(axis.count);
     env.filledBefore = env.written;
     ++env.loops;
-    if (isLean)
-      return drawLeanBody(statements);
-    if (isPipelined && draw.chance(70))
-      product(statements);
-    else
-      declareLoaded(statements);
-    drawBody(statements, int(draw.between(1, 4)));
+    if (isLean) {
+      drawLeanBody(statements);
+    } else {
+      if (isPipelined && draw.chance(70))
+        product(statements);
+      else
+        declareLoaded(statements);
+      drawBody(statements, int(draw.between(1, 4)));
+    }
+    if (by == 1 && draw.wants(Feature::firstRounds))
+      firstRounds(statements, axis);
   }));
+  if (hasBarrier) {
+    Body &round = loop.bodies[0];
+    round.insert(round.begin(), {.kind = Statement::Kind::arrive, .id = barrier, .isFixed = true});
+    round.push_back({.kind = Statement::Kind::awaitPhase,
+                     .id = barrier,
+                     .index = {IndexNode::of(IndexKind::position, axis.position)},
+                     .isFixed = true});
+  }
   loop.index = {std::move(from), std::move(to), std::move(step)};
   body.push_back(std::move(loop));
   return true;

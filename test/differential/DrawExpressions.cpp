@@ -141,13 +141,12 @@ Drawn Generator::drawPartner(const Sizes &shape, ElementType element, int depth)
               domainOf(tree.scalars[size_t(id)].value)};
     }
   }
-  if (draw.chance(6) && !env.axes.empty()) {
-    const Axis &axis = draw.oneOf(env.axes);
-    IndexRange range = positionRanges[size_t(axis.position)];
+  if (std::optional<IndexNode> at; draw.chance(6) && (at = drawPosition())) {
+    IndexRange range = rangeOf(*at);
     double magnitude = double(std::max(std::abs(range.low), std::abs(range.high)));
     if (fits(element, {magnitude, 0, true})) {
       Expression position = {.kind = Expression::Kind::position, .type = element};
-      position.positions.push_back({.a = IndexNode::of(IndexKind::position, axis.position), .b = {}});
+      position.positions.push_back({.a = std::move(*at), .b = {}});
       return {std::move(position), {magnitude, 0, true}};
     }
   }

@@ -58,8 +58,10 @@ IndexRange Generator::rangeOf(const IndexNode &node) const {
     return {std::min(operand(0).low, operand(1).low), std::min(operand(0).high, operand(1).high)};
   case IndexKind::max:
     return {std::max(operand(0).low, operand(1).low), std::max(operand(0).high, operand(1).high)};
-  case IndexKind::blocks:
   case IndexKind::blockRank:
+    return {0, cluster - 1};
+  case IndexKind::blocks:
+  case IndexKind::multiprocessors:
   case IndexKind::readShared:
   case IndexKind::coordinate:
   case IndexKind::elements:
@@ -99,13 +101,21 @@ std::optional<IndexNode> Generator::drawIndexRead(int64_t most) {
   return IndexNode{IndexKind::read, 0, tensor, {at}};
 }
 
+std::optional<IndexNode> Generator::drawPosition() {
+  if (cluster > 1 && draw.wants(Feature::blockRank)) {
+    draw.note(Feature::blockRank);
+    return IndexNode::of(IndexKind::blockRank, -1);
+  }
+  return env.axes.empty() ? std::nullopt : std::optional(positionOf(draw.oneOf(env.axes)));
+}
+
 IndexNode Generator::drawOrigin(int64_t extent, const std::vector<Axis> &preferred) {
   const std::vector<Axis> &axes = preferred.empty() ? env.axes : preferred;
   IndexNode origin = IndexNode::constant(0);
   if (!axes.empty() && draw.chance(80))
     origin = scaled(axes[draw.chance(60) ? axes.size() - 1 : draw.below(axes.size())], extent);
   if (env.axes.size() > 1 && draw.chance(8))
-    origin = IndexNode::apply(IndexKind::add, origin, positionOf(draw.oneOf(env.axes)));
+    origin = IndexNode::apply(IndexKind::add, origin, *drawPosition());
   if (draw.wants(Feature::indexRead)) {
     if (std::optional<IndexNode> read = drawIndexRead(draw.between(1, 9)))
       origin = IndexNode::apply(IndexKind::add, origin, *read);
@@ -147,8 +157,8 @@ PositionTest Generator::drawTest() {
   PositionTest test;
   test.comparison = Comparison(draw.below(6));
   test.a = IndexNode::constant(draw.between(0, 3));
-  if (!env.axes.empty())
-    test.a = positionOf(draw.oneOf(env.axes));
+  if (std::optional<IndexNode> position = drawPosition())
+    test.a = *position;
   else if (!tree.dimensions.empty())
     test.a = IndexNode::of(IndexKind::dimension, int(draw.below(tree.dimensions.size())));
   if (draw.chance(25))

@@ -21,6 +21,10 @@ Statement synchronization(Kind kind, int cursor) {
   return statement;
 }
 
+void append(Body &body, Body more) {
+  body.insert(body.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 int64_t warpgroups(int64_t warps) { return std::max<int64_t>(1, warps / 4); }
 
 } // namespace
@@ -59,6 +63,7 @@ Body Generator::role(int id, const std::function<void(Body &)> &drawRole) {
   env.written.clear();
   env.stored.clear();
   env.inRole = true;
+  env.warps = tree.roles[size_t(id)].warps;
   Statement role = {.kind = Kind::role, .id = id};
   role.isFixed = true;
   role.bodies.emplace_back();
@@ -127,10 +132,22 @@ std::optional<Box> Generator::drawAsyncBox(const Sizes &shape, ElementType eleme
   return box;
 }
 
+void Generator::addTile(Body &round, int sum, View tile, const Sizes &shape) {
+  int x =
+      declare(round, tree.shared[size_t(tile.shared)].element, shape, tileHolds[size_t(tile.shared)].current);
+  round.push_back({.kind = Kind::copy, .from = Place::of(tile), .to = Place::of(x)});
+  std::optional<Drawn> value = drawFull(shape, tree.variables[size_t(sum)].element, 1);
+  if (!value || !mayAdd(sum, value->domain))
+    return;
+  added(sum, value->domain);
+  round.push_back({.kind = Kind::update, .id = sum, .values = {std::move(value->expression)}});
+}
+
 /// Adds up what comes in slots, or multiplies it; stores the sum.
-void Generator::consume(Body &body, int ring, const std::vector<int> &tiles, const IndexNode &count,
+void Generator::consume(Body &statements, int ring, const std::vector<int> &tiles, const IndexNode &count,
                         bool hasTurns, bool hasRegisters) {
-  int cursor = newCursor(body, ring);
+  int cursor = newCursor(statements, ring);
+  Body body; // for one tile of the launch
   // The first tile is M x K, a second one N x K: their product, or sums of the first.
   const SharedInfo first = tree.shared[size_t(tiles[0])];
   bool isProduct = tiles.size() > 1;
@@ -174,15 +191,7 @@ void Generator::consume(Body &body, int ring, const std::vector<int> &tiles, con
       }
       added(sum, all);
     } else {
-      int x = declare(round, first.element, shape, tileHolds[size_t(tiles[0])].current);
-      round.push_back(
-          {.kind = Kind::copy,
-           .from = Place::of(View{.shared = tiles[0], .cursor = cursor, .transposed = isTransposed}),
-           .to = Place::of(x)});
-      if (std::optional<Drawn> value = drawFull(shape, of, 1); value && mayAdd(sum, value->domain)) {
-        added(sum, value->domain);
-        round.push_back({.kind = Kind::update, .id = sum, .values = {std::move(value->expression)}});
-      }
+      addTile(round, sum, {.shared = tiles[0], .cursor = cursor, .transposed = isTransposed}, shape);
     }
     if (draw.chance(30))
       assign(round);
@@ -191,6 +200,7 @@ void Generator::consume(Body &body, int ring, const std::vector<int> &tiles, con
   });
   drawBody(body, int(draw.between(0, 2)));
   store(body, sum);
+  append(statements, forTiles(std::move(body)));
 }
 
 bool Generator::roles(LaunchTree &launch) {
@@ -251,11 +261,12 @@ bool Generator::roles(LaunchTree &launch) {
   }
   Statement roles = {.kind = Kind::roles};
   roles.bodies.emplace_back();
-  auto add = [&](Body role) { roles.bodies[0].insert(roles.bodies[0].end(), role.begin(), role.end()); };
+  auto add = [&](Body role) { append(roles.bodies[0], std::move(role)); };
   // Who fills the slots.
   Body loader = role(newRole("load", loaderWarps), [&](Body &statements) {
     int cursor = newCursor(statements, ring);
-    rounds(statements, count, [&](Body &round, const Axis &) {
+    Body tile;
+    rounds(tile, count, [&](Body &round, const Axis &) {
       round.push_back(synchronization(Kind::acquire, cursor));
       if (isAsync) {
         draw.note(isMulticast ? Feature::multicast : Feature::asyncCopy);
@@ -285,13 +296,15 @@ bool Generator::roles(LaunchTree &launch) {
         round.push_back(synchronization(Kind::publish, cursor));
       round.push_back(synchronization(Kind::advance, cursor));
     });
+    append(statements, forTiles(std::move(tile)));
   });
   if (loaderWarps == 4)
     add(loader);
   if (isChained)
     add(role(newRole("pass", 4), [&](Body &statements) {
       int from = newCursor(statements, ring), to = newCursor(statements, passedRing);
-      rounds(statements, count, [&](Body &round, const Axis &) {
+      Body tile;
+      rounds(tile, count, [&](Body &round, const Axis &) {
         round.push_back(synchronization(Kind::wait, from));
         int x = declare(round, element, shapes[0], tileHolds[size_t(tiles[0])].current);
         round.push_back({.kind = Kind::copy,
@@ -309,6 +322,7 @@ bool Generator::roles(LaunchTree &launch) {
         round.push_back(synchronization(Kind::publish, to));
         round.push_back(synchronization(Kind::advance, to));
       });
+      append(statements, forTiles(std::move(tile)));
     }));
   bool hasTurns = isProduct && draw.wants(Feature::turns);
   bool hasRegisters = launch.residents == 1; // what an asynchronous product takes, which cannot do without

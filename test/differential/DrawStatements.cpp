@@ -43,6 +43,7 @@ bool Generator::drawStatement(Body &body) {
       env.stored.empty() ? 0 : feature(Feature::loadBack) / 2, // loadBack
       feature(Feature::sliceToSlice),                          // sliceToSlice
       feature(Feature::sharedIndex),                           // sharedIndex
+      env.warps == 0 ? 0 : feature(Feature::barrier),          // meet
   };
   switch (draw.weighted(weights)) {
   case 0:
@@ -71,8 +72,10 @@ bool Generator::drawStatement(Body &body) {
     return loadBack(body);
   case 12:
     return sliceToSlice(body);
-  default:
+  case 13:
     return sharedIndex(body);
+  default:
+    return meet(body);
   }
 }
 

@@ -73,22 +73,26 @@ bool Generator::spend(double cost) {
 
 void Generator::launch() {
   env = {};
-  blocks = 1;
+  blocks = cluster = 1;
+  namedBarriers = 0;
+  tiles.reset();
   unread.clear();
   launchStores.clear();
   LaunchTree drawn;
   drawn.name = fmt::format("launch{}", tree.launches.size());
   drawGrid(drawn);
   bool hasRoles = draw.wants(Feature::roles) && drawn.grid != LaunchTree::Grid::persistent;
+  bool hasHandshake = hasRoles && drawn.cluster == 1 && draw.wants(Feature::handshake);
   if (!hasRoles && draw.wants(Feature::warps)) {
-    drawn.warps = draw.oneOf<int64_t>({1, 2, 3, 4, 4, 5, 8, 8});
+    env.warps = drawn.warps = draw.oneOf<int64_t>({1, 2, 3, 4, 4, 5, 8, 8});
     draw.note(Feature::warps);
   }
   if (draw.wants(Feature::residents)) {
     drawn.residents = draw.between(2, 3);
     draw.note(Feature::residents);
   }
-  if (!hasRoles || !roles(drawn)) {
+  bool isParted = hasHandshake ? handshake(drawn) : hasRoles && roles(drawn);
+  if (!isParted) {
     if (draw.wants(Feature::leanLaunch)) {
       draw.note(Feature::leanLaunch);
       env.isLean = true;
@@ -97,7 +101,9 @@ void Generator::launch() {
     }
     drawBody(drawn.body, int(draw.between(env.isLean ? 1 : 2, env.isLean ? 5 : 9)));
     storeResults(drawn.body);
+    drawn.body = forTiles(std::move(drawn.body));
   }
+  drawRequirement(drawn);
   for (const Box &box : launchStores)
     if (covers(box))
       complete.insert(box.tensor);
@@ -125,6 +131,8 @@ void Generator::drawGrid(LaunchTree &launch) {
     launch.cluster = draw.chance(85) ? 2 : 4;
     if (axes > 1 && draw.chance(40))
       launch.persistent.cluster = dsl::ClusterAxis::columns;
+    if (launch.grid == LaunchTree::Grid::grid)
+      cluster = launch.cluster;
   }
   launch.persistent.group = draw.oneOf<int64_t>({1, 2, 3, 8});
   for (int number = 0; number < axes; ++number) {
@@ -166,6 +174,42 @@ void Generator::drawGrid(LaunchTree &launch) {
     launch.positions.push_back(axis.position);
     env.axes.push_back(axis);
   }
+  if (launch.grid == LaunchTree::Grid::grid && launch.cluster == 1 && draw.wants(Feature::strided))
+    stride(launch);
+  env.inTiles = tiles || launch.grid == LaunchTree::Grid::persistent;
+}
+
+/// As many blocks as there are multiprocessors, each of which takes several places of the first axis.
+void Generator::stride(LaunchTree &launch) {
+  draw.note(Feature::strided);
+  Axis &axis = env.axes.front();
+  IndexNode end = launch.extents.front();
+  IndexNode begin = IndexNode::of(IndexKind::position, axis.position);
+  launch.extents.front() = IndexNode::apply(IndexKind::min, end, {.kind = IndexKind::multiprocessors});
+  axis.position = int(tree.positions.size());
+  tree.positions.push_back({fmt::format("p{}", axis.position)});
+  positionRanges.push_back({0, axis.count - 1});
+  tiles = {.kind = Statement::Kind::loop, .id = axis.position};
+  tiles->index = {std::move(begin), std::move(end), {.kind = IndexKind::blocks}};
+  tiles->isFixed = true;
+}
+
+Body Generator::forTiles(Body body) const {
+  if (!tiles)
+    return body;
+  Statement loop = *tiles;
+  loop.bodies = {std::move(body)};
+  return {std::move(loop)};
+}
+
+/// The launch is refused where this is missed, which is seldom where it was drawn to be had.
+void Generator::drawRequirement(LaunchTree &launch) {
+  bool canHave = env.isLean || draw.has(Feature::asyncCopy);
+  if (!canHave || !draw.wants(Feature::require))
+    return;
+  draw.note(Feature::require);
+  launch.requirement =
+      draw.oneOf({dsl::Requirement::tma, dsl::Requirement::wgmma, dsl::Requirement::warpSpecialized});
 }
 
 void Generator::storeResults(Body &body) {

@@ -41,6 +41,8 @@ struct Environment {
   std::vector<Box> stored = {};    ///< what this block wrote to tensors, and may read
   double repeats = 1;              ///< of this place in a block, at most
   int loops = 0, depth = 0;
+  int64_t warps = 0;    ///< that run this place, if it is said
+  bool inTiles = false; ///< a block comes here once for each of its tiles
   bool inRole = false, inBranch = false;
   bool isLean = false; ///< a loop that roles can be made of: nothing but copies by the TMA and products
 };
@@ -55,6 +57,10 @@ private:
   void drawOptions();
   void launch();
   void drawGrid(LaunchTree &launch);
+  void stride(LaunchTree &launch);
+  void drawRequirement(LaunchTree &launch);
+  /// What is done for a tile, for all tiles of this block.
+  Body forTiles(Body body) const;
   void storeResults(Body &body);
   Size newSize(int64_t value);
   int64_t drawExtent(int64_t most);
@@ -73,6 +79,8 @@ private:
   IndexNode drawCount(int64_t most);
   PositionTest drawTest();
   std::optional<IndexNode> drawIndexRead(int64_t most);
+  /// Of the grid, of a loop, or in the cluster.
+  std::optional<IndexNode> drawPosition();
   std::optional<Box> drawInputBox(const Sizes &shape, ElementType element, Domain &domain);
   std::optional<Box> drawOwnedBox(const Sizes &shape, ElementType element, Access access);
   void decorate(Box &box, bool isRead, Domain *domain);
@@ -125,6 +133,8 @@ private:
   bool when(Body &body);
   bool whenAny(Body &body);
   void drawLeanBody(Body &body);
+  bool assignWhen(Body &body, PositionTest test);
+  void firstRounds(Body &body, const Axis &axis);
   /// Draws a body whose declarations end with it.
   Body inside(const std::function<void(Body &)> &body);
 
@@ -143,8 +153,17 @@ private:
   /// A loop that every role has.
   void rounds(Body &body, const IndexNode &count, const std::function<void(Body &, const Axis &)> &drawRound);
   std::optional<Box> drawAsyncBox(const Sizes &shape, ElementType element, bool isMulticast);
-  void consume(Body &body, int ring, const std::vector<int> &tiles, const IndexNode &count, bool hasTurns,
-               bool hasRegisters);
+  /// Copies a tile to a variable, and adds what is computed of it to a sum.
+  void addTile(Body &round, int sum, View tile, const Sizes &shape);
+  void consume(Body &statements, int ring, const std::vector<int> &tiles, const IndexNode &count,
+               bool hasTurns, bool hasRegisters);
+
+  // DrawBarriers.cpp
+  bool handshake(LaunchTree &launch);
+  int newBarrier(Body &body, BarrierInfo::Kind kind, int64_t count);
+  bool meet(Body &body);
+  /// Whether it is known how often a place is reached, as the phase of a barrier there has to be.
+  bool countsRounds() const;
 
   bool equal(Size a, Size b) const { return tree.valueOf(a) == tree.valueOf(b); }
   bool equal(const Sizes &a, const Sizes &b) const { return tree.extentsOf(a) == tree.extentsOf(b); }
@@ -172,6 +191,9 @@ private:
   std::set<int> unread;   ///< tensors that this launch writes, which blocks read only where they own them
   std::vector<Box> launchStores; ///< unconditional, of this launch
   int64_t blocks = 1;
+  int64_t cluster = 1; ///< of this launch
+  int namedBarriers = 0;
+  std::optional<Statement> tiles = {}; ///< the loop over a block's tiles, if it has one of its own
   double budget = 0;
   int launchesLeft = 0; ///< after this one
 };

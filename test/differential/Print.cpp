@@ -115,6 +115,10 @@ private:
       line("k.cluster({});", launch.cluster);
     if (launch.residents != 1)
       line("k.residents({});", launch.residents);
+    if (launch.requirement) {
+      std::string_view names[] = {"tma", "wgmma", "warpSpecialized"};
+      line("k.require(Requirement::{});", names[size_t(*launch.requirement)]);
+    }
     std::vector<std::string> extents, positions;
     for (const IndexNode &extent : launch.extents)
       extents.push_back(index(extent));
@@ -168,6 +172,8 @@ private:
       return "k.blocks()";
     case IndexKind::blockRank:
       return "k.blockRank()";
+    case IndexKind::multiprocessors:
+      return "k.multiprocessors()";
     case IndexKind::read:
       return fmt::format("{}.read({{{}}})", tree.tensors[size_t(node.id)].name, list(node.operands));
     case IndexKind::readShared:
@@ -372,12 +378,25 @@ private:
       bodyOf(s);
       return line("}});");
     }
+    case Kind::declareBarrier: {
+      const BarrierInfo &info = tree.barriers[size_t(s.id)];
+      if (info.kind == BarrierInfo::Kind::warps)
+        return line("NamedBarrier {} = k.namedBarrier({});", info.name, info.count);
+      return line("Barrier {0} = k.barrier(\"{0}\", {1});", info.name, info.count);
+    }
+    case Kind::arrive:
+      return line("{}.arrive();", barrier(s));
+    case Kind::awaitPhase:
+      return line("{}.wait({});", barrier(s), index(s.index[0]));
+    case Kind::meet:
+      return line("{}.sync();", barrier(s));
     default:
-      return synchronize(s);
+      return atRing(s);
     }
   }
 
   std::string variable(const Statement &s) const { return tree.variables[size_t(s.id)].name; }
+  const std::string &barrier(const Statement &s) const { return tree.barriers[size_t(s.id)].name; }
 
   static std::string policy(const Statement &s) {
     if (s.policy == dsl::WarpPolicy::fullRow)
@@ -385,7 +404,7 @@ private:
     return s.policy == dsl::WarpPolicy::square ? ", WarpPolicy::square" : ", WarpPolicy::fullColumn";
   }
 
-  void synchronize(const Statement &s) {
+  void atRing(const Statement &s) {
     using Kind = Statement::Kind;
     if (s.kind == Kind::declareRing) {
       const RingInfo &info = tree.rings[size_t(s.id)];

@@ -37,6 +37,7 @@ enum class IndexKind : uint8_t {
   elements,   ///< of the variable `id`, as positions
   blocks,
   blockRank,
+  multiprocessors,
   read,       ///< the element of tensor `id` at `operands`
   readShared, ///< the same of the shared tile `id`
   add,
@@ -194,6 +195,10 @@ struct Statement {
     wait,
     release,
     advance,
+    declareBarrier,
+    arrive,     ///< at barrier `id`
+    awaitPhase, ///< index[0] of barrier `id`
+    meet,       ///< the others at the named barrier `id`
   };
   Kind kind = Kind::assign;
   int id = -1;
@@ -277,6 +282,13 @@ struct CursorInfo {
   int ring = -1;
 };
 
+struct BarrierInfo {
+  enum class Kind : uint8_t { threads, warps }; ///< an mbarrier or a named barrier, and what it counts
+  std::string name;
+  Kind kind = Kind::threads;
+  int64_t count = 1;
+};
+
 struct RoleInfo {
   std::string name;
   int64_t warps = 4;
@@ -293,6 +305,7 @@ struct LaunchTree {
   int64_t warps = 0; ///< 0: the compiler's choice
   int64_t cluster = 1;
   int64_t residents = 1; ///< not said if 1
+  std::optional<dsl::Requirement> requirement = {};
   Body body = {};
 };
 
@@ -307,6 +320,7 @@ struct ProgramTree {
   std::vector<PositionInfo> positions = {};
   std::vector<RingInfo> rings = {};
   std::vector<CursorInfo> cursors = {};
+  std::vector<BarrierInfo> barriers = {};
   std::vector<RoleInfo> roles = {};
   std::vector<LaunchTree> launches = {}; ///< one: not written as a launch
 

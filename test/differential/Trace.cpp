@@ -47,6 +47,8 @@ void Tracer::launch(const LaunchTree &launch) {
     k.cluster(launch.cluster);
   if (launch.residents != 1)
     k.residents(launch.residents);
+  if (launch.requirement)
+    k.require(*launch.requirement);
   std::vector<Index> extents;
   for (const IndexNode &extent : launch.extents)
     extents.push_back(index(extent));

@@ -64,6 +64,8 @@ Index Tracer::index(const IndexNode &node) {
     return k.blocks();
   case IndexKind::blockRank:
     return k.blockRank();
+  case IndexKind::multiprocessors:
+    return k.multiprocessors();
   case IndexKind::read:
     return tensors[size_t(node.id)].read(indices(node.operands));
   case IndexKind::readShared:

@@ -125,12 +125,17 @@ void Tracer::statement(const Statement &s) {
     const RoleInfo &info = tree.roles[size_t(s.id)];
     return k.role(info.name, {.warps = info.warps, .registers = info.registers}, [&] { body(s.bodies[0]); });
   }
+  case Kind::declareBarrier:
+  case Kind::arrive:
+  case Kind::awaitPhase:
+  case Kind::meet:
+    return atBarrier(s);
   default:
-    return synchronize(s);
+    return atRing(s);
   }
 }
 
-void Tracer::synchronize(const Statement &s) {
+void Tracer::atRing(const Statement &s) {
   using Kind = Statement::Kind;
   if (s.kind == Kind::declareRing) {
     const RingInfo &info = tree.rings[size_t(s.id)];
@@ -165,5 +170,25 @@ void Tracer::synchronize(const Statement &s) {
     return ring.release(at);
   default:
     return at.advance();
+  }
+}
+
+void Tracer::atBarrier(const Statement &s) {
+  using Kind = Statement::Kind;
+  const BarrierInfo &info = tree.barriers[size_t(s.id)];
+  bool isNamed = info.kind == BarrierInfo::Kind::warps;
+  switch (s.kind) {
+  case Kind::declareBarrier:
+    if (isNamed)
+      namedBarriers[s.id] = k.namedBarrier(info.count);
+    else
+      barriers[s.id] = k.barrier(info.name, info.count);
+    return;
+  case Kind::arrive:
+    return isNamed ? namedBarriers[s.id].arrive() : barriers[s.id].arrive();
+  case Kind::awaitPhase:
+    return barriers[s.id].wait(index(s.index[0]));
+  default:
+    return namedBarriers[s.id].sync();
   }
 }

@@ -54,7 +54,8 @@ private:
   void product(const Statement &s);
   void loop(const Statement &s);
   void when(const Statement &s);
-  void synchronize(const Statement &s);
+  void atRing(const Statement &s);
+  void atBarrier(const Statement &s);
 
   const ProgramTree &tree;
   dsl::Scope &k;
@@ -66,6 +67,8 @@ private:
   std::map<int, dsl::Shared> shared;
   std::map<int, dsl::Ring> rings;
   std::map<int, dsl::Cursor> cursors;
+  std::map<int, dsl::Barrier> barriers;
+  std::map<int, dsl::NamedBarrier> namedBarriers;
 };
 
 } // namespace tlc::differential
