@@ -9,6 +9,7 @@
 #include "test/differential/Trace.h"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <set>
@@ -46,14 +47,20 @@ TEST_CASE("a seed draws one program") {
     CHECK(print(generate(seed).tree) == print(generate(seed).tree));
 }
 
-TEST_CASE("every feature is drawn") {
-  FeatureSet drawn;
-  for (uint64_t seed = 0; seed < 2000 && !drawn.all(); ++seed)
-    drawn |= generate(seed).features;
-  for (size_t number = 0; number < featureCount; ++number) {
-    INFO(nameOf(Feature(number)));
-    CHECK(drawn.test(number));
+TEST_CASE("every feature is drawn, and together with every other one") {
+  std::array<FeatureSet, featureCount> drawnWith;
+  auto isMissing = [](const FeatureSet &drawn) { return !drawn.all(); };
+  for (uint64_t seed = 0; seed < 50'000 && std::ranges::any_of(drawnWith, isMissing); ++seed) {
+    FeatureSet features = generate(seed).features;
+    for (size_t number = 0; number < featureCount; ++number)
+      if (features.test(number))
+        drawnWith[number] |= features;
   }
+  for (size_t a = 0; a < featureCount; ++a)
+    for (size_t b = a; b < featureCount; ++b) {
+      INFO(nameOf(Feature(a)) << " and " << nameOf(Feature(b)));
+      CHECK(drawnWith[a].test(b));
+    }
 }
 
 TEST_CASE("drawn programs are well typed, and have every operation of the language") {

@@ -34,8 +34,8 @@ namespace tlc::differential {
   X(severalAxes, 40)                                                                                         \
   X(persistent, 22)                                                                                          \
   X(strided, 16)                                                                                             \
-  X(cluster, 8)                                                                                              \
-  X(blockRank, 25)                                                                                           \
+  X(cluster, 12)                                                                                             \
+  X(blockRank, 50)                                                                                           \
   X(require, 6)                                                                                              \
   X(residents, 8)                                                                                            \
   X(warps, 20)                                                                                               \
@@ -43,8 +43,8 @@ namespace tlc::differential {
   X(workspace, 60)                                                                                           \
   X(fixedDimension, 12)                                                                                      \
   X(multipleOf, 10)                                                                                          \
-  X(zeroExtent, 2)                                                                                           \
-  X(unitExtent, 4)                                                                                           \
+  X(zeroExtent, 4)                                                                                           \
+  X(unitExtent, 5)                                                                                           \
   X(rowPadding, 20)                                                                                          \
   X(offset, 12)                                                                                              \
   X(alignment, 15)                                                                                           \
@@ -80,20 +80,20 @@ namespace tlc::differential {
   X(shared, 22)                                                                                              \
   X(transposedView, 20)                                                                                      \
   X(rowsView, 15)                                                                                            \
-  X(sharedToShared, 15)                                                                                      \
+  X(sharedToShared, 40)                                                                                      \
   X(sharedToSlice, 20)                                                                                       \
   X(sliceToSlice, 4)                                                                                         \
   X(fill, 6)                                                                                                 \
   X(sharedIndex, 3)                                                                                          \
   X(atomic, 7)                                                                                               \
   X(loadBack, 30)                                                                                            \
-  X(roles, 9)                                                                                                \
+  X(roles, 16)                                                                                               \
   X(asyncCopy, 60)                                                                                           \
   X(twoConsumers, 35)                                                                                        \
-  X(chainedRings, 25)                                                                                        \
-  X(roleRegisters, 25)                                                                                       \
-  X(asyncProduct, 40)                                                                                        \
-  X(turns, 20)                                                                                               \
+  X(chainedRings, 30)                                                                                        \
+  X(roleRegisters, 40)                                                                                       \
+  X(asyncProduct, 60)                                                                                        \
+  X(turns, 45)                                                                                               \
   X(multicast, 60)                                                                                           \
   X(barrier, 8)                                                                                              \
   X(namedBarrier, 6)                                                                                         \

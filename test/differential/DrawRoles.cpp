@@ -269,7 +269,9 @@ bool Generator::roles(LaunchTree &launch) {
     rounds(tile, count, [&](Body &round, const Axis &) {
       round.push_back(synchronization(Kind::acquire, cursor));
       if (isAsync) {
-        draw.note(isMulticast ? Feature::multicast : Feature::asyncCopy);
+        draw.note(Feature::asyncCopy);
+        if (isMulticast)
+          draw.note(Feature::multicast);
         Statement expect = synchronization(Kind::expect, cursor);
         expect.slots = tiles;
         round.push_back(std::move(expect));
