@@ -9,7 +9,8 @@
 namespace tlc::differential {
 
 Domain join(Domain a, Domain b) {
-  return {std::max(a.magnitude, b.magnitude), std::min(a.exponent, b.exponent), a.exact && b.exact};
+  return {std::max(a.magnitude, b.magnitude), std::min(a.exponent, b.exponent), a.exact && b.exact,
+          a.finite && b.finite};
 }
 
 Domain sum(Domain a, Domain b) {
@@ -19,12 +20,14 @@ Domain sum(Domain a, Domain b) {
 }
 
 Domain product(Domain a, Domain b) {
-  return {a.magnitude * b.magnitude, a.exponent + b.exponent, a.exact && b.exact};
+  return {a.magnitude * b.magnitude, a.exponent + b.exponent, a.exact && b.exact, a.finite && b.finite};
 }
 
-Domain repeated(Domain a, double count) { return {a.magnitude * count, a.exponent, a.exact}; }
+Domain repeated(Domain a, double count) { return {a.magnitude * count, a.exponent, a.exact, a.finite}; }
 
 Domain domainOf(double number) {
+  if (!std::isfinite(number))
+    return {.finite = false};
   Domain domain = {std::abs(number), 0, true};
   while (domain.exponent > -40 &&
          std::ldexp(number, -domain.exponent) != std::floor(std::ldexp(number, -domain.exponent)))
@@ -69,10 +72,18 @@ double largest(ElementType type, int exponent) {
 
 bool fits(ElementType type, Domain domain) {
   Format format = formatOf(type);
+  if (!domain.finite && !mayBeInfinite(type))
+    return false;
   if (!domain.exact)
     return !isInteger(type) && domain.magnitude <= std::min(format.greatest / 4, 1e4);
   return domain.exponent >= format.lowest && domain.magnitude <= largest(type, domain.exponent);
 }
+
+bool isAsTame(Domain domain, Domain limit) {
+  return (domain.exact || !limit.exact) && (domain.finite || !limit.finite);
+}
+
+Domain wholeRange(ElementType type) { return {formatOf(type).greatest, 0}; }
 
 Domain defaultDomain(ElementType type) {
   switch (type) {

@@ -10,11 +10,12 @@
 
 namespace tlc::differential {
 
-/// Multiples of 2^exponent up to `magnitude`, or, if not exact, any numbers up to there.
+/// Multiples of 2^exponent up to `magnitude`, or, if not exact, any numbers up to there; if not finite,
+/// infinities and NaN as well.
 struct Domain {
   double magnitude = 0;
   int exponent = 0;
-  bool exact = true;
+  bool exact = true, finite = true;
 };
 
 /// Either of them.
@@ -30,11 +31,18 @@ Domain domainOf(double number);
 bool fits(ElementType type, Domain domain);
 /// The largest magnitude that fits with this exponent.
 double largest(ElementType type, int exponent);
+/// Whether `domain` is within `limit`, as far as rounding and infinities go.
+bool isAsTame(Domain domain, Domain limit);
+/// What integers of this type may be once they have wrapped around.
+Domain wholeRange(ElementType type);
 /// What variables of this type may hold in loops.
 Domain defaultDomain(ElementType type);
 
 constexpr bool isInteger(ElementType type) {
   return type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64;
 }
+/// Whether variables of this type may hold infinities and NaN. e4m3 has no infinities, and is not computed
+/// with.
+constexpr bool mayBeInfinite(ElementType type) { return !isInteger(type) && type != ElementType::e4m3; }
 
 } // namespace tlc::differential

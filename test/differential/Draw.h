@@ -50,6 +50,9 @@ namespace tlc::differential {
   X(alignment, 15)                                                                                           \
   X(scalar, 10)                                                                                              \
   X(fillValue, 14)                                                                                           \
+  X(infinity, 6)                                                                                             \
+  X(notANumber, 25)                                                                                          \
+  X(overflow, 12)                                                                                            \
   X(limit, 14)                                                                                               \
   X(unchecked, 25)                                                                                           \
   X(shiftedOrigin, 14)                                                                                       \
@@ -60,8 +63,8 @@ namespace tlc::differential {
   X(leanLoop, 60)                                                                                            \
   X(nestedLoop, 45)                                                                                          \
   X(emptyLoop, 6)                                                                                            \
-  X(firstRounds, 14)                                                                                         \
-  X(steppedLoop, 12)                                                                                         \
+  X(firstRounds, 20)                                                                                         \
+  X(steppedLoop, 16)                                                                                         \
   X(manyStages, 35)                                                                                          \
   X(when, 9)                                                                                                 \
   X(otherwise, 40)                                                                                           \

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace tlc;
 using namespace tlc::differential;
@@ -26,6 +27,20 @@ Drawn Generator::number(ElementType element, double most) {
   return {{.kind = Expression::Kind::number, .type = element, .number = value}, domainOf(value)};
 }
 
+double Generator::drawInfinity() {
+  if (draw.wants(Feature::notANumber)) {
+    draw.note(Feature::notANumber);
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  draw.note(Feature::infinity);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return draw.chance(75) ? -infinity : infinity;
+}
+
+Drawn Generator::infinite(ElementType element) {
+  return {{.kind = Expression::Kind::number, .type = element, .number = drawInfinity()}, {.finite = false}};
+}
+
 Drawn Generator::variableValue(int id) {
   const Holds &holds = variableHolds[size_t(id)];
   Expression expression = {
@@ -34,7 +49,7 @@ Drawn Generator::variableValue(int id) {
 }
 
 Drawn Generator::clamped(Drawn value, double magnitude) {
-  if (value.domain.magnitude <= magnitude)
+  if (value.domain.finite && value.domain.magnitude <= magnitude)
     return value;
   bool isFragment = value.expression.kind != Expression::Kind::number &&
                     value.expression.kind != Expression::Kind::scalar &&
@@ -51,6 +66,7 @@ Drawn Generator::clamped(Drawn value, double magnitude) {
   value.expression = apply(Function::min, type, {std::move(value.expression), constant(magnitude)});
   value.expression = apply(Function::max, type, {std::move(value.expression), constant(-magnitude)});
   value.domain.magnitude = magnitude;
+  value.domain.finite = true;
   return value;
 }
 
@@ -65,6 +81,7 @@ std::optional<Drawn> Generator::converted(Drawn value, ElementType element) {
   }
   Domain goal = value.domain;
   goal.magnitude = 0;
+  goal.finite = true;
   if (!fits(element, goal))
     return std::nullopt;
   double most = value.domain.exact ? largest(element, value.domain.exponent) : 200;
@@ -204,6 +221,8 @@ std::optional<Drawn> Generator::drawOfTwo(const Sizes &shape, ElementType elemen
     return a;
   Drawn b = drawPartner(shape, element, depth);
   auto function = Function(size_t(Function::add) + draw.weighted({30, 20, 22, 5, 10, 10, 3}));
+  if ((element == ElementType::i8 || element == ElementType::i32) && draw.wants(Feature::overflow))
+    return wrapped(std::move(*a), std::move(b));
   Domain domain;
   switch (function) {
   case Function::add:
@@ -249,6 +268,21 @@ std::optional<Drawn> Generator::drawOfTwo(const Sizes &shape, ElementType elemen
   return Drawn{apply(function, element, std::move(operands)), domain};
 }
 
+/// A sum or product that may be beyond the type, where integers wrap around. Of i64 doubles do not hold as
+/// much.
+Drawn Generator::wrapped(Drawn a, Drawn b) {
+  ElementType element = a.expression.type;
+  draw.note(Feature::overflow);
+  Domain whole = wholeRange(element);
+  if (draw.chance(70)) {
+    auto large = double(draw.between(int64_t(whole.magnitude / 4), int64_t(whole.magnitude)));
+    b.expression = {
+        .kind = Expression::Kind::number, .type = element, .number = draw.chance(50) ? large : -large};
+  }
+  Function function = draw.oneOf({Function::add, Function::subtract, Function::multiply});
+  return {apply(function, element, {std::move(a.expression), std::move(b.expression)}), whole};
+}
+
 /// What rounds: functions of the whole line, of arguments for which they are well conditioned.
 std::optional<Drawn> Generator::drawRounded(const Sizes &shape, ElementType element, int depth) {
   std::optional<Drawn> x = drawFull(shape, element, depth - 1);
@@ -264,6 +298,8 @@ std::optional<Drawn> Generator::drawRounded(const Sizes &shape, ElementType elem
     return apply(Function::add, element, {apply(Function::abs, element, {std::move(of)}), std::move(one)});
   };
   draw.note(Feature::function);
+  if (!x->domain.finite)
+    x = clamped(std::move(*x), 3);
   double magnitude = x->domain.magnitude;
   switch (function) {
   case Function::exp:
@@ -296,12 +332,18 @@ std::optional<Drawn> Generator::drawRounded(const Sizes &shape, ElementType elem
     else
       by.expression = aboveOne(std::move(by.expression));
     return Drawn{apply(function, element, {std::move(x->expression), std::move(by.expression)}),
-                 {magnitude, 0, false}};
+                 {magnitude, 0, false, by.domain.finite}};
   }
   }
   if (!fits(element, {magnitude, 0, false}))
     return std::nullopt;
   return Drawn{apply(function, element, {std::move(x->expression)}), {magnitude, 0, false}};
+}
+
+/// What is taken where a condition does not hold.
+Drawn Generator::drawOther(const Sizes &shape, ElementType element, int depth) {
+  bool isInfinite = mayBeInfinite(element) && draw.wants(Feature::infinity);
+  return isInfinite ? infinite(element) : drawPartner(shape, element, depth);
 }
 
 std::optional<Drawn> Generator::drawWhere(const Sizes &shape, ElementType element, int depth) {
@@ -310,7 +352,7 @@ std::optional<Drawn> Generator::drawWhere(const Sizes &shape, ElementType elemen
   if (!a || !x || !a->domain.exact)
     return x;
   Drawn b = draw.chance(60) ? number(compared, 3) : drawPartner(shape, compared, 1);
-  Drawn y = drawPartner(shape, element, depth - 1);
+  Drawn y = drawOther(shape, element, depth - 1);
   Domain domain = join(x->domain, y.domain);
   if (!b.domain.exact || !fits(element, domain))
     return x;
@@ -328,7 +370,7 @@ std::optional<Drawn> Generator::drawWherePlace(const Sizes &shape, ElementType e
   std::optional<Drawn> x = drawFull(shape, element, depth - 1);
   if (!x)
     return x;
-  Drawn y = drawPartner(shape, element, depth - 1);
+  Drawn y = drawOther(shape, element, depth - 1);
   Domain domain = join(x->domain, y.domain);
   if (!fits(element, domain))
     return x;
@@ -425,7 +467,7 @@ std::optional<Drawn> Generator::drawWithin(const Sizes &shape, ElementType eleme
   if ((domain.exact && !value->domain.exact) ||
       (value->domain.exact && value->domain.exponent < domain.exponent))
     return std::nullopt;
-  if (value->domain.magnitude > domain.magnitude) {
+  if (value->domain.magnitude > domain.magnitude || (domain.finite && !value->domain.finite)) {
     if (element == ElementType::e4m3 || domain.magnitude < 1)
       return std::nullopt;
     double limit = std::exp2(std::floor(std::log2(domain.magnitude)));

@@ -132,6 +132,10 @@ int Generator::loaded(Body &body, const Sizes &shape, ElementType element) {
   std::optional<Box> box = drawInputBox(shape, element, domain);
   if (!box)
     return -1;
+  if (mayBeInfinite(element) && draw.wants(Feature::infinity)) {
+    box->fill = drawInfinity();
+    domain.finite = false;
+  }
   int id = declare(body, element, shape, domain);
   body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(id)});
   return id;
@@ -148,6 +152,8 @@ bool Generator::declareComputed(Body &body) {
     Drawn start = number(element, 3);
     if (element == ElementType::e4m3)
       start = {{}, {}};
+    else if (mayBeInfinite(element) && draw.wants(Feature::infinity))
+      start = infinite(element);
     int id = declare(body, element, shape, start.domain);
     tree.variables[size_t(id)].initial = start.expression.number;
     return true;
@@ -178,8 +184,8 @@ bool Generator::mayAssign(int variable, Domain domain) const {
     return false;
   if (env.loops == holds.loops)
     return true;
-  return 2 * domain.magnitude <= holds.limit.magnitude &&
-         (!domain.exact || domain.exponent >= holds.limit.exponent) && (domain.exact || !holds.limit.exact);
+  return 2 * domain.magnitude <= holds.limit.magnitude && isAsTame(domain, holds.limit) &&
+         (!domain.exact || domain.exponent >= holds.limit.exponent);
 }
 
 void Generator::assigned(int variable, Domain domain) {
@@ -196,7 +202,7 @@ bool Generator::mayAdd(int variable, Domain domain) const {
     return fits(tree.variables[size_t(variable)].element, sum(holds.current, domain));
   double all = holds.added + domain.magnitude * env.repeats / holds.repeats;
   return 2 * all <= holds.limit.magnitude && fits(tree.variables[size_t(variable)].element, holds.limit) &&
-         (!domain.exact || domain.exponent >= holds.limit.exponent) && (domain.exact || !holds.limit.exact);
+         isAsTame(domain, holds.limit) && (!domain.exact || domain.exponent >= holds.limit.exponent);
 }
 
 void Generator::added(int variable, Domain domain) {
@@ -234,7 +240,8 @@ bool Generator::assign(Body &body) {
   if (env.loops > holds.loops)
     limit.magnitude /= 2;
   else
-    limit = {largest(info.element, limit.exponent), limit.exponent, tree.isExact || isInteger(info.element)};
+    limit = {largest(info.element, limit.exponent), limit.exponent, tree.isExact || isInteger(info.element),
+             !mayBeInfinite(info.element)};
   std::optional<Drawn> value = drawWithin(info.shape, info.element, limit);
   if (!value || !mayAssign(variable, value->domain))
     return false;
@@ -331,7 +338,7 @@ bool Generator::atomic(Body &body) {
   if (!value)
     return false;
   double times = env.repeats * double(blocks);
-  if (!fits(element, repeated(value->domain, 2 * times)))
+  if (!value->domain.finite || !fits(element, repeated(value->domain, 2 * times)))
     value = clamped(std::move(*value), 4);
   bool isOwned = draw.chance(40);
   Box box;

@@ -100,6 +100,10 @@ private:
   std::optional<Drawn> converted(Drawn value, ElementType element);
   Drawn clamped(Drawn value, double magnitude);
   Drawn number(ElementType element, double most);
+  double drawInfinity();
+  Drawn infinite(ElementType element);
+  Drawn wrapped(Drawn a, Drawn b);
+  Drawn drawOther(const Sizes &shape, ElementType element, int depth);
   Drawn variableValue(int id);
   /// An expression of this shape and type within the domain.
   std::optional<Drawn> drawWithin(const Sizes &shape, ElementType element, Domain domain);
@@ -135,6 +139,7 @@ private:
   void drawLeanBody(Body &body);
   bool assignWhen(Body &body, PositionTest test);
   void firstRounds(Body &body, const Axis &axis);
+  IndexNode drawBound(int notThis = -1);
   /// Draws a body whose declarations end with it.
   Body inside(const std::function<void(Body &)> &body);
 
@@ -192,6 +197,7 @@ private:
   std::vector<Box> launchStores; ///< unconditional, of this launch
   int64_t blocks = 1;
   int64_t cluster = 1; ///< of this launch
+  bool hasBlocks = true;
   int namedBarriers = 0;
   std::optional<Statement> tiles = {}; ///< the loop over a block's tiles, if it has one of its own
   double budget = 0;
