@@ -53,12 +53,19 @@ bool Generator::assignWhen(Body &body, PositionTest test) {
   return true;
 }
 
+/// A small number or a position, as it stands: what is computed in a loop is no bound that does not change
+/// there.
+IndexNode Generator::drawBound(int notThis) {
+  if (!env.axes.empty() && draw.chance(50))
+    if (int position = draw.oneOf(env.axes).position; position != notThis)
+      return IndexNode::of(IndexKind::position, position);
+  return IndexNode::constant(draw.between(0, 3));
+}
+
 /// A branch on the loop's counter, by which the compiler splits the loop. The rounds that are meant may lie
 /// before the first one.
 void Generator::firstRounds(Body &body, const Axis &axis) {
-  IndexNode end = drawCount(4);
-  if (draw.chance(60))
-    end = IndexNode::apply(IndexKind::subtract, std::move(end), IndexNode::constant(draw.between(1, 3)));
+  IndexNode end = drawBound(axis.position);
   if (assignWhen(body, {.a = IndexNode::of(IndexKind::position, axis.position), .b = std::move(end)}))
     draw.note(Feature::firstRounds);
 }
@@ -67,8 +74,8 @@ bool Generator::loop(Body &body, bool isPipelined) {
   IndexNode from = IndexNode::constant(0), to = drawCount(5), step = IndexNode::constant(1);
   if (draw.wants(Feature::steppedLoop)) {
     draw.note(Feature::steppedLoop);
-    from = IndexNode::constant(draw.between(0, 2));
-    step = IndexNode::constant(draw.between(1, 3));
+    from = drawBound();
+    step = IndexNode::constant(draw.chance(50) ? 1 : draw.between(2, 3));
     to = IndexNode::apply(IndexKind::add, std::move(to), from);
   }
   int64_t first = rangeOf(from).low, last = rangeOf(to).high - 1, by = step.number;
@@ -109,7 +116,8 @@ bool Generator::loop(Body &body, bool isPipelined) {
     draw.note(Feature::leanLoop);
   if (env.loops > 0)
     draw.note(Feature::nestedLoop);
-  bool hasBarrier = env.warps != 0 && countsRounds() && by == 1 && first == 0 && draw.wants(Feature::barrier);
+  bool isCounted = from.kind == IndexKind::constant && from.number == 0 && by == 1;
+  bool hasBarrier = isCounted && env.warps != 0 && countsRounds() && draw.wants(Feature::barrier);
   int barrier = hasBarrier ? newBarrier(body, BarrierInfo::Kind::threads, 32 * env.warps) : -1;
   loop.bodies.push_back(inside([&](Body &statements) {
     env.axes.push_back(axis);

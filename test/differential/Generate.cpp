@@ -74,6 +74,7 @@ bool Generator::spend(double cost) {
 void Generator::launch() {
   env = {};
   blocks = cluster = 1;
+  hasBlocks = true;
   namedBarriers = 0;
   tiles.reset();
   unread.clear();
@@ -105,7 +106,7 @@ void Generator::launch() {
   }
   drawRequirement(drawn);
   for (const Box &box : launchStores)
-    if (covers(box))
+    if (hasBlocks && covers(box))
       complete.insert(box.tensor);
   for (int tensor : unread)
     if (tree.tensors[size_t(tensor)].access == Access::inout || tree.tensors[size_t(tensor)].zeroFill)
@@ -156,6 +157,7 @@ void Generator::drawGrid(LaunchTree &launch) {
       if (launch.cluster == 1 && draw.wants(Feature::zeroExtent)) {
         draw.note(Feature::zeroExtent);
         value = count = 0;
+        hasBlocks = false;
       } else if (launch.cluster == 1 && draw.wants(Feature::unitExtent)) {
         draw.note(Feature::unitExtent);
         value = count = 1;
