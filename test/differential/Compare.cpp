@@ -39,6 +39,7 @@ constexpr std::string_view userReasons[] = {
     "bytes of shared memory, but",
     "no target has this function",
     "required here",
+    "because they are interleaved, but this is another access",
     "because no other matrix instruction is asynchronous, but wgmma is switched off",
     "because each warp decides by itself",
 };

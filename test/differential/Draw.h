@@ -41,6 +41,7 @@ namespace tlc::differential {
   X(warps, 20)                                                                                               \
   X(severalLaunches, 16)                                                                                     \
   X(workspace, 60)                                                                                           \
+  X(interleaved, 2)                                                                                          \
   X(fixedDimension, 12)                                                                                      \
   X(multipleOf, 10)                                                                                          \
   X(zeroExtent, 4)                                                                                           \

@@ -343,3 +343,84 @@ bool Generator::roles(LaunchTree &launch) {
   body.push_back(std::move(roles));
   return true;
 }
+
+/// Two launches that pass an interleaved workspace: the TMA writes it in the first one; the second one
+/// multiplies what it has in registers by it. Rows of the workspace are summed along.
+void Generator::interleaved() {
+  constexpr ElementType element = ElementType::e4m3;
+  Size rows = newSize(draw.oneOf<int64_t>({16, 32, 64})), depth = newSize(draw.oneOf<int64_t>({32, 64, 128}));
+  Size results = newSize(draw.oneOf<int64_t>({64, 64, 128}));
+  auto count = IndexNode::constant(draw.between(1, 3));
+  for (Feature feature : {Feature::interleaved, Feature::severalLaunches, Feature::workspace, Feature::roles,
+                          Feature::asyncCopy, Feature::asyncProduct, Feature::product,
+                          Feature::registerFactor, Feature::transposedRight, Feature::e4m3})
+    draw.note(feature);
+  int workspace = newTensor(Access::workspace, element,
+                            {{.size = newSize(count.number * tree.valueOf(rows))}, {.size = depth}});
+  tree.tensors[size_t(workspace)].workspace = {.interleaved = true};
+  auto boxAt = [&](const Axis &axis) {
+    Box box = {.tensor = workspace, .extents = {rows, depth}};
+    box.origin = {IndexNode::apply(IndexKind::multiply, IndexNode::of(IndexKind::position, axis.position),
+                                   IndexNode::of(IndexKind::size, rows.number)),
+                  IndexNode::constant(0)};
+    return Place::of(std::move(box));
+  };
+  auto addRoles = [](LaunchTree &launch, std::initializer_list<Body> parts) {
+    Statement roles = {.kind = Kind::roles};
+    roles.bodies.emplace_back();
+    for (const Body &part : parts)
+      append(roles.bodies[0], part);
+    launch.body.push_back(std::move(roles));
+  };
+  LaunchTree writes = newLaunch();
+  int tile = newShared(writes.body, {rows, depth}, element);
+  Domain holds;
+  addRoles(writes, {role(newRole("write", 4), [&](Body &body) {
+             rounds(body, count, [&](Body &round, const Axis &axis) {
+               std::optional<Box> box = drawInputBox({rows, depth}, element, holds);
+               Place place = Place::of(View{.shared = tile});
+               round.push_back({.kind = Kind::copy, .from = Place::of(std::move(*box)), .to = place});
+               round.push_back({.kind = Kind::copy, .from = place, .to = boxAt(axis)});
+             });
+           })});
+  finish(std::move(writes));
+
+  LaunchTree reads = newLaunch();
+  int64_t slots = draw.between(1, 3), warps = tree.valueOf(results) / 16;
+  int slot = newSlots(reads.body, {rows, depth}, element, slots, holds);
+  int ring = newRing(reads.body, slots, 1, warpgroups(warps));
+  Body loads = role(newRole("load", 4), [&](Body &body) {
+    int cursor = newCursor(body, ring);
+    rounds(body, count, [&](Body &round, const Axis &axis) {
+      round.push_back(synchronization(Kind::acquire, cursor));
+      round.push_back(synchronization(Kind::expect, cursor));
+      round.back().slots = {slot};
+      round.push_back(synchronization(Kind::copyAsync, cursor));
+      round.back().from = boxAt(axis);
+      round.back().to = Place::of(View{.shared = slot, .cursor = cursor});
+      round.push_back(synchronization(Kind::advance, cursor));
+    });
+  });
+  Body uses = role(newRole("use", warps), [&](Body &body) {
+    int cursor = newCursor(body, ring);
+    int left = loaded(body, {results, depth}, element);
+    int sum = declare(body, ElementType::f32, {results, rows}, {});
+    rounds(body, count, [&](Body &round, const Axis &) {
+      round.push_back(synchronization(Kind::wait, cursor));
+      Statement gemm = {.kind = Kind::gemmAsync, .id = sum};
+      gemm.values = {variableValue(left).expression};
+      gemm.to = Place::of(View{.shared = slot, .cursor = cursor, .transposed = true});
+      gemm.isFixed = true;
+      round.push_back(std::move(gemm));
+      round.push_back({.kind = Kind::gemmWait, .id = sum, .isFixed = true});
+      round.push_back(synchronization(Kind::release, cursor));
+      round.push_back(synchronization(Kind::advance, cursor));
+      added(sum,
+            repeated(differential::product(variableValue(left).domain, holds), double(tree.valueOf(depth))));
+    });
+    drawBody(body, int(draw.between(0, 2)));
+    store(body, sum);
+  });
+  addRoles(reads, {std::move(loads), std::move(uses)});
+  finish(std::move(reads));
+}

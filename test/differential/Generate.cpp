@@ -29,6 +29,8 @@ DrawnProgram Generator::run() {
   budget = elementBudget;
   drawOptions();
   int count = 1;
+  if (draw.wants(Feature::interleaved))
+    interleaved();
   if (draw.wants(Feature::severalLaunches)) {
     draw.note(Feature::severalLaunches);
     count = draw.chance(75) ? 2 : 3;
@@ -71,7 +73,7 @@ bool Generator::spend(double cost) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-void Generator::launch() {
+LaunchTree Generator::newLaunch() {
   env = {};
   blocks = cluster = 1;
   hasBlocks = true;
@@ -79,8 +81,11 @@ void Generator::launch() {
   tiles.reset();
   unread.clear();
   launchStores.clear();
-  LaunchTree drawn;
-  drawn.name = fmt::format("launch{}", tree.launches.size());
+  return {.name = fmt::format("launch{}", tree.launches.size())};
+}
+
+void Generator::launch() {
+  LaunchTree drawn = newLaunch();
   drawGrid(drawn);
   bool hasRoles = draw.wants(Feature::roles) && drawn.grid != LaunchTree::Grid::persistent;
   bool hasHandshake = hasRoles && drawn.cluster == 1 && draw.wants(Feature::handshake);
@@ -105,12 +110,18 @@ void Generator::launch() {
     drawn.body = forTiles(std::move(drawn.body));
   }
   drawRequirement(drawn);
+  finish(std::move(drawn));
+}
+
+void Generator::finish(LaunchTree drawn) {
   for (const Box &box : launchStores)
     if (hasBlocks && covers(box))
       complete.insert(box.tensor);
-  for (int tensor : unread)
-    if (tree.tensors[size_t(tensor)].access == Access::inout || tree.tensors[size_t(tensor)].zeroFill)
-      complete.insert(tensor);
+  for (int number : unread) {
+    const TensorInfo &tensor = tree.tensors[size_t(number)];
+    if (tensor.access == Access::inout || tensor.workspace.initial == dsl::Initial::zero)
+      complete.insert(number);
+  }
   tree.launches.push_back(std::move(drawn));
 }
 
@@ -325,7 +336,7 @@ int Generator::newTensor(Access access, ElementType element, std::vector<TensorE
       tensor.alignment = draw.oneOf<int64_t>({4, 8, 16, 16, 16});
     }
   } else if (draw.chance(40)) {
-    tensor.zeroFill = true;
+    tensor.workspace.initial = dsl::Initial::zero;
   }
   tree.tensors.push_back(std::move(tensor));
   return int(tree.tensors.size()) - 1;

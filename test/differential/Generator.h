@@ -55,7 +55,9 @@ public:
 private:
   // Generate.cpp: programs, launches, arguments.
   void drawOptions();
+  LaunchTree newLaunch();
   void launch();
+  void finish(LaunchTree drawn);
   void drawGrid(LaunchTree &launch);
   void stride(LaunchTree &launch);
   void drawRequirement(LaunchTree &launch);
@@ -158,6 +160,7 @@ private:
   /// A loop that every role has.
   void rounds(Body &body, const IndexNode &count, const std::function<void(Body &, const Axis &)> &drawRound);
   std::optional<Box> drawAsyncBox(const Sizes &shape, ElementType element, bool isMulticast);
+  void interleaved();
   /// Copies a tile to a variable, and adds what is computed of it to a sum.
   void addTile(Body &round, int sum, View tile, const Sizes &shape);
   void consume(Body &statements, int ring, const std::vector<int> &tiles, const IndexNode &count,

@@ -98,7 +98,9 @@ private:
     std::string_view kinds[] = {"input", "output", "inout", "workspace"};
     std::string facts = tensor.alignment == 1 ? "" : fmt::format(", {{.alignment = {}}}", tensor.alignment);
     if (tensor.access == Access::workspace)
-      facts = tensor.zeroFill ? ", {.initial = Initial::zero}" : "";
+      facts = tensor.workspace.interleaved                     ? ", {.interleaved = true}"
+              : tensor.workspace.initial == dsl::Initial::zero ? ", {.initial = Initial::zero}"
+                                                               : "";
     return fmt::format("k.{}(\"{}\", {}, {{{}}}{})", kinds[size_t(tensor.access)], tensor.name,
                        toString(tensor.element), fmt::join(extents, ", "), facts);
   }

@@ -239,7 +239,7 @@ struct TensorInfo {
   ElementType element = ElementType::f32;
   std::vector<TensorExtent> shape = {};
   int64_t alignment = 1;
-  bool zeroFill = false;
+  dsl::WorkspaceOptions workspace = {};
   // What it holds: whole numbers up to `largest` times 2^exponent, or any numbers up to `largest`.
   double smallest = 0, largest = 1;
   int exponent = 0;

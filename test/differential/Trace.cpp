@@ -36,8 +36,7 @@ dsl::Global Tracer::declare(const TensorInfo &tensor) {
   case Access::workspace:
     break;
   }
-  auto initial = tensor.zeroFill ? dsl::Initial::zero : dsl::Initial::undefined;
-  return k.workspace(tensor.name, tensor.element, shape, {.initial = initial});
+  return k.workspace(tensor.name, tensor.element, shape, tensor.workspace);
 }
 
 void Tracer::launch(const LaunchTree &launch) {
