@@ -97,11 +97,11 @@ namespace tlc::differential {
   X(chainedRings, 30)                                                                                        \
   X(roleRegisters, 40)                                                                                       \
   X(asyncProduct, 60)                                                                                        \
-  X(turns, 45)                                                                                               \
+  X(turns, 70)                                                                                               \
   X(multicast, 60)                                                                                           \
   X(barrier, 8)                                                                                              \
   X(namedBarrier, 6)                                                                                         \
-  X(handshake, 20)
+  X(handshake, 25)
 
 enum class Feature : uint8_t {
 #define TLC_FEATURE(name, weight) name,
