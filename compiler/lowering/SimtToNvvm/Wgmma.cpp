@@ -119,35 +119,31 @@ SmallVector<WgmmaOp> batchAfter(WgmmaFenceOp fence) {
 
 void lowerFence(WgmmaFenceOp fence) {
   SmallVector<WgmmaOp> products = batchAfter(fence);
-  llvm::SetVector<Value> written;
-  auto addIfWritten = [&](Value value) {
+  // Sums pass through the fence, since the products write them. Factors are only read: up to the fence they
+  // are computed, and a register of their own for each round of a loop would be written under its products.
+  llvm::SetVector<Value> sums, factors;
+  auto addIfWritten = [&](llvm::SetVector<Value> &values, Value value) {
     Operation *definition = value.getDefiningOp();
     bool isBeforeFence =
         !definition || definition->getBlock() != fence->getBlock() || definition->isBeforeInBlock(fence);
     if (isBeforeFence && RegisterFlow().isWrittenByThread(value))
-      written.insert(value);
-  };
-  // A factor of an earlier product has passed a fence, and may still be in flight.
-  auto isEarlierFactor = [&](Value factor) {
-    return llvm::any_of(factor.getUsers(), [&](Operation *user) {
-      return isa<WgmmaOp>(user) && user->getBlock() == fence->getBlock() && user->isBeforeInBlock(fence);
-    });
+      values.insert(value);
   };
   for (WgmmaOp product : products) {
     if (!isTrue(product.getZero()))
-      addIfWritten(product.getAcc());
-    if (isa<VectorType>(product.getA().getType()) && !isEarlierFactor(product.getA()))
-      addIfWritten(product.getA());
+      addIfWritten(sums, product.getAcc());
+    if (isa<VectorType>(product.getA().getType()))
+      addIfWritten(factors, product.getA());
   }
   OpBuilder builder(fence);
-  if (written.empty()) {
+  if (sums.empty() && factors.empty()) {
     NVVM::WgmmaFenceAlignedOp::create(builder, fence.getLoc());
   } else {
-    SmallVector<Value> tied = llvm::to_vector(written);
-    tie(builder, fence.getLoc(), "wgmma.fence.sync.aligned;", tied);
+    SmallVector<Value> tied = llvm::to_vector(sums);
+    tie(builder, fence.getLoc(), "wgmma.fence.sync.aligned;", tied, factors.getArrayRef());
     for (WgmmaOp product : products)
-      for (auto [before, after] : llvm::zip_equal(written, tied))
-        product->replaceUsesOfWith(before, after);
+      for (auto [before, after] : llvm::zip_equal(sums, tied))
+        product.getAccMutable().assign(product.getAcc() == before ? after : product.getAcc());
   }
   fence.erase();
 }
