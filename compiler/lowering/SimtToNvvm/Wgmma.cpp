@@ -105,6 +105,40 @@ private:
   llvm::SmallDenseSet<Value> visited;
 };
 
+/// The words that a factor's registers are some of.
+Value wordsOf(Value factor) {
+  Operation *definition = factor.getDefiningOp();
+  bool isPart = definition && isRegrouping(definition) && definition->getNumOperands() == 1;
+  return isPart ? wordsOf(definition->getOperand(0)) : factor;
+}
+
+/// Gives factors that a loop does not change registers where they are computed. LLVM would write what is
+/// cheap to compute, such as a part that is constant, again in every round, under the products of the round
+/// before.
+void fixInvariantFactors(KernelOp kernel) {
+  llvm::SetVector<Value> invariant;
+  kernel.walk([&](WgmmaOp product) {
+    auto loop = product->getParentOfType<scf::ForOp>();
+    if (!loop || !isa<VectorType>(product.getA().getType()))
+      return;
+    Value words = wordsOf(product.getA());
+    auto cast = words.getDefiningOp<vector::BitCastOp>();
+    if (cast && loop.isDefinedOutsideOfLoop(cast.getSource()) && !loop.isDefinedOutsideOfLoop(words))
+      cast->moveBefore(loop);
+    if (loop.isDefinedOutsideOfLoop(words))
+      invariant.insert(words);
+  });
+  for (Value words : invariant) {
+    OpBuilder builder(kernel.getContext());
+    builder.setInsertionPointAfterValue(words);
+    Value registers = words;
+    SmallVector<OpOperand *> uses = llvm::to_vector(llvm::make_pointer_range(words.getUses()));
+    tie(builder, words.getLoc(), "", registers);
+    for (OpOperand *use : uses)
+      use->set(registers);
+  }
+}
+
 bool isTrue(Value predicate) { return predicate && matchPattern(predicate, m_One()); }
 
 /// The products from `fence` to the commit of their batch.
@@ -274,7 +308,8 @@ void lowerProduct(WgmmaOp op) {
 } // namespace
 
 void tlc::simt::lowerWgmma(KernelOp kernel) {
-  // Fences and waits first: they look at the operations around them.
+  fixInvariantFactors(kernel);
+  // Fences and waits before products: they look at the operations around them.
   kernel.walk([](WgmmaFenceOp fence) { lowerFence(fence); });
   SmallVector<std::pair<WgmmaWaitOp, SmallVector<Value>>> waits; // each looks at those before it
   kernel.walk([&](WgmmaWaitOp wait) { waits.emplace_back(wait, factorsFreedBy(wait)); });

@@ -1,7 +1,8 @@
 // RUN: %tlc compile %s --start-from simt | FileCheck %s
 
 // The left factor is the same in every round of the loop, and the product of the round before may read it still. So its
-// registers are not copied for each round: a copy would write them under that product.
+// registers are not copied for each round, nor is their constant part computed again: that would write them under that
+// product.
 // CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{{.*}}}, [[FACTOR:{.*}]], %rd
 // CHECK: wgmma.fence.sync.aligned;
 // CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{{.*}}}, [[FACTOR]], %rd
@@ -12,7 +13,9 @@ simt.kernel @invariant(%out: !llvm.ptr<1> {program.parameter = #program.paramete
       schema = [#program.tensor<"X", output, dims[-1, -1]>],
       schema_types = [tensor<128x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %zero = arith.constant dense<0.0> : vector<4xf32>
-  %a = simt.load %out : !llvm.ptr<1> -> vector<4xi32>
+  %loaded = simt.load %out : !llvm.ptr<1> -> vector<4xi32>
+  %word = arith.constant 7 : i32
+  %a = vector.insert %word, %loaded[1] : i32 into vector<4xi32>
   %b = arith.constant 0 : i64
   %first = arith.constant 0 : i32
   %last = arith.constant 3 : i32
