@@ -177,7 +177,12 @@ Element divide(const Kind &kind, const Element &a, const Element &b) {
   // In f32 and narrower types within two units of f32.
   double error = kind.bits == 64 || isPowerOfTwo ? 0 : std::abs(exact) * 0x1p-22 + 0x1p-148;
   error += (a.bound + std::abs(exact) * b.bound) / (std::abs(b.value) - b.bound);
-  return error == 0 ? quotient : enclosed(kind, exact, exact - error, exact + error);
+  if (error == 0)
+    return quotient;
+  quotient = enclosed(kind, exact, exact - error, exact + error);
+  if (isPowerOfTwo) // a product that is only scaled may still be fused with a sum
+    quotient.bound = std::max(quotient.bound, error);
+  return quotient;
 }
 
 Element maximum(const Kind &kind, const Element &a, const Element &b) {

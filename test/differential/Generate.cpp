@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <span>
 
 using namespace tlc;
 using namespace tlc::differential;
@@ -17,6 +18,7 @@ DrawnProgram differential::generate(uint64_t seed, std::optional<Feature> forced
 namespace {
 constexpr int mostDimensions = 6, mostTensors = 9;
 constexpr int64_t mostBlocks = 6;
+constexpr int64_t mostWarps = 64; ///< of a multiprocessor
 /// Elements computed on in all launches together, which bounds the emulator's time.
 constexpr double elementBudget = 200'000;
 } // namespace
@@ -87,6 +89,7 @@ LaunchTree Generator::newLaunch() {
 void Generator::launch() {
   LaunchTree drawn = newLaunch();
   drawGrid(drawn);
+  size_t firstRole = tree.roles.size();
   bool hasRoles = draw.wants(Feature::roles) && drawn.grid != LaunchTree::Grid::persistent;
   bool hasHandshake = hasRoles && drawn.cluster == 1 && draw.wants(Feature::handshake);
   if (!hasRoles && draw.wants(Feature::warps)) {
@@ -108,6 +111,12 @@ void Generator::launch() {
     drawBody(drawn.body, int(draw.between(env.isLean ? 1 : 2, env.isLean ? 5 : 9)));
     storeResults(drawn.body);
     drawn.body = forTiles(std::move(drawn.body));
+  }
+  if (isParted) {
+    int64_t warps = 0;
+    for (const RoleInfo &each : std::span(tree.roles).subspan(firstRole))
+      warps += each.warps;
+    drawn.residents = std::min(drawn.residents, mostWarps / warps);
   }
   drawRequirement(drawn);
   finish(std::move(drawn));

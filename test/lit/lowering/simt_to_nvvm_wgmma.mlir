@@ -55,17 +55,16 @@ simt.kernel @written(%b: i64 {program.parameter = #program.parameter<tensor_stri
   %scaled = arith.mulf %old, %old : vector<4xf32>
   %c0 = arith.constant 0 : i32
   %none = arith.cmpi eq, %n, %c0 : i32
-  // Both the accumulators and the operand in registers come from the thread.
-  // CHECK: %[[FENCED:.*]] = llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;", "=f,=f,=f,=f,=r,=r,=r,=r,0,1,2,3,4,5,6,7,~{memory}"
+  // Both the accumulators and the operand in registers come from the thread. The operand keeps its registers.
+  // CHECK: %[[FENCED:.*]] = llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,~{memory}" {{.*}}, %[[A:[0-9]+]] :
   // CHECK: %[[ACC:.*]] = llvm.extractvalue %[[FENCED]][0]
-  // CHECK: %[[A:.*]] = llvm.extractvalue %[[FENCED]][4]
   simt.wgmma_fence
   // CHECK: llvm.inline_asm has_side_effects "{{.*}}not.pred p, $13;{{.*}}m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;
-  // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,r,r,r,r,l,b,~{memory}" %[[ACC]], {{.*}}, %[[A]],
+  // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,r,r,r,r,l,b,~{memory}" %[[ACC]], {{.*}}, %[[A]], %{{.*}}, %{{.*}} :
   %sum = simt.wgmma %scaled, %a, %b zero %none {n = 8 : i64, element = f16} : vector<4xf32>, vector<4xi32>
   simt.wgmma_commit
   // Up to the wait nothing else is written to the registers of the factor.
-  // CHECK: "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,~{memory}" {{.*}}, %[[A]],
+  // CHECK: "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,~{memory}" {{.*}}, %[[A]] :
   %done = simt.wgmma_wait 0 for %sum : vector<4xf32>
   simt.store %done, %in : vector<4xf32>, !llvm.ptr<1>
   simt.return

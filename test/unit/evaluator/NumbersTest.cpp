@@ -53,6 +53,9 @@ TEST_CASE("a product that is rounded may be fused with a sum", "[evaluator][unit
   CHECK(sum.value == 0x1p-22);
   CHECK(sum.bound >= 0x1p-46);
   CHECK(sum.bound <= 0x1.01p-45);
+  // Also where it is only scaled before.
+  CHECK(divide(f32, product, number(-1)).bound == product.bound);
+  CHECK(divide(f32, product, number(2)).bound == product.bound / 2);
 }
 
 TEST_CASE("bounds go through operations and are rounded with them", "[evaluator][unit]") {
