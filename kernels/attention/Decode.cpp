@@ -453,6 +453,8 @@ void fitDecode(DecodeConfig &c, const Target &target) {
   auto stagesOf = [&](int64_t residents, int64_t bk) {
     return (int64_t(target.sharedBytesOfBlock(unsigned(residents))) - fixed) / (bk * rowElements * bytes);
   };
+  if (c.rows > 64) // two warpgroups' products take more registers than two blocks leave
+    c.residents = 1;
   while (c.residents > 1 && stagesOf(c.residents, productDepth) < 1)
     --c.residents;
   while (c.bk > productDepth && stagesOf(c.residents, c.bk) < 1)

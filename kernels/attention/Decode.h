@@ -59,7 +59,7 @@ struct DecodeConfig {
 
 /// Sets how it is done well for so many sequences with so many keys each.
 void tuneDecode(DecodeConfig &config, int64_t batches, int64_t kvHeads, int64_t keys, const Target &target);
-/// Makes less of it until shared memory holds it: residents, then columns, then stages.
+/// Makes less of it until registers and shared memory hold it: residents, then columns, then stages.
 void fitDecode(DecodeConfig &config, const Target &target);
 
 /// Two launches: parts of the keys, and what they come to.
