@@ -53,6 +53,17 @@ int64_t weightOf(Operation *op) {
   return weight;
 }
 
+/// Whether the product that the wait is for may go on after it: fewer have begun since than the wait leaves.
+bool leavesInFlight(GemmWaitOp wait) {
+  auto product = wait.getAcc().getDefiningOp<GemmAsyncOp>();
+  if (!product || product->getBlock() != wait->getBlock())
+    return wait.getPending() > 0;
+  uint64_t later = 0;
+  for (Operation *op = product->getNextNode(); op != wait; op = op->getNextNode())
+    later += isa<GemmAsyncOp>(op);
+  return later < wait.getPending();
+}
+
 /// Whether a product may still be writing the fragment's registers: nothing can move it then.
 bool isInFlight(Value value, llvm::SmallPtrSetImpl<Value> &seen) {
   if (!seen.insert(value).second)
@@ -68,7 +79,7 @@ bool isInFlight(Value value, llvm::SmallPtrSetImpl<Value> &seen) {
   if (isa<GemmAsyncOp>(op))
     return true;
   if (auto wait = dyn_cast<GemmWaitOp>(op))
-    return wait.getPending() > 0;
+    return leavesInFlight(wait);
   unsigned i = cast<OpResult>(value).getResultNumber();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return isInFlight(loop.getRegionIterArg(i), seen);

@@ -393,6 +393,27 @@ tile.kernel @decision(%X: !tile.global<64x64xf32> {program.argument = #program.t
   tile.return
 }
 
+// -----
+
+// A wait that leaves a product in flight has completed the one before it, whose sums another policy may move.
+// CHECK-LABEL: tile.kernel @completed(
+// CHECK: %[[DONE:.*]] = tile.gemm_wait %{{.*}} pending(1)
+// CHECK: %[[MOVED:.*]] = tile.convert_layout %[[DONE]]
+// CHECK: tile.gemm_async %{{.*}}, %{{.*}}, %[[MOVED]] policy full_col
+tile.kernel @completed() attributes {warps = 8 : i64} {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %first = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+  %other = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+  %done = tile.gemm_wait %first pending(1) : tensor<128x64xf32>
+  // expected-remark @below {{[layout-conversion] 'gemmWait' (128x64, 32 bits) is converted at the accumulator of the product, which takes a round trip through shared memory: it comes in the layout of the accumulator of wgmma, but the layout of the accumulator of wgmma is needed}}
+  %second = tile.gemm_async %a, %b, %done policy full_col atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+  %sum = tile.gemm_wait %second pending(0) : tensor<128x64xf32>
+  tile.return
+}
+
 //--- errors.mlir
 
 // expected-error @below {{expected a number of warps; run 'tile-select-atoms' before 'tile-infer-layouts'}}
