@@ -83,8 +83,12 @@ Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {
     int64_t step = tileAxis < 0 ? 0 : constant[size_t(tileAxis)];
     // Unsigned, so that positions before the tensor are outside, too.
     Value &guard = guards[{int(axis), step}];
-    if (!guard)
-      guard = b.isBelow(b.add(position[axis], step), slice.ends[axis]);
+    if (!guard) {
+      Value at = b.add(position[axis], step);
+      // A constant before the tensor is outside whatever its size. This must fold here: see simt.load.
+      bool isBefore = b.known(at).value_or(0) < 0;
+      guard = isBefore ? b.i1(false) : b.isBelow(at, slice.ends[axis]);
+    }
     all = b.both(all, guard);
   }
   return all;
