@@ -6,7 +6,9 @@
 
 #include "compiler/analysis/CheapFragments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tlc::tile {
 
@@ -14,15 +16,26 @@ using namespace mlir;
 
 namespace {
 
-/// Whether the result may lie in the registers of the operand.
+/// Whether the result lies in the registers of the operand.
 bool passesOn(Operation *op) {
   if (auto convert = dyn_cast<ConvertLayoutOp>(op))
     return !convert.getScratch();
   return isa<BroadcastOp, arith::BitcastOp>(op);
 }
 
+/// Whether the result may equal an operand when all others are known.
+bool mayBeIdentity(Operation *op) {
+  if (!op->hasTrait<OpTrait::Elementwise>() || !isMemoryEffectFree(op))
+    return false;
+  return op->getNumOperands() > 1 ||
+         isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::TruncIOp, arith::SIToFPOp,
+             arith::FPToSIOp, arith::NegFOp, math::AbsFOp, math::FloorOp, math::CeilOp>(op);
+}
+
 class Collector {
 public:
+  Collector(Value factor, FactorAliases aliases) : bits(elementBits(factor)), aliases(aliases) {}
+
   FactorWriters writers;
 
   void add(Value value, bool isMoved) {
@@ -32,39 +45,100 @@ public:
       writers.madeForUse = true;
       return;
     }
+    // A value of another width is nothing but a step to one of the factor's.
+    bool fits = elementBits(value) == bits;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      addCarried(cast<scf::ForOp>(argument.getOwner()->getParentOp()), argument.getArgNumber() - 1);
+      if (fits)
+        addCarried(cast<scf::ForOp>(argument.getOwner()->getParentOp()), argument.getArgNumber() - 1);
       return;
     }
     Operation *op = value.getDefiningOp();
     unsigned number = cast<OpResult>(value).getResultNumber();
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return addCarried(loop, number);
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (fits)
+        addCarried(loop, number);
+      return;
+    }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      if (!fits)
+        return;
       writers.moves.insert(branch);
       add(branch.thenYield()->getOperand(number), /*isMoved=*/true);
       add(branch.elseYield()->getOperand(number), /*isMoved=*/true);
       return;
     }
-    (isMoved ? writers.sources : writers.ops).insert(op);
+    if (fits)
+      (isMoved ? writers.sources : writers.ops).insert(op);
     if (passesOn(op))
       add(op->getOperand(0), isMoved);
+    else if (aliases == FactorAliases::possible && mayBeIdentity(op))
+      for (Value operand : op->getOperands())
+        if (mayEqualResult(operand, op))
+          add(operand, isMoved);
   }
 
 private:
+  static unsigned elementBits(Value fragment) {
+    return cast<RankedTensorType>(fragment.getType()).getElementTypeBitWidth();
+  }
+
+  /// Whether the operation's result may be the operand: each other one may be known or the same.
+  bool mayEqualResult(Value operand, Operation *op) {
+    return isa<RankedTensorType>(operand.getType()) && !mayBeKnown(operand) &&
+           llvm::all_of(op->getOperands(), [&](Value other) {
+             return other == operand || mayBeKnown(other) || llvm::any_of(equalsOf(other), [&](Value equal) {
+                      return llvm::is_contained(equalsOf(operand), equal);
+                    });
+           });
+  }
+
+  /// What the value may be.
+  llvm::SmallVector<Value> equalsOf(Value value) {
+    if (auto known = equals.find(value); known != equals.end())
+      return known->second;
+    llvm::SmallVector<Value> result = {value};
+    if (Operation *op = value.getDefiningOp(); op && (passesOn(op) || mayBeIdentity(op)))
+      for (Value operand : op->getOperands())
+        if (passesOn(op) || mayEqualResult(operand, op))
+          llvm::append_range(result, equalsOf(operand));
+    llvm::sort(result, [](Value a, Value b) { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); });
+    result.erase(llvm::unique(result), result.end());
+    return equals[value] = result;
+  }
+
+  /// Whether the machine's compiler may know all elements: they follow from constants, coordinates and
+  /// numbers, not from memory or what a loop carries.
+  bool mayBeKnown(Value value) {
+    if (!isa<RankedTensorType>(value.getType()))
+      return true;
+    auto [entry, isNew] = known.try_emplace(value, false);
+    if (!isNew)
+      return entry->second;
+    Operation *op = value.getDefiningOp();
+    bool follows = op && (makesFragment(op) || isa<BroadcastOp>(op) ||
+                          (op->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(op)));
+    bool result =
+        follows && llvm::all_of(op->getOperands(), [&](Value operand) { return mayBeKnown(operand); });
+    return known[value] = result;
+  }
+
   void addCarried(scf::ForOp loop, unsigned number) {
     writers.moves.insert(loop);
     add(loop.getInitArgs()[number], /*isMoved=*/true);
     add(loop.getYieldedValues()[number], /*isMoved=*/true);
   }
 
+  unsigned bits; ///< of the factor's elements
+  FactorAliases aliases;
   llvm::SmallDenseSet<Value> visited;
+  llvm::SmallDenseMap<Value, bool> known;
+  llvm::DenseMap<Value, llvm::SmallVector<Value>> equals;
 };
 
 } // namespace
 
-FactorWriters writersOf(Value factor) {
-  Collector collector;
+FactorWriters writersOf(Value factor, FactorAliases aliases) {
+  Collector collector(factor, aliases);
   collector.add(factor, /*isMoved=*/false);
   return std::move(collector.writers);
 }

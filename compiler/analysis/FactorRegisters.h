@@ -21,7 +21,15 @@ struct FactorWriters {
   bool madeForUse = false; ///< of constants and coordinates, which are made again right before each use
 };
 
+/// Which operations name the registers of their operand anew.
+enum class FactorAliases {
+  certain, ///< those that never compute anything
+  /// Also those that the machine's compiler may compute, such as a choice whose condition always holds: their
+  /// result may then lie in the registers of an operand.
+  possible,
+};
+
 /// Expects a fragment.
-FactorWriters writersOf(mlir::Value factor);
+FactorWriters writersOf(mlir::Value factor, FactorAliases aliases);
 
 } // namespace tlc::tile

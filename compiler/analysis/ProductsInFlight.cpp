@@ -324,7 +324,7 @@ private:
   const FactorWriters &writersOfFactor(GemmAsyncOp product) {
     auto [entry, isNew] = writers.try_emplace(product);
     if (isNew && isa<RankedTensorType>(product.getA().getType()))
-      entry->second = writersOf(product.getA());
+      entry->second = writersOf(product.getA(), FactorAliases::certain);
     return entry->second;
   }
 

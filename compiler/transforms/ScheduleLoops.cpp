@@ -167,7 +167,7 @@ private:
       auto product = dyn_cast<GemmAsyncOp>(op);
       if (!product || !isa<RankedTensorType>(product.getA().getType()))
         continue;
-      FactorWriters writers = writersOf(product.getA());
+      FactorWriters writers = writersOf(product.getA(), FactorAliases::possible);
       GemmWaitOp wait = completionOf(product);
       SmallVector<Operation *> inBody;
       for (Operation *writer : llvm::concat<Operation *const>(writers.ops, writers.moves, writers.sources))

@@ -112,6 +112,25 @@ const std::vector<Form> forms = {
        gemm(i.weights, i.a.t(), i.other);
      },
      once, false, true},
+    {"equal to what was loaded, as LLVM finds", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm(i.weights / 1, i.a.t(), i.sum);
+     },
+     once},
+    {"a choice that is always the same", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       Fragment chosen = where([](Index row, Index column) { return row + column < 200; }, i.weights, 0);
+       gemm(chosen, i.a.t(), i.sum);
+     },
+     once},
+    {"the larger of two equal ones", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm(max(i.weights / 1, i.weights), i.a.t(), i.sum);
+     },
+     once},
     {"in a loop over tiles", bf16,
      [](const Iteration &i) {
        loadThroughShared(i);
