@@ -90,6 +90,13 @@ Result<Artifact> decode(const Key &key, std::span<const std::byte> bytes) {
   return deserialize(bytes.subspan(header.size()));
 }
 
+Result<Descriptor> existingFolder(const std::filesystem::path &directory) {
+  Result<Descriptor> folder = openFolder(directory);
+  if (folder && !*folder)
+    return fileError("open the cache directory", directory, ENOENT);
+  return folder;
+}
+
 } // namespace
 
 Result<std::optional<Artifact>> DiskCache::load(const Key &key) const {
@@ -139,11 +146,9 @@ Result<void> DiskCache::store(const Key &key, const Artifact &artifact) const {
 }
 
 Result<std::vector<CacheEntry>> DiskCache::entries() const {
-  Result<Descriptor> folder = openFolder(directory);
+  Result<Descriptor> folder = existingFolder(directory);
   if (!folder)
     return folder.error();
-  if (!*folder)
-    return fileError("open the cache directory", directory, ENOENT);
   Result<Contents> contents = contentsOf(*folder, directory);
   if (!contents)
     return contents.error();
@@ -151,11 +156,9 @@ Result<std::vector<CacheEntry>> DiskCache::entries() const {
 }
 
 Result<Artifact> DiskCache::read(const Key &key) const {
-  Result<Descriptor> folder = openFolder(directory);
+  Result<Descriptor> folder = existingFolder(directory);
   if (!folder)
     return folder.error();
-  if (!*folder)
-    return fileError("open the cache directory", directory, ENOENT);
   Result<Descriptor> file = openEntry(*folder, nameOf(key), pathOf(key));
   if (!file)
     return file.error();
@@ -168,11 +171,9 @@ Result<Artifact> DiskCache::read(const Key &key) const {
 }
 
 Result<DiskCache::Pruned> DiskCache::prune() const {
-  Result<Descriptor> folder = openFolder(directory);
+  Result<Descriptor> folder = existingFolder(directory);
   if (!folder)
     return folder.error();
-  if (!*folder)
-    return fileError("open the cache directory", directory, ENOENT);
   Result<Contents> contents = contentsOf(*folder, directory);
   if (!contents)
     return contents.error();
