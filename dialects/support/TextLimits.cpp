@@ -10,6 +10,8 @@ namespace {
 
 /// Of brackets of all kinds inside each other.
 constexpr int mostBrackets = 256;
+/// Of an affine expression: MLIR folds its terms one inside the other.
+constexpr int mostTerms = 4096;
 /// Of an operation.
 constexpr unsigned mostResults = 1 << 16;
 
@@ -21,7 +23,14 @@ bool isName(char c) {
          c == '-';
 }
 
-/// Behind the string that begins at `begin`. It ends with its line at the latest.
+bool isOperator(std::string_view text, size_t i) {
+  for (std::string_view word : {"+", "-", "*", "mod ", "floordiv ", "ceildiv "})
+    if (text.substr(i, word.size()) == word)
+      return true;
+  return false;
+}
+
+/// The end of the string that begins at `begin`. It ends with its line at the latest.
 size_t endOfString(std::string_view text, size_t begin) {
   size_t end = begin + 1;
   while (end < text.size() && text[end] != '"' && text[end] != '\n')
@@ -29,7 +38,7 @@ size_t endOfString(std::string_view text, size_t begin) {
   return end + 1;
 }
 
-/// Behind the value's name, `%name` or `%name#2`, that begins at `begin`.
+/// The end of the value's name, `%name` or `%name#2`, that begins at `begin`.
 size_t endOfValue(std::string_view text, size_t begin) {
   size_t end = begin + 1;
   while (end < text.size() && isName(text[end]))
@@ -41,6 +50,7 @@ size_t endOfValue(std::string_view text, size_t begin) {
 
 std::optional<TextProblem> tlc::findExcess(std::string_view text) {
   int depth = 0;
+  int terms = 1; // of one expression: it has neither commas nor names of values
   for (size_t i = 0; i < text.size();) {
     const char c = text[i];
     if (text.substr(i, 2) == "//") {
@@ -50,6 +60,7 @@ std::optional<TextProblem> tlc::findExcess(std::string_view text) {
     } else if (text.substr(i, 2) == "->" || text.substr(i, 2) == ">=" || text.substr(i, 2) == "<=") {
       i += 2; // no brackets
     } else if (c == '%') {
+      terms = 1;
       const size_t number = endOfValue(text, i) + 1;
       size_t end = number;
       while (number <= text.size() && text[number - 1] == '#' && end < text.size() && isDigit(text[end]))
@@ -67,6 +78,11 @@ std::optional<TextProblem> tlc::findExcess(std::string_view text) {
                                   " deep, but here are more"};
       if (isClosing(c) && depth > 0)
         --depth;
+      if (c == ',')
+        terms = 1;
+      if (isOperator(text, i) && ++terms > mostTerms)
+        return TextProblem{i, "expected expressions of at most " + std::to_string(mostTerms) +
+                                  " terms, but here are more"};
       ++i;
     }
   }

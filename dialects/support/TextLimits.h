@@ -16,7 +16,8 @@ struct TextProblem {
   std::string message;
 };
 
-/// The first place in the text of a module that is nested too deeply, or that names one of too many results.
+/// The first place in the text of a module that is nested too deeply, has an expression of too many terms, or
+/// names one of too many results.
 std::optional<TextProblem> findExcess(std::string_view text);
 
 } // namespace tlc

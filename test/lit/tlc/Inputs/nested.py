@@ -28,6 +28,7 @@ print({
     "position": lambda: head + chain() + f"%g = tile.grid %n : index\n%p = arith.addi %x{count}, %g : index\n" + store + tail,
     "ifs": lambda: head + "scf.if %c {\n" * count + "}\n" * count + tail,
     "brackets": lambda: "module attributes {a = " + "[" * count + "]" * count + "} {}",
+    "terms": lambda: "#m = affine_map<(d0) -> (d0" + " + d0" * (count - 1) + ")>\nmodule {}",
     "modules": lambda: "module {\n" * count + "}\n" * count,
     "result": lambda: head + f"%y = arith.addi %n#{count}, %n : index\n" + tail,
 }[kind]())
