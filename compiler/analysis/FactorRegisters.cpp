@@ -23,6 +23,12 @@ bool passesOn(Operation *op) {
   return isa<BroadcastOp, arith::BitcastOp>(op);
 }
 
+/// Whether the result is the operand where all operands are the same.
+bool isIdempotent(Operation *op) {
+  return isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::AndIOp, arith::OrIOp,
+             arith::SelectOp>(op);
+}
+
 /// Whether the result may equal an operand when all others are known.
 bool mayBeIdentity(Operation *op) {
   if (!op->hasTrait<OpTrait::Elementwise>() || !isMemoryEffectFree(op))
@@ -72,9 +78,9 @@ public:
     if (passesOn(op))
       add(op->getOperand(0), isMoved);
     else if (aliases == FactorAliases::possible && mayBeIdentity(op))
-      for (Value operand : op->getOperands())
-        if (mayEqualResult(operand, op))
-          add(operand, isMoved);
+      for (OpOperand &operand : op->getOpOperands())
+        if (mayEqualResult(operand))
+          add(operand.get(), isMoved);
   }
 
 private:
@@ -82,14 +88,18 @@ private:
     return cast<RankedTensorType>(fragment.getType()).getElementTypeBitWidth();
   }
 
-  /// Whether the operation's result may be the operand: each other one may be known or the same.
-  bool mayEqualResult(Value operand, Operation *op) {
-    return isa<RankedTensorType>(operand.getType()) && !mayBeKnown(operand) &&
-           llvm::all_of(op->getOperands(), [&](Value other) {
-             return other == operand || mayBeKnown(other) || llvm::any_of(equalsOf(other), [&](Value equal) {
-                      return llvm::is_contained(equalsOf(operand), equal);
-                    });
+  /// Whether the result of the operand's operation may be the operand.
+  bool mayEqualResult(OpOperand &operand) {
+    Operation *op = operand.getOwner();
+    return isa<RankedTensorType>(operand.get().getType()) && !mayBeKnown(operand.get()) &&
+           llvm::all_of(op->getOpOperands(), [&](OpOperand &other) {
+             return &other == &operand || mayBeKnown(other.get()) ||
+                    (isIdempotent(op) && mayBeSame(operand.get(), other.get()));
            });
+  }
+
+  bool mayBeSame(Value a, Value b) {
+    return llvm::any_of(equalsOf(a), [&](Value equal) { return llvm::is_contained(equalsOf(b), equal); });
   }
 
   /// What the value may be.
@@ -98,9 +108,9 @@ private:
       return known->second;
     llvm::SmallVector<Value> result = {value};
     if (Operation *op = value.getDefiningOp(); op && (passesOn(op) || mayBeIdentity(op)))
-      for (Value operand : op->getOperands())
-        if (passesOn(op) || mayEqualResult(operand, op))
-          llvm::append_range(result, equalsOf(operand));
+      for (OpOperand &operand : op->getOpOperands())
+        if (passesOn(op) || mayEqualResult(operand))
+          llvm::append_range(result, equalsOf(operand.get()));
     llvm::sort(result, [](Value a, Value b) { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); });
     result.erase(llvm::unique(result), result.end());
     return equals[value] = result;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Afterwards conflicting accesses of a shared buffer, or of a tensor, by the threads of one role have a
-/// `tile.sync` between them, and ordinary writes a `tile.proxy_fence` before the
-/// asynchronous unit uses the buffer. One walk in program order with the accesses since
+/// `tile.sync` between them, and a `tile.proxy_fence` stands between ordinary accesses and those of the
+/// asynchronous proxy that conflict with them. One walk in program order with the accesses since
 /// the last sync; loops are walked twice, so that the back edge is seen.
 
 #include "compiler/analysis/Meetings.h"
@@ -178,6 +178,14 @@ struct PlacesByAccess {
   }
 };
 
+/// Whether the asynchronous proxy must be told of ordinary accesses before it does what comes later: of
+/// writes before it reads or writes there, and of reads before it writes, because a thread's loads may still
+/// be under way when a barrier lets a copy begin.
+bool needsProxyFence(const PlacesByAccess &ordinary, const PlacesByAccess &asynchronous) {
+  return asynchronous.reads.overlaps(ordinary.writes) || asynchronous.writes.overlaps(ordinary.writes) ||
+         asynchronous.writes.overlaps(ordinary.reads);
+}
+
 using Relation = bool (*)(const TensorAccess &earlier, const TensorAccess &later);
 
 /// Whether any pair of the accesses is so related.
@@ -187,7 +195,7 @@ bool anyOf(const TensorAccesses &earlier, ArrayRef<TensorAccess> later, Relation
   });
 }
 
-/// Whether the asynchronous proxy meets there what ordinary threads wrote.
+/// The same of tensors.
 bool needsProxyFence(const TensorAccess &earlier, const TensorAccess &later) {
   return later.asynchronous && mayConflict(earlier, later);
 }
@@ -195,7 +203,7 @@ bool needsProxyFence(const TensorAccess &earlier, const TensorAccess &later) {
 /// What happened since the last sync, and what a sync does not end.
 struct State {
   PlacesByAccess accessed;
-  Places unfenced; ///< ordinary writes that the asynchronous proxy has not been told of
+  PlacesByAccess unfenced; ///< ordinary accesses that the asynchronous proxy has not been told of
   TensorAccesses tensors, unfencedTensors;
   TensorAccesses unawaited; ///< stores through the TMA that may be on their way
 
@@ -218,14 +226,17 @@ public:
     kernel.walk([&](Operation *op) {
       if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
         if (std::optional<Place> place = placeOf(copy.getDestination()))
-          usedAsynchronously.add(*place);
+          asynchronous.writes.add(*place);
         return;
       }
       Accesses accesses = accessesOf(op);
-      if (accesses.asynchronous)
-        for (const Access &access : llvm::concat<Access>(accesses.reads, accesses.writes))
+      if (!accesses.asynchronous)
+        return;
+      for (auto [tiles, places] : {std::pair(&accesses.reads, &asynchronous.reads),
+                                   std::pair(&accesses.writes, &asynchronous.writes)})
+        for (const Access &access : *tiles)
           if (std::optional<Place> place = placeOf(access.tile))
-            usedAsynchronously.add(*place);
+            places->add(*place);
     });
   }
 
@@ -248,7 +259,7 @@ private:
       fence(op, /*fencesTensors=*/false, state);
       forget(state);
     } else if (isa<PublishOp, ReleaseOp, ExpectOp, ArriveOp, NamedBarrierOp>(op)) {
-      handOn(op, state); // who goes on from here may use what this role wrote
+      handOn(op, state); // who goes on from here may use what this role wrote or read
       if (isa<PublishOp, ReleaseOp, ExpectOp>(op))
         passOn(op->getOperand(0), op->getOperand(1), state);
     } else if (isa<AcquireOp, AwaitOp>(op)) {
@@ -256,7 +267,7 @@ private:
     } else if (isa<TakeTurnOp, PassTurnOp>(op)) {
       // They order when products are issued, and nothing else.
     } else if (auto fence = dyn_cast<ProxyFenceOp>(op)) {
-      state.unfenced.clear();
+      state.unfenced = {};
       if (fence.getTensors())
         state.unfencedTensors.clear();
     } else {
@@ -300,7 +311,7 @@ private:
     SmallVector<TensorAccess> tensors = tensorAccessesIn(roles);
     bool fencesTensors = anyOf(state.unfencedTensors, tensors, needsProxyFence);
     if (awaitStores(roles, tensors, state) || fencesTensors || inside.conflictsWith(state.accessed) ||
-        anyOf(state.tensors, tensors, needsBarrier) || state.unfenced.overlaps(usedAsynchronously))
+        anyOf(state.tensors, tensors, needsBarrier) || needsProxyFence(state.unfenced, asynchronous))
       meet(roles, fencesTensors, state);
     state.unawaited.clear(); // at the latest when roles begin
     State after = state;
@@ -346,14 +357,13 @@ private:
     if (failed(addPlaces(op, accesses, places)))
       return failure();
     bool fencesTensors = anyOf(state.unfencedTensors, accesses.tensors, needsProxyFence);
-    bool fences = accesses.asynchronous &&
-                  (places.reads.overlaps(state.unfenced) || places.writes.overlaps(state.unfenced));
+    bool fences = accesses.asynchronous && needsProxyFence(state.unfenced, places);
     if (awaitStores(op, accesses.tensors, state) || fencesTensors || fences ||
         places.conflictsWith(state.accessed) || anyOf(state.tensors, accesses.tensors, needsBarrier))
       meet(op, fencesTensors, state);
     state.accessed.add(places);
     if (!accesses.asynchronous)
-      state.unfenced.add(places.writes);
+      state.unfenced.add(places);
     for (const TensorAccess &access : accesses.tensors)
       addAccess(access, state);
     return success();
@@ -364,7 +374,7 @@ private:
     if (isa<StoreOp>(access.op) && access.asynchronous)
       state.unawaited.add(access);
     // Where the TMA cannot store a fragment, its threads do.
-    if (access.kind != AccessKind::read && (isa<StoreOp>(access.op) || !access.asynchronous))
+    if (isa<StoreOp>(access.op) || !access.asynchronous)
       state.unfencedTensors.add(access);
   }
 
@@ -386,7 +396,7 @@ private:
     forget(state);
   }
 
-  /// Before another role may go on: ends stores, and tells the asynchronous proxy of writes, that it may
+  /// Before another role may go on: ends stores, and tells the asynchronous proxy of accesses, that it may
   /// meet.
   void handOn(Operation *before, State &state) {
     SmallVector<TensorAccess> others = llvm::filter_to_vector(allTensors, [&](const TensorAccess &access) {
@@ -396,13 +406,13 @@ private:
     fence(before, anyOf(state.unfencedTensors, others, needsProxyFence), state);
   }
 
-  /// Tells the asynchronous proxy of this thread's writes, if it ever uses the buffers.
+  /// Tells the asynchronous proxy of this thread's accesses, if it ever meets them.
   void fence(Operation *before, bool fencesTensors, State &state) {
-    if (fencesTensors || state.unfenced.overlaps(usedAsynchronously)) {
+    if (fencesTensors || needsProxyFence(state.unfenced, asynchronous)) {
       OpBuilder builder(before);
       ProxyFenceOp::create(builder, before->getLoc(), fencesTensors);
     }
-    state.unfenced.clear();
+    state.unfenced = {};
     if (fencesTensors)
       state.unfencedTensors.clear();
   }
@@ -424,7 +434,7 @@ private:
     state.accessed.writes.removeAt(cursor);
   }
 
-  Places usedAsynchronously;
+  PlacesByAccess asynchronous; ///< what its proxy does anywhere in the kernel
   SmallVector<TensorAccess> allTensors;
 };
 

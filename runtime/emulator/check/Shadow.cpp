@@ -47,10 +47,9 @@ Wrong judge(const Record &before, const Record &now, const Point &point) {
     return Wrong::readOnly;
   if (!point.isBehind(before))
     return Wrong::unordered;
-  // The asynchronous engines do not see generic writes before a proxy fence;
-  // generic reads are over once they are ordered.
-  if (now.proxy == Proxy::async && before.proxy == Proxy::generic && !isRead(before) &&
-      !point.isFenced(before))
+  // Without a proxy fence the asynchronous engines neither see generic writes nor wait for generic reads: on
+  // an H200 a copy overwrote what loads before a barrier had yet to read.
+  if (now.proxy == Proxy::async && before.proxy == Proxy::generic && !point.isFenced(before))
     return Wrong::unfenced;
   if (now.proxy == Proxy::tensorMap && !isRead(before) && !point.isMapFenced(before))
     return Wrong::unfenced;
@@ -238,7 +237,7 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   // What races with this one must race with the one that it replaces.
   const auto replaces = [&](Record &old) {
     if (point.isBehind(old)) {
-      if (old.strength < read.strength)
+      if (old.strength < read.strength || (old.proxy == Proxy::generic && read.proxy != Proxy::generic))
         return false;
       old = read;
       return true;

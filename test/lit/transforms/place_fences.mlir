@@ -460,10 +460,15 @@ tile.kernel @scratch(%n: index {program.argument = #program.dimension<"n">},
   tile.return
 }
 
-// Slots that the TMA fills and others read are ordered by their ring alone.
+// Slots that the TMA fills and others read are ordered by their ring. Loads by threads may still be under way when a
+// barrier lets the TMA fill the slot again: only a fence waits for them. Products are over when they have been awaited.
 // CHECK-LABEL: tile.kernel @rings(
 // CHECK:         tile.roles
 // CHECK-NOT:     tile.sync
+// CHECK-NOT:     tile.proxy_fence
+// CHECK:         tile.load
+// CHECK-NEXT:    tile.proxy_fence
+// CHECK-NEXT:    tile.release
 // CHECK-NOT:     tile.proxy_fence
 // CHECK:         tile.return
 tile.kernel @rings(%n: index {program.argument = #program.dimension<"n">},
@@ -562,6 +567,7 @@ tile.kernel @publish(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-LABEL: tile.kernel @in_place(
 // CHECK:         tile.role "math"
 // CHECK:           tile.load
+// CHECK-NEXT:      tile.proxy_fence
 // CHECK-NEXT:      tile.sync
 // CHECK-NEXT:      tile.store
 // CHECK-NEXT:      tile.proxy_fence

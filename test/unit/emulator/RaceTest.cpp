@@ -231,17 +231,25 @@ TEST_CASE("a buffer is refilled after its readers are done with it") {
   const std::string start = prepare + loadBar + waitBar + R"(
     ld.shared.b32 %r1, [%at];
 )";
+  const std::string fence = "fence.proxy.async.shared::cta;";
   const std::string refill = R"(
-    SYNC
     @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
     @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], 256, [%bar];
   $again: mbarrier.try_wait.parity.shared.b64 %p9, [bar], 1; @!%p9 bra $again;
 )";
-  const auto [with, without] = pairOf({.body = start + refill, .threads = 64}, "bar.sync 0;");
+  const auto [with, without] =
+      pairOf({.body = start + fence + "SYNC" + refill, .threads = 64}, "bar.sync 0;");
   CHECK(with == "");
   CHECK_THAT(without, Contains("race between the asynchronous write of shared offset") &&
                           Contains("and the read by 'ld.shared.b32'") &&
                           Contains("at which warp 0 waits for warp 1, before the operation is issued"));
+  // The barrier alone lets the copy begin while loads are under way.
+  const auto [fenced, unfenced] = pairOf({.body = start + "SYNC bar.sync 0;" + refill, .threads = 64}, fence);
+  CHECK(fenced == "");
+  CHECK_THAT(unfenced,
+             Contains("proxy race between the asynchronous write of shared offset 1024 and the read by "
+                      "'ld.shared.b32'") &&
+                 Contains("missing: fence.proxy.async between them"));
 }
 
 TEST_CASE("a store of shared memory needs a proxy fence behind the writes") {
