@@ -63,6 +63,19 @@ GemmWaitOp completionOf(GemmAsyncOp product) {
   return {};
 }
 
+/// What the first of the products that add to this one's accumulator begins with.
+Value startOfSums(GemmAsyncOp product) {
+  Value sums = product.getAcc();
+  while (Operation *op = sums.getDefiningOp())
+    if (auto wait = dyn_cast<GemmWaitOp>(op))
+      sums = wait.getAcc();
+    else if (auto earlier = dyn_cast<GemmAsyncOp>(op))
+      sums = earlier.getAcc();
+    else
+      break;
+  return sums;
+}
+
 /// Whether the operation computes elements of fragments that are worth keeping.
 bool computes(Operation &op) {
   return llvm::any_of(op.getResults(),
@@ -115,6 +128,8 @@ private:
         return "the " + describeStatement(&op) + placeOf(&op) + " keeps its place between them";
     build();
     if (std::string reason = protectFactors(); !reason.empty())
+      return reason;
+    if (std::string reason = protectSums(); !reason.empty())
       return reason;
     assert(problem.check() && "dependences follow the program order");
     auto roles = loop->getParentOfType<RolesOp>();
@@ -185,6 +200,28 @@ private:
         } else if (wait->isBeforeInBlock(writer)) {
           problem.addDependence(numbers[wait], numbers[writer], 0, 0, DependenceKind::order);
         }
+    }
+    return "";
+  }
+
+  /// A product in flight writes its accumulator's registers: it completes before the operation that makes the
+  /// accumulator executes again, unless the loop carries the sums. Why that cannot be said of this loop, or
+  /// nothing.
+  std::string protectSums() {
+    for (Operation *op : ops) {
+      auto product = dyn_cast<GemmAsyncOp>(op);
+      if (!product)
+        continue;
+      GemmWaitOp wait = completionOf(product);
+      FactorWriters writers = writersOf(startOfSums(product), FactorAliases::possible);
+      for (Operation *writer : llvm::concat<Operation *const>(writers.ops, writers.sources)) {
+        Operation *inBody = loop.getBody()->findAncestorOpInBlock(*writer);
+        if (!inBody || !inBody->isBeforeInBlock(product))
+          continue;
+        if (!wait)
+          return "a product whose accumulator the iteration makes is in flight when the iteration ends";
+        problem.addDependence(numbers[wait], numbers[inBody], 1, 0, DependenceKind::order);
+      }
     }
     return "";
   }

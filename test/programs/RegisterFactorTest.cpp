@@ -258,3 +258,52 @@ TEST_CASE("by hand the next factor may be made while the product reads its own",
   run(artifact, {&unused, &c});
   CHECK(std::ranges::count(c.values, 64. * (1 + 2 + 3 + 4 + 5)) == 64 * 64);
 }
+
+TEST_CASE("sums made in the iteration that multiplies", "[register-factor]") {
+  constexpr int64_t rows = 64, columns = 32, depth = 64;
+  const Artifact artifact = compiled(Program::trace("made_sums", [&](Scope &k) {
+    Index steps = k.dim("steps");
+    Global A = k.input("A", bf16, {steps, rows, depth}), B = k.input("B", bf16, {steps, columns, depth});
+    Global C = k.input("C", bf16, {columns, columns}), Y = k.output("Y", f32, {rows, columns});
+    Fragment sum = k.fragment(f32, {rows, columns});
+    k.pipelined(steps, {.stages = 2}, [&](Index step) {
+      Shared a = k.shared("a", bf16, {rows, depth}), b = k.shared("b", bf16, {columns, depth});
+      Shared c = k.shared("c", bf16, {columns, columns});
+      copy(A.tile({step, 0, 0}, {1, rows, depth}), a);
+      copy(B.tile({step, 0, 0}, {1, columns, depth}), b);
+      copy(C.tile({0, 0}, {columns, columns}), c);
+      Fragment scores = k.fragment(f32, {rows, columns});
+      gemm(a, b.t(), scores);
+      sum = scores + 2;
+      gemm(sum.to(bf16), c.t(), sum);
+    });
+    copy(sum, Y.tile({0, 0}, {rows, columns}));
+  }));
+  std::mt19937 random(11);
+  std::uniform_int_distribution<int> values(-1, 1);
+  for (int64_t steps : {1, 2, 5}) {
+    INFO("steps = " << steps);
+    Memory a = Memory::filled(bf16, {steps, rows, depth}, 0),
+           b = Memory::filled(bf16, {steps, columns, depth}, 0),
+           c = Memory::filled(bf16, {columns, columns}, 0),
+           y = Memory::filled(f32, {rows, columns}, notANumber);
+    for (Memory *memory : {&a, &b, &c})
+      for (double &value : memory->values)
+        value = values(random);
+    run(artifact, {&a, &b, &c, &y});
+    int64_t wrong = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      std::vector<double> begin(columns, 2);
+      for (int64_t column = 0; column < columns; ++column)
+        for (int64_t at = 0; at < depth; ++at)
+          begin[size_t(column)] += a.at({steps - 1, row, at}) * b.at({steps - 1, column, at});
+      for (int64_t column = 0; column < columns; ++column) {
+        double sum = begin[size_t(column)];
+        for (int64_t at = 0; at < columns; ++at)
+          sum += begin[size_t(at)] * c.at({column, at});
+        wrong += y.at({row, column}) != sum;
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
