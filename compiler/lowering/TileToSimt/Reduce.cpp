@@ -31,9 +31,10 @@ Value combine(Emitter &b, tile::ReduceKind kind, Value lhs, Value rhs) {
 Value neutral(Emitter &b, tile::ReduceKind kind, Type element) {
   if (auto type = dyn_cast<FloatType>(element)) {
     const llvm::fltSemantics &semantics = type.getFloatSemantics();
-    if (kind == tile::ReduceKind::sum)
-      return b.constant(b.getFloatAttr(type, APFloat::getZero(semantics)));
-    return b.constant(b.getFloatAttr(type, APFloat::getInf(semantics, kind == tile::ReduceKind::max)));
+    // NaN loses against every number, and is what the largest of nothing but NaN must be.
+    return b.constant(b.getFloatAttr(type, kind == tile::ReduceKind::sum
+                                               ? APFloat::getZero(semantics, /*Negative=*/true)
+                                               : APFloat::getQNaN(semantics)));
   }
   unsigned bits = element.getIntOrFloatBitWidth();
   if (kind == tile::ReduceKind::sum)
