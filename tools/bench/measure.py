@@ -27,12 +27,16 @@ class Case:
 
 
 def programs(library, kernel, parameters, tensors, options):
-    """Our launch on these tensors, with what -D says, and of each --against what that says beside it."""
+    """Our launch on these tensors, with what -D says, and others of ours: of each --against what that says beside
+    it, and of --older the same program by that build."""
 
-    def launch(further=()):
-        return library.compile(kernel, **{**parameters, **dict(options.define), **dict(further)}).bind(*tensors)
+    def launch(further=(), build=library):
+        return build.compile(kernel, **{**parameters, **dict(options.define), **dict(further)}).bind(*tensors)
 
-    return launch(), {",".join(map("=".join, further)): launch(further) for further in options.against}
+    others = {",".join(map("=".join, further)): launch(further) for further in options.against}
+    if options.older:
+        others["older"] = launch(build=options.older)
+    return launch(), others
 
 
 def seconds_per_launch(launch, options):
@@ -53,8 +57,8 @@ def measure(case, options):
     before = case.check()
     ours = []
     shuffled = random.Random(options.seed)
-    taking_turns = [(kind, name, launch, []) for kind in ("peers", "others")
-                    for name, launch in getattr(case, kind).items()]
+    kinds = ["peers", "others"] if options.peers == "yes" else ["others"]
+    taking_turns = [(kind, name, launch, []) for kind in kinds for name, launch in getattr(case, kind).items()]
     turns = [(case.ours, ours)] + [(launch, times) for _, _, launch, times in taking_turns]
     for _ in range(options.rounds):
         # In another order each time: whoever follows a program that takes much power finds a slower clock.
@@ -73,8 +77,8 @@ def measure(case, options):
             "ratio": statistics.median(ratios),
             "ratios": [round(ratio, 4) for ratio in ratios],
         }
-    # Against the fastest peer.
-    line["ratio"] = min(peer["ratio"] for peer in line["peers"].values())
+    # Against the fastest of them.
+    line["ratio"] = min(other["ratio"] for other in line[kinds[0]].values())
     return line
 
 

@@ -24,6 +24,11 @@ With --against, our kernel takes turns with itself under other parameters, too:
 
     peers.py attention_fwd --against form=plain --against bk=112
 
+With --older, it takes turns with the same program of another build, which shows what a change of the compiler did;
+--peers no leaves the peers out:
+
+    peers.py attention_fwd --older old/libtlc.so --peers no
+
 A peer of decoding is a copy that moves as many bytes as K and V have: that ratio is the share of the copy's bandwidth.
 """
 
@@ -97,6 +102,8 @@ def main():
                         help="further parameter of our kernel; may repeat")
     parser.add_argument("--against", type=parse_definitions, action="append", default=[], metavar="name=value,...",
                         help="a program of ours with these parameters takes turns, too; may repeat")
+    parser.add_argument("--older", metavar="libtlc.so", help="another build, whose program takes turns, too")
+    parser.add_argument("--peers", choices=["yes", "no"], default="yes", help="whether peers take turns")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="of the random inputs")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--warmups", type=int, default=5, help="launches before each batch")
@@ -108,11 +115,15 @@ def main():
             parser.error(f"expected --shape {extents}, but got {','.join(map(str, shape))}")
     if options.library is None:
         parser.error("found no libtlc.so; name it with --library")
+    if options.peers == "no" and not (options.older or options.against):
+        parser.error("expected --older or --against with --peers no")
     if not torch.cuda.is_available():
         parser.error("PyTorch finds no GPU")
 
     torch.manual_seed(options.seed)
     library = Library(options.library)
+    if options.older:
+        options.older = Library(options.older)
     print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
                       "seed": options.seed, "rounds": options.rounds, "launches": options.launches}), flush=True)
     lines = []
