@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The products of a warpgroup. There is no intrinsic for them: they are inline assembly that takes and gives
-/// back all its accumulator registers. The hardware writes those registers behind the compiler's back from
-/// the fence to the wait, so that two ties are needed which the data flow alone does not say: what ordinary
-/// code writes passes through the fence, and what it will read passes through the wait. Registers that only
-/// travel from product to product must not: a copy of them while they are in flight would be slow and wrong.
+/// The products of a warpgroup. There is no intrinsic for them: a batch, from its fence to its commit, is one
+/// statement of inline assembly that takes and gives back all accumulator registers. LLVM may copy registers
+/// between statements, and a copy of accumulators inside of a batch would be wrong. The hardware writes them
+/// until the wait, which the data flow does not say: what ordinary code reads passes through the wait.
+/// Registers that only travel from product to product do not: a copy while they are in flight would be wrong.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -50,34 +52,10 @@ bool isRegrouping(Operation *op) {
              vector::InsertStridedSliceOp, vector::ShapeCastOp, vector::ShuffleOp, vector::ToElementsOp>(op);
 }
 
-/// Where registers come from and go to, through regrouping, loops and branches. A loop or branch may be gone
-/// when instructions are ordered, so that it is no reason to leave out a tie.
+/// Where registers go to, through regrouping, loops and branches. A loop or branch may be gone when
+/// instructions are ordered, so that it is no reason to leave out a tie.
 class RegisterFlow {
 public:
-  /// Whether instructions of the thread itself compute the value.
-  bool isWrittenByThread(Value value) {
-    if (!visited.insert(value).second)
-      return false;
-    auto isWritten = [&](Value source) { return isWrittenByThread(source); };
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      return !loop || isWritten(loop.getTiedLoopInit(argument)->get()) ||
-             isWritten(loop.getTiedLoopYieldedValue(argument)->get());
-    }
-    Operation *definition = value.getDefiningOp();
-    unsigned number = cast<OpResult>(value).getResultNumber();
-    if (matchPattern(value, m_Constant()) || isa<WgmmaOp, WgmmaWaitOp>(definition))
-      return false;
-    if (isRegrouping(definition))
-      return llvm::any_of(definition->getOperands(), isWritten);
-    if (auto loop = dyn_cast<scf::ForOp>(definition))
-      return isWritten(loop.getInitArgs()[number]) || isWritten(loop.getYieldedValues()[number]);
-    if (auto branch = dyn_cast<scf::IfOp>(definition))
-      return isWritten(branch.thenYield()->getOperand(number)) ||
-             isWritten(branch.elseYield()->getOperand(number));
-    return true;
-  }
-
   /// Whether anything but products uses the value.
   bool isReadByThread(Value value) {
     if (!visited.insert(value).second)
@@ -141,47 +119,6 @@ void fixInvariantFactors(KernelOp kernel) {
 
 bool isTrue(Value predicate) { return predicate && matchPattern(predicate, m_One()); }
 
-/// The products from `fence` to the commit of their batch.
-SmallVector<WgmmaOp> batchAfter(WgmmaFenceOp fence) {
-  SmallVector<WgmmaOp> products;
-  for (Operation *op = fence->getNextNode(); op && !isa<WgmmaCommitOp, WgmmaFenceOp>(op);
-       op = op->getNextNode())
-    if (auto product = dyn_cast<WgmmaOp>(op))
-      products.push_back(product);
-  return products;
-}
-
-void lowerFence(WgmmaFenceOp fence) {
-  SmallVector<WgmmaOp> products = batchAfter(fence);
-  // Sums pass through the fence, since the products write them. Factors are only read: up to the fence they
-  // are computed, and a register of their own for each round of a loop would be written under its products.
-  llvm::SetVector<Value> sums, factors;
-  auto addIfWritten = [&](llvm::SetVector<Value> &values, Value value) {
-    Operation *definition = value.getDefiningOp();
-    bool isBeforeFence =
-        !definition || definition->getBlock() != fence->getBlock() || definition->isBeforeInBlock(fence);
-    if (isBeforeFence && RegisterFlow().isWrittenByThread(value))
-      values.insert(value);
-  };
-  for (WgmmaOp product : products) {
-    if (!isTrue(product.getZero()))
-      addIfWritten(sums, product.getAcc());
-    if (isa<VectorType>(product.getA().getType()))
-      addIfWritten(factors, product.getA());
-  }
-  OpBuilder builder(fence);
-  if (sums.empty() && factors.empty()) {
-    NVVM::WgmmaFenceAlignedOp::create(builder, fence.getLoc());
-  } else {
-    SmallVector<Value> tied = llvm::to_vector(sums);
-    tie(builder, fence.getLoc(), "wgmma.fence.sync.aligned;", tied, factors.getArrayRef());
-    for (WgmmaOp product : products)
-      for (auto [before, after] : llvm::zip_equal(sums, tied))
-        product.getAccMutable().assign(product.getAcc() == before ? after : product.getAcc());
-  }
-  fence.erase();
-}
-
 /// The factors in registers that a wait frees, of products before it in its block. They stay alive until
 /// then: what is computed in between for the next product of a loop would else be written to the same
 /// registers.
@@ -225,100 +162,223 @@ void lowerWait(WgmmaWaitOp wait, ArrayRef<Value> factors) {
   wait.erase();
 }
 
-/// Operand numbers of one product's own inputs; the accumulators are operands 0 and up.
-struct ProductOperands {
-  unsigned a;            ///< the descriptor, or the first of four registers
-  unsigned b;            ///< the descriptor
-  std::string predicate; ///< register that is true if the old accumulators count
+/// Products that one statement starts, with the fence before and the commit after them if there are such.
+struct Batch {
+  WgmmaFenceOp fence;
+  SmallVector<WgmmaOp> products;
+  WgmmaCommitOp commit;
 };
 
-/// The one place that knows the instruction's text.
-std::string productText(WgmmaOp op, const ProductOperands &operands) {
-  unsigned registers = op.getN() / 2;
-  bool fromRegisters = isa<VectorType>(op.getA().getType());
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  bool isFloat8 = isa<Float8E4M3FNType>(op.getElement());
-  StringRef element = op.getElement().isF16() ? "f16" : isFloat8 ? "e4m3" : "bf16";
-  os << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << (isFloat8 ? "k32" : "k16") << ".f32." << element
-     << '.' << element << " {";
-  for (unsigned i = 0; i != registers; ++i)
-    os << (i ? ", $" : "$") << i;
-  os << "}, ";
-  if (fromRegisters)
-    os << llvm::formatv("{{${0}, ${1}, ${2}, ${3}}", operands.a, operands.a + 1, operands.a + 2,
-                        operands.a + 3);
-  else
-    os << '$' << operands.a;
-  os << ", $" << operands.b << ", " << operands.predicate << ", 1, 1";
-  if (!fromRegisters && !isFloat8)
-    os << ", " << unsigned(op.getTransposeA());
-  if (!isFloat8)
-    os << ", " << unsigned(op.getTransposeB());
-  os << ';';
-  return text;
+/// Whether the operation may stand before the products of the batch.
+bool mayComeBefore(Operation *op, const Batch &batch) {
+  return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+         llvm::none_of(op->getOperands(), [&](Value operand) {
+           return llvm::is_contained(batch.products, operand.getDefiningOp<WgmmaOp>());
+         });
 }
 
-void lowerProduct(WgmmaOp op) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  unsigned registers = op.getN() / 2;
-  Type f32 = builder.getF32Type();
-  bool startsFromZero = isTrue(op.getZero());
+/// Whether the product's factors and sums are there before the batch, or the sums are those of its last
+/// product on them.
+bool mayJoin(WgmmaOp product, const Batch &batch) {
+  return llvm::all_of(product->getOperands(), [&](Value operand) {
+    auto earlier = operand.getDefiningOp<WgmmaOp>();
+    return !llvm::is_contained(batch.products, earlier) ||
+           (operand == product.getAcc() && earlier.getResult().hasOneUse());
+  });
+}
 
-  // Registers that are not read need not be written first.
-  SmallVector<Value> operands;
-  if (startsFromZero)
-    operands.assign(registers, LLVM::PoisonOp::create(builder, loc, f32));
-  else
-    operands = unpack(builder, loc, op.getAcc());
+SmallVector<Batch> batchesOf(KernelOp kernel) {
+  SmallVector<Batch> batches;
+  kernel.walk([&](Block *block) {
+    Batch batch;
+    auto close = [&] {
+      if (batch.fence || batch.commit || !batch.products.empty())
+        batches.push_back(batch);
+      batch = {};
+    };
+    for (Operation &op : *block) {
+      if (auto fence = dyn_cast<WgmmaFenceOp>(op)) {
+        close();
+        batch.fence = fence;
+      } else if (auto product = dyn_cast<WgmmaOp>(op)) {
+        if (!mayJoin(product, batch))
+          close();
+        batch.products.push_back(product);
+      } else if (auto commit = dyn_cast<WgmmaCommitOp>(op)) {
+        batch.commit = commit;
+        close();
+      } else if (!mayComeBefore(&op, batch)) {
+        close();
+      }
+    }
+    close();
+  });
+  return batches;
+}
 
-  // '&': a factor of the same bits, a constant's, say, may not share a register with an accumulator.
-  std::string constraints;
-  for (unsigned i = 0; i != registers; ++i)
-    constraints += "=&f,";
-  for (unsigned i = 0; i != registers; ++i)
-    constraints += llvm::formatv("{0},", i);
+/// The statement of a batch and its operands.
+class BatchWriter {
+public:
+  explicit BatchWriter(Batch &batch)
+      : batch(batch), last(batch.commit ? batch.commit.getOperation() : batch.products.back().getOperation()),
+        builder(last), loc(batch.products.front().getLoc()) {}
 
-  ProductOperands numbers;
-  // An output and the input tied to it count as two operands.
-  auto nextNumber = [&] { return unsigned(registers + operands.size()); };
-  numbers.a = nextNumber();
-  llvm::append_range(operands, unpack(builder, loc, op.getA()));
-  constraints += isa<VectorType>(op.getA().getType()) ? "r,r,r,r," : "l,";
-  numbers.b = nextNumber();
-  operands.push_back(op.getB());
-  constraints += "l,";
-  numbers.predicate = "p";
-  std::string prefix = "{\n\t.reg .pred p;\n\t", suffix = "\n\t}";
-  if (op.getZero() && !startsFromZero) {
-    prefix += llvm::formatv("not.pred p, ${0};\n\t", nextNumber());
-    operands.push_back(op.getZero());
-    constraints += "b,";
-  } else {
-    prefix += llvm::formatv("setp.ne.b32 p, {0}, 0;\n\t", startsFromZero ? 0 : 1);
+  void write() {
+    addSums();
+    std::string text = batch.fence ? "wgmma.fence.sync.aligned;\n\t" : "";
+    for (WgmmaOp product : batch.products)
+      text += textOf(product);
+    if (batch.commit)
+      text += "wgmma.commit_group.sync.aligned;";
+    SmallVector<Value> results = inlineAssembly(builder, loc, text, outputs + ties + inputs + "~{memory}",
+                                                SmallVector<Type>(registers, builder.getF32Type()), operands);
+    for (auto [sums, first] : firstRegister)
+      if (!isContinued(sums))
+        sums.replaceAllUsesWith(
+            pack(builder, loc, sums.getType(), ArrayRef(results).slice(first, registersOf(sums))));
+    for (WgmmaOp product : llvm::reverse(batch.products))
+      product.erase();
+    if (batch.fence)
+      batch.fence.erase();
+    if (batch.commit)
+      batch.commit.erase();
   }
-  SmallVector<Value> results =
-      inlineAssembly(builder, loc, prefix + productText(op, numbers) + suffix, constraints + "~{memory}",
-                     SmallVector<Type>(registers, f32), operands);
-  op.getResult().replaceAllUsesWith(pack(builder, loc, op.getResult().getType(), results));
-  op.erase();
+
+private:
+  static unsigned registersOf(Value sums) {
+    return unsigned(cast<VectorType>(sums.getType()).getNumElements());
+  }
+
+  /// Whether a product of the batch adds to the sums.
+  bool isContinued(Value sums) {
+    return llvm::any_of(sums.getUsers(), [&](Operation *user) {
+      return llvm::is_contained(batch.products, dyn_cast<WgmmaOp>(user));
+    });
+  }
+
+  /// Gives all sums their registers.
+  void addSums() {
+    for (WgmmaOp product : batch.products) {
+      auto earlier = firstRegister.find(product.getAcc());
+      if (earlier != firstRegister.end()) {
+        firstRegister[product.getResult()] = earlier->second;
+        continue;
+      }
+      unsigned first = registers, count = registersOf(product.getAcc());
+      firstRegister[product.getResult()] = first;
+      registers += count;
+      // Registers that are not read need not be written first.
+      SmallVector<Value> start =
+          isTrue(product.getZero())
+              ? SmallVector<Value>(count, LLVM::PoisonOp::create(builder, loc, builder.getF32Type()))
+              : unpack(builder, loc, product.getAcc());
+      llvm::append_range(operands, start);
+      for (unsigned i = first; i != registers; ++i) {
+        // '&': a factor of the same bits, a constant's, say, may not share a register with an accumulator.
+        outputs += "=&f,";
+        ties += llvm::formatv("{0},", i);
+      }
+    }
+  }
+
+  /// The number of an operand that is only read. An output and the input tied to it count as two.
+  unsigned numberOf(Value value, StringRef constraint) {
+    auto [entry, isNew] = numbers.try_emplace(value, unsigned(registers + operands.size()));
+    if (isNew) {
+      operands.push_back(value);
+      inputs += constraint.str() + ",";
+    }
+    return entry->second;
+  }
+
+  /// Text that brings a factor's descriptor to the register `name`, or no text and `name` as an operand's
+  /// number. A constant distance from another descriptor is added right before the product, so that a batch
+  /// does not begin with all its descriptors in registers.
+  std::string addressOf(Value descriptor, std::string &name) {
+    auto sum = descriptor.getDefiningOp<arith::AddIOp>();
+    APInt distance;
+    if (!sum || !matchPattern(sum.getRhs(), m_ConstantInt(&distance))) {
+      name = llvm::formatv("${0}", numberOf(descriptor, "l"));
+      return "";
+    }
+    return llvm::formatv(".reg .b64 {0};\n\tadd.s64 {0}, ${1}, {2};\n\t", name, numberOf(sum.getLhs(), "l"),
+                         distance.getSExtValue());
+  }
+
+  /// The one place that knows the instruction's text.
+  std::string textOf(WgmmaOp op) {
+    bool isFloat8 = isa<Float8E4M3FNType>(op.getElement());
+    bool fromRegisters = isa<VectorType>(op.getA().getType());
+    StringRef element = op.getElement().isF16() ? "f16" : isFloat8 ? "e4m3" : "bf16";
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    std::string a = "a", b = "b";
+    os << "{\n\t.reg .pred p;\n\t";
+    if (!fromRegisters)
+      os << addressOf(op.getA(), a);
+    os << addressOf(op.getB(), b);
+    if (op.getZero() && !isTrue(op.getZero()))
+      os << llvm::formatv("not.pred p, ${0};\n\t", numberOf(op.getZero(), "b"));
+    else
+      os << llvm::formatv("setp.ne.b32 p, {0}, 0;\n\t", op.getZero() ? 0 : 1);
+    os << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << (isFloat8 ? "k32" : "k16") << ".f32." << element
+       << '.' << element << " {";
+    unsigned first = firstRegister.lookup(op.getResult());
+    llvm::interleaveComma(llvm::seq(first, first + registersOf(op.getResult())), os,
+                          [&](unsigned i) { os << '$' << i; });
+    os << "}, ";
+    if (fromRegisters) {
+      os << '{';
+      llvm::interleaveComma(unpack(builder, loc, op.getA()), os,
+                            [&](Value word) { os << '$' << numberOf(word, "r"); });
+      os << '}';
+    } else {
+      os << a;
+    }
+    os << ", " << b << ", p, 1, 1";
+    if (!fromRegisters && !isFloat8)
+      os << ", " << unsigned(op.getTransposeA());
+    if (!isFloat8)
+      os << ", " << unsigned(op.getTransposeB());
+    os << ";\n\t}\n\t";
+    return text;
+  }
+
+  Batch &batch;
+  Operation *last;
+  OpBuilder builder;
+  Location loc;
+  llvm::MapVector<Value, unsigned> firstRegister; ///< of the sums, by each product's result
+  unsigned registers = 0;
+  SmallVector<Value> operands;
+  llvm::DenseMap<Value, unsigned> numbers; ///< of operands that are only read
+  std::string outputs, ties, inputs;
+};
+
+void lowerBatch(Batch &batch) {
+  if (!batch.products.empty())
+    return BatchWriter(batch).write();
+  if (batch.fence) {
+    OpBuilder builder(batch.fence);
+    NVVM::WgmmaFenceAlignedOp::create(builder, batch.fence.getLoc());
+    batch.fence.erase();
+  }
+  if (batch.commit) {
+    OpBuilder builder(batch.commit);
+    NVVM::WgmmaGroupSyncAlignedOp::create(builder, batch.commit.getLoc());
+    batch.commit.erase();
+  }
 }
 
 } // namespace
 
 void tlc::simt::lowerWgmma(KernelOp kernel) {
   fixInvariantFactors(kernel);
-  // Fences and waits before products: they look at the operations around them.
-  kernel.walk([](WgmmaFenceOp fence) { lowerFence(fence); });
+  // Waits before products: they look at the operations around them.
   SmallVector<std::pair<WgmmaWaitOp, SmallVector<Value>>> waits; // each looks at those before it
   kernel.walk([&](WgmmaWaitOp wait) { waits.emplace_back(wait, factorsFreedBy(wait)); });
   for (auto &[wait, factors] : waits)
     lowerWait(wait, factors);
-  kernel.walk([](WgmmaOp product) { lowerProduct(product); });
-  kernel.walk([](WgmmaCommitOp commit) {
-    OpBuilder builder(commit);
-    NVVM::WgmmaGroupSyncAlignedOp::create(builder, commit.getLoc());
-    commit.erase();
-  });
+  for (Batch &batch : batchesOf(kernel))
+    lowerBatch(batch);
 }

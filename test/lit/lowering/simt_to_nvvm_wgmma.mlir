@@ -1,7 +1,7 @@
 // RUN: %tlc-opt %s --simt-to-nvvm | FileCheck %s
 
-// The hardware writes accumulators from the fence to the wait. What the thread wrote itself passes through the fence, what it
-// reads passes through the wait; registers in flight are touched by neither.
+// A batch, from its fence to its commit, is one statement: LLVM cannot copy accumulators inside of it. The hardware writes
+// them until the wait, and what the thread reads passes through that; registers in flight do not.
 module attributes {program.target = #program.target<"sm_90a">} {
 
 // CHECK-LABEL: llvm.func @in_flight(
@@ -14,21 +14,18 @@ simt.kernel @in_flight(%a: i64 {program.parameter = #program.parameter<tensor_st
   %zero = arith.constant dense<0.0> : vector<4xf32>
   %true = arith.constant true
   %c1 = arith.constant 1 : i32
-  // CHECK: nvvm.wgmma.fence.aligned
   simt.wgmma_fence
-  // Starting from zero, the old registers are not even written.
+  // Starting from zero, the old registers are not even written. One descriptor is one operand.
   // CHECK: %[[UNDEFINED:.*]] = llvm.mlir.poison : f32
-  // CHECK: llvm.inline_asm has_side_effects "{\0A\09.reg .pred p;\0A\09setp.ne.b32 p, 0, 0;\0A\09
-  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $8, $9, p, 1, 1, 0, 1;\0A\09}",
-  // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,l,l,~{memory}" %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %{{.*}}, %{{.*}} :
+  // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;\0A\09{\0A\09.reg .pred p;\0A\09setp.ne.b32 p, 0, 0;\0A\09
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $8, $8, p, 1, 1, 0, 1;\0A\09}\0A\09wgmma.commit_group.sync.aligned;",
+  // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,l,~{memory}" %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %{{[a-z0-9]+}} :
   %first = simt.wgmma %zero, %a, %a zero %true {n = 8 : i64, element = bf16, transpose_b} : vector<4xf32>, i64
-  // CHECK: nvvm.wgmma.commit.group.sync.aligned
   simt.wgmma_commit
   // CHECK: ^{{.*}}(%{{.*}}: i32, %[[ACC0:.*]]: f32, %[[ACC1:.*]]: f32, %[[ACC2:.*]]: f32, %[[ACC3:.*]]: f32)
   %last = scf.for %i = %c1 to %n step %c1 iter_args(%acc = %first) -> (vector<4xf32>) : i32 {
-    // CHECK: nvvm.wgmma.fence.aligned
     simt.wgmma_fence
-    // CHECK: llvm.inline_asm {{.*}}setp.ne.b32 p, 1, 0;{{.*}} %[[ACC0]], %[[ACC1]], %[[ACC2]], %[[ACC3]],
+    // CHECK: llvm.inline_asm {{.*}}"wgmma.fence.sync.aligned;{{.*}}setp.ne.b32 p, 1, 0;{{.*}} %[[ACC0]], %[[ACC1]], %[[ACC2]], %[[ACC3]],
     %next = simt.wgmma %acc, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
     simt.wgmma_commit
     // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
@@ -55,12 +52,10 @@ simt.kernel @written(%b: i64 {program.parameter = #program.parameter<tensor_stri
   %scaled = arith.mulf %old, %old : vector<4xf32>
   %c0 = arith.constant 0 : i32
   %none = arith.cmpi eq, %n, %c0 : i32
-  // Both the accumulators and the operand in registers come from the thread. The operand keeps its registers.
-  // CHECK: %[[FENCED:.*]] = llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,~{memory}" {{.*}}, %[[A:[0-9]+]] :
-  // CHECK: %[[ACC:.*]] = llvm.extractvalue %[[FENCED]][0]
+  // Both the accumulators and the operand in registers come from the thread, before the fence. The operand keeps its registers.
   simt.wgmma_fence
-  // CHECK: llvm.inline_asm has_side_effects "{{.*}}not.pred p, $13;{{.*}}m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;
-  // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,r,r,r,r,l,b,~{memory}" %[[ACC]], {{.*}}, %[[A]], %{{.*}}, %{{.*}} :
+  // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;{{.*}}not.pred p, $9;{{.*}}m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$10, $11, $12, $13}, $8, p, 1, 1, 0;
+  // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,l,b,r,r,r,r,~{memory}" {{.*}}, %[[A:[0-9]+]] :
   %sum = simt.wgmma %scaled, %a, %b zero %none {n = 8 : i64, element = f16} : vector<4xf32>, vector<4xi32>
   simt.wgmma_commit
   // Up to the wait nothing else is written to the registers of the factor.
@@ -81,7 +76,7 @@ simt.kernel @regrouped(%a: i64 {program.parameter = #program.parameter<tensor_st
   %zero = arith.constant dense<0.0> : vector<8xf32>
   %c1 = arith.constant 1 : i32
   %last = scf.for %i = %c1 to %n step %c1 iter_args(%acc = %zero) -> (vector<8xf32>) : i32 {
-    // CHECK: nvvm.wgmma.fence.aligned
+    // CHECK: "wgmma.fence.sync.aligned;{{.*}}{$0, $1, $2, $3}, $16, $16,{{.*}}{$4, $5, $6, $7}, $16, $16,{{.*}}wgmma.commit_group.sync.aligned;"
     simt.wgmma_fence
     %low = vector.extract_strided_slice %acc {offsets = [0], sizes = [4], strides = [1]} : vector<8xf32> to vector<4xf32>
     %high = vector.extract_strided_slice %acc {offsets = [4], sizes = [4], strides = [1]} : vector<8xf32> to vector<4xf32>
@@ -119,7 +114,7 @@ simt.kernel @branches(%a: i64 {program.parameter = #program.parameter<tensor_str
     scf.yield %zero : vector<4xf32>
   }
   %sum = scf.if %any -> (vector<4xf32>) {
-    // CHECK: "wgmma.fence.sync.aligned;", "=f,=f,=f,=f,0,1,2,3,~{memory}"
+    // CHECK: "wgmma.fence.sync.aligned;{{.*}}", "=&f,=&f,=&f,=&f,0,1,2,3,l,~{memory}"
     simt.wgmma_fence
     %product = simt.wgmma %start, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
     simt.wgmma_commit
@@ -130,6 +125,39 @@ simt.kernel @branches(%a: i64 {program.parameter = #program.parameter<tensor_str
     scf.yield %start : vector<4xf32>
   }
   simt.store %sum, %x : vector<4xf32>, !llvm.ptr<1>
+  simt.return
+}
+
+// Steps along k add to one set of registers. Their descriptors lie at constant distances, which are added right before each
+// product, so that they do not all wait in registers.
+// CHECK-LABEL: llvm.func @steps(
+// CHECK: "wgmma.fence.sync.aligned;\0A\09{\0A\09.reg .pred p;\0A\09setp.ne.b32 p, 1, 0;\0A\09wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $8, $9, p, 1, 1, 0, 0;\0A\09}\0A\09
+// CHECK-SAME: {\0A\09.reg .pred p;\0A\09.reg .b64 a;\0A\09add.s64 a, $8, 2;\0A\09.reg .b64 b;\0A\09add.s64 b, $9, 128;\0A\09setp.ne.b32 p, 1, 0;\0A\09wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, a, b, p, 1, 1, 0, 0;\0A\09}\0A\09
+// CHECK-SAME: wgmma.commit_group.sync.aligned;", "=&f,=&f,=&f,=&f,0,1,2,3,l,l,~{memory}"
+// A product that does not follow its batch at once is a statement of its own.
+// CHECK: nvvm.barrier
+// CHECK: llvm.inline_asm has_side_effects "{\0A\09.reg .pred p;{{[^"]*}}wgmma.commit_group.sync.aligned;"
+simt.kernel @steps(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                   %b: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                   %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+      schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0, -1]>],
+      schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %old = simt.load %x : !llvm.ptr<1> -> vector<4xf32>
+  %c2 = arith.constant 2 : i64
+  %c128 = arith.constant 128 : i64
+  simt.wgmma_fence
+  %first = simt.wgmma %old, %a, %b {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+  %nextA = arith.addi %a, %c2 : i64
+  %nextB = arith.addi %b, %c128 : i64
+  %sum = simt.wgmma %first, %nextA, %nextB {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+  simt.wgmma_commit
+  %c0 = arith.constant 0 : i32
+  simt.sync %c0
+  %third = simt.wgmma %sum, %a, %b {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+  simt.wgmma_commit
+  %done = simt.wgmma_wait 0 for %third : vector<4xf32>
+  simt.store %done, %x : vector<4xf32>, !llvm.ptr<1>
   simt.return
 }
 
@@ -152,7 +180,7 @@ simt.kernel @eight_bits(%b: i64 {program.parameter = #program.parameter<tensor_s
   // CHECK: llvm.bitcast %{{.*}} : vector<2xi16> to i32
   %words = vector.bitcast %bytes : vector<16xi8> to vector<4xi32>
   simt.wgmma_fence
-  // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1;
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {$0, $1, $2, $3}, {$9, $10, $11, $12}, $8, p, 1, 1;
   %acc = simt.wgmma %zero, %words, %b {n = 8 : i64, element = f8E4M3FN} : vector<4xf32>, vector<4xi32>
   simt.wgmma_commit
   %done = simt.wgmma_wait 0 for %acc : vector<4xf32>
