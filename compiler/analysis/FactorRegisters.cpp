@@ -25,8 +25,8 @@ bool passesOn(Operation *op) {
 
 /// Whether the result is the operand where all operands are the same.
 bool isIdempotent(Operation *op) {
-  return isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::AndIOp, arith::OrIOp,
-             arith::SelectOp>(op);
+  return isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::AndIOp, arith::OrIOp>(
+      op);
 }
 
 /// Whether the result may equal an operand when all others are known.
@@ -91,11 +91,14 @@ private:
   /// Whether the result of the operand's operation may be the operand.
   bool mayEqualResult(OpOperand &operand) {
     Operation *op = operand.getOwner();
-    return isa<RankedTensorType>(operand.get().getType()) && !mayBeKnown(operand.get()) &&
-           llvm::all_of(op->getOpOperands(), [&](OpOperand &other) {
-             return &other == &operand || mayBeKnown(other.get()) ||
-                    (isIdempotent(op) && mayBeSame(operand.get(), other.get()));
-           });
+    if (!isa<RankedTensorType>(operand.get().getType()) || mayBeKnown(operand.get()))
+      return false;
+    if (isa<arith::SelectOp>(op)) // a condition may be known by the range of what it compares: abs(x) < 0
+      return operand.getOperandNumber() != 0;
+    return llvm::all_of(op->getOpOperands(), [&](OpOperand &other) {
+      return &other == &operand || mayBeKnown(other.get()) ||
+             (isIdempotent(op) && mayBeSame(operand.get(), other.get()));
+    });
   }
 
   bool mayBeSame(Value a, Value b) {

@@ -125,6 +125,12 @@ const std::vector<Form> forms = {
        gemm(chosen, i.a.t(), i.sum);
      },
      once},
+    {"a choice whose condition no number meets", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm(where(abs(i.weights) == -1, i.weights + i.weights, i.weights), i.a.t(), i.sum);
+     },
+     once},
     {"the larger of two equal ones", bf16,
      [](const Iteration &i) {
        loadThroughShared(i);
