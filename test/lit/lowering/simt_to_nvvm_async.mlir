@@ -14,7 +14,10 @@ simt.kernel @barriers(%parity: i32 {program.parameter = #program.parameter<dimen
   // CHECK: nvvm.mbarrier.arrive %[[BAR]], %{{.*}} : !llvm.ptr<3> -> i64
   simt.barrier_arrive %bar
   // An arrival in another block has the scope of this one: the wider one would fence all memory.
-  // CHECK: %[[REMOTE:.*]] = nvvm.mapa %[[BAR]], %[[PARITY]] : !llvm.ptr<3> -> !llvm.ptr<7>
+  // A rank outside of the cluster has no address, not even for threads that never arrive there: assembly stays in its branch.
+  // CHECK: %[[OWN:.*]] = llvm.ptrtoint %[[BAR]]
+  // CHECK: %[[MAPPED:.*]] = llvm.inline_asm "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r" %[[OWN]], %[[PARITY]] : (i32, i32) -> i32
+  // CHECK: %[[REMOTE:.*]] = llvm.inttoptr %[[MAPPED]] : i32 to !llvm.ptr<7>
   // CHECK: nvvm.mbarrier.arrive %[[REMOTE]], %{{[0-9]+}} : !llvm.ptr<7>
   simt.barrier_arrive %bar rank %parity
   // A wait is a block that tries again.
