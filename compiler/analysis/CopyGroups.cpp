@@ -110,8 +110,7 @@ bool dividesAmongBlocks(SharedType type, int64_t cluster) {
   SharedLayout layout =
       SharedLayout::preferred(shape, type.getElementType().getIntOrFloatBitWidth(), int(shape.size()) - 1);
   Result<TmaBoxes> boxes = tmaBoxes(layout);
-  constexpr int64_t swizzledRows = 8;
-  return boxes && layout.rowAxis() && boxes->box[size_t(*layout.rowAxis())] % (swizzledRows * cluster) == 0;
+  return boxes && layout.rowAxis() && boxes->box[size_t(*layout.rowAxis())] % (swizzleRows * cluster) == 0;
 }
 
 /// Whether the operation writes the tensor that the slice is of, or the buffer.

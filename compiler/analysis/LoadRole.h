@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dialects/tile/Tile.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace tlc::tile {
 
-constexpr int64_t warpsPerLoadRole = 4; ///< setmaxnreg moves registers of whole warpgroups
+constexpr int64_t warpsPerLoadRole = warpsPerWarpgroup; ///< setmaxnreg moves registers of whole warpgroups
 
 /// What keeps a kernel from having a role that loads.
 struct Obstacle {

@@ -38,7 +38,7 @@ Instruction instructionOf(Operation *product, tlc::WarpPolicy policy, int64_t wa
 std::string tile::registerProblem(Operation *product, tlc::WarpPolicy policy, int64_t warps, BlockSize block,
                                   const Target &target) {
   Instruction instruction = instructionOf(product, policy, warps, target);
-  int64_t threads = block.warps * target.warpSize;
+  int64_t threads = block.warps * lanesPerWarp;
   int64_t available = target.maxRegistersForBlock(unsigned(threads), unsigned(block.residents));
   std::string place = llvm::formatv("in blocks of {0} threads", threads);
   if (block.residents > 1)

@@ -5,6 +5,7 @@
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Shapes.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 using namespace mlir;
@@ -78,10 +79,10 @@ void Scope::persistentTiles(std::span<const Index> extents, PersistentOptions op
 void Scope::warps(int64_t count, Loc loc) {
   if (!trace->checkCurrent(loc))
     return;
-  unsigned most = 0;
+  int64_t most = 0;
   for (const Target &target : allTargets())
-    most = std::max(most, target.maxThreadsPerBlock / target.warpSize);
-  if (count < 1 || count > int64_t(most)) {
+    most = std::max(most, target.maxThreadsPerBlock / lanesPerWarp);
+  if (count < 1 || count > most) {
     trace->error(loc, "expected from 1 to " + Twine(most) + " warps, but got " + Twine(count));
     return;
   }

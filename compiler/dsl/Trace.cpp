@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include <cmath>
@@ -334,7 +335,6 @@ bool Trace::checkTopLevel(StringRef call, Loc loc) {
 }
 
 bool Trace::checkFragment(ArrayRef<int64_t> extents, Type element, Loc loc) {
-  constexpr int64_t registerBytes = 4;
   int64_t available = 0;
   for (const Target &target : allTargets())
     available = std::max(available, int64_t(target.registersPerBlock) * registerBytes);

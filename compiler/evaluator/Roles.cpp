@@ -3,6 +3,7 @@
 /// Roles and what they meet at. What is asynchronous is done when it is issued:
 /// that is one of the orders which a correct program allows.
 #include "compiler/evaluator/Machine.h"
+#include "runtime/target/Hardware.h"
 
 using namespace mlir;
 
@@ -26,10 +27,8 @@ Ring &BlockState::ringOf(tile::AllocRingOp op) {
 
 namespace {
 
-constexpr int64_t warpsPerGroup = 4, threadsPerWarp = 32;
-
 /// A role smaller than a warpgroup counts as one.
-int64_t warpgroupsOf(const Task &task) { return std::max<int64_t>(task.warps / warpsPerGroup, 1); }
+int64_t warpgroupsOf(const Task &task) { return std::max<int64_t>(task.warps / warpsPerWarpgroup, 1); }
 
 //===----------------------------------------------------------------------===//
 // Roles
@@ -145,7 +144,7 @@ Step evaluateAllocBarrier(Task &task, tile::AllocBarrierOp op) {
 Step evaluateArrive(Task &task, tile::ArriveOp op) {
   if (task.warps == 0)
     return task.fail(op, "expected k.warps because the threads that arrive are counted");
-  std::get<Barrier *>(task.get(op.getBarrier()))->arrive(task.warps * threadsPerWarp);
+  std::get<Barrier *>(task.get(op.getBarrier()))->arrive(task.warps * lanesPerWarp);
   return Step::done;
 }
 

@@ -4,7 +4,7 @@
 #include "compiler/solvers/LayoutProblem.h"
 
 #include "dialects/layout/LayoutText.h"
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 /// Ring depths from lifetimes, and the stages that shared memory has room for.
 #include "compiler/solvers/SlotModel.h"
 
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "runtime/target/Hardware.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -318,7 +319,8 @@ private:
     bool ofBothStages = llvm::any_of(products, [&](Operation *product) {
       return stageOf(product).getStage() != stageOf(products.front()).getStage();
     });
-    if (!ofBothStages || !role || role.getWarps() % 4 != 0 || role.getWarps() <= 4)
+    if (!ofBothStages || !role || role.getWarps() % warpsPerWarpgroup != 0 ||
+        role.getWarps() <= uint64_t(warpsPerWarpgroup))
       return {};
     return {products.front(), products.back()};
   }

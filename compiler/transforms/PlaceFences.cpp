@@ -107,8 +107,8 @@ int64_t rowsOfWarpgroup(Operation *op, Value fragment) {
   auto role = op->getParentOfType<RoleOp>();
   int64_t warps = role ? int64_t(role.getWarps()) : int64_t(op->getParentOfType<KernelOp>().getWarps());
   int64_t warpgroups = warps / warpsPerWarpgroup;
-  if (!layout || type.getRank() != 2 || warpgroups == 0 || type.getDimSize(0) % (64 * warpgroups) != 0 ||
-      type.getDimSize(1) % 8 != 0 ||
+  if (!layout || type.getRank() != 2 || warpgroups == 0 ||
+      type.getDimSize(0) % (wgmmaRows * warpgroups) != 0 || type.getDimSize(1) % wgmmaColumnStep != 0 ||
       layout.getLayout() != wgmmaAccumulator(type.getDimSize(0), type.getDimSize(1), {warpgroups, 1}))
     return 0;
   return type.getDimSize(0) / warpgroups;

@@ -6,7 +6,8 @@
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/program/Program.h"
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 namespace tlc::tile {
@@ -16,8 +17,6 @@ namespace tlc::tile {
 using namespace mlir;
 
 namespace {
-
-constexpr int64_t mbarrierBytes = 8;
 
 struct Placement {
   Operation *op;

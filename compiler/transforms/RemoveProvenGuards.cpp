@@ -5,9 +5,9 @@
 
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
-#include "dialects/support/Math.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/support/Math.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"

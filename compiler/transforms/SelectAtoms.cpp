@@ -15,6 +15,7 @@
 #include "dialects/program/Program.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/MmaAtoms.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -29,8 +30,8 @@ using namespace mlir;
 
 namespace {
 
-/// Rows of the staging panels of a store through the TMA, and their 16-bit columns: one swizzle span.
-constexpr int64_t panelRows = 64, panelColumns = 64;
+/// Columns of the staging panels of a store through the TMA, which moves fragments of 16 bits.
+constexpr int64_t storedColumns = panelColumns(16);
 /// Accumulator registers per thread above which a product is given more warpgroups.
 constexpr int64_t maxAccumulatorRegisters = 200;
 
@@ -119,9 +120,9 @@ std::string mmaSyncProblem(const Product &product, const Target &target, int64_t
 int64_t chooseWarpgroups(ArrayRef<Product> products) {
   int64_t warpgroups = 1;
   for (const Product &product : products) {
-    int64_t blocks = std::max<int64_t>(1, product.m / 64);
+    int64_t blocks = std::max<int64_t>(1, product.m / wgmmaRows);
     int64_t wanted = blocks % 3 == 0 ? 3 : blocks % 2 == 0 ? 2 : 1;
-    while (product.m * product.n / (128 * wanted) > maxAccumulatorRegisters && wanted < 4)
+    while (product.m * product.n / (threadsPerWarpgroup * wanted) > maxAccumulatorRegisters && wanted < 4)
       wanted *= 2;
     warpgroups = std::max(warpgroups, wanted);
   }
@@ -228,7 +229,7 @@ private:
         cures.push_back(name.str());
     }
     auto role = product.op->getParentOfType<RoleOp>();
-    constexpr int64_t mostWarps = 16;
+    constexpr int64_t mostWarps = 4 * warpsPerWarpgroup;
     for (int64_t count = warpsPerWarpgroup; count <= mostWarps; count += warpsPerWarpgroup)
       if (count != warpsAt(product.op, warps) && wouldDo(count, role)) {
         cures.push_back(llvm::formatv(role ? ".warps = {0} of the role" : "k.warps({0})", count).str());
@@ -361,18 +362,18 @@ private:
           value.getElementType().getIntOrFloatBitWidth() != 16)
         continue;
       int64_t warpgroups = warpsAt(store, kernel.getWarps()) / warpsPerWarpgroup;
-      auto panel = SharedType::get(kernel.getContext(), {panelRows, panelColumns}, value.getElementType());
+      auto panel = SharedType::get(kernel.getContext(), {panelRows, storedColumns}, value.getElementType());
       bool wholePanels = warpgroups > 0 && value.getDimSize(0) % (panelRows * warpgroups) == 0 &&
-                         value.getDimSize(1) % panelColumns == 0 &&
+                         value.getDimSize(1) % storedColumns == 0 &&
                          hasRowsAlongLastAxis(slice, value.getShape());
       if (!wholePanels || !tmaProblem(slice, panel, target).empty())
         continue;
       OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-      int64_t count = value.getNumElements() / (warpgroups * panelRows * panelColumns);
-      int64_t room = freeSharedBytes() / (warpgroups * panelRows * panelColumns * 2);
+      int64_t count = value.getNumElements() / (warpgroups * panelRows * storedColumns);
+      int64_t room = freeSharedBytes() / (warpgroups * panelRows * storedColumns * 2);
       int64_t least = std::min<int64_t>(count, 2);
       if (roles && room < least) { // and nothing gives way: stages are the program's
-        int64_t wanted = least * warpgroups * panelRows * panelColumns * 2;
+        int64_t wanted = least * warpgroups * panelRows * storedColumns * 2;
         emitRemark(store, RemarkId::storeWithoutTma)
             << "store uses ordinary stores, not the TMA: that takes " << wanted
             << " bytes of shared memory, but the roles' buffers leave "
@@ -380,7 +381,7 @@ private:
         continue;
       }
       int64_t buffers = std::clamp(room, least, count);
-      SmallVector<int64_t> panels = {warpgroups, buffers, panelRows, panelColumns};
+      SmallVector<int64_t> panels = {warpgroups, buffers, panelRows, storedColumns};
       auto staging = SharedType::get(kernel.getContext(), panels, value.getElementType());
       auto buffer = AllocSharedOp::create(builder, store.getLoc(), staging,
                                           (tensorOf(slice).getName() + ".staging").str(), IntegerAttr());

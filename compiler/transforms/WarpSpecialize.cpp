@@ -9,9 +9,10 @@
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/RoleWriter.h"
 #include "dialects/program/Program.h"
-#include "dialects/support/Math.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -34,7 +35,7 @@ std::optional<RegisterBudget> budgetFor(KernelOp kernel, int64_t mathWarpgroups)
   const Target &target = *program::findTarget(kernel);
   int64_t residents = kernel.getResidents();
   unsigned launch =
-      target.maxRegistersForBlock((mathWarpgroups + 1) * target.warpgroupSize, unsigned(residents));
+      target.maxRegistersForBlock((mathWarpgroups + 1) * threadsPerWarpgroup, unsigned(residents));
   if (!target.setmaxnreg.available || mathWarpgroups < 2)
     return std::nullopt;
   // 40 leaves the load loop its positions in registers; with three warpgroups, or accumulators of several
@@ -180,7 +181,7 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
     if (!obstacle && copies.groups.empty())
       obstacle =
           findLoadRoleObstacle(kernel, *target).value_or(Obstacle{kernel, "its copies use ordinary loads"});
-    if (!obstacle && (kernel.getWarps() + warpsPerLoadRole) * target->warpSize > target->maxThreadsPerBlock)
+    if (!obstacle && (kernel.getWarps() + warpsPerLoadRole) * lanesPerWarp > target->maxThreadsPerBlock)
       obstacle = {kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
                                         kernel.getWarps(), warpsPerLoadRole)};
     if (failed(obstacle ? decline(*obstacle, kernel) : specialize(kernel, copies)))

@@ -3,7 +3,7 @@
 /// Counts wavefronts of shared-memory accesses and chooses staging placements by them.
 #include "dialects/layout/BankModel.h"
 
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <set>
@@ -12,20 +12,18 @@ using namespace tlc;
 
 namespace {
 
-constexpr int64_t numBanks = 32, bankBytes = 4, phaseBytes = 128, maxVectorBytes = 16;
-
 int64_t accessBytes(const SharedLayout &shared, int64_t elements) {
   return std::max<int64_t>(1, elements * shared.elementBits / 8);
 }
 
 /// The wavefronts of one phase: the most words any bank has to deliver.
 int64_t phaseWavefronts(std::span<const std::optional<int64_t>> addresses, int64_t width) {
-  std::array<std::set<int64_t>, numBanks> words;
+  std::array<std::set<int64_t>, sharedBanks> words;
   for (const std::optional<int64_t> &address : addresses)
     if (address)
-      for (int64_t byte = 0; byte < std::max(width, bankBytes); byte += bankBytes) {
-        int64_t word = (*address + byte) / bankBytes;
-        words[size_t(word % numBanks)].insert(word);
+      for (int64_t byte = 0; byte < std::max(width, sharedBankBytes); byte += sharedBankBytes) {
+        int64_t word = (*address + byte) / sharedBankBytes;
+        words[size_t(word % sharedBanks)].insert(word);
       }
   size_t most = 0;
   for (const std::set<int64_t> &bank : words)
@@ -54,8 +52,8 @@ BankCost &BankCost::operator+=(const BankCost &other) {
   return *this;
 }
 
-BankCost tlc::bankCost(std::span<const std::optional<int64_t>, 32> addresses, int64_t width) {
-  size_t lanesPerPhase = size_t(std::min<int64_t>(lanesPerWarp, phaseBytes / width));
+BankCost tlc::bankCost(std::span<const std::optional<int64_t>, lanesPerWarp> addresses, int64_t width) {
+  size_t lanesPerPhase = size_t(std::min<int64_t>(lanesPerWarp, sharedWavefrontBytes / width));
   BankCost cost;
   for (size_t first = 0; first < addresses.size(); first += lanesPerPhase) {
     int64_t wavefronts = phaseWavefronts(addresses.subspan(first, lanesPerPhase), width);
@@ -65,7 +63,7 @@ BankCost tlc::bankCost(std::span<const std::optional<int64_t>, 32> addresses, in
 }
 
 int64_t tlc::sharedVectorElements(const FragmentLayout &fragment, const SharedLayout &shared) {
-  int64_t widest = std::max<int64_t>(1, maxVectorBytes * 8 / shared.elementBits);
+  int64_t widest = std::max<int64_t>(1, maxSharedVectorBytes * 8 / shared.elementBits);
   return std::min({powerOf2Factor(fragment.contiguousAlong(shared.contiguousAxis)),
                    powerOf2Factor(shared.contiguousElements()), widest});
 }
@@ -78,7 +76,7 @@ BankCost tlc::bankCost(const FragmentLayout &fragment, const SharedLayout &share
     // A vector starts in the same registers of all threads.
     if (!isMultipleOf(fragment.coordinatesOf({reg, 0, 0})[axis], vector))
       continue;
-    std::array<std::optional<int64_t>, 32> addresses;
+    std::array<std::optional<int64_t>, lanesPerWarp> addresses;
     for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
       if (fragment.isInside({reg, lane, 0}, shared.shape))
         addresses[size_t(lane)] = shared.byteOffset(fragment.coordinatesOf({reg, lane, 0}));

@@ -23,7 +23,7 @@ struct BankCost {
 
 /// `addresses[l]` is lane l's byte address, aligned to `width`, or nothing for an
 /// inactive lane. `width` is 1, 2, 4, 8 or 16 bytes.
-BankCost bankCost(std::span<const std::optional<int64_t>, 32> addresses, int64_t width);
+BankCost bankCost(std::span<const std::optional<int64_t>, lanesPerWarp> addresses, int64_t width);
 
 /// All accesses of one warp (warp 0) that moves the fragment to or from the tile with
 /// the widest vectors that both allow.

@@ -4,7 +4,7 @@
 /// leaves this file satisfies the invariant and is canonical.
 #include "dialects/layout/Layout.h"
 
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -72,7 +72,8 @@ Result<void> checkModes(int rank, HardwareAxis hardware, const Modes &modes) {
     total *= mode.extent;
   }
   if (hardware == HardwareAxis::lane && total != lanesPerWarp)
-    return invalid(fmt::format("expected the modes of lane to have 32 locations, but got {}", total));
+    return invalid(
+        fmt::format("expected the modes of lane to have {} locations, but got {}", lanesPerWarp, total));
   return {};
 }
 

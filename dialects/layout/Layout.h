@@ -88,6 +88,7 @@
 #pragma once
 
 #include "runtime/support/Result.h"
+#include "runtime/target/Hardware.h"
 
 #include <array>
 #include <cstdint>
@@ -95,8 +96,6 @@
 #include <vector>
 
 namespace tlc {
-
-inline constexpr int64_t lanesPerWarp = 32;
 
 /// One digit of a hardware index: `digit * step` is added to coordinate `axis`.
 struct LayoutMode {

@@ -12,8 +12,8 @@ namespace {
 
 /// The sources of one target register, for all lanes of one warp.
 struct RegisterSources {
-  std::array<int64_t, 32> reg{};
-  std::array<uint8_t, 32> lane{};
+  std::array<int64_t, lanesPerWarp> reg{};
+  std::array<uint8_t, lanesPerWarp> lane{};
   uint32_t active = 0;
   bool operator==(const RegisterSources &) const = default;
 };
@@ -53,7 +53,7 @@ std::optional<RegisterSources> sourcesIn(const FragmentLayout &source, const Fra
 /// Adds one warp's demand to what the other warps ask of the register; false if they
 /// contradict each other. Lanes that are padding in one warp follow the others.
 bool merge(RegisterSources &all, const RegisterSources &one) {
-  for (size_t lane = 0; lane < 32; ++lane) {
+  for (size_t lane = 0; lane < lanesPerWarp; ++lane) {
     uint32_t bit = uint32_t(1) << lane;
     if (!(one.active & bit))
       continue;
@@ -71,7 +71,7 @@ bool merge(RegisterSources &all, const RegisterSources &one) {
 
 std::vector<RelayoutMove> movesOf(const RegisterSources &sources) {
   std::vector<RelayoutMove> moves;
-  for (size_t lane = 0; lane < 32; ++lane) {
+  for (size_t lane = 0; lane < lanesPerWarp; ++lane) {
     if (!(sources.active >> lane & 1))
       continue;
     auto sameRegister = [&](const RelayoutMove &move) { return move.sourceRegister == sources.reg[lane]; };
@@ -79,7 +79,7 @@ std::vector<RelayoutMove> movesOf(const RegisterSources &sources) {
     if (found == moves.end()) {
       RelayoutMove move;
       move.sourceRegister = sources.reg[lane];
-      for (size_t l = 0; l < 32; ++l)
+      for (size_t l = 0; l < lanesPerWarp; ++l)
         move.sourceLane[l] = uint8_t(l);
       found = moves.insert(moves.end(), move);
     }
@@ -118,7 +118,7 @@ const char *tlc::toString(RelayoutKind kind) {
 }
 
 bool RelayoutMove::isLocal() const {
-  for (size_t lane = 0; lane < 32; ++lane)
+  for (size_t lane = 0; lane < lanesPerWarp; ++lane)
     if ((lanes >> lane & 1) && sourceLane[lane] != lane)
       return false;
   return true;

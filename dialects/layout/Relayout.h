@@ -20,7 +20,7 @@ const char *toString(RelayoutKind kind);
 /// register `sourceRegister` of lane `sourceLane[own lane]`.
 struct RelayoutMove {
   int64_t sourceRegister = 0;
-  std::array<uint8_t, 32> sourceLane{};
+  std::array<uint8_t, lanesPerWarp> sourceLane{};
   uint32_t lanes = 0;
 
   /// Whether every lane of `lanes` reads its own register.

@@ -5,7 +5,8 @@
 
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/TextCursor.h"
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
+#include "runtime/target/Target.h"
 
 #include <algorithm>
 #include <numeric>
@@ -36,7 +37,7 @@ int64_t tlc::swizzleSpan(Swizzle swizzle) {
 
 int64_t tlc::applySwizzle(Swizzle swizzle, int64_t byteOffset) {
   // As many bits, from bit 7 up, as chunks of 16 bytes fit in the span.
-  int64_t chunkMask = swizzleSpan(swizzle) / 16 - 1;
+  int64_t chunkMask = swizzleSpan(swizzle) / swizzleChunkBytes - 1;
   return byteOffset ^ ((byteOffset >> 7 & chunkMask) << 4);
 }
 
@@ -156,7 +157,9 @@ int64_t SharedLayout::totalBytes() const {
   return planes * planePitch();
 }
 
-int64_t SharedLayout::alignment() const { return swizzle == Swizzle::none ? 128 : swizzleSpan(swizzle) * 8; }
+int64_t SharedLayout::alignment() const {
+  return swizzle == Swizzle::none ? int64_t(TmaFacts().sharedAlignment) : swizzleSpan(swizzle) * swizzleRows;
+}
 
 int64_t SharedLayout::linearOffset(const Coordinates &coordinates) const {
   int64_t column = placeInOrder(order, coordinates[size_t(contiguousAxis)]);
@@ -179,7 +182,7 @@ int64_t SharedLayout::contiguousElements() const {
   if (rows() == 1 && swizzle == Swizzle::none)
     return run;
   // Rows start at multiples of the pitch, swizzled chunks of 16 bytes stay whole.
-  int64_t bytes = swizzle == Swizzle::none ? powerOf2Factor(rowPitch()) : 16;
+  int64_t bytes = swizzle == Swizzle::none ? powerOf2Factor(rowPitch()) : swizzleChunkBytes;
   return std::gcd(run, std::max<int64_t>(1, bytes * 8 / elementBits));
 }
 

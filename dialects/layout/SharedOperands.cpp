@@ -4,7 +4,8 @@
 #include "dialects/layout/SharedOperands.h"
 
 #include "dialects/layout/LayoutText.h"
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
+#include "runtime/target/Target.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,15 +14,14 @@ using namespace tlc;
 
 namespace {
 
-constexpr int64_t rowsPerAtom = 8;
-constexpr int64_t instructionBytesOfK = 32;
-constexpr int64_t maxBoxExtent = 256;
-/// Descriptor offsets count 16 bytes in 14 bits.
-constexpr int64_t maxDescriptorOffset = ((int64_t(1) << 14) - 1) * 16;
+constexpr TmaFacts tma;
+constexpr int64_t maxBoxExtent = tma.maxBoxExtent;
+/// Descriptor offsets count rows of core matrices in 14 bits.
+constexpr int64_t maxDescriptorOffset = ((int64_t(1) << 14) - 1) * matrixRowBytes;
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
 
-/// The largest part of at most 256 that divides the extent: all of it, or a multiple of
+/// The largest part of at most a box that divides the extent: all of it, or a multiple of
 /// the granule; 0 if there is none.
 int64_t largestPart(int64_t extent, int64_t granule) {
   if (extent <= maxBoxExtent)
@@ -66,10 +66,11 @@ Result<void> checkOperand(const SharedLayout &layout, int kAxis) {
         fmt::format("expected a multiple of {} elements along axis {} because panels must be full, "
                     "but got {}; choose a narrower swizzle",
                     span, layout.contiguousAxis, layout.shape[size_t(layout.contiguousAxis)]));
-  if (!isMultipleOf(layout.rows(), rowsPerAtom))
-    return invalid(fmt::format("expected a multiple of 8 along axis {} because atoms have 8 rows, but got {}",
-                               *layout.rowAxis(), layout.rows()));
-  int64_t k = layout.shape[size_t(kAxis)], perInstruction = instructionBytesOfK * 8 / layout.elementBits;
+  if (!isMultipleOf(layout.rows(), swizzleRows))
+    return invalid(
+        fmt::format("expected a multiple of {0} along axis {1} because atoms have {0} rows, but got {2}",
+                    swizzleRows, *layout.rowAxis(), layout.rows()));
+  int64_t k = layout.shape[size_t(kAxis)], perInstruction = matrixDepthBytes * 8 / layout.elementBits;
   if (!isMultipleOf(k, perInstruction))
     return invalid(
         fmt::format("expected a multiple of {} along the reduction axis {} because one wgmma reduces "
@@ -88,12 +89,12 @@ Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis) {
   operand.kAxis = kAxis;
   operand.swizzle = layout.swizzle;
   operand.majorness = layout.contiguousAxis == kAxis ? Majorness::k : Majorness::mn;
-  operand.kPerInstruction = instructionBytesOfK * 8 / layout.elementBits;
+  operand.kPerInstruction = matrixDepthBytes * 8 / layout.elementBits;
 
-  int64_t nextAtom = rowsPerAtom * layout.rowPitch(), nextPanel = layout.panelPitch();
+  int64_t nextAtom = swizzleRows * layout.rowPitch(), nextPanel = layout.panelPitch();
   bool coreMatrices = layout.swizzle == Swizzle::none;
   if (operand.majorness == Majorness::k) {
-    operand.leadingByteOffset = coreMatrices ? nextPanel : 16;
+    operand.leadingByteOffset = coreMatrices ? nextPanel : matrixRowBytes;
     operand.strideByteOffset = nextAtom;
   } else {
     operand.leadingByteOffset = coreMatrices ? nextAtom : nextPanel;
@@ -123,15 +124,16 @@ Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {
   if (layout.rowPadding != 0)
     return invalid(fmt::format(
         "expected no row padding because TMA writes rows back to back, but got {} bytes", layout.rowPadding));
-  if (layout.rank() > 5)
-    return invalid(
-        fmt::format("expected at most 5 axes because tensor maps have no more, but got {}", layout.rank()));
+  if (layout.rank() > int(tma.maxRank))
+    return invalid(fmt::format("expected at most {} axes because tensor maps have no more, but got {}",
+                               tma.maxRank, layout.rank()));
   int64_t inner = std::min(layout.panelExtent, layout.shape[size_t(layout.contiguousAxis)]);
-  if (!isMultipleOf(inner * layout.elementBits, 128) || !isMultipleOf(layout.rowPitch(), 16))
+  if (!isMultipleOf(inner * layout.elementBits, tma.innerBoxGranularity * 8) ||
+      !isMultipleOf(layout.rowPitch(), tma.innerBoxGranularity))
     return invalid(
-        fmt::format("expected rows of a multiple of 16 bytes because TMA moves no less, but got {} "
+        fmt::format("expected rows of a multiple of {} bytes because TMA moves no less, but got {} "
                     "elements of {} bits",
-                    inner, layout.elementBits));
+                    tma.innerBoxGranularity, inner, layout.elementBits));
   if (layout.swizzle != Swizzle::none &&
       !isMultipleOf(layout.shape[size_t(layout.contiguousAxis)], layout.panelExtent))
     return invalid(
@@ -139,20 +141,20 @@ Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {
                     "a narrower swizzle",
                     layout.panelExtent, layout.contiguousAxis, layout.shape[size_t(layout.contiguousAxis)]));
 
-  // A panel is cut further where a box is limited to 256: along rows always, along the
+  // A panel is cut further where a box is limited: along rows always, along the
   // contiguous axis only if there is one row, as rows would not lie back to back.
-  int64_t granule = std::max<int64_t>(1, 128 / layout.elementBits);
-  int64_t rowGranule = layout.swizzle == Swizzle::none ? 1 : rowsPerAtom;
+  int64_t granule = std::max<int64_t>(1, tma.innerBoxGranularity * 8 / layout.elementBits);
+  int64_t rowGranule = layout.swizzle == Swizzle::none ? 1 : swizzleRows;
   if (inner > maxBoxExtent && layout.rows() != 1)
     return invalid(
-        fmt::format("expected at most 256 elements per row because a TMA box has no more, but got {}; "
+        fmt::format("expected at most {} elements per row because a TMA box has no more, but got {}; "
                     "use panels of a swizzle",
-                    inner));
+                    maxBoxExtent, inner));
   int64_t rows = largestPart(layout.rows(), rowGranule);
   inner = largestPart(inner, granule);
   if (rows == 0 || inner == 0)
-    return invalid(fmt::format("expected extents that boxes of at most 256 elements divide, but got {}",
-                               printShape(layout.shape)));
+    return invalid(fmt::format("expected extents that boxes of at most {} elements divide, but got {}",
+                               maxBoxExtent, printShape(layout.shape)));
 
   TmaBoxes boxes;
   boxes.swizzle = layout.swizzle;
@@ -166,10 +168,11 @@ Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {
   Coordinates origin(layout.shape.size(), 0);
   for (;;) {
     boxes.pieces.push_back({origin, layout.linearOffset(origin)});
-    if (!isMultipleOf(boxes.pieces.back().byteOffset, 128))
-      return invalid(fmt::format("expected boxes that start at multiples of 128 bytes because TMA writes no "
+    if (!isMultipleOf(boxes.pieces.back().byteOffset, tma.sharedAlignment))
+      return invalid(fmt::format("expected boxes that start at multiples of {} bytes because TMA writes no "
                                  "others, but {} has one at byte {}",
-                                 printShape(layout.shape), boxes.pieces.back().byteOffset));
+                                 tma.sharedAlignment, printShape(layout.shape),
+                                 boxes.pieces.back().byteOffset));
     int axis = layout.rank() - 1;
     for (; axis >= 0; --axis) {
       origin[size_t(axis)] += boxes.box[size_t(axis)];

@@ -4,7 +4,7 @@
 /// 8x8 pattern: lane l holds, in row l / 4, the 32 bits at position l % 4.
 #include "dialects/layout/StockLayouts.h"
 
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 
@@ -12,8 +12,6 @@ using namespace tlc;
 using Modes = FragmentLayout::Modes;
 
 namespace {
-
-constexpr int64_t wgmmaRows = 64, mmaRows = 16, mmaColumns = 8;
 
 /// Elements of this width in a 32-bit register; at least one.
 int64_t perRegister(int elementBits) { return std::max<int64_t>(1, 32 / elementBits); }
@@ -28,7 +26,7 @@ Modes warpModes(WarpGrid grid, int axisM, int64_t stepM, int axisN, int64_t step
 }
 
 Modes withWarpgroup(Modes warpgroups) {
-  warpgroups.insert(warpgroups.begin(), LayoutMode{warpsPerWarpgroup, 0, mmaRows});
+  warpgroups.insert(warpgroups.begin(), LayoutMode{warpsPerWarpgroup, 0, mmaSyncRows});
   return warpgroups;
 }
 
@@ -79,19 +77,19 @@ WarpGrid tlc::divideWarps(WarpPolicy policy, int64_t m, int64_t n, int64_t units
 }
 
 WarpGrid tlc::wgmmaGrid(int64_t m, int64_t n, int64_t warpgroups, WarpPolicy policy) {
-  return divideWarps(policy, m, n, warpgroups, wgmmaRows, mmaColumns);
+  return divideWarps(policy, m, n, warpgroups, wgmmaRows, mmaSyncColumns);
 }
 
 WarpGrid tlc::mmaGrid(int64_t m, int64_t n, int64_t warps, WarpPolicy policy) {
-  return divideWarps(policy, m, n, warps, mmaRows, mmaColumns);
+  return divideWarps(policy, m, n, warps, mmaSyncRows, mmaSyncColumns);
 }
 
 FragmentLayout tlc::wgmmaAccumulator(int64_t m, int64_t n, WarpGrid warpgroups) {
   int64_t blocks = ceilDiv(m, wgmmaRows * warpgroups.alongM),
-          pieces = ceilDiv(n, mmaColumns * warpgroups.alongN);
+          pieces = ceilDiv(n, mmaSyncColumns * warpgroups.alongN);
   return FragmentLayout::get(
       2, rowFragment(2, pieces, blocks, wgmmaRows), rowLanes(2),
-      withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, 1, pieces * mmaColumns)));
+      withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, 1, pieces * mmaSyncColumns)));
 }
 
 FragmentLayout tlc::wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warpgroups,
@@ -110,22 +108,22 @@ FragmentLayout tlc::wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGri
 }
 
 FragmentLayout tlc::mmaAccumulator(int64_t m, int64_t n, WarpGrid warps) {
-  int64_t blocks = ceilDiv(m, mmaRows * warps.alongM), pieces = ceilDiv(n, mmaColumns * warps.alongN);
-  return FragmentLayout::get(2, rowFragment(2, pieces, blocks, mmaRows), rowLanes(2),
-                             warpModes(warps, 0, blocks * mmaRows, 1, pieces * mmaColumns));
+  int64_t blocks = ceilDiv(m, mmaSyncRows * warps.alongM), pieces = ceilDiv(n, mmaSyncColumns * warps.alongN);
+  return FragmentLayout::get(2, rowFragment(2, pieces, blocks, mmaSyncRows), rowLanes(2),
+                             warpModes(warps, 0, blocks * mmaSyncRows, 1, pieces * mmaSyncColumns));
 }
 
 FragmentLayout tlc::mmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warps) {
-  int64_t v = perRegister(elementBits), blocks = ceilDiv(m, mmaRows * warps.alongM);
-  return FragmentLayout::get(2, rowFragment(v, operandPieces(k, v), blocks, mmaRows), rowLanes(v),
-                             warpModes(warps, 0, blocks * mmaRows, LayoutMode::replicatedAxis, 0));
+  int64_t v = perRegister(elementBits), blocks = ceilDiv(m, mmaSyncRows * warps.alongM);
+  return FragmentLayout::get(2, rowFragment(v, operandPieces(k, v), blocks, mmaSyncRows), rowLanes(v),
+                             warpModes(warps, 0, blocks * mmaSyncRows, LayoutMode::replicatedAxis, 0));
 }
 
 FragmentLayout tlc::mmaOperandB(int64_t k, int64_t n, int elementBits, WarpGrid warps) {
-  int64_t v = perRegister(elementBits), pieces = ceilDiv(n, mmaColumns * warps.alongN);
-  return FragmentLayout::get(2, {{v, 0, 1}, {operandPieces(k, v), 0, 4 * v}, {pieces, 1, mmaColumns}},
+  int64_t v = perRegister(elementBits), pieces = ceilDiv(n, mmaSyncColumns * warps.alongN);
+  return FragmentLayout::get(2, {{v, 0, 1}, {operandPieces(k, v), 0, 4 * v}, {pieces, 1, mmaSyncColumns}},
                              {{4, 0, v}, {8, 1, 1}},
-                             warpModes(warps, LayoutMode::replicatedAxis, 0, 1, pieces * mmaColumns));
+                             warpModes(warps, LayoutMode::replicatedAxis, 0, 1, pieces * mmaSyncColumns));
 }
 
 std::optional<MatrixFragment> tlc::matchMatrixFragment(const FragmentLayout &layout, int columnAxis,

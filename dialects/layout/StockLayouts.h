@@ -24,8 +24,6 @@ struct WarpGrid {
 /// Splits `units` workers, each of which computes a multiple of unitM x unitN.
 WarpGrid divideWarps(WarpPolicy policy, int64_t m, int64_t n, int64_t units, int64_t unitM, int64_t unitN);
 
-inline constexpr int64_t warpsPerWarpgroup = 4;
-
 /// The grid of warpgroups, each computing m64 tiles, of a wgmma of m x n.
 WarpGrid wgmmaGrid(int64_t m, int64_t n, int64_t warpgroups, WarpPolicy policy);
 /// The grid of warps, each computing m16n8 tiles, of an mma.sync of m x n.
@@ -66,7 +64,7 @@ std::optional<MatrixFragment> matchMatrixFragment(const FragmentLayout &layout, 
 /// Coalesced access to memory that is contiguous along `contiguousAxis`: vectors of
 /// at most `maxVectorBytes` along it, then lanes along it, then rows.
 FragmentLayout blockedLayout(const Shape &shape, int elementBits, int64_t numWarps, int contiguousAxis,
-                             int64_t maxVectorBytes = 16);
+                             int64_t maxVectorBytes = maxSharedVectorBytes);
 /// The same along the last axis: what a value gets that nothing constrains.
 FragmentLayout defaultLayout(const Shape &shape, int elementBits, int64_t numWarps);
 

@@ -5,6 +5,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 using namespace mlir;
@@ -178,8 +179,8 @@ LogicalResult KernelOp::verify() {
   Target target = known ? *known : Target();
   std::string name = known ? std::string(known->name) : "a block";
   int64_t threads = getThreads(), sharedBytes = getSharedBytes(), cluster = getCluster();
-  if (threads < 1 || threads > target.maxThreadsPerBlock || threads % target.warpSize != 0) // kernel_c2
-    return emitOpError() << "expected 'threads' to be a multiple of " << target.warpSize << " up to "
+  if (threads < 1 || threads > target.maxThreadsPerBlock || threads % lanesPerWarp != 0) // kernel_c2
+    return emitOpError() << "expected 'threads' to be a multiple of " << lanesPerWarp << " up to "
                          << target.maxThreadsPerBlock << " because " << name
                          << " has at most that many, but got " << threads;
   if (sharedBytes < 0 || (known && sharedBytes > target.sharedBytesPerBlock)) {
@@ -268,8 +269,9 @@ LogicalResult SetRegistersOp::verify() { // set_registers_c1
 
 LogicalResult WgmmaOp::verify() {
   int64_t n = getN();
-  if (n < 8 || n > 256 || n % 8 != 0) // wgmma_c1
-    return emitOpError() << "expected 'n' to be a multiple of 8 from 8 to 256, but got " << n;
+  if (n < wgmmaColumnStep || n > maxWgmmaColumns || n % wgmmaColumnStep != 0) // wgmma_c1
+    return emitOpError() << "expected 'n' to be a multiple of " << wgmmaColumnStep << " from "
+                         << wgmmaColumnStep << " to " << maxWgmmaColumns << ", but got " << n;
   auto acc = cast<VectorType>(getAcc().getType());
   if (acc.getRank() != 1 || acc.isScalable() || acc.getNumElements() != n / 2 ||
       !acc.getElementType().isF32())

@@ -3,6 +3,7 @@
 /// Kernels, roles, grids, tile loops: checks and text form.
 #include "dialects/tile/Tile.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -16,15 +17,13 @@ using namespace tlc::tile;
 //===----------------------------------------------------------------------===//
 
 namespace {
-constexpr int64_t warpsPerWarpgroup = 4;
-
 /// Limits of the module's target, or those common to all where none was chosen.
 Target targetOf(Operation *op) {
   const Target *target = program::findTarget(op);
   return target ? *target : Target();
 }
 
-int64_t maxWarps(const Target &target) { return target.maxThreadsPerBlock / target.warpSize; }
+int64_t maxWarps(const Target &target) { return target.maxThreadsPerBlock / lanesPerWarp; }
 
 StringRef displayName(const Target &target) {
   return target.name.empty() ? StringRef("a block") : StringRef(target.name.data(), target.name.size());
@@ -142,7 +141,7 @@ namespace {
 LogicalResult verifyResidents(KernelOp kernel, const Target &target) {
   int64_t residents = kernel.getResidents(), warps = std::max<int64_t>(kernel.getWarps(), 1);
   int64_t most = std::min<int64_t>(target.maxBlocksPerMultiprocessor,
-                                   target.maxThreadsPerMultiprocessor / (warps * target.warpSize));
+                                   target.maxThreadsPerMultiprocessor / (warps * lanesPerWarp));
   if (residents >= 1 && residents <= most)
     return success();
   return kernel.emitOpError() << "expected from 1 to " << most << " blocks of " << warps
@@ -326,13 +325,13 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
   const Target *target = program::findTarget(roles);
   if (!target)
     return success();
-  int64_t threads = warps * target->warpSize;
+  int64_t threads = warps * lanesPerWarp;
   auto kernel = roles->getParentOfType<KernelOp>();
   unsigned atLaunch = target->maxRegistersForBlock(threads, kernel ? unsigned(kernel.getResidents()) : 1);
   int64_t available = int64_t(atLaunch) * threads;
   int64_t needed = 0;
   for (RoleOp role : list)
-    needed += int64_t(role.getWarps()) * target->warpSize * *role.getRegisters();
+    needed += int64_t(role.getWarps()) * lanesPerWarp * *role.getRegisters();
   if (needed <= available)
     return success();
   InFlightDiagnostic diagnostic = roles.emitOpError()
@@ -340,9 +339,8 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
                                   << " because a block of " << threads << " threads is launched with "
                                   << atLaunch << " per thread (more would wait forever), but got " << needed;
   for (RoleOp role : list)
-    diagnostic.attachNote(role.getLoc())
-        << "role '" << role.getName() << "' takes " << *role.getRegisters() << " for each of "
-        << role.getWarps() * target->warpSize << " threads";
+    diagnostic.attachNote(role.getLoc()) << "role '" << role.getName() << "' takes " << *role.getRegisters()
+                                         << " for each of " << role.getWarps() * lanesPerWarp << " threads";
   return diagnostic;
 }
 } // namespace

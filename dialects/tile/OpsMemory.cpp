@@ -5,6 +5,7 @@
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
+#include "runtime/target/Hardware.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -140,10 +141,9 @@ LogicalResult RowsOp::verify() {
     return report(emitOpError() << "expected a view with rows of " << source.getShape()[1] << " "
                                 << source.getElementType() << " and the layout of " << name
                                 << " because they are its rows, but got " << view);
-  constexpr int64_t swizzledRows = 8;
   int64_t first = getFirst(), count = view.getShape()[0];
-  if (first < 0 || first % swizzledRows != 0) // rows_c2
-    return report(emitOpError() << "expected the first row to be a multiple of " << swizzledRows
+  if (first < 0 || first % swizzleRows != 0) // rows_c2
+    return report(emitOpError() << "expected the first row to be a multiple of " << swizzleRows
                                 << ", after which every swizzle repeats, but got " << first);
   if (count > rows || first > rows - count)
     return report(emitOpError() << "expected rows of " << name << ", which has " << rows << ", but got "

@@ -3,6 +3,7 @@
 /// Rings and cursors, barriers: checks.
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Tile.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 using namespace mlir;
@@ -10,16 +11,12 @@ using namespace tlc;
 using namespace tlc::tile;
 
 namespace {
-/// Limits of an mbarrier's arrival and transaction counts (PTX ISA, "mbarrier").
-constexpr int64_t maxArrivals = (int64_t(1) << 20) - 1;
-constexpr int64_t maxTransactionBytes = (int64_t(1) << 20) - 1;
-constexpr int64_t mbarrierBytes = 8;
-
 LogicalResult verifyCount(Operation *op, StringRef what, StringRef name, int64_t count) {
-  if (count >= 1 && count <= maxArrivals)
+  if (count >= 1 && count <= maxMbarrierArrivals)
     return success();
-  return op->emitOpError() << "expected " << what << " of '" << name << "' to be from 1 to " << maxArrivals
-                           << " because an mbarrier counts that far, but got " << count;
+  return op->emitOpError() << "expected " << what << " of '" << name << "' to be from 1 to "
+                           << maxMbarrierArrivals << " because an mbarrier counts that far, but got "
+                           << count;
 }
 
 LogicalResult verifyOffset(Operation *op, StringRef name, std::optional<int64_t> offset) {
@@ -48,9 +45,9 @@ LogicalResult AllocBarrierOp::verify() {
 
 LogicalResult ExpectOp::verify() {
   int64_t bytes = getBytes();
-  if (bytes >= 1 && bytes <= maxTransactionBytes) // expect_c1
+  if (bytes >= 1 && bytes <= maxMbarrierTransactionBytes) // expect_c1
     return success();
-  InFlightDiagnostic diagnostic = emitOpError() << "expected from 1 to " << maxTransactionBytes
+  InFlightDiagnostic diagnostic = emitOpError() << "expected from 1 to " << maxMbarrierTransactionBytes
                                                 << " bytes per slot of " << describe(getRing(), "the ring")
                                                 << " because an mbarrier counts that far, but got " << bytes;
   noteDeclaration(diagnostic, getRing());
@@ -61,9 +58,10 @@ static LogicalResult verifyTurn(Operation *op) {
   auto role = op->getParentOfType<RoleOp>();
   if (!role)
     return op->emitOpError("expected to be in a role, whose warpgroups take turns");
-  if (int64_t warps = role.getWarps(); warps % 4 != 0)
-    return op->emitOpError("expected a role of whole warpgroups, of 4 warps each, but role '")
-           << role.getName() << "' has " << warps << " warps";
+  if (int64_t warps = role.getWarps(); warps % warpsPerWarpgroup != 0)
+    return op->emitOpError("expected a role of whole warpgroups, of ")
+           << warpsPerWarpgroup << " warps each, but role '" << role.getName() << "' has " << warps
+           << " warps";
   return success();
 }
 

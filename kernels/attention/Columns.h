@@ -4,6 +4,9 @@
 /// summed up together.
 #pragma once
 
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -13,7 +16,7 @@ namespace tlc::kernels {
 inline constexpr int64_t longestRow = 576, longestValueRow = 512;
 
 /// Elements of 16 bits that one product of the tensor cores sums up.
-inline constexpr int64_t productDepth = 16;
+inline constexpr int64_t productDepth = matrixDepthBytes / 2;
 
 /// Columns of V and O.
 struct Columns {
@@ -22,10 +25,11 @@ struct Columns {
 
 /// Parts of rows of V and O whose sums fit into the registers of the threads that compute 64 rows.
 inline std::vector<Columns> columnParts(int64_t dv) {
-  constexpr int64_t most = 256, granularity = 16; // 64 rows of so many take half of the registers
+  constexpr int64_t most = 256,
+                    granularity = productDepth; // a warpgroup's rows of so many take half of the registers
   if (dv <= most)
     return {{0, dv}};
-  int64_t half = (dv / 2 + granularity - 1) / granularity * granularity;
+  int64_t half = alignTo(dv / 2, granularity);
   return {{0, half}, {half, dv - half}};
 }
 inline bool isSplit(int64_t dv) { return columnParts(dv).size() > 1; }

@@ -7,6 +7,8 @@
 #include "kernels/attention/Columns.h"
 #include "kernels/attention/LazySoftmax.h"
 #include "kernels/attention/SoftCap.h"
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -23,15 +25,11 @@ using namespace dsl;
 
 namespace {
 
-constexpr int64_t swizzledRows = 8; ///< a tile's parts begin at multiples of it
-
-int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
 /// Heads of a group, with room so that each query's rows begin where a part of a tile may.
-int64_t paddedGroup(const DecodeConfig &c) { return roundUp(c.group, swizzledRows); }
+int64_t paddedGroup(const DecodeConfig &c) { return alignTo(c.group, swizzleRows); }
 /// Elements of a row of K and of V in shared memory, zeros behind the tensor's.
-int64_t paddedDepth(const DecodeConfig &c) { return roundUp(c.d, productDepth); }
-int64_t paddedValues(const DecodeConfig &c) { return roundUp(c.dv, productDepth); }
+int64_t paddedDepth(const DecodeConfig &c) { return alignTo(c.d, productDepth); }
+int64_t paddedValues(const DecodeConfig &c) { return alignTo(c.dv, productDepth); }
 std::vector<Columns> partsOf(const DecodeConfig &c) { return columnParts(paddedValues(c)); }
 bool areApart(const DecodeConfig &c) { return c.values == ValueStorage::apart; }
 /// Columns of Q and K that make a tile: all, or V's parts and the rest where V lies in K.
@@ -46,7 +44,7 @@ std::vector<Columns> depthPartsOf(const DecodeConfig &c) {
 /// Rows of scores of a head of K and V: queries times heads.
 int64_t allRows(const DecodeConfig &c) { return c.queries * paddedGroup(c); }
 
-int64_t rowTiles(const DecodeConfig &c) { return (allRows(c) + c.rows - 1) / c.rows; }
+int64_t rowTiles(const DecodeConfig &c) { return ceilDiv(allRows(c), c.rows); }
 
 /// Whether a block sees all keys of its rows, which are heads of one query: then nothing is left to be
 /// joined.
@@ -56,7 +54,7 @@ bool isWhole(const DecodeConfig &c) { return c.splits == 1 && c.queries == 1; }
 bool holdsQueries(const DecodeConfig &c) { return paddedDepth(c) <= 128; }
 int64_t querySlots(const DecodeConfig &c) { return holdsQueries(c) || paddedDepth(c) > 256 ? 1 : 2; }
 /// Warpgroups that compute.
-int64_t warpgroups(const DecodeConfig &c) { return c.rows / 64 * int64_t(partsOf(c).size()); }
+int64_t warpgroups(const DecodeConfig &c) { return c.rows / wgmmaRows * int64_t(partsOf(c).size()); }
 
 /// The roles' warps, and registers that go from those that load to those that compute, where there are enough
 /// to begin with.
@@ -64,7 +62,7 @@ struct Warps {
   RoleOptions load, math;
 };
 Warps warpsOf(const DecodeConfig &c) {
-  int64_t mathWarps = c.rows / 16;
+  int64_t mathWarps = c.rows / wgmmaRowsPerWarp;
   if (c.residents > 2)
     return {.load = {.warps = 1}, .math = {.warps = mathWarps}};
   constexpr int64_t ofMultiprocessor = 65536, threads = 128, ofLoad = 32, most = 240, step = 8;
@@ -400,7 +398,7 @@ void decodeParts(Scope &k, const Operands &p) {
 void joinParts(Scope &k, const Operands &p) {
   const DecodeConfig &c = p.config;
   constexpr int64_t together = 4; // parts whose loads are in flight at once
-  constexpr int64_t rows = swizzledRows;
+  constexpr int64_t rows = swizzleRows;
   int64_t tilesOfGroup = paddedGroup(c) / rows;
   k.warps(4);
   auto [block] = k.grid(p.batches * p.kvHeads * (c.queries * tilesOfGroup));
@@ -475,11 +473,11 @@ void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys,
   // Parts that fill the rounds of all blocks, at a cost of some keys for each of them.
   constexpr int64_t keysOfPart = 128, mostSplits = 256;
   int64_t blocks = target.multiprocessors * c.residents, lowest = 0;
-  int64_t rowTiles = (allRows(c) + c.rows - 1) / c.rows, sequences = std::max<int64_t>(batches * kvHeads, 1);
-  int64_t tiles = std::max<int64_t>((keys + c.bk - 1) / c.bk, 1);
+  int64_t rowTiles = ceilDiv(allRows(c), c.rows), sequences = std::max<int64_t>(batches * kvHeads, 1);
+  int64_t tiles = std::max<int64_t>(ceilDiv(keys, c.bk), 1);
   for (int64_t splits = 1; splits <= std::min(tiles, mostSplits); ++splits) {
-    int64_t rounds = (sequences * rowTiles * splits + blocks - 1) / blocks;
-    int64_t cost = rounds * ((tiles + splits - 1) / splits * c.bk + keysOfPart);
+    int64_t rounds = ceilDiv(sequences * rowTiles * splits, blocks);
+    int64_t cost = rounds * (ceilDiv(tiles, splits) * c.bk + keysOfPart);
     if (splits > 1 && cost >= lowest)
       continue;
     lowest = cost;

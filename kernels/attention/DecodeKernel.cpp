@@ -6,6 +6,7 @@
 #include "kernels/attention/Columns.h"
 #include "kernels/attention/Decode.h"
 #include "kernels/reference/Decode.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +23,7 @@ int64_t shortest(const Parameters &values) {
 }
 int64_t pagesOfSequence(const Parameters &values) {
   int64_t size = values.constant("page");
-  return (values.size("sk") + size - 1) / size;
+  return ceilDiv(values.size("sk"), size);
 }
 
 constexpr int64_t mostHeads = 1024; ///< of a head of K and V

@@ -5,6 +5,7 @@
 
 #include "kernels/attention/BlockTiles.h"
 #include "kernels/attention/ForwardProblem.h"
+#include "runtime/target/Hardware.h"
 
 #include <functional>
 #include <string>
@@ -28,7 +29,7 @@ public:
   Schedule(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const PackedOrder *packed,
            const TransposedValues *transposed)
       : k(k), c(c), p(p), transposed(transposed), parts(columnParts(c.dv)),
-        warpgroups(c.bq / 64 * int64_t(parts.size())), acrossTiles(c.overlap == TileOverlap::nextTile),
+        warpgroups(c.bq / wgmmaRows * int64_t(parts.size())), acrossTiles(c.overlap == TileOverlap::nextTile),
         out(wayOut(c)), tiles(tilesOfBlock(packed)) {
     // Where there are no keys there is nothing that the TMA could load.
     count = where(p.sk == 0, Index(0), tiles.count);
@@ -63,7 +64,8 @@ public:
         k.role("store", {.warps = 2, .registers = spare}, [&] { store(); });
       for (size_t part = 0; part < parts.size(); ++part)
         k.role(parts.size() == 1 ? "math" : "math" + std::to_string(part),
-               {.warps = c.bq / 16, .registers = warpgroups > 2 ? 160 : 240}, [&] { compute(part); });
+               {.warps = c.bq / wgmmaRowsPerWarp, .registers = warpgroups > 2 ? 160 : 240},
+               [&] { compute(part); });
     });
   }
 

@@ -3,13 +3,15 @@
 /// Transposing V, and reading it.
 #include "kernels/attention/TransposedValues.h"
 
+#include "runtime/support/Math.h"
+
 namespace tlc::kernels {
 
 using namespace dsl;
 
 TransposedValues::TransposedValues(Scope &k, const ForwardConfig &config, const ForwardProblem &problem)
     : k(k), c(config), p(problem) {
-  int64_t parts = (c.dv + keysOfTile - 1) / keysOfTile;
+  int64_t parts = ceilDiv(c.dv, keysOfTile);
   auto workspace = [&](std::string_view name, const Index &batches, const Index &rows) {
     return k.workspace(name, c.dtype, {batches, p.kvHeads, parts, rows, keysOfTile}, {.interleaved = true});
   };

@@ -3,6 +3,8 @@
 /// The program of the GEMM: plain, with split sums, and with roles by hand.
 #include "kernels/gemm/Gemm.h"
 
+#include "runtime/target/Hardware.h"
+
 #include <algorithm>
 
 namespace tlc::kernels {
@@ -105,7 +107,7 @@ std::array<Index, 2> tilePosition(const Operands &p, Index tile) {
 
 void explicitGemm(Scope &k, const GemmConfig &c) {
   Operands p(k, c, {.alignment = 16}); // the load role issues TMA copies only
-  int64_t warpgroups = std::max<int64_t>(1, c.bm / 64);
+  int64_t warpgroups = std::max<int64_t>(1, c.bm / wgmmaRows);
   Index tiles = p.rows() * p.columns();
   auto [block] = k.grid(min(tiles, k.multiprocessors()));
   Index steps = p.steps(), blocks = k.blocks();
@@ -127,7 +129,7 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
         });
       });
     });
-    k.role("math", {.warps = 4 * warpgroups, .registers = warpgroups > 2 ? 160 : 232}, [&] {
+    k.role("math", {.warps = warpsPerWarpgroup * warpgroups, .registers = warpgroups > 2 ? 160 : 232}, [&] {
       Cursor at = ring.cursor(), done = ring.cursor();
       // A single slot is refilled only when its product is over.
       int64_t inFlight = c.stages > 1 ? 1 : 0;

@@ -3,6 +3,8 @@
 /// The choice of a GEMM's configuration from its size: a rough model of the time
 /// in clock cycles, and the candidate for which it is shortest. No tuning run.
 #include "kernels/gemm/Gemm.h"
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Timing.h"
 
 #include <algorithm>
@@ -14,14 +16,12 @@ namespace tlc::kernels {
 namespace {
 
 // Fitted to an H200; docs/performance/gemm.md says how.
-constexpr int64_t bk = 64;              // 128 bytes of a row: the widest swizzle
-constexpr double partialShare = 0.61;   // of the memory's rate, where partial sums go there in one burst
+constexpr int64_t bk = maxSwizzleBytes / 2; // of 16-bit elements: rows of the widest swizzle
+constexpr double partialShare = 0.61;       // of the memory's rate, where partial sums go there in one burst
 constexpr double tileOverhead = 2000;   // cycles from a tile's first copy to its last product, and its end
 constexpr double launchOverhead = 3000; // of a second launch, in cycles
 constexpr double chipWeight = 0.1;      // of time on the chip where memory is what takes longest
 constexpr int64_t stagingPerWarpgroup = 16384; // bytes of the tile's way out
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Problem {
   int64_t m, n, k;
@@ -35,8 +35,8 @@ struct Problem {
     double steps = double(ceilDiv(ceilDiv(k, bk), split));
     double product = double(bm * bn * bk) / timing.multiplyAddsPerCycle;
     double bytes = double((bm + bn) * bk * 2);
-    // Every warpgroup reads its 64 rows of A and all of B again.
-    double operands = double(bm / 64 * (64 + bn) * bk * 2);
+    // Every warpgroup reads its rows of A and all of B again.
+    double operands = double(bm / wgmmaRows * (wgmmaRows + bn) * bk * 2);
     double step = std::max(
         {product, bytes / timing.loadBytesPerCycle, (bytes + operands) / timing.sharedBytesPerCycle});
     double chip = waves * (steps * step + tileOverhead);
@@ -52,7 +52,7 @@ struct Problem {
 /// As many as fit beside the tile's way out, eight at most: more hide nothing.
 int64_t chooseStages(int64_t bm, int64_t bn, int64_t bk, const Target &target) {
   constexpr int64_t barriers = 1024;
-  int64_t available = int64_t(target.sharedBytesPerBlock) - stagingPerWarpgroup * (bm / 64) - barriers;
+  int64_t available = int64_t(target.sharedBytesPerBlock) - stagingPerWarpgroup * (bm / wgmmaRows) - barriers;
   return std::clamp<int64_t>(available / ((bm + bn) * bk * 2), 1, 8);
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/library/Compile.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
+#include "runtime/support/Math.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -35,8 +36,8 @@ template <class... Values> Error mistake(fmt::format_string<Values...> text, Val
   return {.message = fmt::format(text, std::forward<Values>(values)...)};
 }
 
-constexpr int64_t rowGranularity = 8; ///< of d and dv
-constexpr int64_t copyAlignment = 16; ///< bytes, of its copies
+constexpr int64_t rowGranularity = 8;                         ///< of d and dv
+constexpr int64_t copyAlignment = TmaFacts().globalAlignment; ///< bytes
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -342,7 +343,7 @@ Result<WorkspaceLayout> layOut(const Device &device, const Artifact &artifact,
   layout.requests = std::move(*requests);
   for (const WorkspaceRequest &request : layout.requests) {
     layout.offsets.push_back(layout.bytes);
-    layout.bytes += (request.bytes + workspaceAlignment - 1) / workspaceAlignment * workspaceAlignment;
+    layout.bytes += alignTo(request.bytes, workspaceAlignment);
   }
   return layout;
 }

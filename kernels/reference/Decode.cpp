@@ -3,6 +3,8 @@
 /// Attention of a few queries per sequence, row by row.
 #include "kernels/reference/Decode.h"
 
+#include "runtime/support/Math.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -52,7 +54,7 @@ private:
   int64_t rowOf(int64_t key) const {
     int64_t outer = line.batch, inner = key, room = s.keys;
     if (s.pageSize > 0) {
-      int64_t pagesOfSequence = (s.keys + s.pageSize - 1) / s.pageSize;
+      int64_t pagesOfSequence = ceilDiv(s.keys, s.pageSize);
       outer = int64_t(in.table[size_t(line.batch * pagesOfSequence + key / s.pageSize)]);
       inner = key % s.pageSize;
       room = s.pageSize;

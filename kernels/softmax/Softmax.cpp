@@ -4,6 +4,8 @@
 /// block, else with a running maximum and sum, and a second pass for the result.
 #include "kernels/softmax/Softmax.h"
 
+#include "runtime/target/Hardware.h"
+
 #include <algorithm>
 #include <bit>
 #include <numbers>
@@ -60,13 +62,12 @@ Program softmaxProgram(const SoftmaxConfig &c, const TraceOptions &options) {
 }
 
 SoftmaxConfig chooseSoftmaxConfig(int64_t columns, ElementType dtype) {
-  constexpr int64_t perThread = 32, threadsPerWarp = 32, leastColumns = 32, mostColumns = 8192,
-                    leastWarps = 4;
+  constexpr int64_t perThread = 32, leastColumns = 32, mostColumns = 8192, leastWarps = 4;
   SoftmaxConfig config{.dtype = dtype};
   config.columns =
       std::clamp(int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(columns, 1)))), leastColumns, mostColumns);
-  config.warps = std::max(leastWarps, config.columns / (perThread * threadsPerWarp));
-  config.rows = config.warps * threadsPerWarp * perThread / config.columns;
+  config.warps = std::max(leastWarps, config.columns / (perThread * lanesPerWarp));
+  config.rows = config.warps * lanesPerWarp * perThread / config.columns;
   return config;
 }
 

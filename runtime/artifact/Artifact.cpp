@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/artifact/Artifact.h"
 
+#include "runtime/target/Hardware.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
@@ -138,11 +140,10 @@ std::string LaunchNames::nameOf(unsigned offset) const {
   });
   if (found == shared.end())
     return "";
-  constexpr unsigned mbarrierBytes = 8;
   const unsigned within = offset - found->offset;
   switch (found->kind) {
   case SharedObject::Kind::ring: {
-    const unsigned barrier = within / mbarrierBytes;
+    const auto barrier = unsigned(within / mbarrierBytes);
     return fmt::format("{}.{}[{}]", found->name, barrier < found->slots ? "full" : "empty",
                        barrier % found->slots);
   }

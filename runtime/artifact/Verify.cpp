@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/artifact/Verify.h"
 
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include <bit>
@@ -172,7 +174,7 @@ private:
   }
 
   void checkNames(const Launch &launch) {
-    const uint64_t warps = (launch.threads + target->warpSize - 1) / target->warpSize;
+    const uint64_t warps = ceilDiv(launch.threads, lanesPerWarp);
     uint64_t first = 0;
     for (const WarpRole &role : launch.names.roles) {
       require(role.firstWarp >= first && role.warps >= 1 && uint64_t(role.firstWarp) + role.warps <= warps,
@@ -249,7 +251,7 @@ private:
                 parameter.axis, artifact.tensors[parameter.index].name, rank);
       }
       size_t alignment = parameterAlignment(artifact, parameter);
-      bytes = (bytes + alignment - 1) / alignment * alignment + parameterBytes(artifact, parameter);
+      bytes = alignTo(bytes, alignment) + parameterBytes(artifact, parameter);
     }
     require(bytes <= target->maxParameterBytes, "the parameters of '{}' take {} bytes, but {} allows {}",
             launch.entry, bytes, target->name, target->maxParameterBytes);

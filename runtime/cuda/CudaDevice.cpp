@@ -5,6 +5,7 @@
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/cuda/TensorMap.h"
 #include "runtime/device/TensorGeometry.h"
+#include "runtime/support/Math.h"
 #include "runtime/target/Target.h"
 
 #include <array>
@@ -317,7 +318,7 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant,
   size_t offset = 0;
   for (const KernelParameter &parameter : launch.parameters) {
     const size_t alignment = parameterAlignment(program.artifact(), parameter);
-    offset = (offset + alignment - 1) / alignment * alignment;
+    offset = alignTo(offset, alignment);
     parameters.push_back(&planned.parameters[offset]);
     offset += parameterBytes(program.artifact(), parameter);
   }

@@ -3,6 +3,7 @@
 
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/Math.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -162,7 +163,7 @@ struct Planner {
                              PlannedLaunch &planned) const {
     const size_t bytes = parameterBytes(artifact, parameter);
     const size_t alignment = parameterAlignment(artifact, parameter);
-    const size_t offset = (planned.parameters.size() + alignment - 1) / alignment * alignment;
+    const size_t offset = alignTo(planned.parameters.size(), alignment);
     planned.parameters.resize(offset + bytes);
     auto store = [&](uint64_t value) { std::memcpy(&planned.parameters[offset], &value, bytes); };
     switch (parameter.kind) {

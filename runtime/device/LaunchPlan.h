@@ -9,6 +9,7 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/device/Device.h"
 #include "runtime/support/Result.h"
+#include "runtime/target/Target.h"
 
 #include <array>
 #include <cstddef>
@@ -28,7 +29,7 @@ struct ZeroFill {
 };
 
 /// The most axes a tensor map has.
-inline constexpr unsigned maxTensorMapRank = 5;
+inline constexpr unsigned maxTensorMapRank = TmaFacts().maxRank;
 
 /// What a tensor map describes, outermost axis first like the tensor. Always
 /// valid for the hardware: where an extent of 1 makes a stride moot it is a

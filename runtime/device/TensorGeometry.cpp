@@ -2,6 +2,7 @@
 #include "runtime/device/TensorGeometry.h"
 
 #include "runtime/support/Excerpt.h"
+#include "runtime/target/Target.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -11,7 +12,7 @@ using namespace tlc;
 namespace {
 
 /// What TMA asks of strides, and the widest vector access.
-constexpr int64_t strideAlignmentBytes = 16;
+constexpr int64_t strideAlignmentBytes = TmaFacts().globalAlignment;
 
 template <class... Values> Error mistake(fmt::format_string<Values...> text, Values &&...values) {
   return {.message = formatMessage(text, std::forward<Values>(values)...)};

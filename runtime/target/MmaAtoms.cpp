@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/target/MmaAtoms.h"
 
+#include "runtime/target/Hardware.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -23,7 +25,7 @@ constexpr MmaAtom mmaSync(ElementType operand, ElementType accumulator, unsigned
           .nMax = n,
           .nStep = n,
           .k = k,
-          .threads = 32,
+          .threads = lanesPerWarp,
           .aPlaces = OperandPlaces::registers,
           .bPlaces = OperandPlaces::registers,
           .accumulatorPlaces = OperandPlaces::registers,
@@ -41,12 +43,12 @@ constexpr MmaAtom wgmma(ElementType operand, ElementType accumulator, unsigned n
           .a = operand,
           .b = operand,
           .accumulator = accumulator,
-          .m = 64,
+          .m = wgmmaRows,
           .nMin = nMin,
-          .nMax = 256,
+          .nMax = maxWgmmaColumns,
           .nStep = nStep,
           .k = k,
-          .threads = 128,
+          .threads = threadsPerWarpgroup,
           .aPlaces = OperandPlaces::registers | OperandPlaces::shared,
           .bPlaces = OperandPlaces::shared,
           .accumulatorPlaces = OperandPlaces::registers,
@@ -122,7 +124,7 @@ constexpr std::array atoms = {
 
 unsigned MmaAtom::registersFor(unsigned columns, bool aInRegisters) const {
   auto registersOf = [&](unsigned elements, ElementType type) {
-    return elements / threads * unsigned(sizeInBytes(type)) / 4;
+    return elements / threads * unsigned(sizeInBytes(type)) / unsigned(registerBytes);
   };
   return registersOf(m * columns, accumulator) + (aInRegisters ? registersOf(m * k, a) : 0) + otherRegisters;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/target/Target.h"
 
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
+
 #include <algorithm>
 #include <array>
 
@@ -97,9 +100,9 @@ unsigned Target::maxRegistersForBlock(unsigned threads, unsigned residents) cons
   if (threads == 0 || residents == 0)
     return 0;
   // Registers are handed out to whole warps, which the partitions get in turns.
-  unsigned warps = (threads + warpSize - 1) / warpSize;
-  unsigned inPartition = (warps * residents + partitions - 1) / partitions;
-  unsigned perThread = registersPerMultiprocessor / partitions / (inPartition * warpSize);
+  auto warps = unsigned(ceilDiv(threads, lanesPerWarp));
+  unsigned inPartition = ceilDiv(warps * residents, partitions);
+  auto perThread = unsigned(registersPerMultiprocessor / partitions / (inPartition * lanesPerWarp));
   unsigned largest = maxRegistersPerThread / registerGranularity * registerGranularity;
   return std::min(perThread / registerGranularity * registerGranularity, largest);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The one table of hardware facts: one row per target that code is generated
-/// for. Whoever needs a limit, a granularity or the presence of a unit asks
-/// here; no other file holds such a number. What varies between products of
+/// The table of hardware facts: one row per target that code is generated for.
+/// Whoever needs a limit, a granularity or the presence of a unit asks here, or
+/// Hardware.h for what all targets share; no other file holds such a number. What varies between products of
 /// one target (multiprocessors, L2) is the value of the row's reference device.
 #pragma once
 
@@ -16,13 +16,11 @@ namespace tlc {
 /// The tensor memory accelerator: bulk tensor copies between global and shared memory.
 struct TmaFacts {
   bool available = false;
-  unsigned maxRank = 5;              ///< axes of a tensor map
-  unsigned globalAlignment = 16;     ///< bytes: base address and all outer strides
-  unsigned sharedAlignment = 128;    ///< bytes: a box in shared memory; swizzled boxes see `swizzleAtomRows`
-  unsigned maxBoxExtent = 256;       ///< elements per axis of a box
-  unsigned innerBoxGranularity = 16; ///< bytes: the innermost box axis is a multiple of this
-  unsigned maxSwizzleSpan = 128;     ///< bytes: innermost box axis with the widest swizzle
-  unsigned swizzleAtomRows = 8;      ///< rows after which a swizzle pattern repeats
+  unsigned maxRank = 5;                 ///< axes of a tensor map
+  unsigned globalAlignment = 16;        ///< bytes: base address and all outer strides
+  unsigned sharedAlignment = 128;       ///< bytes: a box in shared memory; more with a swizzle
+  unsigned maxBoxExtent = 256;          ///< elements per axis of a box
+  unsigned innerBoxGranularity = 16;    ///< bytes: the innermost box axis is a multiple of this
   int64_t maxStride = int64_t(1) << 40; ///< bytes, exclusive
   int64_t maxExtent = int64_t(1) << 32; ///< elements per axis of the tensor, inclusive
 };
@@ -60,9 +58,6 @@ struct Target {
   unsigned sharedBytesPerMultiprocessor = 0;
   unsigned sharedReservedPerBlock = 0; ///< taken by the system from the multiprocessor's pool
   unsigned sharedBytesWithoutOptIn = 48 * 1024;
-  unsigned sharedBanks = 32; ///< of 4 bytes
-  unsigned cacheLineBytes = 128;
-  unsigned sectorBytes = 32; ///< of a cache line; the unit of global traffic
   int64_t l2Bytes = 0;
   unsigned maxVectorBytes = 16; ///< widest load or store of one thread
 
@@ -75,8 +70,6 @@ struct Target {
   // Execution.
   int multiprocessors = 0;
   unsigned partitions = 4; ///< of a multiprocessor: each has a scheduler and its share of the registers
-  unsigned warpSize = 32;
-  unsigned warpgroupSize = 128;
   unsigned maxThreadsPerBlock = 1024;
   unsigned maxBlockZ = 64; ///< threads of a block along z
   unsigned maxThreadsPerMultiprocessor = 2048;

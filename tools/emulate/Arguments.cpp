@@ -3,7 +3,9 @@
 
 #include "runtime/emulator/exec/Float.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/Math.h"
 #include "runtime/support/Npy.h"
+#include "runtime/target/Hardware.h"
 
 #include <algorithm>
 #include <bit>
@@ -25,7 +27,6 @@ using emulator::TensorElement;
 
 /// As of cudaMalloc.
 constexpr size_t allocationAlignment = 256;
-constexpr size_t tensorMapAlignment = 64;
 
 template <class... A> Error invalid(fmt::format_string<A...> format, A &&...arguments) {
   return {ErrorKind::invalidArgument, formatMessage(format, std::forward<A>(arguments)...)};
@@ -307,10 +308,10 @@ Result<Arguments::Value> Arguments::valueOf(const ValueSpec &spec) const {
     if (!part)
       return part;
     value.alignment = std::max(value.alignment, part->alignment);
-    value.bytes.resize((value.bytes.size() + part->alignment - 1) / part->alignment * part->alignment);
+    value.bytes.resize(alignTo(value.bytes.size(), part->alignment));
     value.bytes.insert(value.bytes.end(), part->bytes.begin(), part->bytes.end());
   }
-  value.bytes.resize((value.bytes.size() + value.alignment - 1) / value.alignment * value.alignment);
+  value.bytes.resize(alignTo(value.bytes.size(), value.alignment));
   return value;
 }
 

@@ -4,6 +4,8 @@
 #include "tools/mutate/Mutants.h"
 
 #include "runtime/emulator/ptx/Parser.h"
+#include "runtime/target/Hardware.h"
+#include "runtime/target/Target.h"
 #include "tools/mutate/Reordering.h"
 #include "tools/mutate/StatementText.h"
 
@@ -42,7 +44,7 @@ constexpr std::string_view names[] = {
 };
 
 /// Bytes that an expectation is wrong by: what the smallest bulk copy moves.
-constexpr int leastBulkBytes = 16;
+constexpr int leastBulkBytes = TmaFacts().innerBoxGranularity;
 
 class Generator {
 public:
@@ -164,7 +166,7 @@ void Generator::visitBarrier() {
       add(Change::otherBarrier, changed.text());
       break;
     }
-  constexpr int warp = 32;
+  constexpr int warp = lanesPerWarp;
   if (text.operands.size() > 1) {
     add(Change::moreArrivals, text.withSum(1, warp));
     add(Change::fewerArrivals, text.withSum(1, -warp));

@@ -2,14 +2,13 @@
 /// \file
 /// Kernels, where a thread is, register budgets, barriers among threads.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
+#include "runtime/target/Hardware.h"
 
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::simt;
 
 namespace {
-
-constexpr int64_t tensorMapBytes = 128, tensorMapAlignment = 64;
 
 /// What LLVM must know of a parameter: a tensor map is the parameter's own memory, not a pointer to it.
 DictionaryAttr attributesOfParameter(Builder &builder, Type type) {

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 namespace tlc {
@@ -32,10 +33,10 @@ namespace {
 /// of alignment.
 LLVM::GlobalOp declareDynamicShared(ModuleOp module) {
   OpBuilder builder(module.getContext());
-  auto array = LLVM::GlobalOp::create(builder, module.getLoc(),
-                                      LLVM::LLVMArrayType::get(builder.getI8Type(), 0), /*isConstant=*/false,
-                                      LLVM::Linkage::External, "dynamic_shared", /*value=*/Attribute(),
-                                      /*alignment=*/1024, unsigned(NVVM::NVVMMemorySpace::Shared));
+  auto array = LLVM::GlobalOp::create(
+      builder, module.getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), 0), /*isConstant=*/false,
+      LLVM::Linkage::External, "dynamic_shared", /*value=*/Attribute(),
+      /*alignment=*/swizzleAlignment, unsigned(NVVM::NVVMMemorySpace::Shared));
   SymbolTable(module).insert(array, module.getBody()->begin()); // renames it if a kernel has that name
   return array;
 }

@@ -39,14 +39,14 @@ LogicalResult lowerBody(KernelLowering &k, Block &block, function_ref<void()> at
 /// Whether fragments that the loop carries leave no registers for what is only needed around it: an
 /// accumulator of 64 x 256, which takes 128, and a factor of 64 x 64 beside it.
 bool fillsRegisters(KernelLowering &k, scf::ForOp op) {
-  constexpr int64_t manyRegisters = 128 + 16, bitsOfRegister = 32;
+  constexpr int64_t manyRegisters = 128 + 16;
   int64_t bits = 0;
   for (Type type : op.getResultTypes())
     if (auto fragment = dyn_cast<RankedTensorType>(type)) {
       VectorType registers = k.registersOf(fragment);
       bits += registers.getNumElements() * registers.getElementTypeBitWidth();
     }
-  return bits >= manyRegisters * bitsOfRegister;
+  return bits >= manyRegisters * registerBits;
 }
 
 bool isNested(scf::ForOp op) { return op->getParentOfType<scf::ForOp>() != nullptr; }
@@ -194,7 +194,7 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
   k.team.name = ("role '" + role.getName() + "'").str();
   k.readOrdinarily = cursorsReadOrdinarily(role);
   bool hasTurns = role.walk([](tile::TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  if (hasTurns && k.team.warps > 4 && failed(k.beginTurns()))
+  if (hasTurns && k.team.warps > warpsPerWarpgroup && failed(k.beginTurns()))
     return failure();
   if (!isForOneThread(role)) {
     if (failed(k.lowerBlock(role.getBody().front())))

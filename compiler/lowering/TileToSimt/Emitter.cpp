@@ -4,7 +4,7 @@
 /// constants; the rest is the optimiser's.
 #include "compiler/lowering/TileToSimt/Emitter.h"
 
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 using namespace mlir;
 using namespace tlc;

@@ -3,7 +3,7 @@
 /// Coordinates of a thread's registers, and what of a fragment one instruction moves.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 using namespace mlir;
 using namespace tlc;

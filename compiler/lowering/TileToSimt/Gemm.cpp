@@ -5,7 +5,7 @@
 #include "compiler/lowering/TileToSimt/Wgmma.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -16,9 +16,9 @@ using namespace tlc::lowering;
 //===----------------------------------------------------------------------===//
 
 namespace {
-constexpr int64_t mmaRows = 16, mmaColumns = 8, mmaK = 16;
-constexpr int accRegisters = 4; ///< per m16n8 block and thread
 constexpr int elementBits = 16;
+constexpr int64_t mmaK = matrixDepthBytes * 8 / elementBits;
+constexpr int accRegisters = mmaSyncRows * mmaSyncColumns / lanesPerWarp; ///< per block and thread
 
 std::optional<WarpGrid> mmaGridOf(const FragmentLayout &acc, ArrayRef<int64_t> shape, int64_t warps) {
   for (int64_t alongM = 1; alongM <= warps; ++alongM) {
@@ -50,8 +50,8 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
   if (depth % mmaK != 0)
     return reject("expected a multiple of " + Twine(mmaK) + " along the reduced axis, but got " +
                   Twine(depth));
-  int64_t rowBlocks = ceilDiv(m, mmaRows * grid->alongM),
-          columnBlocks = ceilDiv(n, mmaColumns * grid->alongN);
+  int64_t rowBlocks = ceilDiv(m, mmaSyncRows * grid->alongM),
+          columnBlocks = ceilDiv(n, mmaSyncColumns * grid->alongN);
 
   Value left; // all of the left factor, where it is a fragment already
   if (auto type = dyn_cast<RankedTensorType>(op.getA().getType())) {

@@ -3,7 +3,7 @@
 /// Fragments to and from global memory: guarded, in vectors where alignment is known.
 #include "compiler/analysis/Divisibility.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 #include <numeric>
 

@@ -4,9 +4,9 @@
 /// the operations.
 #include "compiler/lowering/TileToSimt/Lowering.h"
 
-#include "dialects/support/Math.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/support/Math.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -16,8 +16,6 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
-constexpr int64_t barrierBytes = 8;
-
 /// The kernel with its entry block; what is known only at the end is filled in then.
 simt::KernelOp createKernel(tile::KernelOp source) {
   OpBuilder b(source);
@@ -54,14 +52,14 @@ SmallVector<PlannedObject> plannedObjects(tile::KernelOp source) {
     } else if (auto ring = dyn_cast<tile::AllocRingOp>(op)) {
       if (ring.getOffset()) {
         int64_t offset = *ring.getOffset(), slots = ring.getRing().getType().getSlots();
-        objects.push_back({ring.getName(), program::SharedKind::ring, offset, slots, 2 * barrierBytes,
-                           offset + 2 * barrierBytes * slots});
+        objects.push_back({ring.getName(), program::SharedKind::ring, offset, slots, 2 * mbarrierBytes,
+                           offset + 2 * mbarrierBytes * slots});
       }
     } else if (auto barrier = dyn_cast<tile::AllocBarrierOp>(op)) {
       if (barrier.getOffset()) {
         int64_t offset = *barrier.getOffset();
-        objects.push_back({barrier.getName(), program::SharedKind::barrier, offset, 1, barrierBytes,
-                           offset + barrierBytes});
+        objects.push_back({barrier.getName(), program::SharedKind::barrier, offset, 1, mbarrierBytes,
+                           offset + mbarrierBytes});
       }
     }
   });
@@ -215,45 +213,48 @@ LogicalResult KernelLowering::syncTeam() {
 }
 
 LogicalResult KernelLowering::syncWarpgroup() {
-  if (team.warps <= 4)
+  if (team.warps <= warpsPerWarpgroup)
     return syncTeam();
   int64_t &first = warpgroupBarriers[team.firstWarp];
   if (first == 0) {
-    std::optional<int64_t> taken = takeBarriers(team.warps / 4);
+    std::optional<int64_t> taken = takeBarriers(team.warps / warpsPerWarpgroup);
     if (!taken)
       return failure();
     first = *taken;
   }
   Value id = b.add(b.shiftRight(team.warp, 2), first);
-  simt::SyncOp::create(b, id, b.getI64IntegerAttr(4 * lanesPerWarp), UnitAttr());
+  simt::SyncOp::create(b, id, b.getI64IntegerAttr(threadsPerWarpgroup), UnitAttr());
   return success();
 }
 
 LogicalResult KernelLowering::beginTurns() {
-  int64_t warpgroups = team.warps / 4;
+  int64_t warpgroups = team.warps / warpsPerWarpgroup;
   std::optional<int64_t> taken = takeBarriers(warpgroups);
   if (!taken)
     return failure();
   turnBarriers = *taken;
   b.when(b.isEqual(b.shiftRight(team.warp, 2), warpgroups - 1), [&] {
-    simt::SyncOp::create(b, b.i32(turnBarriers), b.getI64IntegerAttr(8 * lanesPerWarp), b.getUnitAttr());
+    simt::SyncOp::create(b, b.i32(turnBarriers), b.getI64IntegerAttr(2 * threadsPerWarpgroup),
+                         b.getUnitAttr());
   });
   return success();
 }
 
 void KernelLowering::takeTurn() {
   Value id = b.add(b.shiftRight(team.warp, 2), turnBarriers);
-  simt::SyncOp::create(b, id, b.getI64IntegerAttr(8 * lanesPerWarp), UnitAttr());
+  simt::SyncOp::create(b, id, b.getI64IntegerAttr(2 * threadsPerWarpgroup), UnitAttr());
 }
 
 void KernelLowering::passTurn() {
   Value next = b.add(b.shiftRight(team.warp, 2), 1);
-  Value id = b.add(b.select(b.isEqual(next, team.warps / 4), b.i32(0), next), turnBarriers);
-  simt::SyncOp::create(b, id, b.getI64IntegerAttr(8 * lanesPerWarp), b.getUnitAttr());
+  Value id = b.add(b.select(b.isEqual(next, team.warps / warpsPerWarpgroup), b.i32(0), next), turnBarriers);
+  simt::SyncOp::create(b, id, b.getI64IntegerAttr(2 * threadsPerWarpgroup), b.getUnitAttr());
 }
 
 Value KernelLowering::threadOfGroup() {
-  return team.hasWarpgroups() && team.warps > 4 ? b.bitAnd(team.thread, 4 * lanesPerWarp - 1) : team.thread;
+  return team.hasWarpgroups() && team.warps > warpsPerWarpgroup
+             ? b.bitAnd(team.thread, threadsPerWarpgroup - 1)
+             : team.thread;
 }
 
 void KernelLowering::byOneThread(function_ref<void()> body) {

@@ -37,7 +37,7 @@ struct Team {
   Value thread, lane, warp; ///< i32; thread and warp count from the team's first
   std::string name;         ///< for messages: role "math", kernel "gemm"
 
-  bool hasWarpgroups() const { return firstWarp % 4 == 0 && warps % 4 == 0; }
+  bool hasWarpgroups() const { return firstWarp % warpsPerWarpgroup == 0 && warps % warpsPerWarpgroup == 0; }
 };
 
 /// A tile in shared memory, or a buffer with slots.

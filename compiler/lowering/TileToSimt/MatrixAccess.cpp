@@ -14,7 +14,7 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
-constexpr int64_t matrixRows = 8, elementsPerRow = 8;
+constexpr int64_t elementsPerRow = matrixRowBytes / 2;
 
 struct Digit {
   int64_t extent = 1;

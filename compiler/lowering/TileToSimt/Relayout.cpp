@@ -7,6 +7,7 @@
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/Relayout.h"
+#include "runtime/support/Math.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -22,7 +23,7 @@ Value isOneOf(Emitter &b, uint32_t lanes, Value lane) {
 /// The lane that each lane reads: bit by bit, from the lane's own bits where the table
 /// follows them, from a 32-entry bit table where it does not.
 Value sourceLane(Emitter &b, const RelayoutMove &move, Value lane) {
-  constexpr int laneBits = 5;
+  constexpr int laneBits = log2Floor(lanesPerWarp);
   int64_t kept = 0, fixed = 0;
   Value rest = b.i32(0);
   for (int bit = 0; bit < laneBits; ++bit) {

@@ -2,7 +2,7 @@
 /// \file
 /// Fragments to and from shared memory, by ordinary loads and stores.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 #include <numeric>
 
@@ -11,10 +11,8 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
-/// The swizzles permute within this many bytes.
-constexpr int64_t swizzlePeriod = 1024;
-/// They add these bits of the offset, shifted by 3, to it.
-int64_t swizzledBits(Swizzle swizzle) { return swizzleSpan(swizzle) - 16; }
+/// Swizzles add these bits of the offset, shifted by 3, to it.
+int64_t swizzledBits(Swizzle swizzle) { return swizzleSpan(swizzle) - swizzleChunkBytes; }
 } // namespace
 
 SharedAddresses::SharedAddresses(Emitter &b, const SharedTile &tile, const FragmentLayout &layout,
@@ -125,7 +123,7 @@ Value SharedAddresses::at(ArrayRef<int64_t> constant) {
     return b.offset(tile.base, swizzled(b.add(threadOffset, offset)));
   // Parts without common bits can be swizzled one by one: what the constant's low bits
   // become is xored to the thread's part, the rest goes into the instruction.
-  int64_t low = layout.swizzle == Swizzle::none ? 0 : offset % swizzlePeriod;
+  int64_t low = layout.swizzle == Swizzle::none ? 0 : offset % swizzleAlignment;
   int64_t permuted = applySwizzle(layout.swizzle, low);
   Value &base = bases[permuted];
   if (!base) {

@@ -2,7 +2,7 @@
 /// \file
 /// Rings and cursors, barriers, fences.
 ///
-/// A ring is its barriers, 8 bytes each: `full` of all slots, then `empty` of all slots.
+/// A ring is its mbarriers: `full` of all slots, then `empty` of all slots.
 #include "compiler/lowering/TileToSimt/Lowering.h"
 
 using namespace mlir;
@@ -10,8 +10,6 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
-constexpr int64_t barrierBytes = 8;
-
 /// The tile-to-shared-memory plan's offset; a diagnostic where there is none.
 template <typename Op> std::optional<int64_t> plannedOffset(Op op) {
   if (op.getOffset())
@@ -23,20 +21,20 @@ template <typename Op> std::optional<int64_t> plannedOffset(Op op) {
 }
 
 Value fullBarrier(KernelLowering &k, Value ring, Value cursor) {
-  return k.b.offset(k.ring(ring).base, k.b.mul(k.cursor(cursor).slot, barrierBytes));
+  return k.b.offset(k.ring(ring).base, k.b.mul(k.cursor(cursor).slot, mbarrierBytes));
 }
 
 Value emptyBarrier(KernelLowering &k, Value ring, Value cursor) {
-  return k.b.offset(fullBarrier(k, ring, cursor), k.ring(ring).slots * barrierBytes);
+  return k.b.offset(fullBarrier(k, ring, cursor), k.ring(ring).slots * mbarrierBytes);
 }
 
 /// One thread of each warpgroup (of the team, if it is smaller) arrives.
 LogicalResult arriveOncePerGroup(KernelLowering &k, Operation *op, Value barrier) {
-  if (k.team.warps > 4 && !k.team.hasWarpgroups())
-    return op->emitOpError()
-           << "expected whole warpgroups, or at most 4 warps, because one thread of each arrives, but "
-           << k.team.name << " has warps " << k.team.firstWarp << " to "
-           << k.team.firstWarp + k.team.warps - 1;
+  if (k.team.warps > warpsPerWarpgroup && !k.team.hasWarpgroups())
+    return op->emitOpError() << "expected whole warpgroups, or at most " << warpsPerWarpgroup
+                             << " warps, because one thread of each arrives, but " << k.team.name
+                             << " has warps " << k.team.firstWarp << " to "
+                             << k.team.firstWarp + k.team.warps - 1;
   auto arrive = [&] { simt::BarrierArriveOp::create(k.b, barrier, Value()); };
   if (k.team.threads == Team::Threads::one)
     arrive();
@@ -80,8 +78,8 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocRingOp op) {
     ring.multicast |= copy && copy.getMulticast();
   }
   for (int64_t slot = 0; slot < ring.slots; ++slot) {
-    k.initBarrier(*offset + slot * barrierBytes, op.getProducers());
-    k.initBarrier(*offset + (ring.slots + slot) * barrierBytes, op.getConsumers());
+    k.initBarrier(*offset + slot * mbarrierBytes, op.getProducers());
+    k.initBarrier(*offset + (ring.slots + slot) * mbarrierBytes, op.getConsumers());
   }
   k.set(op.getRing(), ring);
   return success();
@@ -214,13 +212,13 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::NamedBarrierOp op) {
 }
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::TakeTurnOp) {
-  if (k.team.warps > 4)
+  if (k.team.warps > warpsPerWarpgroup)
     k.takeTurn();
   return success();
 }
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::PassTurnOp) {
-  if (k.team.warps > 4)
+  if (k.team.warps > warpsPerWarpgroup)
     k.passTurn();
   return success();
 }

@@ -11,7 +11,7 @@
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -186,9 +186,8 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
   if (multicast) {
     // Each block loads its share of every box's rows, at the same place for all.
     rows = rowAxis < 0 ? 0 : boxes->boxes.box[size_t(rowAxis)] / cluster;
-    constexpr int64_t swizzledRows = 8;
-    if (rows == 0 || boxes->boxes.box[size_t(rowAxis)] % (cluster * swizzledRows) != 0)
-      return op.emitOpError() << "expected boxes whose rows are a multiple of " << cluster * swizzledRows
+    if (rows == 0 || boxes->boxes.box[size_t(rowAxis)] % (cluster * swizzleRows) != 0)
+      return op.emitOpError() << "expected boxes whose rows are a multiple of " << cluster * swizzleRows
                               << " because the " << cluster << " blocks of the cluster share them, but got "
                               << (rowAxis < 0 ? 1 : boxes->boxes.box[size_t(rowAxis)]);
     mask = b.constant(b.getI16IntegerAttr(int16_t((1 << cluster) - 1)));
@@ -216,7 +215,8 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
 } // namespace
 
 LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyAsyncOp op) {
-  Value barrier = k.b.offset(k.ring(op.getRing()).base, k.b.mul(k.cursor(op.getCursor()).slot, 8));
+  Value barrier =
+      k.b.offset(k.ring(op.getRing()).base, k.b.mul(k.cursor(op.getCursor()).slot, mbarrierBytes));
   LogicalResult result = success();
   k.byOneThread(
       [&] { result = emitTmaLoad(k, op, k.slice(op.getSource()), k.shared(op.getDestination()), barrier); });
@@ -281,7 +281,8 @@ Value isStorable(Emitter &b, const Slice &slice, const Target &target) {
   return all;
 }
 
-constexpr int64_t panelRows = 64, panelColumns = 64;
+/// Fragments of 16 bits are stored.
+constexpr int64_t storedColumns = panelColumns(16);
 
 LogicalResult rejectStore(tile::StoreOp op, const Twine &why) {
   return op.emitOpError() << "expected a store that goes through panels of 64x64 because the atom is tma: "
@@ -309,13 +310,13 @@ void storePanelByThreads(KernelLowering &k, const Slice &slice, ArrayRef<int> ax
                          ArrayRef<Value> start) {
   Emitter &b = k.b;
   const GlobalTensor &tensor = *slice.tensor;
-  constexpr int64_t threads = warpsPerWarpgroup * lanesPerWarp;
+  constexpr int64_t threads = threadsPerWarpgroup;
   Value thread = k.threadOfGroup();
   scf::ForOp::create(
-      b, b.i32(0), b.i32(panelRows * panelColumns / threads), b.i32(1), ValueRange(),
+      b, b.i32(0), b.i32(panelRows * storedColumns / threads), b.i32(1), ValueRange(),
       [&](OpBuilder &, Location, Value step, ValueRange) {
         Value number = b.add(b.mul(step, threads), thread);
-        Value within[] = {b.divide(number, panelColumns), b.remainder(number, panelColumns)};
+        Value within[] = {b.divide(number, storedColumns), b.remainder(number, storedColumns)};
         SharedAddresses addresses(b, panel, FragmentLayout::replicated({1, 1}, 1), Team(), within);
         Value value = simt::LoadOp::create(b, panel.element, addresses.at({0, 0}), Value());
         Value inside, index = b.i64(0);
@@ -344,11 +345,11 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
   if (!k.team.hasWarpgroups())
     return rejectStore(op, "expected whole warpgroups");
   std::optional<WgmmaShare> share = wgmmaShare(layout, type.getShape(), k.team.warps);
-  if (!share || share->columns % panelColumns != 0)
+  if (!share || share->columns % storedColumns != 0)
     return rejectStore(op, "expected the layout of a wgmma accumulator with a multiple of 64 columns per "
                            "warpgroup");
   int64_t buffers = staging.shape.size() == 4 ? std::max<int64_t>(1, staging.shape[1]) : 2;
-  Shape expected = {k.team.warps / 4, buffers, panelRows, panelColumns};
+  Shape expected = {k.team.warps / warpsPerWarpgroup, buffers, panelRows, storedColumns};
   if (staging.shape != expected || staging.layout.swizzle != Swizzle::bytes128 ||
       staging.layout.contiguousAxis != staging.layout.rank() - 1)
     return rejectStore(op, Twine("expected staging of ") + printShape(expected) +
@@ -356,20 +357,20 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
 
   // One panel as a tile, and this warpgroup as the team that fills it.
   SharedTile panel;
-  panel.shape = {panelRows, panelColumns};
+  panel.shape = {panelRows, storedColumns};
   panel.layout = SharedLayout::swizzled(panel.shape, 16, 1, Swizzle::bytes128);
   panel.element = type.getElementType();
   Value warpgroup = b.shiftRight(k.team.warp, 2);
   int64_t groupPitch = panelOffset(staging.layout, 1, 0) - panelOffset(staging.layout, 0, 0);
   int64_t bufferPitch = panelOffset(staging.layout, 0, 1) - panelOffset(staging.layout, 0, 0);
   Value groupBase = b.offset(staging.base, b.mul(warpgroup, groupPitch));
-  FragmentLayout panelLayout = wgmmaAccumulator(panelRows, panelColumns, {1, 1});
+  FragmentLayout panelLayout = wgmmaAccumulator(panelRows, storedColumns, {1, 1});
 
   // The tile's rows and columns run along the slice's two axes that are not 1.
   Shape box(slice.shape.size(), 1);
   SmallVector<int> axes = slice.tileAxes(type.getShape());
   for (auto [extent, axis] : llvm::zip(box, axes))
-    extent = axis < 0 ? 1 : 64;
+    extent = axis < 0 ? 1 : axis == 0 ? panelRows : storedColumns;
   if (axes.back() != 1)
     return rejectStore(op, "expected columns along the tensor's last axis");
   if (std::string problem = limitProblem(slice, k.target); !problem.empty())
@@ -378,18 +379,18 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
   Team team = k.team;
   Team group = team;
   group.warp = b.bitAnd(team.warp, 3);
-  group.warps = 4;
+  group.warps = warpsPerWarpgroup;
   // The warpgroup's first row and column are those of its first thread.
   Team firstThread = team;
   firstThread.lane = b.i32(0);
-  firstThread.warp = b.mul(warpgroup, 4);
+  firstThread.warp = b.mul(warpgroup, warpsPerWarpgroup);
   SmallVector<Value> start = threadCoordinates(b, layout, firstThread);
 
   Value isLeader = b.isEqual(k.threadOfGroup(), 0);
   Value storable = isStorable(b, slice, k.target);
-  int64_t panels = share->columns / panelColumns, total = share->blocks * panels;
+  int64_t panels = share->columns / storedColumns, total = share->blocks * panels;
   auto rowOf = [&](int64_t number) { return number / panels * panelRows; };
-  auto columnOf = [&](int64_t number) { return number % panels * panelColumns; };
+  auto columnOf = [&](int64_t number) { return number % panels * storedColumns; };
   auto fill = [&](int64_t number) {
     panel.base = b.offset(groupBase, number % buffers * bufferPitch);
     int64_t firstRegister = (number / panels * share->columns + columnOf(number)) / 2;

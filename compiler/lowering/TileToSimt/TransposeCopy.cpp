@@ -17,7 +17,7 @@
 /// swizzled tile has its banks in common with the one four further. So lanes of the upper four pairs exchange
 /// the two, and a matrix has columns 0 2 4 6 9 11 13 15.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 #include <numeric>
 
@@ -33,9 +33,8 @@ constexpr size_t movesInFlight = 2;
 constexpr int64_t evenBytes = 0x6420, oddBytes = 0x7531; ///< of two words
 
 bool hasChunks(SharedLayout layout) {
-  constexpr int64_t chunk = 16; // bytes that one lane addresses
   layout.order = ElementOrder::natural;
-  return layout.contiguousElements() % chunk == 0;
+  return layout.contiguousElements() % matrixRowBytes == 0;
 }
 
 /// How the warps share the moves.

@@ -14,8 +14,8 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
-constexpr int64_t rowsPerBlock = 64, columnGranule = 8, maxColumns = 256;
-constexpr int64_t descriptorUnit = 16; ///< bytes
+/// Descriptors count bytes in rows of core matrices.
+constexpr int64_t descriptorUnit = matrixRowBytes;
 
 bool isZeroFragment(Value acc) {
   if (auto splat = acc.getDefiningOp<tile::SplatOp>())
@@ -51,7 +51,7 @@ public:
       // The four warps of a warpgroup, at the bottom, work on one block.
       PlacedMode groups = mode;
       if (mode.stride == 1) {
-        groups = {HardwareAxis::warp, {mode.mode.extent / 4, mode.mode.axis, rowsPerBlock}, 4};
+        groups = {HardwareAxis::warp, {mode.mode.extent / 4, mode.mode.axis, wgmmaRows}, 4};
         if (mode.mode.extent % 4 != 0 || mode.mode.extent == 4)
           continue;
       }
@@ -94,11 +94,11 @@ std::optional<WgmmaShare> lowering::wgmmaShare(const FragmentLayout &layout, Arr
   int64_t warpgroups = warps / warpsPerWarpgroup;
   for (int64_t alongM = 1; alongM <= warpgroups; ++alongM) {
     int64_t alongN = warpgroups / alongM;
-    if (alongM * alongN != warpgroups || shape[0] % (rowsPerBlock * alongM) != 0 ||
-        shape[1] % (columnGranule * alongN) != 0)
+    if (alongM * alongN != warpgroups || shape[0] % (wgmmaRows * alongM) != 0 ||
+        shape[1] % (wgmmaColumnStep * alongN) != 0)
       continue;
     if (wgmmaAccumulator(shape[0], shape[1], {alongM, alongN}) == layout)
-      return WgmmaShare{alongM, alongN, shape[0] / rowsPerBlock / alongM, shape[1] / alongN};
+      return WgmmaShare{alongM, alongN, shape[0] / wgmmaRows / alongM, shape[1] / alongN};
   }
   return std::nullopt;
 }
@@ -119,10 +119,10 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
   const FragmentLayout &acc = k.layoutOf(accType);
   std::optional<WgmmaShare> share = wgmmaShare(acc, accType.getShape(), k.team.warps);
   if (!share)
-    return reject("expected the accumulator in wgmma's layout for " + Twine(k.team.warps / 4) +
-                  " warpgroups, but got " + printLayout(acc));
-  if (share->columns > maxColumns)
-    return reject("expected at most " + Twine(maxColumns) + " columns per warpgroup, but got " +
+    return reject("expected the accumulator in wgmma's layout for " +
+                  Twine(k.team.warps / warpsPerWarpgroup) + " warpgroups, but got " + printLayout(acc));
+  if (share->columns > maxWgmmaColumns)
+    return reject("expected at most " + Twine(maxWgmmaColumns) + " columns per warpgroup, but got " +
                   Twine(share->columns));
 
   const SharedTile &right = k.shared(product.b);
@@ -165,7 +165,7 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
     for (auto [block, value] : llvm::enumerate(blocks)) {
       int64_t row = int64_t(block);
       constexpr int64_t wordsPerStep = 4;
-      Value left = aFactor ? aFactor->at(b, row * rowsPerBlock, step)
+      Value left = aFactor ? aFactor->at(b, row * wgmmaRows, step)
                            : b.piece(aWords, (row * steps + step) * wordsPerStep, wordsPerStep);
       value = simt::WgmmaOp::create(b, value.getType(), value, left, bDescriptor,
                                     fromZero && step == 0 ? b.i1(true) : Value(), uint64_t(share->columns),

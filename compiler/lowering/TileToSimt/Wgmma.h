@@ -12,7 +12,7 @@ namespace tlc::lowering {
 struct WgmmaShare {
   int64_t alongM = 1, alongN = 1; ///< grid of warpgroups
   int64_t blocks = 1;             ///< of 64 rows
-  int64_t columns = 8;
+  int64_t columns = wgmmaColumnStep;
 };
 
 /// Nothing if the layout is not that of wgmma without padding.

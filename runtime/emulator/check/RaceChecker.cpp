@@ -163,19 +163,21 @@ void RaceChecker::issueWgmma(Warp &warp, const Instruction &instruction, const P
   if (!order) {
     order = std::make_shared<AsyncOrder>();
     order->known = std::move(known);
-    order->column = warpgroups[indexOf(warp) / warpsOfBlock * (warpsOfBlock / 4) + warp.index / 4];
+    order->column = warpgroups[indexOf(warp) / warpsOfBlock * (warpsOfBlock / warpsPerWarpgroup) +
+                               warp.index / warpsPerWarpgroup];
     order->number = number;
     order->repeat = repeatOf(agent, uint32_t(&instruction - warp.code));
   } else {
     order->known.meet(known); // what a warp does not know, its part of the product may overtake
   }
-  if (warp.index % 4 == 0)
+  if (warp.index % warpsPerWarpgroup == 0)
     order->own = own;
 }
 
 void RaceChecker::waitWgmma(const Warp &warp, uint64_t completed) {
   Agent &agent = agentOf(warp);
-  const Column column = warpgroups[indexOf(warp) / warpsOfBlock * (warpsOfBlock / 4) + warp.index / 4];
+  const Column column = warpgroups[indexOf(warp) / warpsOfBlock * (warpsOfBlock / warpsPerWarpgroup) +
+                                   warp.index / warpsPerWarpgroup];
   for (Party &party : agent.parties)
     party.known.seen.raise(column, uint32_t(completed));
   agent.wgmmaWaited = std::max(agent.wgmmaWaited, uint32_t(completed));

@@ -4,6 +4,8 @@
 /// barriers, the cluster's barrier.
 #pragma once
 
+#include "runtime/target/Target.h"
+
 #include <array>
 #include <cstdint>
 #include <map>
@@ -17,7 +19,7 @@ struct Cluster;
 struct Instruction;
 struct Warp;
 
-inline constexpr unsigned namedBarriers = 16;
+inline constexpr unsigned namedBarriers = Target().namedBarriers;
 
 /// bar.sync and its kin. Counts threads; warps arrive whole.
 struct NamedBarrier {

@@ -2,6 +2,7 @@
 #include "runtime/emulator/exec/Cluster.h"
 
 #include "runtime/emulator/check/RaceChecker.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -45,7 +46,7 @@ void initialiseBlock(Block &block, uint32_t threads) {
         std::memcpy(lane, &low, sizeof(low));
       }
   }
-  block.warps = std::vector<Warp>((threads + warpSize - 1) / warpSize);
+  block.warps = std::vector<Warp>(ceilDiv(threads, warpSize));
   block.warpgroups = std::vector<Warpgroup>(block.warps.size() / 4);
   for (unsigned i = 0; i < block.warps.size(); ++i) {
     Warp &warp = block.warps[i];

@@ -8,6 +8,7 @@
 #include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/Cluster.h"
 #include "runtime/emulator/exec/SymbolName.h"
+#include "runtime/support/Math.h"
 #include "runtime/target/CodeTarget.h"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ uint32_t registersAtLaunch(const Function &function, const Target &target) {
 /// What a cluster takes of the host's memory.
 uint64_t clusterBytes(const Grid &grid) {
   const Kernel &kernel = *grid.kernel;
-  const uint64_t warps = (product(grid.threads) + warpSize - 1) / warpSize;
+  const uint64_t warps = ceilDiv(product(grid.threads), warpSize);
   const uint64_t shared = kernel.dynamicSharedStart + grid.dynamicSharedBytes;
   return product(grid.cluster) *
          (warps * (kernel.registerBytes + uint64_t(kernel.localBytes) * warpSize) + shared);
@@ -173,7 +174,7 @@ void beginOrder(Grid &grid) {
   launch.device = grid.device;
   launch.blocks = grid.blocks, launch.cluster = grid.cluster;
   launch.clusters = clusterCount(grid);
-  launch.warpsOfBlock = unsigned((product(grid.threads) + warpSize - 1) / warpSize);
+  launch.warpsOfBlock = unsigned(ceilDiv(product(grid.threads), warpSize));
   grid.firstNumber = order.shadow->add(launch);
   if (grid.firstNumber == 1)
     return;

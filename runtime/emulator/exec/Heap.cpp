@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/Heap.h"
 
+#include "runtime/support/Math.h"
+
 #include <cstdlib>
 
 namespace tlc::emulator {
@@ -18,7 +20,7 @@ Heap::Heap() : memory(static_cast<std::byte *>(std::calloc(1, bytes))) {}
 uint64_t Heap::allocate(uint64_t size) {
   if (size == 0 || size > bytes || !memory)
     return 0;
-  size = (size + alignment - 1) / alignment * alignment;
+  size = alignTo(size, alignment);
   const std::lock_guard lock(mutex);
   uint64_t offset = 0; // the first gap that is wide enough
   for (const auto &[next, length] : taken) {

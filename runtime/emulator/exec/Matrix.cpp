@@ -228,7 +228,7 @@ Step issueWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
   Block &block = *warp.block;
-  const unsigned index = warp.index / 4, place = warp.index % 4;
+  const unsigned index = warp.index / warpsPerWarpgroup, place = warp.index % warpsPerWarpgroup;
   if (4 * index + 4 > block.warps.size())
     return fault(warp, instruction, "wgmma needs a whole warpgroup of four warps");
   const WgmmaUse &use = instruction.payloadAs<WgmmaUse>();
@@ -270,20 +270,20 @@ Step issueWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
 Step commitWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
-  if (warp.index / 4 >= warp.block->warpgroups.size())
+  if (warp.index / warpsPerWarpgroup >= warp.block->warpgroups.size())
     return fault(warp, instruction, "wgmma needs a whole warpgroup of four warps");
-  Warpgroup &group = warp.block->warpgroups[warp.index / 4];
-  group.commits[warp.index % 4].push_back(group.issued[warp.index % 4]);
+  Warpgroup &group = warp.block->warpgroups[warp.index / warpsPerWarpgroup];
+  group.commits[warp.index % warpsPerWarpgroup].push_back(group.issued[warp.index % warpsPerWarpgroup]);
   return Step::next;
 }
 
 Step waitWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
-  if (warp.index / 4 >= warp.block->warpgroups.size())
+  if (warp.index / warpsPerWarpgroup >= warp.block->warpgroups.size())
     return fault(warp, instruction, "wgmma needs a whole warpgroup of four warps");
-  Warpgroup &group = warp.block->warpgroups[warp.index / 4];
-  auto &commits = group.commits[warp.index % 4];
+  Warpgroup &group = warp.block->warpgroups[warp.index / warpsPerWarpgroup];
+  auto &commits = group.commits[warp.index % warpsPerWarpgroup];
   const size_t pending = size_t(instruction.immediate);
   if (commits.size() <= pending)
     return Step::next;

@@ -4,6 +4,7 @@
 /// Of 16-bit elements lane l holds 2 (l % 4) and 2 (l % 4) + 1 of row l / 4, of
 /// 8 bits 4 (l % 4) to 4 (l % 4) + 3, and of row l / 4 + 8 in a second register.
 #include "runtime/emulator/exec/Mma.h"
+#include "runtime/target/Hardware.h"
 
 #include <cassert>
 #include <cstring>
@@ -12,7 +13,7 @@
 namespace tlc::emulator {
 namespace {
 
-constexpr unsigned lanes = 32, rowBytes = 16;
+constexpr unsigned lanes = lanesPerWarp, rowBytes = matrixRowBytes;
 
 using Matrix = uint16_t[8][8];
 

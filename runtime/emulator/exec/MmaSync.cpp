@@ -3,6 +3,7 @@
 /// mma.sync. All fragments follow one rule: lane l is in group g = l / 4 at
 /// place t = l % 4; a register holds `pack` neighbours along k (1 for 64 bits).
 #include "runtime/emulator/exec/MatrixSum.h"
+#include "runtime/target/Hardware.h"
 
 #include <bit>
 #include <cfenv>
@@ -51,7 +52,7 @@ std::string_view toString(MatrixElement element) {
 
 namespace {
 
-constexpr unsigned lanes = 32;
+constexpr unsigned lanes = lanesPerWarp;
 
 bool isSupported(const MmaSync &i) {
   if (i.n != 8)

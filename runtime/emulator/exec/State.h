@@ -18,6 +18,7 @@
 #include "runtime/emulator/exec/Schedule.h"
 #include "runtime/emulator/exec/Standstill.h"
 #include "runtime/emulator/exec/TensorMemory.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include <array>
@@ -32,7 +33,7 @@
 
 namespace tlc::emulator {
 
-inline constexpr unsigned warpSize = 32;
+inline constexpr unsigned warpSize = lanesPerWarp;
 inline constexpr uint32_t allLanes = ~0u;
 
 class RaceChecker;

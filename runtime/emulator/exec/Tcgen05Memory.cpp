@@ -159,7 +159,8 @@ Step relinquish(Warp &warp, uint32_t active, const Instruction &instruction) {
 std::optional<TensorAddress> checkMove(Warp &warp, const Instruction &instruction, const TensorMove &move,
                                        uint32_t bits) {
   TensorAddress address = TensorAddress::decode(bits);
-  const uint32_t quarter = warp.index % 4 * quarterLanes, within = address.lane % quarterLanes;
+  const uint32_t quarter = warp.index % warpsPerWarpgroup * quarterLanes,
+                 within = address.lane % quarterLanes;
   const auto lanesText = [](uint32_t first) {
     return fmt::format("lanes {} to {}", first, first + quarterLanes - 1);
   };

@@ -5,6 +5,7 @@
 /// rows follow each other, padded to the swizzle's span where there is one.
 #include "runtime/emulator/exec/Mma.h"
 #include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <atomic>
@@ -54,7 +55,7 @@ void visitRows(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse 
   const int64_t first = std::clamp<int64_t>(-inner, 0, map.box[0]);
   int64_t end = std::clamp<int64_t>(innerEnd - inner, first, map.box[0]);
   if (const int64_t unit = unitBytes / size; use == BoxUse::store && first < end)
-    end = (end + unit - 1) / unit * unit; // a row of the box is whole units
+    end = alignTo(end, unit); // a row of the box is whole units
 
   std::array<uint32_t, EmulatedTensorMap::maxRank> index = {}, extents = {};
   for (unsigned i = 1; i < map.rank; ++i)

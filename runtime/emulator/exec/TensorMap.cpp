@@ -3,6 +3,8 @@
 /// Tensor maps: their rules and their 128-byte form.
 #include "runtime/emulator/exec/TensorMap.h"
 
+#include "runtime/target/Target.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -13,8 +15,10 @@
 namespace tlc::emulator {
 namespace {
 
-constexpr uint64_t addressMultiple = 16, strideLimit = uint64_t(1) << 40, dimLimit = uint64_t(1) << 32;
-constexpr uint32_t boxLimit = 256, elementStrideLimit = 8;
+constexpr TmaFacts tma;
+constexpr uint64_t addressMultiple = tma.globalAlignment, strideLimit = tma.maxStride,
+                   dimLimit = tma.maxExtent;
+constexpr uint32_t boxLimit = tma.maxBoxExtent, elementStrideLimit = 8;
 
 /// The parameter's bytes; what follows is zero.
 struct Encoded {

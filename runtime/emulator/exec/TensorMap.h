@@ -13,6 +13,8 @@
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/emulator/exec/ByteRange.h"
 #include "runtime/support/Result.h"
+#include "runtime/target/Hardware.h"
+#include "runtime/target/Target.h"
 
 #include <array>
 #include <cstddef>
@@ -36,8 +38,8 @@ unsigned swizzleSpanBytes(Swizzle swizzle);
 enum class OutOfBoundsFill : uint8_t { zero, nan };
 
 struct EmulatedTensorMap {
-  static constexpr unsigned maxRank = 5;
-  static constexpr size_t encodedBytes = 128;
+  static constexpr unsigned maxRank = TmaFacts().maxRank;
+  static constexpr size_t encodedBytes = tensorMapBytes;
 
   uint64_t globalAddress = 0;
   TensorElement element = TensorElement::bf16;

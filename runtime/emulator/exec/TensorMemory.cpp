@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/TensorMemory.h"
 
+#include "runtime/target/Hardware.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -8,7 +10,7 @@ namespace tlc::emulator {
 
 namespace {
 
-constexpr unsigned threads = 32;
+constexpr unsigned threads = lanesPerWarp;
 constexpr uint32_t poison = ~0u;
 
 /// The cell of register r of thread t from the address's; columns count packed pairs as one.

@@ -9,6 +9,7 @@
 
 #include "runtime/emulator/exec/Mma.h"
 #include "runtime/emulator/exec/TensorMemory.h"
+#include "runtime/support/Math.h"
 
 namespace tlc::emulator {
 
@@ -77,7 +78,7 @@ struct TensorMma {
   unsigned columnsA() const { return 8; }
   /// Columns of the factors: row r's are in lane r % 32 of each quarter, column r / 32.
   unsigned columnsOfScales(WgmmaOperand operand) const {
-    return ((operand == WgmmaOperand::a ? rowsA() : n) + quarterLanes - 1) / quarterLanes;
+    return ceilDiv(operand == WgmmaOperand::a ? rowsA() : n, quarterLanes);
   }
   /// Elements of an operand in 16 bytes of shared memory.
   unsigned elementsOfUnit(WgmmaOperand operand) const;

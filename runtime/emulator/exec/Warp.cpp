@@ -112,7 +112,7 @@ bool isReady(Warp &warp, const Group &group) {
   case Wait::Kind::asyncGroups:
     return warp.asyncGroups[size_t(wait.engine)].atMost(group.mask, wait.count);
   case Wait::Kind::warpgroup:
-    return warp.block->warpgroups[warp.index / 4].completed >= wait.count;
+    return warp.block->warpgroups[warp.index / warpsPerWarpgroup].completed >= wait.count;
   case Wait::Kind::tensorMemory:
     return mayAllocate(warp, wait.count);
   }

@@ -5,13 +5,15 @@
 /// 8 j to 8 j + 7 are lanes 4 g to 4 g + 3 of two registers, the even columns
 /// in one and the odd ones in the other.
 #include "runtime/emulator/exec/MatrixSum.h"
+#include "runtime/target/Hardware.h"
 
 #include <fmt/format.h>
 
 namespace tlc::emulator {
 namespace {
 
-constexpr unsigned lanes = 32, warps = 4, rowsA = 64, maxColumns = 256, unitBytes = 16, rowBytes = 32;
+constexpr unsigned lanes = lanesPerWarp, warps = warpsPerWarpgroup, rowsA = wgmmaRows,
+                   maxColumns = maxWgmmaColumns, unitBytes = 16, rowBytes = 32;
 
 constexpr unsigned panelsA = rowsA / sumRows, maxPanelsB = maxColumns / sumColumns;
 

@@ -4,6 +4,7 @@
 /// unsigned integers of 64 bits and on doubles. Where the manual and ptxas
 /// differ, as ptxas has it.
 #include "runtime/emulator/ptx/ParserState.h"
+#include "runtime/target/Hardware.h"
 
 #include <optional>
 
@@ -15,7 +16,7 @@ namespace {
 constexpr int maximumDepth = 64;
 /// The predefined constant that is a word.
 constexpr std::string_view warpSizeName = "WARP_SZ";
-constexpr uint64_t warpSizeValue = 32;
+constexpr uint64_t warpSizeValue = lanesPerWarp;
 
 enum class Operator : uint8_t {
   logicalOr,

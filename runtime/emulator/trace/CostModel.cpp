@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/trace/CostModel.h"
 
+#include "runtime/target/Hardware.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,7 +14,7 @@ namespace tlc::emulator {
 
 namespace {
 
-constexpr unsigned warpLanes = 32;
+constexpr unsigned warpLanes = lanesPerWarp;
 
 std::vector<std::string_view> split(std::string_view name) {
   std::vector<std::string_view> parts;

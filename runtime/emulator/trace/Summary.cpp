@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/trace/Summary.h"
 
+#include "runtime/target/Hardware.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
@@ -146,7 +148,7 @@ TraceSummary summarise(const Trace &trace) {
     LaneSummary *last = summary.lanes.empty() ? nullptr : &summary.lanes.back();
     const TraceTrack *before = last ? &trace.tracks[last->lane.tracks.back()] : nullptr;
     const bool joins = last && before->block == info.block && before->role == info.role &&
-                       before->warp + 1 == info.warp && info.warp % 4 != 0 &&
+                       before->warp + 1 == info.warp && info.warp % warpsPerWarpgroup != 0 &&
                        copiers.contains(last->lane.tracks.front()) == copiers.contains(track) &&
                        outline(ofTrack[last->lane.tracks.front()]) == outline(spans);
     if (!joins) {

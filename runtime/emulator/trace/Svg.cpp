@@ -2,6 +2,7 @@
 /// \file
 /// A timeline as a drawing: a row for each role and engine, a box for what each does or waits for.
 #include "runtime/emulator/trace/Export.h"
+#include "runtime/target/Hardware.h"
 
 #include <algorithm>
 #include <cmath>
@@ -336,7 +337,7 @@ private:
       return fullFill;
     case Kind::product: {
       // Every fourth warp begins a warpgroup.
-      const uint32_t group = span.issued ? trace.tracks[span.issued->track].warp / 4 : 0;
+      const uint32_t group = span.issued ? trace.tracks[span.issued->track].warp / warpsPerWarpgroup : 0;
       const size_t number = productColours.try_emplace(group, productColours.size()).first->second;
       return productFills[number % std::size(productFills)];
     }

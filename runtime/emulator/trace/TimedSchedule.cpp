@@ -3,6 +3,7 @@
 
 #include "runtime/emulator/trace/CostModel.h"
 #include "runtime/emulator/trace/Recorder.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,8 +14,6 @@ namespace {
 
 /// Shorter waits for operands are what running an instruction means.
 constexpr uint64_t shortestStall = 16;
-
-uint64_t ceilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 class TimedSchedule : public Schedule {
 public:

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "dialects/layout/LayoutText.h"
-#include "dialects/support/Math.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -3,6 +3,8 @@
 /// Invariants of the table of targets.
 #include "runtime/target/Target.h"
 
+#include "runtime/target/Hardware.h"
+
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -25,8 +27,7 @@ TEST_CASE("the facts of each target are consistent", "[target]") {
     CHECK(target.sharedBytesWithoutOptIn <= target.sharedBytesPerBlock);
     CHECK(target.minPtxVersion <= target.ptxVersion);
     CHECK(target.driverVersion >= 12000);
-    CHECK(target.warpgroupSize == 4 * target.warpSize);
-    CHECK(target.maxThreadsPerBlock % target.warpgroupSize == 0);
+    CHECK(target.maxThreadsPerBlock % threadsPerWarpgroup == 0);
     CHECK(target.multiprocessors > 0);
     CHECK(target.tma.available == target.mbarrier);
     CHECK((target.maxClusterSize > 1) == (target.sm() >= 90));

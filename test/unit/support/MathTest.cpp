@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Integer helpers at their edges.
-#include "dialects/support/Math.h"
+
+#include "runtime/support/Math.h"
 
 #include <catch2/catch.hpp>
 

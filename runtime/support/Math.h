@@ -1,23 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Integer arithmetic on extents, offsets and counts. Everything is int64_t, as
-/// extents are; arguments are non-negative and divisors positive.
+/// Integer arithmetic on extents, offsets and counts: arguments are non-negative
+/// and divisors positive.
 #pragma once
 
 #include <bit>
 #include <cassert>
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace tlc {
 
 /// The smallest q with q * divisor >= value.
-constexpr int64_t ceilDiv(int64_t value, int64_t divisor) {
-  assert(value >= 0 && divisor > 0);
-  return value / divisor + (value % divisor != 0);
+template <std::integral Value, std::integral Divisor>
+constexpr std::common_type_t<Value, Divisor> ceilDiv(Value value, Divisor divisor) {
+  using Common = std::common_type_t<Value, Divisor>;
+  const auto dividend = static_cast<Common>(value), by = static_cast<Common>(divisor);
+  assert(!(dividend < Common(0)) && by > Common(0));
+  return dividend / by + (dividend % by != 0);
 }
 
 /// The smallest multiple of `alignment` that is not below `value`.
-constexpr int64_t alignTo(int64_t value, int64_t alignment) { return ceilDiv(value, alignment) * alignment; }
+template <std::integral Value, std::integral Alignment>
+constexpr std::common_type_t<Value, Alignment> alignTo(Value value, Alignment alignment) {
+  return ceilDiv(value, alignment) * static_cast<std::common_type_t<Value, Alignment>>(alignment);
+}
+
+/// The largest multiple of `step` that is not above `value`.
+constexpr int64_t alignDown(int64_t value, int64_t step) {
+  assert(value >= 0 && step > 0);
+  return value / step * step;
+}
 
 constexpr bool isMultipleOf(int64_t value, int64_t divisor) {
   assert(divisor > 0);

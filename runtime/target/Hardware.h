@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Facts of the hardware that are the same for every target. What differs between
+/// targets is a field of Target; which matrix instruction has which extents is in
+/// the rows of MmaAtoms.h. No other file writes one of these numbers
+/// (tools/scripts/check_facts.py).
+#pragma once
+
+#include <cstdint>
+
+namespace tlc {
+
+//===----------------------------------------------------------------------===//
+// Threads and registers
+//===----------------------------------------------------------------------===//
+
+inline constexpr int64_t lanesPerWarp = 32;
+inline constexpr int64_t warpsPerWarpgroup = 4;
+inline constexpr int64_t threadsPerWarpgroup = warpsPerWarpgroup * lanesPerWarp;
+inline constexpr int64_t registerBytes = 4;
+inline constexpr int64_t registerBits = 8 * registerBytes;
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+inline constexpr int64_t sharedBanks = 32;
+inline constexpr int64_t sharedBankBytes = 4;
+/// What all banks deliver at once.
+inline constexpr int64_t sharedWavefrontBytes = sharedBanks * sharedBankBytes;
+inline constexpr int64_t maxSharedVectorBytes = 16; ///< widest access of one thread
+
+/// A swizzle permutes chunks within a row of at most so many bytes, by the row's number; the
+/// pattern repeats after so many rows.
+inline constexpr int64_t swizzleChunkBytes = 16;
+inline constexpr int64_t maxSwizzleBytes = 128;
+inline constexpr int64_t swizzleRows = 8;
+/// Tiles with the widest swizzle begin at multiples of this.
+inline constexpr int64_t swizzleAlignment = swizzleRows * maxSwizzleBytes;
+
+inline constexpr int64_t mbarrierBytes = 8;
+inline constexpr int64_t maxMbarrierArrivals = (int64_t(1) << 20) - 1;
+inline constexpr int64_t maxMbarrierTransactionBytes = (int64_t(1) << 20) - 1;
+
+/// A tensor map as a kernel's parameter.
+inline constexpr int64_t tensorMapBytes = 128;
+inline constexpr int64_t tensorMapAlignment = 64;
+
+//===----------------------------------------------------------------------===//
+// Matrix units
+//===----------------------------------------------------------------------===//
+
+/// ldmatrix, stmatrix and core matrices: 8 rows of 16 bytes.
+inline constexpr int64_t matrixRows = 8;
+inline constexpr int64_t matrixRowBytes = 16;
+
+/// mma.sync of elements of up to 16 bits: rows and columns of a warp's result.
+inline constexpr int64_t mmaSyncRows = 16;
+inline constexpr int64_t mmaSyncColumns = 8;
+
+/// wgmma: rows of a warpgroup's result, of which each warp has a quarter, and its columns.
+inline constexpr int64_t wgmmaRows = 64;
+inline constexpr int64_t wgmmaRowsPerWarp = wgmmaRows / warpsPerWarpgroup;
+inline constexpr int64_t wgmmaColumnStep = 8;
+inline constexpr int64_t maxWgmmaColumns = 256;
+
+/// Of a row of a factor: what one wgmma, and the largest mma.sync, sums up.
+inline constexpr int64_t matrixDepthBytes = 32;
+
+/// A panel: what a warpgroup stores by one TMA copy, its rows of one swizzle span.
+inline constexpr int64_t panelRows = wgmmaRows;
+constexpr int64_t panelColumns(int64_t elementBits) { return maxSwizzleBytes * 8 / elementBits; }
+
+} // namespace tlc
