@@ -4,6 +4,7 @@
 #include "compiler/analysis/ProductRegisters.h"
 
 #include "dialects/tile/Shapes.h"
+#include "runtime/target/BlockBudget.h"
 #include "runtime/target/MmaAtoms.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -39,7 +40,7 @@ std::string tile::registerProblem(Operation *product, tlc::WarpPolicy policy, in
                                   const Target &target) {
   Instruction instruction = instructionOf(product, policy, warps, target);
   int64_t threads = block.warps * lanesPerWarp;
-  int64_t available = target.maxRegistersForBlock(unsigned(threads), unsigned(block.residents));
+  int64_t available = BlockBudget(target, block.residents).registersAtLaunch(block.warps);
   std::string place = llvm::formatv("in blocks of {0} threads", threads);
   if (block.residents > 1)
     place += llvm::formatv(" with k.residents({0})", block.residents).str();

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Ring depths from lifetimes, and the stages that shared memory has room for.
+/// Ring depths from lifetimes.
 #include "compiler/solvers/SlotModel.h"
 
-#include "runtime/support/Math.h"
-
-#include <algorithm>
-#include <fmt/format.h>
 #include <tuple>
 
 using namespace tlc;
@@ -44,22 +40,4 @@ int64_t tlc::ringDepth(const ScheduleProblem &problem, const Schedule &schedule,
       ++depth;
   }
   return depth;
-}
-
-int64_t StageBudget::bytesFor(int64_t stages) const {
-  int64_t perStage = barrierBytesPerStage;
-  for (int64_t bytes : bufferBytes)
-    perStage += alignTo(bytes, alignment);
-  return alignTo(fixedBytes, alignment) + stages * perStage;
-}
-
-Result<int64_t> tlc::stagesThatFit(const StageBudget &budget, int64_t wanted) {
-  int64_t outside = budget.bytesFor(0), perStage = budget.bytesFor(1) - outside;
-  if (outside + perStage <= budget.limitBytes)
-    return std::min(wanted, (budget.limitBytes - outside) / perStage);
-  return Error{
-      ErrorKind::invalidArgument,
-      fmt::format("expected at least one stage to fit into {} bytes of shared memory, but it takes {} bytes, "
-                  "{} of them outside the stages; use smaller tiles",
-                  budget.limitBytes, budget.bytesFor(1), budget.bytesFor(0))};
 }

@@ -6,9 +6,7 @@
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/program/Program.h"
-#include "runtime/support/Math.h"
-#include "runtime/target/Hardware.h"
-#include "runtime/target/Target.h"
+#include "runtime/target/BlockBudget.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_PLANSHAREDMEMORY
@@ -20,20 +18,25 @@ namespace {
 
 struct Placement {
   Operation *op;
-  std::string name;
-  int64_t bytes, alignment;
+  int64_t alignment;
   size_t position = 0; ///< in program order
+  int64_t bytes = 0;
 };
 
-Placement placementOf(AllocSharedOp buffer) {
-  auto type = cast<SharedType>(buffer.getBuffer().getType());
+/// Gives an object its place, and returns its offset.
+int64_t place(Operation *op, BlockBudget &block) {
+  if (auto ring = dyn_cast<AllocRingOp>(op))
+    return block.addRing(ring.getRing().getType().getSlots());
+  if (isa<AllocBarrierOp>(op))
+    return block.addBarrier();
+  auto type = cast<AllocSharedOp>(op).getBuffer().getType();
   SharedLayout layout = type.getLayout().getLayout();
   bool hasSlots = int64_t(type.getShape().size()) > layout.rank();
-  int64_t slots = hasSlots ? type.getShape().front() : 1;
   // Each slot starts where its swizzle pattern does.
-  int64_t slotBytes = slots > 1 ? alignTo(layout.totalBytes(), layout.alignment()) : layout.totalBytes();
-  return {buffer, buffer.getName().str(), slots * slotBytes, std::max<int64_t>(16, layout.alignment())};
+  return block.addBuffer({layout.totalBytes(), layout.alignment()}, hasSlots ? type.getShape().front() : 1);
 }
+
+std::string nameOf(Operation *op) { return op->getAttrOfType<StringAttr>("name").str(); }
 
 struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
   void runOnOperation() override {
@@ -50,13 +53,9 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
     SmallVector<Placement> placements;
     kernel.walk([&](Operation *op) {
       if (auto buffer = dyn_cast<AllocSharedOp>(op))
-        placements.push_back(placementOf(buffer));
-      else if (auto ring = dyn_cast<AllocRingOp>(op))
-        placements.push_back({op, ring.getName().str(),
-                              2 * mbarrierBytes * cast<RingType>(ring.getRing().getType()).getSlots(),
-                              mbarrierBytes});
-      else if (auto barrier = dyn_cast<AllocBarrierOp>(op))
-        placements.push_back({op, barrier.getName().str(), mbarrierBytes, mbarrierBytes});
+        placements.push_back({op, buffer.getBuffer().getType().getLayout().getLayout().alignment()});
+      else if (isa<AllocRingOp, AllocBarrierOp>(op))
+        placements.push_back({op, mbarrierBytes});
     });
     // Widest alignment first leaves no holes; program order among equals.
     for (auto [i, placement] : llvm::enumerate(placements))
@@ -64,24 +63,24 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
     llvm::sort(placements, [](const Placement &a, const Placement &b) {
       return std::make_pair(-a.alignment, a.position) < std::make_pair(-b.alignment, b.position);
     });
-    int64_t end = 0;
-    for (const Placement &placement : placements) {
-      int64_t offset = alignTo(end, placement.alignment);
-      placement.op->setAttr("offset", IntegerAttr::get(IntegerType::get(kernel.getContext(), 64), offset));
-      end = offset + placement.bytes;
-    }
     const Target *target = program::findTarget(kernel);
     int64_t residents = kernel.getResidents();
-    if (target && end > int64_t(target->sharedBytesOfBlock(residents))) {
+    BlockBudget block(target ? *target : Target(), residents);
+    for (Placement &placement : placements) {
+      int64_t offset = place(placement.op, block);
+      placement.op->setAttr("offset", IntegerAttr::get(IntegerType::get(kernel.getContext(), 64), offset));
+      placement.bytes = block.sharedUsed() - offset;
+    }
+    if (target && !block.fits()) {
       InFlightDiagnostic diag = kernel.emitError("kernel '")
-                                << kernel.getName() << "' needs " << end << " bytes of shared memory, but "
-                                << target->name << " has " << target->sharedBytesOfBlock(residents)
-                                << " per block";
+                                << kernel.getName() << "' needs " << block.sharedUsed()
+                                << " bytes of shared memory, but " << target->name << " has "
+                                << block.sharedLimit() << " per block";
       if (residents > 1)
         diag << " if " << residents << " share a multiprocessor";
       for (const Placement &placement : placements)
         diag.attachNote(placement.op->getLoc())
-            << "'" << placement.name << "' takes " << placement.bytes << " bytes";
+            << "'" << nameOf(placement.op) << "' takes " << placement.bytes << " bytes";
       return signalPassFailure();
     }
   }

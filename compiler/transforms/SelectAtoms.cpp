@@ -15,7 +15,7 @@
 #include "dialects/program/Program.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
-#include "runtime/target/Hardware.h"
+#include "runtime/target/BlockBudget.h"
 #include "runtime/target/MmaAtoms.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -411,17 +411,18 @@ private:
 
   /// Shared memory that the kernel's buffers, with a slot for every stage, leave.
   int64_t freeSharedBytes() {
-    constexpr int64_t barriers = 1024;
-    int64_t free = int64_t(target.sharedBytesOfBlock(unsigned(kernel.getResidents()))) - barriers;
+    BlockBudget block(target, int64_t(kernel.getResidents()));
+    block.reserveScratch();
     kernel.walk([&](AllocSharedOp buffer) {
       int64_t slots = 1;
       for (CopyOp copy : copies)
         if (copy.getDestination() == buffer.getBuffer())
           if (auto pipeline = copy->getParentOp()->getAttrOfType<PipelineAttr>(TileDialect::pipelineAttrName))
             slots = pipeline.getStages();
-      free -= slots * sizeInBytes(cast<SharedType>(buffer.getType()));
+      SharedType type = buffer.getBuffer().getType();
+      block.addBuffer({sizeInBytes(type), preferredLayout(type).alignment()}, slots);
     });
-    return free;
+    return block.sharedFree();
   }
 
   KernelOp kernel;

@@ -5,15 +5,12 @@
 /// flow; each keeps only what it needs, and counts its own cursors through it.
 
 #include "compiler/analysis/Remarks.h"
-#include "compiler/solvers/SlotModel.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/RoleWriter.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "runtime/support/Math.h"
-#include "runtime/target/Hardware.h"
-#include "runtime/target/Target.h"
+#include "runtime/target/BlockBudget.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -25,6 +22,10 @@ using namespace mlir;
 
 namespace {
 
+BlockBudget blockOf(KernelOp kernel) {
+  return BlockBudget(*program::findTarget(kernel), int64_t(kernel.getResidents()));
+}
+
 struct RegisterBudget {
   int64_t load, math;
 };
@@ -32,43 +33,43 @@ struct RegisterBudget {
 /// Registers per thread after `setmaxnreg`: what the load role does not need goes to the
 /// math role. Nothing to move when all threads can have the most there are.
 std::optional<RegisterBudget> budgetFor(KernelOp kernel, int64_t mathWarpgroups) {
-  const Target &target = *program::findTarget(kernel);
-  int64_t residents = kernel.getResidents();
-  unsigned launch =
-      target.maxRegistersForBlock((mathWarpgroups + 1) * threadsPerWarpgroup, unsigned(residents));
-  if (!target.setmaxnreg.available || mathWarpgroups < 2)
+  if (mathWarpgroups < 2)
     return std::nullopt;
   // 40 leaves the load loop its positions in registers; with three warpgroups, or accumulators of several
   // products at a time, the math role needs them more.
   int64_t products = 0;
   kernel.walk([&](GemmOp) { ++products; });
   int64_t load = mathWarpgroups > 2 ? 32 : products > 1 ? 24 : 40;
-  int64_t math = (launch * (mathWarpgroups + 1) - load) / mathWarpgroups;
-  return RegisterBudget{load, std::min<int64_t>(math / target.setmaxnreg.step * target.setmaxnreg.step, 240)};
+  const RoleRegisters set[] = {{warpsPerLoadRole, load}};
+  int64_t warps = warpsPerLoadRole + mathWarpgroups * warpsPerWarpgroup;
+  std::optional<int64_t> math = blockOf(kernel).registersBeside(set, warps);
+  return math ? std::optional(RegisterBudget{load, *math}) : std::nullopt;
 }
 
-int64_t sharedBytesOfBlock(KernelOp kernel) {
-  return program::findTarget(kernel)->sharedBytesOfBlock(unsigned(kernel.getResidents()));
-}
+/// Shared memory of a kernel's buffers.
+struct SharedUse {
+  BlockBudget block;
+  int64_t outside; ///< bytes that are in no ring
+};
 
-/// What shared memory takes if no ring has more than `most` slots.
-StageBudget slotBudget(KernelOp kernel, const CopyGroups &copies, int64_t most) {
-  StageBudget budget;
-  budget.limitBytes = sharedBytesOfBlock(kernel);
+/// If no ring has more than `most` slots.
+SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most) {
+  BlockBudget block = blockOf(kernel);
   llvm::SmallPtrSet<Operation *, 8> ringed;
   for (auto &group : copies.groups)
-    for (GroupedCopy copy : group->copies) {
+    for (GroupedCopy copy : group->copies)
       ringed.insert(copy.buffer);
-      int64_t bytes = sizeInBytes(copy.buffer.getBuffer().getType());
-      if (group->slots < most)
-        budget.fixedBytes += group->slots * alignTo(bytes, budget.alignment);
-      else
-        budget.bufferBytes.push_back(bytes);
-    }
+  auto bytesOf = [](AllocSharedOp buffer) { return SharedBytes{sizeInBytes(buffer.getBuffer().getType())}; };
   for (AllocSharedOp buffer : kernel.getOps<AllocSharedOp>())
     if (!ringed.contains(buffer))
-      budget.fixedBytes += alignTo(sizeInBytes(buffer.getBuffer().getType()), budget.alignment);
-  return budget;
+      block.addBuffer(bytesOf(buffer));
+  int64_t outside = block.sharedUsed();
+  for (auto &group : copies.groups)
+    for (GroupedCopy copy : group->copies)
+      block.addBuffer(bytesOf(copy.buffer), std::min(group->slots, most));
+  for (auto &group : copies.groups)
+    block.addRing(std::min(group->slots, most));
+  return {block, outside};
 }
 
 /// Reduces the number of slots to what shared memory holds.
@@ -77,17 +78,19 @@ LogicalResult fitSlots(KernelOp kernel, CopyGroups &copies) {
   for (auto &group : copies.groups)
     most = std::max(most, group->slots);
   // However many were asked for: no more of the smallest buffers fit.
-  most = std::min(most, sharedBytesOfBlock(kernel) / StageBudget().alignment);
-  for (; most > 1; --most)
-    if (StageBudget budget = slotBudget(kernel, copies, most); budget.bytesFor(most) <= budget.limitBytes)
-      break;
-  StageBudget budget = slotBudget(kernel, copies, most);
-  if (Result<int64_t> fits = stagesThatFit(budget, most); !fits)
-    return kernel.emitError("kernel '") << kernel.getName() << "': " << fits.error().message;
+  int64_t limit = blockOf(kernel).sharedLimit();
+  most = std::max<int64_t>(std::min(most, limit / swizzleAlignment), 1);
+  while (most > 1 && !sharedUse(kernel, copies, most).block.fits())
+    --most;
+  if (SharedUse least = sharedUse(kernel, copies, most); !least.block.fits())
+    return kernel.emitError("kernel '")
+           << kernel.getName() << "': expected at least one stage to fit into " << limit
+           << " bytes of shared memory, but it takes " << least.block.sharedUsed() << " bytes, "
+           << least.outside << " of them outside the stages; use smaller tiles";
   for (auto &group : copies.groups)
     if (group->slots > most) {
       emitRemark(group->copies.front().op, RemarkId::fewerStages)
-          << most << " stages instead of " << group->slots << ": more do not fit the " << budget.limitBytes
+          << most << " stages instead of " << group->slots << ": more do not fit the " << limit
           << " bytes of shared memory";
       group->slots = most;
     }

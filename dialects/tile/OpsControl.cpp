@@ -3,8 +3,7 @@
 /// Kernels, roles, grids, tile loops: checks and text form.
 #include "dialects/tile/Tile.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
-#include "runtime/target/Hardware.h"
-#include "runtime/target/Target.h"
+#include "runtime/target/BlockBudget.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -327,15 +326,17 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
     return success();
   int64_t threads = warps * lanesPerWarp;
   auto kernel = roles->getParentOfType<KernelOp>();
-  unsigned atLaunch = target->maxRegistersForBlock(threads, kernel ? unsigned(kernel.getResidents()) : 1);
-  int64_t available = int64_t(atLaunch) * threads;
-  int64_t needed = 0;
+  BlockBudget block(*target, kernel ? int64_t(kernel.getResidents()) : 1);
+  SmallVector<RoleRegisters> set;
   for (RoleOp role : list)
-    needed += int64_t(role.getWarps()) * lanesPerWarp * *role.getRegisters();
-  if (needed <= available)
+    set.push_back({int64_t(role.getWarps()), int64_t(*role.getRegisters())});
+  if (block.fits(set))
     return success();
+  int64_t atLaunch = block.registersAtLaunch(warps), needed = 0;
+  for (const RoleRegisters &role : set)
+    needed += role.warps * lanesPerWarp * role.registers;
   InFlightDiagnostic diagnostic = roles.emitOpError()
-                                  << "expected the roles' registers to be at most " << available
+                                  << "expected the roles' registers to be at most " << atLaunch * threads
                                   << " because a block of " << threads << " threads is launched with "
                                   << atLaunch << " per thread (more would wait forever), but got " << needed;
   for (RoleOp role : list)

@@ -8,8 +8,7 @@
 #include "kernels/attention/LazySoftmax.h"
 #include "kernels/attention/SoftCap.h"
 #include "runtime/support/Math.h"
-#include "runtime/target/Hardware.h"
-#include "runtime/target/Target.h"
+#include "runtime/target/BlockBudget.h"
 
 #include <algorithm>
 #include <cmath>
@@ -443,13 +442,21 @@ Program decodeProgram(const DecodeConfig &config, const TraceOptions &options) {
 }
 
 void fitDecode(DecodeConfig &c, const Target &target) {
-  constexpr int64_t barriers = 1024, wayOut = 256; // bytes, of a row of O on its way through the TMA
-  int64_t bytes = sizeInBytes(c.dtype), parts = int64_t(partsOf(c).size());
-  bool hasWayOut = isWhole(c) && parts == 1; // without it, stores leave from registers
-  int64_t fixed = barriers + c.rows * (querySlots(c) * paddedDepth(c) * bytes + (hasWayOut ? wayOut : 0));
-  int64_t rowElements = paddedDepth(c) + (areApart(c) ? paddedValues(c) : 0);
+  int64_t bytes = sizeInBytes(c.dtype);
+  bool hasStaging = isWhole(c) && partsOf(c).size() == 1; // without it, stores leave from registers
   auto stagesOf = [&](int64_t residents, int64_t bk) {
-    return (int64_t(target.sharedBytesOfBlock(unsigned(residents))) - fixed) / (bk * rowElements * bytes);
+    BlockBudget block(target, residents);
+    std::vector<SharedBytes> ofStage;
+    for (const Columns &columns : depthPartsOf(c)) {
+      block.addBuffer(SharedBytes::tile(c.rows, columns.count * bytes), querySlots(c));
+      ofStage.push_back(SharedBytes::tile(bk, columns.count * bytes));
+    }
+    if (areApart(c))
+      for (const Columns &columns : partsOf(c))
+        ofStage.push_back(SharedBytes::tile(bk, columns.count * bytes));
+    if (hasStaging)
+      block.addBuffer({2 * panelRows * maxSwizzleBytes}, c.rows / wgmmaRows);
+    return block.slotsThatFit(BlockBudget::slotBytes(ofStage));
   };
   if (c.rows > 64) // two warpgroups' products take more registers than two blocks leave
     c.residents = 1;

@@ -6,7 +6,7 @@
 #include "kernels/attention/ExplicitForward.h"
 #include "kernels/attention/ForwardProblem.h"
 #include "kernels/attention/TransposedValues.h"
-#include "runtime/target/Target.h"
+#include "runtime/target/BlockBudget.h"
 
 #include <algorithm>
 #include <optional>
@@ -62,18 +62,23 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const 
   }
 }
 
-int64_t outputBytes(const ForwardConfig &c) { return c.bq * c.dv * sizeInBytes(c.outputType()); }
-
-/// About what a block takes that has `tileSlots` tiles of Q at a time.
-int64_t sharedBytes(const ForwardConfig &c, int64_t tileSlots) {
-  constexpr int64_t barriersAndPositions = 1024;
-  int64_t elements = tileSlots * c.bq * c.d + c.stages * c.bk * (c.d + c.dv);
-  bool hasOutput = c.form == ForwardForm::explicitRoles && wayOut(c) == WayOut::ownTile;
-  return elements * sizeInBytes(c.dtype) + (hasOutput ? tileSlots * outputBytes(c) : 0) +
-         barriersAndPositions;
+SharedBytes outputTile(const ForwardConfig &c) {
+  return SharedBytes::tile(c.bq, c.dv * sizeInBytes(c.outputType()));
 }
 
-bool fits(int64_t bytes, const Target &target) { return bytes <= int64_t(target.sharedBytesPerBlock); }
+/// What a block takes that has `tileSlots` tiles of Q at a time. Positions of tiles, and barriers, are part
+/// of the reserve.
+BlockBudget budgetOf(const ForwardConfig &c, int64_t tileSlots, const Target &target) {
+  int64_t elementBytes = sizeInBytes(c.dtype);
+  BlockBudget block(target);
+  block.reserveScratch();
+  block.addBuffer(SharedBytes::tile(c.bq, c.d * elementBytes), tileSlots);
+  block.addBuffer(SharedBytes::tile(c.bk, c.d * elementBytes), c.stages);
+  block.addBuffer(SharedBytes::tile(c.bk, c.dv * elementBytes), c.stages);
+  if (c.form == ForwardForm::explicitRoles && wayOut(c) == WayOut::ownTile)
+    block.addBuffer(outputTile(c), tileSlots);
+  return block;
+}
 
 void plainForward(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const PackedOrder *packed) {
   auto [block] = k.grid(min(p.tiles(), k.multiprocessors()));
@@ -90,9 +95,9 @@ void plainForward(Scope &k, const ForwardConfig &c, const ForwardProblem &p, con
 bool fit(ForwardConfig &config, int64_t least, const Target &target) {
   bool isExplicit = config.form == ForwardForm::explicitRoles;
   int64_t tileSlots = isExplicit && config.overlap == TileOverlap::nextTile ? 2 : 1;
-  while (config.bk > least && !fits(sharedBytes(config, tileSlots), target))
+  while (config.bk > least && !budgetOf(config, tileSlots, target).fits())
     config.bk -= productDepth;
-  return fits(sharedBytes(config, tileSlots), target);
+  return budgetOf(config, tileSlots, target).fits();
 }
 
 /// Whether three warpgroups pay, with 192 queries of rows of up to 64: they keep the tensor cores busier, and
@@ -109,9 +114,12 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
 } // namespace
 
 void chooseOverlap(ForwardConfig &config, const Target &target) {
-  bool hasRoom = config.form == ForwardForm::plain
-                     ? !config.hasBytes() && fits(sharedBytes(config, 2) + outputBytes(config), target)
-                     : std::max(config.d, config.dv) <= 128;
+  bool hasRoom = std::max(config.d, config.dv) <= 128;
+  if (config.form == ForwardForm::plain) {
+    BlockBudget block = budgetOf(config, 2, target);
+    block.addBuffer(outputTile(config));
+    hasRoom = !config.hasBytes() && block.fits();
+  }
   config.overlap = hasRoom ? TileOverlap::nextTile : TileOverlap::none;
 }
 

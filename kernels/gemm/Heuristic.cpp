@@ -4,6 +4,7 @@
 /// in clock cycles, and the candidate for which it is shortest. No tuning run.
 #include "kernels/gemm/Gemm.h"
 #include "runtime/support/Math.h"
+#include "runtime/target/BlockBudget.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Timing.h"
 
@@ -21,7 +22,7 @@ constexpr double partialShare = 0.61;       // of the memory's rate, where parti
 constexpr double tileOverhead = 2000;   // cycles from a tile's first copy to its last product, and its end
 constexpr double launchOverhead = 3000; // of a second launch, in cycles
 constexpr double chipWeight = 0.1;      // of time on the chip where memory is what takes longest
-constexpr int64_t stagingPerWarpgroup = 16384; // bytes of the tile's way out
+constexpr int64_t stagingPerWarpgroup = 2 * panelRows * maxSwizzleBytes; // a tile leaves by panels
 
 struct Problem {
   int64_t m, n, k;
@@ -50,17 +51,19 @@ struct Problem {
 };
 
 /// As many as fit beside the tile's way out, eight at most: more hide nothing.
-int64_t chooseStages(int64_t bm, int64_t bn, int64_t bk, const Target &target) {
-  constexpr int64_t barriers = 1024;
-  int64_t available = int64_t(target.sharedBytesPerBlock) - stagingPerWarpgroup * (bm / wgmmaRows) - barriers;
-  return std::clamp<int64_t>(available / ((bm + bn) * bk * 2), 1, 8);
+int64_t chooseStages(const GemmConfig &c, const Target &target) {
+  constexpr int64_t bytes = 2; // of an element
+  BlockBudget block(target);
+  block.addBuffer({stagingPerWarpgroup}, c.bm / wgmmaRows);
+  SharedBytes a = SharedBytes::tile(c.bm, c.bk * bytes);
+  SharedBytes b = c.layout == GemmLayout::tn ? SharedBytes::tile(c.bn, c.bk * bytes)
+                                             : SharedBytes::tile(c.bk, c.bn * bytes);
+  return std::clamp<int64_t>(block.slotsThatFit(BlockBudget::slotBytes({a, b})), 1, 8);
 }
 
 } // namespace
 
-void fitGemmStages(GemmConfig &config, const Target &target) {
-  config.stages = chooseStages(config.bm, config.bn, config.bk, target);
-}
+void fitGemmStages(GemmConfig &config, const Target &target) { config.stages = chooseStages(config, target); }
 
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
                             GemmLayout layout, const Target &target) {

@@ -4,6 +4,7 @@
 #include "compiler/lowering/TileToSimt/Lowering.h"
 #include "dialects/layout/StockLayouts.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/target/BlockBudget.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -176,8 +177,8 @@ void setRegisters(KernelLowering &k, tile::RoleOp role) {
   if (!role.getRegisters())
     return;
   int64_t count = *role.getRegisters();
-  int64_t atLaunch = k.target.maxRegistersForBlock(unsigned(k.source.getWarps() * lanesPerWarp),
-                                                   unsigned(k.source.getResidents()));
+  int64_t atLaunch =
+      BlockBudget(k.target, int64_t(k.source.getResidents())).registersAtLaunch(int64_t(k.source.getWarps()));
   if (count != atLaunch)
     simt::SetRegistersOp::create(k.b, count, /*increase=*/count > atLaunch);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Ring depths of known loops, and stages that fit.
+/// Ring depths of known loops.
 #include "compiler/solvers/SlotModel.h"
 
 #include <catch2/catch.hpp>
 
 using namespace tlc;
-using Catch::Contains;
 
 namespace {
 
@@ -53,18 +52,4 @@ TEST_CASE("synchronous reads end where they stand", "[solvers][slots][unit]") {
   REQUIRE(ringDepth(problem, {{{0, 1}, {1, 0}}, 2}, {0, {{1, 0}}}) == 1);
   REQUIRE(ringDepth(problem, {{{0, 0}, {0, 1}}, 1}, {0, {{1, 2}}}) == 3);
   REQUIRE(ringDepth(problem, {{{0, 0}, {0, 1}}, 1}, {0, {}}) == 1);
-}
-
-TEST_CASE("as many stages as shared memory holds", "[solvers][slots][unit]") {
-  StageBudget budget{232448, 32768, {16384, 32768}, 1024, 16};
-  REQUIRE(budget.bytesFor(2) == 32768 + 2 * (49152 + 16));
-  REQUIRE(*stagesThatFit(budget, 8) == 4);
-  REQUIRE(*stagesThatFit(budget, 2) == 2);
-  budget.bufferBytes = {1, 1025};
-  REQUIRE(budget.bytesFor(1) == 32768 + 3072 + 16);
-  budget.bufferBytes = {300000};
-  Result<int64_t> none = stagesThatFit(budget, 3);
-  REQUIRE_FALSE(none);
-  REQUIRE_THAT(none.error().message,
-               Contains("at least one stage to fit into 232448 bytes") && Contains("32768 of them outside"));
 }
