@@ -9,6 +9,7 @@
 #include "kernels/attention/SoftCap.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
+#include "runtime/target/MmaAtoms.h"
 
 #include <algorithm>
 #include <cmath>
@@ -441,6 +442,23 @@ Program decodeProgram(const DecodeConfig &config, const TraceOptions &options) {
   });
 }
 
+/// Whether threads have the registers of products with that many columns when the block is launched; those
+/// that roles get later do not count.
+static bool hasRegisters(DecodeConfig c, int64_t residents, int64_t bk, const Target &target) {
+  c.residents = residents; // which decides how many warps load
+  int64_t columns = 0, warps = warpsOf(c).load.warps;
+  for (const Columns &part : partsOf(c)) {
+    columns = std::max(columns, part.count);
+    warps += warpsOf(c).math.warps;
+  }
+  int64_t available = BlockBudget(target, residents).registersAtLaunch(warps);
+  for (const MmaAtom *atom : findMmaAtoms(target, c.dtype, c.dtype, f32))
+    if (atom->kind == MmaKind::wgmma)
+      return std::max(atom->registersFor(unsigned(columns), /*aInRegisters=*/true),
+                      atom->registersFor(unsigned(bk), holdsQueries(c))) <= available;
+  return true;
+}
+
 void fitDecode(DecodeConfig &c, const Target &target) {
   int64_t bytes = sizeInBytes(c.dtype);
   bool hasStaging = isWhole(c) && partsOf(c).size() == 1; // without it, stores leave from registers
@@ -458,11 +476,14 @@ void fitDecode(DecodeConfig &c, const Target &target) {
       block.addBuffer({2 * panelRows * maxSwizzleBytes}, c.rows / wgmmaRows);
     return block.slotsThatFit(BlockBudget::slotBytes(ofStage));
   };
-  if (c.rows > 64) // two warpgroups' products take more registers than two blocks leave
+  auto fits = [&](int64_t residents, int64_t bk) {
+    return stagesOf(residents, bk) >= 1 && hasRegisters(c, residents, bk, target);
+  };
+  if (c.rows > 64) // two warpgroups' sums take more registers than two blocks leave
     c.residents = 1;
-  while (c.residents > 1 && stagesOf(c.residents, productDepth) < 1)
+  while (c.residents > 1 && !fits(c.residents, productDepth))
     --c.residents;
-  while (c.bk > productDepth && stagesOf(c.residents, c.bk) < 1)
+  while (c.bk > productDepth && !fits(c.residents, c.bk))
     c.bk -= productDepth;
   c.stages = std::clamp<int64_t>(stagesOf(c.residents, c.bk), 1, c.stages);
 }
