@@ -55,7 +55,7 @@ struct RingOptions {
 
 struct RoleOptions {
   int64_t warps = 4;
-  std::optional<int64_t> registers = {}; ///< per thread
+  std::optional<int64_t> registers = {}; ///< per thread; the compiler's choice if left out
 };
 
 /// What must not be missed silently: a remark about it becomes an error.

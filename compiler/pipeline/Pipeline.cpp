@@ -37,7 +37,8 @@ void toAtoms(PassManager &passes, const Optimizations &on) {
 void toSpecialized(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createWarpSpecialize({/*enable=*/on.warpSpecialization}));
-  simplify(kernels); // each role keeps only the arithmetic it needs
+  kernels.addPass(tile::createAssignRegisters()); // after: now every kernel has the roles that it will have
+  simplify(kernels);                              // each role keeps only the arithmetic it needs
 }
 
 void toScheduled(PassManager &passes, const Optimizations &on) {

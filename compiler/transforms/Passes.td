@@ -5,6 +5,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AssignRegisters : Pass<"tile-assign-registers", "::tlc::tile::KernelOp"> {
+  let summary = "Move registers from roles that issue copies to roles that compute";
+  let description = [{
+    Requires: phase `atoms`; the kernel's roles are those that it will have.
+    Ensures:  on targets that move registers, in a kernel of whole warpgroups, all roles set `registers` or none does. What
+              the author gives stays. Of what is left, warpgroups that hold no tile in registers, but issue copies,
+              get what that takes; those that compute share the rest, by `BlockBudget`. No role sets registers if nobody
+              can give any up, or if a single warpgroup computes and none was given: it has as many as it can use.
+    Registers that are given and leave a product of another role too few are an error.
+
+        tile.role "load" warps(4) { ... }
+        tile.role "math" warps(8) { ... gemm ... }
+        ==>
+        tile.role "load" warps(4) registers(40) { ... }
+        tile.role "math" warps(8) registers(232) { ... gemm ... }
+  }];
+}
+
 def DeferStores : Pass<"tile-defer-stores", "::tlc::tile::KernelOp"> {
   let summary = "Let the store of a tile run under the first products of the next";
   let description = [{
@@ -240,7 +258,8 @@ def WarpSpecialize : Pass<"tile-warp-specialize", "::tlc::tile::KernelOp"> {
               warpgroup that runs ahead, and a "math" role with the rest; the buffers of each pipelined loop have
               `stages` slots (fewer where they do not fit, with a remark) and one ring. No `tile.pipeline` is left. A
               kernel with roles already is left alone.
-    Leaves to others: the order inside the math role (`tile-schedule-loops`).
+    Leaves to others: the roles' registers (`tile-assign-registers`), and the order inside the math role
+                      (`tile-schedule-loops`).
   }];
   let options = [Option<"enable", "enable", "bool", /*default=*/"true",
       "`false` leaves all warps one program, with synchronous copies: the reference lowering">];

@@ -55,6 +55,13 @@ const Invariant invariants[] = {
        auto copy = dyn_cast<CopyOp>(op);
        return copy && copy.getAtom() == CopyAtom::tma && isa<SliceType>(copy.getSource().getType());
      }},
+    {"specialized", "registers of all roles or of none",
+     [](Operation *op) {
+       auto roles = dyn_cast<RolesOp>(op);
+       auto sets = [](RoleOp role) { return role.getRegisters().has_value(); };
+       return roles && llvm::any_of(roles.getBody().getOps<RoleOp>(), sets) &&
+              !llvm::all_of(roles.getBody().getOps<RoleOp>(), sets);
+     }},
     {"pipelined", "no scheduled loop", [](Operation *op) { return op->hasAttr(TileDialect::stageAttrName); }},
     {"laid-out", "a layout of every fragment and buffer",
      [](Operation *op) { return llvm::any_of(op->getResultTypes(), lacksLayout); }},

@@ -26,26 +26,6 @@ BlockBudget blockOf(KernelOp kernel) {
   return BlockBudget(*program::findTarget(kernel), int64_t(kernel.getResidents()));
 }
 
-struct RegisterBudget {
-  int64_t load, math;
-};
-
-/// Registers per thread after `setmaxnreg`: what the load role does not need goes to the
-/// math role. Nothing to move when all threads can have the most there are.
-std::optional<RegisterBudget> budgetFor(KernelOp kernel, int64_t mathWarpgroups) {
-  if (mathWarpgroups < 2)
-    return std::nullopt;
-  // 40 leaves the load loop its positions in registers; with three warpgroups, or accumulators of several
-  // products at a time, the math role needs them more.
-  int64_t products = 0;
-  kernel.walk([&](GemmOp) { ++products; });
-  int64_t load = mathWarpgroups > 2 ? 32 : products > 1 ? 24 : 40;
-  const RoleRegisters set[] = {{warpsPerLoadRole, load}};
-  int64_t warps = warpsPerLoadRole + mathWarpgroups * warpsPerWarpgroup;
-  std::optional<int64_t> math = blockOf(kernel).registersBeside(set, warps);
-  return math ? std::optional(RegisterBudget{load, *math}) : std::nullopt;
-}
-
 /// Shared memory of a kernel's buffers.
 struct SharedUse {
   BlockBudget block;
@@ -145,15 +125,13 @@ LogicalResult specialize(KernelOp kernel, CopyGroups &copies) {
 
   builder.setInsertionPoint(top.getTerminator());
   Block &roles = RolesOp::create(builder, kernel.getLoc(), /*automatic=*/true).getBody().emplaceBlock();
-  std::optional<RegisterBudget> budget = budgetFor(kernel, mathWarpgroups);
-  auto addRole = [&](StringRef name, RoleKind kind, int64_t warps, int64_t RegisterBudget::*registers) {
+  auto addRole = [&](StringRef name, RoleKind kind, int64_t warps) {
     builder.setInsertionPointToEnd(&roles);
-    auto role = RoleOp::create(builder, kernel.getLoc(), name, warps,
-                               budget ? builder.getI64IntegerAttr(*budget.*registers) : IntegerAttr());
+    auto role = RoleOp::create(builder, kernel.getLoc(), name, warps, /*registers=*/IntegerAttr());
     writeRole(kind, plan, ops, OpBuilder::atBlockEnd(&role.getBody().emplaceBlock()));
   };
-  addRole("load", RoleKind::load, warpsPerLoadRole, &RegisterBudget::load);
-  addRole("math", RoleKind::math, mathWarps, &RegisterBudget::math);
+  addRole("load", RoleKind::load, warpsPerLoadRole);
+  addRole("math", RoleKind::math, mathWarps);
   for (Operation *op : llvm::reverse(ops))
     op->erase();
   kernel.setWarps(warpsPerLoadRole + mathWarps);

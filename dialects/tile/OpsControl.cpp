@@ -294,22 +294,18 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
   auto sets = [](RoleOp role) { return role.getRegisters().has_value(); };
   if (llvm::none_of(list, sets))
     return success();
-  for (RoleOp role : list) {
-    if (!sets(role)) {
-      RoleOp other = *llvm::find_if(list, sets);
-      InFlightDiagnostic diagnostic =
-          role.emitOpError() << "expected role '" << role.getName() << "' to set 'registers' because role '"
-                             << other.getName() << "' does: what one gives up the others get";
-      diagnostic.attachNote(other.getLoc()) << "set here";
-      return diagnostic;
-    }
-  }
   int64_t end = 0;
-  for (size_t i = 1; i < list.size(); ++i) {
-    RoleOp previous = list[i - 1], role = list[i];
-    end += int64_t(previous.getWarps());
-    if (end % warpsPerWarpgroup == 0 || *previous.getRegisters() == *role.getRegisters())
+  RoleOp previous; // that sets registers, of the same warpgroup
+  for (RoleOp role : list) {
+    if (end % warpsPerWarpgroup == 0)
+      previous = nullptr;
+    end += int64_t(role.getWarps());
+    if (!sets(role))
       continue;
+    if (!previous || *previous.getRegisters() == *role.getRegisters()) {
+      previous = role;
+      continue;
+    }
     InFlightDiagnostic diagnostic =
         role.emitOpError() << "expected role '" << role.getName() << "' to set registers("
                            << *previous.getRegisters() << ") because it shares a warpgroup with role '"
@@ -328,8 +324,8 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
   auto kernel = roles->getParentOfType<KernelOp>();
   BlockBudget block(*target, kernel ? int64_t(kernel.getResidents()) : 1);
   SmallVector<RoleRegisters> set;
-  for (RoleOp role : list)
-    set.push_back({int64_t(role.getWarps()), int64_t(*role.getRegisters())});
+  for (RoleOp role : list) // the compiler chooses the others, which get the least at least
+    set.push_back({int64_t(role.getWarps()), int64_t(role.getRegisters().value_or(target->setmaxnreg.min))});
   if (block.fits(set))
     return success();
   int64_t atLaunch = block.registersAtLaunch(warps), needed = 0;
@@ -339,9 +335,12 @@ LogicalResult verifyRegisters(RolesOp roles, ArrayRef<RoleOp> list, int64_t warp
                                   << "expected the roles' registers to be at most " << atLaunch * threads
                                   << " because a block of " << threads << " threads is launched with "
                                   << atLaunch << " per thread (more would wait forever), but got " << needed;
-  for (RoleOp role : list)
-    diagnostic.attachNote(role.getLoc()) << "role '" << role.getName() << "' takes " << *role.getRegisters()
-                                         << " for each of " << role.getWarps() * lanesPerWarp << " threads";
+  for (size_t i = 0; i < list.size(); ++i) {
+    RoleOp role = list[i];
+    diagnostic.attachNote(role.getLoc())
+        << "role '" << role.getName() << "' takes " << (sets(role) ? "" : "at least ") << set[i].registers
+        << " for each of " << set[i].warps * lanesPerWarp << " threads";
+  }
   return diagnostic;
 }
 } // namespace

@@ -129,8 +129,9 @@ def Tile_RolesOp : Tile_Op<"roles", [SingleBlock, NoTerminator]> {
     Constraints
     - roles_c1: at least one role, with different names, and nothing else inside.
     - roles_c2: the sum of the roles' warps is the kernel's `warps`, and within the target's threads per block.
-    - roles_c3: where one role sets `registers` all do, the roles of a warpgroup set the same number, and the sum of
-      128 * registers over the warpgroups fits the registers the launch gets (or setmaxnreg hangs).
+    - roles_c3: roles that set `registers` set the same number as others of their warpgroup, the warps of all roles add up
+      to whole warpgroups, and the sum of 128 * registers over the warpgroups fits the registers the launch gets (or
+      setmaxnreg hangs); roles that set none count with the least there is.
   }];
   let arguments = (ins UnitAttr:$automatic);
   let regions = (region SizedRegion<1>:$body);
@@ -141,7 +142,7 @@ def Tile_RolesOp : Tile_Op<"roles", [SingleBlock, NoTerminator]> {
 def Tile_RoleOp : Tile_Op<"role", [SingleBlock, NoTerminator, HasParent<"RolesOp">]> {
   let summary = "The program of some of the block's warps";
   let description = [{
-    `registers` is the budget per thread, set by `setmaxnreg` on entry.
+    `registers` is the budget per thread, set by `setmaxnreg` on entry. Left out, `tile-assign-registers` chooses it.
 
     Constraints
     - role_c1: `warps` is at least 1 and within the target's threads per block.

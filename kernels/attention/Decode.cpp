@@ -56,8 +56,8 @@ int64_t querySlots(const DecodeConfig &c) { return holdsQueries(c) || paddedDept
 /// Warpgroups that compute.
 int64_t warpgroups(const DecodeConfig &c) { return c.rows / wgmmaRows * int64_t(partsOf(c).size()); }
 
-/// The roles' warps, and registers that go from those that load to those that compute, where there are enough
-/// to begin with.
+/// The roles' warps. Registers go from those that load to those that compute, where there are enough to begin
+/// with.
 struct Warps {
   RoleOptions load, math;
 };
@@ -65,12 +65,7 @@ Warps warpsOf(const DecodeConfig &c) {
   int64_t mathWarps = c.rows / wgmmaRowsPerWarp;
   if (c.residents > 2)
     return {.load = {.warps = 1}, .math = {.warps = mathWarps}};
-  constexpr int64_t ofMultiprocessor = 65536, threads = 128, ofLoad = 32, most = 240, step = 8;
-  int64_t groups = warpgroups(c),
-          atFirst = ofMultiprocessor / c.residents / (threads * (groups + 1)) / step * step;
-  int64_t ofMath = (atFirst * (groups + 1) - ofLoad) / groups / step * step;
-  return {.load = {.warps = 4, .registers = ofLoad},
-          .math = {.warps = mathWarps, .registers = std::min(ofMath, most)}};
+  return {.load = {.warps = 4, .registers = 32}, .math = {.warps = mathWarps}};
 }
 
 /// Some of the keys of a sequence, and the rows that see them.

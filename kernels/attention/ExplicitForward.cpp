@@ -56,15 +56,14 @@ public:
     kRing = k.ring("k", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
     vRing = k.ring("v", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
     k.roles([&] {
-      // The roles that do not compute fill a warpgroup, whose registers go to the others.
+      // The roles that do not compute fill a warpgroup, whose registers go to those that do.
       int64_t spare = warpgroups > 2 ? 32 : 24;
       k.role("load_q", {.warps = 1, .registers = spare}, [&] { loadQueries(); });
       k.role("load_kv", {.warps = hasStore() ? 1 : 3, .registers = spare}, [&] { loadKeysAndValues(); });
       if (hasStore())
         k.role("store", {.warps = 2, .registers = spare}, [&] { store(); });
       for (size_t part = 0; part < parts.size(); ++part)
-        k.role(parts.size() == 1 ? "math" : "math" + std::to_string(part),
-               {.warps = c.bq / wgmmaRowsPerWarp, .registers = warpgroups > 2 ? 160 : 240},
+        k.role(parts.size() == 1 ? "math" : "math" + std::to_string(part), {.warps = c.bq / wgmmaRowsPerWarp},
                [&] { compute(part); });
     });
   }

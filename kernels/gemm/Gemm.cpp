@@ -115,8 +115,13 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
   Shared a = k.shared("a", c.dtype, p.shapeOfA(), {.slots = c.stages});
   Shared b = k.shared("b", c.dtype, p.shapeOfB(), {.slots = c.stages});
   Ring ring = k.ring("ab", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
+  RoleOptions load{.warps = 4}, math{.warps = warpsPerWarpgroup * warpgroups};
+  if (warpgroups == 1) { // which the compiler gives no more than it has
+    load.registers = 40;
+    math.registers = 232;
+  }
   k.roles([&] {
-    k.role("load", {.warps = 4, .registers = warpgroups > 2 ? 32 : 40}, [&] {
+    k.role("load", load, [&] {
       Cursor at = ring.cursor();
       k.loop({block, tiles, blocks}, [&](Index tile) {
         auto [i, j] = tilePosition(p, tile);
@@ -129,7 +134,7 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
         });
       });
     });
-    k.role("math", {.warps = warpsPerWarpgroup * warpgroups, .registers = warpgroups > 2 ? 160 : 232}, [&] {
+    k.role("math", math, [&] {
       Cursor at = ring.cursor(), done = ring.cursor();
       // A single slot is refilled only when its product is over.
       int64_t inFlight = c.stages > 1 ? 1 : 0;

@@ -305,14 +305,37 @@ tile.kernel @sum_of_block() {
 
 // -----
 
+module attributes {program.target = #program.target<"sm_90a">} {
 // roles_c3
-tile.kernel @one_sets() {
+tile.kernel @nothing_left() attributes {warps = 12 : i64} {
+  // expected-error @below {{expected the roles' registers to be at most 64512 because a block of 384 threads is launched with 168 per thread (more would wait forever), but got 65536}}
+  tile.roles {
+    // expected-note @below {{role 'load' takes at least 24 for each of 128 threads}}
+    tile.role "load" warps(4) {
+    }
+    // expected-note @below {{role 'left' takes 240 for each of 128 threads}}
+    tile.role "left" warps(4) registers(240) {
+    }
+    // expected-note @below {{role 'right' takes 248 for each of 128 threads}}
+    tile.role "right" warps(4) registers(248) {
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+// roles_c3
+tile.kernel @one_warpgroup_of_three() {
   tile.roles {
     // expected-note @below {{set here}}
-    tile.role "load" warps(4) registers(24) {
+    tile.role "load" warps(1) registers(24) {
     }
-    // expected-error @below {{expected role 'math' to set 'registers' because role 'load' does: what one gives up the others get}}
-    tile.role "math" warps(8) {
+    tile.role "between" warps(1) {
+    }
+    // expected-error @below {{expected role 'store' to set registers(24) because it shares a warpgroup with role 'load' and registers are set per warpgroup, but got 32}}
+    tile.role "store" warps(2) registers(32) {
     }
   }
   tile.return

@@ -112,6 +112,19 @@ tile.kernel @copy(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
   tile.return
 }
 
+// -----
+
+tile.kernel @registers() attributes {warps = 12 : i64} {
+  // expected-error @below {{phase 'specialized' promises registers of all roles or of none, but here is 'tile.roles'}}
+  tile.roles {
+    tile.role "load" warps(4) registers(40) {
+    }
+    tile.role "math" warps(8) {
+    }
+  }
+  tile.return
+}
+
 //--- scheduled.mlir
 
 tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {

@@ -1,5 +1,5 @@
 // RUN: split-file %s %t
-// RUN: %tile-opt %t/split.mlir --tile-warp-specialize --canonicalize --cse -split-input-file -verify-diagnostics | FileCheck %t/split.mlir
+// RUN: %tile-opt %t/split.mlir --tile-warp-specialize --tile-assign-registers --canonicalize --cse -split-input-file -verify-diagnostics | FileCheck %t/split.mlir
 // RUN: %tile-opt %t/split.mlir --tile-warp-specialize=enable=false -split-input-file 2> %t/off.txt | FileCheck %t/split.mlir --check-prefix=OFF
 // RUN: FileCheck %t/split.mlir --check-prefix=OFF-REMARK --input-file=%t/off.txt
 // RUN: %tile-opt %t/decline.mlir --tile-warp-specialize -split-input-file -verify-diagnostics | FileCheck %t/decline.mlir

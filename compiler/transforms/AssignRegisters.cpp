@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Afterwards every role has its number of registers, or none has one: what roles that
+/// only issue copies do not need goes to the roles that compute.
+
+#include "compiler/analysis/ProductRegisters.h"
+#include "compiler/transforms/Passes.h"
+#include "dialects/program/Program.h"
+#include "runtime/target/BlockBudget.h"
+
+namespace tlc::tile {
+#define GEN_PASS_DEF_ASSIGNREGISTERS
+#include "compiler/transforms/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+/// Whole warpgroups and their roles: registers are set for all threads of a warpgroup together.
+struct Warpgroups {
+  SmallVector<RoleOp> roles;
+  int64_t warps = 0;
+  bool computes = false;
+  std::optional<int64_t> registers; ///< that the author gives
+
+  bool areWhole() const { return warps % warpsPerWarpgroup == 0; }
+};
+
+/// Whether threads of the role hold tiles in registers. Others issue copies and hand positions on.
+bool computes(RoleOp role) {
+  auto isFragment = llvm::IsaPred<RankedTensorType>;
+  return role
+      .walk([&](Operation *op) {
+        auto copy = dyn_cast<CopyOp>(op);
+        bool holdsTile = llvm::any_of(op->getResultTypes(), isFragment) ||
+                         llvm::any_of(op->getOperandTypes(), isFragment) ||
+                         (copy && copy.getAtom() == CopyAtom::simt);
+        return holdsTile ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+SmallVector<Warpgroups> warpgroupsOf(RolesOp roles) {
+  SmallVector<Warpgroups> all;
+  for (RoleOp role : roles.getBody().getOps<RoleOp>()) {
+    if (all.empty() || all.back().areWhole())
+      all.emplace_back();
+    Warpgroups &last = all.back();
+    last.roles.push_back(role);
+    last.warps += int64_t(role.getWarps());
+    last.computes |= computes(role);
+    if (role.getRegisters())
+      last.registers = int64_t(*role.getRegisters());
+  }
+  return all;
+}
+
+/// Registers that a role gets which issues copies.
+int64_t registersToIssue(int64_t computingWarps, RolesOp roles) {
+  // 40 leaves the loop its positions in registers; with three warpgroups that compute, or accumulators of
+  // several products at a time, these need them more.
+  int64_t products = 0;
+  roles.walk([&](Operation *op) { products += isa<GemmOp, GemmAsyncOp>(op); });
+  return computingWarps > 2 * warpsPerWarpgroup ? 32 : products > 1 ? 24 : 40;
+}
+
+/// Whether products still have the registers they need, in roles that got fewer than at the launch.
+LogicalResult checkProducts(Warpgroups &group, BlockSize block, const Target &target) {
+  for (RoleOp role : group.roles) {
+    WalkResult walked = role.walk([&](Operation *op) {
+      std::string problem;
+      if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getAtom() == MatrixAtom::wgmma)
+        problem =
+            registerProblem(op, tlc::WarpPolicy(gemm.getPolicy()), int64_t(role.getWarps()), block, target);
+      else if (auto gemm = dyn_cast<GemmAsyncOp>(op))
+        problem =
+            registerProblem(op, tlc::WarpPolicy(gemm.getPolicy()), int64_t(role.getWarps()), block, target);
+      if (problem.empty())
+        return WalkResult::advance();
+      op->emitError("expected registers for this product because other roles set theirs, but ") << problem;
+      return WalkResult::interrupt();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+/// Registers of warpgroups that leave them out.
+struct Shares {
+  int64_t toIssue = 0, toCompute = 0;
+};
+
+/// Nothing where there is nothing to move.
+std::optional<Shares> sharesOf(ArrayRef<Warpgroups> groups, RolesOp roles, const BlockBudget &block,
+                               const Target &target) {
+  SmallVector<RoleRegisters> given;
+  int64_t warps = 0, computing = 0, issuingLeftOut = 0, computingLeftOut = 0;
+  for (const Warpgroups &group : groups) {
+    warps += group.warps;
+    computing += group.computes ? group.warps : 0;
+    if (group.registers)
+      given.push_back({group.warps, *group.registers});
+    else
+      (group.computes ? computingLeftOut : issuingLeftOut) += group.warps;
+  }
+  if (!target.setmaxnreg.available || !groups.back().areWhole())
+    return std::nullopt;
+  int64_t atLaunch = block.registersAtLaunch(warps), least = target.setmaxnreg.min;
+  int64_t wanted = std::min(registersToIssue(computing, roles), atLaunch);
+  // Nobody gives any up, or all threads have at the launch what they can use.
+  bool isMoved = issuingLeftOut > 0 && wanted < atLaunch && computing >= 2 * warpsPerWarpgroup;
+  if (given.empty() && !isMoved)
+    return std::nullopt;
+  if (computingLeftOut == 0)
+    return Shares{std::min(wanted, block.registersBeside(given, warps).value_or(wanted)), 0};
+  for (int64_t toIssue : {wanted, least}) {
+    SmallVector<RoleRegisters> set = given;
+    set.push_back({issuingLeftOut, toIssue});
+    if (std::optional<int64_t> toCompute = block.registersBeside(set, warps))
+      return Shares{toIssue, *toCompute};
+  }
+  return std::nullopt; // a block of so many threads that there are none to move
+}
+
+LogicalResult assign(KernelOp kernel, RolesOp roles, const Target &target) {
+  SmallVector<Warpgroups> groups = warpgroupsOf(roles);
+  BlockSize block = {int64_t(kernel.getWarps()), int64_t(kernel.getResidents())};
+  std::optional<Shares> shares = sharesOf(groups, roles, BlockBudget(target, block.residents), target);
+  if (!shares)
+    return success();
+  Builder builder(kernel.getContext());
+  for (Warpgroups &group : groups) {
+    int64_t chosen = group.computes ? shares->toCompute : shares->toIssue;
+    for (RoleOp role : group.roles)
+      role.setRegistersAttr(builder.getI64IntegerAttr(group.registers.value_or(chosen)));
+    if (!group.registers && failed(checkProducts(group, block, target)))
+      return failure();
+  }
+  return success();
+}
+
+struct AssignRegisters : impl::AssignRegistersBase<AssignRegisters> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    const Target *target = program::findTarget(kernel);
+    if (!target)
+      return;
+    WalkResult walked = kernel.walk([&](RolesOp roles) {
+      return failed(assign(kernel, roles, *target)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace tlc::tile
