@@ -68,6 +68,8 @@ class CheckDuplicates(unittest.TestCase):
         self.expect("int groups = team.warps / 4;\nint all = 4 * lanesPerWarp;\n", (1, "team.warps / 4"),
                     (2, "4 * lanesPerWarp"))
         self.expect("if (role.getWarps() % 4 != 0)\n", (1, "role.getWarps() % 4"))
+        self.expect("if (role.getWarps() > 4)\n", (1, "role.getWarps() > 4"))
+        self.expect("Value group = b.shiftRight(team.warp, 2);\n", (1, "shiftRight(team.warp, 2"))
         self.expect("int threads = numWarps * 32;\nint warps = threads / 32;\n", (1, "numWarps * 32"), (2, "threads / 32"))
         self.expect('error("warps / 4"); int half = warps / 2, byte = threads * 4;\n')
 

@@ -9,8 +9,8 @@ Three rules:
 
 1. A constant whose name has a word of HARDWARE is no literal that a fact of
    runtime/target has for its value. Give it the fact, or a multiple of one.
-2. Counts of warps and threads are not multiplied with or divided by literal
-   sizes of a warp or a warpgroup.
+2. Counts of warps and threads are not multiplied with, divided by or compared
+   with literal sizes of a warp or a warpgroup.
 3. Nothing spells out the quotient that `ceilDiv` computes.
 
 CHOICES has constants that only happen to have such a value. Prints one line
@@ -49,10 +49,11 @@ NAMED_NUMBER = re.compile(rf"(?:^|,)\s*(\w+)\s*=\s*({NUMBER})\s*(?=,|$)")
 FACT = re.compile(r"\binline constexpr int64_t (\w+) = ([^;]+);")
 FIELD = re.compile(rf"^\s*(?:unsigned|int64_t|uint32_t) \w+ = ({NUMBER});", re.MULTILINE)
 
-WARPS = r"\b(?:\w+(?:\.|->))*\w*[wW]arps?(?:OfBlock)?(?:\.index)?(?:\(\))?\s*[*/%]\s*(?:4|32|128)\b"
+WARPS = r"\b(?:\w+(?:\.|->))*\w*[wW]arps?(?:OfBlock)?(?:\.index)?(?:\(\))?\s*(?:[*/%]|[<>]=?)\s*(?:4|32|128)\b"
 THREADS = r"\b(?:\w+(?:\.|->))*\w*[tT]hreads?(?:\(\))?\s*[/%]\s*(?:32|128)\b"
+SHIFTED = r"\b(?:shiftRight\([\w.>-]*[wW]arp\w*, [25]|bitAnd\([\w.>-]*[wW]arp\w*, (?:3|31))\b"
 TIMES = r"\b(?:4|8)\s*\*\s*lanesPerWarp\b"
-LITERAL_SIZE = re.compile(f"{WARPS}|{THREADS}|{TIMES}")
+LITERAL_SIZE = re.compile(f"{WARPS}|{THREADS}|{SHIFTED}|{TIMES}")
 QUOTIENT = re.compile(r"\+\s*([\w.>-]+)\s*-\s*1\)\s*/\s*\1(?![\w.])")
 
 

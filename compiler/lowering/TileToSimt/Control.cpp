@@ -141,7 +141,7 @@ bool isForOneThread(tile::RoleOp role) {
     if (llvm::any_of(op->getOperandTypes(), isFragment) || llvm::any_of(op->getResultTypes(), isFragment))
       return WalkResult::interrupt();
     // Several warpgroups release and publish several times.
-    if (isa<tile::ReleaseOp, tile::PublishOp>(op) && role.getWarps() > 4)
+    if (isa<tile::ReleaseOp, tile::PublishOp>(op) && int64_t(role.getWarps()) > warpsPerWarpgroup)
       return WalkResult::interrupt();
     bool alone =
         isa<tile::AcquireOp, tile::AwaitOp, tile::ReleaseOp, tile::PublishOp, tile::WaitOp, tile::LoadIndexOp,

@@ -222,7 +222,7 @@ LogicalResult KernelLowering::syncWarpgroup() {
       return failure();
     first = *taken;
   }
-  Value id = b.add(b.shiftRight(team.warp, 2), first);
+  Value id = b.add(b.divide(team.warp, warpsPerWarpgroup), first);
   simt::SyncOp::create(b, id, b.getI64IntegerAttr(threadsPerWarpgroup), UnitAttr());
   return success();
 }
@@ -233,7 +233,7 @@ LogicalResult KernelLowering::beginTurns() {
   if (!taken)
     return failure();
   turnBarriers = *taken;
-  b.when(b.isEqual(b.shiftRight(team.warp, 2), warpgroups - 1), [&] {
+  b.when(b.isEqual(b.divide(team.warp, warpsPerWarpgroup), warpgroups - 1), [&] {
     simt::SyncOp::create(b, b.i32(turnBarriers), b.getI64IntegerAttr(2 * threadsPerWarpgroup),
                          b.getUnitAttr());
   });
@@ -241,12 +241,12 @@ LogicalResult KernelLowering::beginTurns() {
 }
 
 void KernelLowering::takeTurn() {
-  Value id = b.add(b.shiftRight(team.warp, 2), turnBarriers);
+  Value id = b.add(b.divide(team.warp, warpsPerWarpgroup), turnBarriers);
   simt::SyncOp::create(b, id, b.getI64IntegerAttr(2 * threadsPerWarpgroup), UnitAttr());
 }
 
 void KernelLowering::passTurn() {
-  Value next = b.add(b.shiftRight(team.warp, 2), 1);
+  Value next = b.add(b.divide(team.warp, warpsPerWarpgroup), 1);
   Value id = b.add(b.select(b.isEqual(next, team.warps / warpsPerWarpgroup), b.i32(0), next), turnBarriers);
   simt::SyncOp::create(b, id, b.getI64IntegerAttr(2 * threadsPerWarpgroup), b.getUnitAttr());
 }

@@ -360,7 +360,7 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
   panel.shape = {panelRows, storedColumns};
   panel.layout = SharedLayout::swizzled(panel.shape, 16, 1, Swizzle::bytes128);
   panel.element = type.getElementType();
-  Value warpgroup = b.shiftRight(k.team.warp, 2);
+  Value warpgroup = b.divide(k.team.warp, warpsPerWarpgroup);
   int64_t groupPitch = panelOffset(staging.layout, 1, 0) - panelOffset(staging.layout, 0, 0);
   int64_t bufferPitch = panelOffset(staging.layout, 0, 1) - panelOffset(staging.layout, 0, 0);
   Value groupBase = b.offset(staging.base, b.mul(warpgroup, groupPitch));
@@ -378,7 +378,7 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
   BoxMaps maps(k, slice, box, Swizzle::bytes128);
   Team team = k.team;
   Team group = team;
-  group.warp = b.bitAnd(team.warp, 3);
+  group.warp = b.remainder(team.warp, warpsPerWarpgroup);
   group.warps = warpsPerWarpgroup;
   // The warpgroup's first row and column are those of its first thread.
   Team firstThread = team;

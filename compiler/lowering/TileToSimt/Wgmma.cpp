@@ -51,8 +51,10 @@ public:
       // The four warps of a warpgroup, at the bottom, work on one block.
       PlacedMode groups = mode;
       if (mode.stride == 1) {
-        groups = {HardwareAxis::warp, {mode.mode.extent / 4, mode.mode.axis, wgmmaRows}, 4};
-        if (mode.mode.extent % 4 != 0 || mode.mode.extent == 4)
+        groups = {HardwareAxis::warp,
+                  {mode.mode.extent / warpsPerWarpgroup, mode.mode.axis, wgmmaRows},
+                  warpsPerWarpgroup};
+        if (mode.mode.extent % warpsPerWarpgroup != 0 || mode.mode.extent == warpsPerWarpgroup)
           continue;
       }
       int64_t pitch = factor.operand.startOffset(groups.mode.step, 0);
