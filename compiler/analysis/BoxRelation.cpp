@@ -24,6 +24,15 @@ namespace {
 /// Beyond this, numbers are no positions.
 constexpr int64_t largest = int64_t(1) << 40;
 
+/// A product, or the most of its sign that sums of a few have room for.
+int64_t saturatedProduct(int64_t a, int64_t b) {
+  constexpr int64_t most = int64_t(1) << 60;
+  int64_t product = 0;
+  if (llvm::MulOverflow(a, b, product))
+    return (a < 0) == (b < 0) ? most : -most;
+  return std::clamp(product, -most, most);
+}
+
 /// A number as multiples of values and a constant.
 struct Sum {
   llvm::SmallMapVector<Value, int64_t, 4> multiples;
@@ -31,7 +40,7 @@ struct Sum {
 
   void add(Value value, int64_t factor) {
     if (std::optional<int64_t> known = getConstantIntValue(value)) {
-      constant += factor * std::clamp(*known, -largest, largest);
+      constant = saturatedProduct(constant + saturatedProduct(factor, *known), 1);
       return;
     }
     Operation *op = value.getDefiningOp();
@@ -46,7 +55,7 @@ struct Sum {
     if (isa_and_present<arith::MulIOp>(op))
       for (unsigned side : {0u, 1u})
         if (std::optional<int64_t> known = getConstantIntValue(op->getOperand(side));
-            known && std::abs(*known) < largest / std::max<int64_t>(std::abs(factor), 1))
+            known && std::abs(saturatedProduct(factor, *known)) < largest)
           return add(op->getOperand(1 - side), factor * *known);
     multiples[value] += factor;
   }
@@ -68,7 +77,7 @@ std::optional<int64_t> upperBound(Value value) {
 std::optional<int64_t> spread(Value value) {
   if (isa_and_present<arith::RemUIOp, arith::RemSIOp>(value.getDefiningOp())) {
     std::optional<int64_t> divisor = upperBound(value.getDefiningOp()->getOperand(1));
-    if (!divisor || *divisor < 1)
+    if (!divisor || *divisor < 1 || *divisor > largest)
       return std::nullopt;
     bool isSigned = isa<arith::RemSIOp>(value.getDefiningOp());
     return (isSigned ? 2 : 1) * (*divisor - 1);
@@ -79,9 +88,10 @@ std::optional<int64_t> spread(Value value) {
     return std::nullopt;
   std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound());
   std::optional<int64_t> upper = getConstantIntValue(loop.getUpperBound());
-  if (!lower || !upper)
+  int64_t count = 0;
+  if (!lower || !upper || llvm::SubOverflow(*upper, *lower, count))
     return std::nullopt;
-  return std::max<int64_t>(*upper - *lower - 1, 0);
+  return std::max<int64_t>(count, 1) - 1;
 }
 
 /// Numbers from `first` to `last`; none if `last` is less.
@@ -202,8 +212,8 @@ private:
   Range differencesOf(Value value, int64_t factor, int64_t low, int64_t high) {
     if (!loop || value != loop.getInductionVar())
       return multiplesBetween(low, high, factor);
-    int64_t step = getConstantIntValue(loop.getStep()).value_or(1);
-    Range rounds = multiplesBetween(low, high, factor * std::clamp<int64_t>(step, 1, largest));
+    int64_t step = std::max<int64_t>(getConstantIntValue(loop.getStep()).value_or(1), 1);
+    Range rounds = multiplesBetween(low, high, saturatedProduct(factor, step));
     return {std::max<int64_t>(rounds.first, 1), rounds.last};
   }
 

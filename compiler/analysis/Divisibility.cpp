@@ -6,6 +6,7 @@
 #include "dialects/tile/Tile.h"
 #include "mlir/IR/Matchers.h"
 
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -31,7 +32,9 @@ int64_t divisorOfArgument(BlockArgument argument, int depth) {
 
 int64_t divisorOf(Value value, int depth) {
   if (IntegerAttr constant; matchPattern(value, m_Constant(&constant)))
-    return std::abs(constant.getInt());
+    // The least number has no absolute value, but is a multiple of this one.
+    return constant.getInt() == std::numeric_limits<int64_t>::min() ? int64_t(1) << 62
+                                                                    : std::abs(constant.getInt());
   if (depth == maxDepth)
     return 1;
   if (auto argument = dyn_cast<BlockArgument>(value))

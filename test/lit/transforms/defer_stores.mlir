@@ -2,6 +2,7 @@
 // RUN: %tile-opt %t/tiles.mlir --tile-defer-stores | FileCheck %t/tiles.mlir
 // RUN: %tile-opt %t/tiles.mlir --tile-defer-stores=enable=false | FileCheck %t/tiles.mlir --check-prefix=OFF
 // RUN: %tile-opt %t/limited.mlir --tile-defer-stores | FileCheck %t/limited.mlir
+// RUN: %tile-opt %t/far.mlir --tile-defer-stores | FileCheck %t/far.mlir
 // RUN: %tile-opt %t/stay.mlir --tile-defer-stores -split-input-file | FileCheck %t/stay.mlir
 
 //--- tiles.mlir
@@ -93,6 +94,34 @@ tile.kernel @limited(%m: index {program.argument = #program.dimension<"m">},
     %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
     %end = arith.addi %t, %c1 : index
     %at = tile.slice %C[%t, %c0] limit %end along 0 : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
+    tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
+  }
+  tile.return
+}
+}
+
+//--- far.mlir
+
+// Tiles that are 2^64 elements apart do not overlap.
+// CHECK-LABEL: tile.kernel @far(
+// CHECK:         scf.for {{.*}} iter_args(%{{.*}} = %{{false.*}},
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @far(%m: index {program.argument = #program.dimension<"m">},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %step = arith.constant 1099511627776 : index
+  %factor = arith.constant 16777216 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  scf.for %t = %c0 to %m step %step {
+    %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
+    %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+    %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
+    %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+    %p = arith.muli %t, %factor : index
+    %at = tile.slice %C[%p, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
     tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
   }
   tile.return
