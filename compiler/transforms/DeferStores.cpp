@@ -55,7 +55,8 @@ std::optional<TileLoop> match(scf::ForOp loop) {
     auto products = block.getOps<GemmAsyncOp>();
     return products.empty() ? GemmAsyncOp() : *products.begin();
   };
-  if ((found.first = firstIn(*loop.getBody())))
+  found.first = firstIn(*loop.getBody());
+  if (found.first)
     return found;
   for (auto branch : loop.getBody()->getOps<scf::IfOp>()) {
     found.first = firstIn(branch.getThenRegion().front());

@@ -273,12 +273,12 @@ void RaceChecker::accessLocal(const Warp &warp, const Instruction &instruction, 
 }
 
 void RaceChecker::copyLocal(const Warp &warp, unsigned lane, uint64_t to, uint64_t from, uint64_t bytes) {
-  const auto all = agentOf(warp).writtenLocal.begin() + ptrdiff_t(lane * cluster.grid->kernel->localBytes);
+  const auto all = agentOf(warp).writtenLocal.begin() + ptrdiff_t(lane) * cluster.grid->kernel->localBytes;
   std::copy_n(all + ptrdiff_t(from), bytes, all + ptrdiff_t(to));
 }
 
 void RaceChecker::fillLocal(const Warp &warp, unsigned lane, uint64_t at, uint64_t bytes) {
-  const auto all = agentOf(warp).writtenLocal.begin() + ptrdiff_t(lane * cluster.grid->kernel->localBytes);
+  const auto all = agentOf(warp).writtenLocal.begin() + ptrdiff_t(lane) * cluster.grid->kernel->localBytes;
   std::fill_n(all + ptrdiff_t(at), bytes, uint8_t(0xFF));
 }
 

@@ -151,10 +151,10 @@ void RaceChecker::fenceTensorAfter(const Warp &warp) {
   agent.tensor.join(knownToWarp(agent).seen);
 }
 
-void RaceChecker::allocateTensor(const Block &block, uint32_t column, uint32_t columns_) {
+void RaceChecker::allocateTensor(const Block &block, uint32_t column, uint32_t count) {
   for (unsigned lane = 0; lane < tensorLanes; lane += cellLanes) {
     const uint32_t first = lane / cellLanes * tensorColumns + column;
-    tensorShadow(block).forget(first, first + columns_);
+    tensorShadow(block).forget(first, first + count);
   }
 }
 
