@@ -1,18 +1,34 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up what is missing, builds the dev preset and runs every test; with
-# `quick` first, all but the long ones: lit, units, one run of each kernel.
-# Other arguments go to ctest, e.g. -R emulator.
+# Sets up what is missing, builds the dev preset and runs every test. First
+# argument `quick`: all but the tests of label long. `long`: also programs,
+# options and texts drawn from a random seed, or from TLC_SEED. Other arguments
+# go to ctest, e.g. -R emulator.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 selection=()
-if [ "${1:-}" = quick ]; then
+form=
+case ${1:-} in
+quick)
   selection=(--label-exclude long)
   shift
-fi
+  ;;
+long)
+  form=long
+  shift
+  ;;
+esac
 
 tools/scripts/build.sh dev
 ctest --preset dev --parallel "$(nproc)" "${selection[@]}" "$@"
+if [ "$form" = long ]; then
+  seed=${TLC_SEED:-$((RANDOM * 32768 + RANDOM))}
+  echo "seed $seed"
+  build/bin/fuzz_test --rng-seed "$seed"
+  build/bin/tlc-differential --seeds "$seed:2000" --jobs "$(nproc)"
+  build/bin/tlc-product --part "$((seed % 400 + 1))/400" --seed "$seed"
+  tools/scripts/mutate.sh
+fi
 echo
 tools/scripts/features.py
