@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# check.sh [--since COMMIT] [fuzz] [asan] [tidy]: the checks that take longer
+# than tests; all three if none is named, the cheapest first. They end clean.
+#
+#   fuzz  emulator and runtime under sanitizers: their tests, and ten thousand
+#         executions of each fuzzer
+#   asan  the compiler under sanitizers: its unit tests and lit
+#   tidy  clang-tidy over all product files, with --since over those that differ
+#         from COMMIT; files that were clean before are skipped
+#
+# TLC_JOBS is how many processes run at once, instead of one per processor.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+jobs=${TLC_JOBS:-$(tools/scripts/jobs.sh)}
+since=()
+if [ "${1:-}" = --since ]; then
+  since=(--since "$(git rev-parse --verify "${2:?--since needs a commit}^{commit}")")
+  shift 2
+fi
+steps=("$@")
+[ ${#steps[@]} -gt 0 ] || steps=(fuzz asan tidy)
+
+# Names of a preset's quick tests.
+tests_of() {
+  ctest --preset "$1" -N -LE long | sed -n 's/^ *Test *#[0-9]*: //p' | sort
+}
+
+fuzz() {
+  tools/scripts/build.sh fuzz --parallel "$jobs"
+  ctest --preset fuzz --parallel "$jobs" -LE long
+}
+
+# Without the tests that `fuzz` has: the runtime's, the emulator's, the tree's.
+asan() {
+  cmake --preset fuzz >/dev/null
+  tools/scripts/build.sh asan-compiler --parallel "$jobs"
+  local mine
+  mine=$(comm -13 <(tests_of fuzz) <(tests_of asan-compiler) | paste -sd '|')
+  ctest --preset asan-compiler --parallel "$jobs" -R "^($mine)\$"
+}
+
+# What files include must be there, but nothing needs to be compiled.
+tidy() {
+  cmake --preset dev >/dev/null
+  local generated
+  mapfile -t generated < <(ninja -C build -t targets all | sed -n 's/^\([^/].*\.inc\): CUSTOM_COMMAND$/\1/p')
+  cmake --build build --parallel "$jobs" --target tlc_mlir_pch "${generated[@]}"
+  tools/scripts/tidy.py --jobs "$jobs" "${since[@]}"
+}
+
+for step in "${steps[@]}"; do
+  case $step in
+  fuzz | asan | tidy) ;;
+  *)
+    echo "check.sh: expected fuzz, asan or tidy, but got '$step'" >&2
+    exit 2
+    ;;
+  esac
+done
+failed=()
+for step in "${steps[@]}"; do
+  echo "== $step"
+  begin=$SECONDS
+  set +e
+  (set -e && "$step")
+  status=$?
+  set -e
+  [ $status -eq 0 ] || failed+=("$step")
+  echo "== $step: $(((SECONDS - begin + 30) / 60)) minutes"
+done
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "check.sh: not clean: ${failed[*]}"
+  exit 1
+fi
+echo "check.sh: clean"
