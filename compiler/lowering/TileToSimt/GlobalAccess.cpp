@@ -46,10 +46,16 @@ Value GlobalAccess::isInterior() {
   for (size_t axis = 0; axis < slice.origin.size(); ++axis) {
     if (isKnownInside(axis))
       continue;
-    Value origin = slice.origin[axis], end = b.add(origin, slice.shape[axis]);
-    if (Emitter::known(origin).value_or(-1) < 0)
+    Value origin = slice.origin[axis], end = slice.ends[axis];
+    std::optional<int64_t> known = Emitter::known(origin);
+    if (known.value_or(-1) < 0)
       all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sge, origin, b.i32(0)));
-    all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sle, end, slice.ends[axis]));
+    // The extent is taken from the end: added to a position just below 2^31 it would wrap around.
+    if (known && llvm::isInt<32>(*known + slice.shape[axis]))
+      origin = b.add(origin, slice.shape[axis]);
+    else
+      end = b.add(end, -slice.shape[axis]);
+    all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sle, origin, end));
   }
   return all;
 }
