@@ -6,7 +6,7 @@
 
 #include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/check/WrittenBytes.h"
-#include "runtime/emulator/exec/Memory.h"
+#include "runtime/emulator/exec/core/Memory.h"
 #include "runtime/support/Result.h"
 
 #include <map>

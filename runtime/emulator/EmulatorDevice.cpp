@@ -6,8 +6,8 @@
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/emulator/EmulatedMemory.h"
 #include "runtime/emulator/LaunchQueue.h"
-#include "runtime/emulator/exec/Grid.h"
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/exec/launch/Grid.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "runtime/emulator/trace/TimedSchedule.h"
 
 #include <algorithm>

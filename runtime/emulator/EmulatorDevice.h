@@ -4,8 +4,8 @@
 #pragma once
 
 #include "runtime/device/Device.h"
-#include "runtime/emulator/check/Finding.h"
 #include "runtime/emulator/check/RaceCheck.h"
+#include "runtime/emulator/report/Finding.h"
 #include "runtime/emulator/trace/Trace.h"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 /// Launches of PTX text for benchmarks, on one host thread.
 #pragma once
 
-#include "runtime/emulator/exec/Grid.h"
+#include "runtime/emulator/exec/launch/Grid.h"
 
 #include <benchmark/benchmark.h>
 #include <memory>

@@ -49,8 +49,14 @@ class CheckLayers(unittest.TestCase):
                     'runtime/target/A.h:1: runtime/target must not include runtime/artifact ("runtime/artifact/B.h")')
 
     def test_emulator_knows_no_cuda(self):
-        self.expect({"runtime/emulator/exec/A.cpp": '#include "runtime/cuda/B.h"\n', "runtime/cuda/B.h": ""},
-                    'runtime/emulator/exec/A.cpp:1: runtime/emulator must not include runtime/cuda ("runtime/cuda/B.h")')
+        self.expect({"runtime/emulator/exec/core/A.cpp": '#include "runtime/cuda/B.h"\n', "runtime/cuda/B.h": ""},
+                    'runtime/emulator/exec/core/A.cpp:1: runtime/emulator/exec/core must not include runtime/cuda ("runtime/cuda/B.h")')
+
+    def test_units_of_the_emulator_are_apart(self):
+        self.expect({"runtime/emulator/exec/scalar/A.cpp": '#include "runtime/emulator/exec/matrix/B.h"\n',
+                     "runtime/emulator/exec/matrix/B.h": ""},
+                    'runtime/emulator/exec/scalar/A.cpp:1: runtime/emulator/exec/scalar must not include '
+                    'runtime/emulator/exec/matrix ("runtime/emulator/exec/matrix/B.h")')
 
     def test_transforms_know_no_lowering(self):
         self.expect({"compiler/transforms/A.cpp": '#include "compiler/lowering/B.h"\n', "compiler/lowering/B.h": ""},

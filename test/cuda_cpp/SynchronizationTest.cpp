@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Threads that wait for each other by memory: locks, semaphores, flags, queues.
-#include "runtime/emulator/exec/Grid.h"
+#include "runtime/emulator/exec/launch/Grid.h"
 #include "runtime/target/Target.h"
 #include "test/cuda_cpp/Run.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The functions of CUDA's runtime and driver that nvcc's and CUTLASS's host code call.
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "test/cutlass/CudaRuntime.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/cutlass/CudaRuntime.h"
 
-#include "runtime/emulator/exec/Grid.h"
+#include "runtime/emulator/exec/launch/Grid.h"
 
 #include <algorithm>
 #include <cstring>

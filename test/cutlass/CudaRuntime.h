@@ -6,8 +6,8 @@
 #pragma once
 
 #include "runtime/emulator/EmulatedMemory.h"
-#include "runtime/emulator/exec/NamedTensor.h"
-#include "runtime/emulator/exec/Program.h"
+#include "runtime/emulator/exec/core/Program.h"
+#include "runtime/emulator/report/NamedTensor.h"
 
 #include <array>
 #include <map>

@@ -2,7 +2,7 @@
 /// \file
 /// Kernels that CUTLASS made, with its own code on the host: every element of what they
 /// compute on the emulator, under several orders of what happens.
-#include "runtime/emulator/exec/Float.h"
+#include "runtime/emulator/math/Float.h"
 #include "test/cutlass/CudaRuntime.h"
 #include "test/cutlass/Gemm.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/fuzz/LoadAndRun.h"
 
-#include "runtime/emulator/exec/Grid.h"
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/exec/launch/Grid.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "runtime/target/CodeTarget.h"
 
 #include <cstring>

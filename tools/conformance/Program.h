@@ -4,7 +4,7 @@
 /// must be equal on every device.
 #pragma once
 
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "tools/conformance/Format.h"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/emulate/Arguments.h"
 
-#include "runtime/emulator/exec/Float.h"
+#include "runtime/emulator/math/Float.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/support/Math.h"
 #include "runtime/support/Npy.h"

@@ -4,8 +4,8 @@
 /// `LaunchSpec`.
 #pragma once
 
-#include "runtime/emulator/exec/NamedTensor.h"
-#include "runtime/emulator/exec/Program.h"
+#include "runtime/emulator/exec/core/Program.h"
+#include "runtime/emulator/report/NamedTensor.h"
 #include "tools/emulate/Specification.h"
 
 #include <cstdlib>

@@ -5,7 +5,7 @@
 /// they are made of is in Arguments.h.
 #pragma once
 
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "runtime/emulator/ptx/Type.h"
 #include "runtime/support/Result.h"
 

@@ -4,7 +4,7 @@
 /// bit, is what its mutants must differ from to be found by their results.
 #pragma once
 
-#include "runtime/emulator/exec/Grid.h"
+#include "runtime/emulator/exec/launch/Grid.h"
 #include "tools/emulate/Arguments.h"
 #include "tools/mutate/Trial.h"
 

@@ -3,7 +3,7 @@
 /// Tries mutants of a program, several at a time, and says what found each.
 #pragma once
 
-#include "runtime/emulator/check/Finding.h"
+#include "runtime/emulator/report/Finding.h"
 #include "tools/mutate/Mutants.h"
 
 #include <functional>

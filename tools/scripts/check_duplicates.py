@@ -38,9 +38,9 @@ CHOICES = {
     ("runtime/emulator/check/Shadow.h", "severalLanes"): "a flag",
     ("runtime/emulator/check/Shadow.h", "oneLane"): "a flag",
     ("runtime/emulator/check/TensorRace.cpp", "cellLanes"): "what one record stands for",
-    ("runtime/emulator/exec/Grid.cpp", "warps"): "how much is worth a thread of the host",
-    ("runtime/emulator/exec/Program.h", "registerGranule"): "the host's vectors",
-    ("runtime/emulator/exec/TensorMma.cpp", "blockLanes"): "how the host's loops are cut",
+    ("runtime/emulator/exec/launch/Grid.cpp", "warps"): "how much is worth a thread of the host",
+    ("runtime/emulator/exec/core/Program.h", "registerGranule"): "the host's vectors",
+    ("runtime/emulator/math/TensorMma.cpp", "blockLanes"): "how the host's loops are cut",
 }
 
 NUMBER = r"(?:0x[0-9a-fA-F]+|\d+)[uUlL]*"

@@ -30,6 +30,8 @@ SYSTEM = ["cxxabi.h", "dirent.h", "dlfcn.h", "fcntl.h", "link.h", "poll.h", "pth
 # Short names for groups of folders that rows share.
 BASE = ["runtime/support", FMT]
 ARTIFACT = BASE + ["runtime/target", "runtime/artifact"]
+EMULATION = ARTIFACT + ["runtime/device", "runtime/emulator/report", "runtime/emulator/ptx", "runtime/emulator/math"]
+EXECUTION = EMULATION + ["runtime/emulator/exec/core", "runtime/emulator/exec/decode", "runtime/emulator/check"]
 DIALECTS = ["dialects/tile", "dialects/simt", "dialects/program", "dialects/layout", "dialects/support", MLIR, LLVM]
 
 # Folder -> what it may include besides itself. The longest matching row counts
@@ -41,7 +43,22 @@ LAYERS = {
     "runtime/cache": ARTIFACT,
     "runtime/device": ARTIFACT,
     "runtime/cuda": ARTIFACT + ["runtime/device", CUDA, CUDA_SIGNATURES],
-    "runtime/emulator": ARTIFACT + ["runtime/device"],
+    "runtime/emulator": ARTIFACT + ["runtime/device", "runtime/emulator"],
+    "runtime/emulator/report": BASE,
+    "runtime/emulator/ptx": BASE + ["runtime/target"],
+    "runtime/emulator/math": ARTIFACT + ["runtime/device"],
+    "runtime/emulator/exec/core": EMULATION + ["runtime/emulator/check"],
+    "runtime/emulator/exec/decode": EXECUTION,
+    "runtime/emulator/exec/launch": EMULATION + ["runtime/emulator/exec/core", "runtime/emulator/check"],
+    "runtime/emulator/exec/scalar": EXECUTION,
+    "runtime/emulator/exec/memory": EXECUTION,
+    "runtime/emulator/exec/control": EXECUTION,
+    "runtime/emulator/exec/sync": EXECUTION + ["runtime/emulator/exec/memory"],
+    "runtime/emulator/exec/async": EXECUTION + ["runtime/emulator/exec/memory"],
+    "runtime/emulator/exec/matrix": EXECUTION,
+    "runtime/emulator/exec/tensor": EXECUTION,
+    "runtime/emulator/check": EMULATION + ["runtime/emulator/exec/core"],
+    "runtime/emulator/trace": EMULATION + ["runtime/emulator/exec/core"],
     "dialects/support": [],
     "dialects/layout": BASE + ["runtime/target"],
     "dialects/program": ARTIFACT + ["dialects/support", MLIR, LLVM],

@@ -3,7 +3,7 @@
 /// The subcommand `emulate`.
 #include "tools/tlc/Emulate.h"
 
-#include "runtime/emulator/exec/Grid.h"
+#include "runtime/emulator/exec/launch/Grid.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/target/CodeTarget.h"
 #include "runtime/target/Target.h"

@@ -3,7 +3,7 @@
 /// The emulator's findings as JSON.
 #pragma once
 
-#include "runtime/emulator/check/Finding.h"
+#include "runtime/emulator/report/Finding.h"
 
 #include "llvm/Support/JSON.h"
 

@@ -8,7 +8,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/emulator/check/Shadow.h"
-#include "runtime/emulator/exec/Program.h"
+#include "runtime/emulator/exec/core/Program.h"
 
 #include <deque>
 #include <mutex>

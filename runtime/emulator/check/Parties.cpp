@@ -5,7 +5,7 @@
 /// column, so that what they do next is not among that; an acquire joins it to
 /// what others know.
 #include "runtime/emulator/check/RaceChecker.h"
-#include "runtime/emulator/exec/State.h"
+#include "runtime/emulator/exec/core/State.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include "runtime/emulator/check/RaceChecker.h"
 
 #include "runtime/emulator/check/WrittenBytes.h"
-#include "runtime/emulator/exec/State.h"
+#include "runtime/emulator/exec/core/State.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -12,10 +12,10 @@
 /// synchronised; beyond that a lane knows only what it did itself.
 #pragma once
 
-#include "runtime/emulator/check/Finding.h"
 #include "runtime/emulator/check/GlobalShadow.h"
 #include "runtime/emulator/check/Shadow.h"
-#include "runtime/emulator/exec/Async.h"
+#include "runtime/emulator/exec/core/Async.h"
+#include "runtime/emulator/report/Finding.h"
 
 #include <functional>
 #include <map>

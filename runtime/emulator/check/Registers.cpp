@@ -7,7 +7,7 @@
 /// other uses of a register and a product's; a move has none of its own, its
 /// result stands for what it moves.
 #include "runtime/emulator/check/RaceChecker.h"
-#include "runtime/emulator/exec/State.h"
+#include "runtime/emulator/exec/core/State.h"
 
 #include <algorithm>
 #include <fmt/format.h>

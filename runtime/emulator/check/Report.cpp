@@ -2,7 +2,7 @@
 /// \file
 /// What a finding says: both accesses, and the synchronisation that is missing.
 #include "runtime/emulator/check/RaceChecker.h"
-#include "runtime/emulator/exec/State.h"
+#include "runtime/emulator/exec/core/State.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "runtime/emulator/check/Clock.h"
-#include "runtime/emulator/exec/Memory.h"
+#include "runtime/emulator/exec/core/Memory.h"
 
 #include <array>
 #include <bit>

@@ -6,7 +6,7 @@
 /// earlier one is enough; everybody else must know it complete. Accesses count
 /// from their issue on. The lanes of a warp count as one.
 #include "runtime/emulator/check/RaceChecker.h"
-#include "runtime/emulator/exec/State.h"
+#include "runtime/emulator/exec/core/State.h"
 
 #include <fmt/format.h>
 

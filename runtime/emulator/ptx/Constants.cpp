@@ -6,6 +6,7 @@
 #include "runtime/emulator/ptx/ParserState.h"
 #include "runtime/target/Hardware.h"
 
+#include <fmt/format.h>
 #include <optional>
 
 namespace tlc::emulator {

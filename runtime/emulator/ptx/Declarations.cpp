@@ -8,6 +8,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <fmt/format.h>
 #include <utility>
 
 namespace tlc::emulator {

@@ -6,6 +6,7 @@
 #include "runtime/emulator/ptx/ParserState.h"
 #include "runtime/support/Excerpt.h"
 
+#include <fmt/format.h>
 #include <utility>
 
 namespace tlc::emulator {

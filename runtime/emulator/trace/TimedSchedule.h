@@ -4,7 +4,7 @@
 /// next turn, and what happens is recorded.
 #pragma once
 
-#include "runtime/emulator/exec/State.h"
+#include "runtime/emulator/exec/core/State.h"
 #include "runtime/emulator/trace/Trace.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Asynchronous copies: cp.async, bulk, tensor maps, their completion.
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "test/unit/emulator/Harness.h"
 
 #include <bit>

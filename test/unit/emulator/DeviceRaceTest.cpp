@@ -4,6 +4,7 @@
 /// that they share, and how far synchronisation reaches.
 #include "test/unit/emulator/Devices.h"
 
+#include <fmt/format.h>
 #include <mutex>
 
 using namespace tlc;

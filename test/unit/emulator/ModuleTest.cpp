@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The parser and the decoder: what they take, and what they say about the rest.
-#include "runtime/emulator/exec/SymbolName.h"
 #include "runtime/emulator/ptx/Parser.h"
+#include "runtime/emulator/report/SymbolName.h"
 #include "test/unit/emulator/Harness.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 using namespace tlc::emulator;
 using namespace tlc::emulator::test;

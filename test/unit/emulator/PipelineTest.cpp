@@ -3,9 +3,9 @@
 /// The parts together, as a warp-specialised GEMM uses them: a producer warp
 /// fills a ring of stages through tensor maps, a warpgroup multiplies them with
 /// wgmma, mbarriers pass the stages back and forth.
-#include "runtime/emulator/exec/Float.h"
-#include "runtime/emulator/exec/Grid.h"
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/exec/launch/Grid.h"
+#include "runtime/emulator/math/Float.h"
+#include "runtime/emulator/math/TensorMap.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -2,7 +2,7 @@
 /// \file
 /// Ways to memory that do not see each other: of the asynchronous units, by
 /// space, to mbarriers, of tensor maps, and of ld.global.nc.
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "test/unit/emulator/Harness.h"
 
 #include <catch2/catch.hpp>

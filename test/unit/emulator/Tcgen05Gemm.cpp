@@ -3,9 +3,9 @@
 /// The kernels' texts and their launches.
 #include "test/unit/emulator/Tcgen05Gemm.h"
 
-#include "runtime/emulator/exec/Float.h"
-#include "runtime/emulator/exec/Grid.h"
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/exec/launch/Grid.h"
+#include "runtime/emulator/math/Float.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "test/unit/emulator/Tcgen05Text.h"
 
 #include <catch2/catch.hpp>

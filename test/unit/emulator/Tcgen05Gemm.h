@@ -5,7 +5,7 @@
 /// them; with one block, with a pair of blocks, and with A in tensor memory.
 #pragma once
 
-#include "runtime/emulator/exec/State.h"
+#include "runtime/emulator/exec/core/State.h"
 #include "runtime/support/Result.h"
 
 #include <catch2/catch.hpp>

@@ -6,6 +6,7 @@
 #include "test/unit/emulator/Tcgen05Text.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 using namespace tlc::emulator;
 using namespace tlc::emulator::test;

@@ -4,7 +4,7 @@
 /// host's and kernels' making.
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/emulator/check/WrittenBytes.h"
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "test/unit/emulator/Harness.h"
 
 #include <catch2/catch.hpp>

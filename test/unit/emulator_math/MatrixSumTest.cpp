@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The sums of matrix instructions: what is cut, and where.
-#include "runtime/emulator/exec/MatrixSum.h"
+#include "runtime/emulator/math/MatrixSum.h"
 
 #include <catch2/catch.hpp>
 #include <random>

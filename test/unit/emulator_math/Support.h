@@ -5,8 +5,8 @@
 /// to say what the emulator says with address bits.
 #pragma once
 
-#include "runtime/emulator/exec/Float.h"
-#include "runtime/emulator/exec/Mma.h"
+#include "runtime/emulator/math/Float.h"
+#include "runtime/emulator/math/Mma.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

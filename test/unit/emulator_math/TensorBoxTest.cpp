@@ -2,7 +2,7 @@
 /// \file
 /// Box copies against an element-by-element model: random ranks, boxes and
 /// coordinates (negative and beyond the end), every swizzle and element size.
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "test/unit/emulator_math/Support.h"
 
 using namespace tlc;

@@ -2,7 +2,7 @@
 /// \file
 /// The descriptors of tcgen05: what their fields say, and what is said of a
 /// field that the hardware does not take.
-#include "runtime/emulator/exec/TensorMma.h"
+#include "runtime/emulator/math/TensorMma.h"
 
 #include <catch2/catch.hpp>
 

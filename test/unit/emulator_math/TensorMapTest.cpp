@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Tensor maps: the parameter's bytes and the rules, each with its message.
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/math/TensorMap.h"
 
 #include "test/unit/emulator_math/Support.h"
 

@@ -3,9 +3,9 @@
 /// tcgen05.mma as a function: operands are placed in shared memory as tensor
 /// copies would leave them, results looked up in tables of the layouts; values
 /// are small enough for sums to be exact.
-#include "runtime/emulator/exec/TensorMma.h"
+#include "runtime/emulator/math/TensorMma.h"
 
-#include "runtime/emulator/exec/Float.h"
+#include "runtime/emulator/math/Float.h"
 
 #include <bit>
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 /// \file
 /// Element reductions with values inline, which combinations exist, and
 /// atomicity between host threads.
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "test/unit/emulator_math/Support.h"
 
 #include <cmath>

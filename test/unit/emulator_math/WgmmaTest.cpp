@@ -2,7 +2,7 @@
 /// \file
 /// wgmma against a plain product. Operands are laid into shared memory element
 /// by element through byte formulas and pattern tables of the test's own.
-#include "runtime/emulator/exec/TensorMap.h"
+#include "runtime/emulator/math/TensorMap.h"
 #include "test/unit/emulator_math/Support.h"
 
 #include <chrono>

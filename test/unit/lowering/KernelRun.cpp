@@ -6,7 +6,7 @@
 #include "compiler/pipeline/Compiler.h"
 #include "runtime/device/Device.h"
 #include "runtime/emulator/EmulatorDevice.h"
-#include "runtime/emulator/exec/Float.h"
+#include "runtime/emulator/math/Float.h"
 #include "test/Expect.h"
 
 #include <catch2/catch.hpp>

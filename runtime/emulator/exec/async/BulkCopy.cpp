@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// cp.async.bulk, cp.async.bulk.tensor, their reductions, st.async, red.async.
+#include "runtime/emulator/check/RaceChecker.h"
+#include "runtime/emulator/exec/async/AsyncCopy.h"
+#include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/decode/Decoder.h"
+#include "runtime/emulator/exec/memory/MemoryModifiers.h"
+#include "runtime/emulator/math/TensorMap.h"
+
+#include <algorithm>
+
+namespace tlc::emulator {
+
+namespace {
+
+struct Bulk {
+  Space to = Space::generic, from = Space::generic;
+  bool barrier = false;   ///< completes on an mbarrier, else in a bulk group
+  bool multicast = false; ///< to all blocks of a mask
+  unsigned rank = 0;      ///< of the tensor; 0 for plain bytes
+  unsigned ctaGroup = 1;  ///< 2: the barrier may be in the other block of the pair
+  std::optional<AtomicOp> reduction;
+  Type type = Type::u32; ///< of a reduction of plain bytes
+  int64_t toOffset = 0, fromOffset = 0, barrierOffset = 0;
+};
+
+/// What one thread issues.
+struct Request {
+  uint64_t to = 0, from = 0, barrier = 0;
+  uint64_t bytes = 0;
+  uint32_t mask = 0;
+  std::array<int32_t, EmulatedTensorMap::maxRank> coordinates = {};
+  EmulatedTensorMap map;
+};
+
+/// slots: dst or map, src or map, bytes, barrier, mask, coordinates...
+enum BulkSlot { slotTo, slotFrom, slotBytes, slotBarrier, slotMask, slotCoordinates };
+
+bool touchRanges(Warp &warp, const Instruction &instruction, const std::vector<ByteRange> &ranges,
+                 AccessKind kind) {
+  return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange &range) {
+    return touch(warp, instruction,
+                 {Space::global, kind, Proxy::async, noLane, range.address, range.bytes, 1}) != nullptr;
+  });
+}
+
+/// The box in shared memory: one access, as its rows follow each other.
+bool touchBox(Warp &warp, const Instruction &instruction, const EmulatedTensorMap &map, uint64_t address,
+              AccessKind kind) {
+  return touch(warp, instruction,
+               {Space::sharedCluster, kind, Proxy::async, noLane, address, boxBytes(map), 16}) != nullptr;
+}
+
+/// The blocks that a copy writes to and the address there.
+std::vector<SharedPlace> destinations(Warp &warp, const Bulk &bulk, const Request &request) {
+  const SharedPlace own = sharedPlace(warp, request.to);
+  if (!bulk.multicast)
+    return {own};
+  std::vector<SharedPlace> all;
+  for (Block &block : clusterOf(warp).blocks)
+    if (request.mask >> block.rank & 1)
+      all.push_back({&block, own.address});
+  return all;
+}
+
+/// Shared address of a place as every block of the cluster sees it.
+uint64_t clusterAddress(const SharedPlace &place) { return sharedWindow(place.block->rank) | place.address; }
+
+bool failWith(Warp &warp, const Instruction &instruction, const Error &error) {
+  fault(warp, instruction, error.message);
+  return false;
+}
+
+/// A multicast signals the barrier at the same offset of every block it
+/// reaches; for pairs, of the even or the odd block beside each.
+SharedPlace barrierFor(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request,
+                       const SharedPlace &to) {
+  SharedPlace barrier = sharedPlace(warp, request.barrier);
+  if (bulk.multicast && bulk.ctaGroup == 2)
+    barrier.block = &clusterOf(warp).blocks[(to.block->rank & ~1u) | (barrier.block->rank & 1)];
+  else if (bulk.multicast)
+    barrier.block = to.block;
+  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+    checker->completesOn(barrier);
+  noteArrival(*barrier.block, barrier.address, warp, instruction);
+  return barrier;
+}
+
+/// False after a fault.
+bool arrive(Warp &warp, const Instruction &instruction, const SharedPlace &barrier, uint64_t bytes) {
+  if (!touch(
+          warp, instruction,
+          {Space::sharedCluster, AccessKind::mbarrier, Proxy::async, noLane, clusterAddress(barrier), 8, 8}))
+    return false;
+  completeBytes(*barrier.block, barrier.address, uint32_t(bytes));
+  return true;
+}
+
+/// A box that lies outside altogether is filled without its rows being read, but the map's first bytes are:
+/// it faults where there is no memory. An empty tensor has no address and is given some by the launcher.
+bool reachesMap(Warp &warp, const Instruction &instruction, const EmulatedTensorMap &map) {
+  const MemoryRange *range = gridOf(warp).memory->find(map.globalAddress);
+  if ((range && range->reachable) || map.globalAddress == 0)
+    return true;
+  fault(
+      warp, instruction,
+      fmt::format("the box lies outside of the tensor altogether, so that the hardware reads the first bytes "
+                  "of the tensor map, but there is no memory at its address {:#x}",
+                  map.globalAddress));
+  return false;
+}
+
+bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
+  const BoxCoordinates coordinates(request.coordinates.data(), bulk.rank);
+  std::vector<ByteRange> ranges;
+  boxGlobalRanges(request.map, coordinates, bulk.to == Space::global ? BoxUse::store : BoxUse::load, ranges);
+  if (bulk.to == Space::global) {
+    const SharedPlace from = sharedPlace(warp, request.from);
+    if (!touchBox(warp, instruction, request.map, request.from, AccessKind::read) ||
+        !touchRanges(warp, instruction, ranges, bulk.reduction ? AccessKind::atomic : AccessKind::write))
+      return false;
+    constexpr Reduction reductions[] = {Reduction::add,   Reduction::min,   Reduction::max,
+                                        Reduction::inc,   Reduction::dec,   Reduction::bitAnd,
+                                        Reduction::bitOr, Reduction::bitXor};
+    if (bulk.reduction)
+      if (auto known = checkReduction(reductions[size_t(*bulk.reduction)], request.map.element); !known)
+        return failWith(warp, instruction, known.error());
+    auto done = bulk.reduction ? reduceBox(request.map, reductions[size_t(*bulk.reduction)], coordinates,
+                                           from.block->shared(), from.address)
+                               : storeBox(request.map, coordinates, from.block->shared(), from.address);
+    return done ? true : failWith(warp, instruction, done.error());
+  }
+  barrierFor(warp, instruction, bulk, request,
+             destinations(warp, bulk, request).front()); // when the read is over
+  if (!touchRanges(warp, instruction, ranges, AccessKind::read) ||
+      (ranges.empty() && !reachesMap(warp, instruction, request.map)))
+    return false;
+  for (const SharedPlace &to : destinations(warp, bulk, request)) {
+    const SharedPlace barrier = barrierFor(warp, instruction, bulk, request, to);
+    if (!touchBox(warp, instruction, request.map, clusterAddress(to), AccessKind::write))
+      return false;
+    if (auto done = loadBox(request.map, coordinates, to.block->shared(), to.address); !done)
+      return failWith(warp, instruction, done.error());
+    if (!arrive(warp, instruction, barrier, boxBytes(request.map)))
+      return false;
+  }
+  return true;
+}
+
+bool runBytes(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
+  // A source in shared memory is free again when the bytes have arrived.
+  if (bulk.barrier)
+    barrierFor(warp, instruction, bulk, request, sharedPlace(warp, request.to));
+  const std::byte *from =
+      touch(warp, instruction,
+            {bulk.from, AccessKind::read, Proxy::async, noLane, request.from, request.bytes, 16});
+  if (!from)
+    return false;
+  std::vector<uint64_t> targets;
+  std::vector<SharedPlace> places;
+  if (bulk.to == Space::global) {
+    targets = {request.to};
+  } else {
+    places = destinations(warp, bulk, request);
+    for (const SharedPlace &place : places)
+      targets.push_back(clusterAddress(place));
+  }
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const AccessKind kind = bulk.reduction ? AccessKind::atomic : AccessKind::write;
+    const SharedPlace barrier =
+        bulk.barrier ? barrierFor(warp, instruction, bulk, request, places[i]) : SharedPlace();
+    std::byte *to = touch(warp, instruction,
+                          {bulk.to == Space::global ? Space::global : Space::sharedCluster, kind,
+                           Proxy::async, noLane, targets[i], request.bytes, 16});
+    if (!to)
+      return false;
+    if (bulk.reduction) {
+      const unsigned size = sizeInBytes(bulk.type);
+      for (uint64_t at = 0; at + size <= request.bytes; at += size) {
+        uint64_t operand = 0;
+        std::memcpy(&operand, from + at, size);
+        updateAtomically(to + at, *bulk.reduction, bulk.type, operand, 0, Subnormals::keep);
+      }
+    } else {
+      std::memmove(to, from, request.bytes);
+    }
+    if (bulk.barrier && !arrive(warp, instruction, barrier, request.bytes))
+      return false;
+  }
+  return true;
+}
+
+/// The barrier of a tensor copy is in the block that it writes to, or in its pair.
+bool checkBarrierBlock(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
+  const SharedPlace barrier = sharedPlace(warp, request.barrier), to = sharedPlace(warp, request.to);
+  if (const size_t blocks = clusterOf(warp).blocks.size(); bulk.ctaGroup == 2 && blocks % 2 != 0) {
+    fault(warp, instruction,
+          fmt::format(".cta_group::2 needs pairs of blocks, but the cluster has {}", blocks));
+    return false;
+  }
+  if (!to.block || bulk.multicast || barrier.block->rank / bulk.ctaGroup == to.block->rank / bulk.ctaGroup)
+    return true;
+  fault(warp, instruction,
+        fmt::format("the copy writes to block rank {}, but its mbarrier is in rank {}{}", to.block->rank,
+                    barrier.block->rank,
+                    bulk.ctaGroup == 1 ? "; .cta_group::2 lets it be in the other block of the pair"
+                                       : ", which is no block of the pair"));
+  return false;
+}
+
+/// Whether some lanes issue the same, as whole warps do.
+bool isUniform(const Warp &warp, uint32_t active, const Instruction &instruction) {
+  const unsigned first = unsigned(std::countr_zero(active));
+  return std::all_of(instruction.slots, instruction.slots + instruction.slotCount, [&](const Slot &slot) {
+    const std::byte *values = warp.read(slot);
+    for (uint32_t left = active; left != 0; left &= left - 1)
+      if (std::memcmp(values + first * slot.bytes, values + size_t(std::countr_zero(left)) * slot.bytes,
+                      slot.bytes) != 0)
+        return false;
+    return true;
+  });
+}
+
+/// Reads the operands of each active lane and queues its operation.
+Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const Bulk &bulk = instruction.payloadAs<Bulk>();
+  const Slot *slots = instruction.slots;
+  const LaneAddresses64 to = laneAddresses(warp, instruction, slots[slotTo], bulk.toOffset),
+                        from = laneAddresses(warp, instruction, slots[slotFrom], bulk.fromOffset),
+                        barriers = laneAddresses(warp, instruction, slots[slotBarrier], bulk.barrierOffset);
+  for (unsigned l = 0; l < warpSize; ++l) {
+    if (!(active >> l & 1))
+      continue;
+    auto request = std::make_shared<Request>();
+    request->to = to.lane[l], request->from = from.lane[l];
+    request->barrier = barriers.lane[l] & 0xFFFFFFFF; // of a generic address too
+    request->bytes = lanesOf<uint32_t>(warp, slots[slotBytes])[l];
+    request->mask = lanesOf<uint16_t>(warp, slots[slotMask])[l];
+    if (bulk.multicast && (request->mask == 0 || request->mask >> clusterOf(warp).blocks.size() != 0))
+      return fault(warp, instruction,
+                   fmt::format("the multicast mask {:#x} does not fit the cluster of {} blocks",
+                               request->mask, clusterOf(warp).blocks.size()));
+    if (bulk.rank == 0 && request->bytes % 16 != 0)
+      return fault(warp, instruction, fmt::format("{} bytes are not a multiple of 16", request->bytes));
+    if (bulk.barrier && !findMbarrier(warp, instruction, Space::sharedCluster, l, request->barrier,
+                                      MbarrierState::initialised)
+                             .block)
+      return Step::fault;
+    if (bulk.rank != 0 && bulk.barrier && !checkBarrierBlock(warp, instruction, bulk, *request))
+      return Step::fault;
+    if (bulk.rank != 0) {
+      for (unsigned i = 0; i < bulk.rank; ++i)
+        request->coordinates[i] = lanesOf<int32_t>(warp, slots[slotCoordinates + i])[l];
+      const uint64_t address = bulk.to == Space::global ? request->to : request->from;
+      const std::byte *bytes =
+          touch(warp, instruction, {Space::generic, AccessKind::read, Proxy::tensorMap, l, address, 128, 64});
+      if (!bytes)
+        return Step::fault;
+      auto map = decodeTensorMap(std::span<const std::byte, 128>(bytes, 128));
+      if (!map)
+        return fault(warp, instruction, map.error().message);
+      if (map->rank != bulk.rank)
+        return fault(
+            warp, instruction,
+            fmt::format("the tensor map has {} dimensions, the instruction {}", map->rank, bulk.rank));
+      if (auto valid = checkCoordinates(*map, request->coordinates,
+                                        bulk.to == Space::global ? BoxUse::store : BoxUse::load);
+          !valid)
+        return fault(warp, instruction, valid.error().message);
+      // Before anybody goes through all of its rows.
+      if (boxBytes(*map) > warp.block->sharedEnd - sharedBase)
+        return fault(
+            warp, instruction,
+            fmt::format("the box of the tensor map has {} bytes, the block {} bytes of shared memory",
+                        boxBytes(*map), warp.block->sharedEnd - sharedBase));
+      request->map = *map;
+    }
+    auto operation = std::make_shared<AsyncOperation>();
+    operation->warp = &warp;
+    operation->instruction = &instruction;
+    operation->run = [&warp, &instruction, &bulk, request] {
+      return bulk.rank != 0 ? runTensor(warp, instruction, bulk, *request)
+                            : runBytes(warp, instruction, bulk, *request);
+    };
+    const bool toShared = bulk.to != Space::global;
+    operation->work = {.unit = !toShared                    ? AsyncWork::Unit::store
+                               : bulk.from == Space::global ? AsyncWork::Unit::load
+                                                            : AsyncWork::Unit::remote,
+                       .bytes = uint32_t(bulk.rank != 0 ? boxBytes(request->map) : request->bytes),
+                       .blocks = bulk.multicast ? request->mask : 0,
+                       .globalAddress = bulk.rank != 0 ? request->map.globalAddress
+                                        : toShared     ? request->from
+                                                       : request->to,
+                       .sharedAddress = uint32_t(toShared ? request->to : request->from)};
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get()) {
+      operation->order = bulk.barrier ? checker->issueOnMbarrier(warp, instruction, l)
+                                      : checker->issueCopy(warp, instruction, AsyncEngine::bulk, 1u << l);
+      operation->order->uniform = isUniform(warp, active, instruction);
+    }
+    clusterOf(warp).queue.push(operation);
+    if (!bulk.barrier)
+      warp.asyncGroups[size_t(AsyncEngine::bulk)].add(std::move(operation), 1u << l);
+  }
+  ++clusterOf(warp).progress;
+  return Step::next;
+}
+
+// --- st.async, red.async ------------------------------------------------------------------
+
+struct StoreAsync {
+  Type type = Type::b32;
+  unsigned count = 1;
+  std::optional<AtomicOp> reduction;
+  int64_t toOffset = 0, barrierOffset = 0;
+};
+
+/// slots: address, barrier, values...
+Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction) {
+  const StoreAsync &how = instruction.payloadAs<StoreAsync>();
+  const unsigned bytes = sizeInBytes(how.type);
+  const LaneAddresses64 to = laneAddresses(warp, instruction, instruction.slots[0], how.toOffset),
+                        barriers = laneAddresses(warp, instruction, instruction.slots[1], how.barrierOffset);
+  for (unsigned l = 0; l < warpSize; ++l) {
+    if (!(active >> l & 1))
+      continue;
+    if (!findMbarrier(warp, instruction, Space::sharedCluster, l, barriers.lane[l],
+                      MbarrierState::initialised)
+             .block)
+      return Step::fault;
+    std::array<uint64_t, 4> values = {};
+    for (unsigned i = 0; i < how.count; ++i)
+      std::memcpy(&values[i], warp.read(instruction.slots[2 + i]) + l * bytes, bytes);
+    auto operation = std::make_shared<AsyncOperation>();
+    operation->warp = &warp;
+    operation->instruction = &instruction;
+    operation->work = {
+        .unit = AsyncWork::Unit::remote, .bytes = bytes * how.count, .sharedAddress = uint32_t(to.lane[l])};
+    operation->run = [&warp, &instruction, &how, l, bytes, values, address = to.lane[l],
+                      barrier = barriers.lane[l]] {
+      const uint64_t total = uint64_t(bytes) * how.count;
+      const SharedPlace place = sharedPlace(warp, barrier);
+      if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+        checker->completesOn(place);
+      std::byte *host = touch(warp, instruction,
+                              {Space::sharedCluster, how.reduction ? AccessKind::atomic : AccessKind::write,
+                               Proxy::generic, l, address, total, total});
+      if (!host)
+        return false;
+      for (unsigned i = 0; i < how.count; ++i) {
+        if (how.reduction)
+          updateAtomically(host + i * bytes, *how.reduction, how.type, values[i], 0, Subnormals::keep);
+        else
+          std::memcpy(host + i * bytes, &values[i], bytes);
+      }
+      noteArrival(*place.block, place.address, warp, instruction);
+      completeBytes(*place.block, place.address, uint32_t(total));
+      return true;
+    };
+    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+      operation->order = checker->issueOnMbarrier(warp, instruction, l);
+    clusterOf(warp).queue.push(std::move(operation));
+  }
+  return Step::next;
+}
+
+void storeAsync(Decoder &d, bool reduces) {
+  StoreAsync how;
+  d.take("async");
+  takeOrdering(d);
+  if (!d.take("shared::cluster") || !d.take("mbarrier::complete_tx::bytes"))
+    return d.fail("'{}' is not a known form", d.at().fullName());
+  how.count = d.takeOneOf<unsigned>({{"v2", 2}, {"v4", 4}}).value_or(1);
+  if (reduces) {
+    for (std::string_view word : {"add", "min", "max", "inc", "dec", "and", "or", "xor"})
+      if (d.take(word)) {
+        how.reduction = parseAtomicOp(word);
+        break;
+      }
+    if (!how.reduction)
+      return d.fail("'{}' lacks an operation", d.at().fullName());
+  }
+  how.type = d.type();
+  if (sizeInBytes(how.type) < 4 || sizeInBytes(how.type) > 8 ||
+      (how.reduction && !hasAtomic(*how.reduction, how.type)))
+    return d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(how.type));
+  d.expectOperands(3);
+  d.accesses(Space::sharedCluster, sizeInBytes(how.type) * how.count);
+  const AddressOperand to = d.address(0), barrier = d.address(2);
+  how.toOffset = to.offset, how.barrierOffset = barrier.offset;
+  std::vector<Slot> slots{to.base, barrier.base};
+  for (const Operand &value : d.elements(d.operand(1)))
+    slots.push_back(d.in(value, how.type));
+  if (slots.size() != 2 + how.count)
+    return d.fail("'{}' takes {} elements", d.at().fullName(), how.count);
+  d.emitWith(issueStoreAsync, slots, how);
+}
+
+// --- decoding -------------------------------------------------------------------------------
+
+/// The two spaces after the name, destination first.
+bool takeSpaces(Decoder &d, Bulk &bulk) {
+  auto next = [&]() -> std::optional<Space> {
+    return d.takeOneOf<Space>({{"global", Space::global},
+                               {"shared::cta", Space::shared},
+                               {"shared::cluster", Space::sharedCluster}});
+  };
+  const auto to = next(), from = next();
+  if (!to || !from)
+    return false;
+  bulk.to = *to, bulk.from = *from;
+  return true;
+}
+
+/// Modes of a tensor copy beside .tile; true where the instruction has one.
+bool refuseOtherModes(Decoder &d) {
+  for (std::string_view mode :
+       {"im2col", "im2col::w", "im2col::w::128", "im2col_no_offs", "tile::gather4", "tile::scatter4"})
+    if (d.take(mode)) {
+      d.fail("'{}' is not emulated: .{}", d.at().fullName(), mode);
+      return true;
+    }
+  return false;
+}
+
+void decodePrefetch(Decoder &d) {
+  d.take("tensor");
+  if (refuseOtherModes(d))
+    return;
+  takeCacheHints(d);
+  d.ignore({"1d", "2d", "3d", "4d", "5d", "tile", "global", "L2"});
+  d.emit([](Warp &, uint32_t, const Instruction &) { return Step::next; }, {});
+}
+
+} // namespace
+
+void decodeStoreAsync(Decoder &d) { storeAsync(d, false); }
+void decodeReduceAsync(Decoder &d) { storeAsync(d, true); }
+
+void decodeBulkReduction(Decoder &d) {
+  std::optional<AtomicOp> op;
+  for (std::string_view word : {"add", "min", "max", "inc", "dec", "and", "or", "xor"})
+    if (d.take(word)) {
+      op = parseAtomicOp(word);
+      break;
+    }
+  if (!op)
+    return d.fail("'{}' lacks an operation", d.at().fullName());
+  decodeBulk(d, op);
+}
+
+void decodeBulk(Decoder &d, std::optional<AtomicOp> reduction) {
+  if (d.take("commit_group"))
+    return emitBulkCommit(d);
+  if (d.take("wait_group"))
+    return emitBulkWait(d);
+  if (d.take("prefetch"))
+    return decodePrefetch(d);
+  Bulk bulk;
+  bulk.reduction = reduction;
+  d.kernel.globalGranule = 1; // boxes end anywhere
+  const bool tensor = d.take("tensor");
+  if (tensor) {
+    bulk.rank = d.takeOneOf<unsigned>({{"1d", 1}, {"2d", 2}, {"3d", 3}, {"4d", 4}, {"5d", 5}}).value_or(0);
+    if (bulk.rank == 0)
+      return d.fail("'{}' lacks its number of dimensions", d.at().fullName());
+    if (refuseOtherModes(d))
+      return;
+    d.take("tile");
+  }
+  if (!takeSpaces(d, bulk))
+    return d.fail("'{}' needs two state spaces", d.at().fullName());
+  bulk.barrier = d.take("mbarrier::complete_tx::bytes");
+  if (!bulk.barrier && !d.take("bulk_group"))
+    return d.fail("'{}' needs .mbarrier::complete_tx::bytes or .bulk_group", d.at().fullName());
+  bulk.multicast = d.take("multicast::cluster");
+  if (tensor && bulk.barrier)
+    bulk.ctaGroup = d.takeOneOf<unsigned>({{"cta_group::1", 1}, {"cta_group::2", 2}}).value_or(1);
+  takeCacheHints(d);
+  if (d.take("cp_mask"))
+    return d.fail("'{}' is not emulated: masks of bytes", d.at().fullName());
+  if (bulk.barrier != (bulk.to != Space::global))
+    return d.fail("'{}' cannot complete this way", d.at().fullName());
+  if (reduction && !tensor) {
+    d.take("noftz");
+    bulk.type = d.type();
+    if (!hasAtomic(*reduction, bulk.type))
+      return d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(bulk.type));
+  }
+  // [dst], [src], {bytes,} {[barrier]}, {mask}, {policy}; a tensor has no bytes.
+  const size_t fixed = 2 + !tensor + bulk.barrier + bulk.multicast;
+  d.expectOperands(fixed, fixed + 1);
+  size_t next = 2;
+  const AddressOperand to = d.address(0), from = d.address(1);
+  std::vector<Slot> slots{to.base, from.base};
+  bulk.toOffset = to.offset, bulk.fromOffset = from.offset;
+  slots.push_back(tensor ? d.constant(0, 4) : d.in(next++, Type::b32));
+  if (bulk.barrier) {
+    const AddressOperand barrier = d.address(next++);
+    bulk.barrierOffset = barrier.offset;
+    slots.push_back(barrier.base);
+  } else {
+    slots.push_back(d.constant(0, 8));
+  }
+  slots.push_back(bulk.multicast ? d.in(next, Type::b16) : d.constant(0, 2));
+  if (tensor) {
+    const Operand &address = d.operand(bulk.to == Space::global ? 0 : 1);
+    if (address.elements.size() != 2 || address.elements[1].elements.size() != bulk.rank)
+      return d.fail("'{}' needs a tensor map and {} coordinates", d.at().fullName(), bulk.rank);
+    for (const Operand &coordinate : address.elements[1].elements)
+      slots.push_back(d.in(coordinate, Type::b32));
+  }
+  d.emitWith(issueBulk, slots, bulk);
+}
+
+} // namespace tlc::emulator

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/emulator/exec/core/Schedule.h"
+
+#include "runtime/emulator/exec/core/State.h"
+
+namespace tlc::emulator {
+
+namespace {
+
+class RoundRobin : public Schedule {
+public:
+  Turn next(Cluster &cluster) override {
+    while (true) {
+      for (; block < cluster.blocks.size(); ++block, warp = 0)
+        while (warp < cluster.blocks[block].warps.size())
+          if (Warp &candidate = cluster.blocks[block].warps[warp++]; !candidate.done())
+            return Turn::run(candidate, cluster.grid->workspace == 0 ? instructionsPerTurn : shortTurn);
+      // The end of a round.
+      block = 0;
+      const bool ranAny = std::exchange(anyRan, false), alive = std::exchange(anyAlive, false);
+      // Warps that only spin would keep the queue from ever completing.
+      if (ranAny && alive && ++round % roundsPerCompletion != 0)
+        continue;
+      if (round >= roundsPerPause) {
+        round = 0;
+        return Turn::pause();
+      }
+      if (const size_t oldest = cluster.queue.oldestReady(); oldest < cluster.queue.size())
+        return Turn::complete(oldest);
+      if (!ranAny)
+        return Turn::nothing();
+    }
+  }
+
+  void ran(Warp &warp, RunState state) override {
+    anyRan |= state == RunState::ran;
+    anyAlive |= !warp.done();
+  }
+
+private:
+  /// Blocks of cooperative launches mostly wait for each other, polling.
+  static constexpr unsigned instructionsPerTurn = 8192, shortTurn = 128;
+  static constexpr unsigned roundsPerCompletion = 8, roundsPerPause = 16;
+
+  size_t block = 0, warp = 0; ///< next
+  unsigned round = 0;
+  bool anyRan = false, anyAlive = false;
+};
+
+} // namespace
+
+std::unique_ptr<Schedule> createRoundRobin() { return std::make_unique<RoundRobin>(); }
+
+} // namespace tlc::emulator

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/emulator/exec/core/Standstill.h"
+
+#include "runtime/emulator/exec/core/State.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tlc::emulator {
+
+// --- among host threads -------------------------------------------------------------
+
+uint64_t Progress::version() const {
+  const std::lock_guard lock(mutex);
+  return number;
+}
+
+void Progress::changed() {
+  const std::lock_guard lock(mutex);
+  ++number;
+  if (still != 0)
+    wake.notify_all();
+}
+
+void Progress::beginLaunch(unsigned hostThreads) {
+  const std::lock_guard lock(mutex);
+  ++launches, threads += hostThreads, ++number;
+  wake.notify_all();
+}
+
+void Progress::endLaunch() {
+  const std::lock_guard lock(mutex);
+  --launches, ++number;
+  wake.notify_all();
+}
+
+void Progress::leave() {
+  const std::lock_guard lock(mutex);
+  --threads, ++number;
+  wake.notify_all();
+}
+
+bool Progress::standsStill(uint64_t version) {
+  std::unique_lock lock(mutex);
+  ++still;
+  const auto over = [&] { return number != version || deadAt == version; };
+  const auto allStill = [&] { return still == threads; };
+  while (!over()) {
+    if (!allStill()) {
+      wake.wait(lock, [&] { return over() || allStill(); });
+      continue;
+    }
+    // Every device that could launch is busy with what stands still, or stays idle.
+    if (launches < launchers)
+      wake.wait_for(lock, std::chrono::seconds(patienceSeconds), over);
+    if (number == version) {
+      deadAt = version;
+      wake.notify_all();
+    }
+  }
+  --still;
+  return deadAt == version;
+}
+
+// --- of a cluster -------------------------------------------------------------------
+
+namespace {
+
+void append(std::vector<std::byte> &to, const void *from, size_t bytes) {
+  const auto *first = static_cast<const std::byte *>(from);
+  to.insert(to.end(), first, first + bytes);
+}
+
+/// Places and registers of all warps.
+std::vector<std::byte> stateOf(const Cluster &cluster) {
+  std::vector<std::byte> state;
+  for (const Block &block : cluster.blocks)
+    for (const Warp &warp : block.warps) {
+      if (warp.done())
+        continue;
+      append(state, &warp.index, sizeof(warp.index));
+      for (const Group &group : warp.groups) {
+        append(state, &group.pc, sizeof(group.pc));
+        append(state, &group.mask, sizeof(group.mask));
+        append(state, &group.wait.kind, sizeof(group.wait.kind));
+      }
+      append(state, warp.registers, cluster.grid->kernel->registerBytes);
+    }
+  return state;
+}
+
+std::vector<uint64_t> stepsOf(const Cluster &cluster) {
+  std::vector<uint64_t> steps;
+  for (const Block &block : cluster.blocks)
+    for (const Warp &warp : block.warps)
+      steps.push_back(warp.steps);
+  return steps;
+}
+
+/// Lanes that wait cannot, all others have run since.
+bool allHaveRun(const Cluster &cluster, const std::vector<uint64_t> &before) {
+  size_t i = 0;
+  for (const Block &block : cluster.blocks)
+    for (const Warp &warp : block.warps) {
+      const uint64_t then = before[i++];
+      const bool late = std::any_of(warp.groups.begin(), warp.groups.end(), [&](const Group &group) {
+        const bool runs = group.wait.kind == Wait::Kind::none || group.wait.kind == Wait::Kind::yield;
+        return runs && group.ranAt <= then;
+      });
+      if (late)
+        return false;
+    }
+  return true;
+}
+
+} // namespace
+
+void Repetition::observe(const Cluster &cluster, uint64_t version) {
+  if (cluster.progress != progress || version != since) {
+    progress = cluster.progress, since = version;
+    turns = 0;
+    repeats = false;
+    state.clear();
+    return;
+  }
+  if (repeats)
+    return;
+  if (!state.empty() && allHaveRun(cluster, steps) && state == stateOf(cluster)) {
+    repeats = true;
+    return;
+  }
+  // Compared with the state of ever more turns ago, so that any period is found.
+  ++turns;
+  if ((turns & (turns - 1)) == 0)
+    state = stateOf(cluster), steps = stepsOf(cluster);
+}
+
+} // namespace tlc::emulator

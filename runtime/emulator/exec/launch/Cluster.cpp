@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/emulator/exec/launch/Cluster.h"
+
+#include "runtime/emulator/check/RaceChecker.h"
+#include "runtime/support/Math.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tlc::emulator {
+
+Cluster::Cluster() = default;
+Cluster::~Cluster() = default;
+
+std::array<uint32_t, 3> blockId(const std::array<uint32_t, 3> &blocks,
+                                const std::array<uint32_t, 3> &blocksOfCluster, uint32_t cluster,
+                                uint32_t rank) {
+  std::array<uint32_t, 3> id;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const uint32_t count = blocks[axis] / blocksOfCluster[axis];
+    id[axis] = cluster % count * blocksOfCluster[axis] + rank % blocksOfCluster[axis];
+    cluster /= count;
+    rank /= blocksOfCluster[axis];
+  }
+  return id;
+}
+
+namespace {
+
+void initialiseBlock(Block &block, uint32_t threads) {
+  const Grid &grid = *block.cluster->grid;
+  const Kernel &kernel = *grid.kernel;
+  block.sharedEnd = kernel.dynamicSharedStart + grid.dynamicSharedBytes;
+  // All ones is a NaN of every floating-point type: reading what nobody wrote shows.
+  CacheLine poison;
+  std::memset(&poison, 0xFF, sizeof(poison));
+  block.sharedMemory.assign(block.sharedEnd / sizeof(CacheLine) + 1, poison);
+  if (block.cluster->blocks.size() > 1) {
+    block.constants = kernel.constants;
+    for (const Slot &address : kernel.sharedAddresses)
+      for (unsigned l = 0; l < warpSize; ++l) {
+        std::byte *lane = block.constants.data() + address.offset + l * address.bytes;
+        uint32_t low;
+        std::memcpy(&low, lane, sizeof(low));
+        low |= uint32_t(sharedWindow(block.rank));
+        std::memcpy(lane, &low, sizeof(low));
+      }
+  }
+  block.warps = std::vector<Warp>(ceilDiv(threads, warpSize));
+  block.warpgroups = std::vector<Warpgroup>(block.warps.size() / 4);
+  for (unsigned i = 0; i < block.warps.size(); ++i) {
+    Warp &warp = block.warps[i];
+    warp.block = &block;
+    warp.index = i;
+    warp.code = kernel.code.data();
+    warp.registerFile.resize(kernel.registerBytes / sizeof(CacheLine) + 1);
+    warp.registers = reinterpret_cast<std::byte *>(warp.registerFile.data());
+    warp.constants = (block.constants.empty() ? kernel.constants : block.constants).data();
+    warp.local.resize(kernel.localBytes > localBase ? size_t(kernel.localBytes) * warpSize : 0);
+    warp.threadRegisters = grid.threadRegisters;
+    const uint32_t lanes = std::min(threads - i * warpSize, warpSize);
+    warp.live = lanes == warpSize ? allLanes : (1u << lanes) - 1;
+    Group group;
+    group.pc = kernel.start;
+    group.mask = warp.live;
+    warp.groups.push_back(std::move(group));
+  }
+}
+
+bool isDone(const Cluster &cluster) {
+  return std::all_of(cluster.blocks.begin(), cluster.blocks.end(), [](const Block &block) {
+    return std::all_of(block.warps.begin(), block.warps.end(), [](const Warp &warp) { return warp.done(); });
+  });
+}
+
+} // namespace
+
+bool expireWaits(Cluster &cluster) {
+  // If nothing has changed since waits expired last, nothing comes of it again.
+  if (cluster.progress == cluster.progressAtExpiry)
+    return false;
+  cluster.progressAtExpiry = cluster.progress;
+  bool any = false;
+  // Groups that wait for an mbarrier give up once: try_wait has a time limit.
+  for (Block &block : cluster.blocks)
+    for (Warp &warp : block.warps)
+      for (Group &group : warp.groups)
+        if (group.wait.kind == Wait::Kind::mbarrier)
+          group.timedOut = any = true;
+  return any;
+}
+
+std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index) {
+  auto cluster = std::make_unique<Cluster>();
+  cluster->grid = &grid;
+  cluster->index = index;
+  const uint32_t blocks = grid.cluster[0] * grid.cluster[1] * grid.cluster[2];
+  cluster->blocks = std::vector<Block>(blocks);
+  for (uint32_t rank = 0; rank < blocks; ++rank) {
+    Block &block = cluster->blocks[rank];
+    block.cluster = cluster.get();
+    block.rank = rank;
+    block.id = blockId(grid.blocks, grid.cluster, index, rank);
+    initialiseBlock(block, grid.threads[0] * grid.threads[1] * grid.threads[2]);
+  }
+  if (grid.raceCheck == RaceCheck::on)
+    cluster->raceChecker = std::make_unique<RaceChecker>(*cluster);
+  cluster->schedule = grid.makeSchedule ? grid.makeSchedule(*cluster) : createRoundRobin();
+  return cluster;
+}
+
+ClusterOutcome runCluster(Cluster &cluster) {
+  Schedule &schedule = *cluster.schedule;
+  while (true) {
+    const Turn turn = schedule.next(cluster);
+    switch (turn.kind) {
+    case Turn::Kind::warp: {
+      const RunState state = runWarp(*turn.warp, turn.instructions);
+      if (state == RunState::fault)
+        return ClusterOutcome::failed;
+      schedule.ran(*turn.warp, state);
+      continue;
+    }
+    case Turn::Kind::operation:
+      if (!cluster.queue.complete(turn.operation))
+        return ClusterOutcome::failed;
+      ++cluster.progress;
+      schedule.completed(cluster);
+      continue;
+    case Turn::Kind::pause:
+      return ClusterOutcome::yielded;
+    case Turn::Kind::nothing:
+      break;
+    }
+    if (isDone(cluster))
+      return ClusterOutcome::done;
+    if (expireWaits(cluster))
+      continue;
+    cluster.findings.add(deadlockReport(cluster));
+    cluster.faulted = true;
+    return ClusterOutcome::failed;
+  }
+}
+
+} // namespace tlc::emulator

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which findings are alike, and what all of them say.
+#include "runtime/emulator/report/Finding.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tlc {
+
+namespace {
+
+/// Findings that an error shows in full.
+constexpr size_t shown = 5;
+
+/// Of memory; those of registers are inside of a warp.
+bool isUnwritten(FindingKind kind, FindingReach reach) {
+  return kind == FindingKind::unwritten && reach == FindingReach::betweenWarps;
+}
+
+bool isFatal(FindingKind kind) { return kind == FindingKind::fault || kind == FindingKind::deadlock; }
+
+} // namespace
+
+std::string_view toString(FindingKind kind) {
+  switch (kind) {
+  case FindingKind::race:
+    return "race";
+  case FindingKind::proxyRace:
+    return "proxy race";
+  case FindingKind::unwritten:
+    return "unwritten";
+  case FindingKind::lanes:
+    return "lanes";
+  case FindingKind::earlyExit:
+    return "early exit";
+  case FindingKind::productRegister:
+    return "register of a product";
+  case FindingKind::fault:
+    return "fault";
+  case FindingKind::deadlock:
+    return "deadlock";
+  }
+  return "finding";
+}
+
+std::string FindingSite::location() const {
+  if (line == 0)
+    return fmt::format("PTX line {}", ptxLine);
+  return fmt::format("{}:{}:{}", file.empty() ? "?" : file, line, column);
+}
+
+std::string FindingSite::place() const {
+  std::string text = kernel.empty() ? "" : fmt::format("'{}' on ", kernel);
+  if (device)
+    text += fmt::format("device {}, ", *device);
+  text += fmt::format("block ({}, {}, {}), warp {}", block[0], block[1], block[2], warp);
+  if (!role.empty())
+    text += fmt::format(" ({})", role);
+  if (lane)
+    text += fmt::format(", lane {}", *lane);
+  if (repeat && *repeat != 0)
+    text += fmt::format(", repeat {}", *repeat);
+  return text;
+}
+
+Findings::Key Findings::keyOf(const Finding &finding) {
+  return {finding.kind, finding.site.ptxLine, finding.before ? finding.before->ptxLine : 0, finding.reach};
+}
+
+bool Findings::repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine, FindingReach reach) {
+  if (isUnwritten(kind, reach) && raced.contains(ptxLine))
+    return true;
+  if (auto found = known.find({kind, ptxLine, beforePtxLine, reach}); found != known.end()) {
+    ++list[found->second].count;
+    return true;
+  }
+  // What ends the run is kept in any case.
+  const bool full = list.size() >= limit && !isFatal(kind);
+  dropped += full;
+  return full;
+}
+
+void Findings::add(Finding finding) {
+  const Key key = keyOf(finding);
+  if (std::apply([&](auto... parts) { return repeats(parts...); }, key))
+    return;
+  known.emplace(key, list.size());
+  list.push_back(std::move(finding));
+}
+
+void Findings::add(const Findings &others) {
+  for (const Finding &finding : others.list) {
+    const auto found = known.find(keyOf(finding));
+    if (found != known.end())
+      list[found->second].count += finding.count;
+    else
+      add(finding);
+  }
+  for (const unsigned ptxLine : others.raced)
+    forgetUnwritten(ptxLine);
+  dropped += others.dropped;
+}
+
+void Findings::replaceUnwritten(unsigned ptxLine, std::string_view memory) {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (isUnwritten(list[i].kind, list[i].reach) && list[i].memory == memory)
+      forgetUnwritten(list[i--].site.ptxLine);
+  forgetUnwritten(ptxLine);
+}
+
+void Findings::forgetUnwritten(unsigned ptxLine) {
+  raced.insert(ptxLine);
+  if (std::erase_if(list, [&](const Finding &finding) {
+        return isUnwritten(finding.kind, finding.reach) && finding.site.ptxLine == ptxLine;
+      }) == 0)
+    return;
+  known.clear();
+  for (size_t i = 0; i < list.size(); ++i)
+    known.emplace(keyOf(list[i]), i);
+}
+
+std::string Findings::text() const {
+  // First why the run has ended.
+  std::vector<const Finding *> order;
+  for (const bool fatal : {true, false})
+    for (const Finding &finding : list)
+      if (isFatal(finding.kind) == fatal)
+        order.push_back(&finding);
+  std::string text;
+  for (size_t i = 0; i < std::min(shown, order.size()); ++i)
+    text += (i == 0 ? "" : "\n") + order[i]->message;
+  if (order.size() > shown)
+    text += fmt::format("\nand {} more findings", order.size() - shown);
+  if (dropped != 0)
+    text += fmt::format("\nand others beyond the limit of {}", limit);
+  return text;
+}
+
+} // namespace tlc

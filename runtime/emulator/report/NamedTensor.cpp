@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/emulator/report/NamedTensor.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <limits>
+#include <numeric>
+
+namespace tlc::emulator {
+
+namespace {
+
+/// Elements from the first to the last; 0 where there are none.
+uint64_t reachOf(const NamedTensor &tensor) {
+  uint64_t reach = 1;
+  for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+    if (tensor.shape[axis] <= 0)
+      return 0;
+    reach += uint64_t(tensor.shape[axis] - 1) * uint64_t(tensor.strides[axis]);
+  }
+  return reach;
+}
+
+/// The position of the element that lies so many elements behind the first; nothing in the gaps that strides
+/// leave.
+std::optional<std::vector<int64_t>> positionOf(const NamedTensor &tensor, uint64_t element) {
+  std::vector<size_t> axes(tensor.shape.size());
+  std::iota(axes.begin(), axes.end(), size_t(0));
+  std::ranges::sort(axes, std::ranges::greater(), [&](size_t axis) { return tensor.strides[axis]; });
+  std::vector<int64_t> position(axes.size(), 0);
+  for (const size_t axis : axes) {
+    if (tensor.strides[axis] == 0 || tensor.shape[axis] == 1)
+      continue;
+    const uint64_t stride = uint64_t(tensor.strides[axis]);
+    position[axis] = int64_t(std::min(element / stride, uint64_t(tensor.shape[axis] - 1)));
+    element -= uint64_t(position[axis]) * stride;
+  }
+  return element == 0 ? std::optional(std::move(position)) : std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string> describeElement(std::span<const NamedTensor> tensors, uint64_t address) {
+  std::optional<std::string> between;
+  for (const NamedTensor &tensor : tensors) {
+    const uint64_t offset = address - tensor.address;
+    if (address < tensor.address || offset / tensor.elementBytes >= reachOf(tensor))
+      continue;
+    if (const auto position = positionOf(tensor, offset / tensor.elementBytes))
+      return fmt::format("tensor '{}' at element [{}] (byte offset {})", tensor.name,
+                         fmt::join(*position, ", "), offset);
+    if (!between)
+      between = fmt::format("tensor '{}' between its elements (byte offset {})", tensor.name, offset);
+  }
+  return between;
+}
+
+std::optional<std::string> describeMissed(std::span<const NamedTensor> tensors, uint64_t begin, uint64_t end,
+                                          uint64_t address) {
+  // The last one that begins before the address, else the first.
+  const NamedTensor *missed = nullptr;
+  for (const NamedTensor &tensor : tensors) {
+    if (tensor.address < begin || tensor.address >= end)
+      continue;
+    const bool isBefore = tensor.address <= address;
+    if (!missed || (isBefore && (missed->address > address || tensor.address > missed->address)) ||
+        (!isBefore && missed->address > tensor.address))
+      missed = &tensor;
+  }
+  if (!missed)
+    return std::nullopt;
+  if (address < missed->address)
+    return fmt::format("{} bytes before tensor '{}'", missed->address - address, missed->name);
+  // Along the axis with the longest stride there may be any number of elements.
+  NamedTensor longer = *missed;
+  const auto outermost = std::ranges::max_element(longer.strides);
+  if (outermost != longer.strides.end() && *outermost > 0)
+    longer.shape[size_t(outermost - longer.strides.begin())] = std::numeric_limits<int64_t>::max();
+  const auto position = positionOf(longer, (address - missed->address) / missed->elementBytes);
+  const std::string tensor =
+      fmt::format("where tensor '{}' of shape [{}]", missed->name, fmt::join(missed->shape, ", "));
+  return position ? fmt::format("{} would have element [{}]", tensor, fmt::join(*position, ", "))
+                  : fmt::format("{} has ended", tensor);
+}
+
+} // namespace tlc::emulator
