@@ -6,6 +6,8 @@
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/emulator/EmulatedMemory.h"
 #include "runtime/emulator/LaunchQueue.h"
+#include "runtime/emulator/check/DeviceOrder.h"
+#include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
 #include "runtime/emulator/math/TensorMap.h"
 #include "runtime/emulator/trace/TimedSchedule.h"
@@ -75,9 +77,10 @@ public:
     machine.hostThreads =
         options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     machine.maximumSteps = options.maximumSteps;
-    machine.raceCheck = options.raceCheck;
+    raceCheck = options.raceCheck;
     machine.scheduleSeed = options.scheduleSeed;
     machine.device = ordinal;
+    machine.devices = this->machines->order.size();
     machine.progress = &this->machines->progress;
     machine.print = options.print;
     onFindings = std::move(options.onFindings);
@@ -97,7 +100,7 @@ public:
   const DeviceProperties &properties() const override { return deviceProperties; }
 
   Result<void *> allocate(size_t bytes) override {
-    auto memory = machines->memory.allocate(ordinal(), bytes, machine.raceCheck);
+    auto memory = machines->memory.allocate(ordinal(), bytes, raceCheck);
     if (memory)
       machines->order.allocated(*memory, bytes);
     return memory;
@@ -303,7 +306,7 @@ private:
       Findings findings;
       emulator::Machine machineOfLaunch = machine;
       machineOfLaunch.findings = &findings;
-      machineOfLaunch.order = &order;
+      machineOfLaunch.makeObserver = emulator::observeRaces(raceCheck, &order);
       const bool traced = request && &planned == &plan.launches[request->launch];
       if (traced) {
         configuration.onlyBlock = request->block;
@@ -327,6 +330,7 @@ private:
   }
 
   emulator::Machine machine;
+  RaceCheck raceCheck = RaceCheck::on;
   TraceRequest *request = nullptr;
   std::function<void(const Findings &)> onFindings;
   DeviceProperties deviceProperties;

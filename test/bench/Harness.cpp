@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/bench/Harness.h"
 
+#include "runtime/emulator/check/ObserveRaces.h"
+
 #include <array>
 #include <fmt/format.h>
 
@@ -35,7 +37,7 @@ BenchKernel::BenchKernel(KernelText kernel, RaceCheck raceCheck)
   else
     loadError = loaded.error().message;
   machine.target = findTarget(text.target);
-  machine.raceCheck = raceCheck;
+  machine.makeObserver = observeRaces(raceCheck);
 }
 
 LaunchStatistics BenchKernel::launch(benchmark::State &state) const {

@@ -3,6 +3,7 @@
 /// Launches of PTX text for benchmarks, on one host thread.
 #pragma once
 
+#include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/launch/Grid.h"
 
 #include <benchmark/benchmark.h>

@@ -52,6 +52,13 @@ class CheckLayers(unittest.TestCase):
         self.expect({"runtime/emulator/exec/core/A.cpp": '#include "runtime/cuda/B.h"\n', "runtime/cuda/B.h": ""},
                     'runtime/emulator/exec/core/A.cpp:1: runtime/emulator/exec/core must not include runtime/cuda ("runtime/cuda/B.h")')
 
+    def test_execution_does_not_know_its_checker(self):
+        self.expect({"runtime/emulator/exec/core/A.cpp": '#include "runtime/emulator/check/B.h"\n',
+                     "runtime/emulator/check/B.h": '#include "runtime/emulator/exec/core/C.h"\n',
+                     "runtime/emulator/exec/core/C.h": ""},
+                    'runtime/emulator/exec/core/A.cpp:1: runtime/emulator/exec/core must not include '
+                    'runtime/emulator/check ("runtime/emulator/check/B.h")')
+
     def test_units_of_the_emulator_are_apart(self):
         self.expect({"runtime/emulator/exec/scalar/A.cpp": '#include "runtime/emulator/exec/matrix/B.h"\n',
                      "runtime/emulator/exec/matrix/B.h": ""},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Threads that wait for each other by memory: locks, semaphores, flags, queues.
+#include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
 #include "runtime/target/Target.h"
 #include "test/cuda_cpp/Run.h"
@@ -343,7 +344,7 @@ extern "C" __global__ void k(int *out) {
     launch.parameters = std::as_bytes(std::span(&address, 1));
     emulator::Machine machine;
     machine.target = findTarget("sm_90a");
-    machine.raceCheck = RaceCheck::on;
+    machine.makeObserver = emulator::observeRaces(RaceCheck::on);
     const auto done = emulator::runGrid(**program, launch, emulator::MemoryMap(std::move(ranges)), machine);
     INFO((done ? "" : done.error().message));
     REQUIRE(done);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/cutlass/CudaRuntime.h"
 
+#include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
 
 #include <algorithm>
@@ -128,7 +129,7 @@ Result<void> CudaRuntime::run(Kernel &kernel, const LaunchShape &shape, void *co
   emulator::Machine machine;
   machine.target = findTarget("sm_90a");
   machine.hostThreads = std::max(1u, std::thread::hardware_concurrency());
-  machine.raceCheck = raceCheck;
+  machine.makeObserver = emulator::observeRaces(raceCheck);
   machine.scheduleSeed = scheduleSeed;
   auto done = emulator::runGrid(*kernel.program, launch, emulator::MemoryMap(std::move(ranges)), machine);
   if (!done)

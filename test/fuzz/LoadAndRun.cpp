@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/fuzz/LoadAndRun.h"
 
+#include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
 #include "runtime/emulator/math/TensorMap.h"
 #include "runtime/target/CodeTarget.h"
@@ -65,7 +66,7 @@ void launch(const Program &program, const Kernel &kernel, const Target &target) 
   machine.target = &target;
   machine.multiprocessors = 1;
   machine.maximumSteps = mostSteps;
-  machine.raceCheck = RaceCheck::on;
+  machine.makeObserver = observeRaces(RaceCheck::on);
   static_cast<void>(runGrid(program, configuration, MemoryMap(std::move(ranges)), machine));
 }
 

@@ -31,7 +31,7 @@ SYSTEM = ["cxxabi.h", "dirent.h", "dlfcn.h", "fcntl.h", "link.h", "poll.h", "pth
 BASE = ["runtime/support", FMT]
 ARTIFACT = BASE + ["runtime/target", "runtime/artifact"]
 EMULATION = ARTIFACT + ["runtime/device", "runtime/emulator/report", "runtime/emulator/ptx", "runtime/emulator/math"]
-EXECUTION = EMULATION + ["runtime/emulator/exec/core", "runtime/emulator/exec/decode", "runtime/emulator/check"]
+EXECUTION = EMULATION + ["runtime/emulator/exec/core", "runtime/emulator/exec/decode"]
 DIALECTS = ["dialects/tile", "dialects/simt", "dialects/program", "dialects/layout", "dialects/support", MLIR, LLVM]
 
 # Folder -> what it may include besides itself. The longest matching row counts
@@ -47,9 +47,9 @@ LAYERS = {
     "runtime/emulator/report": BASE,
     "runtime/emulator/ptx": BASE + ["runtime/target"],
     "runtime/emulator/math": ARTIFACT + ["runtime/device"],
-    "runtime/emulator/exec/core": EMULATION + ["runtime/emulator/check"],
+    "runtime/emulator/exec/core": EMULATION,
     "runtime/emulator/exec/decode": EXECUTION,
-    "runtime/emulator/exec/launch": EMULATION + ["runtime/emulator/exec/core", "runtime/emulator/check"],
+    "runtime/emulator/exec/launch": EMULATION + ["runtime/emulator/exec/core"],
     "runtime/emulator/exec/scalar": EXECUTION,
     "runtime/emulator/exec/memory": EXECUTION,
     "runtime/emulator/exec/control": EXECUTION,

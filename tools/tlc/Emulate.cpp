@@ -3,6 +3,7 @@
 /// The subcommand `emulate`.
 #include "tools/tlc/Emulate.h"
 
+#include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/target/CodeTarget.h"
@@ -226,7 +227,7 @@ ExitCode EmulateCommand::execute() const {
   machine.target = *device;
   machine.multiprocessors = options->multiprocessors;
   machine.maximumSteps = options->maximumSteps;
-  machine.raceCheck = options->raceCheck;
+  machine.makeObserver = emulator::observeRaces(options->raceCheck);
   machine.onProgress = [](const tlc::emulator::LaunchProgress &progress) {
     errs() << formatv("tlc: {0} of {1} blocks are done after {2:f0} s, {3} instructions of warps\n",
                       progress.blocksDone, progress.blocks, progress.seconds, progress.warpInstructions);

@@ -7,6 +7,8 @@
 /// is known to whoever's clock has reached that number there.
 #pragma once
 
+#include "runtime/emulator/exec/core/Observer.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -83,10 +85,6 @@ inline void joinForeign(std::shared_ptr<const Foreign> &into, const std::shared_
   both->join(*from);
   into = std::move(both);
 }
-
-/// Spaces that proxy fences are for.
-enum class FencedSpace : uint8_t { shared, global };
-inline constexpr FencedSpace fencedSpaces[] = {FencedSpace::shared, FencedSpace::global};
 
 /// Tensor maps that the kernel changes.
 struct MapFences {

@@ -17,7 +17,6 @@ struct LaunchOrder {
   std::shared_ptr<GlobalShadow> shadow;      ///< of all that it may meet
   std::shared_ptr<const Foreign> known = {}; ///< when it begins; then, with what it learns, when it is over
   std::shared_ptr<const void> owner = {};    ///< of its program and names; null: they outlive the shadow
-  size_t devices = 1;
 };
 
 /// Of devices that are emulated together, as one thread of the host uses them, or one for each.
@@ -25,6 +24,7 @@ class DeviceOrder {
 public:
   explicit DeviceOrder(unsigned devices) : devices(devices) {}
 
+  size_t size() const { return devices.size(); }
   /// The host gives a launch to a device.
   LaunchOrder issue(int device) {
     const std::lock_guard lock(mutex);
@@ -37,7 +37,7 @@ public:
       for (OfDevice &each : devices)
         each.knows = nullptr;
     }
-    return {.shadow = shadow, .known = hostKnows, .devices = devices.size()};
+    return {.shadow = shadow, .known = hostKnows};
   }
   /// It begins, as the only one of the device.
   void begin(int device, LaunchOrder &order) {

@@ -375,7 +375,7 @@ void RaceChecker::publishFlag(uint64_t address, Reach reach, Knowledge known) {
       clock->raise(warp, clock->at(lane));
   own.seen.join(known.seen);
   own.fenced.join(fenced);
-  cluster.grid->order->shadow->release(address, {cluster.grid->device, reach, all});
+  launch.shadow().release(address, {cluster.grid->device, reach, all});
 }
 
 void RaceChecker::takeFlagReads(Agent &agent) {
@@ -383,7 +383,7 @@ void RaceChecker::takeFlagReads(Agent &agent) {
     const bool acquires =
         read.ordering == AccessOrdering::acquire || read.ordering == AccessOrdering::acquireRelease;
     const Ordering ordering = acquires ? Ordering::acquireRelease : Ordering::relaxed;
-    for (const GlobalShadow::Released &part : cluster.grid->order->shadow->acquire(read.address)) {
+    for (const GlobalShadow::Released &part : launch.shadow().acquire(read.address)) {
       // Inside the cluster a scope is always wide enough.
       if (const auto own = part.known->clusters.find(number()); own != part.known->clusters.end()) {
         Knowledge known;

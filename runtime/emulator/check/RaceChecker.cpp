@@ -11,8 +11,8 @@
 
 namespace tlc::emulator {
 
-RaceChecker::RaceChecker(Cluster &cluster)
-    : cluster(cluster), warpsOfBlock(unsigned(cluster.blocks[0].warps.size())),
+RaceChecker::RaceChecker(Cluster &cluster, LaunchRaces &launch)
+    : cluster(cluster), launch(launch), warpsOfBlock(unsigned(cluster.blocks[0].warps.size())),
       parts(cluster.blocks.size() * warpsOfBlock) {
   const Kernel &kernel = *cluster.grid->kernel;
   std::vector<uint32_t> written(kernel.registerBytes / registerGranule + 1, ~0u);
@@ -29,7 +29,7 @@ RaceChecker::RaceChecker(Cluster &cluster)
         agent.uses.resize(written.size());
       agent.parties.resize(1);
       agent.parties[0].lanes = warp.live;
-      agent.parties[0].known.foreign = cluster.grid->order->known;
+      agent.parties[0].known.foreign = launch.known();
       addColumn({.kind = ColumnInfo::Kind::warp, .warp = indexOf(warp)});
     }
   for (const Block &block : cluster.blocks) {
@@ -44,7 +44,7 @@ RaceChecker::RaceChecker(Cluster &cluster)
     gridBefore = addColumn({.kind = ColumnInfo::Kind::grid});
 }
 
-uint32_t RaceChecker::number() const { return cluster.grid->firstNumber + cluster.index; }
+uint32_t RaceChecker::number() const { return launch.numberOf(cluster); }
 
 unsigned RaceChecker::indexOf(const Warp &warp) const { return warp.block->rank * warpsOfBlock + warp.index; }
 
@@ -70,8 +70,8 @@ RaceChecker::Stream *RaceChecker::stream(Agent &agent, AsyncEngine engine, unsig
   return found == agent.streams.end() ? nullptr : &found->second;
 }
 
-std::shared_ptr<AsyncOrder> RaceChecker::issueCopy(const Warp &warp, const Instruction &instruction,
-                                                   AsyncEngine engine, uint32_t lanes) {
+std::shared_ptr<OperationNote> RaceChecker::issueCopy(const Warp &warp, const Instruction &instruction,
+                                                      AsyncEngine engine, uint32_t lanes, bool uniform) {
   Agent &agent = agentOf(warp);
   const unsigned lane = unsigned(std::countr_zero(lanes));
   const bool perLane = engine == AsyncEngine::copy;
@@ -85,15 +85,20 @@ std::shared_ptr<AsyncOrder> RaceChecker::issueCopy(const Warp &warp, const Instr
     if (perLane)
       parts.copies[indexOf(warp)] = stream.column;
   }
-  auto order = issueOnMbarrier(warp, instruction, lane);
+  auto order = issue(warp, instruction, lane, uniform);
   order->column = stream.column, order->readColumn = stream.readColumn, order->number = ++stream.issued;
   if (perLane)
     order->lane = severalLanes;
   return order;
 }
 
-std::shared_ptr<AsyncOrder> RaceChecker::issueOnMbarrier(const Warp &warp, const Instruction &instruction,
-                                                         unsigned lane) {
+std::shared_ptr<OperationNote> RaceChecker::issueOnMbarrier(const Warp &warp, const Instruction &instruction,
+                                                            unsigned lane, bool uniform) {
+  return issue(warp, instruction, lane, uniform);
+}
+
+std::shared_ptr<AsyncOrder> RaceChecker::issue(const Warp &warp, const Instruction &instruction,
+                                               unsigned lane, bool uniform) {
   Agent &agent = agentOf(warp);
   const Party &party = partyOf(agent, lane);
   auto order = std::make_shared<AsyncOrder>();
@@ -102,6 +107,7 @@ std::shared_ptr<AsyncOrder> RaceChecker::issueOnMbarrier(const Warp &warp, const
   order->own = agent.number++;
   order->copies = party.copies;
   order->repeat = repeatOf(agent, uint32_t(&instruction - warp.code));
+  order->uniform = uniform;
   return order;
 }
 
@@ -139,14 +145,15 @@ void RaceChecker::completesOn(const SharedPlace &place) {
   running->number = phases.completed + 1;
 }
 
-std::shared_ptr<AsyncOrder> RaceChecker::copiesUntilNow(const Warp &warp, AsyncEngine engine, unsigned lane) {
+std::shared_ptr<OperationNote> RaceChecker::copiesUntilNow(const Warp &warp) {
   auto order = std::make_shared<AsyncOrder>();
-  if (const Stream *copies = stream(agentOf(warp), engine, engine == AsyncEngine::copy ? 0 : lane))
+  if (const Stream *copies = stream(agentOf(warp), AsyncEngine::copy, 0))
     order->column = copies->column, order->number = copies->issued;
   return order;
 }
 
-void RaceChecker::arriveAfter(const AsyncOrder &copies, const SharedPlace &place) {
+void RaceChecker::arriveAfter(const OperationNote &note, const SharedPlace &place) {
+  const auto &copies = static_cast<const AsyncOrder &>(note);
   if (copies.number != 0)
     phasesOf(*place.block, place.address)
         .arrived.from(*place.block, Scope::cluster)
@@ -154,14 +161,15 @@ void RaceChecker::arriveAfter(const AsyncOrder &copies, const SharedPlace &place
 }
 
 void RaceChecker::issueWgmma(Warp &warp, const Instruction &instruction, const ProductRegisters &used,
-                             uint32_t number, std::shared_ptr<AsyncOrder> &order) {
+                             uint32_t number, std::shared_ptr<OperationNote> &note) {
   Agent &agent = agentOf(warp);
   takeRegisters(warp, instruction, used, number);
   Knowledge known;
   const uint32_t own = agent.number;
   release(agent, warp.live, Ordering::acquireRelease, known);
+  auto order = std::static_pointer_cast<AsyncOrder>(note);
   if (!order) {
-    order = std::make_shared<AsyncOrder>();
+    note = order = std::make_shared<AsyncOrder>();
     order->known = std::move(known);
     order->column = warpgroups[indexOf(warp) / warpsOfBlock * (warpsOfBlock / warpsPerWarpgroup) +
                                warp.index / warpsPerWarpgroup];
@@ -173,6 +181,12 @@ void RaceChecker::issueWgmma(Warp &warp, const Instruction &instruction, const P
   if (warp.index % warpsPerWarpgroup == 0)
     order->own = own;
 }
+
+void RaceChecker::fenceWgmma(const Warp &warp) { ++agentOf(warp).fences; }
+
+void RaceChecker::run(OperationNote *operation) { running = static_cast<AsyncOrder *>(operation); }
+
+bool RaceChecker::takeOverlap() { return std::exchange(overlap, false); }
 
 void RaceChecker::waitWgmma(const Warp &warp, uint64_t completed) {
   Agent &agent = agentOf(warp);
@@ -319,8 +333,8 @@ void RaceChecker::accessGlobal(Warp &warp, const Instruction &instruction, const
   point.space = FencedSpace::global;
   point.map = access.address;
   conflicts.clear();
-  cluster.grid->order->shadow->access(access.address, access.bytes, cluster.grid->kernel->globalGranule,
-                                      record, access.laneBytes, point, conflicts);
+  launch.shadow().access(access.address, access.bytes, cluster.grid->kernel->globalGranule, record,
+                         access.laneBytes, point, conflicts);
   for (Conflict &conflict : conflicts) {
     if (conflict.wrong == Wrong::overlap) {
       overlap = true;
@@ -341,9 +355,7 @@ void RaceChecker::accessGlobal(Warp &warp, const Instruction &instruction, const
     agent.flagReads.push_back({access.address, access.lane, access.ordering, access.scope});
 }
 
-void RaceChecker::allocated(uint64_t address, uint64_t bytes) {
-  cluster.grid->order->shadow->forget(address, bytes);
-}
+void RaceChecker::allocated(uint64_t address, uint64_t bytes) { launch.shadow().forget(address, bytes); }
 
 void RaceChecker::forRuns(const Agent &agent, uint32_t lanes, const Touch &each,
                           const LaneAddresses64 &addresses, const std::function<void(const Touch &)> &act) {
@@ -396,19 +408,14 @@ void RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lane
     report(warp, instruction, exit, conflict, placeOf(block.rank, uint32_t(conflict.address)));
 }
 
-void RaceChecker::teachDevice() {
-  Grid &grid = *cluster.grid;
+void RaceChecker::clusterEnds() {
+  if (cluster.grid->isAlone)
+    return;
   Knowledge learnt;
   for (const Ending &ending : endings)
     joinForeign(learnt.foreign, ending.known.foreign);
-  if (!learnt.foreign)
-    return;
-  // Its own launch is over for who comes to know this.
-  auto others = std::make_shared<Foreign>(*learnt.foreign);
-  std::erase_if(others->clusters,
-                [&](const auto &entry) { return entry.first - grid.firstNumber < clusterCount(grid); });
-  const std::lock_guard lock(grid.learning);
-  joinForeign(grid.learnt, others);
+  if (learnt.foreign)
+    launch.learn(*learnt.foreign);
 }
 
 } // namespace tlc::emulator

@@ -12,7 +12,7 @@
 /// synchronised; beyond that a lane knows only what it did itself.
 #pragma once
 
-#include "runtime/emulator/check/GlobalShadow.h"
+#include "runtime/emulator/check/LaunchRaces.h"
 #include "runtime/emulator/check/Shadow.h"
 #include "runtime/emulator/exec/core/Async.h"
 #include "runtime/emulator/report/Finding.h"
@@ -26,12 +26,9 @@
 
 namespace tlc::emulator {
 
-/// Whether an arrival or a wait orders memory.
-enum class Ordering : uint8_t { acquireRelease, relaxed };
-
 /// What an asynchronous operation knows, and what says that it is complete: a
 /// column that has reached a number.
-struct AsyncOrder {
+struct AsyncOrder final : OperationNote {
   Knowledge known; ///< at its issue, without what the issuing lane itself did
   Column column = 0;
   Column readColumn = 0; ///< the same for what it reads in shared memory, if that is over earlier
@@ -43,134 +40,74 @@ struct AsyncOrder {
   bool uniform = false; ///< all lanes of the warp issued the same
 };
 
-/// What accesses tensor memory: a warp's loads and stores, and what its
-/// threads issue to a pipe.
-enum class TensorEngine : uint8_t { load, store, pipe };
-inline constexpr size_t tensorEngines = 3;
-
-/// What a wgmma has in registers.
-struct ProductRegisters {
-  std::span<const Slot> fragments; ///< of A
-  std::span<const Slot> accumulators;
-  uint32_t shape = 0; ///< products of one shape may follow each other; from 2 on
-  bool accumulates = false;
-};
-
-/// All cells of these lanes and columns; lanes in groups of 16.
-struct TensorTouch {
-  const Block *block = nullptr;
-  unsigned lane = 0, lanes = 0;
-  uint32_t column = 0, columns = 0;
-  AccessKind kind = AccessKind::read;
-};
-
-/// Whether a wait for copies ends when they are complete, or when they have read their sources.
-enum class CopyWait : uint8_t { complete, read };
-
-class RaceChecker {
+class RaceChecker final : public Observer {
 public:
-  explicit RaceChecker(Cluster &cluster);
+  RaceChecker(Cluster &cluster, LaunchRaces &launch);
 
-  // --- what threads do; `lanes` are those that do it together --------------------
-  void proxyFence(const Warp &warp, uint32_t lanes, std::span<const FencedSpace> spaces);
-  /// fence.mbarrier_init: makes the lanes' mbarriers known to the cluster and to asynchronous units.
-  void publishMbarriers(const Warp &warp, uint32_t lanes);
-  /// fence.proxy.tensormap: what comes before is released to the units that read tensor maps.
-  void releaseMaps(const Warp &warp, uint32_t lanes);
-  /// The same for the map at an address: the units see what was released.
-  void acquireMap(const Warp &warp, uint32_t lanes, uint64_t address);
-  /// Of threads: makes relaxed arrivals behind it release, relaxed waits before it acquire.
-  void fence(const Warp &warp, uint32_t lanes, Scope scope);
-  /// bar.warp.sync: what each lane did comes before what all do next.
-  void syncLanes(const Warp &warp, uint32_t lanes);
-  /// griddepcontrol.wait: the launch before this one is over.
-  void waitGrid(const Warp &warp, uint32_t lanes);
-
-  enum class NamedArrival : uint8_t { waits, leaves };
-  void arriveNamed(const Warp &warp, unsigned id, NamedArrival arrival);
-  void completeNamed(const Block &block, unsigned id);
-
-  void arriveCluster(const Warp &warp, uint32_t lanes, Ordering ordering);
-  void completeCluster();
-  void waitCluster(const Warp &warp, uint32_t lanes);
-
-  void arriveMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering,
-                      Scope scope);
-  void completePhase(const Block &block, uint32_t address);
-  void waitMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering,
-                    Scope scope);
-
-  // --- asynchronous operations ----------------------------------------------------
-  /// A copy that completes in a group, or on an mbarrier (`completesOn`).
-  std::shared_ptr<AsyncOrder> issueCopy(const Warp &warp, const Instruction &instruction, AsyncEngine engine,
-                                        uint32_t lanes);
-  std::shared_ptr<AsyncOrder> issueOnMbarrier(const Warp &warp, const Instruction &instruction,
-                                              unsigned lane);
-  void commitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes);
-  void waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending, CopyWait until);
-  /// The running operation completes with the present phase of an mbarrier.
-  void completesOn(const SharedPlace &place);
-  /// All copies of the lane until now (cp.async: of the warp) will have arrived at an mbarrier.
-  std::shared_ptr<AsyncOrder> copiesUntilNow(const Warp &warp, AsyncEngine engine, unsigned lane);
-  void arriveAfter(const AsyncOrder &copies, const SharedPlace &place);
-
-  /// Operation `number` of the warpgroup, counted from 1, issued by one of its warps.
-  void issueWgmma(Warp &warp, const Instruction &instruction, const ProductRegisters &used, uint32_t number,
-                  std::shared_ptr<AsyncOrder> &order);
-  void fenceWgmma(const Warp &warp) { ++agentOf(warp).fences; }
-  void waitWgmma(const Warp &warp, uint64_t completed);
-
-  // --- tensor memory (TensorRace.cpp) ------------------------------------------------
-  std::shared_ptr<AsyncOrder> issueOnPipe(Warp &warp, const Instruction &instruction,
-                                          std::span<const TensorTouch> touches);
-  /// What the warp has issued until now, and its arrival when that is complete.
-  std::shared_ptr<AsyncOrder> commitPipe(const Warp &warp);
-  void completePipe(const AsyncOrder &order, const SharedPlace &place);
-  void moveTensor(Warp &warp, const Instruction &instruction, TensorEngine engine,
-                  std::span<const TensorTouch> touches);
-  void waitTensor(const Warp &warp, TensorEngine engine);
-  void fenceTensorBefore(const Warp &warp);
-  void fenceTensorAfter(const Warp &warp);
-  /// Nothing has written the columns.
-  void allocateTensor(const Block &block, uint32_t column, uint32_t count);
-  void freeTensor(Warp &warp, const Instruction &instruction, uint32_t column, uint32_t count);
-
-  /// Accesses are the operation's until the next call; null: the threads' again.
-  void run(AsyncOrder *order) { running = order; }
-
-  // --- accesses -----------------------------------------------------------------------
-  void access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
-              uint32_t address);
-  /// The same for lanes at addresses of their own, in shared memory of one block.
-  void accessLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
-                   const LaneAddresses64 &addresses, Block &block);
-  void accessGlobal(Warp &warp, const Instruction &instruction, const Touch &access);
-  /// Memory of the heap is new to who gets it: what was done to it before is over.
-  void allocated(uint64_t address, uint64_t bytes);
-  void accessGlobalLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
-                         const LaneAddresses64 &addresses);
-  /// True once if lanes have written the same place by the instruction that was checked last.
-  bool takeOverlap() { return std::exchange(overlap, false); }
-  /// Two lanes wrote different values to an address of the space by one instruction.
-  void reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second, Space space,
-                     uint64_t address);
-  /// With the last threads of a block its shared memory ends: nobody may use it any more.
-  void exit(Warp &warp, const Instruction &instruction, uint32_t lanes);
-  /// The blocks have ended: what they learnt of other devices, the next launch of this one knows.
-  void teachDevice();
-  /// The lanes are about to run the instruction: on which registers?
-  void registers(Warp &warp, const Instruction &instruction, uint32_t lanes);
-  /// Its predicate decides for these lanes whether they run it.
-  void guard(Warp &warp, const Instruction &instruction, uint32_t lanes);
-  /// Results that come from all of the lanes, or each from the one that it names: are they written?
-  void combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes);
+  void execute(Warp &warp, const Instruction &instruction, uint32_t lanes) override;
+  void evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes) override;
+  void combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes) override;
   void shuffleLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes,
-                    std::span<const uint32_t> sources);
-  /// A lane's own memory; a read tells whether its registers get what something has written.
-  void accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access);
-  void copyLocal(const Warp &warp, unsigned lane, uint64_t to, uint64_t from, uint64_t bytes);
-  /// Something that is not the program writes.
-  void fillLocal(const Warp &warp, unsigned lane, uint64_t at, uint64_t bytes);
+                    std::span<const uint32_t> sources) override;
+  void exit(Warp &warp, const Instruction &instruction, uint32_t lanes) override;
+  void clusterEnds() override;
+  void fence(const Warp &warp, uint32_t lanes, Scope scope) override;
+  void proxyFence(const Warp &warp, uint32_t lanes, std::span<const FencedSpace> spaces) override;
+  void publishMbarriers(const Warp &warp, uint32_t lanes) override;
+  void releaseMaps(const Warp &warp, uint32_t lanes) override;
+  void acquireMap(const Warp &warp, uint32_t lanes, uint64_t address) override;
+  void waitGrid(const Warp &warp, uint32_t lanes) override;
+  void syncLanes(const Warp &warp, uint32_t lanes) override;
+  void arriveNamed(const Warp &warp, unsigned id, NamedArrival arrival) override;
+  void completeNamed(const Block &block, unsigned id) override;
+  void arriveCluster(const Warp &warp, uint32_t lanes, Ordering ordering) override;
+  void completeCluster() override;
+  void waitCluster(const Warp &warp, uint32_t lanes) override;
+  void arriveMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering,
+                      Scope scope) override;
+  void completePhase(const Block &block, uint32_t address) override;
+  void waitMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering,
+                    Scope scope) override;
+  std::shared_ptr<OperationNote> issueCopy(const Warp &warp, const Instruction &instruction,
+                                           AsyncEngine engine, uint32_t lanes, bool uniform) override;
+  std::shared_ptr<OperationNote> issueOnMbarrier(const Warp &warp, const Instruction &instruction,
+                                                 unsigned lane, bool uniform) override;
+  void commitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes) override;
+  void waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending,
+                  CopyWait until) override;
+  void completesOn(const SharedPlace &place) override;
+  std::shared_ptr<OperationNote> copiesUntilNow(const Warp &warp) override;
+  void arriveAfter(const OperationNote &copies, const SharedPlace &place) override;
+  void issueWgmma(Warp &warp, const Instruction &instruction, const ProductRegisters &used, uint32_t number,
+                  std::shared_ptr<OperationNote> &note) override;
+  void fenceWgmma(const Warp &warp) override;
+  void waitWgmma(const Warp &warp, uint64_t completed) override;
+  void run(OperationNote *operation) override;
+  std::shared_ptr<OperationNote> issueOnPipe(Warp &warp, const Instruction &instruction,
+                                             std::span<const TensorTouch> touches) override;
+  std::shared_ptr<OperationNote> commitPipe(const Warp &warp) override;
+  void completePipe(const OperationNote &commit, const SharedPlace &place) override;
+  void moveTensor(Warp &warp, const Instruction &instruction, TensorEngine engine,
+                  std::span<const TensorTouch> touches) override;
+  void waitTensor(const Warp &warp, TensorEngine engine) override;
+  void fenceTensorBefore(const Warp &warp) override;
+  void fenceTensorAfter(const Warp &warp) override;
+  void allocateTensor(const Block &block, uint32_t column, uint32_t count) override;
+  void freeTensor(Warp &warp, const Instruction &instruction, uint32_t column, uint32_t count) override;
+  void access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
+              uint32_t address) override;
+  void accessLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
+                   const LaneAddresses64 &addresses, Block &block) override;
+  void accessGlobal(Warp &warp, const Instruction &instruction, const Touch &access) override;
+  void accessGlobalLanes(Warp &warp, const Instruction &instruction, uint32_t lanes, const Touch &each,
+                         const LaneAddresses64 &addresses) override;
+  bool takeOverlap() override;
+  void reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second, Space space,
+                     uint64_t address) override;
+  void allocated(uint64_t address, uint64_t bytes) override;
+  void accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access) override;
+  void copyLocal(const Warp &warp, unsigned lane, uint64_t to, uint64_t from, uint64_t bytes) override;
+  void fillLocal(const Warp &warp, unsigned lane, uint64_t at, uint64_t bytes) override;
 
 private:
   struct ColumnInfo {
@@ -308,6 +245,8 @@ private:
   /// The cluster's number among those of all launches that may run now.
   uint32_t number() const;
   uint32_t repeatOf(Agent &agent, uint32_t pc);
+  std::shared_ptr<AsyncOrder> issue(const Warp &warp, const Instruction &instruction, unsigned lane,
+                                    bool uniform);
 
   /// Calls `act` for the parties that make up `lanes`, taking parties apart.
   void forParties(Agent &agent, uint32_t lanes, const std::function<void(Party &)> &act);
@@ -400,6 +339,7 @@ private:
   std::string missingFence(const Record &before, const Record &now) const;
 
   Cluster &cluster;
+  LaunchRaces &launch;
   unsigned warpsOfBlock;
   std::vector<Agent> agents; ///< their columns are their indices
   PartColumns parts;

@@ -46,7 +46,7 @@ void setBitsIn(Warp &warp, const Slot &slot, unsigned lane, uint64_t bits) {
 
 } // namespace
 
-void RaceChecker::registers(Warp &warp, const Instruction &instruction, uint32_t lanes) {
+void RaceChecker::execute(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   Agent &agent = agentOf(warp);
   overlap = false;
   if (!agent.flagReads.empty())
@@ -58,7 +58,7 @@ void RaceChecker::registers(Warp &warp, const Instruction &instruction, uint32_t
 
 // --- what nothing has written --------------------------------------------------------------
 
-void RaceChecker::guard(Warp &warp, const Instruction &instruction, uint32_t lanes) {
+void RaceChecker::evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   if (const uint32_t unwritten = lanes & ~agentOf(warp).written[instruction.guard / registerGranule])
     reportUnwritten(warp, instruction, instruction.guard, unwritten);
 }

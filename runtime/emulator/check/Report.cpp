@@ -35,13 +35,12 @@ std::string_view nameOf(AccessKind kind) {
 
 const Instruction &RaceChecker::instructionOf(const Record &record) const {
   const bool own = record.cluster == 0 || record.cluster == number();
-  const Kernel &kernel =
-      own ? *cluster.grid->kernel : *cluster.grid->order->shadow->launchOf(record.cluster).kernel;
+  const Kernel &kernel = own ? *cluster.grid->kernel : *launch.shadow().launchOf(record.cluster).kernel;
   return kernel.code[record.pc];
 }
 
 bool RaceChecker::isOfLaunch(const Record &record) const {
-  return record.cluster == 0 || record.cluster - cluster.grid->firstNumber < clusterCount(*cluster.grid);
+  return record.cluster == 0 || launch.includes(record.cluster);
 }
 
 FindingSite RaceChecker::siteOfRecord(const Record &record) const {
@@ -50,12 +49,12 @@ FindingSite RaceChecker::siteOfRecord(const Record &record) const {
     const Warp &own = *agents[record.warp].warp;
     site = siteOf(own, own.code[record.pc]);
   } else {
-    const CheckedLaunch launch = cluster.grid->order->shadow->launchOf(record.cluster);
-    site = siteOf(*launch.program, *launch.names, record.warp % launch.warpsOfBlock, instructionOf(record));
-    site.block = blockId(launch.blocks, launch.cluster, record.cluster - launch.first,
-                         record.warp / launch.warpsOfBlock);
+    const CheckedLaunch other = launch.shadow().launchOf(record.cluster);
+    site = siteOf(*other.program, *other.names, record.warp % other.warpsOfBlock, instructionOf(record));
+    site.block =
+        blockId(other.blocks, other.cluster, record.cluster - other.first, record.warp / other.warpsOfBlock);
     if (record.device != cluster.grid->device)
-      site.kernel = launch.kernel->name;
+      site.kernel = other.kernel->name;
     if (!cluster.grid->isAlone)
       site.device = record.device;
   }

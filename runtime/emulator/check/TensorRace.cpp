@@ -84,8 +84,8 @@ Shadow &RaceChecker::tensorShadow(const Block &block) {
 
 // --- what instructions tell ---------------------------------------------------------
 
-std::shared_ptr<AsyncOrder> RaceChecker::issueOnPipe(Warp &warp, const Instruction &instruction,
-                                                     std::span<const TensorTouch> touches) {
+std::shared_ptr<OperationNote> RaceChecker::issueOnPipe(Warp &warp, const Instruction &instruction,
+                                                        std::span<const TensorTouch> touches) {
   accessTensor(warp, instruction, TensorEngine::pipe, touches);
   Agent &agent = agentOf(warp);
   const TensorStream &stream = tensorStream(agent, TensorEngine::pipe);
@@ -100,7 +100,7 @@ std::shared_ptr<AsyncOrder> RaceChecker::issueOnPipe(Warp &warp, const Instructi
   return order;
 }
 
-std::shared_ptr<AsyncOrder> RaceChecker::commitPipe(const Warp &warp) {
+std::shared_ptr<OperationNote> RaceChecker::commitPipe(const Warp &warp) {
   Agent &agent = agentOf(warp);
   const TensorStream &stream = tensorStream(agent, TensorEngine::pipe);
   fenceTensorBefore(warp); // which a commit implies
@@ -111,7 +111,8 @@ std::shared_ptr<AsyncOrder> RaceChecker::commitPipe(const Warp &warp) {
   return order;
 }
 
-void RaceChecker::completePipe(const AsyncOrder &order, const SharedPlace &place) {
+void RaceChecker::completePipe(const OperationNote &commit, const SharedPlace &place) {
+  const auto &order = static_cast<const AsyncOrder &>(commit);
   // What the operations came behind, who waits for them comes behind too.
   Knowledge &arrived = phasesOf(*place.block, place.address).arrived.from(*place.block, Scope::cluster);
   arrived.join(order.known);

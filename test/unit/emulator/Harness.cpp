@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/unit/emulator/Harness.h"
 
+#include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/check/WrittenBytes.h"
 
 #include <algorithm>
@@ -69,7 +70,7 @@ Outcome run(const KernelText &kernel) {
   machine.target = findTarget(kernel.target);
   machine.multiprocessors = kernel.multiprocessors;
   machine.maximumSteps = kernel.maximumSteps;
-  machine.raceCheck = kernel.raceCheck;
+  machine.makeObserver = observeRaces(kernel.raceCheck);
   machine.makeSchedule = kernel.makeSchedule;
   machine.scheduleSeed = kernel.scheduleSeed;
   if (kernel.printed)

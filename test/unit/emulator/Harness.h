@@ -3,6 +3,7 @@
 /// Runs pieces of PTX on the emulator and hands back what they stored.
 #pragma once
 
+#include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/launch/Grid.h"
 
 #include <array>

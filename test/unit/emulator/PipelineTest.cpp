@@ -3,6 +3,7 @@
 /// The parts together, as a warp-specialised GEMM uses them: a producer warp
 /// fills a ring of stages through tensor maps, a warpgroup multiplies them with
 /// wgmma, mbarriers pass the stages back and forth.
+#include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
 #include "runtime/emulator/math/Float.h"
 #include "runtime/emulator/math/TensorMap.h"
@@ -147,7 +148,7 @@ Result<void> runGemm(Problem &problem, std::string_view text, unsigned hostThrea
   Machine machine;
   machine.target = findTarget("sm_90a");
   machine.hostThreads = hostThreads;
-  machine.raceCheck = RaceCheck::on;
+  machine.makeObserver = observeRaces(RaceCheck::on);
   if (auto done = runGrid(**program, launch, memory, machine); !done)
     return done.error();
   return {};

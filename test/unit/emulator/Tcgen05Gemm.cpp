@@ -3,6 +3,7 @@
 /// The kernels' texts and their launches.
 #include "test/unit/emulator/Tcgen05Gemm.h"
 
+#include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
 #include "runtime/emulator/math/Float.h"
 #include "runtime/emulator/math/TensorMap.h"
@@ -55,7 +56,7 @@ Result<void> launch(std::string_view text, const std::vector<MemoryRange> &range
   configuration.parameters = parameters;
   Machine machine;
   machine.target = findTarget("sm_100a");
-  machine.raceCheck = RaceCheck::on;
+  machine.makeObserver = observeRaces(RaceCheck::on);
   machine.makeSchedule = makeSchedule;
   const auto done = runGrid(**program, configuration, MemoryMap(ranges), machine);
   return done ? Result<void>() : done.error();

@@ -3,6 +3,7 @@
 /// The checker on reads of what nothing has written: global memory, of the
 /// host's and kernels' making.
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/check/WrittenBytes.h"
 #include "runtime/emulator/math/TensorMap.h"
 #include "test/unit/emulator/Harness.h"
@@ -230,7 +231,7 @@ TEST_CASE("a box of a tensor reads its elements, not what lies beyond or between
     Findings findings;
     Machine machine;
     machine.target = findTarget("sm_90a");
-    machine.raceCheck = RaceCheck::on;
+    machine.makeObserver = observeRaces(RaceCheck::on);
     machine.findings = &findings;
     const auto done = runGrid(**program, launch, memory, machine);
     return done ? std::string() : done.error().message;

@@ -4,8 +4,8 @@
 /// when the queue completes them.
 #include "runtime/emulator/exec/async/AsyncCopy.h"
 
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/exec/memory/MemoryModifiers.h"
 
@@ -74,8 +74,8 @@ Step copyLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
                      .bytes = copy.bytes * unsigned(std::popcount(active)),
                      .globalAddress = request->from.lane[first],
                      .sharedAddress = uint32_t(request->to.lane[first])};
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    operation->order = checker->issueCopy(warp, instruction, AsyncEngine::copy, active);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    operation->note = observer->issueCopy(warp, instruction, AsyncEngine::copy, active, false);
   clusterOf(warp).queue.push(operation);
   warp.asyncGroups[size_t(AsyncEngine::copy)].add(std::move(operation), active);
   return Step::next;
@@ -83,8 +83,8 @@ Step copyLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
 
 template <AsyncEngine engine> Step commitGroup(Warp &warp, uint32_t active, const Instruction &) {
   warp.asyncGroups[size_t(engine)].commit(active);
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->commitCopies(warp, engine, active);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->commitCopies(warp, engine, active);
   return Step::next;
 }
 
@@ -94,8 +94,8 @@ Step waitGroups(Warp &warp, uint32_t active, const Instruction &instruction) {
   AsyncGroups &groups = warp.asyncGroups[size_t(engine)];
   const uint64_t pending = uint64_t(instruction.immediate);
   if (groups.atMost(active, pending)) {
-    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      checker->waitCopies(warp, engine, active, pending, until);
+    if (Observer *observer = clusterOf(warp).observer.get())
+      observer->waitCopies(warp, engine, active, pending, until);
     return Step::next;
   }
   Wait wait;
@@ -139,10 +139,10 @@ Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instructi
   operation->ready = [before] {
     return std::all_of(before.begin(), before.end(), [](const auto &other) { return other->done; });
   };
-  RaceChecker *checker = clusterOf(warp).raceChecker.get();
-  if (checker)
-    operation->order = checker->copiesUntilNow(warp, AsyncEngine::copy, 0);
-  operation->run = [&warp, &instruction, active, addresses, checker, order = operation->order] {
+  Observer *observer = clusterOf(warp).observer.get();
+  if (observer)
+    operation->note = observer->copiesUntilNow(warp);
+  operation->run = [&warp, &instruction, active, addresses, observer, note = operation->note] {
     for (unsigned l = 0; l < warpSize; ++l) {
       if (!(active >> l & 1))
         continue;
@@ -153,8 +153,8 @@ Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instructi
         return false;
       }
       --barrier.pending;
-      if (checker)
-        checker->arriveAfter(*order, place);
+      if (observer)
+        observer->arriveAfter(*note, place);
       noteArrival(*place.block, place.address, warp, instruction);
       storeMbarrier(*place.block, place.address, barrier);
     }
@@ -245,7 +245,7 @@ constexpr DecodeEntry entries[] = {{"cp", decodeCp}};
 void emitBulkCommit(Decoder &d) { d.emit(commitGroup<AsyncEngine::bulk>, {}); }
 
 void emitBulkWait(Decoder &d) {
-  const bool read = d.take("read"); // an operation completes in one step; only the race checker minds
+  const bool read = d.take("read"); // an operation completes in one step; only an observer minds
   d.expectOperands(1);
   d.emit(read ? waitGroups<AsyncEngine::bulk, CopyWait::read> : waitGroups<AsyncEngine::bulk>, {},
          d.immediate(0));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// cp.async.bulk, cp.async.bulk.tensor, their reductions, st.async, red.async.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/async/AsyncCopy.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/exec/memory/MemoryModifiers.h"
 #include "runtime/emulator/math/TensorMap.h"
@@ -81,8 +81,8 @@ SharedPlace barrierFor(Warp &warp, const Instruction &instruction, const Bulk &b
     barrier.block = &clusterOf(warp).blocks[(to.block->rank & ~1u) | (barrier.block->rank & 1)];
   else if (bulk.multicast)
     barrier.block = to.block;
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->completesOn(barrier);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->completesOn(barrier);
   noteArrival(*barrier.block, barrier.address, warp, instruction);
   return barrier;
 }
@@ -293,10 +293,11 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
                                         : toShared     ? request->from
                                                        : request->to,
                        .sharedAddress = uint32_t(toShared ? request->to : request->from)};
-    if (RaceChecker *checker = clusterOf(warp).raceChecker.get()) {
-      operation->order = bulk.barrier ? checker->issueOnMbarrier(warp, instruction, l)
-                                      : checker->issueCopy(warp, instruction, AsyncEngine::bulk, 1u << l);
-      operation->order->uniform = isUniform(warp, active, instruction);
+    if (Observer *observer = clusterOf(warp).observer.get()) {
+      const bool uniform = isUniform(warp, active, instruction);
+      operation->note = bulk.barrier
+                            ? observer->issueOnMbarrier(warp, instruction, l, uniform)
+                            : observer->issueCopy(warp, instruction, AsyncEngine::bulk, 1u << l, uniform);
     }
     clusterOf(warp).queue.push(operation);
     if (!bulk.barrier)
@@ -340,8 +341,8 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
                       barrier = barriers.lane[l]] {
       const uint64_t total = uint64_t(bytes) * how.count;
       const SharedPlace place = sharedPlace(warp, barrier);
-      if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-        checker->completesOn(place);
+      if (Observer *observer = clusterOf(warp).observer.get())
+        observer->completesOn(place);
       std::byte *host = touch(warp, instruction,
                               {Space::sharedCluster, how.reduction ? AccessKind::atomic : AccessKind::write,
                                Proxy::generic, l, address, total, total});
@@ -357,8 +358,8 @@ Step issueStoreAsync(Warp &warp, uint32_t active, const Instruction &instruction
       completeBytes(*place.block, place.address, uint32_t(total));
       return true;
     };
-    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      operation->order = checker->issueOnMbarrier(warp, instruction, l);
+    if (Observer *observer = clusterOf(warp).observer.get())
+      operation->note = observer->issueOnMbarrier(warp, instruction, l, false);
     clusterOf(warp).queue.push(std::move(operation));
   }
   return Step::next;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// tensormap.replace and tensormap.cp_fenceproxy: tensor maps that a kernel changes.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/exec/memory/MemoryModifiers.h"
 #include "runtime/emulator/math/TensorMap.h"
@@ -60,8 +60,8 @@ Step copyMap(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!to)
     return Step::fault;
   std::memcpy(to, from, EmulatedTensorMap::encodedBytes);
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->releaseMaps(warp, active);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->releaseMaps(warp, active);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   ++clusterOf(warp).progress;
   return Step::next;

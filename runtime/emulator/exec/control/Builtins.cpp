@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/decode/Builtins.h"
 
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Call.h"
 
 #include <algorithm>
@@ -58,10 +58,10 @@ public:
       return;
     std::byte *to = place(call, call.results[0].offset);
     std::memcpy(to, &result, call.results[0].bytes);
-    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      checker->fillLocal(warp, lane,
-                         uint64_t(to - warp.local.data()) - uint64_t(lane) * gridOf(warp).kernel->localBytes,
-                         call.results[0].bytes);
+    if (Observer *observer = clusterOf(warp).observer.get())
+      observer->fillLocal(warp, lane,
+                          uint64_t(to - warp.local.data()) - uint64_t(lane) * gridOf(warp).kernel->localBytes,
+                          call.results[0].bytes);
   }
 
 private:
@@ -252,8 +252,8 @@ Step allocateMemory(Warp &warp, uint32_t active, const Instruction &instruction)
       LaneReader reader(warp, instruction, l);
       Heap &heap = *gridOf(warp).program->heap;
       const uint64_t pointer = heap.allocate(reader.parameter(call, 0));
-      if (RaceChecker *checker = clusterOf(warp).raceChecker.get(); checker && pointer != 0)
-        checker->allocated(pointer, heap.sizeOf(pointer));
+      if (Observer *observer = clusterOf(warp).observer.get(); observer && pointer != 0)
+        observer->allocated(pointer, heap.sizeOf(pointer));
       reader.setResult(call, pointer);
     }
   return Step::next;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/decode/Call.h"
 
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 
 #include <fmt/format.h>
 
@@ -103,10 +103,10 @@ bool enter(Warp &warp, const Instruction &instruction, const Call &call, const C
     setLane(warp, plan.frame->base, lane, calleeBase);
   }
   const std::byte *from = values.data();
-  RaceChecker *checker = clusterOf(warp).raceChecker.get();
+  Observer *observer = clusterOf(warp).observer.get();
   for (const ParameterCopy &copy : plan.parameters) {
-    if (checker)
-      checker->copyLocal(warp, lane, calleeBase + copy.callee, callerBase + copy.caller, copy.bytes);
+    if (observer)
+      observer->copyLocal(warp, lane, calleeBase + copy.callee, callerBase + copy.caller, copy.bytes);
     std::memcpy(local + calleeBase + copy.callee, from, copy.bytes);
     from += copy.bytes;
   }
@@ -146,10 +146,10 @@ Step takeResults(Warp &warp, uint32_t active, const Instruction &instruction) {
     std::byte *local = localMemory(warp, l);
     const uint64_t callerBase = call.callerFrame ? laneOf(warp, call.callerFrame->base, l) : 0;
     const uint64_t calleeBase = plan.frame ? laneOf(warp, call.returnedFrame, l) : 0;
-    RaceChecker *checker = clusterOf(warp).raceChecker.get();
+    Observer *observer = clusterOf(warp).observer.get();
     for (const ParameterCopy &copy : plan.results) {
-      if (checker)
-        checker->copyLocal(warp, l, callerBase + copy.caller, calleeBase + copy.callee, copy.bytes);
+      if (observer)
+        observer->copyLocal(warp, l, callerBase + copy.caller, calleeBase + copy.callee, copy.bytes);
       std::memmove(local + callerBase + copy.caller, local + calleeBase + copy.callee, copy.bytes);
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Branches, calls, exits, special registers.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Call.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 
@@ -52,8 +52,8 @@ void decodeBrx(Decoder &d) {
 }
 
 Step exitThreads(Warp &warp, uint32_t active, const Instruction &instruction) {
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->exit(warp, instruction, active);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->exit(warp, instruction, active);
   exitLanes(warp, active);
   return checkTensorFreed(warp, instruction);
 }
@@ -96,8 +96,8 @@ void decodeNanosleep(Decoder &d) {
 
 /// Launches of a stream run one after the other, so the one before is over.
 Step waitGrid(Warp &warp, uint32_t active, const Instruction &) {
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->waitGrid(warp, active);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->waitGrid(warp, active);
   return Step::next;
 }
 

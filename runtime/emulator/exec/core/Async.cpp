@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/core/Async.h"
 
-#include "runtime/emulator/check/RaceChecker.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/core/State.h"
 
 #include <algorithm>
@@ -19,12 +19,12 @@ bool AsyncQueue::complete(size_t i) {
   // Completing may push further operations, so take it out first.
   const std::shared_ptr<AsyncOperation> operation = operations[i];
   operations.erase(operations.begin() + ptrdiff_t(i));
-  RaceChecker *checker = clusterOf(*operation->warp).raceChecker.get();
-  if (checker)
-    checker->run(operation->order.get());
+  Observer *observer = clusterOf(*operation->warp).observer.get();
+  if (observer)
+    observer->run(operation->note.get());
   const bool completed = operation->run();
-  if (checker)
-    checker->run(nullptr);
+  if (observer)
+    observer->run(nullptr);
   operation->done = completed;
   return completed;
 }

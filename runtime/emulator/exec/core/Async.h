@@ -14,7 +14,6 @@
 
 namespace tlc::emulator {
 
-struct AsyncOrder;
 struct Block;
 struct Cluster;
 struct Instruction;
@@ -23,6 +22,11 @@ struct Warp;
 /// Each has groups of its own: cp.async, cp.async.bulk, tcgen05.st.
 enum class AsyncEngine : uint8_t { copy, bulk, tensorStore };
 inline constexpr unsigned asyncEngines = 3;
+
+/// What an observer notes of an operation. Only the observer looks into it.
+struct OperationNote {
+  virtual ~OperationNote() = default;
+};
 
 /// What an operation asks of the hardware, for schedules that keep time.
 struct AsyncWork {
@@ -46,9 +50,9 @@ struct AsyncWork {
 struct AsyncOperation {
   Warp *warp = nullptr;
   const Instruction *instruction = nullptr;
-  std::function<bool()> run;         ///< false after a fault
-  std::function<bool()> ready;       ///< empty: always
-  std::shared_ptr<AsyncOrder> order; ///< for the race checker; null when it is off
+  std::function<bool()> run;           ///< false after a fault
+  std::function<bool()> ready;         ///< empty: always
+  std::shared_ptr<OperationNote> note; ///< of the launch's observer; null when there is none
   AsyncWork work;
   bool done = false;
 };
@@ -93,7 +97,7 @@ struct WgmmaIssue {
   uint32_t issued = 0; ///< bit per warp
   uint64_t descriptorA = 0, descriptorB = 0;
   bool accumulate = false;
-  std::shared_ptr<AsyncOrder> order; ///< for the race checker
+  std::shared_ptr<OperationNote> note; ///< of the launch's observer
 };
 struct Warpgroup {
   std::deque<WgmmaIssue> pending;

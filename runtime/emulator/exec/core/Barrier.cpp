@@ -3,7 +3,7 @@
 /// The state of barriers: what an arrival and a completion do.
 #include "runtime/emulator/exec/core/Barrier.h"
 
-#include "runtime/emulator/check/RaceChecker.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/core/State.h"
 
 #include <fmt/format.h>
@@ -85,8 +85,8 @@ void storeMbarrier(Block &block, uint32_t address, Mbarrier barrier) {
     barrier.phase = !barrier.phase;
     barrier.pending = barrier.expected;
     ++block.mbarrierHistories[address].phase;
-    if (RaceChecker *checker = block.cluster->raceChecker.get())
-      checker->completePhase(block, address);
+    if (Observer *observer = block.cluster->observer.get())
+      observer->completePhase(block, address);
   }
   const uint64_t bits = barrier.encode();
   std::memcpy(block.shared().data() + address, &bits, sizeof(bits));
@@ -114,8 +114,8 @@ void completeBytes(Block &block, uint32_t address, uint32_t bytes) {
 }
 
 void completeNamedBarrier(Block &block, NamedBarrier &barrier) {
-  if (RaceChecker *checker = block.cluster->raceChecker.get())
-    checker->completeNamed(block, unsigned(&barrier - block.barriers.data()));
+  if (Observer *observer = block.cluster->observer.get())
+    observer->completeNamed(block, unsigned(&barrier - block.barriers.data()));
   barrier.results[barrier.generation & 1] = {barrier.count, barrier.all, barrier.any};
   ++barrier.generation;
   barrier.arrived = 0;
@@ -143,8 +143,8 @@ uint32_t liveLanes(const Cluster &cluster) {
 }
 
 void completeClusterBarrier(Cluster &cluster) {
-  if (cluster.raceChecker)
-    cluster.raceChecker->completeCluster();
+  if (cluster.observer)
+    cluster.observer->completeCluster();
   ++cluster.barrier.generation;
   cluster.barrier.arrived = 0;
   ++cluster.progress;

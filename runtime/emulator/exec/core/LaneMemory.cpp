@@ -3,8 +3,8 @@
 /// Accesses of all lanes of a warp at once. Mostly one bounds check and one
 /// alignment check hold for all lanes; where they do not, each lane is touched
 /// by itself, which finds out whether and where something is wrong.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 
 #include <algorithm>
 
@@ -75,14 +75,14 @@ std::byte *find(Warp &warp, const Instruction &instruction, uint32_t active, con
   switch (space) {
   case Space::global:
   case Space::constant: {
-    RaceChecker *checker = clusterOf(warp).raceChecker.get();
-    if (!checker || space == Space::constant)
+    Observer *observer = clusterOf(warp).observer.get();
+    if (!observer || space == Space::constant)
       return findGlobal(warp, extent);
     if (each.ordering != AccessOrdering::weak)
       return nullptr;
     std::byte *host = findGlobal(warp, extent);
     if (host)
-      checker->accessGlobalLanes(warp, instruction, active, each, addresses);
+      observer->accessGlobalLanes(warp, instruction, active, each, addresses);
     return host;
   }
   case Space::shared:
@@ -97,11 +97,11 @@ std::byte *find(Warp &warp, const Instruction &instruction, uint32_t active, con
     if (address < gridOf(warp).kernel->sharedStart || address > block->sharedEnd ||
         extent.bytes > block->sharedEnd - address)
       return nullptr;
-    if (RaceChecker *checker = block->cluster->raceChecker.get()) {
+    if (Observer *observer = block->cluster->observer.get()) {
       // Each strong access is a flag of its own.
       if (each.ordering != AccessOrdering::weak)
         return nullptr;
-      checker->accessLanes(warp, instruction, active, each, addresses, *block);
+      observer->accessLanes(warp, instruction, active, each, addresses, *block);
     }
     return block->shared().data() + address;
   }

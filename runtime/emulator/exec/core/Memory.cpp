@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/core/Memory.h"
 
-#include "runtime/emulator/check/RaceChecker.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/core/State.h"
 
 #include <algorithm>
@@ -80,8 +80,8 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
     return refuse(warp, instruction, access, "misaligned",
                   fmt::format("global address {:#x}, which must be a multiple of {}", access.address,
                               access.alignment));
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get(); checker && access.space != Space::constant)
-    checker->accessGlobal(warp, instruction, access);
+  if (Observer *observer = clusterOf(warp).observer.get(); observer && access.space != Space::constant)
+    observer->accessGlobal(warp, instruction, access);
   return reinterpret_cast<std::byte *>(access.address);
 }
 
@@ -109,8 +109,8 @@ std::byte *touchShared(Warp &warp, const Instruction &instruction, const Touch &
     return refuse(warp, instruction, access, "misaligned",
                   fmt::format("shared offset {}, which must be a multiple of {}", address - sharedBase,
                               access.alignment));
-  if (RaceChecker *checker = block->cluster->raceChecker.get())
-    checker->access(warp, instruction, access, *block, address);
+  if (Observer *observer = block->cluster->observer.get())
+    observer->access(warp, instruction, access, *block, address);
   return block->shared().data() + address;
 }
 
@@ -125,8 +125,8 @@ std::byte *touchLocal(Warp &warp, const Instruction &instruction, const Touch &a
     return refuse(warp, instruction, access, "misaligned",
                   fmt::format("local offset {}, which must be a multiple of {}", access.address - localBase,
                               access.alignment));
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->accessLocal(warp, instruction, access);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->accessLocal(warp, instruction, access);
   return warp.local.data() + access.lane * size + access.address;
 }
 

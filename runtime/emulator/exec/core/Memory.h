@@ -2,7 +2,7 @@
 /// \file
 /// Addresses to host memory. Every access of every instruction, and of every
 /// asynchronous operation, passes `touch`: it checks bounds and alignment and
-/// is where the race checker listens.
+/// is where the observer of a launch is told.
 #pragma once
 
 #include "runtime/emulator/exec/core/Program.h"

@@ -6,11 +6,10 @@
 #pragma once
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/emulator/check/DeviceOrder.h"
-#include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/core/Async.h"
 #include "runtime/emulator/exec/core/Barrier.h"
 #include "runtime/emulator/exec/core/Memory.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/core/Program.h"
 #include "runtime/emulator/exec/core/Schedule.h"
 #include "runtime/emulator/exec/core/Standstill.h"
@@ -24,7 +23,6 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,7 +33,6 @@ namespace tlc::emulator {
 inline constexpr unsigned warpSize = lanesPerWarp;
 inline constexpr uint32_t allLanes = ~0u;
 
-class RaceChecker;
 struct Block;
 struct Cluster;
 struct Warp;
@@ -55,16 +52,12 @@ struct Grid {
   std::span<const std::byte> parameters;
   const MemoryMap *memory = nullptr;
   std::span<const NamedTensor> tensors;
-  uint64_t maximumSteps = 0; ///< warp instructions of one warp
-  RaceCheck raceCheck = RaceCheck::off;
-  bool ordered = false;                  ///< may begin before the launch before it is over
-  LaunchOrder *order = nullptr;          ///< null: no race check
-  uint32_t firstNumber = 0;              ///< of its clusters, in the shadow of global memory
-  std::mutex learning;                   ///< of the next
-  std::shared_ptr<const Foreign> learnt; ///< of other devices, by clusters that are done
-  MakeSchedule makeSchedule;             ///< empty: round robin
-  int device = 0;                        ///< its ordinal
-  bool isAlone = true;                   ///< there is no other device
+  uint64_t maximumSteps = 0;          ///< warp instructions of one warp
+  bool ordered = false;               ///< may begin before the launch before it is over
+  LaunchObserver *observer = nullptr; ///< null: none
+  MakeSchedule makeSchedule;          ///< empty: round robin
+  int device = 0;                     ///< its ordinal
+  bool isAlone = true;                ///< there is no other device
   Progress *progress = nullptr;
   Print print;
   uint32_t firstCluster = 0, clusters = 0; ///< that run
@@ -173,9 +166,6 @@ struct Block {
 };
 
 struct Cluster {
-  Cluster();
-  ~Cluster();
-
   Grid *grid = nullptr;
   uint32_t index = 0; ///< in the grid
   std::vector<Block> blocks;
@@ -187,9 +177,9 @@ struct Cluster {
   Repetition repetition;
   uint64_t warpInstructions = 0, threadInstructions = 0;
   Findings findings;
-  bool faulted = false;                     ///< one of the findings ends the run
-  MemoryRange lastRange;                    ///< where the last global access was
-  std::unique_ptr<RaceChecker> raceChecker; ///< null: off
+  bool faulted = false;               ///< one of the findings ends the run
+  MemoryRange lastRange;              ///< where the last global access was
+  std::unique_ptr<Observer> observer; ///< null: none
 };
 
 inline uint32_t clusterCount(const Grid &grid) {

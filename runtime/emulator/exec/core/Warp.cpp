@@ -3,8 +3,8 @@
 /// A warp as groups of convergent lanes. The group with the lowest pc runs, up
 /// to the pc of the next one, where they merge; a waiting group does not keep
 /// the others from running.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/report/SymbolName.h"
 
 #include <algorithm>
@@ -201,10 +201,10 @@ Step syncWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
   MemberGroups groups;
   if (!groupByMask(warp, active, instruction, instruction.slots[0], groups))
     return Step::fault;
-  RaceChecker *checker = clusterOf(warp).raceChecker.get();
+  Observer *observer = clusterOf(warp).observer.get();
   const auto sync = [&](uint32_t members) {
-    if (checker)
-      checker->syncLanes(warp, members);
+    if (observer)
+      observer->syncLanes(warp, members);
   };
   for (unsigned i = 0; i < groups.togetherCount; ++i)
     sync(groups.together[i]);
@@ -302,7 +302,7 @@ RunState runWarp(Warp &warp, unsigned instructions) {
   bool ran = false;
   const uint64_t maximumSteps = gridOf(warp).maximumSteps;
   Cluster &cluster = clusterOf(warp);
-  RaceChecker *checker = cluster.raceChecker.get();
+  Observer *observer = cluster.observer.get();
   unsigned budget = instructions;
   while (!warp.groups.empty()) {
     if (warp.groups.size() > 1)
@@ -332,8 +332,8 @@ RunState runWarp(Warp &warp, unsigned instructions) {
       if (instruction.guard != noGuard) {
         uint32_t guard;
         std::memcpy(&guard, warp.registers + instruction.guard, sizeof(guard));
-        if (checker)
-          checker->guard(warp, instruction, active);
+        if (observer)
+          observer->evaluateGuard(warp, instruction, active);
         active &= instruction.guardNegated ? ~guard : guard;
       }
       if (active != 0) {
@@ -343,8 +343,8 @@ RunState runWarp(Warp &warp, unsigned instructions) {
               fmt::format("the warp has run {} instructions, the limit (--max-steps)", maximumSteps));
           return RunState::fault;
         }
-        if (checker)
-          checker->registers(warp, instruction, active);
+        if (observer)
+          observer->execute(warp, instruction, active);
         step = instruction.eval(warp, active, instruction);
         ++warp.steps;
         ++cluster.warpInstructions;

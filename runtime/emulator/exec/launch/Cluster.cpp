@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/exec/launch/Cluster.h"
 
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace tlc::emulator {
-
-Cluster::Cluster() = default;
-Cluster::~Cluster() = default;
 
 std::array<uint32_t, 3> blockId(const std::array<uint32_t, 3> &blocks,
                                 const std::array<uint32_t, 3> &blocksOfCluster, uint32_t cluster,
@@ -103,8 +99,8 @@ std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index) {
     block.id = blockId(grid.blocks, grid.cluster, index, rank);
     initialiseBlock(block, grid.threads[0] * grid.threads[1] * grid.threads[2]);
   }
-  if (grid.raceCheck == RaceCheck::on)
-    cluster->raceChecker = std::make_unique<RaceChecker>(*cluster);
+  if (grid.observer)
+    cluster->observer = grid.observer->observe(*cluster);
   cluster->schedule = grid.makeSchedule ? grid.makeSchedule(*cluster) : createRoundRobin();
   return cluster;
 }

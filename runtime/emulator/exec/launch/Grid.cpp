@@ -5,7 +5,6 @@
 /// wait for each other through global memory.
 #include "runtime/emulator/exec/launch/Grid.h"
 
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/launch/Cluster.h"
 #include "runtime/emulator/report/SymbolName.h"
 #include "runtime/support/Math.h"
@@ -165,25 +164,6 @@ struct FindingsByCluster {
   }
 };
 
-/// Tells the checkers of launches that may run at the same time of this one.
-void beginOrder(Grid &grid) {
-  LaunchOrder &order = *grid.order;
-  CheckedLaunch launch;
-  launch.owner = order.owner;
-  launch.program = grid.program, launch.kernel = grid.kernel, launch.names = grid.names;
-  launch.device = grid.device;
-  launch.blocks = grid.blocks, launch.cluster = grid.cluster;
-  launch.clusters = clusterCount(grid);
-  launch.warpsOfBlock = unsigned(ceilDiv(product(grid.threads), warpSize));
-  grid.firstNumber = order.shadow->add(launch);
-  if (grid.firstNumber == 1)
-    return;
-  // What the device did before is over.
-  auto known = order.known ? std::make_shared<Foreign>(*order.known) : std::make_shared<Foreign>();
-  known->end(size_t(grid.device), grid.firstNumber);
-  order.known = std::move(known);
-}
-
 /// Instructions of all warps of a launch: those of an endless loop share the host's time, and each by itself
 /// would take too long to get to its limit.
 uint64_t mostInstructions(const Grid &grid) {
@@ -269,8 +249,8 @@ void work(Grid &grid, uint64_t resident, FindingsByCluster &findings, ProgressRe
       break;
     case ClusterOutcome::done:
       grid.threadInstructions += cluster.threadInstructions;
-      if (cluster.raceChecker && !grid.isAlone)
-        cluster.raceChecker->teachDevice();
+      if (cluster.observer)
+        cluster.observer->clusterEnds();
       findings.take(cluster);
       reports.ended();
       running.erase(running.begin() + ptrdiff_t(turn));
@@ -352,7 +332,6 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
     else
       std::fwrite(text.data(), 1, text.size(), stderr);
   };
-  grid.raceCheck = machine.raceCheck;
   grid.ordered = launch.ordered;
   grid.makeSchedule = machine.makeSchedule;
   if (machine.scheduleSeed)
@@ -366,7 +345,7 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
                     readableName(kernel.name), bytes >> 20, hostBytes() >> 20)};
   Progress ofThisLaunch;
   grid.device = machine.device;
-  grid.isAlone = !machine.order || machine.order->devices == 1;
+  grid.isAlone = machine.devices == 1;
   grid.progress = machine.progress ? machine.progress : &ofThisLaunch;
   grid.clusters = clusterCount(grid);
   if (launch.onlyBlock) {
@@ -391,10 +370,11 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   }
   const unsigned threads = unsigned(std::clamp<uint64_t>(machine.scheduleSeed ? 1 : machine.hostThreads, 1,
                                                          std::min<uint64_t>(grid.clusters, room)));
-  LaunchOrder alone{.shadow = std::make_shared<GlobalShadow>()};
-  if (machine.raceCheck == RaceCheck::on) {
-    grid.order = machine.order ? machine.order : &alone;
-    beginOrder(grid);
+  std::unique_ptr<LaunchObserver> observer;
+  if (machine.makeObserver) {
+    observer = machine.makeObserver();
+    observer->begin(grid);
+    grid.observer = observer.get();
   }
   grid.progress->beginLaunch(threads);
   const uint64_t perThread = std::min(residentClusters(grid, machine.multiprocessors), room) / threads;
@@ -408,8 +388,8 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   for (std::thread &worker : workers)
     worker.join();
   grid.progress->endLaunch();
-  if (grid.order)
-    joinForeign(grid.order->known, grid.learnt);
+  if (observer)
+    observer->end();
   Findings findings;
   for (const auto &[index, ofCluster] : byCluster.of)
     findings.add(ofCluster);

@@ -5,9 +5,8 @@
 #pragma once
 
 #include "runtime/artifact/Artifact.h"
-#include "runtime/emulator/check/DeviceOrder.h"
-#include "runtime/emulator/check/RaceCheck.h"
 #include "runtime/emulator/exec/core/Memory.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/core/Program.h"
 #include "runtime/emulator/exec/core/Schedule.h"
 #include "runtime/emulator/exec/core/Standstill.h"
@@ -52,14 +51,14 @@ struct Machine {
   int multiprocessors = 132; ///< bounds how many blocks run at the same time
   unsigned hostThreads = 1;
   uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp
-  RaceCheck raceCheck = RaceCheck::off;
-  Findings *findings = nullptr; ///< if set, what is found is added here too
-  MakeSchedule makeSchedule;    ///< of each cluster; empty: round robin
+  MakeLaunchObserver makeObserver;           ///< of each launch; empty: none
+  Findings *findings = nullptr;              ///< if set, what is found is added here too
+  MakeSchedule makeSchedule;                 ///< of each cluster; empty: round robin
   /// Another order of all that happens, the same for the same seed, on one host thread.
   std::optional<uint64_t> scheduleSeed = {};
   int device = 0;               ///< its ordinal
+  size_t devices = 1;           ///< that are emulated together
   Progress *progress = nullptr; ///< of all that runs at the same time; null: of this launch alone
-  LaunchOrder *order = nullptr; ///< likewise; takes what the launch learns from other devices
   OnProgress onProgress = {};   ///< every few seconds of a long launch, by any of the host threads
   Print print; ///< what vprintf says; empty: to stderr. By any of the host threads, one at a time
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// ldmatrix, stmatrix, movmatrix and wgmma: operands in, Mma.h, results out.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/exec/matrix/MatrixForms.h"
 #include "runtime/emulator/math/Mma.h"
@@ -147,7 +147,7 @@ enum WgmmaSlot { slotA = 0, slotB = 4, slotScale = 5, slotAccumulators = 6 };
 bool touchOperand(Warp &warp, const Instruction &instruction, const Wgmma &wgmma, WgmmaOperand operand,
                   uint64_t descriptor) {
   const Block &block = *warp.block;
-  if (!block.cluster->raceChecker && isSurelyWithin(wgmma, operand, descriptor, sharedBase, block.sharedEnd))
+  if (!block.cluster->observer && isSurelyWithin(wgmma, operand, descriptor, sharedBase, block.sharedEnd))
     return true;
   std::vector<ByteRange> ranges;
   wgmmaRanges(wgmma, operand, descriptor, ranges);
@@ -165,8 +165,8 @@ bool completeWgmma(Block &block, unsigned index) {
   const Instruction &instruction = *issue.instruction;
   const WgmmaUse &use = instruction.payloadAs<WgmmaUse>();
   Warp &first = block.warps[4 * index];
-  if (RaceChecker *checker = block.cluster->raceChecker.get())
-    checker->run(issue.order.get());
+  if (Observer *observer = block.cluster->observer.get())
+    observer->run(issue.note.get());
   if (!use.fromRegisters && !touchOperand(first, instruction, use.wgmma, WgmmaOperand::a, issue.descriptorA))
     return false;
   if (!touchOperand(first, instruction, use.wgmma, WgmmaOperand::b, issue.descriptorB))
@@ -256,9 +256,9 @@ Step issueWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
     block.cluster->queue.push(std::move(operation));
   }
   WgmmaIssue &known = group.pending[at];
-  if (RaceChecker *checker = block.cluster->raceChecker.get())
-    checker->issueWgmma(warp, instruction, registersOf(use, instruction, issue.accumulate),
-                        uint32_t(number + 1), known.order);
+  if (Observer *observer = block.cluster->observer.get())
+    observer->issueWgmma(warp, instruction, registersOf(use, instruction, issue.accumulate),
+                         uint32_t(number + 1), known.note);
   if (known.instruction != &instruction || known.descriptorA != issue.descriptorA ||
       known.descriptorB != issue.descriptorB || known.accumulate != issue.accumulate)
     return fault(warp, instruction,
@@ -296,16 +296,16 @@ Step waitWgmma(Warp &warp, uint32_t active, const Instruction &instruction) {
     return suspend(warp, std::move(wait));
   }
   commits.erase(commits.begin(), commits.end() - ptrdiff_t(pending));
-  if (RaceChecker *checker = warp.block->cluster->raceChecker.get())
-    checker->waitWgmma(warp, needed);
+  if (Observer *observer = warp.block->cluster->observer.get())
+    observer->waitWgmma(warp, needed);
   return Step::next;
 }
 
 Step fenceWgmma(Warp &warp, uint32_t active, const Instruction &) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->fenceWgmma(warp);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->fenceWgmma(warp);
   return Step::next;
 }
 

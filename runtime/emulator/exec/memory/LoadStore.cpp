@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// ld and st of every space, cache hints, and the conversions of addresses.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/exec/memory/MemoryModifiers.h"
 
@@ -122,7 +122,7 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
 }
 
 /// Lanes that write the same bytes write the same to them.
-void checkOverlap(RaceChecker &checker, Warp &warp, uint32_t active, const Instruction &instruction,
+void checkOverlap(Observer &observer, Warp &warp, uint32_t active, const Instruction &instruction,
                   const LaneAddresses64 &addresses) {
   const Access &access = instruction.payloadAs<Access>();
   const uint64_t total = uint64_t(access.bytes) * access.count;
@@ -144,7 +144,7 @@ void checkOverlap(RaceChecker &checker, Warp &warp, uint32_t active, const Instr
                      to = std::min(addresses.lane[a], addresses.lane[b]) + total;
       if (from < to && std::memcmp(values[a] + (from - addresses.lane[a]),
                                    values[b] + (from - addresses.lane[b]), to - from) != 0)
-        return checker.reportOverlap(warp, instruction, a, b, access.space, from);
+        return observer.reportOverlap(warp, instruction, a, b, access.space, from);
     }
 }
 
@@ -165,8 +165,8 @@ Step storeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
                       .scope = access.order.scope};
   if (!touchLanes(warp, instruction, active, each, addresses, memory))
     return Step::fault;
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get(); checker && checker->takeOverlap())
-    checkOverlap(*checker, warp, active, instruction, addresses);
+  if (Observer *observer = clusterOf(warp).observer.get(); observer && observer->takeOverlap())
+    checkOverlap(*observer, warp, active, instruction, addresses);
   ++clusterOf(warp).progress;
   const bool whole = memory.contiguous && !access.order.isStrong() && access.bytes == access.registerBytes;
   for (unsigned i = 0; i < access.count; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// bar and barrier, of the block and of the cluster.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 
 #include <algorithm>
@@ -66,10 +66,9 @@ Step arriveNamed(Warp &warp, uint32_t active, const Instruction &instruction) {
     return fault(
         warp, instruction,
         fmt::format("{} threads arrive at barrier {}, which expects {}", barrier.arrived, id, expected));
-  if (RaceChecker *checker = block.cluster->raceChecker.get())
-    checker->arriveNamed(warp, id,
-                         use.action == BarrierAction::arrive ? RaceChecker::NamedArrival::leaves
-                                                             : RaceChecker::NamedArrival::waits);
+  if (Observer *observer = block.cluster->observer.get())
+    observer->arriveNamed(warp, id,
+                          use.action == BarrierAction::arrive ? NamedArrival::leaves : NamedArrival::waits);
   if (barrier.arrived == expected) {
     completeNamedBarrier(block, barrier);
     return Step::next;
@@ -116,8 +115,8 @@ Step arriveCluster(Warp &warp, uint32_t active, const Instruction &instruction) 
     if (active >> l & 1)
       warp.clusterArrivals.generation[l] = cluster.barrier.generation;
   cluster.barrier.arrived += uint32_t(std::popcount(active));
-  if (cluster.raceChecker)
-    cluster.raceChecker->arriveCluster(warp, active, Ordering(instruction.immediate));
+  if (cluster.observer)
+    cluster.observer->arriveCluster(warp, active, Ordering(instruction.immediate));
   ++cluster.progress;
   if (cluster.barrier.arrived >= liveLanes(cluster))
     completeClusterBarrier(cluster);
@@ -133,8 +132,8 @@ Step waitCluster(Warp &warp, uint32_t active, const Instruction &instruction) {
     passed &= !(active >> l & 1) || warp.clusterArrivals.generation[l] != generation;
   if (passed) {
     warp.clusterArrivals.lanes &= ~active;
-    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      checker->waitCluster(warp, active);
+    if (Observer *observer = clusterOf(warp).observer.get())
+      observer->waitCluster(warp, active);
     return Step::next;
   }
   Wait wait;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// fence and membar, which only the checker needs: accesses happen in program order here.
-#include "runtime/emulator/check/RaceChecker.h"
+/// fence and membar, which only an observer needs: accesses happen in program order here.
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 
 #include <atomic>
@@ -29,29 +29,29 @@ struct Fence {
 
 Step fence(Warp &warp, uint32_t active, const Instruction &instruction) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  RaceChecker *checker = clusterOf(warp).raceChecker.get();
-  if (!checker)
+  Observer *observer = clusterOf(warp).observer.get();
+  if (!observer)
     return Step::next;
   constexpr FencedSpace shared[] = {FencedSpace::shared}, global[] = {FencedSpace::global};
   const Fence fence = instruction.payloadAs<Fence>();
   switch (fence.kind) {
   case FenceKind::memory:
-    checker->fence(warp, active, fence.scope);
+    observer->fence(warp, active, fence.scope);
     break;
   case FenceKind::mbarriers:
-    checker->publishMbarriers(warp, active);
+    observer->publishMbarriers(warp, active);
     break;
   case FenceKind::async:
-    checker->proxyFence(warp, active, fencedSpaces);
+    observer->proxyFence(warp, active, fencedSpaces);
     break;
   case FenceKind::asyncShared:
-    checker->proxyFence(warp, active, shared);
+    observer->proxyFence(warp, active, shared);
     break;
   case FenceKind::asyncGlobal:
-    checker->proxyFence(warp, active, global);
+    observer->proxyFence(warp, active, global);
     break;
   case FenceKind::releaseMaps:
-    checker->releaseMaps(warp, active);
+    observer->releaseMaps(warp, active);
     break;
   case FenceKind::acquireMap: {
     const LaneAddresses64 addresses =
@@ -59,7 +59,7 @@ Step fence(Warp &warp, uint32_t active, const Instruction &instruction) {
     for (uint32_t left = active, lanes; left != 0; left &= ~lanes) {
       const unsigned lane = unsigned(std::countr_zero(left));
       lanes = lanesAt(addresses, left, lane);
-      checker->acquireMap(warp, lanes, addresses.lane[lane]);
+      observer->acquireMap(warp, lanes, addresses.lane[lane]);
     }
     break;
   }

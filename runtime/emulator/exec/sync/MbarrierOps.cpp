@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// mbarrier.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/exec/memory/MemoryModifiers.h"
 
@@ -117,9 +117,9 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
     if (arrivals != 0 || use.action == MbarrierAction::completeBytes)
       noteArrival(*place.block, place.address, warp, instruction);
     // Lanes that arrive at the same mbarrier do so together.
-    if (RaceChecker *checker = clusterOf(warp).raceChecker.get(); checker && arrivals != 0)
+    if (Observer *observer = clusterOf(warp).observer.get(); observer && arrivals != 0)
       if (const uint32_t lanes = lanesAt(addresses, active, l); unsigned(std::countr_zero(lanes)) == l)
-        checker->arriveMbarrier(warp, lanes, place, use.ordering, use.scope);
+        observer->arriveMbarrier(warp, lanes, place, use.ordering, use.scope);
     storeMbarrier(*place.block, place.address, barrier);
   }
   store(warp, instruction.slots[3], active, states);
@@ -167,11 +167,11 @@ Step testMbarrier(Warp &warp, uint32_t active, const Instruction &instruction) {
     return suspend(warp, std::move(wait));
   }
   group.timedOut = false;
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
+  if (Observer *observer = clusterOf(warp).observer.get())
     for (uint32_t left = passed, lanes; left != 0; left &= ~lanes) {
       const unsigned lane = unsigned(std::countr_zero(left));
       lanes = lanesAt(addresses, left, lane);
-      checker->waitMbarrier(warp, lanes, sharedPlace(warp, addresses.lane[lane]), use.ordering, use.scope);
+      observer->waitMbarrier(warp, lanes, sharedPlace(warp, addresses.lane[lane]), use.ordering, use.scope);
     }
   warp.setPredicate(instruction.slots[0], active, passed);
   return Step::next;

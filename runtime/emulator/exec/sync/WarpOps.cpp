@@ -2,8 +2,8 @@
 /// \file
 /// Instructions among the lanes of a warp. Lanes with the same member mask are
 /// one group, which runs once all of them are together.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/math/Float.h"
 
@@ -19,8 +19,8 @@ namespace {
 template <class F>
 Step combine(Warp &warp, uint32_t active, const Instruction &instruction, Slot mask, F of) {
   return convene(warp, active, instruction, mask, [&](uint32_t members) {
-    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      checker->combineLanes(warp, instruction, members);
+    if (Observer *observer = clusterOf(warp).observer.get())
+      observer->combineLanes(warp, instruction, members);
     of(members);
   });
 }
@@ -69,8 +69,8 @@ void shuffleMembers(Warp &warp, uint32_t members, const Instruction &instruction
     results[l] = a[sources[l]];
     inRange |= uint32_t(inside) << l;
   }
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->shuffleLanes(warp, instruction, members, sources);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->shuffleLanes(warp, instruction, members, sources);
   store(warp, instruction.slots[0], members, results);
   warp.setPredicate(instruction.slots[1], members, inRange);
 }

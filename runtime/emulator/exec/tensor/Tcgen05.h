@@ -5,7 +5,7 @@
 /// pipe executes in the order of issue.
 #pragma once
 
-#include "runtime/emulator/check/RaceChecker.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/core/State.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/math/TensorMma.h"
@@ -43,13 +43,13 @@ std::string allocationsText(const TensorMemory &memory);
 
 // --- what goes to the pipe (Tcgen05Issue.cpp) -----------------------------------------
 
-/// The race checker's order of an operation with these accesses, or null.
-std::shared_ptr<AsyncOrder> orderOf(Warp &warp, const Instruction &instruction,
-                                    std::span<const TensorTouch> touches);
-/// Queues what completes after all that the pipe has been given before; `order`
-/// is null when the race checker is off, and of commits.
+/// What the observer notes of an operation with these accesses, or null.
+std::shared_ptr<OperationNote> noteOf(Warp &warp, const Instruction &instruction,
+                                      std::span<const TensorTouch> touches);
+/// Queues what completes after all that the pipe has been given before; `note`
+/// is null when there is no observer, and of commits.
 void pushOnPipe(Warp &warp, const Instruction &instruction, const TensorPair &pair,
-                std::shared_ptr<AsyncOrder> order, std::function<bool()> run, const AsyncWork &work = {});
+                std::shared_ptr<OperationNote> note, std::function<bool()> run, const AsyncWork &work = {});
 /// Shared memory that an operation reads in a block of the cluster.
 bool touchShared(Warp &warp, const Instruction &instruction, const Block &block,
                  const std::vector<ByteRange> &ranges);

@@ -2,8 +2,8 @@
 /// \file
 /// What single threads issue beside tcgen05.mma: cp, shift and commit. A
 /// block's, or a pair's, pipe completes them in the order of issue.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/exec/tensor/Tcgen05.h"
 
@@ -52,7 +52,7 @@ Step issueCopy(Warp &warp, uint32_t active, const Instruction &instruction) {
     for (unsigned p = 0; p < pair.count; ++p)
       for (unsigned lane = four ? to.lane / 16 * 16 : 0; lane < tensorLanes; lane += four ? quarterLanes : 16)
         touches.push_back({pair.blocks[p], lane, 16, to.column, use.copy.columns(), AccessKind::write});
-    pushOnPipe(warp, instruction, pair, orderOf(warp, instruction, touches),
+    pushOnPipe(warp, instruction, pair, noteOf(warp, instruction, touches),
                [&warp, &instruction, &use, pair, to, descriptor = *descriptor] {
                  std::vector<ByteRange> ranges;
                  copyRanges(use.copy, descriptor, ranges);
@@ -89,7 +89,7 @@ Step issueShift(Warp &warp, uint32_t active, const Instruction &instruction) {
     for (unsigned p = 0; p < pair.count; ++p)
       for (AccessKind kind : {AccessKind::read, AccessKind::write})
         touches.push_back({pair.blocks[p], at.lane, quarterLanes, at.column, shiftColumns, kind});
-    pushOnPipe(warp, instruction, pair, orderOf(warp, instruction, touches), [&warp, &instruction, pair, at] {
+    pushOnPipe(warp, instruction, pair, noteOf(warp, instruction, touches), [&warp, &instruction, pair, at] {
       for (unsigned p = 0; p < pair.count; ++p) {
         if (!checkNotFreed(warp, instruction, *pair.blocks[p], at.column, shiftColumns))
           return false;
@@ -154,15 +154,16 @@ Step issueCommit(Warp &warp, uint32_t active, const Instruction &instruction) {
       if (!findMbarrier(warp, instruction, space, l, address, MbarrierState::initialised).block)
         return Step::fault;
     }
-    RaceChecker *checker = cluster.raceChecker.get();
-    pushOnPipe(warp, instruction, pair, nullptr,
-               [&warp, &instruction, places, checker, order = checker ? checker->commitPipe(warp) : nullptr] {
-                 return std::all_of(places.begin(), places.end(), [&](const SharedPlace &place) {
-                   if (checker)
-                     checker->completePipe(*order, place);
-                   return arrive(warp, instruction, place);
-                 });
-               });
+    Observer *observer = cluster.observer.get();
+    pushOnPipe(
+        warp, instruction, pair, nullptr,
+        [&warp, &instruction, places, observer, note = observer ? observer->commitPipe(warp) : nullptr] {
+          return std::all_of(places.begin(), places.end(), [&](const SharedPlace &place) {
+            if (observer)
+              observer->completePipe(*note, place);
+            return arrive(warp, instruction, place);
+          });
+        });
   }
   return Step::next;
 }
@@ -170,12 +171,12 @@ Step issueCommit(Warp &warp, uint32_t active, const Instruction &instruction) {
 } // namespace
 
 void pushOnPipe(Warp &warp, const Instruction &instruction, const TensorPair &pair,
-                std::shared_ptr<AsyncOrder> order, std::function<bool()> run, const AsyncWork &work) {
+                std::shared_ptr<OperationNote> note, std::function<bool()> run, const AsyncWork &work) {
   TensorPipe &pipe = pair.blocks[0]->tensorPipe;
   auto operation = std::make_shared<AsyncOperation>();
   operation->warp = &warp;
   operation->instruction = &instruction;
-  operation->order = std::move(order);
+  operation->note = std::move(note);
   operation->work = work;
   operation->ready = [&pipe, number = pipe.issued++] { return pipe.completed == number; };
   operation->run = [&pipe, run = std::move(run)] {
@@ -188,10 +189,10 @@ void pushOnPipe(Warp &warp, const Instruction &instruction, const TensorPair &pa
   ++clusterOf(warp).progress;
 }
 
-std::shared_ptr<AsyncOrder> orderOf(Warp &warp, const Instruction &instruction,
-                                    std::span<const TensorTouch> touches) {
-  RaceChecker *checker = clusterOf(warp).raceChecker.get();
-  return checker ? checker->issueOnPipe(warp, instruction, touches) : nullptr;
+std::shared_ptr<OperationNote> noteOf(Warp &warp, const Instruction &instruction,
+                                      std::span<const TensorTouch> touches) {
+  Observer *observer = clusterOf(warp).observer.get();
+  return observer ? observer->issueOnPipe(warp, instruction, touches) : nullptr;
 }
 
 bool touchShared(Warp &warp, const Instruction &instruction, const Block &block,

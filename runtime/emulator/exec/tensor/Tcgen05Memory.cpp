@@ -2,8 +2,8 @@
 /// \file
 /// What warps do with tensor memory: tcgen05.alloc, dealloc,
 /// relinquish_alloc_permit, ld, st, wait, fence.
-#include "runtime/emulator/check/RaceChecker.h"
 #include "runtime/emulator/exec/core/Lanes.h"
+#include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/exec/tensor/Tcgen05.h"
 
@@ -62,8 +62,8 @@ void grant(const TensorPair &pair) {
   for (unsigned i = 0; i < pair.count; ++i) {
     requestOf(i)->granted = column;
     pair.blocks[i]->tensorMemory.allocate({*column, requestOf(i)->columns, requestOf(i)->pc});
-    if (RaceChecker *checker = pair.blocks[i]->cluster->raceChecker.get())
-      checker->allocateTensor(*pair.blocks[i], *column, requestOf(i)->columns);
+    if (Observer *observer = pair.blocks[i]->cluster->observer.get())
+      observer->allocateTensor(*pair.blocks[i], *column, requestOf(i)->columns);
   }
   ++pair.blocks[0]->cluster->progress;
 }
@@ -141,8 +141,8 @@ Step deallocate(Warp &warp, uint32_t active, const Instruction &instruction) {
                  fmt::format("{} columns at address {:#x} of tensor memory are freed, but the block has "
                              "allocated {}",
                              *columns, *bits, allocationsText(memory)));
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->freeTensor(warp, instruction, address.column, *columns);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->freeTensor(warp, instruction, address.column, *columns);
   ++clusterOf(warp).progress;
   return Step::next;
 }
@@ -194,17 +194,17 @@ std::optional<TensorAddress> moveAddress(Warp &warp, uint32_t active, const Inst
               : std::nullopt;
 }
 
-/// Tells the race checker of a warp's access.
+/// Tells the observer of a warp's access.
 void noteMove(Warp &warp, const Instruction &instruction, TensorEngine engine, TensorAddress address) {
-  RaceChecker *checker = clusterOf(warp).raceChecker.get();
-  if (!checker)
+  Observer *observer = clusterOf(warp).observer.get();
+  if (!observer)
     return;
   const TensorMove &move = instruction.payloadAs<TensorMove>();
   std::vector<TensorTouch> touches;
   for (const TensorColumns &columns : columnsOf(move))
     touches.push_back({warp.block, address.lane, coveredLanes(move), address.column + columns.first,
                        columns.count, engine == TensorEngine::load ? AccessKind::read : AccessKind::write});
-  checker->moveTensor(warp, instruction, engine, touches);
+  observer->moveTensor(warp, instruction, engine, touches);
 }
 
 /// slots: address, registers... A register that is used before wait::ld waits
@@ -258,8 +258,8 @@ Step storeRegisters(Warp &warp, uint32_t active, const Instruction &instruction)
 Step waitForLoads(Warp &warp, uint32_t active, const Instruction &) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->waitTensor(warp, TensorEngine::load);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->waitTensor(warp, TensorEngine::load);
   return Step::next;
 }
 
@@ -267,8 +267,8 @@ Step waitForStores(Warp &warp, uint32_t active, const Instruction &) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
   if (warp.asyncGroups[size_t(AsyncEngine::tensorStore)].atMost(active, 0)) {
-    if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-      checker->waitTensor(warp, TensorEngine::store);
+    if (Observer *observer = clusterOf(warp).observer.get())
+      observer->waitTensor(warp, TensorEngine::store);
     return Step::next;
   }
   Wait wait;
@@ -278,14 +278,14 @@ Step waitForStores(Warp &warp, uint32_t active, const Instruction &) {
 }
 
 Step fenceBefore(Warp &warp, uint32_t, const Instruction &) {
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->fenceTensorBefore(warp);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->fenceTensorBefore(warp);
   return Step::next;
 }
 
 Step fenceAfter(Warp &warp, uint32_t, const Instruction &) {
-  if (RaceChecker *checker = clusterOf(warp).raceChecker.get())
-    checker->fenceTensorAfter(warp);
+  if (Observer *observer = clusterOf(warp).observer.get())
+    observer->fenceTensorAfter(warp);
   return Step::next;
 }
 

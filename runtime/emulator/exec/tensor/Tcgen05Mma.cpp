@@ -261,7 +261,7 @@ Step issueMma(Warp &warp, uint32_t active, const Instruction &instruction) {
       return Step::fault;
     pushOnPipe(
         warp, instruction, pair,
-        orderOf(warp, instruction, touchesOf(pair, *request, instruction.payloadAs<MmaUse>())),
+        noteOf(warp, instruction, touchesOf(pair, *request, instruction.payloadAs<MmaUse>())),
         [&warp, &instruction, pair, request] { return runMma(warp, instruction, pair, *request); },
         workOf(request->mma));
   }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The observer of launches that looks for races.
+#pragma once
+
+#include "runtime/emulator/check/RaceCheck.h"
+#include "runtime/emulator/exec/core/Observer.h"
+
+namespace tlc::emulator {
+
+struct LaunchOrder;
+
+/// For a machine's launches; nothing if the check is off. `order` is what comes
+/// before the launch, and takes what it learns of other devices; null: it runs alone.
+MakeLaunchObserver observeRaces(RaceCheck check, LaunchOrder *order = nullptr);
+
+} // namespace tlc::emulator
