@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file
-/// Registers and local memory. A register that nothing has written may be moved
-/// and computed with, as compilers do with values that nobody needs; it must not
-/// become an address, a stored value or a decision. Products and loads of tensor
-/// memory have registers while they are under way, and wgmma.fence comes between
-/// other uses of a register and a product's; a move has none of its own, its
-/// result stands for what it moves.
-#include "runtime/emulator/check/RaceChecker.h"
-#include "runtime/emulator/exec/core/State.h"
+#include "runtime/emulator/check/RegisterCheck.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -46,24 +38,35 @@ void setBitsIn(Warp &warp, const Slot &slot, unsigned lane, uint64_t bits) {
 
 } // namespace
 
-void RaceChecker::execute(Warp &warp, const Instruction &instruction, uint32_t lanes) {
+RegisterCheck::RegisterCheck(Cluster &cluster)
+    : cluster(cluster), warpsOfBlock(cluster.blocks[0].warps.size()) {
+  const Kernel &kernel = *cluster.grid->kernel;
+  std::vector<uint32_t> written(kernel.registerBytes / registerGranule + 1, ~0u);
+  for (const RegisterName &reg : kernel.registerNames)
+    written[reg.offset / registerGranule] = 0;
+  for (const Block &block : cluster.blocks)
+    for (const Warp &warp : block.warps) {
+      Agent &agent = agents.emplace_back();
+      agent.written = written;
+      agent.writtenLocal.resize(warp.local.size());
+      if (kernel.sharesRegisters)
+        agent.uses.resize(written.size());
+    }
+}
+
+void RegisterCheck::execute(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   Agent &agent = agentOf(warp);
-  overlap = false;
-  if (!agent.flagReads.empty())
-    takeFlagReads(agent);
   if (!agent.uses.empty())
     checkUse(warp, instruction, agent);
   follow(warp, instruction, agent, lanes);
 }
 
-// --- what nothing has written --------------------------------------------------------------
-
-void RaceChecker::evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes) {
+void RegisterCheck::evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   if (const uint32_t unwritten = lanes & ~agentOf(warp).written[instruction.guard / registerGranule])
     reportUnwritten(warp, instruction, instruction.guard, unwritten);
 }
 
-void RaceChecker::setWritten(Agent &agent, const Slot &slot, uint32_t lanes, uint32_t written) {
+void RegisterCheck::setWritten(Agent &agent, const Slot &slot, uint32_t lanes, uint32_t written) {
   uint32_t &mask = agent.written[indexOf(slot)];
   mask = (mask & ~lanes) | (written & lanes);
   if ((lanes & ~written) == 0 || agent.writtenBits.empty())
@@ -73,14 +76,14 @@ void RaceChecker::setWritten(Agent &agent, const Slot &slot, uint32_t lanes, uin
       found->second[size_t(std::countr_zero(left))] = 0;
 }
 
-uint64_t RaceChecker::writtenBits(const Agent &agent, const Slot &slot, unsigned lane) {
+uint64_t RegisterCheck::writtenBits(const Agent &agent, const Slot &slot, unsigned lane) {
   if (slot.constant || (agent.written[indexOf(slot)] >> lane & 1) != 0)
     return allBits(slot);
   const auto found = agent.writtenBits.find(indexOf(slot));
   return found == agent.writtenBits.end() ? 0 : found->second[lane];
 }
 
-void RaceChecker::setWrittenBits(Agent &agent, const Slot &slot, unsigned lane, uint64_t bits) {
+void RegisterCheck::setWrittenBits(Agent &agent, const Slot &slot, unsigned lane, uint64_t bits) {
   bits &= allBits(slot);
   const bool isWhole = bits == allBits(slot);
   setWritten(agent, slot, 1u << lane, isWhole ? ~0u : 0);
@@ -88,8 +91,8 @@ void RaceChecker::setWrittenBits(Agent &agent, const Slot &slot, unsigned lane, 
     agent.writtenBits[indexOf(slot)][lane] = bits;
 }
 
-RaceChecker::ResultBits RaceChecker::independentBits(Warp &warp, const Instruction &instruction,
-                                                     const Agent &agent, uint32_t lanes) {
+RegisterCheck::ResultBits RegisterCheck::independentBits(Warp &warp, const Instruction &instruction,
+                                                         const Agent &agent, uint32_t lanes) {
   // It is run, as it has no effect but its results, with these bits clear and set.
   const auto bytesOf = [&](const Slot &slot) {
     return slot.bytes == 0 ? sizeof(uint32_t) : size_t(slot.bytes) * warpSize;
@@ -126,7 +129,7 @@ RaceChecker::ResultBits RaceChecker::independentBits(Warp &warp, const Instructi
   return std::move(results[0]);
 }
 
-void RaceChecker::follow(Warp &warp, const Instruction &instruction, Agent &agent, uint32_t lanes) {
+void RegisterCheck::follow(Warp &warp, const Instruction &instruction, Agent &agent, uint32_t lanes) {
   if (instruction.flow == Flow::lanes)
     return;
   uint32_t *const written = agent.written.data();
@@ -209,7 +212,7 @@ void RaceChecker::follow(Warp &warp, const Instruction &instruction, Agent &agen
       setWritten(agent, slot, lanes, result);
 }
 
-void RaceChecker::combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes) {
+void RegisterCheck::combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes) {
   Agent &agent = agentOf(warp);
   uint32_t every = ~0u;
   for (const Slot &slot : slotsOf(instruction))
@@ -220,8 +223,8 @@ void RaceChecker::combineLanes(const Warp &warp, const Instruction &instruction,
       setWritten(agent, slot, lanes, (lanes & ~every) == 0 ? ~0u : 0);
 }
 
-void RaceChecker::shuffleLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes,
-                               std::span<const uint32_t> sources) {
+void RegisterCheck::shuffleLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes,
+                                 std::span<const uint32_t> sources) {
   // slots: value, predicate, from what, which lane, clamp, mask
   Agent &agent = agentOf(warp);
   const uint32_t of = writtenIn(agent, instruction.slots[2]),
@@ -233,7 +236,7 @@ void RaceChecker::shuffleLanes(const Warp &warp, const Instruction &instruction,
   setWritten(agent, instruction.slots[1], lanes, which);
 }
 
-void RaceChecker::accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access) {
+void RegisterCheck::accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access) {
   Agent &agent = agentOf(warp);
   const uint64_t base = access.lane * uint64_t(cluster.grid->kernel->localBytes) + access.address;
   uint8_t *const bytes = agent.writtenLocal.data() + base;
@@ -272,18 +275,18 @@ void RaceChecker::accessLocal(const Warp &warp, const Instruction &instruction, 
   }
 }
 
-void RaceChecker::copyLocal(const Warp &warp, unsigned lane, uint64_t to, uint64_t from, uint64_t bytes) {
+void RegisterCheck::copyLocal(const Warp &warp, unsigned lane, uint64_t to, uint64_t from, uint64_t bytes) {
   const auto all = agentOf(warp).writtenLocal.begin() + ptrdiff_t(lane) * cluster.grid->kernel->localBytes;
   std::copy_n(all + ptrdiff_t(from), bytes, all + ptrdiff_t(to));
 }
 
-void RaceChecker::fillLocal(const Warp &warp, unsigned lane, uint64_t at, uint64_t bytes) {
+void RegisterCheck::fillLocal(const Warp &warp, unsigned lane, uint64_t at, uint64_t bytes) {
   const auto all = agentOf(warp).writtenLocal.begin() + ptrdiff_t(lane) * cluster.grid->kernel->localBytes;
   std::fill_n(all + ptrdiff_t(at), bytes, uint8_t(0xFF));
 }
 
-void RaceChecker::reportUnwritten(Warp &warp, const Instruction &instruction, uint32_t offset,
-                                  uint32_t lanes) {
+void RegisterCheck::reportUnwritten(Warp &warp, const Instruction &instruction, uint32_t offset,
+                                    uint32_t lanes) {
   if (cluster.findings.repeats(FindingKind::unwritten, instruction.line, 0, FindingReach::insideWarp))
     return;
   const std::vector<RegisterName> &names = cluster.grid->kernel->registerNames;
@@ -301,9 +304,7 @@ void RaceChecker::reportUnwritten(Warp &warp, const Instruction &instruction, ui
          finding);
 }
 
-// --- what is under way ------------------------------------------------------------------------
-
-void RaceChecker::checkUse(Warp &warp, const Instruction &instruction, Agent &agent) {
+void RegisterCheck::checkUse(Warp &warp, const Instruction &instruction, Agent &agent) {
   RegisterUse moved;
   for (const Slot &slot : slotsOf(instruction)) {
     if (slot.constant)
@@ -330,8 +331,8 @@ void RaceChecker::checkUse(Warp &warp, const Instruction &instruction, Agent &ag
   }
 }
 
-void RaceChecker::takeRegisters(Warp &warp, const Instruction &instruction, const ProductRegisters &used,
-                                uint32_t number) {
+void RegisterCheck::issueWgmma(Warp &warp, const Instruction &instruction, const ProductRegisters &used,
+                               uint32_t number) {
   Agent &agent = agentOf(warp);
   const uint32_t fences = agent.fences + 1;
   if (agent.fences == 0)
@@ -362,8 +363,8 @@ void RaceChecker::takeRegisters(Warp &warp, const Instruction &instruction, cons
   }
 }
 
-void RaceChecker::reportRegister(Warp &warp, const Instruction &instruction, const Instruction *before,
-                                 const std::string &what, const std::string &missing) {
+void RegisterCheck::reportRegister(Warp &warp, const Instruction &instruction, const Instruction *before,
+                                   const std::string &what, const std::string &missing) {
   if (cluster.findings.repeats(FindingKind::productRegister, instruction.line, before ? before->line : 0))
     return;
   Finding finding;
@@ -375,6 +376,19 @@ void RaceChecker::reportRegister(Warp &warp, const Instruction &instruction, con
     text += fmt::format(": '{}' at PTX line {} ({})", before->name, before->line, finding.before->location());
   }
   record(warp, instruction, fmt::format("{}; missing: {}", text, missing), finding);
+}
+
+void RegisterCheck::waitWgmma(const Warp &warp, uint64_t completed) {
+  Agent &agent = agentOf(warp);
+  agent.wgmmaWaited = std::max(agent.wgmmaWaited, uint32_t(completed));
+}
+
+void RegisterCheck::loadTensor(const Warp &warp, const Instruction &instruction) {
+  Agent &agent = agentOf(warp);
+  ++agent.tensorLoads;
+  for (const Slot &slot : slotsOf(instruction))
+    if (slot.written)
+      agent.uses[indexOf(slot)] = {.pc = uint32_t(&instruction - warp.code), .tensorLoad = agent.tensorLoads};
 }
 
 } // namespace tlc::emulator

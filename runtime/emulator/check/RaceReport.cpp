@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// \file
-/// What a finding says: both accesses, and the synchronisation that is missing.
-#include "runtime/emulator/check/RaceChecker.h"
-#include "runtime/emulator/exec/core/State.h"
+#include "runtime/emulator/check/RaceReport.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -33,20 +30,16 @@ std::string_view nameOf(AccessKind kind) {
 
 } // namespace
 
-const Instruction &RaceChecker::instructionOf(const Record &record) const {
-  const bool own = record.cluster == 0 || record.cluster == number();
+const Instruction &RaceReport::instructionOf(const Record &record) const {
+  const bool own = record.cluster == 0 || record.cluster == launch.numberOf(cluster);
   const Kernel &kernel = own ? *cluster.grid->kernel : *launch.shadow().launchOf(record.cluster).kernel;
   return kernel.code[record.pc];
 }
 
-bool RaceChecker::isOfLaunch(const Record &record) const {
-  return record.cluster == 0 || launch.includes(record.cluster);
-}
-
-FindingSite RaceChecker::siteOfRecord(const Record &record) const {
+FindingSite RaceReport::siteOfRecord(const Record &record) const {
   FindingSite site;
-  if (record.cluster == 0 || record.cluster == number()) {
-    const Warp &own = *agents[record.warp].warp;
+  if (record.cluster == 0 || record.cluster == launch.numberOf(cluster)) {
+    const Warp &own = *clocks.agents()[record.warp].warp;
     site = siteOf(own, own.code[record.pc]);
   } else {
     const CheckedLaunch other = launch.shadow().launchOf(record.cluster);
@@ -65,7 +58,7 @@ FindingSite RaceChecker::siteOfRecord(const Record &record) const {
   return site;
 }
 
-std::string RaceChecker::placeOfGlobal(uint64_t address) const {
+std::string RaceReport::placeOfGlobal(uint64_t address) const {
   const MemoryRange *range = cluster.grid->memory->find(address);
   const std::string device =
       cluster.grid->isAlone || !range ? "" : fmt::format(" of device {}", range->device);
@@ -77,25 +70,26 @@ std::string RaceChecker::placeOfGlobal(uint64_t address) const {
                      range->bytes, range->address, device);
 }
 
-std::string RaceChecker::placeOf(unsigned block, uint32_t address) const {
+std::string RaceReport::placeOf(unsigned block, uint32_t address) const {
   std::string text = describeShared(cluster.blocks[block], address);
   if (cluster.blocks.size() > 1)
     text += fmt::format(" of block rank {}", block);
   return text;
 }
 
-std::string RaceChecker::describe(const Record &record) const {
+std::string RaceReport::describe(const Record &record) const {
   const bool asynchronous = record.column != record.warp;
   return fmt::format("{}{}", asynchronous ? "asynchronous " : "", nameOf(record.kind));
 }
 
-std::string RaceChecker::missingBetweenClusters(const Record &before, const Record &now) const {
+std::string RaceReport::missingBetweenClusters(const Record &before, const Record &now) const {
   const bool devices = before.device != now.device;
   const std::string scope = devices ? "scope .sys" : "scope .gpu, or wider,",
                     why = devices ? "; .gpu does not reach another device" : "";
   if (before.strength != Strength::weak && now.strength != Strength::weak && !areBare(before, now))
     return scope + " of both" + why;
-  const Knowledge &known = running ? running->known : partyOf(agents[now.warp], now.lane).known;
+  const Knowledge &known =
+      operations.running ? operations.running->known : clocks.agents()[now.warp].partyOf(now.lane).known;
   if (Point::isForeign(known.narrow.get(), before, &ForeignClocks::seen))
     return fmt::format("{} at both ends of the synchronisation between these {}{}", scope,
                        devices ? "devices, fences included" : "blocks", why);
@@ -104,38 +98,38 @@ std::string RaceChecker::missingBetweenClusters(const Record &before, const Reco
                  : "a release and an acquire between these blocks; blocks run in any order";
 }
 
-std::string RaceChecker::nameOfWarp(unsigned index) const {
-  const Warp &warp = *agents[index].warp;
+std::string RaceReport::nameOfWarp(unsigned index) const {
+  const Warp &warp = *clocks.agents()[index].warp;
   return cluster.blocks.size() > 1 ? fmt::format("warp {} of block rank {}", warp.index, warp.block->rank)
                                    : fmt::format("warp {}", warp.index);
 }
 
-bool RaceChecker::isAwaited(const Record &copy, const Record &access) const {
-  const Agent &agent = agents[copy.warp];
-  const auto found = agent.streams.find({AsyncEngine::copy, 0});
+bool RaceReport::isAwaited(const Record &copy, const Record &access) const {
+  const Agent &agent = clocks.agents()[copy.warp];
+  const std::span<const uint32_t> commits = operations.copyCommits(*agent.warp);
   return std::ranges::any_of(agent.warp->groups, [&](const Group &group) {
     const Wait &wait = group.wait;
     if (wait.kind != Wait::Kind::asyncGroups || wait.engine != AsyncEngine::copy || group.pc > access.pc ||
-        (copy.lane < warpSize && !(group.mask >> copy.lane & 1)) || found == agent.streams.end())
+        (copy.lane < warpSize && !(group.mask >> copy.lane & 1)))
       return false;
-    const std::vector<uint32_t> &commits = found->second.commits;
     return commits.size() > wait.count && copy.number <= commits[commits.size() - 1 - size_t(wait.count)];
   });
 }
 
-bool RaceChecker::hasWaited(const Record &copy, const Record &now) const {
-  if (columns[copy.column].kind != ColumnInfo::Kind::laneCopies)
+bool RaceReport::hasWaited(const Record &copy, const Record &now) const {
+  if (clocks.infoOf(copy.column).kind != ColumnInfo::Kind::laneCopies)
     return false;
-  if (running && copy.warp == now.warp && copy.lane == running->lane)
-    return copy.number <= running->copies;
-  const Party &party = partyOf(agents[copy.warp], copy.lane);
-  const Point point{.known = party.known, .columns = parts, .warp = copy.warp, .cluster = copy.cluster};
+  if (operations.running && copy.warp == now.warp && copy.lane == operations.running->lane)
+    return copy.number <= operations.running->copies;
+  const Party &party = clocks.agents()[copy.warp].partyOf(copy.lane);
+  const Point point{
+      .known = party.known, .columns = clocks.parts(), .warp = copy.warp, .cluster = copy.cluster};
   return copy.number <= party.copies || point.isBehind(copy) || isAwaited(copy, now);
 }
 
-std::string RaceChecker::missingWait(const Record &record) const {
+std::string RaceReport::missingWait(const Record &record) const {
   using Kind = ColumnInfo::Kind;
-  const ColumnInfo &of = columns[record.column];
+  const ColumnInfo &of = clocks.infoOf(record.column);
   switch (of.kind) {
   case Kind::warp:
   case Kind::lane:
@@ -159,14 +153,14 @@ std::string RaceChecker::missingWait(const Record &record) const {
   return "";
 }
 
-std::string RaceChecker::missingBarrier(unsigned waiting, unsigned other) const {
+std::string RaceReport::missingBarrier(unsigned waiting, unsigned other) const {
   return fmt::format("a barrier or mbarrier at which {} waits for {}", nameOfWarp(waiting),
                      nameOfWarp(other));
 }
 
-std::string RaceChecker::missingBehind(const Record &operation, const Record &access) const {
+std::string RaceReport::missingBehind(const Record &operation, const Record &access) const {
   std::string text = missingWait(operation);
-  if (columns[operation.column].kind == ColumnInfo::Kind::laneCopies &&
+  if (clocks.infoOf(operation.column).kind == ColumnInfo::Kind::laneCopies &&
       (access.warp != operation.warp || access.lane != operation.lane)) {
     // The lane that copies waits for itself alone.
     const std::string order = access.warp == operation.warp ? "bar.warp.sync in " + nameOfWarp(access.warp)
@@ -176,39 +170,39 @@ std::string RaceChecker::missingBehind(const Record &operation, const Record &ac
   return fmt::format("{} before that {}", text, nameOf(access.kind));
 }
 
-std::string RaceChecker::missingOrder(const Record &first, const Record &second) const {
+std::string RaceReport::missingOrder(const Record &first, const Record &second) const {
   if (first.cluster != second.cluster)
     return missingBetweenClusters(second, first);
-  if (columns[first.column].kind != ColumnInfo::Kind::warp)
+  if (clocks.infoOf(first.column).kind != ColumnInfo::Kind::warp)
     return missingBehind(first, second);
   return first.warp == second.warp ? fmt::format("bar.warp.sync in {} between them", nameOfWarp(first.warp))
                                    : missingBarrier(second.warp, first.warp);
 }
 
-std::string RaceChecker::missing(const Record &before, const Record &now) const {
+std::string RaceReport::missing(const Record &before, const Record &now) const {
   using Kind = ColumnInfo::Kind;
   if (before.cluster != now.cluster)
     return missingBetweenClusters(before, now);
   Knowledge missed;
-  missed.seen = agents[now.warp].missed;
-  if (const Point wider{.known = missed, .columns = parts, .warp = now.warp, .cluster = now.cluster};
+  missed.seen = clocks.agents()[now.warp].missed;
+  if (const Point wider{.known = missed, .columns = clocks.parts(), .warp = now.warp, .cluster = now.cluster};
       wider.isBehind(before))
     return "scope .cluster, or wider, at both ends of the synchronisation between these blocks";
-  const Kind kind = columns[before.column].kind, nowKind = columns[now.column].kind;
+  const Kind kind = clocks.infoOf(before.column).kind, nowKind = clocks.infoOf(now.column).kind;
   const bool isSameWarp = before.warp == now.warp, isDone = hasWaited(before, now);
   if (nowKind == Kind::wgmma && (kind == Kind::warp || isDone)) {
     // All of the warpgroup have to know, the warp itself too.
     const std::string order = fmt::format(
         "a barrier or mbarrier at which the warpgroup of {} waits for {}, before the product is issued",
         nameOfWarp(now.warp), nameOfWarp(before.warp));
-    if (isDone || (isSameWarp && before.number <= running->own))
+    if (isDone || (isSameWarp && before.number <= operations.running->own))
       return order;
     return isSameWarp ? missingBehind(now, before) : order + ", or " + missingBehind(now, before);
   }
   if (kind == Kind::warp || isDone) {
     // What the issuing warp did before is known to the operation.
     if (isSameWarp)
-      return isDone || !running || before.number <= running->own
+      return isDone || !operations.running || before.number <= operations.running->own
                  ? fmt::format("bar.warp.sync in {} between them", nameOfWarp(now.warp))
                  : missingBehind(now, before);
     const std::string order = missingBarrier(now.warp, before.warp);
@@ -222,15 +216,15 @@ std::string RaceChecker::missing(const Record &before, const Record &now) const 
     text += " and bar.warp.sync behind it";
   else if (kind == Kind::laneCopies && !isSameWarp)
     text += " and " + missingBarrier(now.warp, before.warp);
-  for (size_t index = 0; index < agents.size(); ++index)
-    if (index != now.warp && std::ranges::any_of(agents[index].parties, [&](const Party &party) {
+  for (size_t index = 0; index < clocks.agents().size(); ++index)
+    if (index != now.warp && std::ranges::any_of(clocks.agents()[index].parties, [&](const Party &party) {
           return party.known.seen.at(before.column) >= before.number;
         }))
       return fmt::format("{0}, or a barrier behind that of {1}", text, nameOfWarp(unsigned(index)));
   return text;
 }
 
-std::string RaceChecker::missingFence(const Record &before, const Record &now) const {
+std::string RaceReport::missingFence(const Record &before, const Record &now) const {
   if (now.proxy == Proxy::tensorMap)
     return "fence.proxy.tensormap::generic.release behind that write, and behind this "
            "fence.proxy.tensormap::generic.acquire of the map before its use";
@@ -240,8 +234,8 @@ std::string RaceChecker::missingFence(const Record &before, const Record &now) c
                      now.cluster != 0 ? " (or .global)" : "", nameOf(before.kind));
 }
 
-void RaceChecker::report(Warp &warp, const Instruction &instruction, const Record &now,
-                         const Conflict &conflict, const std::string &place) {
+void RaceReport::report(Warp &warp, const Instruction &instruction, const Record &now,
+                        const Conflict &conflict, const std::string &place) const {
   Finding finding;
   const Record &before = conflict.before;
   const Instruction *first = before.number != 0 ? &instructionOf(before) : nullptr;
@@ -269,7 +263,8 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
   if (first && before.device != now.device)
     finding.reach = FindingReach::betweenDevices;
   const bool isFirstWrite = conflict.first && conflict.wrong == Wrong::unordered &&
-                            before.kind == AccessKind::read && isOfLaunch(before);
+                            before.kind == AccessKind::read &&
+                            (before.cluster == 0 || launch.includes(before.cluster));
   if (isFirstWrite)
     cluster.findings.replaceUnwritten(first->line, place);
   if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0, finding.reach))
@@ -300,7 +295,7 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
         conflict.wrong == Wrong::unfenced   ? missingFence(before, now)
         : conflict.wrong == Wrong::readOnly ? "ld.global without .nc, as this launch writes what it reads"
         : isFirstWrite                      ? missingOrder(now, before)
-        : conflict.wrong == Wrong::ended && columns[before.column].kind == ColumnInfo::Kind::laneCopies
+        : conflict.wrong == Wrong::ended && clocks.infoOf(before.column).kind == ColumnInfo::Kind::laneCopies
             ? missingWait(before)
             : missing(before, now);
     if (areBare(before, now))
@@ -309,8 +304,8 @@ void RaceChecker::report(Warp &warp, const Instruction &instruction, const Recor
   record(warp, instruction, fmt::format("{}; missing: {}", text, finding.missing), finding);
 }
 
-void RaceChecker::reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second,
-                                Space space, uint64_t address) {
+void RaceReport::reportOverlap(Warp &warp, const Instruction &instruction, unsigned first, unsigned second,
+                               Space space, uint64_t address) const {
   if (cluster.findings.repeats(FindingKind::lanes, instruction.line))
     return;
   Finding finding;

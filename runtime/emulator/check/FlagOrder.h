@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What threads pass on through words that they access strongly: flags, locks,
+/// counters, in shared and in global memory.
+#pragma once
+
+#include "runtime/emulator/check/ThreadClocks.h"
+
+#include <unordered_map>
+
+namespace tlc::emulator {
+
+class FlagOrder {
+public:
+  FlagOrder(Cluster &cluster, LaunchRaces &launch, ThreadClocks &clocks)
+      : cluster(cluster), launch(launch), clocks(clocks), reads(clocks.agents().size()) {}
+
+  /// In shared memory; `flag` is the block and the address.
+  void acquire(Agent &agent, const Touch &access, uint64_t flag);
+  void release(Agent &agent, const Touch &access, uint64_t flag);
+  /// In global memory. What a read saw is known once it is done: `takeReads`, before the warp's next
+  /// instruction.
+  void read(const Agent &agent, const Touch &access);
+  void takeReads(Agent &agent);
+  void releaseGlobal(Agent &agent, const Touch &access);
+
+private:
+  struct Read {
+    uint64_t address = 0;
+    unsigned lane = 0;
+    AccessOrdering ordering = AccessOrdering::relaxed;
+    Scope scope = Scope::gpu;
+  };
+  void publish(uint64_t address, Reach reach, Knowledge known);
+
+  Cluster &cluster;
+  LaunchRaces &launch;
+  ThreadClocks &clocks;
+  std::unordered_map<uint64_t, Passed> flags; ///< of shared memory
+  std::vector<std::vector<Read>> reads;       ///< by warp: of the instruction that ran last
+};
+
+} // namespace tlc::emulator

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What asynchronous operations know, and who knows that they are complete:
+/// copies, in groups or on mbarriers, and wgmma.
+#pragma once
+
+#include "runtime/emulator/check/BarrierOrder.h"
+
+#include <map>
+
+namespace tlc::emulator {
+
+/// What an asynchronous operation knows, and what says that it is complete: a
+/// column that has reached a number.
+struct AsyncOrder final : OperationNote {
+  Knowledge known; ///< at its issue, without what the issuing lane itself did
+  Column column = 0;
+  Column readColumn = 0; ///< the same for what it reads in shared memory, if that is over earlier
+  uint32_t number = 0;
+  uint8_t lane = severalLanes; ///< that issued it; severalLanes: each lane its part
+  uint32_t own = 0;            ///< of the warp's numbers, at the issue
+  uint32_t copies = 0;         ///< cp.async that the lane had waited for
+  uint32_t repeat = 0;
+  bool uniform = false; ///< all lanes of the warp issued the same
+};
+
+class OperationOrder {
+public:
+  OperationOrder(Cluster &cluster, ThreadClocks &clocks, BarrierOrder &barriers);
+
+  std::shared_ptr<AsyncOrder> issueCopy(const Warp &warp, const Instruction &instruction, AsyncEngine engine,
+                                        uint32_t lanes, bool uniform);
+  std::shared_ptr<AsyncOrder> issue(const Warp &warp, const Instruction &instruction, unsigned lane,
+                                    bool uniform);
+  void commitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes);
+  void waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending, CopyWait until);
+  void completesOn(const SharedPlace &place);
+  std::shared_ptr<AsyncOrder> copiesUntilNow(const Warp &warp);
+  void arriveAfter(const AsyncOrder &copies, const SharedPlace &place);
+  void issueWgmma(const Warp &warp, const Instruction &instruction, uint32_t number,
+                  std::shared_ptr<OperationNote> &note);
+  void waitWgmma(const Warp &warp, uint64_t completed);
+
+  /// Accesses are this operation's; null: the threads'.
+  AsyncOrder *running = nullptr;
+  /// Numbers of a warp's cp.async at each of its commits that nobody has waited for.
+  std::span<const uint32_t> copyCommits(const Warp &warp) const;
+
+private:
+  /// Operations that complete in groups.
+  struct Stream {
+    Column column = 0;
+    Column readColumn = 0; ///< of bulk copies
+    uint32_t issued = 0;
+    std::vector<uint32_t> commits; ///< `issued` at each commit that nobody has waited for
+  };
+  using Streams = std::map<std::pair<AsyncEngine, unsigned>, Stream>; ///< by lane; cp.async of all lanes: 0
+
+  Column warpgroupOf(const Warp &warp) const;
+
+  ThreadClocks &clocks;
+  BarrierOrder &barriers;
+  std::vector<Streams> streams;                ///< by warp
+  std::vector<std::vector<Column>> warpgroups; ///< by block, and first warp / warpsPerWarpgroup
+};
+
+} // namespace tlc::emulator

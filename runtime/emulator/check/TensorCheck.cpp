@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/emulator/check/TensorCheck.h"
+
+#include <fmt/format.h>
+
+namespace tlc::emulator {
+
+namespace {
+
+/// Lanes of a shadow's cell.
+constexpr unsigned cellLanes = 16;
+
+std::string_view nameOf(AccessKind kind) { return kind == AccessKind::read ? "read" : "write"; }
+
+} // namespace
+
+TensorCheck::TensorStream &TensorCheck::streamOf(const Warp &warp, TensorEngine engine) {
+  TensorStream &stream = stateOf(warp).streams[size_t(engine)];
+  if (stream.column == 0) {
+    constexpr ColumnInfo::Kind kinds[] = {ColumnInfo::Kind::tensorLoads, ColumnInfo::Kind::tensorStores,
+                                          ColumnInfo::Kind::tensorPipe};
+    const ColumnInfo info{.kind = kinds[size_t(engine)], .warp = clocks.indexOf(warp)};
+    stream.column = clocks.addColumn(info);
+    stream.plain = clocks.addColumn(info);
+    stream.issue = engine == TensorEngine::pipe ? clocks.addColumn(info) : 0;
+  }
+  return stream;
+}
+
+Clock TensorCheck::clockOf(const Warp &warp, TensorEngine engine, Fences fences) {
+  Clock clock = stateOf(warp).before;
+  if (fences == Fences::assumed)
+    clock.join(clocks.knownToWarp(clocks.agentOf(warp)).seen);
+  for (const State &other : states)
+    for (size_t i = 0; i < tensorEngines; ++i) {
+      const TensorStream &stream = other.streams[i];
+      const bool pipe = TensorEngine(i) == TensorEngine::pipe;
+      if (stream.column == 0)
+        continue;
+      if (pipe && engine == TensorEngine::pipe)
+        clock.raise(stream.column, &other == &stateOf(warp) ? stream.issued : clock.at(stream.issue));
+      if (fences == Fences::assumed && pipe == (engine == TensorEngine::pipe && pipe))
+        clock.raise(stream.column, clock.at(stream.plain));
+    }
+  return clock;
+}
+
+void TensorCheck::access(Warp &warp, const Instruction &instruction, TensorEngine engine,
+                         std::span<const TensorTouch> touches) {
+  TensorStream &stream = streamOf(warp, engine);
+  Record record;
+  record.column = stream.column;
+  record.number = ++stream.issued;
+  record.pc = uint32_t(&instruction - warp.code);
+  record.warp = uint16_t(clocks.indexOf(warp));
+  Knowledge known;
+  known.seen = clockOf(warp, engine, Fences::needed);
+  const Point point{.known = known, .columns = clocks.parts(), .warp = record.warp};
+  for (const TensorTouch &touch : touches) {
+    record.kind = touch.kind;
+    conflicts.clear();
+    for (unsigned lane = touch.lane; lane < touch.lane + touch.lanes; lane += cellLanes) {
+      const uint32_t first = lane / cellLanes * tensorColumns + touch.column;
+      shadowOf(*touch.block).access(first, first + touch.columns, record, 0, point, conflicts);
+    }
+    for (const Conflict &conflict : conflicts)
+      report(warp, instruction, engine, record, conflict, *touch.block);
+  }
+}
+
+Shadow &TensorCheck::shadowOf(const Block &block) {
+  if (shadows.empty())
+    shadows.assign(cluster.blocks.size(), Shadow(tensorLanes / cellLanes * tensorColumns, 1));
+  return shadows[block.rank];
+}
+
+std::shared_ptr<AsyncOrder> TensorCheck::issueOnPipe(Warp &warp, const Instruction &instruction,
+                                                     std::span<const TensorTouch> touches) {
+  access(warp, instruction, TensorEngine::pipe, touches);
+  Agent &agent = clocks.agentOf(warp);
+  const TensorStream &stream = streamOf(warp, TensorEngine::pipe);
+  auto order = std::make_shared<AsyncOrder>();
+  order->known = clocks.knownToWarp(agent);
+  order->column = stream.column, order->number = stream.issued;
+  order->repeat = agent.repeatOf(uint32_t(&instruction - warp.code));
+  stateOf(warp).before.raise(stream.issue, stream.issued);
+  for (Party &party : agent.parties)
+    party.known.seen.raise(stream.plain, stream.issued);
+  ++agent.number;
+  return order;
+}
+
+std::shared_ptr<AsyncOrder> TensorCheck::commitPipe(const Warp &warp) {
+  Agent &agent = clocks.agentOf(warp);
+  const TensorStream &stream = streamOf(warp, TensorEngine::pipe);
+  fenceBefore(warp); // which a commit implies
+  auto order = std::make_shared<AsyncOrder>();
+  order->known = clocks.knownToWarp(agent);
+  order->column = stream.column, order->number = stream.issued;
+  ++agent.number;
+  return order;
+}
+
+void TensorCheck::completePipe(const AsyncOrder &order, const SharedPlace &place) {
+  // What the operations came behind, who waits for them comes behind too.
+  Knowledge &arrived =
+      barriers.phasesOf(*place.block, place.address).arrived.from(*place.block, Scope::cluster);
+  arrived.join(order.known);
+  arrived.seen.raise(order.column, order.number);
+}
+
+void TensorCheck::wait(const Warp &warp, TensorEngine engine) {
+  Agent &agent = clocks.agentOf(warp);
+  const TensorStream &stream = streamOf(warp, engine);
+  stateOf(warp).before.raise(stream.column, stream.issued);
+  for (Party &party : agent.parties)
+    party.known.seen.raise(stream.plain, stream.issued);
+}
+
+void TensorCheck::fenceBefore(const Warp &warp) {
+  Agent &agent = clocks.agentOf(warp);
+  for (Party &party : agent.parties)
+    party.known.seen.join(stateOf(warp).before);
+}
+
+void TensorCheck::fenceAfter(const Warp &warp) {
+  Agent &agent = clocks.agentOf(warp);
+  stateOf(warp).before.join(clocks.knownToWarp(agent).seen);
+}
+
+void TensorCheck::allocate(const Block &block, uint32_t column, uint32_t count) {
+  for (unsigned lane = 0; lane < tensorLanes; lane += cellLanes) {
+    const uint32_t first = lane / cellLanes * tensorColumns + column;
+    shadowOf(block).forget(first, first + count);
+  }
+}
+
+void TensorCheck::free(Warp &warp, const Instruction &instruction, uint32_t column, uint32_t count) {
+  // Not asynchronous itself: it needs no fence to come behind what is complete.
+  Agent &agent = clocks.agentOf(warp);
+  Knowledge known;
+  known.seen = clockOf(warp, TensorEngine::load, Fences::assumed);
+  Record record;
+  record.column = clocks.indexOf(warp);
+  record.number = agent.number;
+  record.pc = uint32_t(&instruction - warp.code);
+  record.warp = uint16_t(clocks.indexOf(warp));
+  record.kind = AccessKind::write;
+  conflicts.clear();
+  const Point point{.known = known, .columns = clocks.parts(), .warp = record.warp};
+  for (unsigned lane = 0; lane < tensorLanes; lane += cellLanes) {
+    const uint32_t first = lane / cellLanes * tensorColumns + column;
+    shadowOf(*warp.block).access(first, first + count, record, 0, point, conflicts);
+  }
+  for (const Conflict &conflict : conflicts)
+    report(warp, instruction, TensorEngine::load, record, conflict, *warp.block);
+}
+
+std::string TensorCheck::missing(const Warp &warp, TensorEngine engine, const Record &before,
+                                 const Record &now) {
+  if (clockOf(warp, engine, Fences::assumed).at(before.column) >= before.number)
+    return fmt::format("tcgen05.fence::before_thread_sync in {}, or tcgen05.fence::after_thread_sync in {}",
+                       reports.nameOfWarp(before.warp), reports.nameOfWarp(now.warp));
+  std::string wait;
+  switch (clocks.infoOf(before.column).kind) {
+  case ColumnInfo::Kind::tensorLoads:
+    wait = "tcgen05.wait::ld";
+    break;
+  case ColumnInfo::Kind::tensorStores:
+    wait = "tcgen05.wait::st";
+    break;
+  default:
+    if (clocks.infoOf(now.column).kind == ColumnInfo::Kind::tensorPipe)
+      return fmt::format("a barrier or mbarrier at which {} waits for {}", reports.nameOfWarp(now.warp),
+                         reports.nameOfWarp(before.warp));
+    return fmt::format("a wait in {} for the mbarrier of a tcgen05.commit behind it",
+                       reports.nameOfWarp(now.warp));
+  }
+  if (before.warp == now.warp)
+    return wait + " between them";
+  return fmt::format("{} in {} and a barrier or mbarrier at which {} waits for it", wait,
+                     reports.nameOfWarp(before.warp), reports.nameOfWarp(now.warp));
+}
+
+void TensorCheck::report(Warp &warp, const Instruction &instruction, TensorEngine engine, const Record &now,
+                         const Conflict &conflict, const Block &block) {
+  const Record &before = conflict.before;
+  const bool unwritten = conflict.wrong == Wrong::unwritten;
+  const Instruction *first = unwritten ? nullptr : &clocks.agents()[before.warp].warp->code[before.pc];
+  Finding finding;
+  finding.kind = unwritten ? FindingKind::unwritten : FindingKind::race;
+  const uint32_t lane = conflict.address / tensorColumns * cellLanes;
+  finding.memory = fmt::format("column {} of lanes {} to {} of tensor memory",
+                               conflict.address % tensorColumns, lane, lane + cellLanes - 1);
+  if (cluster.blocks.size() > 1)
+    finding.memory += fmt::format(" of block rank {}", block.rank);
+  if (conflict.first && first)
+    cluster.findings.replaceUnwritten(first->line, finding.memory);
+  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0))
+    return;
+  finding.site.what = nameOf(now.kind);
+  if (unwritten) {
+    finding.missing = "the write, or a wait for it";
+    record(warp, instruction,
+           fmt::format("read of {}, which nothing has written; missing: {}", finding.memory, finding.missing),
+           finding);
+    return;
+  }
+  finding.before = siteOf(*clocks.agents()[before.warp].warp, *first);
+  finding.before->what = nameOf(before.kind);
+  // A read that saw nothing should have come behind the write.
+  const bool fromPipe = clocks.infoOf(before.column).kind == ColumnInfo::Kind::tensorPipe;
+  finding.missing = conflict.first ? missing(*clocks.agents()[before.warp].warp,
+                                             fromPipe ? TensorEngine::pipe : TensorEngine::load, now, before)
+                                   : missing(warp, engine, before, now);
+  record(warp, instruction,
+         fmt::format("race between the {} of {} and the {} by '{}' at PTX line {} ({}, {}); missing: {}",
+                     finding.site.what, finding.memory, finding.before->what, first->name, first->line,
+                     finding.before->location(), finding.before->place(), finding.missing),
+         finding);
+}
+
+} // namespace tlc::emulator
