@@ -20,13 +20,12 @@ void RaceChecker::evaluateGuard(Warp &warp, const Instruction &instruction, uint
   registers.evaluateGuard(warp, instruction, lanes);
 }
 
-void RaceChecker::combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes) {
-  registers.combineLanes(warp, instruction, lanes);
+void RaceChecker::combineLanes(const Warp &warp, const Members &members) {
+  registers.combineLanes(warp, members);
 }
 
-void RaceChecker::shuffleLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes,
-                               std::span<const uint32_t> sources) {
-  registers.shuffleLanes(warp, instruction, lanes, sources);
+void RaceChecker::shuffleLanes(const Warp &warp, const Members &members, std::span<const uint32_t> sources) {
+  registers.shuffleLanes(warp, members, sources);
 }
 
 void RaceChecker::exit(Warp &warp, const Instruction &instruction, uint32_t lanes) {

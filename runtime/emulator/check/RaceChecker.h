@@ -18,9 +18,8 @@ public:
 
   void execute(Warp &warp, const Instruction &instruction, uint32_t lanes) override;
   void evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes) override;
-  void combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes) override;
-  void shuffleLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes,
-                    std::span<const uint32_t> sources) override;
+  void combineLanes(const Warp &warp, const Members &members) override;
+  void shuffleLanes(const Warp &warp, const Members &members, std::span<const uint32_t> sources) override;
   void exit(Warp &warp, const Instruction &instruction, uint32_t lanes) override;
   void clusterEnds() override;
   void fence(const Warp &warp, uint32_t lanes, Scope scope) override;

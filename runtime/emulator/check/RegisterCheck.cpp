@@ -212,28 +212,35 @@ void RegisterCheck::follow(Warp &warp, const Instruction &instruction, Agent &ag
       setWritten(agent, slot, lanes, result);
 }
 
-void RegisterCheck::combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes) {
+void RegisterCheck::combineLanes(const Warp &warp, const Members &members) {
   Agent &agent = agentOf(warp);
   uint32_t every = ~0u;
-  for (const Slot &slot : slotsOf(instruction))
-    if (!slot.written)
-      every &= writtenIn(agent, slot);
-  for (const Slot &slot : slotsOf(instruction))
-    if (slot.written)
-      setWritten(agent, slot, lanes, (lanes & ~every) == 0 ? ~0u : 0);
+  for (const Members::Part &part : members.parts())
+    for (const Slot &slot : slotsOf(*part.instruction))
+      if (!slot.written)
+        every &= writtenIn(agent, slot) | ~part.lanes;
+  for (const Members::Part &part : members.parts())
+    for (const Slot &slot : slotsOf(*part.instruction))
+      if (slot.written)
+        setWritten(agent, slot, part.lanes, (members.lanes() & ~every) == 0 ? ~0u : 0);
 }
 
-void RegisterCheck::shuffleLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes,
+void RegisterCheck::shuffleLanes(const Warp &warp, const Members &members,
                                  std::span<const uint32_t> sources) {
   // slots: value, predicate, from what, which lane, clamp, mask
   Agent &agent = agentOf(warp);
-  const uint32_t of = writtenIn(agent, instruction.slots[2]),
-                 which = writtenIn(agent, instruction.slots[3]) & writtenIn(agent, instruction.slots[4]);
+  uint32_t of = writtenIn(agent, members.parts().front().instruction->slots[2]);
+  for (const Members::Part &part : members.parts().subspan(1))
+    of = (of & ~part.lanes) | (writtenIn(agent, part.instruction->slots[2]) & part.lanes);
   uint32_t value = 0;
   for (size_t lane = 0; lane < sources.size(); ++lane)
     value |= (of >> sources[lane] & 1) << lane;
-  setWritten(agent, instruction.slots[0], lanes, value & which);
-  setWritten(agent, instruction.slots[1], lanes, which);
+  for (const Members::Part &part : members.parts()) {
+    const Slot *const slots = part.instruction->slots;
+    const uint32_t which = writtenIn(agent, slots[3]) & writtenIn(agent, slots[4]);
+    setWritten(agent, slots[0], part.lanes, value & which);
+    setWritten(agent, slots[1], part.lanes, which);
+  }
 }
 
 void RegisterCheck::accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access) {

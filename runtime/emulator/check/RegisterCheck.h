@@ -21,9 +21,8 @@ public:
 
   void execute(Warp &warp, const Instruction &instruction, uint32_t lanes);
   void evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes);
-  void combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes);
-  void shuffleLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes,
-                    std::span<const uint32_t> sources);
+  void combineLanes(const Warp &warp, const Members &members);
+  void shuffleLanes(const Warp &warp, const Members &members, std::span<const uint32_t> sources);
 
   void accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access);
   void copyLocal(const Warp &warp, unsigned lane, uint64_t to, uint64_t from, uint64_t bytes);

@@ -206,6 +206,94 @@ TEST_CASE("lanes meet at bar.warp.sync wherever they stand") {
     CHECK(out[l] == (l ^ 16) + (l < 16 ? 0 : 100));
 }
 
+namespace {
+
+/// Lanes below 16 execute one text, the others the other, at a place of its own. %r3 is 100 + lane there, and
+/// 5 (lane ^ 512) here; each half stores its own %r4.
+std::string apart(const std::string &low, const std::string &high) {
+  return R"(
+    setp.lt.u32 %p1, %t, 16; mov.b32 %r4, 7;
+    @!%p1 bra $high;
+    add.u32 %r3, %t, 100; )" +
+         low + R"( st.global.u32 [%mine], %r4; bra $end;
+  $high:
+    xor.b32 %r3, %t, 512; mul.lo.u32 %r3, %r3, 5; )" +
+         high + R"( st.global.u32 [%mine], %r4;
+  $end:
+  )";
+}
+
+} // namespace
+
+TEST_CASE("lanes that have parted exchange values by instructions of one name and mask") {
+  // Values and hangs are an H200's.
+  const auto value = [](unsigned lane) { return lane < 16 ? 100 + lane : 5 * (lane ^ 512); };
+  const auto run = [](const std::string &low, const std::string &high) {
+    const KernelText kernel = {.body = apart(low, high)};
+    CHECK(check(kernel) == "");
+    auto out = output(kernel);
+    out.resize(32);
+    return out;
+  };
+  auto out = run("shfl.sync.bfly.b32 %r4, %r3, 16, 31, -1;", "shfl.sync.bfly.b32 %r4, %r3, 16, 31, -1;");
+  for (unsigned l = 0; l < 32; ++l)
+    CHECK(out[l] == value(l ^ 16));
+  // Each lane has operands of its own place, and reads what the other names at its.
+  out = run("shfl.sync.bfly.b32 %r4, %r3, 16, 31, -1;",
+            "and.b32 %r5, %t, 1; add.u32 %r5, %r5, 16; shfl.sync.bfly.b32 %r4, %t, %r5, 31, -1;");
+  for (unsigned l = 0; l < 32; ++l)
+    CHECK(out[l] == (l < 16 ? l + 16 : value(l ^ (16 + (l & 1)))));
+  out = run("mov.b32 %r5, 20; shfl.sync.idx.b32 %r4, %r3, %r5, 31, -1;",
+            "and.b32 %r5, %t, 7; shfl.sync.idx.b32 %r4|%p3, %t, %r5, 31, -1; @%p3 add.u32 %r4, %r4, 1000;");
+  for (unsigned l = 0; l < 32; ++l)
+    CHECK(out[l] == (l < 16 ? 20 : 1100 + (l & 7)));
+  out = run("and.b32 %r5, %r3, 1; setp.ne.u32 %p3, %r5, 0; vote.sync.ballot.b32 %r4, %p3, -1;",
+            "and.b32 %r5, %t, 2; setp.ne.u32 %p4, %r5, 0; vote.sync.ballot.b32 %r4, %p4, -1;");
+  CHECK(out == std::vector<uint32_t>(32, 0xccccaaaa));
+  out = run("and.b32 %r5, %r3, 3; match.any.sync.b32 %r4, %r5, -1;",
+            "and.b32 %r6, %t, 3; match.any.sync.b32 %r4, %r6, -1;");
+  for (unsigned l = 0; l < 32; ++l)
+    CHECK(out[l] == 0x11111111u << (l & 3));
+  out = run("redux.sync.add.s32 %r4, %r3, -1;", "redux.sync.add.s32 %r4, %t, -1;");
+  CHECK(out == std::vector<uint32_t>(32, 0x830));
+  out =
+      run("elect.sync _|%p3, -1; selp.u32 %r4, 1, 0, %p3;", "elect.sync _|%p4, -1; selp.u32 %r4, 1, 0, %p4;");
+  for (unsigned l = 0; l < 32; ++l)
+    CHECK(out[l] == (l == 0));
+  // One half comes later, by way of a loop.
+  out = run("shfl.sync.bfly.b32 %r4, %r3, 16, 31, -1;",
+            "mov.b32 %r6, 0; $loop: add.u32 %r6, %r6, 1; setp.lt.u32 %p5, %r6, 1000; @%p5 bra $loop;"
+            "add.u32 %r3, %t, %r6; shfl.sync.bfly.b32 %r4, %r3, 16, 31, -1; mul.lo.u32 %r4, %r4, 3;");
+  for (unsigned l = 0; l < 32; ++l)
+    CHECK(out[l] == (l < 16 ? 1016 + l : 3 * (84 + l)));
+}
+
+TEST_CASE("lanes that have parted do not meet at instructions of different names") {
+  const std::string shuffle = "shfl.sync.bfly.b32 %r4, %r3, 1, 31, -1;",
+                    any = "vote.sync.any.pred %p3, %p1, -1;";
+  for (const auto &[low, high] :
+       {std::pair(shuffle, std::string("shfl.sync.idx.b32 %r4, %r3, 3, 31, -1;")), std::pair(shuffle, any),
+        std::pair(shuffle, std::string("bar.warp.sync -1;")),
+        std::pair(any, std::string("vote.sync.all.pred %p3, %p1, -1;")),
+        std::pair(std::string("redux.sync.add.s32 %r4, %r3, -1;"),
+                  std::string("redux.sync.min.s32 %r4, %r3, -1;"))}) {
+    INFO(low + high);
+    CHECK_THAT(failure({.body = apart(low, high)}), Contains("deadlock in 'k'") &&
+                                                        Contains("waits for lanes 0xffff0000") &&
+                                                        Contains("waits for lanes 0x0000ffff"));
+  }
+  // All lanes of a warp make a matrix together, or not at all.
+  CHECK_THAT(
+      failure({.body = apart("wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned;"), .threads = 128}),
+      Contains("deadlock in 'k'"));
+}
+
+TEST_CASE("what a lane gets from one that has parted counts as written where that has written it") {
+  CHECK_THAT(check({.body = apart("shfl.sync.bfly.b32 %r4, %r3, 16, 31, -1;",
+                                  "shfl.sync.bfly.b32 %r4, %r9, 16, 31, -1;")}),
+             Contains("use of register %r4, which nothing has written"));
+}
+
 TEST_CASE("lanes with another mask do not make a group whole") {
   CHECK_THAT(failure({.body = R"(
     setp.lt.u32 %p1, %t, 16;

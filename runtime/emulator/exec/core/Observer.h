@@ -9,6 +9,7 @@
 #pragma once
 
 #include "runtime/emulator/exec/core/Async.h"
+#include "runtime/emulator/exec/core/Members.h"
 #include "runtime/emulator/exec/core/Memory.h"
 
 #include <functional>
@@ -62,10 +63,9 @@ public:
   /// Its predicate decides for these lanes whether they run it.
   virtual void evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes) = 0;
   /// The results of all lanes come from all of them.
-  virtual void combineLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes) = 0;
+  virtual void combineLanes(const Warp &warp, const Members &members) = 0;
   /// Each lane's result comes from the lane that `sources` names.
-  virtual void shuffleLanes(const Warp &warp, const Instruction &instruction, uint32_t lanes,
-                            std::span<const uint32_t> sources) = 0;
+  virtual void shuffleLanes(const Warp &warp, const Members &members, std::span<const uint32_t> sources) = 0;
   virtual void exit(Warp &warp, const Instruction &instruction, uint32_t lanes) = 0;
   /// The blocks of the cluster have ended.
   virtual void clusterEnds() = 0;

@@ -84,7 +84,8 @@ struct Wait {
                   ///< asks
   };
   Kind kind = Kind::none;
-  bool advance = false; ///< awake: go on behind the instruction, else run it again
+  bool advance = false;  ///< awake: go on behind the instruction, else run it again
+  bool anywhere = false; ///< of lanes: they may be together at instructions of one kind at several places
   uint8_t id = 0;
   AsyncEngine engine = AsyncEngine::copy;
   uint32_t mask = 0;
@@ -239,20 +240,34 @@ struct MemberGroups {
 /// False after a fault: a lane is not in its own mask.
 bool groupByMask(Warp &warp, uint32_t active, const Instruction &instruction, Slot mask,
                  MemberGroups &groups);
+/// Adds the lanes that wait with the same mask at instructions of the kind elsewhere in the program. True if
+/// all live members are there then; those that waited go on once they have their results.
+bool joinElsewhere(Warp &warp, uint32_t mask, Members &members);
 /// Leaves those that wait at the instruction, each group by itself; the others go on.
 Step awaitMembers(Warp &warp, uint32_t active, const MemberGroups &groups);
 /// Runs `run(members)` for each group that is together; what all `.sync` instructions with a mask do.
+/// Members are together at one instruction, or at several of one name: lanes of one mask that have parted
+/// meet, as on hardware, and those at instructions of other names wait for ever.
 template <class F>
 Step convene(Warp &warp, uint32_t active, const Instruction &instruction, Slot mask, F run) {
   MemberGroups groups;
   if (!groupByMask(warp, active, instruction, mask, groups))
     return Step::fault;
   for (unsigned i = 0; i < groups.togetherCount; ++i)
-    run(groups.together[i]);
-  return groups.waitingCount == 0 ? Step::next : awaitMembers(warp, active, groups);
+    run(Members(groups.together[i], instruction));
+  if (groups.waitingCount == 0)
+    return Step::next;
+  unsigned left = 0;
+  for (unsigned i = 0; i < groups.waitingCount; ++i) {
+    Members members(groups.waiting[i].lanes, instruction);
+    if (joinElsewhere(warp, groups.waiting[i].mask, members))
+      run(members);
+    else
+      groups.waiting[left++] = groups.waiting[i];
+  }
+  groups.waitingCount = left;
+  return left == 0 ? Step::next : awaitMembers(warp, active, groups);
 }
-/// bar.warp.sync, at which lanes of a mask meet wherever in the program they stand.
-Step syncWarp(Warp &warp, uint32_t active, const Instruction &instruction);
 /// Suspends the current group.
 Step suspend(Warp &warp, Wait wait);
 

@@ -80,13 +80,21 @@ Step faultEndless(Warp &warp, const Instruction &instruction, std::string text) 
   return fault(warp, instruction, std::move(text));
 }
 
-/// Lanes that wait with the same mask at other places, if this one is a bar.warp.sync as theirs.
-uint32_t lanesAtOtherSyncs(const Warp &warp, uint32_t pc, uint32_t mask) {
+/// Whether lanes at the one are together with those at the other.
+bool isSameKind(const Instruction &a, const Instruction &b) { return a.eval == b.eval && a.name == b.name; }
+
+bool waitsElsewhere(const Warp &warp, const Group &group, const Instruction &instruction, uint32_t mask) {
+  const Wait &wait = group.wait;
+  return wait.kind == Wait::Kind::lanes && wait.anywhere && wait.mask == mask &&
+         &warp.code[group.pc] != &instruction && isSameKind(warp.code[group.pc], instruction);
+}
+
+/// Lanes that wait at other places with the mask of the group's, for the same.
+uint32_t lanesElsewhere(const Warp &warp, const Group &group) {
   uint32_t lanes = 0;
-  if (warp.code[pc].eval == syncWarp)
+  if (group.wait.anywhere)
     for (const Group &other : warp.groups)
-      if (other.pc != pc && other.wait.kind == Wait::Kind::lanes && other.wait.mask == mask &&
-          warp.code[other.pc].eval == syncWarp)
+      if (waitsElsewhere(warp, other, warp.code[group.pc], group.wait.mask))
         lanes |= other.mask;
   return lanes;
 }
@@ -100,7 +108,7 @@ bool isReady(Warp &warp, const Group &group) {
   case Wait::Kind::yield:
     return true;
   case Wait::Kind::lanes:
-    return (wait.mask & warp.live & ~(group.mask | lanesAtOtherSyncs(warp, group.pc, wait.mask))) == 0;
+    return (wait.mask & warp.live & ~(group.mask | lanesElsewhere(warp, group))) == 0;
   case Wait::Kind::mbarrier:
     return group.timedOut || std::any_of(wait.barriers.begin(), wait.barriers.end(), phasePassed);
   case Wait::Kind::barrier:
@@ -170,10 +178,26 @@ bool groupByMask(Warp &warp, uint32_t active, const Instruction &instruction, Sl
   return true;
 }
 
+bool joinElsewhere(Warp &warp, uint32_t mask, Members &members) {
+  const Instruction &instruction = *members.parts().front().instruction;
+  for (const Group &other : warp.groups)
+    if (waitsElsewhere(warp, other, instruction, mask))
+      members.add(other.mask, warp.code[other.pc]);
+  if ((mask & warp.live & ~members.lanes()) != 0)
+    return false;
+  for (Group &other : warp.groups)
+    if (waitsElsewhere(warp, other, instruction, mask)) {
+      other.wait.kind = Wait::Kind::yield;
+      other.wait.advance = true;
+    }
+  return true;
+}
+
 Step awaitMembers(Warp &warp, uint32_t active, const MemberGroups &groups) {
   const auto wait = [](uint32_t mask) {
     Wait result;
     result.kind = Wait::Kind::lanes;
+    result.anywhere = true;
     result.mask = mask;
     return result;
   };
@@ -194,36 +218,6 @@ Step awaitMembers(Warp &warp, uint32_t active, const MemberGroups &groups) {
   if (passed.mask != 0)
     warp.groups.push_back(std::move(passed));
   return Step::moved;
-}
-
-Step syncWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
-  // slots: mask
-  MemberGroups groups;
-  if (!groupByMask(warp, active, instruction, instruction.slots[0], groups))
-    return Step::fault;
-  Observer *observer = clusterOf(warp).observer.get();
-  const auto sync = [&](uint32_t members) {
-    if (observer)
-      observer->syncLanes(warp, members);
-  };
-  for (unsigned i = 0; i < groups.togetherCount; ++i)
-    sync(groups.together[i]);
-  const uint32_t pc = warp.group().pc;
-  unsigned left = 0;
-  for (unsigned i = 0; i < groups.waitingCount; ++i) {
-    const auto [lanes, mask] = groups.waiting[i];
-    const uint32_t others = lanesAtOtherSyncs(warp, pc, mask);
-    if ((mask & warp.live & ~(lanes | others)) != 0) {
-      groups.waiting[left++] = groups.waiting[i];
-      continue;
-    }
-    sync(lanes | others);
-    for (Group &group : warp.groups)
-      if ((group.mask & others) != 0)
-        group.wait.kind = Wait::Kind::yield, group.wait.advance = true;
-  }
-  groups.waitingCount = left;
-  return left == 0 ? Step::next : awaitMembers(warp, active, groups);
 }
 
 Step branch(Warp &warp, uint32_t taken, uint32_t pc) {

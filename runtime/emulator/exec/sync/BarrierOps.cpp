@@ -142,6 +142,15 @@ Step waitCluster(Warp &warp, uint32_t active, const Instruction &instruction) {
   return suspend(warp, std::move(wait));
 }
 
+/// bar.warp.sync. slots: mask
+Step syncWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
+  Observer *observer = clusterOf(warp).observer.get();
+  return convene(warp, active, instruction, instruction.slots[0], [&](const Members &members) {
+    if (observer)
+      observer->syncLanes(warp, members.lanes());
+  });
+}
+
 void decodeBarrier(Decoder &d) {
   if (d.take("cluster")) {
     const bool arrive = d.take("arrive");

@@ -18,34 +18,64 @@ namespace {
 /// `convene` for what computes one result of all members.
 template <class F>
 Step combine(Warp &warp, uint32_t active, const Instruction &instruction, Slot mask, F of) {
-  return convene(warp, active, instruction, mask, [&](uint32_t members) {
+  return convene(warp, active, instruction, mask, [&](const Members &members) {
     if (Observer *observer = clusterOf(warp).observer.get())
-      observer->combineLanes(warp, instruction, members);
+      observer->combineLanes(warp, members);
     of(members);
   });
 }
 
+// Operands and results of members are each in the slots of the instruction that its lane stands at.
+
+template <class T> std::array<T, warpSize> valuesOf(const Warp &warp, const Members &members, size_t slot) {
+  const auto parts = members.parts();
+  std::array<T, warpSize> values;
+  std::memcpy(values.data(), warp.read(parts.front().instruction->slots[slot]), sizeof(values));
+  for (const Members::Part &part : parts.subspan(1)) {
+    const In<T> theirs = lanesOf<T>(warp, part.instruction->slots[slot]);
+    for (uint32_t left = part.lanes; left != 0; left &= left - 1)
+      values[size_t(std::countr_zero(left))] = theirs[unsigned(std::countr_zero(left))];
+  }
+  return values;
+}
+
+uint32_t predicatesOf(const Warp &warp, const Members &members, size_t slot) {
+  uint32_t bits = 0;
+  for (const Members::Part &part : members.parts())
+    bits |= warp.predicate(part.instruction->slots[slot]) & part.lanes;
+  return bits;
+}
+
+template <class T> void storeResults(Warp &warp, const Members &members, size_t slot, const T *values) {
+  for (const Members::Part &part : members.parts())
+    store(warp, part.instruction->slots[slot], part.lanes, values);
+}
+
+void storePredicates(Warp &warp, const Members &members, size_t slot, uint32_t bits) {
+  for (const Members::Part &part : members.parts())
+    warp.setPredicate(part.instruction->slots[slot], part.lanes, bits);
+}
+
 /// Gives the lanes the same value.
-template <class T> void storeAll(Warp &warp, Slot slot, uint32_t lanes, T value) {
+template <class T> void storeAll(Warp &warp, const Members &members, size_t slot, T value) {
   T values[warpSize];
   std::fill(values, values + warpSize, value);
-  store(warp, slot, lanes, values);
+  storeResults(warp, members, slot, values);
 }
 
 enum class Shuffle : uint8_t { up, down, bfly, idx };
 
 /// slots: d, p, a, b, c, mask
-void shuffleMembers(Warp &warp, uint32_t members, const Instruction &instruction) {
-  const In<uint32_t> a = lanesOf<uint32_t>(warp, instruction.slots[2]),
-                     b = lanesOf<uint32_t>(warp, instruction.slots[3]),
-                     c = lanesOf<uint32_t>(warp, instruction.slots[4]);
+void shuffleMembers(Warp &warp, const Members &members, Shuffle mode) {
+  const auto a = valuesOf<uint32_t>(warp, members, 2), b = valuesOf<uint32_t>(warp, members, 3),
+             c = valuesOf<uint32_t>(warp, members, 4);
   uint32_t results[warpSize], sources[warpSize], inRange = 0;
   for (uint32_t l = 0; l < warpSize; ++l) {
     const uint32_t by = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31;
     const uint32_t last = (l & segment) | (clamp & ~segment & 31), first = l & segment;
     uint32_t from = l;
     bool inside = false;
-    switch (Shuffle(instruction.immediate)) {
+    switch (mode) {
     case Shuffle::up:
       from = l - by;
       inside = int32_t(from) >= int32_t(last);
@@ -70,14 +100,15 @@ void shuffleMembers(Warp &warp, uint32_t members, const Instruction &instruction
     inRange |= uint32_t(inside) << l;
   }
   if (Observer *observer = clusterOf(warp).observer.get())
-    observer->shuffleLanes(warp, instruction, members, sources);
-  store(warp, instruction.slots[0], members, results);
-  warp.setPredicate(instruction.slots[1], members, inRange);
+    observer->shuffleLanes(warp, members, sources);
+  storeResults(warp, members, 0, results);
+  storePredicates(warp, members, 1, inRange);
 }
 
 Step shuffle(Warp &warp, uint32_t active, const Instruction &instruction) {
-  return convene(warp, active, instruction, instruction.slots[5],
-                 [&](uint32_t members) { shuffleMembers(warp, members, instruction); });
+  return convene(warp, active, instruction, instruction.slots[5], [&](const Members &members) {
+    shuffleMembers(warp, members, Shuffle(instruction.immediate));
+  });
 }
 
 void decodeShfl(Decoder &d) {
@@ -101,18 +132,18 @@ enum class Vote : uint8_t { all, any, uni, ballot };
 
 /// slots: d, p, mask
 Step vote(Warp &warp, uint32_t active, const Instruction &instruction) {
-  return combine(warp, active, instruction, instruction.slots[2], [&](uint32_t members) {
-    const uint32_t bits = warp.predicate(instruction.slots[1]) & members;
-    const bool all = bits == members, any = bits != 0;
+  return combine(warp, active, instruction, instruction.slots[2], [&](const Members &members) {
+    const uint32_t bits = predicatesOf(warp, members, 1);
+    const bool all = bits == members.lanes(), any = bits != 0;
     switch (Vote(instruction.immediate)) {
     case Vote::all:
-      return warp.setPredicate(instruction.slots[0], members, all ? ~0u : 0);
+      return storePredicates(warp, members, 0, all ? ~0u : 0);
     case Vote::any:
-      return warp.setPredicate(instruction.slots[0], members, any ? ~0u : 0);
+      return storePredicates(warp, members, 0, any ? ~0u : 0);
     case Vote::uni:
-      return warp.setPredicate(instruction.slots[0], members, all || !any ? ~0u : 0);
+      return storePredicates(warp, members, 0, all || !any ? ~0u : 0);
     case Vote::ballot:
-      return storeAll(warp, instruction.slots[0], members, bits);
+      return storeAll(warp, members, 0, bits);
     }
   });
 }
@@ -132,19 +163,20 @@ void decodeVote(Decoder &d) {
 
 /// slots: d, p, a, mask
 template <class T, bool all> Step match(Warp &warp, uint32_t active, const Instruction &instruction) {
-  return combine(warp, active, instruction, instruction.slots[3], [&](uint32_t members) {
-    const In<T> a = lanesOf<T>(warp, instruction.slots[2]);
+  return combine(warp, active, instruction, instruction.slots[3], [&](const Members &members) {
+    const auto a = valuesOf<T>(warp, members, 2);
+    const uint32_t lanes = members.lanes();
     uint32_t results[warpSize] = {}, same = 0;
     for (unsigned l = 0; l < warpSize; ++l) {
       for (unsigned other = 0; other < warpSize; ++other)
-        if (members >> other & 1 && a[other] == a[l])
+        if (lanes >> other & 1 && a[other] == a[l])
           results[l] |= 1u << other;
-      if (all && results[l] != members)
+      if (all && results[l] != lanes)
         results[l] = 0;
-      same |= uint32_t(results[l] == members) << l;
+      same |= uint32_t(results[l] == lanes) << l;
     }
-    store(warp, instruction.slots[0], members, results);
-    warp.setPredicate(instruction.slots[1], members, same);
+    storeResults(warp, members, 0, results);
+    storePredicates(warp, members, 1, same);
   });
 }
 
@@ -168,7 +200,9 @@ void decodeMatch(Decoder &d) {
 }
 
 Step activeMask(Warp &warp, uint32_t active, const Instruction &instruction) {
-  storeAll(warp, instruction.slots[0], active, active);
+  uint32_t values[warpSize];
+  std::fill(values, values + warpSize, active);
+  store(warp, instruction.slots[0], active, values);
   return Step::next;
 }
 
@@ -200,12 +234,12 @@ template <class T> T reducePair(Reduce op, T a, T b) {
 
 /// slots: d, a, mask
 template <class T> Step reduceLanes(Warp &warp, uint32_t active, const Instruction &instruction) {
-  return combine(warp, active, instruction, instruction.slots[2], [&](uint32_t members) {
-    const In<T> a = lanesOf<T>(warp, instruction.slots[1]);
-    T result = a[std::countr_zero(members)];
-    for (uint32_t rest = members & (members - 1); rest != 0; rest &= rest - 1)
+  return combine(warp, active, instruction, instruction.slots[2], [&](const Members &members) {
+    const auto a = valuesOf<T>(warp, members, 1);
+    T result = a[std::countr_zero(members.lanes())];
+    for (uint32_t rest = members.lanes() & (members.lanes() - 1); rest != 0; rest &= rest - 1)
       result = reducePair(Reduce(instruction.immediate), result, a[std::countr_zero(rest)]);
-    storeAll(warp, instruction.slots[0], members, result);
+    storeAll(warp, members, 0, result);
   });
 }
 
@@ -216,12 +250,12 @@ struct ReduceFloats {
 /// redux of f32, where NaNs lose unless one is to win. slots: d, a, mask
 Step reduceFloats(Warp &warp, uint32_t active, const Instruction &instruction) {
   const ReduceFloats &how = instruction.payloadAs<ReduceFloats>();
-  return combine(warp, active, instruction, instruction.slots[2], [&](uint32_t members) {
-    const In<float> a = lanesOf<float>(warp, instruction.slots[1]);
+  return combine(warp, active, instruction, instruction.slots[2], [&](const Members &members) {
+    const auto a = valuesOf<float>(warp, members, 1);
     const float canonical = std::bit_cast<float>(0x7FFFFFFFu);
     float result = canonical;
     bool nan = false;
-    for (uint32_t rest = members; rest != 0; rest &= rest - 1) {
+    for (uint32_t rest = members.lanes(); rest != 0; rest &= rest - 1) {
       const float raw = a[std::countr_zero(rest)], value = how.magnitude ? std::fabs(raw) : raw;
       nan |= value != value;
       // -0 is below +0.
@@ -230,7 +264,7 @@ Step reduceFloats(Warp &warp, uint32_t active, const Instruction &instruction) {
       if (value == value && (result != result || (how.maximum ? above : below)))
         result = value;
     }
-    storeAll(warp, instruction.slots[0], members, nan && how.propagateNan ? canonical : result);
+    storeAll(warp, members, 0, nan && how.propagateNan ? canonical : result);
   });
 }
 
@@ -262,10 +296,10 @@ void decodeRedux(Decoder &d) {
 
 /// slots: d, p, mask. The lowest member is the leader.
 Step elect(Warp &warp, uint32_t active, const Instruction &instruction) {
-  return combine(warp, active, instruction, instruction.slots[2], [&](uint32_t members) {
-    const uint32_t leader = uint32_t(std::countr_zero(members));
-    storeAll(warp, instruction.slots[0], members, leader);
-    warp.setPredicate(instruction.slots[1], members, 1u << leader);
+  return combine(warp, active, instruction, instruction.slots[2], [&](const Members &members) {
+    const uint32_t leader = uint32_t(std::countr_zero(members.lanes()));
+    storeAll(warp, members, 0, leader);
+    storePredicates(warp, members, 1, 1u << leader);
   });
 }
 
