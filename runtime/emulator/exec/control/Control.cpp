@@ -4,6 +4,7 @@
 #include "runtime/emulator/exec/core/Lanes.h"
 #include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Call.h"
+#include "runtime/emulator/exec/decode/CallDecode.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 
 #include <chrono>
@@ -60,10 +61,10 @@ Step exitThreads(Warp &warp, uint32_t active, const Instruction &instruction) {
 
 void decodeRet(Decoder &d) {
   d.take("uni");
-  if (d.currentFunction().function->isEntry)
+  if (d.function().function->isEntry)
     d.emit(exitThreads, {});
   else
-    d.emitReturn();
+    decodeReturn(d);
 }
 
 Step trap(Warp &warp, uint32_t active, const Instruction &instruction) {
@@ -162,7 +163,7 @@ void decodeAlloca(Decoder &d) {
     return d.fail("'{}' needs 64-bit addresses", d.at().fullName());
   if (alignment < 1 || alignment > (1 << 20) || (alignment & (alignment - 1)) != 0)
     return d.fail("'{}' needs an alignment that is a power of two, but got {}", d.at().fullName(), alignment);
-  d.emit(allocateOnStack, {d.out(0, type), d.in(1, type), d.stackPointer()}, alignment);
+  d.emit(allocateOnStack, {d.out(0, type), d.in(1, type), d.layout().stackPointer()}, alignment);
 }
 
 void decodeStackPointer(Decoder &d) {
@@ -171,15 +172,15 @@ void decodeStackPointer(Decoder &d) {
   if (type != Type::u64)
     return d.fail("'{}' needs 64-bit addresses", d.at().fullName());
   if (d.at().name == "stacksave")
-    d.emit(mapLanes<Copy, uint64_t, uint64_t>, {d.out(0, type), d.stackPointer()});
+    d.emit(mapLanes<Copy, uint64_t, uint64_t>, {d.out(0, type), d.layout().stackPointer()});
   else
-    d.emit(mapLanes<Copy, uint64_t, uint64_t>, {d.stackPointer(), d.in(0, type)});
+    d.emit(mapLanes<Copy, uint64_t, uint64_t>, {d.layout().stackPointer(), d.in(0, type)});
 }
 
 constexpr DecodeEntry entries[] = {
     {"bra", decodeBra},
     {"brx", decodeBrx},
-    {"call", [](Decoder &d) { d.decodeCall(); }},
+    {"call", decodeCall},
     {"ret", decodeRet},
     {"exit", [](Decoder &d) { d.emit(exitThreads, {}); }},
     {"trap", [](Decoder &d) { d.emit(trap, {}); }},

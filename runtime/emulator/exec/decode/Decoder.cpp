@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Statements and their operands; what lies where is in Link.cpp.
+/// Statements and their operands.
 #include "runtime/emulator/exec/decode/Decoder.h"
 
 #include "runtime/emulator/exec/core/Lanes.h"
-#include "runtime/emulator/exec/decode/Call.h"
 #include "runtime/support/Excerpt.h"
 
 #include <algorithm>
@@ -32,6 +31,71 @@ template <class T> Step frameAddress(Warp &warp, uint32_t active, const Instruct
 }
 
 } // namespace
+
+Decoder::Decoder(Program &program, Kernel &kernel, KernelLayout &layout)
+    : program(program), kernel(kernel), places(layout), constants(kernel),
+      code(*parseCodeTarget(program.module.target)) { // the parser has checked it
+  for (auto group :
+       {integerInstructions(),  bitInstructions(),     floatInstructions(),   floatChoiceInstructions(),
+        compareInstructions(),  moveInstructions(),    convertInstructions(), memoryInstructions(),
+        atomicInstructions(),   controlInstructions(), warpInstructions(),    barrierInstructions(),
+        mbarrierInstructions(), fenceInstructions(),   asyncInstructions(),   matrixInstructions(),
+        videoInstructions(),    mmaInstructions(),     wmmaInstructions(),    tensorInstructions()})
+    for (const DecodeEntry &item : group)
+      table.emplace(item.name, item.decode);
+}
+
+void Decoder::begin(FunctionLayout &function) {
+  current = &function;
+  function.pc = uint32_t(kernel.code.size());
+  jumps.clear();
+  targetLists.clear();
+}
+
+Result<void> Decoder::decode(const Statement &next) {
+  statement = &next;
+  current->statementPcs.push_back(uint32_t(kernel.code.size()));
+  decodeStatement();
+  statement = nullptr;
+  if (error)
+    return *error;
+  return {};
+}
+
+void Decoder::emitFor(const Statement &of, Eval eval, Slot slot, int64_t immediate) {
+  statement = &of;
+  emit(eval, {slot}, immediate);
+  statement = nullptr;
+}
+
+void Decoder::resolveJumps() {
+  for (const Jump &jump : jumps) {
+    const uint32_t target = current->statementPcs[jump.statement], from = uint32_t(jump.instruction);
+    kernel.code[from].immediate = target;
+    if (target <= from)
+      kernel.loops.push_back({target, from});
+  }
+  for (const TargetList &list : targetLists)
+    for (const Operand &label : list.targets->labels)
+      list.into->push_back(current->statementPcs[label.bits]);
+}
+
+void Decoder::resolveCalls() {
+  for (const auto &call : calls)
+    for (CallPlan &plan : call->plans)
+      plan.pc = places.of(*plan.function).pc;
+}
+
+void Decoder::jumpTo(size_t target) { jumps.push_back({kernel.code.size() - 1, target}); }
+
+void Decoder::branchTargets(std::string_view name, std::vector<uint32_t> &into) {
+  for (const BranchTargets &targets : current->function->branchTargets)
+    if (targets.name == name) {
+      targetLists.push_back({&into, &targets});
+      return;
+    }
+  fail("unknown list of branch targets '{}'", excerpt(name));
+}
 
 void Decoder::failText(std::string message) {
   if (!error)
@@ -98,40 +162,6 @@ Space Decoder::space() {
       .value_or(Space::generic);
 }
 
-Slot Decoder::constant(uint64_t bits, unsigned bytes) {
-  const auto [found, isNew] = constants.try_emplace({bits, bytes});
-  if (isNew)
-    found->second = newConstant(bits, bytes);
-  return found->second;
-}
-
-Slot Decoder::sharedAddress(uint64_t value, unsigned bytes) {
-  const auto [found, isNew] = sharedAddresses.try_emplace({value, bytes});
-  if (isNew) {
-    found->second = newConstant(value, bytes);
-    kernel.sharedAddresses.push_back(found->second);
-  }
-  return found->second;
-}
-
-Slot Decoder::newConstant(uint64_t bits, unsigned bytes) {
-  // As in the register file: one word for a predicate, else 32 lanes.
-  const size_t lane = bytes == 0 ? 4 : std::min(bytes, 8u), lanes = bytes == 0 ? 1 : 32;
-  const Slot slot{uint32_t(kernel.constants.size()), uint8_t(bytes), true};
-  kernel.constants.resize(slot.offset + std::max<size_t>(64, lanes * lane * (bytes == 16 ? 2 : 1)));
-  const uint64_t stored = bytes == 0 && bits != 0 ? ~uint64_t(0) : bits;
-  for (size_t l = 0; l < lanes; ++l)
-    std::memcpy(kernel.constants.data() + slot.offset + l * lane, &stored, lane);
-  return slot;
-}
-
-Slot Decoder::temporary(unsigned bytes) {
-  const Slot slot{allocateRegister(bytes), uint8_t(bytes), false};
-  if (frameBeingDecoded)
-    frameBeingDecoded->saved.push_back(slot);
-  return slot;
-}
-
 Slot Decoder::carryFlag() {
   if (!carrySlot)
     carrySlot = temporary(0);
@@ -156,7 +186,7 @@ Slot Decoder::checkSize(Slot slot, unsigned bytes, const Operand &operand) {
     auto text = [](unsigned bytes) {
       return bytes == 0 ? std::string("a predicate") : fmt::format("{} bits", bytes * 8);
     };
-    const Register &reg = state->callee.function->registers[operand.reg];
+    const Register &reg = current->function->registers[operand.reg];
     fail("'{}' needs {}, but register '{}' has {}", fullName, text(bytes), excerpt(reg.name),
          text(slot.bytes));
   }
@@ -214,7 +244,7 @@ Slot Decoder::in(const Operand &operand, Type type) {
     [[fallthrough]];
   case Operand::Kind::real:
   case Operand::Kind::floatBits:
-    return constant(constantBits(operand, type), bytes);
+    return constants.value(constantBits(operand, type), bytes);
   case Operand::Kind::symbol: {
     if (auto special = findSpecialRegister(operand.name)) {
       Slot value = temporary(special->bytes);
@@ -224,7 +254,7 @@ Slot Decoder::in(const Operand &operand, Type type) {
              special->bytes * 8, toString(type));
       return value;
     }
-    auto variable = findVariable(operand.name);
+    auto variable = layout().find(*current, operand.name);
     if (!variable) {
       fail("unknown name '{}'", excerpt(operand.name));
       return constant(0, bytes);
@@ -233,14 +263,15 @@ Slot Decoder::in(const Operand &operand, Type type) {
       fail("the address of '{}' does not fit {}", excerpt(operand.name), toString(type));
     if (variable->inFrame) {
       const Slot address = temporary(bytes);
-      emit(bytes == 8 ? frameAddress<uint64_t> : frameAddress<uint32_t>, {address, state->frame->base},
+      emit(bytes == 8 ? frameAddress<uint64_t> : frameAddress<uint32_t>, {address, current->frame->base},
            int64_t(variable->value) + operand.offset);
       return address;
     }
     uint64_t value = variable->value + operand.offset;
     if (bytes == 4)
       value = uint32_t(value);
-    return variable->space == StateSpace::shared ? sharedAddress(value, bytes) : constant(value, bytes);
+    return variable->space == StateSpace::shared ? constants.sharedAddress(value, bytes)
+                                                 : constants.value(value, bytes);
   }
   default:
     fail("'{}' cannot take this operand as a source", fullName);
@@ -312,9 +343,9 @@ AddressOperand Decoder::address(const Operand &operand) {
     return {slot, base.offset};
   }
   if (base.kind == Operand::Kind::symbol)
-    if (auto variable = findVariable(base.name)) {
+    if (auto variable = layout().find(*current, base.name)) {
       if (variable->inFrame)
-        return {state->frame->base, int64_t(variable->value) + base.offset};
+        return {current->frame->base, int64_t(variable->value) + base.offset};
       // Of the block itself, so it needs no rank.
       return {constant(variable->value + base.offset, 8), 0};
     }

@@ -6,7 +6,8 @@
 /// functions read straight through. What they leave untaken is unknown.
 #pragma once
 
-#include "runtime/emulator/exec/core/Program.h"
+#include "runtime/emulator/exec/decode/ConstantPool.h"
+#include "runtime/emulator/exec/decode/KernelLayout.h"
 #include "runtime/target/CodeTarget.h"
 
 #include <algorithm>
@@ -19,9 +20,6 @@
 namespace tlc::emulator {
 
 class Decoder;
-struct Call;
-struct CallPlan;
-struct Frame;
 
 struct DecodeEntry {
   std::string_view name;
@@ -44,10 +42,16 @@ struct SpecialRegister {
 
 class Decoder {
 public:
-  Decoder(Program &program, Kernel &kernel) : program(program), kernel(kernel) {}
+  Decoder(Program &program, Kernel &kernel, KernelLayout &layout);
 
-  /// Lays out memory and decodes the entry and what it calls.
-  Result<void> run(const Function &entry);
+  // --- a function, statement by statement -------------------------------------
+  void begin(FunctionLayout &function);
+  Result<void> decode(const Statement &next);
+  /// Emits what stands for no statement of the text.
+  void emitFor(const Statement &of, Eval eval, Slot slot, int64_t immediate);
+  /// All of the function is decoded; all functions are.
+  void resolveJumps();
+  void resolveCalls();
 
   // --- the current statement -------------------------------------------------
   const Statement &at() const { return *statement; }
@@ -107,9 +111,9 @@ public:
   /// Elements of a vector operand, or the operand itself.
   std::span<const Operand> elements(const Operand &operand) const;
 
-  Slot constant(uint64_t bits, unsigned bytes);
+  Slot constant(uint64_t bits, unsigned bytes) { return constants.value(bits, bytes); }
   /// A register of its own for an intermediate value.
-  Slot temporary(unsigned bytes);
+  Slot temporary(unsigned bytes) { return places.newRegister(bytes, current->frame.get()); }
   /// The value of a special register goes to the slot.
   void emitSpecial(const SpecialRegister &special, Slot to);
   /// The predicate that holds the carry of add.cc and its kin.
@@ -141,91 +145,50 @@ public:
       kernel.globalGranule = std::min(kernel.globalGranule, bytes);
   }
 
-  // --- control flow (Control.cpp) ------------------------------------------------
+  // --- control flow ---------------------------------------------------------------
   /// Target of a label of the current function, filled in when all is decoded:
   /// the pc goes to `immediate` of the instruction emitted last.
   void jumpTo(size_t statement);
-  struct Callee {
-    const Function *function = nullptr;
-    uint32_t pc = 0;
-    Slot returnAddress;
-  };
-  const Callee &currentFunction() const { return *current; }
   /// pc of each label of a .branchtargets list.
   void branchTargets(std::string_view name, std::vector<uint32_t> &into);
-  void decodeCall();
-  void emitReturn();
-  /// Where the next frame of the thread's stack goes, 8 bytes.
-  Slot stackPointer();
-  uint32_t nextPc() const { return uint32_t(kernel.code.size()); }
+  /// The current function.
+  const FunctionLayout &function() const { return *current; }
+  KernelLayout &layout() const { return places; }
+  /// Its plans get their pcs when all is decoded.
+  void addCall(std::shared_ptr<Call> call) { calls.push_back(std::move(call)); }
 
   Program &program;
   Kernel &kernel;
 
 private:
-  struct Address {
-    StateSpace space = StateSpace::global;
-    uint64_t value = 0;
-    uint32_t bytes = 0;
-    bool inFrame = false; ///< `value` is an offset into the function's frame
-  };
-  struct FunctionState {
-    Callee callee;
-    std::shared_ptr<Frame> frame; ///< null: it is active once in a thread at most
-    std::vector<Slot> registers;
-    std::map<std::string, Address, std::less<>> variables;
-    std::vector<uint32_t> statementPcs;
-  };
   struct Jump {
     size_t instruction, statement;
   };
-
-  void failText(std::string message);
-  // Calls (CallDecode.cpp).
-  /// What the entry may call, callees before their callers, the entry last.
-  Result<void> collect(const Function &entry, std::vector<const Function *> &order);
-  std::vector<const Function *> calleesOf(const Function &function) const;
-  /// Gives frames to the functions that may be active more than once.
-  void findRecursion(std::span<const Function *const> order);
-  std::optional<CallPlan> planCall(const Function &callee);
-  void emitCall(std::vector<CallPlan> plans, bool indirect);
-  void decodeBuiltin(std::string_view name);
-  std::vector<Address> parameterAddresses(const std::vector<std::string> &names);
-  Result<void> layoutShared(std::span<const Function *const> functions);
-  void layoutFunction(const Function &function);
-  Result<void> decodeFunction(const Function &function);
-  void decodeStatement();
-  std::optional<Address> findVariable(std::string_view name) const;
-  uint32_t allocateRegister(unsigned bytes);
-  Slot registerSlot(uint32_t reg) const { return state->registers[reg]; }
-  Slot newConstant(uint64_t bits, unsigned bytes);
-  /// The address of a shared variable as a value.
-  Slot sharedAddress(uint64_t value, unsigned bytes);
-  Slot checkSize(Slot slot, unsigned bytes, const Operand &operand);
-  Slot sink(unsigned bytes);
-  uint64_t constantBits(const Operand &operand, Type type);
-
-  std::unordered_map<std::string_view, void (*)(Decoder &)> table;
-  CodeTarget code; ///< of the module
-  std::map<const Function *, FunctionState> functions;
-  std::map<std::string, Address, std::less<>> sharedVariables;
-  FunctionState *state = nullptr;
-  const Callee *current = nullptr;
-  const Statement *statement = nullptr;
-  std::vector<std::string_view> left;
-  std::string_view fullName;
-  std::optional<Error> error;
-  std::map<std::pair<uint64_t, unsigned>, Slot> constants, sharedAddresses;
-  std::vector<Jump> jumps;
   struct TargetList {
     std::vector<uint32_t> *into;
     const BranchTargets *targets;
   };
+
+  void failText(std::string message);
+  void decodeStatement();
+  Slot registerSlot(uint32_t reg) const { return current->registers[reg]; }
+  Slot checkSize(Slot slot, unsigned bytes, const Operand &operand);
+  Slot sink(unsigned bytes);
+  uint64_t constantBits(const Operand &operand, Type type);
+
+  KernelLayout &places;
+  ConstantPool constants;
+  CodeTarget code; ///< of the module
+  std::unordered_map<std::string_view, void (*)(Decoder &)> table;
+  FunctionLayout *current = nullptr;
+  const Statement *statement = nullptr;
+  std::vector<std::string_view> left;
+  std::string_view fullName;
+  std::optional<Error> error;
+  std::optional<Slot> sinkSlot, carrySlot;
+  std::vector<Jump> jumps;
   std::vector<TargetList> targetLists;
-  std::optional<Slot> sinkSlot, carrySlot, stackSlot, returnedFrameSlot;
   std::vector<std::shared_ptr<Call>> calls;
-  bool usesStack = false;
-  Frame *frameBeingDecoded = nullptr;
 };
 
 /// not.pred, which a source `!p` needs too.

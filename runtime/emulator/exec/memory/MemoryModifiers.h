@@ -20,7 +20,7 @@ void takeCacheHints(Decoder &decoder);
 
 /// tensormap.replace and tensormap.cp_fenceproxy (TensorReplace.cpp).
 void decodeTensormap(Decoder &decoder);
-/// st.async and red.async (AsyncCopy.cpp).
+/// st.async and red.async (StoreAsync.cpp).
 void decodeStoreAsync(Decoder &decoder);
 void decodeReduceAsync(Decoder &decoder);
 
