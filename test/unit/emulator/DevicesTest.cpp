@@ -165,7 +165,7 @@ TEST_CASE("what stands behind a launch that fails does not run", "[devices]") {
   CHECK(a.read() == std::vector<uint32_t>{2});
 }
 
-TEST_CASE("blocks that wait for blocks for which there is no room are told so", "[devices][standstill]") {
+TEST_CASE("blocks that wait for blocks for which there is no room are told so", "[devices][polling]") {
   // A barrier of the whole grid, of blocks so large that two of the four fit.
   const auto device = createEmulatorDevice({.multiprocessors = 2, .hostThreads = 1});
   Words a(*device, {0});

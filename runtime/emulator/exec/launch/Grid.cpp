@@ -226,7 +226,7 @@ void work(Grid &grid, uint64_t resident, FindingsByCluster &findings, ProgressRe
                                    [&](const auto &other) { return other->repetition.proven(version); });
       if (!all || (running.size() < resident && start()))
         continue;
-      if (progress.standsStill(version)) {
+      if (progress.isDeadlocked(version)) {
         const uint32_t started = std::min(grid.started.load(), clusters);
         for (const std::unique_ptr<Cluster> &stuck : running)
           stuck->findings.add(deadlockReport(*stuck, clusters - started));

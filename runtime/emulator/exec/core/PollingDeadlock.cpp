@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/emulator/exec/core/Standstill.h"
+#include "runtime/emulator/exec/core/PollingDeadlock.h"
 
 #include "runtime/emulator/exec/core/State.h"
 
@@ -40,7 +40,7 @@ void Progress::leave() {
   wake.notify_all();
 }
 
-bool Progress::standsStill(uint64_t version) {
+bool Progress::isDeadlocked(uint64_t version) {
   std::unique_lock lock(mutex);
   ++still;
   const auto over = [&] { return number != version || deadAt == version; };

@@ -17,7 +17,7 @@ constexpr uint64_t forEver = uint64_t(1) << 40;
 
 } // namespace
 
-TEST_CASE("a loop that reads what nobody writes is a deadlock", "[standstill]") {
+TEST_CASE("a loop that reads what nobody writes is a deadlock", "[polling]") {
   // Any period: the loop has 3 instructions, and more.
   for (const char *padding : {"", "xor.b32 %r3, %r3, 5;", "add.u32 %r4, %r1, 1; add.u32 %r5, %r1, 2;"}) {
     INFO(padding);
@@ -38,7 +38,7 @@ $poll:
   }
 }
 
-TEST_CASE("atomics that change nothing are polls", "[standstill]") {
+TEST_CASE("atomics that change nothing are polls", "[polling]") {
   for (const char *poll : {"atom.global.or.b32 %r1, [%out], 0;", "atom.global.cas.b32 %r1, [%out], 7, 8;",
                            "atom.global.exch.b32 %r1, [%out], 0xDDDDDDDD;"}) {
     INFO(poll);
@@ -51,7 +51,7 @@ TEST_CASE("atomics that change nothing are polls", "[standstill]") {
   }
 }
 
-TEST_CASE("warps that wait beside one that polls are reported with it", "[standstill]") {
+TEST_CASE("warps that wait beside one that polls are reported with it", "[polling]") {
   const std::string message = failure({.body = R"(
   setp.ge.u32 %p2, %t, 32;
   @%p2 bra $wait;
@@ -68,7 +68,7 @@ $wait:
   CHECK_THAT(message, Contains("waits at barrier 0; 32 of 64 threads have arrived"));
 }
 
-TEST_CASE("a loop that gives up by itself is no deadlock", "[standstill]") {
+TEST_CASE("a loop that gives up by itself is no deadlock", "[polling]") {
   const auto out = output({.body = R"(
   mov.u32 %r2, 0;
 $poll:
@@ -83,7 +83,7 @@ $poll:
   CHECK(out[0] == 400000);
 }
 
-TEST_CASE("a block that waits for a later one is released", "[standstill]") {
+TEST_CASE("a block that waits for a later one is released", "[polling]") {
   const auto out = output({.body = R"(
   mov.u32 %r2, %ctaid.x;
   setp.eq.u32 %p1, %r2, 3;
@@ -110,7 +110,7 @@ $work: // long enough for the others to repeat themselves
   CHECK(out[1] == 0xDDDDDDDD + 3);
 }
 
-TEST_CASE("lanes that poll leave the others of their warp their turns", "[standstill]") {
+TEST_CASE("lanes that poll leave the others of their warp their turns", "[polling]") {
   // Lane 0 sets the flag, at the end of the program; the others poll it, sleeping or not.
   for (const char *pause : {"nanosleep.u32 50;", ""}) {
     KernelText kernel{.body = fmt::format(R"(
@@ -137,7 +137,7 @@ $set:
   }
 }
 
-TEST_CASE("lanes that sleep while others of their warp wait for them for ever", "[standstill]") {
+TEST_CASE("lanes that sleep while others of their warp wait for them for ever", "[polling]") {
   CHECK_THAT(failure({.body = R"(
   setp.eq.u32 %p1, %t, 0;
   @%p1 bra $end;

@@ -34,7 +34,7 @@ public:
 
   /// Called by a host thread whose clusters all repeat themselves since
   /// `version`; waits for a change. True when there will never be one.
-  bool standsStill(uint64_t version);
+  bool isDeadlocked(uint64_t version);
 
 private:
   /// How long a launch on a device that has none is waited for.
