@@ -50,22 +50,23 @@ AccessCheck::AccessCheck(Cluster &cluster, LaunchRaces &launch, ThreadClocks &cl
     shadows.emplace_back(block.sharedEnd, cluster.grid->kernel->sharedGranule);
 }
 
-Record AccessCheck::recordOf(Agent &agent, const Instruction &instruction, const Touch &access) const {
+Record AccessCheck::recordOf(WarpClock &warpClock, const Instruction &instruction,
+                             const Touch &access) const {
   const AsyncOrder *running = operations.running;
   Record record;
-  record.pc = uint32_t(&instruction - agent.warp->code);
-  record.warp = uint16_t(clocks.indexOf(*agent.warp));
-  record.column = running ? running->column : record.warp;
-  record.number = running ? running->number : agent.number;
-  record.repeat = running ? running->repeat : agent.repeatOf(record.pc);
+  record.pc = uint32_t(&instruction - warpClock.warp->code);
+  record.warp = uint16_t(clocks.indexOf(*warpClock.warp));
+  record.entry = running ? running->entry : record.warp;
+  record.number = running ? running->number : warpClock.number;
+  record.repeat = running ? running->repeat : warpClock.repeatOf(record.pc);
   record.lane = access.lane == noLane || access.collective ? severalLanes : uint8_t(access.lane);
   record.kind = access.kind;
   record.proxy = access.proxy;
   if (access.ordering == AccessOrdering::volatileRelaxed)
-    record.strength =
-        access.kind == AccessKind::read || agent.partyOf(access.lane).releasedTo(Reach::cluster).isEmpty()
-            ? Strength::bare
-            : Strength::strong;
+    record.strength = access.kind == AccessKind::read ||
+                              warpClock.laneSetOf(access.lane).releasedTo(Reach::cluster).isEmpty()
+                          ? Strength::bare
+                          : Strength::strong;
   else if (access.ordering != AccessOrdering::weak || access.kind == AccessKind::atomic ||
            access.kind == AccessKind::mbarrier)
     record.strength = Strength::strong;
@@ -74,15 +75,15 @@ Record AccessCheck::recordOf(Agent &agent, const Instruction &instruction, const
   return record;
 }
 
-Point AccessCheck::pointOf(const Agent &agent, const Record &record, const Touch &access) const {
+Point AccessCheck::pointOf(const WarpClock &warpClock, const Record &record, const Touch &access) const {
   const AsyncOrder *running = operations.running;
-  const Party &party = agent.partyOf(access.lane);
-  Point point{.known = running ? running->known : party.known,
-              .columns = clocks.parts(),
+  const LaneSet &set = warpClock.laneSetOf(access.lane);
+  Point point{.known = running ? running->known : set.known,
+              .entries = clocks.parts(),
               .warp = record.warp,
               .lane = record.lane,
-              .own = agent.number,
-              .copies = party.copies};
+              .own = warpClock.number,
+              .copies = set.copies};
   if (running) {
     if (running->lane != severalLanes)
       point.lane = running->lane;
@@ -99,10 +100,10 @@ void AccessCheck::access(Warp &warp, const Instruction &instruction, const Touch
       (access.kind == AccessKind::write || access.kind == AccessKind::atomic ||
        access.kind == AccessKind::initialise))
     overwriteMbarriers(warp, instruction, block, address, uint64_t(address) + access.bytes);
-  Agent &agent = clocks.agentOf(warp);
-  Record record = recordOf(agent, instruction, access);
-  if (running && running->readColumn != 0 && access.kind == AccessKind::read)
-    record.column = running->readColumn;
+  WarpClock &warpClock = clocks.clockOf(warp);
+  Record record = recordOf(warpClock, instruction, access);
+  if (running && running->readEntry != 0 && access.kind == AccessKind::read)
+    record.entry = running->readEntry;
   if (const Record &end = endings[block.rank].exit; end.number != 0) {
     Warp &last = block.warps[end.warp % block.warps.size()];
     reports.report(last, last.code[end.pc], end, {Wrong::ended, record, address},
@@ -111,13 +112,13 @@ void AccessCheck::access(Warp &warp, const Instruction &instruction, const Touch
   const bool isFlag = record.strength != Strength::weak && access.kind != AccessKind::mbarrier && !running;
   const uint64_t flag = uint64_t(block.rank) << 32 | address;
   if (isFlag && access.kind != AccessKind::write)
-    flags.acquire(agent, access, flag);
+    flags.acquire(warpClock, access, flag);
   if (access.kind == AccessKind::initialise && clocks.parts().initialisers.of(record.warp, record.lane) == 0)
     clocks.parts().initialisers.set(record.warp, record.lane,
-                                    clocks.addColumn({.kind = ColumnInfo::Kind::lane, .warp = record.warp}));
+                                    clocks.addEntry({.kind = ClockOwner::Kind::lane, .warp = record.warp}));
   conflicts.clear();
   shadows[block.rank].access(address, address + uint32_t(access.bytes), record, access.laneBytes,
-                             pointOf(agent, record, access), conflicts);
+                             pointOf(warpClock, record, access), conflicts);
   for (const Conflict &conflict : conflicts) {
     if (conflict.wrong == Wrong::overlap)
       overlap = true;
@@ -126,7 +127,7 @@ void AccessCheck::access(Warp &warp, const Instruction &instruction, const Touch
                      reports.placeOf(block.rank, uint32_t(conflict.address)));
   }
   if (isFlag && access.kind != AccessKind::read)
-    flags.release(agent, access, flag);
+    flags.release(warpClock, access, flag);
 }
 
 void AccessCheck::checkWritten(Warp &warp, const Instruction &instruction, Record record,
@@ -148,11 +149,11 @@ void AccessCheck::checkWritten(Warp &warp, const Instruction &instruction, Recor
 
 void AccessCheck::accessGlobal(Warp &warp, const Instruction &instruction, const Touch &access) {
   const AsyncOrder *running = operations.running;
-  Agent &agent = clocks.agentOf(warp);
-  Record record = recordOf(agent, instruction, access);
+  WarpClock &warpClock = clocks.clockOf(warp);
+  Record record = recordOf(warpClock, instruction, access);
   record.cluster = launch.numberOf(cluster);
   record.device = uint16_t(cluster.grid->device);
-  Point point = pointOf(agent, record, access);
+  Point point = pointOf(warpClock, record, access);
   point.cluster = record.cluster;
   point.space = FencedSpace::global;
   point.map = access.address;
@@ -175,9 +176,9 @@ void AccessCheck::accessGlobal(Warp &warp, const Instruction &instruction, const
   if (record.strength == Strength::weak || running)
     return;
   if (access.kind != AccessKind::read)
-    flags.releaseGlobal(agent, access);
+    flags.releaseGlobal(warpClock, access);
   if (access.kind != AccessKind::write)
-    flags.read(agent, access);
+    flags.read(warpClock, access);
 }
 
 void AccessCheck::forRuns(const Warp &warp, uint32_t lanes, const Touch &each,
@@ -185,35 +186,35 @@ void AccessCheck::forRuns(const Warp &warp, uint32_t lanes, const Touch &each,
   Touch run = each;
   run.bytes = 0;
   run.laneBytes = uint32_t(each.bytes);
-  uint32_t party = 0;
+  uint32_t set = 0;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const unsigned lane = unsigned(std::countr_zero(left));
     const uint64_t address = addresses.lane[lane];
     if (run.bytes != 0 && address == run.address + run.bytes && lane == run.lane + run.bytes / each.bytes &&
-        party >> lane & 1) {
+        set >> lane & 1) {
       run.bytes += each.bytes;
       continue;
     }
     if (run.bytes != 0)
       act(run);
-    party = clocks.agentOf(warp).partyOf(lane).lanes;
+    set = clocks.clockOf(warp).laneSetOf(lane).lanes;
     run.lane = lane, run.address = address, run.bytes = each.bytes;
   }
   act(run);
 }
 
 void AccessCheck::exit(Warp &warp, const Instruction &instruction, uint32_t lanes) {
-  Agent &agent = clocks.agentOf(warp);
+  WarpClock &warpClock = clocks.clockOf(warp);
   Block &block = *warp.block;
   Ending &ending = endings[block.rank];
-  const Record exit = recordOf(agent, instruction, {.kind = AccessKind::write, .lane = noLane});
-  clocks.release(agent, lanes, Ordering::acquireRelease, ending.known);
+  const Record exit = recordOf(warpClock, instruction, {.kind = AccessKind::write, .lane = noLane});
+  clocks.release(warpClock, lanes, Ordering::acquireRelease, ending.known);
   if (std::any_of(block.warps.begin(), block.warps.end(),
                   [&](const Warp &other) { return (other.live & ~(&other == &warp ? lanes : 0)) != 0; }))
     return;
   ending.exit = exit;
   conflicts.clear();
-  shadows[block.rank].end({.known = ending.known, .columns = clocks.parts(), .warp = exit.warp}, conflicts);
+  shadows[block.rank].end({.known = ending.known, .entries = clocks.parts(), .warp = exit.warp}, conflicts);
   for (const Conflict &conflict : conflicts)
     reports.report(warp, instruction, exit, conflict,
                    reports.placeOf(block.rank, uint32_t(conflict.address)));

@@ -35,8 +35,8 @@ private:
     Knowledge known; ///< to its threads that have exited
     Record exit;     ///< of the last ones; number 0: some are left
   };
-  Record recordOf(Agent &agent, const Instruction &instruction, const Touch &access) const;
-  Point pointOf(const Agent &agent, const Record &record, const Touch &access) const;
+  Record recordOf(WarpClock &warpClock, const Instruction &instruction, const Touch &access) const;
+  Point pointOf(const WarpClock &warpClock, const Record &record, const Touch &access) const;
   /// A read of global memory that nothing has written.
   void checkWritten(Warp &warp, const Instruction &instruction, Record record, const Touch &access);
 

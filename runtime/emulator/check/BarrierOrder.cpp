@@ -7,13 +7,13 @@ namespace tlc::emulator {
 
 void BarrierOrder::arriveNamed(const Warp &warp, unsigned id, NamedArrival arrival) {
   NamedPhase &phase = named[warp.block->rank * namedBarriers + id];
-  Agent &agent = clocks.agentOf(warp);
+  WarpClock &warpClock = clocks.clockOf(warp);
   // Who waits may pass on by a relaxed write what was fenced before.
   for (Reach reach : reaches)
-    if (std::any_of(agent.parties.begin(), agent.parties.end(),
-                    [&](const Party &party) { return party.releasedTo(reach).own != 0; }))
-      clocks.release(agent, warp.live, Ordering::relaxed, phase.released[size_t(reach)], reach);
-  clocks.release(agent, warp.live, Ordering::acquireRelease, phase.arrived);
+    if (std::any_of(warpClock.laneSets.begin(), warpClock.laneSets.end(),
+                    [&](const LaneSet &set) { return set.releasedTo(reach).own != 0; }))
+      clocks.release(warpClock, warp.live, Ordering::relaxed, phase.released[size_t(reach)], reach);
+  clocks.release(warpClock, warp.live, Ordering::acquireRelease, phase.arrived);
   if (arrival == NamedArrival::waits)
     phase.waiting.push_back(&warp);
 }
@@ -21,12 +21,12 @@ void BarrierOrder::arriveNamed(const Warp &warp, unsigned id, NamedArrival arriv
 void BarrierOrder::completeNamed(const Block &block, unsigned id) {
   NamedPhase &phase = named[block.rank * namedBarriers + id];
   for (const Warp *warp : phase.waiting) {
-    Agent &agent = clocks.agentOf(*warp);
-    clocks.unite(agent, allLanes);
-    Party &party = agent.parties[0];
-    party.known.join(phase.arrived);
+    WarpClock &warpClock = clocks.clockOf(*warp);
+    clocks.unite(warpClock, allLanes);
+    LaneSet &set = warpClock.laneSets[0];
+    set.known.join(phase.arrived);
     for (Reach reach : reaches) {
-      Released &released = party.releasedTo(reach);
+      Released &released = set.releasedTo(reach);
       const Knowledge &others = phase.released[size_t(reach)];
       released.known.join(others);
       released.byOthers |= released.own == 0 && !others.seen.empty();
@@ -36,7 +36,7 @@ void BarrierOrder::completeNamed(const Block &block, unsigned id) {
 }
 
 void BarrierOrder::arriveCluster(const Warp &warp, uint32_t lanes, Ordering ordering) {
-  clocks.release(clocks.agentOf(warp), lanes, ordering, clusterArrived);
+  clocks.release(clocks.clockOf(warp), lanes, ordering, clusterArrived);
 }
 
 void BarrierOrder::completeCluster() {
@@ -45,20 +45,20 @@ void BarrierOrder::completeCluster() {
 }
 
 void BarrierOrder::waitCluster(const Warp &warp, uint32_t lanes) {
-  clocks.acquire(clocks.agentOf(warp), lanes, Ordering::acquireRelease, clusterDone);
+  clocks.acquire(clocks.clockOf(warp), lanes, Ordering::acquireRelease, clusterDone);
 }
 
 BarrierOrder::Phases &BarrierOrder::phasesOf(const Block &block, uint32_t address) {
   const auto [found, isNew] = mbarriers.try_emplace(uint64_t(block.rank) << 32 | address);
   if (isNew)
-    found->second.column =
-        clocks.addColumn({.kind = ColumnInfo::Kind::mbarrier, .block = block.rank, .address = address});
+    found->second.entry =
+        clocks.addEntry({.kind = ClockOwner::Kind::mbarrier, .block = block.rank, .address = address});
   return found->second;
 }
 
 void BarrierOrder::arriveMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place,
                                   Ordering ordering, Scope scope) {
-  clocks.release(clocks.agentOf(warp), lanes, ordering,
+  clocks.release(clocks.clockOf(warp), lanes, ordering,
                  phasesOf(*place.block, place.address).arrived.from(*warp.block, scope));
 }
 
@@ -66,13 +66,13 @@ void BarrierOrder::completePhase(const Block &block, uint32_t address) {
   Phases &phases = phasesOf(block, address);
   ++phases.completed;
   phases.done.join(phases.arrived);
-  phases.done.from(block, Scope::cluster).seen.raise(phases.column, phases.completed);
+  phases.done.from(block, Scope::cluster).seen.raise(phases.entry, phases.completed);
   phases.arrived = {};
 }
 
 void BarrierOrder::waitMbarrier(const Warp &warp, uint32_t lanes, const SharedPlace &place, Ordering ordering,
                                 Scope scope) {
-  clocks.acquire(clocks.agentOf(warp), lanes, ordering, phasesOf(*place.block, place.address).done, scope);
+  clocks.acquire(clocks.clockOf(warp), lanes, ordering, phasesOf(*place.block, place.address).done, scope);
 }
 
 } // namespace tlc::emulator

@@ -28,9 +28,9 @@ public:
 
   /// What arrivals give to those who wait.
   struct Phases {
-    Column column = 0;
+    ClockEntry entry = 0;
     uint32_t completed = 0;
-    Passed arrived, done;
+    PassedKnowledge arrived, done;
   };
   Phases &phasesOf(const Block &block, uint32_t address);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Vector clocks. A column is a thing that makes accesses or completes them: a
+/// Vector clocks. An entry is a thing that makes accesses or completes them: a
 /// warp, a lane that acts alone, the copies of a warp, the products of a
 /// warpgroup, an mbarrier. What
-/// an access is stamped with, its column and the column's number at that time,
+/// an access is stamped with, its entry and the entry's number at that time,
 /// is known to whoever's clock has reached that number there.
 #pragma once
 
@@ -18,17 +18,17 @@
 
 namespace tlc::emulator {
 
-using Column = uint32_t;
+using ClockEntry = uint32_t;
 
-/// Columns beyond the end are at 0.
+/// Entries beyond the end are at 0.
 class Clock {
 public:
   bool empty() const { return numbers.empty(); }
-  uint32_t at(Column column) const { return column < numbers.size() ? numbers[column] : 0; }
-  void raise(Column column, uint32_t number) {
-    if (column >= numbers.size())
-      numbers.resize(column + 1);
-    numbers[column] = std::max(numbers[column], number);
+  uint32_t at(ClockEntry entry) const { return entry < numbers.size() ? numbers[entry] : 0; }
+  void raise(ClockEntry entry, uint32_t number) {
+    if (entry >= numbers.size())
+      numbers.resize(entry + 1);
+    numbers[entry] = std::max(numbers[entry], number);
   }
   /// Knows what either knows.
   void join(const Clock &other) {
@@ -48,7 +48,7 @@ private:
   std::vector<uint32_t> numbers;
 };
 
-/// What is known of another cluster, in its columns.
+/// What is known of another cluster, in its entries.
 struct ForeignClocks {
   Clock seen;
   Clock fenced; ///< for the asynchronous engines' view of global memory

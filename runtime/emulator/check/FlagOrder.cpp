@@ -3,41 +3,41 @@
 
 namespace tlc::emulator {
 
-void FlagOrder::acquire(Agent &agent, const Touch &access, uint64_t flag) {
+void FlagOrder::acquire(WarpClock &warpClock, const Touch &access, uint64_t flag) {
   const auto found = flags.find(flag);
   if (found == flags.end())
     return;
   const bool acquires =
       access.ordering == AccessOrdering::acquire || access.ordering == AccessOrdering::acquireRelease;
-  clocks.acquire(agent, 1u << access.lane, acquires ? Ordering::acquireRelease : Ordering::relaxed,
+  clocks.acquire(warpClock, 1u << access.lane, acquires ? Ordering::acquireRelease : Ordering::relaxed,
                  found->second, access.scope);
 }
 
-void FlagOrder::release(Agent &agent, const Touch &access, uint64_t flag) {
+void FlagOrder::release(WarpClock &warpClock, const Touch &access, uint64_t flag) {
   const bool releases =
       access.ordering == AccessOrdering::release || access.ordering == AccessOrdering::acquireRelease;
-  if (!releases && agent.partyOf(access.lane).releasedTo(Reach::cluster).isEmpty())
+  if (!releases && warpClock.laneSetOf(access.lane).releasedTo(Reach::cluster).isEmpty())
     return;
-  clocks.release(agent, 1u << access.lane, releases ? Ordering::acquireRelease : Ordering::relaxed,
-                 flags[flag].from(*agent.warp->block, access.scope));
+  clocks.release(warpClock, 1u << access.lane, releases ? Ordering::acquireRelease : Ordering::relaxed,
+                 flags[flag].from(*warpClock.warp->block, access.scope));
 }
 
-void FlagOrder::releaseGlobal(Agent &agent, const Touch &access) {
+void FlagOrder::releaseGlobal(WarpClock &warpClock, const Touch &access) {
   if (access.ordering == AccessOrdering::release || access.ordering == AccessOrdering::acquireRelease) {
     Knowledge known;
-    clocks.release(agent, 1u << access.lane, Ordering::acquireRelease, known);
+    clocks.release(warpClock, 1u << access.lane, Ordering::acquireRelease, known);
     publish(access.address, reachOf(access.scope), std::move(known));
     return;
   }
   uint32_t last = 0;
   for (Reach reach : {Reach::system, Reach::device, Reach::cluster}) {
-    const Released &released = agent.partyOf(access.lane).releasedTo(reach);
+    const Released &released = warpClock.laneSetOf(access.lane).releasedTo(reach);
     // A fence that reaches further is one that does not, too.
     if (released.isEmpty() || (last != 0 && released.own == last))
       continue;
     last = released.own;
     Knowledge known;
-    clocks.release(agent, 1u << access.lane, Ordering::relaxed, known, reach);
+    clocks.release(warpClock, 1u << access.lane, Ordering::relaxed, known, reach);
     publish(access.address, std::min(reach, reachOf(access.scope)), std::move(known));
   }
 }
@@ -54,8 +54,8 @@ void FlagOrder::publish(uint64_t address, Reach reach, Knowledge known) {
   launch.shadow().release(address, {cluster.grid->device, reach, all});
 }
 
-void FlagOrder::takeReads(Agent &agent) {
-  std::vector<Read> &ofWarp = reads[clocks.indexOf(*agent.warp)];
+void FlagOrder::takeReads(WarpClock &warpClock) {
+  std::vector<Read> &ofWarp = reads[clocks.indexOf(*warpClock.warp)];
   for (const Read &read : ofWarp) {
     const bool acquires =
         read.ordering == AccessOrdering::acquire || read.ordering == AccessOrdering::acquireRelease;
@@ -67,19 +67,20 @@ void FlagOrder::takeReads(Agent &agent) {
         Knowledge known;
         known.seen = own->second.seen;
         known.fencedIn(FencedSpace::global) = own->second.fenced;
-        clocks.acquire(agent, 1u << read.lane, ordering, known);
+        clocks.acquire(warpClock, 1u << read.lane, ordering, known);
       }
       const Reach needed = part.device == cluster.grid->device ? Reach::device : Reach::system;
       Knowledge known;
       (std::min(part.reach, reachOf(read.scope)) >= needed ? known.foreign : known.narrow) = part.known;
-      clocks.acquire(agent, 1u << read.lane, ordering, known, needed);
+      clocks.acquire(warpClock, 1u << read.lane, ordering, known, needed);
     }
   }
   ofWarp.clear();
 }
 
-void FlagOrder::read(const Agent &agent, const Touch &access) {
-  reads[clocks.indexOf(*agent.warp)].push_back({access.address, access.lane, access.ordering, access.scope});
+void FlagOrder::read(const WarpClock &warpClock, const Touch &access) {
+  reads[clocks.indexOf(*warpClock.warp)].push_back(
+      {access.address, access.lane, access.ordering, access.scope});
 }
 
 } // namespace tlc::emulator

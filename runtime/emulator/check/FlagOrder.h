@@ -13,16 +13,16 @@ namespace tlc::emulator {
 class FlagOrder {
 public:
   FlagOrder(Cluster &cluster, LaunchRaces &launch, ThreadClocks &clocks)
-      : cluster(cluster), launch(launch), clocks(clocks), reads(clocks.agents().size()) {}
+      : cluster(cluster), launch(launch), clocks(clocks), reads(clocks.warps().size()) {}
 
   /// In shared memory; `flag` is the block and the address.
-  void acquire(Agent &agent, const Touch &access, uint64_t flag);
-  void release(Agent &agent, const Touch &access, uint64_t flag);
+  void acquire(WarpClock &warpClock, const Touch &access, uint64_t flag);
+  void release(WarpClock &warpClock, const Touch &access, uint64_t flag);
   /// In global memory. What a read saw is known once it is done: `takeReads`, before the warp's next
   /// instruction.
-  void read(const Agent &agent, const Touch &access);
-  void takeReads(Agent &agent);
-  void releaseGlobal(Agent &agent, const Touch &access);
+  void read(const WarpClock &warpClock, const Touch &access);
+  void takeReads(WarpClock &warpClock);
+  void releaseGlobal(WarpClock &warpClock, const Touch &access);
 
 private:
   struct Read {
@@ -36,8 +36,8 @@ private:
   Cluster &cluster;
   LaunchRaces &launch;
   ThreadClocks &clocks;
-  std::unordered_map<uint64_t, Passed> flags; ///< of shared memory
-  std::vector<std::vector<Read>> reads;       ///< by warp: of the instruction that ran last
+  std::unordered_map<uint64_t, PassedKnowledge> flags; ///< of shared memory
+  std::vector<std::vector<Read>> reads;                ///< by warp: of the instruction that ran last
 };
 
 } // namespace tlc::emulator

@@ -6,14 +6,14 @@
 namespace tlc::emulator {
 
 OperationOrder::OperationOrder(Cluster &cluster, ThreadClocks &clocks, BarrierOrder &barriers)
-    : clocks(clocks), barriers(barriers), streams(clocks.agents().size()), warpgroups(cluster.blocks.size()) {
+    : clocks(clocks), barriers(barriers), streams(clocks.warps().size()), warpgroups(cluster.blocks.size()) {
   for (const Block &block : cluster.blocks)
     for (size_t group = 0; group < block.warpgroups.size(); ++group)
-      warpgroups[block.rank].push_back(clocks.addColumn(
-          {.kind = ColumnInfo::Kind::wgmma, .warp = clocks.indexOf(block.warps[warpsPerWarpgroup * group])}));
+      warpgroups[block.rank].push_back(
+          clocks.addEntry({.kind = ClockOwner::Kind::wgmma, .warp = clocks.indexOf(block.warps[warpsPerWarpgroup * group])}));
 }
 
-Column OperationOrder::warpgroupOf(const Warp &warp) const {
+ClockEntry OperationOrder::warpgroupOf(const Warp &warp) const {
   return warpgroups[warp.block->rank][warp.index / warpsPerWarpgroup];
 }
 
@@ -30,15 +30,15 @@ std::shared_ptr<AsyncOrder> OperationOrder::issueCopy(const Warp &warp, const In
   const auto [found, isNew] = streams[clocks.indexOf(warp)].try_emplace({engine, perLane ? 0 : lane});
   Stream &stream = found->second;
   if (isNew) {
-    const ColumnInfo info{.kind = perLane ? ColumnInfo::Kind::laneCopies : ColumnInfo::Kind::bulkCopies,
+    const ClockOwner info{.kind = perLane ? ClockOwner::Kind::laneCopies : ClockOwner::Kind::bulkCopies,
                           .warp = clocks.indexOf(warp)};
-    stream.column = clocks.addColumn(info);
-    stream.readColumn = perLane ? 0 : clocks.addColumn(info);
+    stream.entry = clocks.addEntry(info);
+    stream.readEntry = perLane ? 0 : clocks.addEntry(info);
     if (perLane)
-      clocks.parts().copies[clocks.indexOf(warp)] = stream.column;
+      clocks.parts().copies[clocks.indexOf(warp)] = stream.entry;
   }
   auto order = issue(warp, instruction, lane, uniform);
-  order->column = stream.column, order->readColumn = stream.readColumn, order->number = ++stream.issued;
+  order->entry = stream.entry, order->readEntry = stream.readEntry, order->number = ++stream.issued;
   if (perLane)
     order->lane = severalLanes;
   return order;
@@ -46,14 +46,14 @@ std::shared_ptr<AsyncOrder> OperationOrder::issueCopy(const Warp &warp, const In
 
 std::shared_ptr<AsyncOrder> OperationOrder::issue(const Warp &warp, const Instruction &instruction,
                                                   unsigned lane, bool uniform) {
-  Agent &agent = clocks.agentOf(warp);
-  const Party &party = agent.partyOf(lane);
+  WarpClock &warpClock = clocks.clockOf(warp);
+  const LaneSet &set = warpClock.laneSetOf(lane);
   auto order = std::make_shared<AsyncOrder>();
-  order->known = party.known;
+  order->known = set.known;
   order->lane = uint8_t(lane);
-  order->own = agent.number++;
-  order->copies = party.copies;
-  order->repeat = agent.repeatOf(uint32_t(&instruction - warp.code));
+  order->own = warpClock.number++;
+  order->copies = set.copies;
+  order->repeat = warpClock.repeatOf(uint32_t(&instruction - warp.code));
   order->uniform = uniform;
   return order;
 }
@@ -66,7 +66,7 @@ void OperationOrder::commitCopies(const Warp &warp, AsyncEngine engine, uint32_t
 
 void OperationOrder::waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending,
                                 CopyWait until) {
-  Agent &agent = clocks.agentOf(warp);
+  WarpClock &warpClock = clocks.clockOf(warp);
   for (auto &[key, stream] : streams[clocks.indexOf(warp)]) {
     if (key.first != engine || (engine != AsyncEngine::copy && !(lanes >> key.second & 1)) ||
         stream.commits.size() <= pending)
@@ -76,19 +76,19 @@ void OperationOrder::waitCopies(const Warp &warp, AsyncEngine engine, uint32_t l
       stream.commits.erase(stream.commits.begin(), stream.commits.end() - ptrdiff_t(pending));
     // Each lane waits for its own copies.
     if (engine == AsyncEngine::copy)
-      clocks.forParties(agent, lanes, [&](Party &party) { party.copies = std::max(party.copies, over); });
+      clocks.forLaneSets(warpClock, lanes, [&](LaneSet &set) { set.copies = std::max(set.copies, over); });
     else
-      clocks.forParties(agent, 1u << key.second, [&, &stream = stream](Party &party) {
-        party.known.seen.raise(stream.readColumn, over);
+      clocks.forLaneSets(warpClock, 1u << key.second, [&, &stream = stream](LaneSet &set) {
+        set.known.seen.raise(stream.readEntry, over);
         if (until == CopyWait::complete)
-          party.known.seen.raise(stream.column, over);
+          set.known.seen.raise(stream.entry, over);
       });
   }
 }
 
 void OperationOrder::completesOn(const SharedPlace &place) {
   const BarrierOrder::Phases &phases = barriers.phasesOf(*place.block, place.address);
-  running->column = phases.column;
+  running->entry = phases.entry;
   running->number = phases.completed + 1;
 }
 
@@ -96,7 +96,7 @@ std::shared_ptr<AsyncOrder> OperationOrder::copiesUntilNow(const Warp &warp) {
   auto order = std::make_shared<AsyncOrder>();
   const Streams &ofWarp = streams[clocks.indexOf(warp)];
   if (const auto copies = ofWarp.find({AsyncEngine::copy, 0}); copies != ofWarp.end())
-    order->column = copies->second.column, order->number = copies->second.issued;
+    order->entry = copies->second.entry, order->number = copies->second.issued;
   return order;
 }
 
@@ -104,22 +104,22 @@ void OperationOrder::arriveAfter(const AsyncOrder &copies, const SharedPlace &pl
   if (copies.number != 0)
     barriers.phasesOf(*place.block, place.address)
         .arrived.from(*place.block, Scope::cluster)
-        .seen.raise(copies.column, copies.number);
+        .seen.raise(copies.entry, copies.number);
 }
 
 void OperationOrder::issueWgmma(const Warp &warp, const Instruction &instruction, uint32_t number,
                                 std::shared_ptr<OperationNote> &note) {
-  Agent &agent = clocks.agentOf(warp);
+  WarpClock &warpClock = clocks.clockOf(warp);
   Knowledge known;
-  const uint32_t own = agent.number;
-  clocks.release(agent, warp.live, Ordering::acquireRelease, known);
+  const uint32_t own = warpClock.number;
+  clocks.release(warpClock, warp.live, Ordering::acquireRelease, known);
   auto order = std::static_pointer_cast<AsyncOrder>(note);
   if (!order) {
     note = order = std::make_shared<AsyncOrder>();
     order->known = std::move(known);
-    order->column = warpgroupOf(warp);
+    order->entry = warpgroupOf(warp);
     order->number = number;
-    order->repeat = agent.repeatOf(uint32_t(&instruction - warp.code));
+    order->repeat = warpClock.repeatOf(uint32_t(&instruction - warp.code));
   } else {
     order->known.meet(known); // what a warp does not know, its part of the product may overtake
   }
@@ -128,10 +128,10 @@ void OperationOrder::issueWgmma(const Warp &warp, const Instruction &instruction
 }
 
 void OperationOrder::waitWgmma(const Warp &warp, uint64_t completed) {
-  Agent &agent = clocks.agentOf(warp);
-  const Column column = warpgroupOf(warp);
-  for (Party &party : agent.parties)
-    party.known.seen.raise(column, uint32_t(completed));
+  WarpClock &warpClock = clocks.clockOf(warp);
+  const ClockEntry entry = warpgroupOf(warp);
+  for (LaneSet &set : warpClock.laneSets)
+    set.known.seen.raise(entry, uint32_t(completed));
 }
 
 } // namespace tlc::emulator

@@ -11,11 +11,11 @@
 namespace tlc::emulator {
 
 /// What an asynchronous operation knows, and what says that it is complete: a
-/// column that has reached a number.
+/// entry that has reached a number.
 struct AsyncOrder final : OperationNote {
   Knowledge known; ///< at its issue, without what the issuing lane itself did
-  Column column = 0;
-  Column readColumn = 0; ///< the same for what it reads in shared memory, if that is over earlier
+  ClockEntry entry = 0;
+  ClockEntry readEntry = 0; ///< the same for what it reads in shared memory, if that is over earlier
   uint32_t number = 0;
   uint8_t lane = severalLanes; ///< that issued it; severalLanes: each lane its part
   uint32_t own = 0;            ///< of the warp's numbers, at the issue
@@ -49,19 +49,19 @@ public:
 private:
   /// Operations that complete in groups.
   struct Stream {
-    Column column = 0;
-    Column readColumn = 0; ///< of bulk copies
+    ClockEntry entry = 0;
+    ClockEntry readEntry = 0; ///< of bulk copies
     uint32_t issued = 0;
     std::vector<uint32_t> commits; ///< `issued` at each commit that nobody has waited for
   };
   using Streams = std::map<std::pair<AsyncEngine, unsigned>, Stream>; ///< by lane; cp.async of all lanes: 0
 
-  Column warpgroupOf(const Warp &warp) const;
+  ClockEntry warpgroupOf(const Warp &warp) const;
 
   ThreadClocks &clocks;
   BarrierOrder &barriers;
-  std::vector<Streams> streams;                ///< by warp
-  std::vector<std::vector<Column>> warpgroups; ///< by block, and first warp / warpsPerWarpgroup
+  std::vector<Streams> streams;                    ///< by warp
+  std::vector<std::vector<ClockEntry>> warpgroups; ///< by block, and first warp / warpsPerWarpgroup
 };
 
 } // namespace tlc::emulator

@@ -39,7 +39,7 @@ const Instruction &RaceReport::instructionOf(const Record &record) const {
 FindingSite RaceReport::siteOfRecord(const Record &record) const {
   FindingSite site;
   if (record.cluster == 0 || record.cluster == launch.numberOf(cluster)) {
-    const Warp &own = *clocks.agents()[record.warp].warp;
+    const Warp &own = *clocks.warps()[record.warp].warp;
     site = siteOf(own, own.code[record.pc]);
   } else {
     const CheckedLaunch other = launch.shadow().launchOf(record.cluster);
@@ -78,7 +78,7 @@ std::string RaceReport::placeOf(unsigned block, uint32_t address) const {
 }
 
 std::string RaceReport::describe(const Record &record) const {
-  const bool asynchronous = record.column != record.warp;
+  const bool asynchronous = record.entry != record.warp;
   return fmt::format("{}{}", asynchronous ? "asynchronous " : "", nameOf(record.kind));
 }
 
@@ -89,7 +89,7 @@ std::string RaceReport::missingBetweenClusters(const Record &before, const Recor
   if (before.strength != Strength::weak && now.strength != Strength::weak && !areBare(before, now))
     return scope + " of both" + why;
   const Knowledge &known =
-      operations.running ? operations.running->known : clocks.agents()[now.warp].partyOf(now.lane).known;
+      operations.running ? operations.running->known : clocks.warps()[now.warp].laneSetOf(now.lane).known;
   if (Point::isForeign(known.narrow.get(), before, &ForeignClocks::seen))
     return fmt::format("{} at both ends of the synchronisation between these {}{}", scope,
                        devices ? "devices, fences included" : "blocks", why);
@@ -99,15 +99,15 @@ std::string RaceReport::missingBetweenClusters(const Record &before, const Recor
 }
 
 std::string RaceReport::nameOfWarp(unsigned index) const {
-  const Warp &warp = *clocks.agents()[index].warp;
+  const Warp &warp = *clocks.warps()[index].warp;
   return cluster.blocks.size() > 1 ? fmt::format("warp {} of block rank {}", warp.index, warp.block->rank)
                                    : fmt::format("warp {}", warp.index);
 }
 
 bool RaceReport::isAwaited(const Record &copy, const Record &access) const {
-  const Agent &agent = clocks.agents()[copy.warp];
-  const std::span<const uint32_t> commits = operations.copyCommits(*agent.warp);
-  return std::ranges::any_of(agent.warp->groups, [&](const Group &group) {
+  const WarpClock &warpClock = clocks.warps()[copy.warp];
+  const std::span<const uint32_t> commits = operations.copyCommits(*warpClock.warp);
+  return std::ranges::any_of(warpClock.warp->groups, [&](const Group &group) {
     const Wait &wait = group.wait;
     if (wait.kind != Wait::Kind::asyncGroups || wait.engine != AsyncEngine::copy || group.pc > access.pc ||
         (copy.lane < warpSize && !(group.mask >> copy.lane & 1)))
@@ -117,19 +117,19 @@ bool RaceReport::isAwaited(const Record &copy, const Record &access) const {
 }
 
 bool RaceReport::hasWaited(const Record &copy, const Record &now) const {
-  if (clocks.infoOf(copy.column).kind != ColumnInfo::Kind::laneCopies)
+  if (clocks.ownerOf(copy.entry).kind != ClockOwner::Kind::laneCopies)
     return false;
   if (operations.running && copy.warp == now.warp && copy.lane == operations.running->lane)
     return copy.number <= operations.running->copies;
-  const Party &party = clocks.agents()[copy.warp].partyOf(copy.lane);
+  const LaneSet &set = clocks.warps()[copy.warp].laneSetOf(copy.lane);
   const Point point{
-      .known = party.known, .columns = clocks.parts(), .warp = copy.warp, .cluster = copy.cluster};
-  return copy.number <= party.copies || point.isBehind(copy) || isAwaited(copy, now);
+      .known = set.known, .entries = clocks.parts(), .warp = copy.warp, .cluster = copy.cluster};
+  return copy.number <= set.copies || point.comesAfter(copy) || isAwaited(copy, now);
 }
 
 std::string RaceReport::missingWait(const Record &record) const {
-  using Kind = ColumnInfo::Kind;
-  const ColumnInfo &of = clocks.infoOf(record.column);
+  using Kind = ClockOwner::Kind;
+  const ClockOwner &of = clocks.ownerOf(record.entry);
   switch (of.kind) {
   case Kind::warp:
   case Kind::lane:
@@ -158,9 +158,9 @@ std::string RaceReport::missingBarrier(unsigned waiting, unsigned other) const {
                      nameOfWarp(other));
 }
 
-std::string RaceReport::missingBehind(const Record &operation, const Record &access) const {
+std::string RaceReport::missingAfter(const Record &operation, const Record &access) const {
   std::string text = missingWait(operation);
-  if (clocks.infoOf(operation.column).kind == ColumnInfo::Kind::laneCopies &&
+  if (clocks.ownerOf(operation.entry).kind == ClockOwner::Kind::laneCopies &&
       (access.warp != operation.warp || access.lane != operation.lane)) {
     // The lane that copies waits for itself alone.
     const std::string order = access.warp == operation.warp ? "bar.warp.sync in " + nameOfWarp(access.warp)
@@ -173,22 +173,22 @@ std::string RaceReport::missingBehind(const Record &operation, const Record &acc
 std::string RaceReport::missingOrder(const Record &first, const Record &second) const {
   if (first.cluster != second.cluster)
     return missingBetweenClusters(second, first);
-  if (clocks.infoOf(first.column).kind != ColumnInfo::Kind::warp)
-    return missingBehind(first, second);
+  if (clocks.ownerOf(first.entry).kind != ClockOwner::Kind::warp)
+    return missingAfter(first, second);
   return first.warp == second.warp ? fmt::format("bar.warp.sync in {} between them", nameOfWarp(first.warp))
                                    : missingBarrier(second.warp, first.warp);
 }
 
 std::string RaceReport::missing(const Record &before, const Record &now) const {
-  using Kind = ColumnInfo::Kind;
+  using Kind = ClockOwner::Kind;
   if (before.cluster != now.cluster)
     return missingBetweenClusters(before, now);
   Knowledge missed;
-  missed.seen = clocks.agents()[now.warp].missed;
-  if (const Point wider{.known = missed, .columns = clocks.parts(), .warp = now.warp, .cluster = now.cluster};
-      wider.isBehind(before))
+  missed.seen = clocks.warps()[now.warp].missed;
+  if (const Point wider{.known = missed, .entries = clocks.parts(), .warp = now.warp, .cluster = now.cluster};
+      wider.comesAfter(before))
     return "scope .cluster, or wider, at both ends of the synchronisation between these blocks";
-  const Kind kind = clocks.infoOf(before.column).kind, nowKind = clocks.infoOf(now.column).kind;
+  const Kind kind = clocks.ownerOf(before.entry).kind, nowKind = clocks.ownerOf(now.entry).kind;
   const bool isSameWarp = before.warp == now.warp, isDone = hasWaited(before, now);
   if (nowKind == Kind::wgmma && (kind == Kind::warp || isDone)) {
     // All of the warpgroup have to know, the warp itself too.
@@ -197,28 +197,28 @@ std::string RaceReport::missing(const Record &before, const Record &now) const {
         nameOfWarp(now.warp), nameOfWarp(before.warp));
     if (isDone || (isSameWarp && before.number <= operations.running->own))
       return order;
-    return isSameWarp ? missingBehind(now, before) : order + ", or " + missingBehind(now, before);
+    return isSameWarp ? missingAfter(now, before) : order + ", or " + missingAfter(now, before);
   }
   if (kind == Kind::warp || isDone) {
     // What the issuing warp did before is known to the operation.
     if (isSameWarp)
       return isDone || !operations.running || before.number <= operations.running->own
                  ? fmt::format("bar.warp.sync in {} between them", nameOfWarp(now.warp))
-                 : missingBehind(now, before);
+                 : missingAfter(now, before);
     const std::string order = missingBarrier(now.warp, before.warp);
     if (nowKind == Kind::warp)
       return order;
     return isDone ? order + ", before the operation is issued"
-                  : order + ", before the operation is issued, or " + missingBehind(now, before);
+                  : order + ", before the operation is issued, or " + missingAfter(now, before);
   }
   std::string text = missingWait(before);
   if (kind == Kind::laneCopies && isSameWarp && before.lane != now.lane)
     text += " and bar.warp.sync behind it";
   else if (kind == Kind::laneCopies && !isSameWarp)
     text += " and " + missingBarrier(now.warp, before.warp);
-  for (size_t index = 0; index < clocks.agents().size(); ++index)
-    if (index != now.warp && std::ranges::any_of(clocks.agents()[index].parties, [&](const Party &party) {
-          return party.known.seen.at(before.column) >= before.number;
+  for (size_t index = 0; index < clocks.warps().size(); ++index)
+    if (index != now.warp && std::ranges::any_of(clocks.warps()[index].laneSets, [&](const LaneSet &set) {
+          return set.known.seen.at(before.entry) >= before.number;
         }))
       return fmt::format("{0}, or a barrier behind that of {1}", text, nameOfWarp(unsigned(index)));
   return text;
@@ -295,7 +295,7 @@ void RaceReport::report(Warp &warp, const Instruction &instruction, const Record
         conflict.wrong == Wrong::unfenced   ? missingFence(before, now)
         : conflict.wrong == Wrong::readOnly ? "ld.global without .nc, as this launch writes what it reads"
         : isFirstWrite                      ? missingOrder(now, before)
-        : conflict.wrong == Wrong::ended && clocks.infoOf(before.column).kind == ColumnInfo::Kind::laneCopies
+        : conflict.wrong == Wrong::ended && clocks.ownerOf(before.entry).kind == ClockOwner::Kind::laneCopies
             ? missingWait(before)
             : missing(before, now);
     if (areBare(before, now))

@@ -32,7 +32,7 @@ private:
   std::string missingWait(const Record &record) const;
   std::string missingBarrier(unsigned waiting, unsigned other) const;
   /// For an access that should come after an operation that was issued before, or after any access.
-  std::string missingBehind(const Record &operation, const Record &access) const;
+  std::string missingAfter(const Record &operation, const Record &access) const;
   std::string missingOrder(const Record &first, const Record &second) const;
   std::string missing(const Record &before, const Record &now) const;
   std::string missingBetweenClusters(const Record &before, const Record &now) const;

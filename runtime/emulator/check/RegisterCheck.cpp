@@ -46,53 +46,53 @@ RegisterCheck::RegisterCheck(Cluster &cluster)
     written[reg.offset / registerGranule] = 0;
   for (const Block &block : cluster.blocks)
     for (const Warp &warp : block.warps) {
-      Agent &agent = agents.emplace_back();
-      agent.written = written;
-      agent.writtenLocal.resize(warp.local.size());
+      WarpRegisters &registers = warps.emplace_back();
+      registers.written = written;
+      registers.writtenLocal.resize(warp.local.size());
       if (kernel.sharesRegisters)
-        agent.uses.resize(written.size());
+        registers.uses.resize(written.size());
     }
 }
 
 void RegisterCheck::execute(Warp &warp, const Instruction &instruction, uint32_t lanes) {
-  Agent &agent = agentOf(warp);
-  if (!agent.uses.empty())
-    checkUse(warp, instruction, agent);
-  follow(warp, instruction, agent, lanes);
+  WarpRegisters &registers = registersOf(warp);
+  if (!registers.uses.empty())
+    checkUse(warp, instruction, registers);
+  follow(warp, instruction, registers, lanes);
 }
 
 void RegisterCheck::evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes) {
-  if (const uint32_t unwritten = lanes & ~agentOf(warp).written[instruction.guard / registerGranule])
+  if (const uint32_t unwritten = lanes & ~registersOf(warp).written[instruction.guard / registerGranule])
     reportUnwritten(warp, instruction, instruction.guard, unwritten);
 }
 
-void RegisterCheck::setWritten(Agent &agent, const Slot &slot, uint32_t lanes, uint32_t written) {
-  uint32_t &mask = agent.written[indexOf(slot)];
+void RegisterCheck::setWritten(WarpRegisters &registers, const Slot &slot, uint32_t lanes, uint32_t written) {
+  uint32_t &mask = registers.written[indexOf(slot)];
   mask = (mask & ~lanes) | (written & lanes);
-  if ((lanes & ~written) == 0 || agent.writtenBits.empty())
+  if ((lanes & ~written) == 0 || registers.writtenBits.empty())
     return;
-  if (const auto found = agent.writtenBits.find(indexOf(slot)); found != agent.writtenBits.end())
+  if (const auto found = registers.writtenBits.find(indexOf(slot)); found != registers.writtenBits.end())
     for (uint32_t left = lanes & ~written; left != 0; left &= left - 1)
       found->second[size_t(std::countr_zero(left))] = 0;
 }
 
-uint64_t RegisterCheck::writtenBits(const Agent &agent, const Slot &slot, unsigned lane) {
-  if (slot.constant || (agent.written[indexOf(slot)] >> lane & 1) != 0)
+uint64_t RegisterCheck::writtenBits(const WarpRegisters &registers, const Slot &slot, unsigned lane) {
+  if (slot.constant || (registers.written[indexOf(slot)] >> lane & 1) != 0)
     return allBits(slot);
-  const auto found = agent.writtenBits.find(indexOf(slot));
-  return found == agent.writtenBits.end() ? 0 : found->second[lane];
+  const auto found = registers.writtenBits.find(indexOf(slot));
+  return found == registers.writtenBits.end() ? 0 : found->second[lane];
 }
 
-void RegisterCheck::setWrittenBits(Agent &agent, const Slot &slot, unsigned lane, uint64_t bits) {
+void RegisterCheck::setWrittenBits(WarpRegisters &registers, const Slot &slot, unsigned lane, uint64_t bits) {
   bits &= allBits(slot);
   const bool isWhole = bits == allBits(slot);
-  setWritten(agent, slot, 1u << lane, isWhole ? ~0u : 0);
+  setWritten(registers, slot, 1u << lane, isWhole ? ~0u : 0);
   if (!isWhole && bits != 0 && slot.bytes <= 8)
-    agent.writtenBits[indexOf(slot)][lane] = bits;
+    registers.writtenBits[indexOf(slot)][lane] = bits;
 }
 
 RegisterCheck::ResultBits RegisterCheck::independentBits(Warp &warp, const Instruction &instruction,
-                                                         const Agent &agent, uint32_t lanes) {
+                                                         const WarpRegisters &registers, uint32_t lanes) {
   // It is run, as it has no effect but its results, with these bits clear and set.
   const auto bytesOf = [&](const Slot &slot) {
     return slot.bytes == 0 ? sizeof(uint32_t) : size_t(slot.bytes) * warpSize;
@@ -105,9 +105,9 @@ RegisterCheck::ResultBits RegisterCheck::independentBits(Warp &warp, const Instr
     for (const Slot &slot : slotsOf(instruction)) {
       if (slot.written || slot.constant)
         continue;
-      for (uint32_t left = lanes & ~writtenIn(agent, slot); left != 0; left &= left - 1) {
+      for (uint32_t left = lanes & ~writtenIn(registers, slot); left != 0; left &= left - 1) {
         const unsigned lane = unsigned(std::countr_zero(left));
-        const uint64_t written = writtenBits(agent, slot, lane);
+        const uint64_t written = writtenBits(registers, slot, lane);
         setBitsIn(warp, slot, lane, (bitsIn(warp, slot, lane) & written) | (set ? ~written : 0));
       }
     }
@@ -129,10 +129,11 @@ RegisterCheck::ResultBits RegisterCheck::independentBits(Warp &warp, const Instr
   return std::move(results[0]);
 }
 
-void RegisterCheck::follow(Warp &warp, const Instruction &instruction, Agent &agent, uint32_t lanes) {
+void RegisterCheck::follow(Warp &warp, const Instruction &instruction, WarpRegisters &registers,
+                           uint32_t lanes) {
   if (instruction.flow == Flow::lanes)
     return;
-  uint32_t *const written = agent.written.data();
+  uint32_t *const written = registers.written.data();
   uint32_t every = ~0u, some = 0;
   bool any = false, constants = false;
   for (const Slot &slot : slotsOf(instruction)) {
@@ -165,11 +166,11 @@ void RegisterCheck::follow(Warp &warp, const Instruction &instruction, Agent &ag
     case Flow::bits:
     case Flow::places: {
       // Where others give some of a result's bits, all of it counts as written; constants only give theirs.
-      ResultBits bits = independentBits(warp, instruction, agent, lanes);
+      ResultBits bits = independentBits(warp, instruction, registers, lanes);
       uint32_t others = instruction.flow == Flow::bits ? some : 0, sure = ~0u;
       if (instruction.flow == Flow::places)
         for (const Slot &slot : slotsOf(instruction).subspan(2))
-          sure &= writtenIn(agent, slot);
+          sure &= writtenIn(registers, slot);
       size_t index = 0;
       for (const Slot &slot : slotsOf(instruction)) {
         if (!slot.written)
@@ -178,7 +179,7 @@ void RegisterCheck::follow(Warp &warp, const Instruction &instruction, Agent &ag
           const unsigned lane = unsigned(std::countr_zero(left));
           const uint64_t independent = bits[index][lane] & allBits(slot);
           const bool isWhole = (every >> lane & 1) != 0 || ((others >> lane & 1) != 0 && independent != 0);
-          setWrittenBits(agent, slot, lane,
+          setWrittenBits(registers, slot, lane,
                          (sure >> lane & 1) == 0 ? 0
                          : isWhole               ? ~uint64_t(0)
                                                  : independent);
@@ -191,14 +192,14 @@ void RegisterCheck::follow(Warp &warp, const Instruction &instruction, Agent &ag
       if (instruction.slotCount == 2 && !constants) {
         const Slot &to = instruction.slots[0], &from = instruction.slots[1];
         for (uint32_t left = lanes; left != 0; left &= left - 1)
-          setWrittenBits(agent, to, unsigned(std::countr_zero(left)),
-                         writtenBits(agent, from, unsigned(std::countr_zero(left))));
+          setWrittenBits(registers, to, unsigned(std::countr_zero(left)),
+                         writtenBits(registers, from, unsigned(std::countr_zero(left))));
         return;
       }
       result = constants ? ~0u : some;
       break;
     case Flow::select: {
-      const auto of = [&](size_t i) { return writtenIn(agent, instruction.slots[i]); };
+      const auto of = [&](size_t i) { return writtenIn(registers, instruction.slots[i]); };
       const uint32_t choice = warp.predicate(instruction.slots[3]);
       result = of(3) & ((choice & of(1)) | (~choice & of(2)));
       break;
@@ -209,54 +210,54 @@ void RegisterCheck::follow(Warp &warp, const Instruction &instruction, Agent &ag
     }
   for (const Slot &slot : slotsOf(instruction))
     if (slot.written)
-      setWritten(agent, slot, lanes, result);
+      setWritten(registers, slot, lanes, result);
 }
 
 void RegisterCheck::combineLanes(const Warp &warp, const Members &members) {
-  Agent &agent = agentOf(warp);
+  WarpRegisters &registers = registersOf(warp);
   uint32_t every = ~0u;
   for (const Members::Part &part : members.parts())
     for (const Slot &slot : slotsOf(*part.instruction))
       if (!slot.written)
-        every &= writtenIn(agent, slot) | ~part.lanes;
+        every &= writtenIn(registers, slot) | ~part.lanes;
   for (const Members::Part &part : members.parts())
     for (const Slot &slot : slotsOf(*part.instruction))
       if (slot.written)
-        setWritten(agent, slot, part.lanes, (members.lanes() & ~every) == 0 ? ~0u : 0);
+        setWritten(registers, slot, part.lanes, (members.lanes() & ~every) == 0 ? ~0u : 0);
 }
 
 void RegisterCheck::shuffleLanes(const Warp &warp, const Members &members,
                                  std::span<const uint32_t> sources) {
   // slots: value, predicate, from what, which lane, clamp, mask
-  Agent &agent = agentOf(warp);
-  uint32_t of = writtenIn(agent, members.parts().front().instruction->slots[2]);
+  WarpRegisters &registers = registersOf(warp);
+  uint32_t of = writtenIn(registers, members.parts().front().instruction->slots[2]);
   for (const Members::Part &part : members.parts().subspan(1))
-    of = (of & ~part.lanes) | (writtenIn(agent, part.instruction->slots[2]) & part.lanes);
+    of = (of & ~part.lanes) | (writtenIn(registers, part.instruction->slots[2]) & part.lanes);
   uint32_t value = 0;
   for (size_t lane = 0; lane < sources.size(); ++lane)
     value |= (of >> sources[lane] & 1) << lane;
   for (const Members::Part &part : members.parts()) {
     const Slot *const slots = part.instruction->slots;
-    const uint32_t which = writtenIn(agent, slots[3]) & writtenIn(agent, slots[4]);
-    setWritten(agent, slots[0], part.lanes, value & which);
-    setWritten(agent, slots[1], part.lanes, which);
+    const uint32_t which = writtenIn(registers, slots[3]) & writtenIn(registers, slots[4]);
+    setWritten(registers, slots[0], part.lanes, value & which);
+    setWritten(registers, slots[1], part.lanes, which);
   }
 }
 
 void RegisterCheck::accessLocal(const Warp &warp, const Instruction &instruction, const Touch &access) {
-  Agent &agent = agentOf(warp);
+  WarpRegisters &registers = registersOf(warp);
   const uint64_t base = access.lane * uint64_t(cluster.grid->kernel->localBytes) + access.address;
-  uint8_t *const bytes = agent.writtenLocal.data() + base;
+  uint8_t *const bytes = registers.writtenLocal.data() + base;
   if (access.kind != AccessKind::read) {
     // slots: address, values
     const size_t values = instruction.slotCount > 1 ? instruction.slotCount - 1u : 1;
     const uint64_t each = std::max<uint64_t>(1, access.bytes / values);
     for (uint64_t i = 0; i < access.bytes; ++i) {
       const Slot &slot = instruction.slots[instruction.slotCount > 1 ? 1 + i * values / access.bytes : 0];
-      const bool isWhole = (writtenIn(agent, slot) >> access.lane & 1) != 0;
-      bytes[i] = isWhole
-                     ? 0xFF
-                     : uint8_t(i % each < 8 ? writtenBits(agent, slot, access.lane) >> 8 * (i % each) : 0);
+      const bool isWhole = (writtenIn(registers, slot) >> access.lane & 1) != 0;
+      bytes[i] =
+          isWhole ? 0xFF
+                  : uint8_t(i % each < 8 ? writtenBits(registers, slot, access.lane) >> 8 * (i % each) : 0);
     }
     return;
   }
@@ -276,19 +277,21 @@ void RegisterCheck::accessLocal(const Warp &warp, const Instruction &instruction
       // What extends the value is of its highest bit.
       if (each < 8 && (element[each - 1] & 0x80) != 0)
         written |= ~uint64_t(0) << 8 * each;
-      setWrittenBits(agent, slot, access.lane, written);
+      setWrittenBits(registers, slot, access.lane, written);
     }
     element += each;
   }
 }
 
 void RegisterCheck::copyLocal(const Warp &warp, unsigned lane, uint64_t to, uint64_t from, uint64_t bytes) {
-  const auto all = agentOf(warp).writtenLocal.begin() + ptrdiff_t(lane) * cluster.grid->kernel->localBytes;
+  const auto all =
+      registersOf(warp).writtenLocal.begin() + ptrdiff_t(lane) * cluster.grid->kernel->localBytes;
   std::copy_n(all + ptrdiff_t(from), bytes, all + ptrdiff_t(to));
 }
 
 void RegisterCheck::fillLocal(const Warp &warp, unsigned lane, uint64_t at, uint64_t bytes) {
-  const auto all = agentOf(warp).writtenLocal.begin() + ptrdiff_t(lane) * cluster.grid->kernel->localBytes;
+  const auto all =
+      registersOf(warp).writtenLocal.begin() + ptrdiff_t(lane) * cluster.grid->kernel->localBytes;
   std::fill_n(all + ptrdiff_t(at), bytes, uint8_t(0xFF));
 }
 
@@ -311,27 +314,27 @@ void RegisterCheck::reportUnwritten(Warp &warp, const Instruction &instruction, 
          finding);
 }
 
-void RegisterCheck::checkUse(Warp &warp, const Instruction &instruction, Agent &agent) {
+void RegisterCheck::checkUse(Warp &warp, const Instruction &instruction, WarpRegisters &registers) {
   RegisterUse moved;
   for (const Slot &slot : slotsOf(instruction)) {
     if (slot.constant)
       continue;
-    const RegisterUse &use = agent.uses[indexOf(slot)];
-    if (use.product > agent.wgmmaWaited)
+    const RegisterUse &use = registers.uses[indexOf(slot)];
+    if (use.product > registers.wgmmaWaited)
       reportRegister(warp, instruction, &warp.code[use.pc], "a register of a product under way is used",
                      "wgmma.wait_group between them");
-    if (use.tensorLoad > agent.tensorLoadsWaited)
+    if (use.tensorLoad > registers.tensorLoadsWaited)
       reportRegister(warp, instruction, &warp.code[use.pc], "a register of a load under way is used",
                      "tcgen05.wait::ld between them");
     if (!slot.written && use.fences >= moved.fences)
       moved = use;
   }
   const bool moves = instruction.flow == Flow::parts;
-  const RegisterUse used{.pc = uint32_t(&instruction - warp.code), .fences = agent.fences + 1};
+  const RegisterUse used{.pc = uint32_t(&instruction - warp.code), .fences = registers.fences + 1};
   for (const Slot &slot : slotsOf(instruction)) {
     if (slot.constant || (moves && !slot.written))
       continue;
-    RegisterUse &use = agent.uses[indexOf(slot)];
+    RegisterUse &use = registers.uses[indexOf(slot)];
     // Of a move that only some lanes make, the result is in part what it was.
     if (!moves || instruction.guard == noGuard || moved.fences >= use.fences)
       use = moves ? moved : used;
@@ -340,14 +343,14 @@ void RegisterCheck::checkUse(Warp &warp, const Instruction &instruction, Agent &
 
 void RegisterCheck::issueWgmma(Warp &warp, const Instruction &instruction, const ProductRegisters &used,
                                uint32_t number) {
-  Agent &agent = agentOf(warp);
-  const uint32_t fences = agent.fences + 1;
-  if (agent.fences == 0)
+  WarpRegisters &registers = registersOf(warp);
+  const uint32_t fences = registers.fences + 1;
+  if (registers.fences == 0)
     reportRegister(warp, instruction, nullptr, "no fence comes before the product", "wgmma.fence before it");
   const auto take = [&](const Slot &slot, uint32_t shape) {
     if (slot.constant)
       return;
-    RegisterUse &use = agent.uses[indexOf(slot)];
+    RegisterUse &use = registers.uses[indexOf(slot)];
     if (use.fences == fences && use.shape != shape)
       reportRegister(warp, instruction, &warp.code[use.pc],
                      "a register of the product is used before it, and no fence is between",
@@ -355,7 +358,7 @@ void RegisterCheck::issueWgmma(Warp &warp, const Instruction &instruction, const
     use = {.pc = uint32_t(&instruction - warp.code), .fences = fences, .shape = shape, .product = number};
   };
   const auto check = [&](const Slot &slot) {
-    if (const uint32_t unwritten = slot.constant ? 0 : ~agent.written[indexOf(slot)])
+    if (const uint32_t unwritten = slot.constant ? 0 : ~registers.written[indexOf(slot)])
       reportUnwritten(warp, instruction, slot.offset, unwritten);
   };
   for (const Slot &slot : used.fragments) {
@@ -365,7 +368,7 @@ void RegisterCheck::issueWgmma(Warp &warp, const Instruction &instruction, const
   for (const Slot &slot : used.accumulators) {
     if (used.accumulates)
       check(slot);
-    agent.written[indexOf(slot)] = ~0u;
+    registers.written[indexOf(slot)] = ~0u;
     take(slot, used.shape);
   }
 }
@@ -386,16 +389,17 @@ void RegisterCheck::reportRegister(Warp &warp, const Instruction &instruction, c
 }
 
 void RegisterCheck::waitWgmma(const Warp &warp, uint64_t completed) {
-  Agent &agent = agentOf(warp);
-  agent.wgmmaWaited = std::max(agent.wgmmaWaited, uint32_t(completed));
+  WarpRegisters &registers = registersOf(warp);
+  registers.wgmmaWaited = std::max(registers.wgmmaWaited, uint32_t(completed));
 }
 
 void RegisterCheck::loadTensor(const Warp &warp, const Instruction &instruction) {
-  Agent &agent = agentOf(warp);
-  ++agent.tensorLoads;
+  WarpRegisters &registers = registersOf(warp);
+  ++registers.tensorLoads;
   for (const Slot &slot : slotsOf(instruction))
     if (slot.written)
-      agent.uses[indexOf(slot)] = {.pc = uint32_t(&instruction - warp.code), .tensorLoad = agent.tensorLoads};
+      registers.uses[indexOf(slot)] = {.pc = uint32_t(&instruction - warp.code),
+                                       .tensorLoad = registers.tensorLoads};
 }
 
 } // namespace tlc::emulator

@@ -30,10 +30,12 @@ public:
 
   // --- what is in flight ----------------------------------------------------------
   void issueWgmma(Warp &warp, const Instruction &instruction, const ProductRegisters &used, uint32_t number);
-  void fenceWgmma(const Warp &warp) { ++agentOf(warp).fences; }
+  void fenceWgmma(const Warp &warp) { ++registersOf(warp).fences; }
   void waitWgmma(const Warp &warp, uint64_t completed);
   void loadTensor(const Warp &warp, const Instruction &instruction);
-  void waitTensorLoads(const Warp &warp) { agentOf(warp).tensorLoadsWaited = agentOf(warp).tensorLoads; }
+  void waitTensorLoads(const Warp &warp) {
+    registersOf(warp).tensorLoadsWaited = registersOf(warp).tensorLoads;
+  }
 
 private:
   /// The last use of a register, and what has it in flight.
@@ -45,7 +47,7 @@ private:
     uint32_t tensorLoad = 0; ///< tcgen05.ld that has it
   };
   /// Of a warp.
-  struct Agent {
+  struct WarpRegisters {
     std::vector<uint32_t> written; ///< by register: lanes in which something has
     /// Bits that are written of registers that are so in part, by register and lane; others: none.
     std::unordered_map<size_t, std::array<uint64_t, 32>> writtenBits;
@@ -55,27 +57,28 @@ private:
     uint32_t tensorLoads = 0, tensorLoadsWaited = 0;
     uint32_t fences = 0; ///< wgmma.fence until now
   };
-  Agent &agentOf(const Warp &warp) { return agents[warp.block->rank * warpsOfBlock + warp.index]; }
+  WarpRegisters &registersOf(const Warp &warp) { return warps[warp.block->rank * warpsOfBlock + warp.index]; }
   static size_t indexOf(const Slot &slot) { return slot.offset / registerGranule; }
-  static uint32_t writtenIn(const Agent &agent, const Slot &slot) {
-    return slot.constant ? ~0u : agent.written[indexOf(slot)];
+  static uint32_t writtenIn(const WarpRegisters &registers, const Slot &slot) {
+    return slot.constant ? ~0u : registers.written[indexOf(slot)];
   }
-  static void setWritten(Agent &agent, const Slot &slot, uint32_t lanes, uint32_t written);
-  static uint64_t writtenBits(const Agent &agent, const Slot &slot, unsigned lane);
-  static void setWrittenBits(Agent &agent, const Slot &slot, unsigned lane, uint64_t bits);
+  static void setWritten(WarpRegisters &registers, const Slot &slot, uint32_t lanes, uint32_t written);
+  static uint64_t writtenBits(const WarpRegisters &registers, const Slot &slot, unsigned lane);
+  static void setWrittenBits(WarpRegisters &registers, const Slot &slot, unsigned lane, uint64_t bits);
   /// Which bits of the results, which are of the slots that are written in order, depend on none of the bits
   /// that nothing has written; by result and lane.
   using ResultBits = std::vector<std::array<uint64_t, 32>>;
-  ResultBits independentBits(Warp &warp, const Instruction &instruction, const Agent &agent, uint32_t lanes);
-  void follow(Warp &warp, const Instruction &instruction, Agent &agent, uint32_t lanes);
-  void checkUse(Warp &warp, const Instruction &instruction, Agent &agent);
+  ResultBits independentBits(Warp &warp, const Instruction &instruction, const WarpRegisters &registers,
+                             uint32_t lanes);
+  void follow(Warp &warp, const Instruction &instruction, WarpRegisters &registers, uint32_t lanes);
+  void checkUse(Warp &warp, const Instruction &instruction, WarpRegisters &registers);
   void reportRegister(Warp &warp, const Instruction &instruction, const Instruction *before,
                       const std::string &what, const std::string &missing);
   void reportUnwritten(Warp &warp, const Instruction &instruction, uint32_t offset, uint32_t lanes);
 
   Cluster &cluster;
   size_t warpsOfBlock;
-  std::vector<Agent> agents;
+  std::vector<WarpRegisters> warps;
 };
 
 } // namespace tlc::emulator

@@ -32,7 +32,7 @@ bool mayMeet(const Record &before, const Record &now) {
 bool areAlike(const Record &before, const Record &now, const Point &point) {
   if (before.cluster != now.cluster || before.warp != now.warp)
     return false;
-  const bool isSameIssue = before.column != before.warp && before.pc == now.pc && before.repeat == now.repeat;
+  const bool isSameIssue = before.entry != before.warp && before.pc == now.pc && before.repeat == now.repeat;
   return (point.uniform && isSameIssue) || (before.collective && now.collective);
 }
 
@@ -40,12 +40,12 @@ Wrong judge(const Record &before, const Record &now, const Point &point) {
   if (mayMeet(before, now) || point.isOver(before) || areAlike(before, now, point))
     return Wrong::nothing;
   // Reads and writes of one execution of an instruction never meet.
-  if (before.cluster == now.cluster && before.column == now.column && before.column == before.warp &&
+  if (before.cluster == now.cluster && before.entry == now.entry && before.entry == before.warp &&
       before.pc == now.pc && before.number == now.number && before.repeat == now.repeat)
     return Wrong::overlap;
   if ((now.proxy == Proxy::readOnly && !isRead(before)) || (before.proxy == Proxy::readOnly && !isRead(now)))
     return Wrong::readOnly;
-  if (!point.isBehind(before))
+  if (!point.comesAfter(before))
     return Wrong::unordered;
   // Without a proxy fence the asynchronous engines neither see generic writes nor wait for generic reads: on
   // an H200 a copy overwrote what loads before a barrier had yet to read.
@@ -111,7 +111,7 @@ void Shadow::access(uint32_t address, uint32_t end, Record record, uint32_t lane
 
 void Shadow::end(const Point &point, std::vector<Conflict> &conflicts) const {
   const auto look = [&](const Record &before, uint32_t address) {
-    if (before.number == 0 || point.isBehind(before) ||
+    if (before.number == 0 || point.comesAfter(before) ||
         std::any_of(conflicts.begin(), conflicts.end(),
                     [&](const Conflict &other) { return other.before.pc == before.pc; }))
       return;
@@ -236,16 +236,16 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   // Those of a warp's lanes at the same time become one of these lanes.
   // What races with this one must race with the one that it replaces.
   const auto replaces = [&](Record &old) {
-    if (point.isBehind(old)) {
+    if (point.comesAfter(old)) {
       if (old.strength < read.strength || (old.proxy == Proxy::generic && read.proxy != Proxy::generic))
         return false;
       old = read;
       return true;
     }
-    if (old.column != read.column || old.cluster != read.cluster || old.strength != read.strength ||
+    if (old.entry != read.entry || old.cluster != read.cluster || old.strength != read.strength ||
         old.collective != read.collective || old.proxy != read.proxy)
       return false;
-    if (old.column != old.warp || (old.lane == read.lane && old.laneShift == read.laneShift)) {
+    if (old.entry != old.warp || (old.lane == read.lane && old.laneShift == read.laneShift)) {
       old = read;
       return true;
     }

@@ -41,8 +41,8 @@ enum class Strength : uint8_t {
 
 /// An access as the shadow remembers it.
 struct Record {
-  uint32_t number = 0; ///< of the column; 0: no access
-  Column column = 0;
+  uint32_t number = 0; ///< of the entry; 0: no access
+  ClockEntry entry = 0;
   uint32_t pc = 0;
   uint32_t repeat = 0;  ///< how often the warp had run the instruction before
   uint32_t cluster = 0; ///< in global memory: the cluster's number in the shadow, from 1 on
@@ -69,37 +69,37 @@ inline uint32_t lanesOf(const Record &record) {
   return uint32_t(((uint64_t(1) << (16u >> record.laneShift)) - 1) << record.lane);
 }
 
-/// Columns of lanes that have passed on something of their own, without their warp.
-class LaneColumns {
+/// Entries of lanes that have passed on something of their own, without their warp.
+class LaneEntries {
 public:
-  explicit LaneColumns(size_t warps) : warps(warps) {}
-  /// 0, a warp's column, when there is none.
-  Column of(unsigned warp, unsigned lane) const {
+  explicit LaneEntries(size_t warps) : warps(warps) {}
+  /// 0, a warp's entry, when there is none.
+  ClockEntry of(unsigned warp, unsigned lane) const {
     return warps[warp] && lane < severalLanes ? (*warps[warp])[lane] : 0;
   }
-  void set(unsigned warp, unsigned lane, Column column) {
+  void set(unsigned warp, unsigned lane, ClockEntry entry) {
     if (!warps[warp])
-      warps[warp] = std::make_unique<std::array<Column, 32>>();
-    (*warps[warp])[lane] = column;
+      warps[warp] = std::make_unique<std::array<ClockEntry, 32>>();
+    (*warps[warp])[lane] = entry;
   }
 
 private:
-  std::vector<std::unique_ptr<std::array<Column, 32>>> warps;
+  std::vector<std::unique_ptr<std::array<ClockEntry, 32>>> warps;
 };
 
-/// Columns of warps and lanes beside the warps' own.
-struct PartColumns {
-  explicit PartColumns(size_t warps) : lanes(warps), copies(warps), lanesCopies(warps), initialisers(warps) {}
-  LaneColumns lanes;          ///< what they did
-  std::vector<Column> copies; ///< of each warp's cp.async; 0: there are none yet
-  LaneColumns lanesCopies;
-  LaneColumns initialisers; ///< fence.mbarrier_init of lanes that have initialised some
+/// Entries of warps and lanes beside the warps' own.
+struct PartEntries {
+  explicit PartEntries(size_t warps) : lanes(warps), copies(warps), lanesCopies(warps), initialisers(warps) {}
+  LaneEntries lanes;              ///< what they did
+  std::vector<ClockEntry> copies; ///< of each warp's cp.async; 0: there are none yet
+  LaneEntries lanesCopies;
+  LaneEntries initialisers; ///< fence.mbarrier_init of lanes that have initialised some
 };
 
 /// The point of a program at which a lane makes an access, or issues it.
 struct Point {
   const Knowledge &known; ///< of what others did, the other lanes of the warp too
-  const PartColumns &columns;
+  const PartEntries &entries;
   FencedSpace space = FencedSpace::shared;
   uint64_t map = 0; ///< address of the tensor map that is read
   unsigned warp = 0;
@@ -113,7 +113,7 @@ struct Point {
   bool isOver(const Record &before) const {
     return before.cluster != cluster && known.foreign && known.foreign->isOver(before.cluster, before.device);
   }
-  bool isBehind(const Record &before) const {
+  bool comesAfter(const Record &before) const {
     if (before.cluster != cluster)
       return isForeign(known.foreign.get(), before, &ForeignClocks::seen);
     return isIn(known.seen, before) || isOwn(before) || isPublished(before);
@@ -139,7 +139,7 @@ struct Point {
     if (foreign->isOver(before.cluster, before.device))
       return true;
     const auto found = foreign->clusters.find(before.cluster);
-    return found != foreign->clusters.end() && (found->second.*which).at(before.column) >= before.number;
+    return found != foreign->clusters.end() && (found->second.*which).at(before.entry) >= before.number;
   }
 
 private:
@@ -147,17 +147,17 @@ private:
   bool isPublished(const Record &before) const {
     if (before.kind != AccessKind::initialise)
       return false;
-    const Column column = columns.initialisers.of(before.warp, before.lane);
-    return column != 0 && known.seen.at(column) >= before.number;
+    const ClockEntry entry = entries.initialisers.of(before.warp, before.lane);
+    return entry != 0 && known.seen.at(entry) >= before.number;
   }
   bool isIn(const Clock &clock, const Record &before) const {
-    if (clock.at(before.column) >= before.number)
+    if (clock.at(before.entry) >= before.number)
       return true;
-    if (before.column != before.warp)
-      return isCopy(before) && isInLane(clock, before, columns.lanesCopies, before.lane);
+    if (before.entry != before.warp)
+      return isCopy(before) && isInLane(clock, before, entries.lanesCopies, before.lane);
     if (before.lane == alikeLanes) {
       for (unsigned lane = 0; lane < severalLanes; ++lane)
-        if (isInLane(clock, before, columns.lanes, lane))
+        if (isInLane(clock, before, entries.lanes, lane))
           return true;
       return false;
     }
@@ -166,21 +166,21 @@ private:
     const bool isOneOfThem = before.lane == someLanes && before.warp == warp && before.number <= own;
     const uint32_t others = lanesBefore & ~(isOneOfThem && lane < severalLanes ? 1u << lane : 0);
     for (uint32_t left = others; left != 0; left &= left - 1)
-      if (!isInLane(clock, before, columns.lanes, unsigned(std::countr_zero(left))))
+      if (!isInLane(clock, before, entries.lanes, unsigned(std::countr_zero(left))))
         return false;
     return lanesBefore != 0;
   }
   /// By cp.async.
-  bool isCopy(const Record &before) const { return before.column == columns.copies[before.warp]; }
-  static bool isInLane(const Clock &clock, const Record &before, const LaneColumns &lanes, unsigned lane) {
-    const Column column = lanes.of(before.warp, lane);
-    return column != 0 && clock.at(column) >= before.number;
+  bool isCopy(const Record &before) const { return before.entry == entries.copies[before.warp]; }
+  static bool isInLane(const Clock &clock, const Record &before, const LaneEntries &lanes, unsigned lane) {
+    const ClockEntry entry = lanes.of(before.warp, lane);
+    return entry != 0 && clock.at(entry) >= before.number;
   }
   bool isOwn(const Record &before) const {
     if (lane == severalLanes || before.warp != warp ||
         (before.lane != alikeLanes && (before.lane != lane || before.laneShift != laneShift)))
       return false;
-    return (before.column == warp && before.number <= own) || (isCopy(before) && before.number <= copies);
+    return (before.entry == warp && before.number <= own) || (isCopy(before) && before.number <= copies);
   }
 };
 

@@ -16,31 +16,31 @@ std::string_view nameOf(AccessKind kind) { return kind == AccessKind::read ? "re
 
 TensorCheck::TensorStream &TensorCheck::streamOf(const Warp &warp, TensorEngine engine) {
   TensorStream &stream = stateOf(warp).streams[size_t(engine)];
-  if (stream.column == 0) {
-    constexpr ColumnInfo::Kind kinds[] = {ColumnInfo::Kind::tensorLoads, ColumnInfo::Kind::tensorStores,
-                                          ColumnInfo::Kind::tensorPipe};
-    const ColumnInfo info{.kind = kinds[size_t(engine)], .warp = clocks.indexOf(warp)};
-    stream.column = clocks.addColumn(info);
-    stream.plain = clocks.addColumn(info);
-    stream.issue = engine == TensorEngine::pipe ? clocks.addColumn(info) : 0;
+  if (stream.entry == 0) {
+    constexpr ClockOwner::Kind kinds[] = {ClockOwner::Kind::tensorLoads, ClockOwner::Kind::tensorStores,
+                                          ClockOwner::Kind::tensorPipe};
+    const ClockOwner info{.kind = kinds[size_t(engine)], .warp = clocks.indexOf(warp)};
+    stream.entry = clocks.addEntry(info);
+    stream.plain = clocks.addEntry(info);
+    stream.issue = engine == TensorEngine::pipe ? clocks.addEntry(info) : 0;
   }
   return stream;
 }
 
-Clock TensorCheck::clockOf(const Warp &warp, TensorEngine engine, Fences fences) {
+Clock TensorCheck::orderOf(const Warp &warp, TensorEngine engine, Fences fences) {
   Clock clock = stateOf(warp).before;
   if (fences == Fences::assumed)
-    clock.join(clocks.knownToWarp(clocks.agentOf(warp)).seen);
+    clock.join(clocks.knownToWarp(clocks.clockOf(warp)).seen);
   for (const State &other : states)
     for (size_t i = 0; i < tensorEngines; ++i) {
       const TensorStream &stream = other.streams[i];
       const bool pipe = TensorEngine(i) == TensorEngine::pipe;
-      if (stream.column == 0)
+      if (stream.entry == 0)
         continue;
       if (pipe && engine == TensorEngine::pipe)
-        clock.raise(stream.column, &other == &stateOf(warp) ? stream.issued : clock.at(stream.issue));
+        clock.raise(stream.entry, &other == &stateOf(warp) ? stream.issued : clock.at(stream.issue));
       if (fences == Fences::assumed && pipe == (engine == TensorEngine::pipe && pipe))
-        clock.raise(stream.column, clock.at(stream.plain));
+        clock.raise(stream.entry, clock.at(stream.plain));
     }
   return clock;
 }
@@ -49,13 +49,13 @@ void TensorCheck::access(Warp &warp, const Instruction &instruction, TensorEngin
                          std::span<const TensorTouch> touches) {
   TensorStream &stream = streamOf(warp, engine);
   Record record;
-  record.column = stream.column;
+  record.entry = stream.entry;
   record.number = ++stream.issued;
   record.pc = uint32_t(&instruction - warp.code);
   record.warp = uint16_t(clocks.indexOf(warp));
   Knowledge known;
-  known.seen = clockOf(warp, engine, Fences::needed);
-  const Point point{.known = known, .columns = clocks.parts(), .warp = record.warp};
+  known.seen = orderOf(warp, engine, Fences::needed);
+  const Point point{.known = known, .entries = clocks.parts(), .warp = record.warp};
   for (const TensorTouch &touch : touches) {
     record.kind = touch.kind;
     conflicts.clear();
@@ -77,27 +77,27 @@ Shadow &TensorCheck::shadowOf(const Block &block) {
 std::shared_ptr<AsyncOrder> TensorCheck::issueOnPipe(Warp &warp, const Instruction &instruction,
                                                      std::span<const TensorTouch> touches) {
   access(warp, instruction, TensorEngine::pipe, touches);
-  Agent &agent = clocks.agentOf(warp);
+  WarpClock &warpClock = clocks.clockOf(warp);
   const TensorStream &stream = streamOf(warp, TensorEngine::pipe);
   auto order = std::make_shared<AsyncOrder>();
-  order->known = clocks.knownToWarp(agent);
-  order->column = stream.column, order->number = stream.issued;
-  order->repeat = agent.repeatOf(uint32_t(&instruction - warp.code));
+  order->known = clocks.knownToWarp(warpClock);
+  order->entry = stream.entry, order->number = stream.issued;
+  order->repeat = warpClock.repeatOf(uint32_t(&instruction - warp.code));
   stateOf(warp).before.raise(stream.issue, stream.issued);
-  for (Party &party : agent.parties)
-    party.known.seen.raise(stream.plain, stream.issued);
-  ++agent.number;
+  for (LaneSet &set : warpClock.laneSets)
+    set.known.seen.raise(stream.plain, stream.issued);
+  ++warpClock.number;
   return order;
 }
 
 std::shared_ptr<AsyncOrder> TensorCheck::commitPipe(const Warp &warp) {
-  Agent &agent = clocks.agentOf(warp);
+  WarpClock &warpClock = clocks.clockOf(warp);
   const TensorStream &stream = streamOf(warp, TensorEngine::pipe);
   fenceBefore(warp); // which a commit implies
   auto order = std::make_shared<AsyncOrder>();
-  order->known = clocks.knownToWarp(agent);
-  order->column = stream.column, order->number = stream.issued;
-  ++agent.number;
+  order->known = clocks.knownToWarp(warpClock);
+  order->entry = stream.entry, order->number = stream.issued;
+  ++warpClock.number;
   return order;
 }
 
@@ -106,26 +106,26 @@ void TensorCheck::completePipe(const AsyncOrder &order, const SharedPlace &place
   Knowledge &arrived =
       barriers.phasesOf(*place.block, place.address).arrived.from(*place.block, Scope::cluster);
   arrived.join(order.known);
-  arrived.seen.raise(order.column, order.number);
+  arrived.seen.raise(order.entry, order.number);
 }
 
 void TensorCheck::wait(const Warp &warp, TensorEngine engine) {
-  Agent &agent = clocks.agentOf(warp);
+  WarpClock &warpClock = clocks.clockOf(warp);
   const TensorStream &stream = streamOf(warp, engine);
-  stateOf(warp).before.raise(stream.column, stream.issued);
-  for (Party &party : agent.parties)
-    party.known.seen.raise(stream.plain, stream.issued);
+  stateOf(warp).before.raise(stream.entry, stream.issued);
+  for (LaneSet &set : warpClock.laneSets)
+    set.known.seen.raise(stream.plain, stream.issued);
 }
 
 void TensorCheck::fenceBefore(const Warp &warp) {
-  Agent &agent = clocks.agentOf(warp);
-  for (Party &party : agent.parties)
-    party.known.seen.join(stateOf(warp).before);
+  WarpClock &warpClock = clocks.clockOf(warp);
+  for (LaneSet &set : warpClock.laneSets)
+    set.known.seen.join(stateOf(warp).before);
 }
 
 void TensorCheck::fenceAfter(const Warp &warp) {
-  Agent &agent = clocks.agentOf(warp);
-  stateOf(warp).before.join(clocks.knownToWarp(agent).seen);
+  WarpClock &warpClock = clocks.clockOf(warp);
+  stateOf(warp).before.join(clocks.knownToWarp(warpClock).seen);
 }
 
 void TensorCheck::allocate(const Block &block, uint32_t column, uint32_t count) {
@@ -137,17 +137,17 @@ void TensorCheck::allocate(const Block &block, uint32_t column, uint32_t count) 
 
 void TensorCheck::free(Warp &warp, const Instruction &instruction, uint32_t column, uint32_t count) {
   // Not asynchronous itself: it needs no fence to come behind what is complete.
-  Agent &agent = clocks.agentOf(warp);
+  WarpClock &warpClock = clocks.clockOf(warp);
   Knowledge known;
-  known.seen = clockOf(warp, TensorEngine::load, Fences::assumed);
+  known.seen = orderOf(warp, TensorEngine::load, Fences::assumed);
   Record record;
-  record.column = clocks.indexOf(warp);
-  record.number = agent.number;
+  record.entry = clocks.indexOf(warp);
+  record.number = warpClock.number;
   record.pc = uint32_t(&instruction - warp.code);
   record.warp = uint16_t(clocks.indexOf(warp));
   record.kind = AccessKind::write;
   conflicts.clear();
-  const Point point{.known = known, .columns = clocks.parts(), .warp = record.warp};
+  const Point point{.known = known, .entries = clocks.parts(), .warp = record.warp};
   for (unsigned lane = 0; lane < tensorLanes; lane += cellLanes) {
     const uint32_t first = lane / cellLanes * tensorColumns + column;
     shadowOf(*warp.block).access(first, first + count, record, 0, point, conflicts);
@@ -158,19 +158,19 @@ void TensorCheck::free(Warp &warp, const Instruction &instruction, uint32_t colu
 
 std::string TensorCheck::missing(const Warp &warp, TensorEngine engine, const Record &before,
                                  const Record &now) {
-  if (clockOf(warp, engine, Fences::assumed).at(before.column) >= before.number)
+  if (orderOf(warp, engine, Fences::assumed).at(before.entry) >= before.number)
     return fmt::format("tcgen05.fence::before_thread_sync in {}, or tcgen05.fence::after_thread_sync in {}",
                        reports.nameOfWarp(before.warp), reports.nameOfWarp(now.warp));
   std::string wait;
-  switch (clocks.infoOf(before.column).kind) {
-  case ColumnInfo::Kind::tensorLoads:
+  switch (clocks.ownerOf(before.entry).kind) {
+  case ClockOwner::Kind::tensorLoads:
     wait = "tcgen05.wait::ld";
     break;
-  case ColumnInfo::Kind::tensorStores:
+  case ClockOwner::Kind::tensorStores:
     wait = "tcgen05.wait::st";
     break;
   default:
-    if (clocks.infoOf(now.column).kind == ColumnInfo::Kind::tensorPipe)
+    if (clocks.ownerOf(now.entry).kind == ClockOwner::Kind::tensorPipe)
       return fmt::format("a barrier or mbarrier at which {} waits for {}", reports.nameOfWarp(now.warp),
                          reports.nameOfWarp(before.warp));
     return fmt::format("a wait in {} for the mbarrier of a tcgen05.commit behind it",
@@ -186,7 +186,7 @@ void TensorCheck::report(Warp &warp, const Instruction &instruction, TensorEngin
                          const Conflict &conflict, const Block &block) {
   const Record &before = conflict.before;
   const bool unwritten = conflict.wrong == Wrong::unwritten;
-  const Instruction *first = unwritten ? nullptr : &clocks.agents()[before.warp].warp->code[before.pc];
+  const Instruction *first = unwritten ? nullptr : &clocks.warps()[before.warp].warp->code[before.pc];
   Finding finding;
   finding.kind = unwritten ? FindingKind::unwritten : FindingKind::race;
   const uint32_t lane = conflict.address / tensorColumns * cellLanes;
@@ -206,11 +206,11 @@ void TensorCheck::report(Warp &warp, const Instruction &instruction, TensorEngin
            finding);
     return;
   }
-  finding.before = siteOf(*clocks.agents()[before.warp].warp, *first);
+  finding.before = siteOf(*clocks.warps()[before.warp].warp, *first);
   finding.before->what = nameOf(before.kind);
   // A read that saw nothing should have come behind the write.
-  const bool fromPipe = clocks.infoOf(before.column).kind == ColumnInfo::Kind::tensorPipe;
-  finding.missing = conflict.first ? missing(*clocks.agents()[before.warp].warp,
+  const bool fromPipe = clocks.ownerOf(before.entry).kind == ClockOwner::Kind::tensorPipe;
+  finding.missing = conflict.first ? missing(*clocks.warps()[before.warp].warp,
                                              fromPipe ? TensorEngine::pipe : TensorEngine::load, now, before)
                                    : missing(warp, engine, before, now);
   record(warp, instruction,

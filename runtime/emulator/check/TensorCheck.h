@@ -16,7 +16,7 @@ class TensorCheck {
 public:
   TensorCheck(Cluster &cluster, ThreadClocks &clocks, BarrierOrder &barriers, const RaceReport &reports)
       : cluster(cluster), clocks(clocks), barriers(barriers), reports(reports),
-        states(clocks.agents().size()) {}
+        states(clocks.warps().size()) {}
 
   std::shared_ptr<AsyncOrder> issueOnPipe(Warp &warp, const Instruction &instruction,
                                           std::span<const TensorTouch> touches);
@@ -33,9 +33,9 @@ public:
 private:
   /// Numbers of a warp's accesses to tensor memory.
   struct TensorStream {
-    Column column = 0; ///< of those complete; 0: there are none yet
-    Column plain = 0;  ///< likewise, or issued to the pipe, as synchronisation without fences passes it on
-    Column issue = 0;  ///< of those issued to the pipe
+    ClockEntry entry = 0; ///< of those complete; 0: there are none yet
+    ClockEntry plain = 0; ///< likewise, or issued to the pipe, as synchronisation without fences passes it on
+    ClockEntry issue = 0; ///< of those issued to the pipe
     uint32_t issued = 0;
   };
   /// Of a warp.
@@ -48,7 +48,7 @@ private:
   State &stateOf(const Warp &warp) { return states[clocks.indexOf(warp)]; }
   TensorStream &streamOf(const Warp &warp, TensorEngine engine);
   /// What an access comes after; `assumed`: if all fences were there.
-  Clock clockOf(const Warp &warp, TensorEngine engine, Fences fences);
+  Clock orderOf(const Warp &warp, TensorEngine engine, Fences fences);
   Shadow &shadowOf(const Block &block);
   void report(Warp &warp, const Instruction &instruction, TensorEngine engine, const Record &now,
               const Conflict &conflict, const Block &block);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What the threads of a cluster know, by vector clocks. Lanes of a warp that
-/// know the same form a party. A whole warp is one; it comes apart when some
+/// know the same form a set. A whole warp is one; it comes apart when some
 /// lanes wait or fence without the others, and bar.warp.sync puts it together
-/// again. What a party knows of its own warp is what has been synchronised;
+/// again. What a set knows of its own warp is what has been synchronised;
 /// beyond that a lane knows only what it did itself.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace tlc::emulator {
 
-/// What a column of the cluster's clocks counts.
-struct ColumnInfo {
+/// What an entry of the cluster's clocks counts.
+struct ClockOwner {
   enum class Kind : uint8_t {
     warp,
     lane,
@@ -46,7 +46,7 @@ struct Released {
 template <class T> using ByReach = std::array<T, std::size(reaches)>;
 
 /// Lanes of a warp that know the same.
-struct Party {
+struct LaneSet {
   uint32_t lanes = 0;
   Knowledge known;
   ByReach<Released> released;  ///< by fences that reach so far
@@ -58,10 +58,10 @@ struct Party {
 };
 
 /// What threads pass on by an mbarrier or a word, each part to the threads that its scope reaches.
-class Passed {
+class PassedKnowledge {
 public:
   Knowledge &from(const Block &block, Scope scope);
-  void join(const Passed &other);
+  void join(const PassedKnowledge &other);
   struct Part {
     unsigned block = 0; ///< its rank
     bool wide = true;   ///< for all of the cluster
@@ -78,21 +78,21 @@ private:
 };
 
 /// A warp, whose accesses carry its number at the time.
-struct Agent {
+struct WarpClock {
   /// How often an instruction has run.
   struct Execution {
     uint32_t step = 0; ///< the warp's, of the last time, plus 1
     uint32_t count = 0;
   };
   const Warp *warp = nullptr;
-  uint32_t number = 1; ///< of the warp's column, for its next accesses
-  std::vector<Party> parties;
+  uint32_t number = 1; ///< of the warp's entry, for its next accesses
+  std::vector<LaneSet> laneSets;
   std::vector<Execution> executions; ///< by pc
   Clock missed;                      ///< what scopes were too narrow for
 
   /// Counts the execution that is under way.
   uint32_t repeatOf(uint32_t pc);
-  const Party &partyOf(unsigned lane) const;
+  const LaneSet &laneSetOf(unsigned lane) const;
 };
 
 class ThreadClocks {
@@ -100,29 +100,30 @@ public:
   ThreadClocks(Cluster &cluster, const std::shared_ptr<const Foreign> &known);
 
   unsigned indexOf(const Warp &warp) const { return warp.block->rank * warpsOfBlock + warp.index; }
-  Agent &agentOf(const Warp &warp) { return all[indexOf(warp)]; }
-  std::span<const Agent> agents() const { return all; }
-  Column addColumn(ColumnInfo info);
-  const ColumnInfo &infoOf(Column column) const { return columns[column]; }
-  PartColumns &parts() { return partColumns; }
-  const PartColumns &parts() const { return partColumns; }
+  WarpClock &clockOf(const Warp &warp) { return all[indexOf(warp)]; }
+  std::span<const WarpClock> warps() const { return all; }
+  ClockEntry addEntry(ClockOwner info);
+  const ClockOwner &ownerOf(ClockEntry entry) const { return entries[entry]; }
+  PartEntries &parts() { return partEntries; }
+  const PartEntries &parts() const { return partEntries; }
   /// Other clusters take the lanes of a warp as one.
   void raiseWarps(Clock &clock) const;
 
   // --- what synchronisation is made of ----------------------------------------------
-  /// Calls `act` for the parties that make up `lanes`, taking parties apart.
-  void forParties(Agent &agent, uint32_t lanes, const std::function<void(Party &)> &act);
+  /// Calls `act` for the laneSets that make up `lanes`, taking laneSets apart.
+  void forLaneSets(WarpClock &warpClock, uint32_t lanes, const std::function<void(LaneSet &)> &act);
   /// What lanes release, or, relaxed, what fences of that reach have; what they do next is not among it.
-  void release(Agent &agent, uint32_t lanes, Ordering ordering, Knowledge &into,
+  void release(WarpClock &warpClock, uint32_t lanes, Ordering ordering, Knowledge &into,
                Reach reach = Reach::cluster);
   /// Relaxed: once there is a fence of that reach.
-  void acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Knowledge &from,
+  void acquire(WarpClock &warpClock, uint32_t lanes, Ordering ordering, const Knowledge &from,
                Reach reach = Reach::cluster);
-  void acquire(Agent &agent, uint32_t lanes, Ordering ordering, const Passed &from, Scope scope);
-  /// Makes lanes one party.
-  void unite(Agent &agent, uint32_t lanes);
+  void acquire(WarpClock &warpClock, uint32_t lanes, Ordering ordering, const PassedKnowledge &from,
+               Scope scope);
+  /// Makes lanes one set.
+  void unite(WarpClock &warpClock, uint32_t lanes);
   /// The lanes taken as one.
-  Knowledge knownToWarp(const Agent &agent);
+  Knowledge knownToWarp(const WarpClock &warpClock);
 
   // --- what lanes do together --------------------------------------------------------
   void syncLanes(const Warp &warp, uint32_t lanes);
@@ -137,19 +138,19 @@ public:
 
 private:
   /// Adds what the lanes themselves have done.
-  void addOwn(const Agent &agent, uint32_t lanes, uint32_t number, Clock &clock);
+  void addOwn(const WarpClock &warpClock, uint32_t lanes, uint32_t number, Clock &clock);
   /// Adds the lanes' own cp.async up to a number, or those that each of them has waited for.
-  void addCopies(const Agent &agent, uint32_t lanes, uint32_t number, Clock &clock);
-  void addCopies(const Agent &agent, uint32_t lanes, Clock &clock);
-  void raiseLane(LaneColumns &of, const Agent &agent, unsigned lane, ColumnInfo::Kind kind, Column whole,
-                 uint32_t number, Clock &clock);
+  void addCopies(const WarpClock &warpClock, uint32_t lanes, uint32_t number, Clock &clock);
+  void addCopies(const WarpClock &warpClock, uint32_t lanes, Clock &clock);
+  void raiseLane(LaneEntries &of, const WarpClock &warpClock, unsigned lane, ClockOwner::Kind kind,
+                 ClockEntry whole, uint32_t number, Clock &clock);
 
   unsigned warpsOfBlock;
-  std::vector<Agent> all; ///< their columns are their indices
-  std::vector<ColumnInfo> columns;
-  PartColumns partColumns;
-  std::vector<std::pair<Column, Column>> lanesWithColumn; ///< the lane's column and its warp's
-  std::optional<Column> gridBefore; ///< nothing: this launch begins when the one before it is over
+  std::vector<WarpClock> all; ///< their entries are their indices
+  std::vector<ClockOwner> entries;
+  PartEntries partEntries;
+  std::vector<std::pair<ClockEntry, ClockEntry>> lanesWithEntry; ///< the lane's entry and its warp's
+  std::optional<ClockEntry> gridBefore; ///< nothing: this launch begins when the one before it is over
 };
 
 } // namespace tlc::emulator
