@@ -249,7 +249,7 @@ Step awaitMembers(Warp &warp, uint32_t active, const MemberGroups &groups);
 /// Members are together at one instruction, or at several of one name: lanes of one mask that have parted
 /// meet, as on hardware, and those at instructions of other names wait for ever.
 template <class F>
-Step convene(Warp &warp, uint32_t active, const Instruction &instruction, Slot mask, F run) {
+Step runTogether(Warp &warp, uint32_t active, const Instruction &instruction, Slot mask, F run) {
   MemberGroups groups;
   if (!groupByMask(warp, active, instruction, mask, groups))
     return Step::fault;

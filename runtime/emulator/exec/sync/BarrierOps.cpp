@@ -145,7 +145,7 @@ Step waitCluster(Warp &warp, uint32_t active, const Instruction &instruction) {
 /// bar.warp.sync. slots: mask
 Step syncWarp(Warp &warp, uint32_t active, const Instruction &instruction) {
   Observer *observer = clusterOf(warp).observer.get();
-  return convene(warp, active, instruction, instruction.slots[0], [&](const Members &members) {
+  return runTogether(warp, active, instruction, instruction.slots[0], [&](const Members &members) {
     if (observer)
       observer->syncLanes(warp, members.lanes());
   });

@@ -15,10 +15,10 @@ namespace tlc::emulator {
 
 namespace {
 
-/// `convene` for what computes one result of all members.
+/// `runTogether` for what computes one result of all members.
 template <class F>
 Step combine(Warp &warp, uint32_t active, const Instruction &instruction, Slot mask, F of) {
-  return convene(warp, active, instruction, mask, [&](const Members &members) {
+  return runTogether(warp, active, instruction, mask, [&](const Members &members) {
     if (Observer *observer = clusterOf(warp).observer.get())
       observer->combineLanes(warp, members);
     of(members);
@@ -106,7 +106,7 @@ void shuffleMembers(Warp &warp, const Members &members, Shuffle mode) {
 }
 
 Step shuffle(Warp &warp, uint32_t active, const Instruction &instruction) {
-  return convene(warp, active, instruction, instruction.slots[5], [&](const Members &members) {
+  return runTogether(warp, active, instruction, instruction.slots[5], [&](const Members &members) {
     shuffleMembers(warp, members, Shuffle(instruction.immediate));
   });
 }
