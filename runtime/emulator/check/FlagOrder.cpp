@@ -54,7 +54,7 @@ void FlagOrder::publish(uint64_t address, Reach reach, Knowledge known) {
   launch.shadow().release(address, {cluster.grid->device, reach, all});
 }
 
-void FlagOrder::takeReads(WarpClock &warpClock) {
+void FlagOrder::takeReadsOf(WarpClock &warpClock) {
   std::vector<Read> &ofWarp = reads[clocks.indexOf(*warpClock.warp)];
   for (const Read &read : ofWarp) {
     const bool acquires =
@@ -75,10 +75,12 @@ void FlagOrder::takeReads(WarpClock &warpClock) {
       clocks.acquire(warpClock, 1u << read.lane, ordering, known, needed);
     }
   }
+  pendingReads -= ofWarp.size();
   ofWarp.clear();
 }
 
 void FlagOrder::read(const WarpClock &warpClock, const Touch &access) {
+  ++pendingReads;
   reads[clocks.indexOf(*warpClock.warp)].push_back(
       {access.address, access.lane, access.ordering, access.scope});
 }

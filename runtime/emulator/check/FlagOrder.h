@@ -21,7 +21,10 @@ public:
   /// In global memory. What a read saw is known once it is done: `takeReads`, before the warp's next
   /// instruction.
   void read(const WarpClock &warpClock, const Touch &access);
-  void takeReads(WarpClock &warpClock);
+  void takeReads(const Warp &warp) {
+    if (pendingReads != 0)
+      takeReadsOf(clocks.clockOf(warp));
+  }
   void releaseGlobal(WarpClock &warpClock, const Touch &access);
 
 private:
@@ -31,12 +34,14 @@ private:
     AccessOrdering ordering = AccessOrdering::relaxed;
     Scope scope = Scope::gpu;
   };
+  void takeReadsOf(WarpClock &warpClock);
   void publish(uint64_t address, Reach reach, Knowledge known);
 
   Cluster &cluster;
   LaunchRaces &launch;
   ThreadClocks &clocks;
   std::unordered_map<uint64_t, PassedKnowledge> flags; ///< of shared memory
+  size_t pendingReads = 0;                             ///< of all warps
   std::vector<std::vector<Read>> reads;                ///< by warp: of the instruction that ran last
 };
 

@@ -12,7 +12,7 @@ RaceChecker::RaceChecker(Cluster &cluster, LaunchRaces &launch)
 
 void RaceChecker::execute(Warp &warp, const Instruction &instruction, uint32_t lanes) {
   accesses.takeOverlap();
-  flags.takeReads(clocks.clockOf(warp));
+  flags.takeReads(warp);
   registers.execute(warp, instruction, lanes);
 }
 

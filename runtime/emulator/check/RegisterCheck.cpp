@@ -54,18 +54,6 @@ RegisterCheck::RegisterCheck(Cluster &cluster)
     }
 }
 
-void RegisterCheck::execute(Warp &warp, const Instruction &instruction, uint32_t lanes) {
-  WarpRegisters &registers = registersOf(warp);
-  if (!registers.uses.empty())
-    checkUse(warp, instruction, registers);
-  follow(warp, instruction, registers, lanes);
-}
-
-void RegisterCheck::evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes) {
-  if (const uint32_t unwritten = lanes & ~registersOf(warp).written[instruction.guard / registerGranule])
-    reportUnwritten(warp, instruction, instruction.guard, unwritten);
-}
-
 void RegisterCheck::setWritten(WarpRegisters &registers, const Slot &slot, uint32_t lanes, uint32_t written) {
   uint32_t &mask = registers.written[indexOf(slot)];
   mask = (mask & ~lanes) | (written & lanes);
@@ -131,8 +119,6 @@ RegisterCheck::ResultBits RegisterCheck::independentBits(Warp &warp, const Instr
 
 void RegisterCheck::follow(Warp &warp, const Instruction &instruction, WarpRegisters &registers,
                            uint32_t lanes) {
-  if (instruction.flow == Flow::lanes)
-    return;
   uint32_t *const written = registers.written.data();
   uint32_t every = ~0u, some = 0;
   bool any = false, constants = false;

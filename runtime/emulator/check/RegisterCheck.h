@@ -19,8 +19,18 @@ class RegisterCheck {
 public:
   explicit RegisterCheck(Cluster &cluster);
 
-  void execute(Warp &warp, const Instruction &instruction, uint32_t lanes);
-  void evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes);
+  // Of each instruction, so without a call where there is nothing to do.
+  void execute(Warp &warp, const Instruction &instruction, uint32_t lanes) {
+    WarpRegisters &registers = registersOf(warp);
+    if (!registers.uses.empty())
+      checkUse(warp, instruction, registers);
+    if (instruction.flow != Flow::lanes)
+      follow(warp, instruction, registers, lanes);
+  }
+  void evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes) {
+    if (const uint32_t unwritten = lanes & ~registersOf(warp).written[instruction.guard / registerGranule])
+      reportUnwritten(warp, instruction, instruction.guard, unwritten);
+  }
   void combineLanes(const Warp &warp, const Members &members);
   void shuffleLanes(const Warp &warp, const Members &members, std::span<const uint32_t> sources);
 
