@@ -121,7 +121,7 @@ void RegisterCheck::follow(Warp &warp, const Instruction &instruction, WarpRegis
                            uint32_t lanes) {
   uint32_t *const written = registers.written.data();
   uint32_t every = ~0u, some = 0;
-  bool any = false, constants = false;
+  bool constants = false;
   for (const Slot &slot : slotsOf(instruction)) {
     if (slot.written)
       continue;
@@ -129,71 +129,69 @@ void RegisterCheck::follow(Warp &warp, const Instruction &instruction, WarpRegis
       constants = true;
       continue;
     }
-    any = true;
     every &= written[indexOf(slot)];
     some |= written[indexOf(slot)];
   }
   uint32_t result = ~0u;
-  if (any && (lanes & ~every) != 0)
-    switch (instruction.flow) {
-    case Flow::use:
-      for (const Slot &slot : slotsOf(instruction))
-        if (!slot.written && !slot.constant && (lanes & ~written[indexOf(slot)]) != 0)
-          reportUnwritten(warp, instruction, slot.offset, lanes & ~written[indexOf(slot)]);
-      break;
-    case Flow::address:
-      if (const Slot &address = instruction.slots[0];
-          !address.constant && (lanes & ~written[indexOf(address)]) != 0)
-        reportUnwritten(warp, instruction, address.offset, lanes & ~written[indexOf(address)]);
-      break;
-    case Flow::any:
-      result = every;
-      break;
-    case Flow::bits:
-    case Flow::places: {
-      // Where others give some of a result's bits, all of it counts as written; constants only give theirs.
-      ResultBits bits = independentBits(warp, instruction, registers, lanes);
-      uint32_t others = instruction.flow == Flow::bits ? some : 0, sure = ~0u;
-      if (instruction.flow == Flow::places)
-        for (const Slot &slot : slotsOf(instruction).subspan(2))
-          sure &= writtenIn(registers, slot);
-      size_t index = 0;
-      for (const Slot &slot : slotsOf(instruction)) {
-        if (!slot.written)
-          continue;
-        for (uint32_t left = lanes; left != 0; left &= left - 1) {
-          const unsigned lane = unsigned(std::countr_zero(left));
-          const uint64_t independent = bits[index][lane] & allBits(slot);
-          const bool isWhole = (every >> lane & 1) != 0 || ((others >> lane & 1) != 0 && independent != 0);
-          setWrittenBits(registers, slot, lane,
-                         (sure >> lane & 1) == 0 ? 0
-                         : isWhole               ? ~uint64_t(0)
-                                                 : independent);
-        }
-        ++index;
+  switch (instruction.flow) {
+  case Flow::use:
+    for (const Slot &slot : slotsOf(instruction))
+      if (!slot.written && !slot.constant && (lanes & ~written[indexOf(slot)]) != 0)
+        reportUnwritten(warp, instruction, slot.offset, lanes & ~written[indexOf(slot)]);
+    break;
+  case Flow::address:
+    if (const Slot &address = instruction.slots[0];
+        !address.constant && (lanes & ~written[indexOf(address)]) != 0)
+      reportUnwritten(warp, instruction, address.offset, lanes & ~written[indexOf(address)]);
+    break;
+  case Flow::any:
+    result = every;
+    break;
+  case Flow::bits:
+  case Flow::places: {
+    // Where others give some of a result's bits, all of it counts as written; constants only give theirs.
+    ResultBits bits = independentBits(warp, instruction, registers, lanes);
+    uint32_t others = instruction.flow == Flow::bits ? some : 0, sure = ~0u;
+    if (instruction.flow == Flow::places)
+      for (const Slot &slot : slotsOf(instruction).subspan(2))
+        sure &= writtenIn(registers, slot);
+    size_t index = 0;
+    for (const Slot &slot : slotsOf(instruction)) {
+      if (!slot.written)
+        continue;
+      for (uint32_t left = lanes; left != 0; left &= left - 1) {
+        const unsigned lane = unsigned(std::countr_zero(left));
+        const uint64_t independent = bits[index][lane] & allBits(slot);
+        const bool isWhole = (every >> lane & 1) != 0 || ((others >> lane & 1) != 0 && independent != 0);
+        setWrittenBits(registers, slot, lane,
+                       (sure >> lane & 1) == 0 ? 0
+                       : isWhole               ? ~uint64_t(0)
+                                               : independent);
       }
+      ++index;
+    }
+    return;
+  }
+  case Flow::parts:
+    if (instruction.slotCount == 2 && !constants) {
+      const Slot &to = instruction.slots[0], &from = instruction.slots[1];
+      for (uint32_t left = lanes; left != 0; left &= left - 1)
+        setWrittenBits(registers, to, unsigned(std::countr_zero(left)),
+                       writtenBits(registers, from, unsigned(std::countr_zero(left))));
       return;
     }
-    case Flow::parts:
-      if (instruction.slotCount == 2 && !constants) {
-        const Slot &to = instruction.slots[0], &from = instruction.slots[1];
-        for (uint32_t left = lanes; left != 0; left &= left - 1)
-          setWrittenBits(registers, to, unsigned(std::countr_zero(left)),
-                         writtenBits(registers, from, unsigned(std::countr_zero(left))));
-        return;
-      }
-      result = constants ? ~0u : some;
-      break;
-    case Flow::select: {
-      const auto of = [&](size_t i) { return writtenIn(registers, instruction.slots[i]); };
-      const uint32_t choice = warp.predicate(instruction.slots[3]);
-      result = of(3) & ((choice & of(1)) | (~choice & of(2)));
-      break;
-    }
-    case Flow::lanes:
-    case Flow::ends:
-      break;
-    }
+    result = constants ? ~0u : some;
+    break;
+  case Flow::select: {
+    const auto of = [&](size_t i) { return writtenIn(registers, instruction.slots[i]); };
+    const uint32_t choice = warp.predicate(instruction.slots[3]);
+    result = of(3) & ((choice & of(1)) | (~choice & of(2)));
+    break;
+  }
+  case Flow::lanes:
+  case Flow::ends:
+    break;
+  }
   for (const Slot &slot : slotsOf(instruction))
     if (slot.written)
       setWritten(registers, slot, lanes, result);

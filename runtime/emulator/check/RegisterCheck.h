@@ -24,8 +24,18 @@ public:
     WarpRegisters &registers = registersOf(warp);
     if (!registers.uses.empty())
       checkUse(warp, instruction, registers);
-    if (instruction.flow != Flow::lanes)
-      follow(warp, instruction, registers, lanes);
+    if (instruction.flow == Flow::lanes)
+      return;
+    uint32_t *const written = registers.written.data();
+    uint32_t every = ~0u;
+    for (size_t i = 0; i < instruction.slotCount; ++i)
+      if (const Slot &slot = instruction.slots[i]; !slot.written && !slot.constant)
+        every &= written[indexOf(slot)];
+    if ((lanes & ~every) != 0)
+      return follow(warp, instruction, registers, lanes);
+    for (size_t i = 0; i < instruction.slotCount; ++i)
+      if (const Slot &slot = instruction.slots[i]; slot.written)
+        written[indexOf(slot)] |= lanes;
   }
   void evaluateGuard(Warp &warp, const Instruction &instruction, uint32_t lanes) {
     if (const uint32_t unwritten = lanes & ~registersOf(warp).written[instruction.guard / registerGranule])
@@ -80,6 +90,7 @@ private:
   using ResultBits = std::vector<std::array<uint64_t, 32>>;
   ResultBits independentBits(Warp &warp, const Instruction &instruction, const WarpRegisters &registers,
                              uint32_t lanes);
+  /// What an instruction makes of operands that are not all written.
   void follow(Warp &warp, const Instruction &instruction, WarpRegisters &registers, uint32_t lanes);
   void checkUse(Warp &warp, const Instruction &instruction, WarpRegisters &registers);
   void reportRegister(Warp &warp, const Instruction &instruction, const Instruction *before,
