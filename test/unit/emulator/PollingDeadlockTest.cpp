@@ -4,8 +4,11 @@
 /// the length of their loop; those that end by themselves are left alone.
 #include "test/unit/emulator/Harness.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <fmt/format.h>
+#include <thread>
 
 using namespace tlc::emulator::test;
 using Catch::Matchers::Contains;
@@ -151,4 +154,25 @@ $end:
 )",
                       .maximumSteps = forEver}),
              Contains("deadlock in 'k'"));
+}
+
+TEST_CASE("a host thread that has yet to wake up does not stand still", "[polling]") {
+  tlc::emulator::Progress progress;
+  progress.beginLaunch(2);
+  for (int round = 0; round < 200; ++round) {
+    const uint64_t version = progress.version();
+    std::atomic<bool> begun = false, foundDead = false;
+    std::thread other([&] {
+      begun = true;
+      foundDead = progress.isDeadlocked(version);
+      progress.changed(); // as it goes on, it writes what this thread waits for
+    });
+    while (!begun)
+      std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    progress.changed();
+    CHECK_FALSE(progress.isDeadlocked(version + 1));
+    other.join();
+    CHECK_FALSE(foundDead);
+  }
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace tlc::emulator {
 
@@ -15,33 +16,37 @@ uint64_t Progress::version() const {
   return number;
 }
 
+// Who stood still until a change counts no more, also before it has woken up.
+
 void Progress::changed() {
   const std::lock_guard lock(mutex);
   ++number;
-  if (still != 0)
+  if (std::exchange(still, 0) != 0)
     wake.notify_all();
 }
 
 void Progress::beginLaunch(unsigned hostThreads) {
   const std::lock_guard lock(mutex);
-  ++launches, threads += hostThreads, ++number;
+  ++launches, threads += hostThreads, ++number, still = 0;
   wake.notify_all();
 }
 
 void Progress::endLaunch() {
   const std::lock_guard lock(mutex);
-  --launches, ++number;
+  --launches, ++number, still = 0;
   wake.notify_all();
 }
 
 void Progress::leave() {
   const std::lock_guard lock(mutex);
-  --threads, ++number;
+  --threads, ++number, still = 0;
   wake.notify_all();
 }
 
 bool Progress::isDeadlocked(uint64_t version) {
   std::unique_lock lock(mutex);
+  if (number != version)
+    return deadAt == version;
   ++still;
   const auto over = [&] { return number != version || deadAt == version; };
   const auto allStill = [&] { return still == threads; };
@@ -58,7 +63,6 @@ bool Progress::isDeadlocked(uint64_t version) {
       wake.notify_all();
     }
   }
-  --still;
   return deadAt == version;
 }
 
