@@ -9,8 +9,8 @@ OperationOrder::OperationOrder(Cluster &cluster, ThreadClocks &clocks, BarrierOr
     : clocks(clocks), barriers(barriers), streams(clocks.warps().size()), warpgroups(cluster.blocks.size()) {
   for (const Block &block : cluster.blocks)
     for (size_t group = 0; group < block.warpgroups.size(); ++group)
-      warpgroups[block.rank].push_back(
-          clocks.addEntry({.kind = ClockOwner::Kind::wgmma, .warp = clocks.indexOf(block.warps[warpsPerWarpgroup * group])}));
+      warpgroups[block.rank].push_back(clocks.addEntry(
+          {.kind = ClockOwner::Kind::wgmma, .warp = clocks.indexOf(block.warps[warpsPerWarpgroup * group])}));
 }
 
 ClockEntry OperationOrder::warpgroupOf(const Warp &warp) const {
