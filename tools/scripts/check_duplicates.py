@@ -37,7 +37,7 @@ CHOICES = {
     ("kernels/softmax/Softmax.cpp", "leastWarps"): "how many warps share small rows",
     ("runtime/emulator/check/Shadow.h", "severalLanes"): "a flag",
     ("runtime/emulator/check/Shadow.h", "oneLane"): "a flag",
-    ("runtime/emulator/check/TensorRace.cpp", "cellLanes"): "what one record stands for",
+    ("runtime/emulator/check/TensorCheck.cpp", "cellLanes"): "what one record stands for",
     ("runtime/emulator/exec/launch/Grid.cpp", "warps"): "how much is worth a thread of the host",
     ("runtime/emulator/exec/core/Program.h", "registerGranule"): "the host's vectors",
     ("runtime/emulator/math/TensorMma.cpp", "blockLanes"): "how the host's loops are cut",
