@@ -156,6 +156,7 @@ extern "C" __global__ void k(const float *in, float *out, const __grid_constant_
       out[(i / 2 * 8 + row) * 64 + i % 2 * 32 + x] = value + 1;
       sum += value;
     }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // reads, before the slot is filled again
     __syncthreads();
   }
   out[24 * 64 + threadIdx.x] = sum;
