@@ -95,7 +95,8 @@ void addIntegerForms(FormList &list) {
       }
     }
     // The most negative number has no absolute value.
-    list.add(b, {b}, "max.s{0} $d, $a, {1}; abs.s{0} $d, $d;", bits, -int64_t((uint64_t(1) << (bits - 1)) - 1));
+    list.add(b, {b}, "max.s{0} $d, $a, {1}; abs.s{0} $d, $d;", bits,
+             -int64_t((uint64_t(1) << (bits - 1)) - 1));
     list.add(b, {b}, "neg.s{} $d, $a;", bits);
   }
   for (std::string_view op : {"add", "sub"})
