@@ -48,7 +48,8 @@ bool ComputedValues::add(Operation *op) {
     return grown;
   }
   // Allocations and the grid stay outside of roles, so that all have them.
-  bool fromMemory = !isMemoryEffectFree(op) && !isa<AllocSharedOp, AllocRingOp, AllocBarrierOp, GridOp>(op);
+  bool isOutside = isa<AllocationOpInterface>(op) || op->hasTrait<OfLaunch>();
+  bool fromMemory = !isMemoryEffectFree(op) && !isOutside;
   for (Value result : op->getResults())
     if (fromMemory || isa<RankedTensorType>(result.getType()) || llvm::any_of(op->getOperands(), isComputed))
       grown |= add(result);

@@ -113,22 +113,11 @@ bool dividesAmongBlocks(SharedType type, int64_t cluster) {
   return boxes && layout.rowAxis() && boxes->box[size_t(*layout.rowAxis())] % (swizzleRows * cluster) == 0;
 }
 
-/// Whether the operation writes the tensor that the slice is of, or the buffer.
-bool writesTo(Operation *op, Value tensor) {
-  Value destination;
-  if (auto copy = dyn_cast<CopyOp>(op))
-    destination = copy.getDestination();
-  else if (auto store = dyn_cast<StoreOp>(op))
-    destination = store.getDestination();
-  else if (auto add = dyn_cast<AtomicAddOp>(op))
-    destination = add.getDestination();
-  if (!destination)
-    return false;
-  if (auto slice = destination.getDefiningOp<SliceOp>())
-    return slice.getTensor() == tensor;
-  while (Value viewed = viewedTile(destination.getDefiningOp()))
-    destination = viewed;
-  return destination == tensor;
+/// Whether the operation writes the tensor or the buffer.
+bool writesTo(Operation *op, Value memory) {
+  return llvm::any_of(memoryAccessesOf(op), [&](const MemoryAccess &access) {
+    return access.kind != AccessKind::read && declarationOf(access.memory) == memory;
+  });
 }
 
 class GroupFinder {

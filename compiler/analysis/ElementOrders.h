@@ -11,9 +11,6 @@ namespace tlc::tile {
 /// The buffer that a view shows; null if it is not in sight.
 AllocSharedOp bufferOf(mlir::Value view);
 
-/// In which order a tensor keeps them: it is declared with that.
-ElementOrder elementOrder(SliceOp slice);
-
 /// Interleaved where that spares a product the exchange of its left factor between threads: the buffer is the
 /// right factor of products whose left one is in registers, in elements of 8 bits, or comes from or goes to
 /// a tensor with that order, and nothing that knows only the natural order fills or reads it.

@@ -18,9 +18,8 @@ namespace {
 
 /// Whether the result lies in the registers of the operand.
 bool passesOn(Operation *op) {
-  if (auto convert = dyn_cast<ConvertLayoutOp>(op))
-    return !convert.getScratch();
-  return isa<BroadcastOp, arith::BitcastOp>(op);
+  auto ofFragments = dyn_cast<FragmentOpInterface>(op);
+  return isa<arith::BitcastOp>(op) || (ofFragments && ofFragments.getSharedRegisters());
 }
 
 /// Whether the result is the operand where all operands are the same.
@@ -29,8 +28,10 @@ bool isIdempotent(Operation *op) {
       op);
 }
 
-/// Whether the result may equal an operand when all others are known.
+/// Whether the result, or an element of it, may equal an operand when all others are known.
 bool mayBeIdentity(Operation *op) {
+  if (auto ofFragments = dyn_cast<FragmentOpInterface>(op))
+    return ofFragments.mayKeepElements();
   if (!op->hasTrait<OpTrait::Elementwise>() || !isMemoryEffectFree(op))
     return false;
   return op->getNumOperands() > 1 ||

@@ -11,9 +11,6 @@
 
 namespace tlc::tile {
 
-/// Number of warps that hold the fragments of this operation: its role's, or the kernel's.
-int64_t executingWarps(mlir::Operation *op);
-
 /// Where a conversion on a constraint goes: before an operand's use, or after a result.
 struct ConstraintSite {
   mlir::OpOperand *use = nullptr;

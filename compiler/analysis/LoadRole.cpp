@@ -58,7 +58,7 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop->hasAttr(TileDialect::pipelineAttrName))
       pipelined = pipelined ? pipelined : loop;
-    else if (isa<GemmOp, GemmAsyncOp>(op))
+    else if (isa<ProductOpInterface>(op))
       products.push_back(op);
     else if (auto copy = dyn_cast<CopyOp>(op))
       copies.push_back(copy);

@@ -7,7 +7,6 @@
 #include "runtime/target/BlockBudget.h"
 #include "runtime/target/MmaAtoms.h"
 
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -20,25 +19,24 @@ struct Instruction {
   int64_t columns = 0, registers = 0;
 };
 
-Instruction instructionOf(Operation *product, tlc::WarpPolicy policy, int64_t warps, const Target &target) {
-  return llvm::TypeSwitch<Operation *, Instruction>(product).Case<GemmOp, GemmAsyncOp>([&](auto gemm) {
-    auto sums = cast<RankedTensorType>(gemm.getAcc().getType());
-    int64_t m = sums.getDimSize(0), n = sums.getDimSize(1);
-    int64_t columns = n / wgmmaGrid(m, n, warps / warpsPerWarpgroup, policy).alongN;
-    ElementType element = *toElementType(elementTypeOf(gemm.getB().getType()));
-    for (const MmaAtom *atom : findMmaAtoms(target, element, element, ElementType::f32))
-      if (atom->kind == MmaKind::wgmma)
-        return Instruction{columns, int64_t(atom->registersFor(
-                                        unsigned(columns), isa<RankedTensorType>(gemm.getA().getType())))};
-    return Instruction{columns, 0};
-  });
+Instruction instructionOf(ProductOpInterface product, tlc::WarpPolicy policy, int64_t warps,
+                          const Target &target) {
+  auto sums = cast<RankedTensorType>(product.getAcc().getType());
+  int64_t m = sums.getDimSize(0), n = sums.getDimSize(1);
+  int64_t columns = n / wgmmaGrid(m, n, warps / warpsPerWarpgroup, policy).alongN;
+  ElementType element = *toElementType(elementTypeOf(product.getB().getType()));
+  for (const MmaAtom *atom : findMmaAtoms(target, element, element, ElementType::f32))
+    if (atom->kind == MmaKind::wgmma)
+      return {columns, int64_t(atom->registersFor(unsigned(columns),
+                                                  isa<RankedTensorType>(product.getA().getType())))};
+  return {columns, 0};
 }
 
 } // namespace
 
 std::string tile::registerProblem(Operation *product, tlc::WarpPolicy policy, int64_t warps, BlockSize block,
                                   const Target &target) {
-  Instruction instruction = instructionOf(product, policy, warps, target);
+  Instruction instruction = instructionOf(cast<ProductOpInterface>(product), policy, warps, target);
   int64_t threads = block.warps * lanesPerWarp;
   int64_t available = BlockBudget(target, block.residents).registersAtLaunch(block.warps);
   std::string place = llvm::formatv("in blocks of {0} threads", threads);

@@ -4,7 +4,6 @@
 #include "compiler/analysis/TensorAccesses.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -39,10 +38,10 @@ bool tile::mayConflict(const TensorAccess &earlier, const TensorAccess &later) {
 
 /// Whether each element that both store is stored by one thread, which does it in order.
 static bool haveSameThreads(const TensorAccess &earlier, const TensorAccess &later) {
-  auto from = dyn_cast<StoreOp>(earlier.op), to = dyn_cast<StoreOp>(later.op);
-  return from && to && !earlier.asynchronous && !later.asynchronous &&
-         from.getValue().getType() == to.getValue().getType() &&
-         from->getParentOfType<RoleOp>() == to->getParentOfType<RoleOp>() &&
+  Value from = earlier.fragment, to = later.fragment;
+  return from && to && earlier.kind == AccessKind::write && later.kind == AccessKind::write &&
+         !earlier.asynchronous && !later.asynchronous && from.getType() == to.getType() &&
+         earlier.op->getParentOfType<RoleOp>() == later.op->getParentOfType<RoleOp>() &&
          relate(earlier.slice, later.slice, earlier.round) == BoxRelation::same;
 }
 
@@ -52,21 +51,14 @@ bool tile::needsBarrier(const TensorAccess &earlier, const TensorAccess &later) 
 
 SmallVector<TensorAccess, 2> tile::tensorAccessesOf(Operation *op) {
   SmallVector<TensorAccess, 2> accesses;
-  auto add = [&](Value memory, AccessKind kind, bool asynchronous = false) {
-    if (auto slice = memory.getDefiningOp<SliceOp>())
-      accesses.push_back({op, slice, kind, asynchronous});
-  };
-  llvm::TypeSwitch<Operation *>(op)
-      .Case([&](CopyOp copy) {
-        add(copy.getSource(), AccessKind::read, copy.getAtom() == CopyAtom::tma);
-        add(copy.getDestination(), AccessKind::write, copy.getAtom() == CopyAtom::tma);
-      })
-      .Case([&](CopyAsyncOp copy) { add(copy.getSource(), AccessKind::read, true); })
-      .Case<LoadOp, LoadIndexOp>([&](auto load) { add(load.getSource(), AccessKind::read); })
-      .Case([&](StoreOp store) {
-        add(store.getDestination(), AccessKind::write, store.getAtom() == CopyAtom::tma);
-      })
-      .Case([&](AtomicAddOp atomic) { add(atomic.getDestination(), AccessKind::add); });
+  for (const MemoryAccess &access : memoryAccessesOf(op))
+    if (auto slice = access.memory.getDefiningOp<SliceOp>())
+      accesses.push_back({.op = op,
+                          .slice = slice,
+                          .kind = access.kind,
+                          .asynchronous = access.isAsynchronous(),
+                          .mayBeGeneric = access.mayBeGeneric,
+                          .fragment = access.fragment});
   return accesses;
 }
 

@@ -9,13 +9,13 @@
 
 namespace tlc::tile {
 
-enum class AccessKind : uint8_t { read, write, add };
-
 struct TensorAccess {
   mlir::Operation *op = nullptr;
   SliceOp slice;
   AccessKind kind = AccessKind::read;
-  bool asynchronous = false;   ///< by the asynchronous proxy
+  bool asynchronous = false;   ///< by another than the generic proxy
+  bool mayBeGeneric = false;   ///< or by the generic one, if that cannot
+  mlir::Value fragment = {};   ///< whose threads access each their elements, or null
   mlir::scf::ForOp round = {}; ///< the outermost loop of which it was an earlier round
 
   bool operator==(const TensorAccess &) const = default;

@@ -13,6 +13,7 @@
 /// to the operation and its source line.
 #pragma once
 
+#include "dialects/layout/LayoutRule.h"
 #include "dialects/layout/Relayout.h"
 
 #include <string>
@@ -36,31 +37,12 @@ struct LayoutVariable {
   std::string name; ///< the user's name for it, for messages
 };
 
-enum class ConstraintKind {
-  fixed,       ///< `result` has layout `layout`
-  equal,       ///< layout(result) = layout(source)
-  reduceOf,    ///< layout(result) = layout(source) reduced along `axis`
-  broadcastOf, ///< layout(source) = layout(result) reduced along `axis`
-  transposeOf, ///< layout(result) = layout(source) transposed by `permutation`
-};
 const char *toString(ConstraintKind kind);
 
-enum class Strength {
-  required,  ///< an instruction wants it
-  preferred, ///< it is only faster, e.g. coalesced; no conversion is made for it
-};
-
-enum class ConversionPolicy { permitted, forbidden };
-
-struct LayoutConstraint {
-  ConstraintKind kind = ConstraintKind::equal;
+/// A rule for the layouts of these variables.
+struct LayoutConstraint : LayoutRule {
   VariableId result = -1;
-  VariableId source = -1;                 ///< all but `fixed`
-  std::optional<FragmentLayout> layout;   ///< `fixed`
-  Strength strength = Strength::required; ///< `fixed`
-  int axis = 0;                           ///< `reduceOf`, `broadcastOf`
-  std::vector<int> permutation;           ///< `transposeOf`
-  ConversionPolicy conversion = ConversionPolicy::permitted;
+  VariableId source = -1; ///< all but `fixed`
   /// How often a conversion here would run (10 per loop around it, say): conversions
   /// go where this is small.
   int64_t weight = 1;

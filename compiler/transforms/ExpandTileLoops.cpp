@@ -10,8 +10,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 namespace tlc::tile {
 #define GEN_PASS_DEF_EXPANDTILELOOPS
 #include "compiler/transforms/Passes.h.inc"
@@ -115,10 +113,12 @@ bool reachEnd(Value count, int64_t pitch, SliceOp slice, size_t axis) {
 
 /// What an operation leaves behind: memory, or a variable; nothing of an operation without such an effect.
 Value destinationOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<CopyOp, StoreOp, StoreIndexOp, AtomicAddOp>([](auto write) { return write.getDestination(); })
-      .Case([](WriteOp write) { return write.getVariable(); })
-      .Default(Value());
+  if (auto write = dyn_cast<WriteOp>(op))
+    return write.getVariable();
+  for (const MemoryAccess &access : memoryAccessesOf(op))
+    if (access.kind != AccessKind::read && completionOf(op) != Completion::ring)
+      return access.memory;
+  return {};
 }
 
 /// Guards what the blocks leave behind whose tile does not exist, the last ones of a cluster.
@@ -160,7 +160,7 @@ private:
         return pitch > 0 && reachEnd(extent, pitch, slice, origin.index());
       });
     while (Operation *view = destination.getDefiningOp()) {
-      if (!isa<SlotOp>(view) && !viewedTile(view))
+      if (!isa<ViewOpInterface>(view))
         break;
       destination = view->getOperand(0);
     }

@@ -21,10 +21,6 @@ using namespace mlir;
 
 namespace {
 
-FragmentLayout layoutOf(Value fragment) {
-  return cast<LayoutAttr>(cast<RankedTensorType>(fragment.getType()).getEncoding()).getLayout();
-}
-
 /// The same cheap fragment made in another layout, with all that it follows from.
 Value remade(Value value, const FragmentLayout &layout, OpBuilder &builder) {
   Operation *op = value.getDefiningOp();

@@ -122,7 +122,10 @@ void remark(const LayoutConversion &conversion, const LayoutConstraints &constra
 void layOutBuffers(KernelOp kernel) {
   kernel.walk([](AllocSharedOp buffer) {
     auto type = cast<SharedType>(buffer.getBuffer().getType());
-    bool hasSlots = llvm::any_of(buffer->getUsers(), llvm::IsaPred<SlotOp>);
+    bool hasSlots = llvm::any_of(buffer->getUsers(), [](Operation *user) {
+      auto view = dyn_cast<ViewOpInterface>(user);
+      return view && view.getSlotCursor();
+    });
     ArrayRef<int64_t> extents = type.getShape().drop_front(hasSlots ? 1 : 0);
     Shape shape(extents.begin(), extents.end());
     SharedLayout layout =
@@ -136,7 +139,7 @@ void layOutBuffers(KernelOp kernel) {
       view.setType(
           SharedType::get(old.getContext(), old.getShape(), old.getElementType(), attr, old.getTransposed()));
       for (Operation *user : view.getUsers())
-        if (isa<SlotOp>(user) || viewedTile(user))
+        if (isa<ViewOpInterface>(user))
           views.push_back(user->getResult(0));
     }
   });
@@ -151,6 +154,7 @@ struct InferLayouts : impl::InferLayoutsBase<InferLayouts> {
     }
     splitBroadcasts(kernel);
     separateUses(kernel);
+    layOutBuffers(kernel); // first: a factor in registers follows the order of the other's elements
     FailureOr<LayoutConstraints> constraints = LayoutConstraints::collect(kernel);
     if (failed(constraints))
       return signalPassFailure();
@@ -167,7 +171,6 @@ struct InferLayouts : impl::InferLayoutsBase<InferLayouts> {
       remark(conversion, *constraints);
       insertConversion(conversion, *constraints);
     }
-    layOutBuffers(kernel);
   }
 };
 

@@ -5,7 +5,6 @@
 /// asynchronous proxy that conflict with them. One walk in program order with the accesses since
 /// the last sync; loops are walked twice, so that the back edge is seen.
 
-#include "compiler/analysis/Meetings.h"
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/StockLayouts.h"
@@ -13,7 +12,6 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_PLACEFENCES
@@ -39,10 +37,11 @@ std::optional<Place> placeOf(Value memory) {
   while (Operation *op = memory.getDefiningOp()) {
     if (isa<AllocSharedOp>(op))
       return Place{memory, cursor};
-    if (auto slot = dyn_cast<SlotOp>(op))
-      cursor = slot.getCursor();
-    else if (!viewedTile(op))
+    auto view = dyn_cast<ViewOpInterface>(op);
+    if (!view)
       break;
+    if (Value at = view.getSlotCursor())
+      cursor = at;
     memory = op->getOperand(0);
   }
   return std::nullopt;
@@ -104,9 +103,7 @@ private:
 int64_t rowsOfWarpgroup(Operation *op, Value fragment) {
   auto type = cast<RankedTensorType>(fragment.getType());
   auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());
-  auto role = op->getParentOfType<RoleOp>();
-  int64_t warps = role ? int64_t(role.getWarps()) : int64_t(op->getParentOfType<KernelOp>().getWarps());
-  int64_t warpgroups = warps / warpsPerWarpgroup;
+  int64_t warpgroups = executingWarps(op) / warpsPerWarpgroup;
   if (!layout || type.getRank() != 2 || warpgroups == 0 ||
       type.getDimSize(0) % (wgmmaRows * warpgroups) != 0 || type.getDimSize(1) % wgmmaColumnStep != 0 ||
       layout.getLayout() != wgmmaAccumulator(type.getDimSize(0), type.getDimSize(1), {warpgroups, 1}))
@@ -129,38 +126,34 @@ struct Accesses {
   bool empty() const { return reads.empty() && writes.empty() && tensors.empty(); }
 };
 
-/// Scratch memory is not among them: it is one operation's own.
+int64_t ownerOf(Operation *op, const MemoryAccess &access) {
+  if (cast<SharedType>(access.memory.getType()).getTransposed())
+    return anyThreads;
+  if (access.agent == Agent::oneThread)
+    return oneThread;
+  return access.fragment ? rowsOfWarpgroup(op, access.fragment) : anyThreads;
+}
+
+/// Not among them are memory that is one operation's own, and what a ring orders.
 Accesses accessesOf(Operation *op) {
   Accesses accesses;
   accesses.tensors = tensorAccessesOf(op);
-  auto add = [](SmallVector<Access> &tiles, Value memory, int64_t owner = anyThreads) {
-    if (auto type = dyn_cast<SharedType>(memory.getType()))
-      tiles.push_back({memory, type.getTransposed() ? anyThreads : owner});
-  };
-  llvm::TypeSwitch<Operation *>(op)
-      .Case<CopyOp>([&](CopyOp copy) {
-        add(accesses.reads, copy.getSource());
-        add(accesses.writes, copy.getDestination());
-        accesses.asynchronous = copy.getAtom() == CopyAtom::tma;
-      })
-      .Case<LoadOp, LoadIndexOp>([&](auto load) { add(accesses.reads, load.getSource()); })
-      .Case<StoreIndexOp>(
-          [&](StoreIndexOp store) { add(accesses.writes, store.getDestination(), oneThread); })
-      .Case<StoreOp>([&](StoreOp store) {
-        add(accesses.writes, store.getDestination(), rowsOfWarpgroup(store, store.getValue()));
-      })
-      .Case<GemmOp, GemmAsyncOp>([&](auto gemm) {
-        accesses.asynchronous = gemm.getAtom() == MatrixAtom::wgmma;
-        add(accesses.reads, gemm.getA(), accesses.asynchronous ? rowsOfWarpgroup(gemm, gemm.getAcc()) : 0);
-        add(accesses.reads, gemm.getB());
-      });
+  if (completionOf(op) == Completion::ring)
+    return accesses;
+  for (const MemoryAccess &access : memoryAccessesOf(op)) {
+    if (!access.isShared())
+      continue;
+    accesses.asynchronous |= access.isAsynchronous();
+    (access.kind == AccessKind::read ? accesses.reads : accesses.writes)
+        .push_back({access.memory, ownerOf(op, access)});
+  }
   return accesses;
 }
 
-/// Whether the operation accesses none, though it has effects: it makes memory or waits.
+/// Whether it is known that the operation accesses none: it has no effects, or says so. Of variables nothing
+/// is known: they are to be values.
 bool accessesNothing(Operation *op) {
-  return isMemoryEffectFree(op) || isa<AllocBarrierOp, AllocRingOp, AllocSharedOp, AwaitStoresOp, GemmWaitOp,
-                                       GridOp, RequireOp, WaitOp>(op);
+  return isMemoryEffectFree(op) || (isa<AccessOpInterface>(op) && !isa<TracedOpInterface>(op));
 }
 
 /// Places by what is done there.
@@ -224,19 +217,10 @@ class FencePlacer {
 public:
   explicit FencePlacer(KernelOp kernel) : allTensors(tensorAccessesIn(kernel)) {
     kernel.walk([&](Operation *op) {
-      if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
-        if (std::optional<Place> place = placeOf(copy.getDestination()))
-          asynchronous.writes.add(*place);
-        return;
-      }
-      Accesses accesses = accessesOf(op);
-      if (!accesses.asynchronous)
-        return;
-      for (auto [tiles, places] : {std::pair(&accesses.reads, &asynchronous.reads),
-                                   std::pair(&accesses.writes, &asynchronous.writes)})
-        for (const Access &access : *tiles)
-          if (std::optional<Place> place = placeOf(access.tile))
-            places->add(*place);
+      for (const MemoryAccess &access : memoryAccessesOf(op))
+        if (access.isShared() && access.isAsynchronous())
+          if (std::optional<Place> place = placeOf(access.memory))
+            (access.kind == AccessKind::read ? asynchronous.reads : asynchronous.writes).add(*place);
     });
   }
 
@@ -255,25 +239,20 @@ private:
       return placeInBranch(branch, state);
     if (auto roles = dyn_cast<RolesOp>(op))
       return placeInRoles(roles, state);
-    if (meetsFirst(op)) {
+    Synchronisation order = synchronisationOf(op);
+    if (order.meetsFirst) {
       fence(op, /*fencesTensors=*/false, state);
       forget(state);
-    } else if (isa<PublishOp, ReleaseOp, ExpectOp, ArriveOp, NamedBarrierOp>(op)) {
-      handOn(op, state); // who goes on from here may use what this role wrote or read
-      if (isa<PublishOp, ReleaseOp, ExpectOp>(op))
-        passOn(op->getOperand(0), op->getOperand(1), state);
-    } else if (isa<AcquireOp, AwaitOp>(op)) {
-      passOn(op->getOperand(0), op->getOperand(1), state);
-    } else if (isa<TakeTurnOp, PassTurnOp>(op)) {
-      // They order when products are issued, and nothing else.
-    } else if (auto fence = dyn_cast<ProxyFenceOp>(op)) {
-      state.unfenced = {};
-      if (fence.getTensors())
-        state.unfencedTensors.clear();
-    } else {
-      return placeAround(op, state);
     }
-    return success();
+    if (order.handsOn)
+      handOn(op, state); // who goes on from here may use what this role wrote or read
+    if (order.ring)
+      passOn(order.ring, order.cursor, state);
+    if (order.fencesShared)
+      state.unfenced = {};
+    if (order.fencesTensors)
+      state.unfencedTensors.clear();
+    return placeAround(op, state);
   }
 
   LogicalResult placeInLoop(scf::ForOp loop, State &state) {
@@ -371,10 +350,10 @@ private:
 
   static void addAccess(const TensorAccess &access, State &state) {
     state.tensors.add(access);
-    if (isa<StoreOp>(access.op) && access.asynchronous)
+    if (access.kind != AccessKind::read && completionOf(access.op) == Completion::storeGroup)
       state.unawaited.add(access);
     // Where the TMA cannot store a fragment, its threads do.
-    if (isa<StoreOp>(access.op) || !access.asynchronous)
+    if (access.mayBeGeneric || !access.asynchronous)
       state.unfencedTensors.add(access);
   }
 
@@ -426,7 +405,8 @@ private:
   /// back to it by way of the ring.
   static void passOn(Value ring, Value cursor, State &state) {
     bool isOwn = llvm::all_of(cursor.getUsers(), [&](Operation *user) {
-      return !isa<AcquireOp, AwaitOp, PublishOp, ReleaseOp>(user) || user->getOperand(0) == ring;
+      Value other = synchronisationOf(user).ring;
+      return !other || other == ring;
     });
     if (!isOwn)
       return; // the slot may be another ring's

@@ -4,7 +4,6 @@
 /// number of warps. Each choice below the target's best leaves a remark with its reason.
 
 #include "compiler/analysis/CopyGroups.h"
-#include "compiler/analysis/ElementOrders.h"
 #include "compiler/analysis/LoadRole.h"
 #include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/Remarks.h"
@@ -35,7 +34,6 @@ constexpr int64_t storedColumns = panelColumns(16);
 /// Accumulator registers per thread above which a product is given more warpgroups.
 constexpr int64_t maxAccumulatorRegisters = 200;
 
-/// A `tile.gemm` or `tile.gemm_async`.
 struct Product {
   Operation *op;
   Value a, b;
@@ -43,7 +41,7 @@ struct Product {
   int64_t m, n, k;
   tlc::WarpPolicy policy;
 
-  template <class Gemm> static Product of(Gemm gemm) {
+  static Product of(ProductOpInterface gemm) {
     auto acc = cast<RankedTensorType>(gemm.getAcc().getType());
     ArrayRef<int64_t> b = cast<SharedType>(gemm.getB().getType()).getShape();
     return {gemm,
@@ -152,7 +150,7 @@ public:
       : kernel(kernel), target(target), useTma(useTma), useWgmma(useWgmma) {
     kernel.walk([&](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
-          .Case<GemmOp, GemmAsyncOp>([&](auto gemm) { products.push_back(Product::of(gemm)); })
+          .Case([&](ProductOpInterface product) { products.push_back(Product::of(product)); })
           .Case([&](CopyOp copy) { copies.push_back(copy); })
           .Case([&](StoreOp store) { stores.push_back(store); })
           .Case([&](RequireOp require) { requirements.push_back(require); })
@@ -393,11 +391,13 @@ private:
   /// What is no copy by the TMA would take a tensor's elements for being in order.
   LogicalResult checkInterleaved() {
     WalkResult walked = kernel.walk([&](SliceOp slice) {
-      if (elementOrder(slice) == ElementOrder::natural)
+      if (slice.getElementOrder() == ElementOrder::natural)
         return WalkResult::advance();
       for (Operation *user : slice->getUsers()) {
-        auto copy = dyn_cast<CopyOp>(user);
-        if (isa<CopyAsyncOp>(user) || (copy && copy.getAtom() == CopyAtom::tma))
+        auto isByTma = [&](const MemoryAccess &access) {
+          return access.memory == slice.getSlice() && access.isAsynchronous() && !access.mayBeGeneric;
+        };
+        if (llvm::any_of(memoryAccessesOf(user), isByTma))
           continue;
         user->emitError() << "expected the TMA to move elements of '" << tensorOf(slice).getName()
                           << "' because they are interleaved, but this is another access; copy whole tiles "

@@ -102,7 +102,7 @@ SmallVector<Operation *> operationsOfRoles(KernelOp kernel) {
     bool scalar = op.getNumRegions() == 0 && isMemoryEffectFree(&op) && !viewedTile(&op) &&
                   llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
                   llvm::none_of(op.getOperands(), [&](Value v) { return moved.contains(v.getDefiningOp()); });
-    if (scalar || isa<AllocSharedOp, AllocRingOp, AllocBarrierOp, GridOp, RequireOp>(op))
+    if (scalar || isa<AllocationOpInterface>(op) || op.hasTrait<OfLaunch>())
       continue;
     moved.insert(&op);
     ops.push_back(&op);

@@ -3,6 +3,7 @@
 /// The program dialect: registration, checks of its attributes, host expressions as text.
 #include "dialects/program/Program.h"
 
+#include "dialects/program/Interfaces.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -19,6 +20,7 @@ using namespace tlc::program;
 
 #include "dialects/program/Dialect.cpp.inc"
 #include "dialects/program/Enums.cpp.inc"
+#include "dialects/program/Interfaces.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/program/Attrs.cpp.inc"
@@ -28,6 +30,12 @@ void ProgramDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialects/program/Attrs.cpp.inc"
       >();
+}
+
+std::optional<Unit> program::missingUnit(Operation *op, const Target &target) {
+  auto needing = dyn_cast<UnitOpInterface>(op);
+  std::optional<Unit> unit = needing ? needing.getNeededUnit() : std::nullopt;
+  return unit && !hasUnit(target, *unit) ? unit : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

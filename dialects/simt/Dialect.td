@@ -3,6 +3,7 @@
 #ifndef TLC_DIALECTS_SIMT_DIALECT_TD
 #define TLC_DIALECTS_SIMT_DIALECT_TD
 
+include "dialects/program/Interfaces.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"

@@ -5,37 +5,37 @@
 
 include "dialects/simt/Dialect.td"
 
-def Simt_BarrierInitOp : Simt_EffectOp<"barrier_init"> {
+def Simt_BarrierInitOp : Simt_EffectOp<"barrier_init", [Program_Needs<"mbarrier">]> {
   let summary = "mbarrier.init: one thread makes a barrier of `count` arrivals per phase";
   let arguments = (ins Simt_SharedPtr:$barrier, I64Attr:$count);
   let assemblyFormat = "$barrier `count` `(` $count `)` attr-dict";
 }
 
-def Simt_BarrierInitFenceOp : Simt_EffectOp<"barrier_init_fence"> {
+def Simt_BarrierInitFenceOp : Simt_EffectOp<"barrier_init_fence", [Program_Needs<"mbarrier">]> {
   let summary = "Makes barrier initialisations visible to the cluster and the asynchronous proxy";
   let assemblyFormat = "attr-dict";
 }
 
-def Simt_BarrierArriveOp : Simt_EffectOp<"barrier_arrive"> {
+def Simt_BarrierArriveOp : Simt_EffectOp<"barrier_arrive", [Program_Needs<"mbarrier">]> {
   let summary = "mbarrier.arrive by this thread, on this block's barrier or on that of block `rank` of the cluster";
   let arguments = (ins Simt_SharedPtr:$barrier, Optional<I32>:$rank);
   let assemblyFormat = "$barrier (`rank` $rank^)? attr-dict";
 }
 
-def Simt_BarrierExpectOp : Simt_EffectOp<"barrier_expect"> {
+def Simt_BarrierExpectOp : Simt_EffectOp<"barrier_expect", [Program_Needs<"mbarrier">]> {
   let summary = "mbarrier.arrive.expect_tx: arrives and announces bytes";
   let arguments = (ins Simt_SharedPtr:$barrier, I64Attr:$bytes);
   let assemblyFormat = "$barrier `bytes` `(` $bytes `)` attr-dict";
 }
 
-def Simt_BarrierWaitOp : Simt_EffectOp<"barrier_wait"> {
+def Simt_BarrierWaitOp : Simt_EffectOp<"barrier_wait", [Program_Needs<"mbarrier">]> {
   let summary = "Waits for the phase of the given parity (0 or 1) to complete";
   let description = "A loop of mbarrier.try_wait.parity.";
   let arguments = (ins Simt_SharedPtr:$barrier, I32:$parity);
   let assemblyFormat = "$barrier `parity` `(` $parity `)` attr-dict";
 }
 
-def Simt_TmaLoadOp : Simt_EffectOp<"tma_load", [AttrSizedOperandSegments]> {
+def Simt_TmaLoadOp : Simt_EffectOp<"tma_load", [Program_Needs<"tma">, AttrSizedOperandSegments]> {
   let summary = "One thread starts a load of a box into shared memory; its bytes count on `barrier`";
   let description = [{
     `coordinates` are innermost first, as the instruction wants them. With `multicast` (a mask of blocks of the cluster) the box
@@ -46,31 +46,31 @@ def Simt_TmaLoadOp : Simt_EffectOp<"tma_load", [AttrSizedOperandSegments]> {
   let assemblyFormat = "$map `[` $coordinates `]` `to` $destination `on` $barrier (`multicast` $multicast^)? attr-dict";
 }
 
-def Simt_TmaStoreOp : Simt_EffectOp<"tma_store"> {
+def Simt_TmaStoreOp : Simt_EffectOp<"tma_store", [Program_Needs<"tma">]> {
   let summary = "One thread starts a store of a box from shared memory; completes with its bulk group";
   let arguments = (ins Simt_SharedPtr:$source, Simt_GenericPtr:$map, Variadic<I32>:$coordinates);
   let assemblyFormat = "$source `to` $map `[` $coordinates `]` attr-dict";
 }
 
-def Simt_TmaPrefetchOp : Simt_EffectOp<"tma_prefetch"> {
+def Simt_TmaPrefetchOp : Simt_EffectOp<"tma_prefetch", [Program_Needs<"tma">]> {
   let summary = "Fetches a tensor map into the descriptor cache";
   let arguments = (ins Simt_GenericPtr:$map);
   let assemblyFormat = "$map attr-dict";
 }
 
-def Simt_BulkCommitOp : Simt_EffectOp<"bulk_commit"> {
+def Simt_BulkCommitOp : Simt_EffectOp<"bulk_commit", [Program_Needs<"tma">]> {
   let summary = "Closes this thread's group of started bulk stores";
   let assemblyFormat = "attr-dict";
 }
 
-def Simt_BulkWaitOp : Simt_EffectOp<"bulk_wait"> {
+def Simt_BulkWaitOp : Simt_EffectOp<"bulk_wait", [Program_Needs<"tma">]> {
   let summary = "Waits until at most `pending` bulk groups of this thread are open";
   let description = "With `read` only until their source in shared memory has been read.";
   let arguments = (ins I64Attr:$pending, UnitAttr:$read);
   let assemblyFormat = "$pending (`read` $read^)? attr-dict";
 }
 
-def Simt_ProxyFenceOp : Simt_EffectOp<"proxy_fence"> {
+def Simt_ProxyFenceOp : Simt_EffectOp<"proxy_fence", [Program_Needs<"mbarrier">]> {
   let summary = "fence.proxy.async on shared memory, with `global` on all memory";
   let arguments = (ins UnitAttr:$global);
   let assemblyFormat = "(`global` $global^)? attr-dict";

@@ -74,7 +74,7 @@ def Simt_ElectOp : Simt_EffectOp<"elect"> {
   let assemblyFormat = "attr-dict";
 }
 
-def Simt_SetRegistersOp : Simt_EffectOp<"set_registers"> {
+def Simt_SetRegistersOp : Simt_EffectOp<"set_registers", [Program_Needs<"setmaxnreg">]> {
   let summary = "setmaxnreg: this warpgroup's registers per thread from here on";
   let description = [{
     `increase` waits until the registers are there. All warps of a warpgroup execute it.
@@ -94,7 +94,7 @@ def Simt_SyncOp : Simt_EffectOp<"sync"> {
   let assemblyFormat = "$id (`threads` $threads^)? (`arrive` $arrive^)? attr-dict";
 }
 
-def Simt_ClusterSyncOp : Simt_EffectOp<"cluster_sync"> {
+def Simt_ClusterSyncOp : Simt_EffectOp<"cluster_sync", [Program_Needs<"cluster">]> {
   let summary = "All threads of the cluster meet; relaxed: what they did before is not ordered by that";
   let arguments = (ins UnitAttr:$relaxed);
   let assemblyFormat = "(`relaxed` $relaxed^)? attr-dict";
@@ -109,7 +109,7 @@ def Simt_LaunchOrderOp : Simt_EffectOp<"launch_order"> {
   let assemblyFormat = "attr-dict";
 }
 
-def Simt_ClusterRankOp : Simt_Op<"cluster_rank", [Pure]> {
+def Simt_ClusterRankOp : Simt_Op<"cluster_rank", [Program_Needs<"cluster">, Pure]> {
   let summary = "Number of this block in its cluster";
   let results = (outs I32:$rank);
   let assemblyFormat = "attr-dict";

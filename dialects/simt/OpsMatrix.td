@@ -6,7 +6,7 @@
 include "dialects/simt/Dialect.td"
 include "dialects/program/Program.td"
 
-def Simt_MatrixDescriptorOp : Simt_Op<"matrix_descriptor", [Pure]> {
+def Simt_MatrixDescriptorOp : Simt_Op<"matrix_descriptor", [Program_Needs<"wgmma">, Pure]> {
   let summary = "wgmma descriptor of a tile in shared memory";
   let description = [{
     `leading` and `stride` are the byte offsets of PTX ISA "matrix descriptor", `swizzle` the buffer's. Stepping along the
@@ -17,7 +17,7 @@ def Simt_MatrixDescriptorOp : Simt_Op<"matrix_descriptor", [Pure]> {
   let assemblyFormat = "$address `leading` `(` $leading `)` `stride` `(` $stride `)` `swizzle` `` $swizzle attr-dict";
 }
 
-def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [AllTypesMatch<["acc", "result"]>]> {
+def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [Program_Needs<"wgmma">, AllTypesMatch<["acc", "result"]>]> {
   let summary = "wgmma.mma_async: a warpgroup starts acc + a * b of one step: m64nN, 32 bytes of k";
   let description = [{
     `acc` is the thread's N/2 registers. `a` is a descriptor or four registers of packed elements. With
@@ -35,17 +35,17 @@ def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [AllTypesMatch<["acc", "result"]>]> {
   let hasVerifier = 1;
 }
 
-def Simt_WgmmaFenceOp : Simt_EffectOp<"wgmma_fence"> {
+def Simt_WgmmaFenceOp : Simt_EffectOp<"wgmma_fence", [Program_Needs<"wgmma">]> {
   let summary = "Orders register writes before the wgmmas that follow; right before each batch, in the same basic block";
   let assemblyFormat = "attr-dict";
 }
 
-def Simt_WgmmaCommitOp : Simt_EffectOp<"wgmma_commit"> {
+def Simt_WgmmaCommitOp : Simt_EffectOp<"wgmma_commit", [Program_Needs<"wgmma">]> {
   let summary = "Closes this warpgroup's group of started wgmmas";
   let assemblyFormat = "attr-dict";
 }
 
-def Simt_WgmmaWaitOp : Simt_EffectOp<"wgmma_wait", [AllTypesMatch<["values", "results"]>]> {
+def Simt_WgmmaWaitOp : Simt_EffectOp<"wgmma_wait", [Program_Needs<"wgmma">, AllTypesMatch<["values", "results"]>]> {
   let summary = "Waits until at most `pending` wgmma groups are in flight; the values pass through";
   let description = "Passing the accumulators through keeps their readers behind the wait.";
   let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$values, I64Attr:$pending);
@@ -53,7 +53,7 @@ def Simt_WgmmaWaitOp : Simt_EffectOp<"wgmma_wait", [AllTypesMatch<["values", "re
   let assemblyFormat = "$pending (`for` $values^ `:` type($values))? attr-dict";
 }
 
-def Simt_MmaSyncOp : Simt_Op<"mma_sync", [Pure, AllTypesMatch<["acc", "result"]>]> {
+def Simt_MmaSyncOp : Simt_Op<"mma_sync", [Program_Needs<"mmaSync">, Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "mma.sync.m16n8k16: a warp adds one product of 16-bit floats to four f32 registers";
   let arguments = (ins VectorOfLengthAndType<[4], [F32]>:$acc, VectorOfLengthAndType<[4], [I32]>:$a,
     VectorOfLengthAndType<[2], [I32]>:$b, TypeAttrOf<AnyTypeOf<[F16, BF16]>>:$element);
@@ -68,7 +68,7 @@ def Simt_LdMatrixOp : Simt_EffectOp<"ldmatrix"> {
   let assemblyFormat = "$address (`transpose` $transpose^)? attr-dict `:` type($result)";
 }
 
-def Simt_StMatrixOp : Simt_EffectOp<"stmatrix"> {
+def Simt_StMatrixOp : Simt_EffectOp<"stmatrix", [Program_Needs<"stmatrix">]> {
   let summary = "A warp stores 8x8 matrices of 16-bit elements, one register each";
   let arguments = (ins VectorOfLengthAndType<[1, 2, 4], [I32]>:$values, Simt_SharedPtr:$address, UnitAttr:$transpose);
   let assemblyFormat = "$values `,` $address (`transpose` $transpose^)? attr-dict `:` type($values)";

@@ -3,6 +3,7 @@
 /// The simt dialect: what a thread, a warp or a warpgroup does.
 #pragma once
 
+#include "dialects/program/Interfaces.h"
 #include "dialects/program/Program.h"
 #include "dialects/simt/Dialect.h.inc"
 #include "mlir/Dialect/Arith/IR/Arith.h"

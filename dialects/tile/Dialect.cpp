@@ -26,6 +26,25 @@ struct LayoutAliases : OpAsmDialectInterface {
 };
 } // namespace
 
+namespace {
+/// Whether the operation is free of effects or says which they are.
+template <class Op>
+constexpr bool saysItsEffects = Op::template hasTrait<OpTrait::AlwaysSpeculatableImplTrait>() ||
+                                Op::template hasTrait<AccessOpInterface::Trait>();
+
+/// All operations of the dialect. An analysis takes one that says nothing for one that does nothing, so that
+/// none is without.
+template <class... Ops> struct Operations {
+  static_assert((saysItsEffects<Ops> && ...),
+                "an operation with effects implements AccessOpInterface (Interfaces.td): without it no "
+                "barrier orders what it does");
+};
+template struct Operations<
+#define GET_OP_LIST
+#include "dialects/tile/Ops.cpp.inc"
+    >;
+} // namespace
+
 void TileDialect::initialize() {
   addInterfaces<LayoutAliases>();
   registerAttributes();

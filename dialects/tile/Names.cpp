@@ -20,8 +20,7 @@ Value tile::declarationOf(Value value) {
     if (!op)
       return value;
     Value viewed = TypeSwitch<Operation *, Value>(op)
-                       .Case([](SlotOp slot) { return slot.getBuffer(); })
-                       .Case<TransposeOp, RowsOp>([](auto view) { return view.getSource(); })
+                       .Case([](ViewOpInterface view) { return view->getOperand(0); })
                        .Case([](SliceOp slice) { return slice.getTensor(); })
                        .Case([](ReadOp read) { return read.getVariable(); })
                        .Default([](Operation *) { return Value(); });
@@ -38,7 +37,7 @@ StringRef tile::nameOf(Value value) {
     return kernel ? kernel.getArgumentName(argument.getArgNumber()) : StringRef();
   }
   return TypeSwitch<Operation *, StringRef>(declaration.getDefiningOp())
-      .Case<AllocSharedOp, AllocRingOp, AllocBarrierOp>([](auto alloc) { return alloc.getName(); })
+      .Case([](AllocationOpInterface allocation) { return allocation.getName(); })
       .Case([](VariableOp variable) { return variable.getName().value_or(""); })
       .Default([](Operation *) { return StringRef(); });
 }
@@ -106,9 +105,9 @@ std::string tile::describeStatement(Operation *op) {
     return described.empty() ? call : (Twine(call) + " " + preposition + " " + described).str();
   };
   return TypeSwitch<Operation *, std::string>(op)
-      .Case<GemmOp, GemmAsyncOp>([](auto gemm) {
-        return "product of " + describe(gemm.getA(), "a fragment") + " and " +
-               describe(gemm.getB(), "a fragment");
+      .Case([](ProductOpInterface product) {
+        return "product of " + describe(product.getA(), "a fragment") + " and " +
+               describe(product.getB(), "a fragment");
       })
       .Case<CopyOp, CopyAsyncOp, StoreOp, AtomicAddOp>(
           [&](auto written) { return with("to", written.getDestination()); })

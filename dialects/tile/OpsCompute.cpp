@@ -1,106 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Products, reductions, shape changes of fragments: checks and folders.
-#include "dialects/tile/Names.h"
+/// Reductions, shape changes of fragments: checks, folders, and what they say of themselves.
+#include "dialects/layout/BankModel.h"
+#include "dialects/layout/Relayout.h"
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
 
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::tile;
-
-//===----------------------------------------------------------------------===//
-// gemm, gemm_async, gemm_wait
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// gemm_c1
-template <typename Gemm> LogicalResult verifyProductShape(Gemm op) {
-  ArrayRef<int64_t> a = extentsOf(op.getA().getType()), b = extentsOf(op.getB().getType());
-  ArrayRef<int64_t> acc = op.getAcc().getType().getShape();
-  std::string aName = describe(op.getA(), "the left factor"), bName = describe(op.getB(), "the right factor");
-  auto report = [&](InFlightDiagnostic diagnostic) {
-    noteDeclaration(diagnostic, op.getA());
-    noteDeclaration(diagnostic, op.getB());
-    return diagnostic;
-  };
-  auto checkRank = [&](ArrayRef<int64_t> extents, StringRef name) -> LogicalResult {
-    if (extents.size() == 2)
-      return success();
-    return report(op.emitOpError() << "expected " << name
-                                   << " to have two axes because it is a matrix, but got "
-                                   << toText(extents));
-  };
-  if (failed(checkRank(a, aName)) || failed(checkRank(b, bName)) || failed(checkRank(acc, "the accumulator")))
-    return failure();
-  if (a[1] != b[0])
-    return report(op.emitOpError() << "expected " << bName << " to have " << a[1] << " rows because " << aName
-                                   << " has " << a[1] << " columns, but got " << b[0] << " (" << toText(a)
-                                   << " times " << toText(b) << ")");
-  if (acc[0] != a[0] || acc[1] != b[1])
-    return report(op.emitOpError() << "expected an accumulator of " << toText({a[0], b[1]}) << " because "
-                                   << aName << " is " << toText(a) << " and " << bName << " is " << toText(b)
-                                   << ", but got " << toText(acc));
-  return success();
-}
-
-/// gemm_c2
-template <typename Gemm> LogicalResult verifyProductTypes(Gemm op) {
-  Type a = elementTypeOf(op.getA().getType()), b = elementTypeOf(op.getB().getType());
-  if ((!a.isF16() && !a.isBF16() && !isa<Float8E4M3FNType>(a)) || a != b) {
-    InFlightDiagnostic diagnostic = op.emitOpError()
-                                    << "expected factors of one element type, f16, bf16 or f8E4M3FN, but "
-                                    << describe(op.getA(), "the left factor") << " has " << a << " and "
-                                    << describe(op.getB(), "the right factor") << " has " << b;
-    noteDeclaration(diagnostic, op.getA());
-    noteDeclaration(diagnostic, op.getB());
-    return diagnostic;
-  }
-  Type acc = op.getAcc().getType().getElementType();
-  if (!acc.isF32())
-    return op.emitOpError() << "expected an accumulator of f32 because products of " << a
-                            << " are summed in f32, but got " << acc;
-  return success();
-}
-
-/// Whether a gemm in flight may be used like this: nothing reads its registers.
-bool mayBeInFlight(OpOperand &use) {
-  Operation *user = use.getOwner();
-  if (auto gemm = dyn_cast<GemmAsyncOp>(user))
-    return &use == &gemm.getAccMutable();
-  return isa<GemmWaitOp, WriteOp, scf::YieldOp, scf::ForOp>(user);
-}
-} // namespace
-
-LogicalResult GemmOp::verify() {
-  return failure(failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)));
-}
-
-LogicalResult GemmAsyncOp::verify() {
-  if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)))
-    return failure();
-  if (getAtom().value_or(MatrixAtom::wgmma) != MatrixAtom::wgmma) // gemm_async_c2
-    return emitOpError()
-           << "expected the atom wgmma because no other matrix instruction is asynchronous, but got "
-           << stringifyMatrixAtom(*getAtom());
-  for (OpOperand &use : getResult().getUses()) { // gemm_async_c3
-    if (mayBeInFlight(use))
-      continue;
-    InFlightDiagnostic diagnostic =
-        emitOpError() << "expected 'tile.gemm_wait' before the product is used because it is "
-                      << "still in flight, but got a use by '" << use.getOwner()->getName() << "'";
-    diagnostic.attachNote(use.getOwner()->getLoc()) << "used here";
-    return diagnostic;
-  }
-  return success();
-}
-
-LogicalResult GemmWaitOp::verify() {
-  int64_t pending = getPending();
-  if (pending < 0) // gemm_wait_c1
-    return emitOpError() << "expected 'pending' to be at least 0, but got " << pending;
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // reduce, broadcast
@@ -141,6 +49,29 @@ OpFoldResult ReduceOp::fold(FoldAdaptor) {
     return getSource();
   return {};
 }
+
+LogicalResult ReduceOp::stateLayouts(FragmentRules &rules) {
+  rules.reduceOf(getResult(), getSource(), getAxis(), "the reduction");
+  return success();
+}
+
+/// Of parts of warps that share an axis: one element each, in the place of the axis.
+static ScratchNeed needOfParts(Value fragment, int64_t axis, int64_t parts, int64_t warps) {
+  auto type = cast<RankedTensorType>(fragment.getType());
+  Shape shape(type.getShape().begin(), type.getShape().end());
+  shape[size_t(axis)] = parts;
+  Type element = memoryTypeOf(type.getElementType());
+  return {SharedLayout::preferred(shape, element.getIntOrFloatBitWidth(), int(shape.size()) - 1), element,
+          axis, warps};
+}
+
+std::optional<ScratchNeed> ReduceOp::getScratchNeed() {
+  int64_t warps = 1;
+  for (const PlacedMode &mode : layoutOf(getSource()).reduction(int(getAxis())).warps)
+    warps *= mode.mode.extent;
+  return warps == 1 ? std::nullopt : std::optional(needOfParts(getResult(), getAxis(), warps, warps));
+}
+ScratchWords ReduceOp::getScratchWords() { return {"reduce", "a reduction", "reduce"}; }
 
 SmallVector<Operation *> tile::decisionsBy(Value truth) {
   SmallVector<Operation *> decisions;
@@ -184,6 +115,15 @@ LogicalResult AnyInWarpOp::verify() {
   return success();
 }
 
+/// What a warp decides is about what it holds.
+LogicalResult AnyInWarpOp::stateLayouts(FragmentRules &rules) {
+  for (Operation *decision : decisionsBy(getResult()))
+    for (Value result : decision->getResults())
+      if (isa<RankedTensorType>(result.getType()) && shapeOf(result) == shapeOf(getCondition()))
+        rules.equal(result, getConditionMutable(), "the decision of a warp");
+  return success();
+}
+
 LogicalResult BroadcastOp::verify() { // broadcast_c1
   RankedTensorType source = getSource().getType(), result = getResult().getType();
   if (failed(verifySameElementType(*this, source, result)))
@@ -208,6 +148,14 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor) {
   }
   return {};
 }
+
+LogicalResult BroadcastOp::stateLayouts(FragmentRules &rules) {
+  auto [first, ignored] = llvm::mismatch(getSource().getType().getShape(), getResult().getType().getShape());
+  rules.broadcastOf(getResult(), getSourceMutable(), first - getSource().getType().getShape().begin(),
+                    "the broadcast");
+  return success();
+}
+Value BroadcastOp::getSharedRegisters() { return getSource(); }
 
 //===----------------------------------------------------------------------===//
 // splat, coordinates, convert_layout
@@ -253,3 +201,15 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   }
   return {};
 }
+
+Value ConvertLayoutOp::getSharedRegisters() { return getScratch() ? Value() : getSource(); }
+
+std::optional<ScratchNeed> ConvertLayoutOp::getScratchNeed() {
+  FragmentLayout from = layoutOf(getSource()), to = layoutOf(getResult());
+  Shape shape = shapeOf(getSource());
+  if (planRelayout(from, to, shape).kind != RelayoutKind::throughShared)
+    return std::nullopt;
+  Type element = memoryTypeOf(getSource().getType().getElementType());
+  return ScratchNeed{stagingLayout(from, to, shape, int(element.getIntOrFloatBitWidth())), element};
+}
+ScratchWords ConvertLayoutOp::getScratchWords() { return {"relayout", "a change of layout", "compute it"}; }

@@ -3,12 +3,14 @@
 #ifndef TLC_DIALECTS_TILE_OPSCOMPUTE_TD
 #define TLC_DIALECTS_TILE_OPSCOMPUTE_TD
 
+include "dialects/tile/Interfaces.td"
 include "dialects/tile/Types.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 class Tile_GemmBase<string mnemonic, list<Trait> traits = []>
-    : Tile_Op<mnemonic, !listconcat(traits, [AllTypesMatch<["acc", "result"]>])> {
+    : Tile_Op<mnemonic, !listconcat(traits, [AllTypesMatch<["acc", "result"]>, Tile_Accesses, Tile_AtomOpInterface,
+        Tile_ProductOpInterface, Tile_StatesLayouts, DeclareOpInterfaceMethods<Program_UnitOpInterface>])> {
   let arguments = (ins
     Arg<Tile_SharedOrFragment, "left factor, M x K, shared or in registers", [MemRead]>:$a,
     Arg<Tile_SharedType, "right factor, K x N, always shared", [MemRead]>:$b,
@@ -17,6 +19,9 @@ class Tile_GemmBase<string mnemonic, list<Trait> traits = []>
     OptionalAttr<Tile_MatrixAtom>:$atom);
   let results = (outs Res<Tile_AnyFragment, "acc + a * b">:$result);
   let assemblyFormat = "$a `,` $b `,` $acc (`policy` `` $policy^)? (`atom` `` $atom^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)";
+  let extraClassDeclaration = [{
+    static ::llvm::StringRef getAtomUse() { return "product"; }
+  }];
   let hasVerifier = 1;
 }
 
@@ -32,7 +37,8 @@ def Tile_GemmOp : Tile_GemmBase<"gemm"> {
 }
 
 // Waits count started gemms: none may be merged or removed.
-def Tile_GemmAsyncOp : Tile_GemmBase<"gemm_async", [MemoryEffects<[MemWrite]>]> {
+def Tile_GemmAsyncOp : Tile_GemmBase<"gemm_async", [MemoryEffects<[MemWrite]>,
+    DeclareOpInterfaceMethods<Tile_InFlightOpInterface, ["getValueInFlight", "getContinuedOperand"]>]> {
   let summary = "Starts adding the product of two tiles to an accumulator";
   let description = [{
     As `tile.gemm`, but the products are in flight: the result may be used only by another `gemm_async` as its
@@ -46,7 +52,9 @@ def Tile_GemmAsyncOp : Tile_GemmBase<"gemm_async", [MemoryEffects<[MemWrite]>]> 
   }];
 }
 
-def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
+def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>,
+    Tile_AccessesNothing, Tile_StatesLayouts,
+    DeclareOpInterfaceMethods<Tile_CompletionOpInterface, ["getNumInFlight", "getAwaitedValue", "getCompleteValue"]>]> {
   let summary = "Waits until at most `pending` started gemms of this role are in flight";
   let description = [{
     With `pending = 0` the result may be read. The waited gemms' reads of shared memory are complete.
@@ -60,7 +68,8 @@ def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [MemoryEffects<[MemRead, MemWrite]>, 
   let hasVerifier = 1;
 }
 
-def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure, Tile_StatesLayouts,
+    DeclareOpInterfaceMethods<Tile_ScratchOpInterface, ["getScratchNeed", "getScratchWords"]>]> {
   let summary = "Combines a fragment along one axis, which stays with extent 1";
   let description = [{
     `max` and `min` propagate no NaN: a NaN operand loses against a number (IEEE maximumNumber).
@@ -78,7 +87,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let hasFolder = 1;
 }
 
-def Tile_AnyInWarpOp : Tile_Op<"any_in_warp", [Pure]> {
+def Tile_AnyInWarpOp : Tile_Op<"any_in_warp", [Pure, Tile_StatesLayouts]> {
   let summary = "Whether a condition holds for some element that the warp holds";
   let description = [{
     Warps differ in the result. It lets a warp skip what changes none of its elements, so that what a branch on it
@@ -96,7 +105,8 @@ def Tile_AnyInWarpOp : Tile_Op<"any_in_warp", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure,
+    DeclareOpInterfaceMethods<Tile_FragmentOpInterface, ["stateLayouts", "getSharedRegisters"]>]> {
   let summary = "Repeats a fragment along its axes of extent 1";
   let description = [{
     Constraints
@@ -109,7 +119,7 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let hasFolder = 1;
 }
 
-def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
+def Tile_SplatOp : Tile_Op<"splat", [Pure, Tile_FragmentOpInterface]> {
   let summary = "A fragment with one number everywhere";
   let description = [{
     Constraints
@@ -121,7 +131,7 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_CoordinatesOp : Tile_Op<"coordinates", [Pure]> {
+def Tile_CoordinatesOp : Tile_Op<"coordinates", [Pure, Tile_FragmentOpInterface]> {
   let summary = "Each element's own position along an axis";
   let description = [{
     Constraints
@@ -133,7 +143,9 @@ def Tile_CoordinatesOp : Tile_Op<"coordinates", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure,
+    DeclareOpInterfaceMethods<Tile_FragmentOpInterface, ["getSharedRegisters"]>,
+    DeclareOpInterfaceMethods<Tile_ScratchOpInterface, ["getScratchNeed", "getScratchWords"]>]> {
   let summary = "The same tile, spread differently over the threads";
   let description = [{
     Through registers, shuffles or `scratch` shared memory, whichever the two layouts need. With `scratch` all executing

@@ -3,6 +3,7 @@
 #ifndef TLC_DIALECTS_TILE_OPSCONTROL_TD
 #define TLC_DIALECTS_TILE_OPSCONTROL_TD
 
+include "dialects/tile/Interfaces.td"
 include "dialects/tile/Types.td"
 include "mlir/Interfaces/CallInterfaces.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
@@ -12,7 +13,7 @@ include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, SingleBlock, HasParent<"::mlir::ModuleOp">,
+def Tile_KernelOp : Tile_Op<"kernel", [Tile_AccessesNothing, FunctionOpInterface, IsolatedFromAbove, SingleBlock, HasParent<"::mlir::ModuleOp">,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "The program of one thread block";
   let description = [{
@@ -60,7 +61,7 @@ def Tile_ReturnOp : Tile_Op<"return", [Terminator, HasParent<"KernelOp">, Pure]>
 }
 
 // Not pure: without it there is one block, so it stays even if its position is not used.
-def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>, HasParent<"KernelOp">]> {
+def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>, HasParent<"KernelOp">, Tile_AccessesNothing, Tile_OfLaunch]> {
   let summary = "Sets the number of blocks and gives this block's position";
   let description = [{
     The operands are evaluated on the host at launch: they may depend only on the kernel's dimensions, constants and
@@ -94,7 +95,8 @@ def Tile_BlockRankOp : Tile_Op<"block_rank", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator, HasParent<"KernelOp">]> {
+def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator, HasParent<"KernelOp">, Tile_AccessesNothing,
+    Tile_TracedOpInterface]> {
   let summary = "Runs the body for every tile, by as many blocks as the device has multiprocessors, or fewer tiles";
   let description = [{
     Blocks take tiles in turn. Consecutive tiles walk down `group` rows (first axis) before they move to the next
@@ -114,11 +116,14 @@ def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator, HasPar
   let arguments = (ins Variadic<Index>:$extents, DefaultValuedAttr<I64Attr, "8">:$group,
     DefaultValuedAttr<I64Attr, "0">:$cluster_axis);
   let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    static ::llvm::StringRef getTracedName() { return "persistent tile loops"; }
+  }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
 
-def Tile_RolesOp : Tile_Op<"roles", [SingleBlock, NoTerminator]> {
+def Tile_RolesOp : Tile_Op<"roles", [SingleBlock, NoTerminator, Tile_AccessesNothing]> {
   let summary = "The block's warps part: each role runs its own program";
   let description = [{
     Contains only `tile.role` operations. Warps are dealt out in order: the first role has warps 0..n-1.
@@ -139,7 +144,7 @@ def Tile_RolesOp : Tile_Op<"roles", [SingleBlock, NoTerminator]> {
   let hasRegionVerifier = 1;
 }
 
-def Tile_RoleOp : Tile_Op<"role", [SingleBlock, NoTerminator, HasParent<"RolesOp">]> {
+def Tile_RoleOp : Tile_Op<"role", [SingleBlock, NoTerminator, HasParent<"RolesOp">, Tile_AccessesNothing]> {
   let summary = "The program of some of the block's warps";
   let description = [{
     `registers` is the budget per thread, set by `setmaxnreg` on entry. Left out, `tile-assign-registers` chooses it.
@@ -159,7 +164,15 @@ def Tile_RoleOp : Tile_Op<"role", [SingleBlock, NoTerminator, HasParent<"RolesOp
 class Tile_ValueOfVariable<string value> : TypesMatchWith<"value and variable have the same type", "variable", value,
     "::llvm::cast<VariableType>($_self).getValueType()">;
 
-def Tile_VariableOp : Tile_Op<"variable", [Tile_ValueOfVariable<"init">,
+/// Of variables, which are no memory on the device.
+class Tile_VariableAccess<string mnemonic, list<Trait> traits>
+    : Tile_Op<mnemonic, !listconcat(traits, [Tile_AccessesNothing, Tile_TracedOpInterface])> {
+  let extraClassDeclaration = [{
+    static ::llvm::StringRef getTracedName() { return "variables"; }
+  }];
+}
+
+def Tile_VariableOp : Tile_VariableAccess<"variable", [Tile_ValueOfVariable<"init">,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Declares a variable of the traced program";
   let description = "Removed by `tile-promote-variables`, which turns reads and writes into values carried by loops and branches.";
@@ -168,20 +181,20 @@ def Tile_VariableOp : Tile_Op<"variable", [Tile_ValueOfVariable<"init">,
   let assemblyFormat = "$init ($name^)? attr-dict `:` qualified(type($variable))";
 }
 
-def Tile_ReadOp : Tile_Op<"read", [Tile_ValueOfVariable<"value">]> {
+def Tile_ReadOp : Tile_VariableAccess<"read", [Tile_ValueOfVariable<"value">]> {
   let summary = "The value a variable has now";
   let arguments = (ins Arg<Tile_VariableType, "", [MemRead]>:$variable);
   let results = (outs AnyType:$value);
   let assemblyFormat = "$variable attr-dict `:` qualified(type($variable))";
 }
 
-def Tile_WriteOp : Tile_Op<"write", [Tile_ValueOfVariable<"value">]> {
+def Tile_WriteOp : Tile_VariableAccess<"write", [Tile_ValueOfVariable<"value">]> {
   let summary = "Assigns to a variable";
   let arguments = (ins AnyType:$value, Arg<Tile_VariableType, "", [MemWrite]>:$variable);
   let assemblyFormat = "$value `,` $variable attr-dict `:` qualified(type($variable))";
 }
 
-def Tile_RequireOp : Tile_Op<"require", [MemoryEffects<[MemWrite]>]> {
+def Tile_RequireOp : Tile_Op<"require", [MemoryEffects<[MemWrite]>, Tile_AccessesNothing, Tile_OfLaunch]> {
   let summary = "Turns a remark about a missed instruction into an error";
   let description = "For the whole kernel: `tma` for its global to shared copies, `wgmma` for its gemms, `warp_specialized` for its pipelined loops.";
   let arguments = (ins Tile_Requirement:$what);

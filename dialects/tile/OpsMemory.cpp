@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Buffers, views, copies: checks and folders.
-#include "dialects/layout/SharedLayout.h"
+#include "dialects/layout/StockLayouts.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
@@ -90,12 +90,11 @@ LogicalResult SlotOp::verify() { // slot_c1
   return success();
 }
 
+Value SlotOp::getSlotCursor() { return getCursor(); }
+
 Value tile::viewedTile(Operation *op) {
-  if (auto transpose = dyn_cast_if_present<TransposeOp>(op))
-    return transpose.getSource();
-  if (auto rows = dyn_cast_if_present<RowsOp>(op))
-    return rows.getSource();
-  return {};
+  auto view = dyn_cast_if_present<ViewOpInterface>(op);
+  return view && !view.getSlotCursor() ? op->getOperand(0) : Value();
 }
 
 LogicalResult TransposeOp::verify() { // transpose_c1
@@ -329,3 +328,125 @@ LogicalResult AtomicAddOp::verify() {
                       << "the sum needs, but " << name << " has " << element);
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// What they say of themselves
+//===----------------------------------------------------------------------===//
+
+ElementOrder SliceOp::getElementOrder() {
+  auto argument = cast<BlockArgument>(getTensor());
+  auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
+  return kernel.getArgAttr(argument.getArgNumber(), interleavedAttrName) ? ElementOrder::interleaved
+                                                                         : ElementOrder::natural;
+}
+
+namespace {
+/// The TMA moves bytes as they lie on its other side.
+OrderUse orderByTma(Value otherSide) {
+  auto slice = otherSide.getDefiningOp<SliceOp>();
+  return slice && slice.getElementOrder() == ElementOrder::interleaved ? OrderUse::interleaved
+                                                                       : OrderUse::natural;
+}
+
+std::optional<Unit> unitOf(std::optional<CopyAtom> atom) {
+  return atom == CopyAtom::tma ? std::optional(Unit::tma) : std::nullopt;
+}
+
+/// Ordinary loads and stores are faster where threads have neighbouring elements.
+FragmentLayout coalesced(Value value, Operation *op) {
+  Shape shape = shapeOf(value);
+  return blockedLayout(shape, elementBitsOf(value), executingWarps(op), int(shape.size()) - 1);
+}
+} // namespace
+
+SmallVector<MemoryAccess, 3> CopyOp::getMemoryAccesses() {
+  bool tma = getAtom() == CopyAtom::tma;
+  auto access = [&](Value memory, AccessKind kind, Value otherSide) {
+    return MemoryAccess{.memory = memory,
+                        .kind = kind,
+                        .proxy = tma ? Proxy::asyncCopy : Proxy::generic,
+                        .agent = tma ? Agent::copyEngine : Agent::eachThread,
+                        .order = tma ? orderByTma(otherSide) : OrderUse::any};
+  };
+  return {access(getSource(), AccessKind::read, getDestination()),
+          access(getDestination(), AccessKind::write, getSource())};
+}
+
+bool CopyOp::suitsOneThread() { return getAtom() == CopyAtom::tma; }
+
+/// By the TMA one thread makes it, and the others wait.
+Synchronisation CopyOp::getSynchronisation() { return {.meetsWithin = getAtom() == CopyAtom::tma}; }
+
+std::optional<Unit> CopyOp::getNeededUnit() { return unitOf(getAtom()); }
+
+SmallVector<MemoryAccess, 3> CopyAsyncOp::getMemoryAccesses() {
+  MemoryAccess read{.memory = getSource(), .proxy = Proxy::asyncCopy, .agent = Agent::copyEngine};
+  MemoryAccess write = read;
+  write.memory = getDestination();
+  write.kind = AccessKind::write;
+  write.order = orderByTma(getSource());
+  return {read, write};
+}
+
+bool CopyAsyncOp::suitsOneThread() { return true; }
+
+std::optional<Completion> CopyAsyncOp::getCompletion() { return Completion::ring; }
+
+Value CopyAsyncOp::getCompletingRing() { return getRing(); }
+
+SmallVector<MemoryAccess, 3> LoadOp::getMemoryAccesses() {
+  return {{.memory = getSource(), .order = OrderUse::any}};
+}
+
+LogicalResult LoadOp::stateLayouts(FragmentRules &rules) {
+  rules.produces(getValue(), coalesced(getValue(), *this), Strength::preferred, "coalesced loads");
+  return success();
+}
+
+SmallVector<MemoryAccess, 3> StoreOp::getMemoryAccesses() {
+  bool tma = getAtom() == CopyAtom::tma;
+  return {{.memory = getDestination(),
+           .kind = AccessKind::write,
+           .proxy = tma ? Proxy::asyncCopy : Proxy::generic,
+           .order = OrderUse::any,
+           .fragment = getValue(),
+           .mayBeGeneric = true}};
+}
+
+Value StoreOp::getStagingMemory() { return getStaging(); }
+
+std::optional<Completion> StoreOp::getCompletion() {
+  return getAtom() == CopyAtom::tma ? std::optional(Completion::storeGroup) : std::nullopt;
+}
+
+LogicalResult StoreOp::stateLayouts(FragmentRules &rules) {
+  OpOperand &value = getValueMutable();
+  if (getAtom() == CopyAtom::tma) {
+    Shape shape = shapeOf(getValue());
+    WarpGrid grid = {executingWarps(*this) / warpsPerWarpgroup, 1};
+    rules.takes(value, wgmmaAccumulator(shape[0], shape[1], grid), Strength::required,
+                "the panels of a store through the TMA");
+    return success();
+  }
+  rules.takes(value, coalesced(getValue(), *this), Strength::preferred, "coalesced stores");
+  return success();
+}
+
+std::optional<Unit> StoreOp::getNeededUnit() { return unitOf(getAtom()); }
+
+SmallVector<MemoryAccess, 3> AtomicAddOp::getMemoryAccesses() {
+  bool isFragment = isa<RankedTensorType>(getValue().getType());
+  return {{.memory = getDestination(),
+           .kind = AccessKind::add,
+           .agent = isFragment ? Agent::eachThread : Agent::oneThread,
+           .order = OrderUse::any,
+           .fragment = isFragment ? getValue() : Value()}};
+}
+
+SmallVector<MemoryAccess, 3> LoadIndexOp::getMemoryAccesses() { return {{.memory = getSource()}}; }
+bool LoadIndexOp::suitsOneThread() { return true; }
+
+SmallVector<MemoryAccess, 3> StoreIndexOp::getMemoryAccesses() {
+  return {{.memory = getDestination(), .kind = AccessKind::write, .agent = Agent::oneThread}};
+}
+bool StoreIndexOp::suitsOneThread() { return true; }

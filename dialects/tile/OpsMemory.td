@@ -3,12 +3,14 @@
 #ifndef TLC_DIALECTS_TILE_OPSMEMORY_TD
 #define TLC_DIALECTS_TILE_OPSMEMORY_TD
 
+include "dialects/tile/Interfaces.td"
 include "dialects/tile/Types.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
-def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [Tile_AccessesNothing, Tile_AllocationOpInterface,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "A buffer in the block's shared memory";
   let description = [{
     Lives as long as the kernel. `offset` is its byte offset, set by `tile-plan-shared-memory`.
@@ -26,7 +28,7 @@ def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [DeclareOpInterfaceMethods<OpAs
   let hasVerifier = 1;
 }
 
-def Tile_SlotOp : Tile_Op<"slot", [Pure]> {
+def Tile_SlotOp : Tile_Op<"slot", [Pure, DeclareOpInterfaceMethods<Tile_ViewOpInterface, ["getSlotCursor"]>]> {
   let summary = "The tile of a buffer that a cursor stands at";
   let description = [{
     Constraints
@@ -38,7 +40,7 @@ def Tile_SlotOp : Tile_Op<"slot", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure, Tile_ViewOpInterface]> {
   let summary = "A view of a shared tile with its last two axes exchanged";
   let description = [{
     Constraints
@@ -51,7 +53,7 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let hasFolder = 1;
 }
 
-def Tile_RowsOp : Tile_Op<"rows", [Pure]> {
+def Tile_RowsOp : Tile_Op<"rows", [Pure, Tile_ViewOpInterface]> {
   let summary = "A view of some adjacent rows of a shared tile";
   let description = [{
     Rows `first`, `first` + 1, ... as many as the result has. They lie where they lie in the tile, whose layout the view
@@ -93,11 +95,21 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
   let arguments = (ins Tile_GlobalType:$tensor, Variadic<Index>:$origin, Optional<Index>:$limit, Optional<AnyType>:$fill,
     OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<StrAttr>:$unchecked, OptionalAttr<StrAttr>:$disjoint);
   let results = (outs Tile_SliceType:$slice);
+  let extraClassDeclaration = [{
+    /// The order in which the tensor keeps the elements of its rows.
+    ::tlc::ElementOrder getElementOrder();
+  }];
   let assemblyFormat = "$tensor `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
   let hasVerifier = 1;
 }
 
-def Tile_CopyOp : Tile_Op<"copy"> {
+/// Made of ordinary accesses or of the TMA: `what` is the word for it in messages.
+class Tile_HasCopyAtom<string what> {
+  code declarations = "static ::llvm::StringRef getAtomUse() { return \"" # what # "\"; }";
+}
+
+def Tile_CopyOp : Tile_Op<"copy", [Tile_AccessesForOne, Tile_AtomOpInterface,
+    DeclareOpInterfaceMethods<Tile_SynchronisationOpInterface>, DeclareOpInterfaceMethods<Program_UnitOpInterface>]> {
   let summary = "Copies a tile: global to shared, shared to global, shared to shared";
   let description = [{
     Synchronous: when it is done all executing threads see the result. Inside a loop marked `tile.pipeline` the
@@ -112,10 +124,12 @@ def Tile_CopyOp : Tile_Op<"copy"> {
   let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source,
     Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination, OptionalAttr<Tile_CopyAtom>:$atom);
   let assemblyFormat = "$source `,` $destination (`atom` `` $atom^)? attr-dict `:` qualified(type($source)) `,` qualified(type($destination))";
+  let extraClassDeclaration = Tile_HasCopyAtom<"copy">.declarations;
   let hasVerifier = 1;
 }
 
-def Tile_CopyAsyncOp : Tile_Op<"copy_async", [
+def Tile_CopyAsyncOp : Tile_Op<"copy_async", [Tile_AccessesForOne, Program_Needs<"tma">,
+    DeclareOpInterfaceMethods<Tile_InFlightOpInterface, ["getCompletingRing"]>,
     TypesMatchWith<"cursor and ring have the same number of slots", "ring", "cursor",
       "CursorType::get($_self.getContext(), ::llvm::cast<RingType>($_self).getSlots())">]> {
   let summary = "Starts a TMA load of a slice into shared memory";
@@ -135,7 +149,7 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [
   let hasVerifier = 1;
 }
 
-def Tile_LoadOp : Tile_Op<"load"> {
+def Tile_LoadOp : Tile_Op<"load", [Tile_Accesses, Tile_StatesLayouts]> {
   let summary = "Reads a slice or a shared tile into a fragment";
   let description = [{
     Constraints
@@ -147,7 +161,9 @@ def Tile_LoadOp : Tile_Op<"load"> {
   let hasVerifier = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store"> {
+def Tile_StoreOp : Tile_Op<"store", [Tile_AtomOpInterface, Tile_StatesLayouts,
+    DeclareOpInterfaceMethods<Tile_AccessOpInterface, ["getMemoryAccesses", "getStagingMemory"]>,
+    DeclareOpInterfaceMethods<Tile_InFlightOpInterface>, DeclareOpInterfaceMethods<Program_UnitOpInterface>]> {
   let summary = "Writes a fragment to a slice or a shared tile";
   let description = [{
     With `atom tma` the fragment goes through `staging` (shared memory of the executing warpgroups, two panels of 64 rows
@@ -161,10 +177,11 @@ def Tile_StoreOp : Tile_Op<"store"> {
   let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination,
     Optional<Tile_SharedType>:$staging, OptionalAttr<Tile_CopyAtom>:$atom);
   let assemblyFormat = "$value `,` $destination (`staging` $staging^ `:` qualified(type($staging)))? (`atom` `` $atom^)? attr-dict `:` type($value) `,` qualified(type($destination))";
+  let extraClassDeclaration = Tile_HasCopyAtom<"store">.declarations;
   let hasVerifier = 1;
 }
 
-def Tile_LoadIndexOp : Tile_Op<"load_index", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+def Tile_LoadIndexOp : Tile_Op<"load_index", [Tile_AccessesForOne, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Reads one element of a shared tile or of a tensor as a position or count";
   let description = [{
     All executing threads read it. Of a tensor it is the only element of a slice. An input that the kernel does not
@@ -182,7 +199,7 @@ def Tile_LoadIndexOp : Tile_Op<"load_index", [DeclareOpInterfaceMethods<MemoryEf
   let hasVerifier = 1;
 }
 
-def Tile_StoreIndexOp : Tile_Op<"store_index"> {
+def Tile_StoreIndexOp : Tile_Op<"store_index", [Tile_AccessesForOne]> {
   let summary = "Writes a position or count to one element of a shared tile";
   let description = [{
     One thread writes it.
@@ -195,7 +212,7 @@ def Tile_StoreIndexOp : Tile_Op<"store_index"> {
   let hasVerifier = 1;
 }
 
-def Tile_AtomicAddOp : Tile_Op<"atomic_add"> {
+def Tile_AtomicAddOp : Tile_Op<"atomic_add", [Tile_Accesses, Tile_FragmentOpInterface]> {
   let summary = "Adds a fragment or a number to a global slice, element by element, atomically";
   let description = [{
     Relaxed, device scope. A replicated fragment is added once. Order is not fixed: results may differ in the last bits.

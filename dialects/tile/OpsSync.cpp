@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Rings and cursors, barriers: checks.
+#include "dialects/layout/StockLayouts.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Tile.h"
 #include "runtime/target/Hardware.h"
@@ -79,4 +80,58 @@ LogicalResult NamedBarrierOp::verify() { // named_barrier_c1
   if (warps < 1)
     return emitOpError() << "expected at least 1 warp, but got " << warps;
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What they order
+//===----------------------------------------------------------------------===//
+
+/// Whether the role is at most one warpgroup: where there are more, each arrives by itself.
+static bool arrivesOnce(Operation *op) {
+  auto role = op->getParentOfType<RoleOp>();
+  return !role || role.getWarps() <= warpsPerWarpgroup;
+}
+
+Synchronisation AcquireOp::getSynchronisation() {
+  return {.event = SlotEvent::acquired, .ring = getRing(), .cursor = getCursor()};
+}
+bool AcquireOp::suitsOneThread() { return true; }
+
+Synchronisation ExpectOp::getSynchronisation() {
+  return {.handsOn = true, .event = SlotEvent::announced, .ring = getRing(), .cursor = getCursor()};
+}
+bool ExpectOp::suitsOneThread() { return true; }
+
+Synchronisation PublishOp::getSynchronisation() {
+  return {.handsOn = true, .event = SlotEvent::published, .ring = getRing(), .cursor = getCursor()};
+}
+bool PublishOp::suitsOneThread() { return arrivesOnce(*this); }
+
+Synchronisation AwaitOp::getSynchronisation() {
+  return {.event = SlotEvent::awaited, .ring = getRing(), .cursor = getCursor()};
+}
+bool AwaitOp::suitsOneThread() { return true; }
+
+Synchronisation ReleaseOp::getSynchronisation() {
+  return {.handsOn = true, .event = SlotEvent::released, .ring = getRing(), .cursor = getCursor()};
+}
+bool ReleaseOp::suitsOneThread() { return arrivesOnce(*this); }
+
+Synchronisation ArriveOp::getSynchronisation() { return {.handsOn = true}; }
+
+bool WaitOp::suitsOneThread() { return true; }
+
+Synchronisation NamedBarrierOp::getSynchronisation() { return {.handsOn = true}; }
+
+/// They order when products are issued, and nothing else.
+Synchronisation TakeTurnOp::getSynchronisation() { return {}; }
+Synchronisation PassTurnOp::getSynchronisation() { return {}; }
+
+Synchronisation SyncOp::getSynchronisation() { return {.meetsFirst = true}; }
+bool SyncOp::suitsOneThread() { return true; } // what one thread does is in order
+
+Completion AwaitStoresOp::getCompleted() { return Completion::storeGroup; }
+
+Synchronisation ProxyFenceOp::getSynchronisation() {
+  return {.fencesShared = true, .fencesTensors = getTensors()};
 }

@@ -3,6 +3,7 @@
 #ifndef TLC_DIALECTS_TILE_OPSSYNC_TD
 #define TLC_DIALECTS_TILE_OPSSYNC_TD
 
+include "dialects/tile/Interfaces.td"
 include "dialects/tile/Types.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -12,12 +13,20 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 def Tile_CursorOfRing : TypesMatchWith<"cursor and ring have the same number of slots", "ring", "cursor",
     "CursorType::get($_self.getContext(), ::llvm::cast<RingType>($_self).getSlots())">;
 
-class Tile_RingOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>, Tile_CursorOfRing]> {
+/// Orders accesses, and makes none.
+class Tile_SyncBase<string mnemonic, list<Trait> traits = []>
+    : Tile_Op<mnemonic, !listconcat(traits, [MemoryEffects<[MemRead, MemWrite]>,
+        DeclareOpInterfaceMethods<Tile_SynchronisationOpInterface>])>;
+/// One that one thread may execute for its role.
+def Tile_ForOne : DeclareOpInterfaceMethods<Tile_AccessOpInterface, ["suitsOneThread"]>;
+
+class Tile_RingOp<string mnemonic> : Tile_SyncBase<mnemonic, [Tile_CursorOfRing, Tile_ForOne]> {
   let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor);
   let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
 }
 
-def Tile_AllocRingOp : Tile_Op<"alloc_ring", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+def Tile_AllocRingOp : Tile_Op<"alloc_ring", [Tile_AccessesNothing, Tile_AllocationOpInterface,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The barriers of a ring, initialised at kernel entry";
   let description = [{
     A slot is full after `producers` arrivals (`tile.expect` or `tile.publish`) and the expected bytes, and empty again after
@@ -52,7 +61,7 @@ def Tile_AcquireOp : Tile_RingOp<"acquire"> {
   let description = "Returns at once on the first round. The issuing thread may then overwrite the slot.";
 }
 
-def Tile_ExpectOp : Tile_Op<"expect", [MemoryEffects<[MemRead, MemWrite]>, Tile_CursorOfRing]> {
+def Tile_ExpectOp : Tile_SyncBase<"expect", [Tile_CursorOfRing, Tile_ForOne]> {
   let summary = "Producer: announces the bytes that asynchronous copies will bring, and arrives once";
   let description = [{
     One thread of the role executes it, before the copies of this position.
@@ -79,7 +88,8 @@ def Tile_ReleaseOp : Tile_RingOp<"release"> {
   let description = "Each warpgroup of the role (the role, if it is smaller) arrives once on `empty`, after its reads are complete.";
 }
 
-def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier", [Tile_AccessesNothing, Tile_AllocationOpInterface,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "An mbarrier, initialised at kernel entry";
   let description = [{
     Constraints
@@ -92,19 +102,19 @@ def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier", [DeclareOpInterfaceMethods<Op
   let hasVerifier = 1;
 }
 
-def Tile_ArriveOp : Tile_Op<"arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_ArriveOp : Tile_SyncBase<"arrive", [Tile_AccessesNothing]> {
   let summary = "Each executing thread arrives on the barrier";
   let arguments = (ins Tile_BarrierType:$barrier);
   let assemblyFormat = "$barrier attr-dict";
 }
 
-def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>, Tile_ForOne]> {
   let summary = "Waits until the barrier has completed phase number `phase`, counted from 0 over the whole kernel";
   let arguments = (ins Tile_BarrierType:$barrier, Index:$phase);
   let assemblyFormat = "$barrier `phase` `(` $phase `)` attr-dict";
 }
 
-def Tile_NamedBarrierOp : Tile_Op<"named_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_NamedBarrierOp : Tile_SyncBase<"named_barrier", [Tile_AccessesNothing]> {
   let summary = "Meets the other warps of a hardware barrier";
   let description = [{
     `warps` is the number of warps that take part, over all roles. With `arrive` the executing warps do not wait.
@@ -117,7 +127,7 @@ def Tile_NamedBarrierOp : Tile_Op<"named_barrier", [MemoryEffects<[MemRead, MemW
   let hasVerifier = 1;
 }
 
-def Tile_TakeTurnOp : Tile_Op<"take_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_TakeTurnOp : Tile_SyncBase<"take_turn", [Tile_AccessesNothing]> {
   let summary = "Waits until it is the executing warpgroup's turn";
   let description = [{
     The warpgroups of a role have turns in the order of their numbers, round and round, beginning with the first. A turn
@@ -132,7 +142,7 @@ def Tile_TakeTurnOp : Tile_Op<"take_turn", [MemoryEffects<[MemRead, MemWrite]>]>
   let hasVerifier = 1;
 }
 
-def Tile_PassTurnOp : Tile_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_PassTurnOp : Tile_SyncBase<"pass_turn", [Tile_AccessesNothing]> {
   let summary = "Ends the executing warpgroup's turn: the next one's begins";
   let description = [{
     Constraints
@@ -142,17 +152,18 @@ def Tile_PassTurnOp : Tile_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite]>]>
   let hasVerifier = 1;
 }
 
-def Tile_SyncOp : Tile_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_SyncOp : Tile_SyncBase<"sync", [Tile_ForOne]> {
   let summary = "All threads of the enclosing role (of the block, outside roles) meet; their writes to shared memory are visible";
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_AwaitStoresOp : Tile_Op<"await_stores", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_AwaitStoresOp : Tile_Op<"await_stores", [MemoryEffects<[MemRead, MemWrite]>, Tile_AccessesNothing,
+    DeclareOpInterfaceMethods<Tile_CompletionOpInterface>]> {
   let summary = "The threads that stored fragments through the TMA wait until the tensors hold them";
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_ProxyFenceOp : Tile_Op<"proxy_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_ProxyFenceOp : Tile_SyncBase<"proxy_fence", [Tile_AccessesNothing]> {
   let summary = "Orders this thread's ordinary accesses to shared memory, with `tensors` to global memory, too, before later asynchronous ones (TMA, wgmma)";
   let arguments = (ins UnitAttr:$tensors);
   let assemblyFormat = "(`tensors` $tensors^)? attr-dict";

@@ -3,7 +3,7 @@
 /// Operations of the tile dialect.
 #pragma once
 
-#include "dialects/tile/TileTypes.h"
+#include "dialects/tile/Interfaces.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

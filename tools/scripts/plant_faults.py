@@ -49,7 +49,7 @@ FAULTS = [
     Fault("atomic", "reads of what atomic additions may have changed come after a barrier", ANALYSIS + "TensorAccesses.cpp",
           " ||\n          earlier.kind != later.kind)", ")"),
     Fault("store-order", "stores of one box by different threads have a barrier between them", ANALYSIS + "TensorAccesses.cpp",
-          "         from.getValue().getType() == to.getValue().getType() &&\n", ""),
+          " && from.getType() == to.getType() &&\n", " &&\n"),
     Fault("guard", "elements from the tensor's end on are outside", LOWERING + "GlobalAccess.cpp",
           "b.isBelow(at, slice.ends[axis]);",
           "b.isBelow(at, b.add(slice.ends[axis], 1));"),

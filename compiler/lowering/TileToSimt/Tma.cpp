@@ -4,7 +4,6 @@
 #include "compiler/lowering/TileToSimt/Tma.h"
 
 #include "compiler/analysis/Divisibility.h"
-#include "compiler/analysis/ElementOrders.h"
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Wgmma.h"
@@ -77,7 +76,7 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
   SharedLayout own = tile.layout;
   for (int axis = 0; axis < own.rank(); ++axis)
     own.shape[size_t(tile.layoutAxis(axis))] = tile.shape[size_t(axis)];
-  if (tile::elementOrder(tile::SliceOp(slice.op)) == ElementOrder::interleaved) {
+  if (tile::SliceOp(slice.op).getElementOrder() == ElementOrder::interleaved) {
     if (own.order != ElementOrder::interleaved)
       return reject("expected a tile whose rows are interleaved as those of '" +
                     slice.tensor->argument.getName() + "' are, but another use of it takes no such order");

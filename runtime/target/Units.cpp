@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which fact of a target tells of which unit.
+#include "runtime/target/Units.h"
+
+namespace tlc {
+
+const char *describe(Unit unit) {
+  switch (unit) {
+  case Unit::cluster:
+    return "clusters";
+  case Unit::mbarrier:
+    return "mbarriers that count bytes";
+  case Unit::mmaSync:
+    return "mma.sync";
+  case Unit::setmaxnreg:
+    return "setmaxnreg";
+  case Unit::stmatrix:
+    return "stmatrix";
+  case Unit::tma:
+    return "a tensor memory accelerator";
+  case Unit::wgmma:
+    return "wgmma";
+  }
+  __builtin_unreachable();
+}
+
+bool hasUnit(const Target &target, Unit unit) {
+  switch (unit) {
+  case Unit::cluster:
+    return target.maxClusterSize > 1;
+  case Unit::mbarrier:
+    return target.mbarrier;
+  case Unit::mmaSync:
+    return target.mmaSync;
+  case Unit::setmaxnreg:
+    return target.setmaxnreg.available;
+  case Unit::stmatrix:
+    return target.stmatrix;
+  case Unit::tma:
+    return target.tma.available;
+  case Unit::wgmma:
+    return target.wgmma;
+  }
+  __builtin_unreachable();
+}
+
+} // namespace tlc
