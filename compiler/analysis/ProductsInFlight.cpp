@@ -10,7 +10,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace tlc::tile {
 
@@ -60,11 +59,12 @@ Place placeOf(Value memory) {
       place.buffer = buffer;
       break;
     }
-    if (auto slot = dyn_cast<SlotOp>(op)) {
-      place.isSlot = true;
-      place.positions = {positionOf(slot.getCursor())};
-    } else if (!viewedTile(op)) {
+    auto view = dyn_cast<ViewOpInterface>(op);
+    if (!view)
       break;
+    if (Value cursor = view.getSlotCursor()) {
+      place.isSlot = true;
+      place.positions = {positionOf(cursor)};
     }
     memory = op->getOperand(0);
   }
@@ -157,7 +157,7 @@ Relation relationOf(const Place &a, const Place &b) {
 
 /// A product in flight.
 struct InFlight {
-  GemmAsyncOp product;
+  InFlightOpInterface product;
   int64_t startedSince = 0;     ///< products that every path has started after it, at least
   SmallVector<Value, 2> sums;   ///< values that are its accumulator
   SmallVector<Place, 2> shared; ///< factors in shared memory
@@ -224,16 +224,45 @@ void rename(State &state, ValueRange from, ValueRange to, Region *left) {
   }
 }
 
+/// Shared memory that the operation writes.
+SmallVector<Value, 2> writtenBy(Operation *op) {
+  SmallVector<Value, 2> written;
+  for (const MemoryAccess &access : memoryAccessesOf(op))
+    if (access.isShared() && access.kind != AccessKind::read)
+      written.push_back(access.memory);
+  return written;
+}
+
+/// Shared memory that is the operation's own while it runs, or null.
+Value ownMemoryOf(Operation *op) {
+  if (auto moving = dyn_cast<ScratchOpInterface>(op))
+    return moving.getScratch();
+  auto accessing = dyn_cast<AccessOpInterface>(op);
+  return accessing ? accessing.getStagingMemory() : Value();
+}
+
+/// Whether the operation is a product that is complete when it is done, and all that were started with it.
+bool completesProducts(Operation *op) {
+  return isa<ProductOpInterface>(op) && !completionOf(op) &&
+         llvm::any_of(memoryAccessesOf(op),
+                      [](const MemoryAccess &access) { return access.proxy == Proxy::matrixUnit; });
+}
+
 class Verifier {
 public:
   explicit Verifier(KernelOp kernel) {
-    kernel.walk([&](CopyAsyncOp copy) {
-      if (AllocSharedOp buffer = placeOf(copy.getDestination()).buffer)
-        filledBy[buffer].insert(copy.getRing());
+    kernel.walk([&](InFlightOpInterface started) {
+      if (started.getCompletion() == Completion::ring)
+        for (Value memory : writtenBy(started))
+          if (AllocSharedOp buffer = placeOf(memory).buffer)
+            filledBy[buffer].insert(started.getCompletingRing());
     });
     kernel.walk([&](RoleOp role) {
-      role.walk([&](StoreOp store) { addPublishers(role, placeOf(store.getDestination())); });
-      role.walk([&](CopyOp copy) { addPublishers(role, placeOf(copy.getDestination())); });
+      role.walk([&](Operation *op) {
+        if (completionOf(op) != Completion::ring)
+          for (Value memory : writtenBy(op))
+            addPublishers(role, placeOf(memory));
+      });
     });
   }
 
@@ -260,12 +289,12 @@ private:
     }
     if (failed(check(op, state)))
       return failure();
-    if (auto product = dyn_cast<GemmAsyncOp>(op))
-      start(product, state);
-    else if (auto wait = dyn_cast<GemmWaitOp>(op))
-      complete(wait, state);
-    else if (auto product = dyn_cast<GemmOp>(op); product && product.getAtom() == MatrixAtom::wgmma)
-      state.clear(); // waits for all there are
+    if (completionOf(op) == Completion::productGroup)
+      start(cast<InFlightOpInterface>(op), state);
+    else if (completedBy(op) == Completion::productGroup)
+      complete(cast<CompletionOpInterface>(op), state);
+    else if (completesProducts(op))
+      state.clear();
     return success();
   }
 
@@ -303,28 +332,31 @@ private:
     return success();
   }
 
-  void start(GemmAsyncOp product, State &state) {
+  void start(InFlightOpInterface product, State &state) {
     for (InFlight &flying : state)
       flying.startedSince = std::min(flying.startedSince + 1, mostStarted);
-    InFlight started{product, 0, {product.getResult()}, {}};
-    for (Value factor : {product.getA(), Value(product.getB())})
-      if (isa<SharedType>(factor.getType()))
-        started.shared.push_back(placeOf(factor));
+    InFlight started{product, 0, {product.getValueInFlight()}, {}};
+    for (const MemoryAccess &access : memoryAccessesOf(product))
+      if (access.isShared())
+        started.shared.push_back(placeOf(access.memory));
     merge(state, {started});
   }
 
-  static void complete(GemmWaitOp wait, State &state) {
+  static void complete(CompletionOpInterface wait, State &state) {
     llvm::erase_if(state,
-                   [&](const InFlight &flying) { return flying.startedSince >= int64_t(wait.getPending()); });
+                   [&](const InFlight &flying) { return flying.startedSince >= wait.getNumInFlight(); });
     for (InFlight &flying : state)
-      if (llvm::is_contained(flying.sums, wait.getAcc()))
-        addName(flying.sums, Value(wait.getResult()));
+      if (llvm::is_contained(flying.sums, wait.getAwaitedValue()))
+        addName(flying.sums, wait.getCompleteValue());
   }
 
-  const FactorWriters &writersOfFactor(GemmAsyncOp product) {
+  const FactorWriters &writersOfFactor(InFlightOpInterface product) {
     auto [entry, isNew] = writers.try_emplace(product);
-    if (isNew && isa<RankedTensorType>(product.getA().getType()))
-      entry->second = writersOf(product.getA(), FactorAliases::certain);
+    if (!isNew)
+      return entry->second;
+    for (OpOperand &operand : product->getOpOperands())
+      if (isa<RankedTensorType>(operand.get().getType()) && &operand != product.getContinuedOperand())
+        entry->second = writersOf(operand.get(), FactorAliases::certain);
     return entry->second;
   }
 
@@ -347,9 +379,11 @@ private:
   LogicalResult check(Operation *op, const State &state) {
     for (const InFlight &flying : state) {
       const FactorWriters &ofFactor = writersOfFactor(flying.product);
-      if (ofFactor.ops.contains(op) || (ofFactor.madeForUse && flying.product == op))
+      if (ofFactor.ops.contains(op) ||
+          (ofFactor.madeForUse && static_cast<Operation *>(flying.product) == op))
         return report(op, flying, "the left factor changes", "reads it from registers");
-      bool passesOn = isa<GemmAsyncOp, GemmWaitOp, scf::YieldOp>(op);
+      bool passesOn = completionOf(op) == Completion::productGroup ||
+                      completedBy(op) == Completion::productGroup || isa<scf::YieldOp>(op);
       if (!passesOn && llvm::any_of(op->getOperands(),
                                     [&](Value operand) { return llvm::is_contained(flying.sums, operand); }))
         return report(op, flying, "the accumulator is read", "adds to it");
@@ -362,24 +396,19 @@ private:
 
   /// What the operation writes or gives away, and a factor.
   LogicalResult checkMemory(Operation *op, const InFlight &flying, const Place &factor) {
-    if (auto release = dyn_cast<ReleaseOp>(op)) {
-      if (!guards(release.getRing(), factor.buffer))
+    if (Synchronisation order = synchronisationOf(op); order.event == SlotEvent::released) {
+      if (!guards(order.ring, factor.buffer))
         return success();
       Relation relation =
-          factor.isSlot ? relationOf(factor.positions, positionOf(release.getCursor())) : Relation::same;
+          factor.isSlot ? relationOf(factor.positions, positionOf(order.cursor)) : Relation::same;
       return !isBroken(relation, op)
                  ? success()
                  : report(op, flying, "the slot of " + nameOf(factor) + " is released", "reads it");
     }
-    SmallVector<Value, 2> written;
-    llvm::TypeSwitch<Operation *>(op)
-        .Case<StoreOp>([&](StoreOp store) { written = {store.getDestination(), store.getStaging()}; })
-        .Case<CopyOp, StoreIndexOp>([&](auto copy) { written = {copy.getDestination()}; })
-        .Case<CopyAsyncOp>([&](CopyAsyncOp copy) { written = {copy.getDestination()}; })
-        .Case<ConvertLayoutOp, ReduceOp>([&](auto meeting) { written = {meeting.getScratch()}; });
+    SmallVector<Value, 2> written = writtenBy(op);
+    if (Value own = ownMemoryOf(op))
+      written.push_back(own);
     for (Value memory : written) {
-      if (!memory || !isa<SharedType>(memory.getType()))
-        continue;
       Relation relation = relationOf(factor, placeOf(memory));
       if (isBroken(relation, op))
         return report(op, flying, nameOf(factor) + " is written", "reads it");
@@ -401,9 +430,11 @@ private:
   void addPublishers(RoleOp role, const Place &written) {
     if (!written.buffer || !written.isSlot)
       return;
-    role.walk([&](PublishOp publish) {
-      if (relationOf(written.positions, positionOf(publish.getCursor())) == Relation::same)
-        publishedBy[written.buffer].insert(publish.getRing());
+    role.walk([&](SynchronisationOpInterface op) {
+      Synchronisation order = op.getSynchronisation();
+      if (order.event == SlotEvent::published &&
+          relationOf(written.positions, positionOf(order.cursor)) == Relation::same)
+        publishedBy[written.buffer].insert(order.ring);
     });
   }
 
@@ -422,12 +453,12 @@ private:
   }
 
   static LogicalResult report(Operation *op, const InFlight &flying, const Twine &event, StringRef use) {
-    GemmAsyncOp product = flying.product;
+    Operation *product = flying.product;
     bool byHand = isByHand(op);
     InFlightDiagnostic diagnostic = op->emitError(byHand ? "" : "internal error: ")
                                     << "expected " << (byHand ? "gemmWait" : "a wait for the product")
                                     << " before " << event << " because a product in flight " << use;
-    diagnostic.attachNote(product.getLoc()) << "the product is started here";
+    diagnostic.attachNote(product->getLoc()) << "the product is started here";
     return diagnostic;
   }
 

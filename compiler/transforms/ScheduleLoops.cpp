@@ -26,51 +26,67 @@ using namespace mlir;
 
 namespace {
 
+/// Whether the operation starts a product that goes on beside it.
+bool isProductInFlight(Operation *op) { return completionOf(op) == Completion::productGroup; }
+
+/// Whether the operation waits for such products.
+bool isProductWait(Operation *op) { return completedBy(op) == Completion::productGroup; }
+
 /// A product whose accumulator only travels around the loop: the next product may be
 /// issued on it while it is in flight.
 struct AccumulatorChain {
-  GemmAsyncOp product;
-  GemmWaitOp wait;
+  InFlightOpInterface product;
+  CompletionOpInterface wait;
 };
 
 /// The chain of this product, or nothing if its result is used in other ways.
-std::optional<AccumulatorChain> chainOf(GemmAsyncOp product, scf::ForOp loop) {
-  if (!product.getResult().hasOneUse())
+std::optional<AccumulatorChain> chainOf(InFlightOpInterface product, scf::ForOp loop) {
+  Value sums = product.getValueInFlight();
+  if (!sums.hasOneUse())
     return std::nullopt;
-  auto wait = dyn_cast<GemmWaitOp>(*product.getResult().user_begin());
-  if (!wait || wait.getPending() != 0 || wait->getBlock() != loop.getBody() || !wait.getResult().hasOneUse())
+  auto wait = dyn_cast<CompletionOpInterface>(*sums.user_begin());
+  if (!wait || wait.getNumInFlight() != 0 || wait->getBlock() != loop.getBody() ||
+      !wait.getCompleteValue().hasOneUse())
     return std::nullopt;
-  OpOperand &use = *wait.getResult().use_begin();
+  OpOperand &use = *wait.getCompleteValue().use_begin();
   if (use.getOwner() != loop.getBody()->getTerminator())
     return std::nullopt;
   BlockArgument carried = loop.getRegionIterArg(use.getOperandNumber());
-  if (!carried.hasOneUse() || product.getAcc() != carried)
+  if (!carried.hasOneUse() || product.getContinuedOperand()->get() != carried)
     return std::nullopt;
   return AccumulatorChain{product, wait};
 }
 
 /// The wait of the product's own iteration that completes it, or null. A product that adds to this one's
 /// result completes later.
-GemmWaitOp completionOf(GemmAsyncOp product) {
-  for (Operation *user : product.getResult().getUsers()) {
+Operation *completionInRound(InFlightOpInterface product) {
+  for (Operation *user : product.getValueInFlight().getUsers()) {
     if (user->getBlock() != product->getBlock())
       continue;
-    if (auto wait = dyn_cast<GemmWaitOp>(user))
-      return wait.getPending() == 0 ? wait : GemmWaitOp();
-    if (auto next = dyn_cast<GemmAsyncOp>(user))
-      return completionOf(next);
+    if (auto wait = dyn_cast<CompletionOpInterface>(user))
+      return wait.getNumInFlight() == 0 ? user : nullptr;
+    if (auto next = dyn_cast<InFlightOpInterface>(user))
+      return completionInRound(next);
   }
+  return nullptr;
+}
+
+/// The fragment that a product reads from registers while it is in flight, or null.
+Value factorInRegisters(InFlightOpInterface product) {
+  for (OpOperand &operand : product->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()) && &operand != product.getContinuedOperand())
+      return operand.get();
   return {};
 }
 
 /// What the first of the products that add to this one's accumulator begins with.
-Value startOfSums(GemmAsyncOp product) {
-  Value sums = product.getAcc();
+Value startOfSums(InFlightOpInterface product) {
+  Value sums = product.getContinuedOperand()->get();
   while (Operation *op = sums.getDefiningOp())
-    if (auto wait = dyn_cast<GemmWaitOp>(op))
-      sums = wait.getAcc();
-    else if (auto earlier = dyn_cast<GemmAsyncOp>(op))
-      sums = earlier.getAcc();
+    if (auto wait = dyn_cast<CompletionOpInterface>(op))
+      sums = wait.getAwaitedValue();
+    else if (auto earlier = dyn_cast<InFlightOpInterface>(op))
+      sums = earlier.getContinuedOperand()->get();
     else
       break;
   return sums;
@@ -82,38 +98,49 @@ bool computes(Operation &op) {
                       [](Value result) {
                         return isa<RankedTensorType>(result.getType()) && !isCheapFragment(result);
                       }) &&
-         !isa<GemmWaitOp>(op);
+         !isProductWait(&op);
 }
+
+bool isRelease(Operation *op) { return synchronisationOf(op).event == SlotEvent::released; }
 
 ScheduleOp toScheduleOp(Operation &op) {
   // These only order: a product takes longer than all else that a round does, so that what does not need it
   // comes before its wait; a release, for which another role waits, comes before what merely follows it.
   constexpr int64_t ofProduct = 1000, ofRelease = 100, ofOthers = 1;
+  bool isProduct = isProductInFlight(&op);
   ScheduleOp described;
-  described.name = isa<GemmAsyncOp>(op) ? "product" : callOf(op.getName().getStringRef());
-  if (isa<GemmAsyncOp>(op)) {
+  described.name = isProduct ? "product" : callOf(op.getName().getStringRef());
+  if (isProduct) {
     described.latencyClass = LatencyClass::product;
     described.latency = described.cycles = ofProduct;
   } else if (!computes(op)) {
     described.latencyClass = LatencyClass::immediate;
-    described.latency = isa<ReleaseOp>(op) ? ofRelease : ofOthers;
+    described.latency = isRelease(&op) ? ofRelease : ofOthers;
   }
   return described;
 }
 
 /// Whether the operation may run while products of its own or the next iteration are in flight: it reads, but
 /// neither writes nor signals.
-bool toleratesOverlap(Operation &op) { return isMemoryEffectFree(&op) || isa<AwaitOp, LoadOp>(op); }
+bool toleratesOverlap(Operation &op) {
+  if (isMemoryEffectFree(&op) || synchronisationOf(&op).event == SlotEvent::awaited)
+    return true;
+  SmallVector<MemoryAccess, 3> accesses = memoryAccessesOf(&op);
+  return !accesses.empty() && llvm::all_of(accesses, [](const MemoryAccess &access) {
+    return access.kind == AccessKind::read && access.proxy == Proxy::generic;
+  });
+}
 
 class LoopScheduler {
 public:
   LoopScheduler(scf::ForOp loop) : loop(loop) {}
 
   void run() {
-    auto products = loop.getBody()->getOps<GemmAsyncOp>();
-    auto waits = loop.getBody()->getOps<GemmWaitOp>();
-    bool byHand = llvm::any_of(waits, [](GemmWaitOp wait) { return wait.getPending() > 0; });
-    if (products.empty() || byHand)
+    auto body = loop.getBody()->without_terminator();
+    bool hasProducts = llvm::any_of(body, [](Operation &op) { return isProductInFlight(&op); });
+    bool byHand = llvm::any_of(loop.getBody()->getOps<CompletionOpInterface>(),
+                               [](CompletionOpInterface wait) { return wait.getNumInFlight() > 0; });
+    if (!hasProducts || byHand)
       return;
     if (std::string reason = schedule(); !reason.empty())
       emitRemark(loop, RemarkId::sequentialProducts)
@@ -124,7 +151,7 @@ private:
   /// Gives the operations their stages, or says why not.
   std::string schedule() {
     for (Operation &op : loop.getBody()->without_terminator())
-      if (!toleratesOverlap(op) && !isa<GemmAsyncOp, GemmWaitOp, ReleaseOp>(op))
+      if (!toleratesOverlap(op) && !isProductInFlight(&op) && !isProductWait(&op) && !isRelease(&op))
         return "the " + describeStatement(&op) + placeOf(&op) + " keeps its place between them";
     build();
     if (std::string reason = protectFactors(); !reason.empty())
@@ -161,13 +188,13 @@ private:
     Operation *previous = nullptr;
     SmallVector<Operation *> waits;
     for (Operation *op : ops) {
-      if (isa<GemmWaitOp>(op))
+      if (isProductWait(op))
         waits.push_back(op);
-      if (isMemoryEffectFree(op) || isa<GemmWaitOp>(op))
+      if (isMemoryEffectFree(op) || isProductWait(op))
         continue;
       if (previous)
         problem.addDependence(numbers[previous], numbers[op], 0, 0, DependenceKind::issue);
-      if (!isa<ReleaseOp>(op))
+      if (!isRelease(op))
         previous = op;
       else
         for (Operation *wait : waits)
@@ -179,11 +206,11 @@ private:
   /// the next iteration, too. Why that cannot be said of this loop, or nothing.
   std::string protectFactors() {
     for (Operation *op : ops) {
-      auto product = dyn_cast<GemmAsyncOp>(op);
-      if (!product || !isa<RankedTensorType>(product.getA().getType()))
+      Value factor = isProductInFlight(op) ? factorInRegisters(cast<InFlightOpInterface>(op)) : Value();
+      if (!factor)
         continue;
-      FactorWriters writers = writersOf(product.getA(), FactorAliases::possible);
-      GemmWaitOp wait = completionOf(product);
+      FactorWriters writers = writersOf(factor, FactorAliases::possible);
+      Operation *wait = completionInRound(cast<InFlightOpInterface>(op));
       SmallVector<Operation *> inBody;
       for (Operation *writer : llvm::concat<Operation *const>(writers.ops, writers.moves, writers.sources))
         if (Operation *ancestor = loop.getBody()->findAncestorOpInBlock(*writer))
@@ -194,7 +221,7 @@ private:
       if (movesEachRound)
         problem.addDependence(numbers[op], numbers[wait], 0, 0, DependenceKind::sameRound);
       for (Operation *writer : inBody)
-        if (writer->isBeforeInBlock(product)) {
+        if (writer->isBeforeInBlock(op)) {
           problem.addDependence(numbers[writer], numbers[op], 0, 0, DependenceKind::issue);
           problem.addDependence(numbers[wait], numbers[writer], 1, 0, DependenceKind::order);
         } else if (wait->isBeforeInBlock(writer)) {
@@ -209,14 +236,14 @@ private:
   /// nothing.
   std::string protectSums() {
     for (Operation *op : ops) {
-      auto product = dyn_cast<GemmAsyncOp>(op);
-      if (!product)
+      if (!isProductInFlight(op))
         continue;
-      GemmWaitOp wait = completionOf(product);
+      auto product = cast<InFlightOpInterface>(op);
+      Operation *wait = completionInRound(product);
       FactorWriters writers = writersOf(startOfSums(product), FactorAliases::possible);
       for (Operation *writer : llvm::concat<Operation *const>(writers.ops, writers.sources)) {
         Operation *inBody = loop.getBody()->findAncestorOpInBlock(*writer);
-        if (!inBody || !inBody->isBeforeInBlock(product))
+        if (!inBody || !inBody->isBeforeInBlock(op))
           continue;
         if (!wait)
           return "a product whose accumulator the iteration makes is in flight when the iteration ends";
@@ -231,13 +258,13 @@ private:
   bool delayCompletions() {
     bool any = false;
     for (Operation *op : ops) {
-      auto product = dyn_cast<GemmAsyncOp>(op);
-      std::optional<AccumulatorChain> chain = product ? chainOf(product, loop) : std::nullopt;
+      std::optional<AccumulatorChain> chain =
+          isProductInFlight(op) ? chainOf(cast<InFlightOpInterface>(op), loop) : std::nullopt;
       if (!chain)
         continue;
       ScheduleProblem delayed = problem;
-      delayed.addDependence(numbers[chain->product], numbers[chain->wait], 0, /*delay=*/1);
-      delayed.addDependence(numbers[chain->product], numbers[chain->product], 1, 0, DependenceKind::issue);
+      delayed.addDependence(numbers[op], numbers[chain->wait], 0, /*delay=*/1);
+      delayed.addDependence(numbers[op], numbers[op], 1, 0, DependenceKind::issue);
       if (!solveSchedule(delayed))
         continue;
       problem = std::move(delayed);
@@ -254,11 +281,12 @@ private:
     };
     llvm::MapVector<Value, Use> uses;
     for (auto [op, slot] : llvm::zip_equal(ops, solved.slots)) {
-      if (auto await = dyn_cast<AwaitOp>(op)) {
-        uses[await.getRing()].awaited[size_t(slot.stage)] = true;
-      } else if (auto release = dyn_cast<ReleaseOp>(op)) {
-        ++uses[release.getRing()].releases;
-        uses[release.getRing()].released[size_t(slot.stage)] = true;
+      Synchronisation order = synchronisationOf(op);
+      if (order.event == SlotEvent::awaited) {
+        uses[order.ring].awaited[size_t(slot.stage)] = true;
+      } else if (order.event == SlotEvent::released) {
+        ++uses[order.ring].releases;
+        uses[order.ring].released[size_t(slot.stage)] = true;
       }
     }
     for (const auto &[ring, use] : uses)
@@ -278,8 +306,8 @@ private:
           Value yielded = loop.getYieldedValues()[argument.getArgNumber() - 1];
           Operation *producer = yielded.getDefiningOp();
           // A chain may be in flight when its next product starts.
-          bool inFlight = isa<GemmAsyncOp>(inner) && isa_and_present<GemmWaitOp>(producer) &&
-                          chainOf(cast<GemmAsyncOp>(inner), loop);
+          bool inFlight = isProductInFlight(inner) && producer && isProductWait(producer) &&
+                          chainOf(cast<InFlightOpInterface>(inner), loop);
           if (producer && numbers.contains(producer) && !inFlight)
             problem.addDependence(numbers[producer], numbers[op], 1);
         } else if (definition && numbers.contains(definition) && definition != op) {

@@ -4,6 +4,7 @@
 
 #include "compiler/analysis/ProductsInFlight.h"
 #include "compiler/transforms/Passes.h"
+#include "dialects/program/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tlc::tile {
@@ -17,17 +18,12 @@ namespace {
 /// A promise about single operations that holds from phase `from` on.
 struct Invariant {
   StringRef from;
-  StringRef promise;
-  bool (*isBroken)(Operation *op);
+  /// The promise, if the operation breaks it, or nothing.
+  std::string (*brokenBy)(Operation *op);
 };
 
 constexpr StringRef phases[] = {"input",     "promoted", "atoms",   "specialized", "scheduled",
                                 "pipelined", "laid-out", "planned", "simt"};
-
-template <class Op> bool lacksAtom(Operation *op) {
-  auto typed = dyn_cast<Op>(op);
-  return typed && !typed.getAtom();
-}
 
 bool lacksLayout(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
@@ -36,41 +32,67 @@ bool lacksLayout(Type type) {
   return shared && !shared.getLayout();
 }
 
+/// A synchronous copy by a copy engine from a tensor.
+bool loadsByEngine(Operation *op) {
+  return !completionOf(op) && llvm::any_of(memoryAccessesOf(op), [](const MemoryAccess &access) {
+    return access.kind == AccessKind::read && access.agent == Agent::copyEngine && !access.isShared();
+  });
+}
+
+std::string promise(bool isBroken, StringRef text) { return isBroken ? text.str() : ""; }
+
 const Invariant invariants[] = {
-    {"promoted", "no variables", [](Operation *op) { return isa<VariableOp, ReadOp, WriteOp>(op); }},
-    {"promoted", "no persistent tile loops", [](Operation *op) { return isa<PersistentOp>(op); }},
-    {"atoms", "an atom on every product",
-     [](Operation *op) { return lacksAtom<GemmOp>(op) || lacksAtom<GemmAsyncOp>(op); }},
-    {"atoms", "an atom on every copy", lacksAtom<CopyOp>},
-    {"atoms", "an atom on every store", lacksAtom<StoreOp>},
-    {"atoms", "a number of warps",
+    {"promoted",
+     [](Operation *op) {
+       auto traced = dyn_cast<TracedOpInterface>(op);
+       return traced ? ("no " + traced.getTracedName()).str() : "";
+     }},
+    {"atoms",
+     [](Operation *op) {
+       auto choosing = dyn_cast<AtomOpInterface>(op);
+       return choosing && !choosing.hasAtom() ? ("an atom on every " + choosing.getAtomUse()).str() : "";
+     }},
+    {"atoms",
+     [](Operation *op) {
+       const Target *target = isa<program::UnitOpInterface>(op) ? program::findTarget(op) : nullptr;
+       std::optional<Unit> missing = target ? program::missingUnit(op, *target) : std::nullopt;
+       return missing ? std::string("a target with ") + tlc::describe(*missing) : "";
+     }},
+    {"atoms",
      [](Operation *op) {
        auto kernel = dyn_cast<KernelOp>(op);
-       return kernel && kernel.getWarps() == 0;
+       return promise(kernel && kernel.getWarps() == 0, "a number of warps");
      }},
-    {"specialized", "no loop left to be pipelined",
-     [](Operation *op) { return op->hasAttr(TileDialect::pipelineAttrName); }},
-    {"specialized", "no synchronous load through the TMA",
+    {"specialized",
      [](Operation *op) {
-       auto copy = dyn_cast<CopyOp>(op);
-       return copy && copy.getAtom() == CopyAtom::tma && isa<SliceType>(copy.getSource().getType());
+       return promise(op->hasAttr(TileDialect::pipelineAttrName), "no loop left to be pipelined");
      }},
-    {"specialized", "registers of all roles or of none",
+    {"specialized",
+     [](Operation *op) { return promise(loadsByEngine(op), "no synchronous load through the TMA"); }},
+    {"specialized",
      [](Operation *op) {
        auto roles = dyn_cast<RolesOp>(op);
        auto sets = [](RoleOp role) { return role.getRegisters().has_value(); };
-       return roles && llvm::any_of(roles.getBody().getOps<RoleOp>(), sets) &&
-              !llvm::all_of(roles.getBody().getOps<RoleOp>(), sets);
+       bool isBroken = roles && llvm::any_of(roles.getBody().getOps<RoleOp>(), sets) &&
+                       !llvm::all_of(roles.getBody().getOps<RoleOp>(), sets);
+       return promise(isBroken, "registers of all roles or of none");
      }},
-    {"pipelined", "no scheduled loop", [](Operation *op) { return op->hasAttr(TileDialect::stageAttrName); }},
-    {"laid-out", "a layout of every fragment and buffer",
-     [](Operation *op) { return llvm::any_of(op->getResultTypes(), lacksLayout); }},
-    {"planned", "an offset of every buffer, ring and barrier",
+    {"pipelined",
+     [](Operation *op) { return promise(op->hasAttr(TileDialect::stageAttrName), "no scheduled loop"); }},
+    {"laid-out",
      [](Operation *op) {
-       return isa<AllocSharedOp, AllocRingOp, AllocBarrierOp>(op) && !op->hasAttr("offset");
+       return promise(llvm::any_of(op->getResultTypes(), lacksLayout),
+                      "a layout of every fragment and buffer");
      }},
-    {"simt", "no operation of the tile dialect",
-     [](Operation *op) { return isa_and_nonnull<TileDialect>(op->getDialect()); }},
+    {"planned",
+     [](Operation *op) {
+       auto allocation = dyn_cast<AllocationOpInterface>(op);
+       return promise(allocation && !allocation.getOffset(), "an offset of every buffer, ring and barrier");
+     }},
+    {"simt",
+     [](Operation *op) {
+       return promise(isa_and_nonnull<TileDialect>(op->getDialect()), "no operation of the tile dialect");
+     }},
 };
 
 struct VerifyPhase : impl::VerifyPhaseBase<VerifyPhase> {
@@ -84,12 +106,15 @@ struct VerifyPhase : impl::VerifyPhaseBase<VerifyPhase> {
       return signalPassFailure();
     }
     WalkResult result = getOperation().walk([&](Operation *op) {
-      for (const Invariant &invariant : invariants)
-        if (llvm::find(phases, invariant.from) <= reached && invariant.isBroken(op)) {
-          op->emitError("phase '") << phase << "' promises " << invariant.promise << ", but here is '"
-                                   << op->getName() << "'";
+      for (const Invariant &invariant : invariants) {
+        if (llvm::find(phases, invariant.from) > reached)
+          continue;
+        if (std::string broken = invariant.brokenBy(op); !broken.empty()) {
+          op->emitError("phase '") << phase << "' promises " << broken << ", but here is '" << op->getName()
+                                   << "'";
           return WalkResult::interrupt();
         }
+      }
       return WalkResult::advance();
     });
     if (result.wasInterrupted())

@@ -41,27 +41,6 @@ LLVM::GlobalOp declareDynamicShared(ModuleOp module) {
   return array;
 }
 
-/// The unit that an operation needs, if the target is without it.
-StringRef missingUnit(Operation *op, const Target &target) {
-  if (isa<WgmmaOp, WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp, MatrixDescriptorOp>(op) && !target.wgmma)
-    return "wgmma";
-  if (isa<TmaLoadOp, TmaStoreOp, TmaPrefetchOp, BulkCommitOp, BulkWaitOp>(op) && !target.tma.available)
-    return "a tensor memory accelerator";
-  if (isa<BarrierInitOp, BarrierInitFenceOp, BarrierArriveOp, BarrierExpectOp, BarrierWaitOp, ProxyFenceOp>(
-          op) &&
-      !target.mbarrier)
-    return "mbarriers that count bytes";
-  if (isa<SetRegistersOp>(op) && !target.setmaxnreg.available)
-    return "setmaxnreg";
-  if (isa<StMatrixOp>(op) && !target.stmatrix)
-    return "stmatrix";
-  if (isa<MmaSyncOp>(op) && !target.mmaSync)
-    return "mma.sync";
-  if (isa<ClusterSyncOp, ClusterRankOp>(op) && target.maxClusterSize == 1)
-    return "clusters";
-  return "";
-}
-
 bool isIdentifier(StringRef name) {
   return !name.empty() && llvm::isAlpha(name.front()) &&
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
@@ -76,11 +55,11 @@ LogicalResult verifyOperation(Operation *op, const Target &target) {
            << "expected a name of letters, digits and '_' that begins with a letter because it is "
               "the entry's name in PTX, but got '"
            << kernel.getSymName() << "'";
-  StringRef missing = missingUnit(op, target);
-  if (missing.empty())
+  std::optional<Unit> missing = program::missingUnit(op, target);
+  if (!missing)
     return success();
-  return op->emitError() << "expected a target with " << missing << ", but got '" << StringRef(target.name)
-                         << "'";
+  return op->emitError() << "expected a target with " << describe(*missing) << ", but got '"
+                         << StringRef(target.name) << "'";
 }
 
 class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {

@@ -85,6 +85,20 @@ tile.kernel @store() attributes {warps = 4 : i64} {
 
 // -----
 
+module attributes {program.target = #program.target<"sm_80">} {
+tile.kernel @unit() attributes {warps = 4 : i64} {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %0 = tile.gemm %a, %a, %zero atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  // expected-error @below {{phase 'atoms' promises a target with wgmma, but here is 'tile.gemm'}}
+  %1 = tile.gemm %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.return
+}
+}
+
+// -----
+
 // expected-error @below {{phase 'atoms' promises a number of warps, but here is 'tile.kernel'}}
 tile.kernel @warps() {
   tile.return
