@@ -68,7 +68,7 @@ bool anotherFollows(KernelLowering &k, scf::ForOp op) {
 }
 } // namespace
 
-LogicalResult lowering::lowerOp(KernelLowering &k, scf::ForOp op) {
+static LogicalResult lowerOp(KernelLowering &k, scf::ForOp op) {
   if (failed(checkCarried(op, op.getResultTypes())))
     return failure();
   SmallVector<Value> inits;
@@ -94,7 +94,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, scf::ForOp op) {
   return body;
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, scf::IfOp op) {
+static LogicalResult lowerOp(KernelLowering &k, scf::IfOp op) {
   if (failed(checkCarried(op, op.getResultTypes())))
     return failure();
   SmallVector<Type> types;
@@ -132,21 +132,16 @@ namespace {
 bool isForOneThread(tile::RoleOp role) {
   bool issues = false;
   WalkResult result = role.getBody().walk([&](Operation *op) {
-    auto copy = dyn_cast<tile::CopyOp>(op);
-    if (isa<tile::CopyAsyncOp, tile::ExpectOp>(op) || (copy && copy.getAtom() == tile::CopyAtom::tma)) {
-      issues = true;
-      return WalkResult::advance();
-    }
     auto isFragment = [](Type type) { return isa<RankedTensorType>(type); };
     if (llvm::any_of(op->getOperandTypes(), isFragment) || llvm::any_of(op->getResultTypes(), isFragment))
       return WalkResult::interrupt();
-    // Several warpgroups release and publish several times.
-    if (isa<tile::ReleaseOp, tile::PublishOp>(op) && int64_t(role.getWarps()) > warpsPerWarpgroup)
-      return WalkResult::interrupt();
-    bool alone =
-        isa<tile::AcquireOp, tile::AwaitOp, tile::ReleaseOp, tile::PublishOp, tile::WaitOp, tile::LoadIndexOp,
-            tile::StoreIndexOp, tile::SyncOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op) ||
-        isMemoryEffectFree(op);
+    issues |= tile::synchronisationOf(op).event == tile::SlotEvent::announced ||
+              llvm::any_of(tile::memoryAccessesOf(op), [](const tile::MemoryAccess &access) {
+                return access.agent == tile::Agent::copyEngine;
+              });
+    auto accessing = dyn_cast<tile::AccessOpInterface>(op);
+    bool alone = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) || isMemoryEffectFree(op) ||
+                 (accessing && accessing.suitsOneThread());
     return alone ? WalkResult::advance() : WalkResult::interrupt();
   });
   return issues && !result.wasInterrupted();
@@ -162,13 +157,13 @@ SmallVector<Value> cursorsReadOrdinarily(tile::RoleOp role) {
       cursors.push_back(countedFrom(slot.getCursor()));
   };
   role.walk([&](Operation *op) {
-    bool wgmma = isa<tile::GemmAsyncOp>(op);
-    if (auto gemm = dyn_cast<tile::GemmOp>(op))
-      wgmma = gemm.getAtom() == tile::MatrixAtom::wgmma;
-    auto copy = dyn_cast<tile::CopyOp>(op); // the TMA's is over for all when it is for one
-    if (!wgmma && !(copy && copy.getAtom() == tile::CopyAtom::tma) &&
-        isa<tile::LoadOp, tile::LoadIndexOp, tile::CopyOp, tile::GemmOp>(op))
-      llvm::for_each(op->getOperands(), addSlot);
+    SmallVector<tile::MemoryAccess, 3> accesses = tile::memoryAccessesOf(op);
+    bool isOrdinary = llvm::any_of(accesses, [](const tile::MemoryAccess &access) {
+      return access.kind == tile::AccessKind::read && access.proxy == tile::Proxy::generic;
+    });
+    if (isOrdinary)
+      for (const tile::MemoryAccess &access : accesses)
+        addSlot(access.memory);
   });
   return cursors;
 }
@@ -272,7 +267,7 @@ private:
 };
 } // namespace
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::RolesOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::RolesOp op) {
   if (!k.team.isBlock || op->getParentOp() != k.source)
     return op.emitOpError()
            << "expected roles at the top level of a kernel, but got them inside another operation";
@@ -288,4 +283,14 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::RolesOp op) {
   if (failed(k.syncTeam()))
     return failure();
   return success();
+}
+
+/// What it asks for has been checked when the instructions were chosen.
+static LogicalResult lowerOp(KernelLowering &, tile::RequireOp) { return success(); }
+
+void lowering::addControlLowerings(LoweringTable &table) {
+  table.add<tile::RequireOp>(lowerOp);
+  table.add<scf::ForOp>(lowerOp);
+  table.add<scf::IfOp>(lowerOp);
+  table.add<tile::RolesOp>(lowerOp);
 }

@@ -18,7 +18,7 @@ namespace {
 Shape shapeOf(ArrayRef<int64_t> shape) { return Shape(shape.begin(), shape.end()); }
 } // namespace
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocSharedOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::AllocSharedOp op) {
   if (!op.getOffset())
     return op.emitOpError()
            << "expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' "
@@ -33,7 +33,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocSharedOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::SlotOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::SlotOp op) {
   SharedTile tile = k.shared(op.getBuffer());
   tile.base = k.b.offset(tile.base, k.b.mul(k.cursor(op.getCursor()).slot, slotPitch(tile.layout)));
   tile.shape = shapeOf(op.getTile().getType().getShape());
@@ -41,7 +41,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::SlotOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::TransposeOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::TransposeOp op) {
   SharedTile tile = k.shared(op.getSource());
   tile.shape = shapeOf(op.getView().getType().getShape());
   tile.transposed = !tile.transposed;
@@ -49,7 +49,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::TransposeOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::RowsOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::RowsOp op) {
   SharedTile tile = k.shared(op.getSource());
   tile.base = k.b.offset(tile.base, tile.layout.linearOffset({int64_t(op.getFirst()), 0}));
   tile.shape = shapeOf(op.getView().getType().getShape());
@@ -57,7 +57,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::RowsOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::SliceOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
   Slice slice;
   slice.tensor = &k.tensor(op.getTensor());
   for (Value origin : op.getOrigin())
@@ -223,7 +223,7 @@ void copyShared(KernelLowering &k, const SharedTile &source, const SharedTile &d
 }
 } // namespace
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::CopyOp op) {
   if (op.getAtom() == tile::CopyAtom::tma)
     return copyByTma(k, op);
   bool fromGlobal = isa<tile::SliceType>(op.getSource().getType());
@@ -259,7 +259,7 @@ std::optional<FragmentLayout> layoutFor(KernelLowering &k, Operation *op, Type f
 }
 } // namespace
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::LoadOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op) {
   RankedTensorType type = op.getValue().getType();
   if (isa<tile::SliceType>(op.getSource().getType())) {
     k.set(op.getValue(), loadGlobal(k, k.slice(op.getSource()), k.layoutOf(type), type.getShape()));
@@ -273,7 +273,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::LoadOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::StoreOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
   RankedTensorType type = op.getValue().getType();
   if (op.getAtom() == tile::CopyAtom::tma)
     return storeByTma(k, op);
@@ -301,7 +301,7 @@ Value addressOf(KernelLowering &k, Value tile, OperandRange position) {
 }
 } // namespace
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::LoadIndexOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::LoadIndexOp op) {
   Type i32 = k.b.getI32Type();
   if (isa<tile::SliceType>(op.getSource().getType())) {
     const Slice &slice = k.slice(op.getSource());
@@ -316,7 +316,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::LoadIndexOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::StoreIndexOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::StoreIndexOp op) {
   k.byOneThread([&] {
     Value address = addressOf(k, op.getDestination(), op.getPosition());
     simt::StoreOp::create(k.b, k.value(op.getValue()), address, Value());
@@ -324,7 +324,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::StoreIndexOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
   Emitter &b = k.b;
   const Slice &slice = k.slice(op.getDestination());
   auto type = dyn_cast<RankedTensorType>(op.getValue().getType());
@@ -336,4 +336,18 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
     simt::AtomicAddOp::create(b, b.extract(value, group.registers[0]), access.address(group.start),
                               b.both(owner, access.predicate(group.start)));
   return success();
+}
+
+void lowering::addCopyLowerings(LoweringTable &table) {
+  table.add<tile::AllocSharedOp>(lowerOp);
+  table.add<tile::SlotOp>(lowerOp);
+  table.add<tile::TransposeOp>(lowerOp);
+  table.add<tile::RowsOp>(lowerOp);
+  table.add<tile::SliceOp>(lowerOp);
+  table.add<tile::CopyOp>(lowerOp);
+  table.add<tile::LoadOp>(lowerOp);
+  table.add<tile::StoreOp>(lowerOp);
+  table.add<tile::LoadIndexOp>(lowerOp);
+  table.add<tile::StoreIndexOp>(lowerOp);
+  table.add<tile::AtomicAddOp>(lowerOp);
 }

@@ -148,11 +148,10 @@ Value expandDivision(KernelLowering &k, Operation &op) {
 }
 } // namespace
 
-LogicalResult lowering::lowerElementwise(KernelLowering &k, Operation &op) {
+static LogicalResult lowerElementwise(KernelLowering &k, Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return lowerConstant(k, constant);
-  bool elementwise = isa<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
-                     op.getNumResults() == 1 && op.getNumRegions() == 0;
+  bool elementwise = op.getNumResults() == 1 && op.getNumRegions() == 0;
   auto isNumber = [](Type type) { return type.isIntOrIndexOrFloat() || isa<RankedTensorType>(type); };
   if (!elementwise || !llvm::all_of(op.getOperandTypes(), isNumber) || !isNumber(op.getResult(0).getType()))
     return op.emitOpError()
@@ -184,7 +183,7 @@ LogicalResult lowering::lowerElementwise(KernelLowering &k, Operation &op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::SplatOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::SplatOp op) {
   int64_t registers = k.layoutOf(op.getResult().getType()).registersPerThread();
   Value value = k.value(op.getValue());
   // A constant vector, so that what is known of it stays known.
@@ -197,7 +196,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::SplatOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::CoordinatesOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::CoordinatesOp op) {
   const FragmentLayout &layout = k.layoutOf(op.getResult().getType());
   size_t axis = size_t(op.getAxis());
   SmallVector<int32_t> constants;
@@ -208,4 +207,11 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::CoordinatesOp op) {
   Value offsets = k.b.constant(DenseElementsAttr::get(type, ArrayRef<int32_t>(constants)));
   k.set(op.getResult(), arith::AddIOp::create(k.b, k.b.splat(thread, type.getNumElements()), offsets));
   return success();
+}
+
+void lowering::addElementwiseLowerings(LoweringTable &table) {
+  table.addDialect<arith::ArithDialect>(lowerElementwise);
+  table.addDialect<math::MathDialect>(lowerElementwise);
+  table.add<tile::SplatOp>(lowerOp);
+  table.add<tile::CoordinatesOp>(lowerOp);
 }

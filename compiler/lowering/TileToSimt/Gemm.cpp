@@ -132,7 +132,7 @@ Value multiplyByFma(KernelLowering &k, tile::GemmOp op) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::GemmOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::GemmOp op) {
   if (!op.getAtom())
     return op.emitOpError()
            << "expected an atom, but got none; run 'tile-select-atoms' before 'tile-to-simt'";
@@ -154,15 +154,21 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::GemmOp op) {
   return success(bool(result));
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::GemmAsyncOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::GemmAsyncOp op) {
   Value result = startWgmma(k, {op, op.getA(), op.getB(), op.getAcc()});
   k.set(op.getResult(), result);
   return success(bool(result));
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::GemmWaitOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::GemmWaitOp op) {
   Value value = k.value(op.getAcc());
   auto wait = simt::WgmmaWaitOp::create(k.b, TypeRange{value.getType()}, ValueRange{value}, op.getPending());
   k.set(op.getResult(), wait.getResult(0));
   return success();
+}
+
+void lowering::addGemmLowerings(LoweringTable &table) {
+  table.add<tile::GemmOp>(lowerOp);
+  table.add<tile::GemmAsyncOp>(lowerOp);
+  table.add<tile::GemmWaitOp>(lowerOp);
 }

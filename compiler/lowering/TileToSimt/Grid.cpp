@@ -83,7 +83,7 @@ FailureOr<HostExpr> hostExpr(tile::GridOp grid, Value value, size_t &terms) {
 }
 } // namespace
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::GridOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::GridOp op) {
   SmallVector<Attribute> grid;
   for (Value extent : op.getExtents()) {
     size_t terms = 0;
@@ -103,17 +103,24 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::GridOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::MultiprocessorsOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::MultiprocessorsOp op) {
   k.setHostOnly(op.getCount());
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::BlocksOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::BlocksOp op) {
   k.set(op.getCount(), NVVM::GridDimXOp::create(k.b, k.b.getI32Type()));
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::BlockRankOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::BlockRankOp op) {
   k.set(op.getRank(), simt::ClusterRankOp::create(k.b));
   return success();
+}
+
+void lowering::addGridLowerings(LoweringTable &table) {
+  table.add<tile::GridOp>(lowerOp);
+  table.add<tile::MultiprocessorsOp>(lowerOp);
+  table.add<tile::BlocksOp>(lowerOp);
+  table.add<tile::BlockRankOp>(lowerOp);
 }

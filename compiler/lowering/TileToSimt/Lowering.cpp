@@ -9,7 +9,6 @@
 #include "runtime/support/Math.h"
 
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -410,21 +409,37 @@ LogicalResult KernelLowering::lower(Operation &op) {
   }
   if (failed(checkTypes(op)))
     return failure();
-  return TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<scf::ForOp, scf::IfOp, tile::RolesOp, tile::GridOp, tile::MultiprocessorsOp, tile::BlocksOp,
-            tile::BlockRankOp>([&](auto op) { return lowerOp(*this, op); })
-      .Case<tile::SplatOp, tile::CoordinatesOp, tile::BroadcastOp, tile::ReduceOp, tile::AnyInWarpOp,
-            tile::ConvertLayoutOp>([&](auto op) { return lowerOp(*this, op); })
-      .Case<tile::AllocSharedOp, tile::SlotOp, tile::TransposeOp, tile::RowsOp, tile::SliceOp, tile::CopyOp,
-            tile::CopyAsyncOp, tile::LoadOp, tile::StoreOp, tile::AtomicAddOp, tile::LoadIndexOp,
-            tile::StoreIndexOp>([&](auto op) { return lowerOp(*this, op); })
-      .Case<tile::GemmOp, tile::GemmAsyncOp, tile::GemmWaitOp>([&](auto op) { return lowerOp(*this, op); })
-      .Case<tile::AllocRingOp, tile::CursorOp, tile::AdvanceOp, tile::AcquireOp, tile::ExpectOp,
-            tile::PublishOp, tile::AwaitOp, tile::ReleaseOp, tile::AllocBarrierOp, tile::ArriveOp,
-            tile::WaitOp, tile::NamedBarrierOp, tile::TakeTurnOp, tile::PassTurnOp, tile::SyncOp,
-            tile::AwaitStoresOp, tile::ProxyFenceOp>([&](auto op) { return lowerOp(*this, op); })
-      .Case<tile::RequireOp>([](auto) { return success(); })
-      .Default([&](Operation *op) { return lowerElementwise(*this, *op); });
+  const LoweringTable::Lowering *lowering = LoweringTable::all().find(op);
+  if (!lowering)
+    return op.emitOpError()
+           << "expected an operation of the phase 'planned': tile, scf, or arith and math on numbers "
+              "and fragments, but got another";
+  return (*lowering)(*this, op);
+}
+
+const LoweringTable::Lowering *LoweringTable::find(Operation &op) const {
+  if (auto found = ofOperations.find(op.getName().getTypeID()); found != ofOperations.end())
+    return &found->second;
+  Dialect *dialect = op.getDialect();
+  auto found = dialect ? ofDialects.find(dialect->getTypeID()) : ofDialects.end();
+  return found == ofDialects.end() ? nullptr : &found->second;
+}
+
+const LoweringTable &LoweringTable::all() {
+  static const LoweringTable table = [] {
+    LoweringTable filled;
+    addControlLowerings(filled);
+    addCopyLowerings(filled);
+    addElementwiseLowerings(filled);
+    addGemmLowerings(filled);
+    addGridLowerings(filled);
+    addReduceLowerings(filled);
+    addRelayoutLowerings(filled);
+    addSyncLowerings(filled);
+    addTmaLowerings(filled);
+    return filled;
+  }();
+  return table;
 }
 
 /// Loops look at their bodies before these are lowered, so all layouts are there before the first operation
@@ -461,7 +476,8 @@ LogicalResult KernelLowering::checkTypes(Operation &op) {
                                 << " has as many, but got one of " << warps << " in " << type;
     } else if (auto shared = dyn_cast<tile::SharedType>(type)) {
       bool slots = int64_t(shared.getShape().size()) != sharedLayoutOf(shared).rank();
-      if (slots && isa<tile::CopyOp, tile::CopyAsyncOp, tile::LoadOp, tile::GemmOp, tile::GemmAsyncOp>(op))
+      auto isAll = [&](const tile::MemoryAccess &access) { return access.memory.getType() == type; };
+      if (slots && llvm::any_of(tile::memoryAccessesOf(&op), isAll))
         return op.emitOpError()
                << "expected a tile because the buffer has slots, but got all of them; take one "
                   "with 'tile.slot'";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The lowering of one tile kernel: who executes, what the tile values have become,
-/// what the kernel needs at launch. The operations are lowered by the functions at
-/// the end, one file per group.
+/// what the kernel needs at launch. The operations are lowered by functions in a table,
+/// which each file of lowerings fills.
 ///
 /// A tile kernel is structured (`scf.for`, `scf.if`, roles), so that one walk emits
 /// the per-thread program beside it; nothing is rewritten in place.
@@ -15,6 +15,7 @@
 #include "dialects/tile/Tile.h"
 #include "runtime/target/Target.h"
 
+#include <functional>
 #include <memory>
 
 namespace tlc::lowering {
@@ -208,64 +209,46 @@ private:
   int64_t turnBarriers = 0; ///< the team's: one for each warpgroup, at which it waits for the one before
 };
 
-// Control.cpp, Grid.cpp
-LogicalResult lowerOp(KernelLowering &k, mlir::scf::ForOp op);
-LogicalResult lowerOp(KernelLowering &k, mlir::scf::IfOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::RolesOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::GridOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::MultiprocessorsOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::BlocksOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::BlockRankOp op);
-// Elementwise.cpp
-LogicalResult lowerElementwise(KernelLowering &k, Operation &op);
+/// How operations are lowered: each file of lowerings adds its own.
+class LoweringTable {
+public:
+  using Lowering = std::function<LogicalResult(KernelLowering &, Operation &)>;
+
+  /// All files' lowerings.
+  static const LoweringTable &all();
+
+  template <class Op> void add(LogicalResult (*lower)(KernelLowering &, Op)) {
+    ofOperations[mlir::TypeID::get<Op>()] = [lower](KernelLowering &k, Operation &op) {
+      return lower(k, mlir::cast<Op>(op));
+    };
+  }
+  /// For a dialect's operations that have none of their own.
+  template <class Dialect> void addDialect(LogicalResult (*lower)(KernelLowering &, Operation &)) {
+    ofDialects[mlir::TypeID::get<Dialect>()] = lower;
+  }
+
+  /// Null for operations that have none.
+  const Lowering *find(Operation &op) const;
+
+private:
+  llvm::DenseMap<mlir::TypeID, Lowering> ofOperations, ofDialects;
+};
+
+void addControlLowerings(LoweringTable &table);
+void addCopyLowerings(LoweringTable &table);
+void addElementwiseLowerings(LoweringTable &table);
+void addGemmLowerings(LoweringTable &table);
+void addGridLowerings(LoweringTable &table);
+void addReduceLowerings(LoweringTable &table);
+void addRelayoutLowerings(LoweringTable &table);
+void addSyncLowerings(LoweringTable &table);
+void addTmaLowerings(LoweringTable &table);
+
 /// A vector of f32 as the bytes of e4m3, and back.
 Value encodeFloat8(Emitter &b, Value vector);
 Value decodeFloat8(Emitter &b, Value vector);
-LogicalResult lowerOp(KernelLowering &k, tile::SplatOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::CoordinatesOp op);
-// Copy.cpp, Tma.cpp
-LogicalResult lowerOp(KernelLowering &k, tile::AllocSharedOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::SlotOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::TransposeOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::RowsOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::CopyOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::CopyAsyncOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::AtomicAddOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::LoadIndexOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::StoreIndexOp op);
-// Gemm.cpp
-LogicalResult lowerOp(KernelLowering &k, tile::GemmOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::GemmAsyncOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::GemmWaitOp op);
-// Reduce.cpp
-LogicalResult lowerOp(KernelLowering &k, tile::ReduceOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::AnyInWarpOp op);
-// Relayout.cpp
-LogicalResult lowerOp(KernelLowering &k, tile::BroadcastOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::ConvertLayoutOp op);
-// Sync.cpp
 /// What tells one role's cursors apart: the outermost loop's variable that this one descends from, or the
 /// cursor that it began as.
 Value countedFrom(Value cursor);
-LogicalResult lowerOp(KernelLowering &k, tile::AllocRingOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::CursorOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::AdvanceOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::AcquireOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::ExpectOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::PublishOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::AwaitOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::AllocBarrierOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::ArriveOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::WaitOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::NamedBarrierOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::TakeTurnOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::PassTurnOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::SyncOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::AwaitStoresOp op);
-LogicalResult lowerOp(KernelLowering &k, tile::ProxyFenceOp op);
 
 } // namespace tlc::lowering

@@ -158,7 +158,7 @@ private:
 };
 } // namespace
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReduceOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::ReduceOp op) {
   Reduction reduction(k, op);
   Value reduced;
   if (failed(reduction.run(k.value(op.getSource()), reduced)))
@@ -174,7 +174,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReduceOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::AnyInWarpOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::AnyInWarpOp op) {
   Value condition = k.value(op.getCondition()), any;
   for (int64_t reg = 0; reg < cast<VectorType>(condition.getType()).getNumElements(); ++reg) {
     Value element = k.b.extract(condition, reg);
@@ -182,4 +182,9 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::AnyInWarpOp op) {
   }
   k.set(op.getResult(), simt::VoteAnyOp::create(k.b, any));
   return success();
+}
+
+void lowering::addReduceLowerings(LoweringTable &table) {
+  table.add<tile::ReduceOp>(lowerOp);
+  table.add<tile::AnyInWarpOp>(lowerOp);
 }

@@ -99,7 +99,7 @@ Value lowering::relayout(KernelLowering &k, Value value, const FragmentLayout &f
   return plan.kind == RelayoutKind::throughShared ? Value() : applyMoves(k, value, plan);
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::ConvertLayoutOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::ConvertLayoutOp op) {
   RankedTensorType from = op.getSource().getType(), to = op.getResult().getType();
   ArrayRef<int64_t> shape = from.getShape();
   if (!op.getScratch()) {
@@ -136,7 +136,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::ConvertLayoutOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::BroadcastOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::BroadcastOp op) {
   RankedTensorType from = op.getSource().getType(), to = op.getResult().getType();
   SmallVector<int> axes;
   FragmentLayout needed = k.layoutOf(to);
@@ -153,4 +153,9 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::BroadcastOp op) {
                             << " and elements move between warps; insert 'tile.convert_layout'";
   k.set(op.getResult(), k.b.pick(source, reducedRegisters(k.layoutOf(to), needed, axes)));
   return success();
+}
+
+void lowering::addRelayoutLowerings(LoweringTable &table) {
+  table.add<tile::ConvertLayoutOp>(lowerOp);
+  table.add<tile::BroadcastOp>(lowerOp);
 }

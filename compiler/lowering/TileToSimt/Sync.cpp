@@ -66,7 +66,7 @@ Value lowering::countedFrom(Value cursor) {
   return variable ? variable : cursor;
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocRingOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::AllocRingOp op) {
   std::optional<int64_t> offset = plannedOffset(op);
   if (!offset)
     return failure();
@@ -85,12 +85,12 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocRingOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::CursorOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::CursorOp op) {
   k.set(op.getCursor(), Cursor{k.b.i32(0), k.b.i32(0)});
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::AdvanceOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::AdvanceOp op) {
   Cursor at = k.cursor(op.getCursor());
   int64_t slots = op.getCursor().getType().getSlots();
   if (slots == 1) {
@@ -104,27 +104,27 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::AdvanceOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::AcquireOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::AcquireOp op) {
   // A new barrier counts as having completed the phase before its first.
   Value parity = k.b.bitXor(k.cursor(op.getCursor()).phase, k.b.i32(1));
   simt::BarrierWaitOp::create(k.b, emptyBarrier(k, op.getRing(), op.getCursor()), parity);
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::ExpectOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::ExpectOp op) {
   k.byOneThread([&] {
     simt::BarrierExpectOp::create(k.b, fullBarrier(k, op.getRing(), op.getCursor()), op.getBytes());
   });
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::PublishOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::PublishOp op) {
   if (k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
     return failure();
   return arriveOncePerGroup(k, op, fullBarrier(k, op.getRing(), op.getCursor()));
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::AwaitOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::AwaitOp op) {
   simt::BarrierWaitOp::create(k.b, fullBarrier(k, op.getRing(), op.getCursor()),
                               k.cursor(op.getCursor()).phase);
   return success();
@@ -142,7 +142,7 @@ static bool followsProduct(tile::ReleaseOp release) {
   };
   for (Operation *end = release; end == release || isa<scf::IfOp>(end); end = end->getParentOp())
     for (Operation *op = end->getPrevNode(); op; op = op->getPrevNode()) {
-      if (isa<tile::GemmAsyncOp>(op) && llvm::any_of(op->getOperands(), reads))
+      if (tile::completionOf(op) == tile::Completion::productGroup && llvm::any_of(op->getOperands(), reads))
         return true;
       if (auto await = dyn_cast<tile::AwaitOp>(op); await && countedFrom(await.getCursor()) == ring)
         return false;
@@ -163,7 +163,7 @@ static bool isAwaited(tile::ReleaseOp release) {
       .wasInterrupted();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReleaseOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op) {
   // The wait for a wgmma covers its whole warpgroup, ordinary loads are each thread's own. Where there may
   // have been no product, warps have yet to see that the slot was full: its barrier must not go on without
   // them.
@@ -186,7 +186,7 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::ReleaseOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocBarrierOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::AllocBarrierOp op) {
   std::optional<int64_t> offset = plannedOffset(op);
   if (!offset)
     return failure();
@@ -195,42 +195,62 @@ LogicalResult lowering::lowerOp(KernelLowering &k, tile::AllocBarrierOp op) {
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::ArriveOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::ArriveOp op) {
   simt::BarrierArriveOp::create(k.b, k.value(op.getBarrier()), Value());
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::WaitOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::WaitOp op) {
   simt::BarrierWaitOp::create(k.b, k.value(op.getBarrier()), k.b.bitAnd(k.value(op.getPhase()), 1));
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::NamedBarrierOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::NamedBarrierOp op) {
   simt::SyncOp::create(k.b, k.b.i32(op.getId()), k.b.getI64IntegerAttr(op.getWarps() * lanesPerWarp),
                        op.getArrive() ? k.b.getUnitAttr() : UnitAttr());
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::TakeTurnOp) {
+static LogicalResult lowerOp(KernelLowering &k, tile::TakeTurnOp) {
   if (k.team.warps > warpsPerWarpgroup)
     k.takeTurn();
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::PassTurnOp) {
+static LogicalResult lowerOp(KernelLowering &k, tile::PassTurnOp) {
   if (k.team.warps > warpsPerWarpgroup)
     k.passTurn();
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::SyncOp) { return k.syncTeam(); }
+static LogicalResult lowerOp(KernelLowering &k, tile::SyncOp) { return k.syncTeam(); }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::AwaitStoresOp) {
+static LogicalResult lowerOp(KernelLowering &k, tile::AwaitStoresOp) {
   k.awaitStores();
   return success();
 }
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::ProxyFenceOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::ProxyFenceOp op) {
   simt::ProxyFenceOp::create(k.b, op.getTensors());
   return success();
+}
+
+void lowering::addSyncLowerings(LoweringTable &table) {
+  table.add<tile::AllocRingOp>(lowerOp);
+  table.add<tile::CursorOp>(lowerOp);
+  table.add<tile::AdvanceOp>(lowerOp);
+  table.add<tile::AcquireOp>(lowerOp);
+  table.add<tile::ExpectOp>(lowerOp);
+  table.add<tile::PublishOp>(lowerOp);
+  table.add<tile::AwaitOp>(lowerOp);
+  table.add<tile::ReleaseOp>(lowerOp);
+  table.add<tile::AllocBarrierOp>(lowerOp);
+  table.add<tile::ArriveOp>(lowerOp);
+  table.add<tile::WaitOp>(lowerOp);
+  table.add<tile::NamedBarrierOp>(lowerOp);
+  table.add<tile::TakeTurnOp>(lowerOp);
+  table.add<tile::PassTurnOp>(lowerOp);
+  table.add<tile::SyncOp>(lowerOp);
+  table.add<tile::AwaitStoresOp>(lowerOp);
+  table.add<tile::ProxyFenceOp>(lowerOp);
 }

@@ -213,7 +213,7 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
 }
 } // namespace
 
-LogicalResult lowering::lowerOp(KernelLowering &k, tile::CopyAsyncOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::CopyAsyncOp op) {
   Value barrier =
       k.b.offset(k.ring(op.getRing()).base, k.b.mul(k.cursor(op.getCursor()).slot, mbarrierBytes));
   LogicalResult result = success();
@@ -437,3 +437,5 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
   k.hasStores = true;
   return success();
 }
+
+void lowering::addTmaLowerings(LoweringTable &table) { table.add<tile::CopyAsyncOp>(lowerOp); }
