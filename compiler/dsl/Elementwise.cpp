@@ -401,6 +401,8 @@ tile::ReduceKind kindOf(Reduction kind) {
     return tile::ReduceKind::max;
   case Reduction::min:
     return tile::ReduceKind::min;
+  case Reduction::product:
+    return tile::ReduceKind::product;
   }
   return {};
 }

@@ -98,7 +98,7 @@ FragmentValue divideOrZero(const Operand &a, const Operand &b, Loc loc = Loc::cu
 // Reductions: the reduced axis stays, with extent 1
 //===----------------------------------------------------------------------===//
 
-enum class Reduction : uint8_t { sum, max, min };
+enum class Reduction : uint8_t { sum, max, min, product };
 
 /// Negative axes count from the last: -1 is the last.
 FragmentValue reduce(Reduction kind, const FragmentValue &x, int64_t axis, Loc loc = Loc::current());

@@ -141,32 +141,50 @@ Step evaluateWrite(Task &task, tile::WriteOp op) {
 Element combined(tile::ReduceKind how, const Kind &kind, const Element &a, const Element &b) {
   if (kind.isFloat)
     return how == tile::ReduceKind::max ? maximum(kind, a, b) : minimum(kind, a, b);
-  int64_t sum = static_cast<int64_t>(static_cast<uint64_t>(a.integer) + static_cast<uint64_t>(b.integer));
-  Element result = exactInteger(kind, how == tile::ReduceKind::sum   ? sum
-                                      : how == tile::ReduceKind::max ? std::max(a.integer, b.integer)
-                                                                     : std::min(a.integer, b.integer));
+  auto x = static_cast<uint64_t>(a.integer), y = static_cast<uint64_t>(b.integer);
+  Element result = exactInteger(kind, how == tile::ReduceKind::sum       ? static_cast<int64_t>(x + y)
+                                      : how == tile::ReduceKind::product ? static_cast<int64_t>(x * y)
+                                      : how == tile::ReduceKind::max     ? std::max(a.integer, b.integer)
+                                                                         : std::min(a.integer, b.integer));
   return isExact(a) && isExact(b) ? result : unspecified(result);
 }
+
+/// What elements make together, in any order.
+class Combination {
+public:
+  Combination(tile::ReduceKind how, const Kind &kind) : how(how), kind(kind) {}
+
+  void add(const Element &element) {
+    if (kind.isFloat && how == tile::ReduceKind::sum)
+      sum.add(element);
+    else if (kind.isFloat && how == tile::ReduceKind::product)
+      product.add(element);
+    else
+      known = known.defined ? combined(how, kind, known, element) : element;
+  }
+  Element result() const {
+    if (kind.isFloat && how == tile::ReduceKind::sum)
+      return sum.result(kind, ordinarySums(kind));
+    return kind.isFloat && how == tile::ReduceKind::product ? product.result(kind) : known;
+  }
+
+private:
+  tile::ReduceKind how;
+  Kind kind;
+  Sum sum;
+  Product product;
+  Element known;
+};
 
 Step evaluateReduce(Task &task, tile::ReduceOp op) {
   const Fragment &source = task.fragment(op.getSource());
   Kind kind = kindOf(op.getSource().getType());
   Fragment result{extentsOf(op.getResult()), {}};
-  size_t count = countOf(result.extents);
-  if (kind.isFloat && op.getKind() == tile::ReduceKind::sum) {
-    std::vector<Sum> sums(count);
-    forEachRepeated(source.extents, result.extents,
-                    [&](int64_t number, int64_t to) { sums[to].add(source.elements[number]); });
-    for (const Sum &sum : sums)
-      result.elements.push_back(sum.result(kind, ordinarySums(kind)));
-  } else {
-    result.elements.resize(count);
-    forEachRepeated(source.extents, result.extents, [&](int64_t number, int64_t to) {
-      const Element &element = source.elements[number];
-      Element &known = result.elements[to];
-      known = known.defined ? combined(op.getKind(), kind, known, element) : element;
-    });
-  }
+  std::vector<Combination> parts(countOf(result.extents), Combination(op.getKind(), kind));
+  forEachRepeated(source.extents, result.extents,
+                  [&](int64_t number, int64_t to) { parts[to].add(source.elements[number]); });
+  for (const Combination &part : parts)
+    result.elements.push_back(part.result());
   task.set(op.getResult(), std::move(result));
   return Step::done;
 }

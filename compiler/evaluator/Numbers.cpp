@@ -413,4 +413,44 @@ Element Sum::result(const Kind &kind, const Accumulation &how) const {
   return error == 0 ? sum : enclosed(kind, total, total - error, total + error);
 }
 
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+void Product::add(const Element &term) {
+  double magnitude = std::abs(term.value);
+  value *= term.value;
+  ++terms;
+  isOpen |= term.bound != 0 && !(term.bound < magnitude);
+  if (!std::isfinite(term.value)) {
+    largest = infinity;
+    return;
+  }
+  hasZero |= magnitude == 0;
+  if (magnitude == 0 || isOpen)
+    return;
+  relative += term.bound / magnitude * (1 + relative);
+  largest *= std::max(1.0, magnitude + term.bound);
+  smallest *= std::min(1.0, magnitude - term.bound);
+  if (int own = std::ilogb(magnitude) - lowestBitOf(magnitude) + 1; own > 1)
+    bits = std::min(bits + own, 1 << 20);
+}
+
+Element Product::result(const Kind &kind) const {
+  Element product = exactFloat(kind, value);
+  if (std::isnan(value) && largest < infinity)
+    return product;
+  // A part of the product may be infinite or lose bits where all of it does not.
+  bool mayOverflow = terms > 1 && !(largest <= kind.largest);
+  bool mayUnderflow = terms > 1 && smallest < std::ldexp(1.0, kind.leastExponent);
+  if (isOpen || mayOverflow || (mayUnderflow && !hasZero))
+    return unspecified(product);
+  if (hasZero || !std::isfinite(value))
+    return product;
+  bool isExactInAnyOrder = terms <= 1 || (relative == 0 && bits <= kind.precision);
+  double rounding = isExactInAnyOrder ? 0 : std::ldexp(static_cast<double>(terms), -kind.precision);
+  double error = std::abs(value) * (relative + rounding * (1 + relative)) * (1 + rounding);
+  return error == 0 ? product : enclosed(kind, value, value - error, value + error);
+}
+
 } // namespace tlc::evaluator

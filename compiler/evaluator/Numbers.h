@@ -103,6 +103,18 @@ struct Sum {
   void add(const Element &term);
   Element result(const Kind &kind, const Accumulation &how) const;
 };
+/// A product in any order of numbers of floating point.
+struct Product {
+  double value = 1;
+  double relative = 0;              ///< of what the bounds allow
+  double largest = 1, smallest = 1; ///< magnitudes that a part of it may have
+  int64_t terms = 0;
+  int bits = 1; ///< that hold each part of it exactly
+  bool isOpen = false, hasZero = false;
+
+  void add(const Element &term);
+  Element result(const Kind &kind) const;
+};
 /// Exponent of the lowest bit that is set in a finite number; the largest integer for 0.
 int lowestBitOf(double value);
 

@@ -14,7 +14,7 @@ class Tile_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Tile_Dialect, inf
 }
 
 def Tile_ReduceKindEnum : Tile_Enum<"ReduceKind", "the operation of a reduction", [
-  I32EnumCase<"sum", 0>, I32EnumCase<"max", 1>, I32EnumCase<"min", 2>]>;
+  I32EnumCase<"sum", 0>, I32EnumCase<"max", 1>, I32EnumCase<"min", 2>, I32EnumCase<"product", 3>]>;
 def Tile_ReduceKind : Tile_EnumAttr<Tile_ReduceKindEnum, "reduce_kind">;
 
 def Tile_WarpPolicyEnum : Tile_Enum<"WarpPolicy", "how the warps of a gemm share its tile", [

@@ -23,6 +23,9 @@ Value combine(Emitter &b, tile::ReduceKind kind, Value lhs, Value rhs) {
   case tile::ReduceKind::min:
     return isFloat ? arith::MinNumFOp::create(b, lhs, rhs).getResult()
                    : arith::MinSIOp::create(b, lhs, rhs).getResult();
+  case tile::ReduceKind::product:
+    return isFloat ? arith::MulFOp::create(b, lhs, rhs).getResult()
+                   : arith::MulIOp::create(b, lhs, rhs).getResult();
   }
   llvm_unreachable("unknown kind");
 }
@@ -31,6 +34,8 @@ Value combine(Emitter &b, tile::ReduceKind kind, Value lhs, Value rhs) {
 Value neutral(Emitter &b, tile::ReduceKind kind, Type element) {
   if (auto type = dyn_cast<FloatType>(element)) {
     const llvm::fltSemantics &semantics = type.getFloatSemantics();
+    if (kind == tile::ReduceKind::product)
+      return b.constant(b.getFloatAttr(type, APFloat::getOne(semantics)));
     // NaN loses against every number, and is what the largest of nothing but NaN must be.
     return b.constant(b.getFloatAttr(type, kind == tile::ReduceKind::sum
                                                ? APFloat::getZero(semantics, /*Negative=*/true)
@@ -39,6 +44,8 @@ Value neutral(Emitter &b, tile::ReduceKind kind, Type element) {
   unsigned bits = element.getIntOrFloatBitWidth();
   if (kind == tile::ReduceKind::sum)
     return b.zero(element);
+  if (kind == tile::ReduceKind::product)
+    return b.constant(b.getIntegerAttr(element, 1));
   bool max = kind == tile::ReduceKind::max;
   return b.constant(
       b.getIntegerAttr(element, max ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits)));

@@ -50,6 +50,19 @@ TEST_CASE("reductions along either axis", "[evaluator][unit]") {
   CHECK(open.elements[1].bound == 0);
 }
 
+TEST_CASE("products of all elements along an axis", "[evaluator][unit]") {
+  CHECK(exactValues(reduced(f32, Reduction::product, 1, {1, 5, 3, -2, 0, 9})) == Numbers{15, 0});
+  CHECK(exactValues(reduced(i8, Reduction::product, 1, {16, 16, 1, 3, 50, 1})) == Numbers{0, -106});
+  Tensor open = reduced(f16, Reduction::product, 1, {1.5, 1.0009765625, 1.0009765625, 2, 3, 5});
+  CHECK(open.elements[0].bound > 0);
+  CHECK(open.elements[0].bound < 0.01);
+  CHECK(open.elements[1].bound == 0);
+  // Two of the factors overflow, all three do not.
+  CHECK(std::isinf(reduced(f16, Reduction::product, 1, {300, 300, 0.01, 1, 1, 1}).elements[0].bound));
+  // Two of them lose bits.
+  CHECK(std::isinf(reduced(f16, Reduction::product, 1, {0.001, 0.001, 1000, 1, 1, 1}).elements[0].bound));
+}
+
 TEST_CASE("products of small integers are exact", "[evaluator][unit]") {
   Tensor c = run({{given(bf16, {2, 3}, {1, 2, 3, 4, 5, 6}), given(bf16, {2, 3}, {1, 0, -1, 2, 1, 0}),
                    unwritten(f32, {2, 2})},

@@ -97,10 +97,13 @@ TEST_CASE("reductions combine registers, lanes and warps, and broadcasts give ev
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
   for (Case &c : layoutsOfFourWarps())
     for (int axis : {0, 1})
-      for (std::string kind : {"sum", "max", "min"}) {
+      for (std::string kind : {"sum", "max", "min", "product"}) {
         INFO(c.name << ", " << kind << " along axis " << axis);
         HostTensor x = randomTensor(ElementType::f32, c.shape, random),
                    y = poisoned(ElementType::f32, c.shape);
+        if (kind == "product") // of which all parts are exact
+          for (double &value : x.values)
+            value = value < 0 ? -1 : value > 3 ? 2 : 1;
         std::vector<int64_t> reduced = c.shape;
         reduced[size_t(axis)] = 1;
         FragmentLayout layout = c.layout.reduced(axis);
@@ -134,10 +137,11 @@ TEST_CASE("reductions combine registers, lanes and warps, and broadcasts give ev
             double expected = 0;
             for (int64_t i = 0; i < c.shape[size_t(axis)]; ++i) {
               double value = axis == 0 ? x.at(i, column) : x.at(row, i);
-              expected = i == 0          ? value
-                         : kind == "sum" ? expected + value
-                         : kind == "max" ? std::max(expected, value)
-                                         : std::min(expected, value);
+              expected = i == 0              ? value
+                         : kind == "sum"     ? expected + value
+                         : kind == "product" ? expected * value
+                         : kind == "max"     ? std::max(expected, value)
+                                             : std::min(expected, value);
             }
             same &= y.at(row, column) == x.at(row, column) + expected;
           }
