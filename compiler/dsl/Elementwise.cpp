@@ -406,30 +406,51 @@ tile::ReduceKind kindOf(Reduction kind) {
   }
   return {};
 }
+
+/// What an operation along an axis works on; a null fragment where an error was reported.
+struct Along {
+  Value value;
+  int64_t axis = 0; ///< counted from the first
+};
+
+Along along(Trace &trace, const FragmentValue &x, int64_t axis, StringRef verb, StringRef noun, Loc loc) {
+  Value value = trace.use(x.ref(), ("a fragment to " + verb).str(), loc);
+  if (!value || !checkComputable(trace, value, noun, loc))
+    return {};
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank(), counted = axis < 0 ? axis + rank : axis;
+  if (counted >= 0 && counted < rank)
+    return {value, counted};
+  Diagnostic &diagnostic =
+      trace.error(loc, "expected an axis to " + verb + " from " + Twine(-rank) + " to " + Twine(rank - 1) +
+                           " of " + trace.describe(value) + ", but got " + Twine(axis));
+  trace.noteDeclaration(diagnostic, value);
+  return {};
+}
 } // namespace
 
 FragmentValue reduce(Reduction kind, const FragmentValue &x, int64_t axis, Loc loc) {
   Trace *trace = traceOf(x.ref());
   if (!trace)
     return {};
-  Value value = trace->use(x.ref(), "a fragment to reduce", loc);
+  auto [value, counted] = along(*trace, x, axis, "reduce", "a reduction", loc);
   if (!value)
     return trace->poison<FragmentValue>();
-  if (!checkComputable(*trace, value, "a reduction", loc))
-    return trace->poison<FragmentValue>();
   auto type = cast<RankedTensorType>(value.getType());
-  int64_t rank = type.getRank(), counted = axis < 0 ? axis + rank : axis;
-  if (counted < 0 || counted >= rank) {
-    Diagnostic &diagnostic =
-        trace->error(loc, "expected an axis to reduce from " + Twine(-rank) + " to " + Twine(rank - 1) +
-                              " of " + trace->describe(value) + ", but got " + Twine(axis));
-    trace->noteDeclaration(diagnostic, value);
-    return trace->poison<FragmentValue>();
-  }
   SmallVector<int64_t> extents(type.getShape());
   extents[counted] = 1;
   return trace->make<FragmentValue>(
       trace->create<tile::ReduceOp>(loc, type.clone(extents), value, counted, kindOf(kind), Value()));
+}
+
+FragmentValue cumulative(Reduction kind, const FragmentValue &x, int64_t axis, Direction direction, Loc loc) {
+  Trace *trace = traceOf(x.ref());
+  if (!trace)
+    return {};
+  auto [value, counted] = along(*trace, x, axis, "go along", "a cumulative operation", loc);
+  if (!value)
+    return trace->poison<FragmentValue>();
+  return trace->make<FragmentValue>(trace->create<tile::ScanOp>(
+      loc, value.getType(), value, counted, kindOf(kind), direction == Direction::backward, Value()));
 }
 
 FragmentValue rowSum(const FragmentValue &x, Loc loc) { return reduce(Reduction::sum, x, -1, loc); }

@@ -106,6 +106,13 @@ FragmentValue rowSum(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue rowMax(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue rowMin(const FragmentValue &x, Loc loc = Loc::current());
 
+/// Which elements come before another one along an axis.
+enum class Direction : uint8_t { forward, backward };
+
+/// Each element combined with all that come before it along the axis: cumulative sums, for example.
+FragmentValue cumulative(Reduction kind, const FragmentValue &x, int64_t axis,
+                         Direction direction = Direction::forward, Loc loc = Loc::current());
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//

@@ -189,6 +189,26 @@ Step evaluateReduce(Task &task, tile::ReduceOp op) {
   return Step::done;
 }
 
+Step evaluateScan(Task &task, tile::ScanOp op) {
+  const Fragment &source = task.fragment(op.getSource());
+  Kind kind = kindOf(op.getSource().getType());
+  Fragment result = source;
+  Extents lines = source.extents;
+  lines[op.getAxis()] = 1;
+  std::vector<Combination> parts(countOf(lines), Combination(op.getKind(), kind));
+  std::vector<std::pair<int64_t, int64_t>> order; // elements with their lines
+  forEachRepeated(source.extents, lines,
+                  [&](int64_t number, int64_t line) { order.push_back({number, line}); });
+  if (op.getReverse())
+    std::reverse(order.begin(), order.end());
+  for (auto [number, line] : order) {
+    parts[line].add(source.elements[number]);
+    result.elements[number] = parts[line].result();
+  }
+  task.set(op.getResult(), std::move(result));
+  return Step::done;
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
@@ -290,6 +310,7 @@ void addFragmentRules(Rules &rules) {
   rules.add(evaluateRead);
   rules.add(evaluateWrite);
   rules.add(evaluateReduce);
+  rules.add(evaluateScan);
   rules.add(evaluateProduct<tile::GemmOp>);
   rules.add(evaluateProduct<tile::GemmAsyncOp>);
   rules.add(evaluateGemmWait);

@@ -73,6 +73,37 @@ std::optional<ScratchNeed> ReduceOp::getScratchNeed() {
 }
 ScratchWords ReduceOp::getScratchWords() { return {"reduce", "a reduction", "reduce"}; }
 
+LogicalResult ScanOp::verify() { // scan_c1
+  return verifyAxis(*this, getAxis(), getSource().getType());
+}
+
+OpFoldResult ScanOp::fold(FoldAdaptor) {
+  bool isAlone = getSource().getType().getDimSize(getAxis()) == 1;
+  return isAlone && !getScratch() ? OpFoldResult(getSource()) : OpFoldResult();
+}
+
+LogicalResult ScanOp::stateLayouts(FragmentRules &rules) {
+  rules.equal(getResult(), getSourceMutable(), "the scan");
+  return success();
+}
+
+/// Of the first ones, which nothing comes before.
+bool ScanOp::mayKeepElements() { return true; }
+
+/// The parts are what lies between two steps of the lowest digit that tells warps apart.
+std::optional<ScratchNeed> ScanOp::getScratchNeed() {
+  FragmentLayout layout = layoutOf(getSource());
+  auto axis = int(getAxis());
+  int64_t warps = 1, step = layout.coveredExtent(axis);
+  for (const PlacedMode &mode : layout.reduction(axis).warps) {
+    warps *= mode.mode.extent;
+    step = std::min(step, mode.mode.step);
+  }
+  int64_t parts = layout.coveredExtent(axis) / step;
+  return warps == 1 ? std::nullopt : std::optional(needOfParts(getSource(), axis, parts, warps));
+}
+ScratchWords ScanOp::getScratchWords() { return {"scan", "a cumulative operation", "compute it"}; }
+
 SmallVector<Operation *> tile::decisionsBy(Value truth) {
   SmallVector<Operation *> decisions;
   for (Operation *user : truth.getUsers()) {

@@ -87,6 +87,30 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, Tile_StatesLayouts,
   let hasFolder = 1;
 }
 
+def Tile_ScanOp : Tile_Op<"scan", [Pure, AllTypesMatch<["source", "result"]>,
+    DeclareOpInterfaceMethods<Tile_FragmentOpInterface, ["stateLayouts", "mayKeepElements"]>,
+    DeclareOpInterfaceMethods<Tile_ScratchOpInterface, ["getScratchNeed", "getScratchWords"]>]> {
+  let summary = "Combines each element with all that come before it along one axis";
+  let description = [{
+    The element itself is included. With `reverse` those that come after it are meant. As in `tile.reduce`, a NaN operand
+    of `max` and `min` loses against a number, and elements are combined in any order.
+
+    Warps that share the axis tell each other their parts through `scratch`: shared memory of the source's shape, with as
+    many elements along the axis as there are parts. With it all executing threads meet, as in `tile.sync`.
+
+    Constraints
+    - scan_c1: `axis` is an axis of the source.
+
+        %sums = tile.scan sum %x axis(1) : tensor<64x128xf32>
+  }];
+  let arguments = (ins Tile_AnyFragment:$source, I64Attr:$axis, Tile_ReduceKind:$kind, UnitAttr:$reverse,
+    Optional<Tile_SharedType>:$scratch);
+  let results = (outs Tile_AnyFragment:$result);
+  let assemblyFormat = "`` $kind $source `axis` `(` $axis `)` (`reverse` $reverse^)? (`scratch` $scratch^ `:` qualified(type($scratch)))? attr-dict `:` type($source)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Tile_AnyInWarpOp : Tile_Op<"any_in_warp", [Pure, Tile_StatesLayouts]> {
   let summary = "Whether a condition holds for some element that the warp holds";
   let description = [{

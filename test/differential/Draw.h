@@ -71,6 +71,7 @@ namespace tlc::differential {
   X(otherwise, 40)                                                                                           \
   X(whenAny, 5)                                                                                              \
   X(reduction, 12)                                                                                           \
+  X(scan, 6)                                                                                                 \
   X(broadcast, 25)                                                                                           \
   X(where, 10)                                                                                               \
   X(wherePlace, 10)                                                                                          \

@@ -133,6 +133,8 @@ std::optional<Drawn> Generator::drawFull(const Sizes &shape, ElementType element
     drawn = drawWherePlace(shape, element, depth);
   else if (draw.wants(Feature::reduction))
     drawn = drawReduction(shape, element);
+  else if (draw.wants(Feature::scan))
+    drawn = drawScan(shape, element, depth);
   else if (draw.chance(18))
     drawn = drawOfOne(shape, element, depth);
   else if (draw.chance(75))
@@ -409,55 +411,6 @@ std::optional<Drawn> Generator::drawWherePlace(const Sizes &shape, ElementType e
   draw.note(Feature::wherePlace);
   where.operands = {std::move(x->expression), std::move(y.expression)};
   return Drawn{std::move(where), domain};
-}
-
-std::optional<Drawn> Generator::drawReduction(const Sizes &shape, ElementType element) {
-  if (element == ElementType::e4m3)
-    return std::nullopt;
-  std::vector<std::pair<int, int>> candidates; // variable, axis
-  for (int id : env.variables) {
-    const VariableInfo &info = tree.variables[size_t(id)];
-    if (info.shape.size() != shape.size() || info.element == ElementType::e4m3)
-      continue;
-    int different = 0, at = -1;
-    for (size_t axis = 0; axis < shape.size(); ++axis)
-      if (!equal(info.shape[axis], shape[axis])) {
-        ++different;
-        at = int(axis);
-      }
-    if (different == 1 && tree.valueOf(shape[size_t(at)]) == 1)
-      candidates.emplace_back(id, at);
-    if (different == 0)
-      for (size_t axis = 0; axis < shape.size(); ++axis)
-        if (tree.valueOf(shape[axis]) == 1 && draw.chance(20))
-          candidates.emplace_back(id, int(axis));
-  }
-  if (candidates.empty())
-    return std::nullopt;
-  auto [id, axis] = draw.oneOf(candidates);
-  const VariableInfo &info = tree.variables[size_t(id)];
-  Sizes from = info.shape;
-  std::optional<Drawn> x = draw.chance(50) ? variableValue(id) : drawFull(from, info.element, 1);
-  if (!x)
-    return x;
-  Expression reduce = {.kind = Expression::Kind::reduce, .type = info.element, .axis = axis};
-  reduce.reduction =
-      draw.oneOf({dsl::Reduction::sum, dsl::Reduction::sum, dsl::Reduction::max, dsl::Reduction::min});
-  auto count = double(tree.valueOf(from[size_t(axis)]));
-  if (reduce.reduction == dsl::Reduction::sum) {
-    if (!fits(info.element, repeated(x->domain, count)))
-      x = clamped(
-          std::move(*x),
-          std::max(1.0, std::floor(std::min(2.0, largest(info.element, x->domain.exponent) / count))));
-    x->domain = repeated(x->domain, count);
-    if (!fits(info.element, x->domain)) {
-      x->domain.magnitude /= count;
-      reduce.reduction = dsl::Reduction::max;
-    }
-  }
-  draw.note(Feature::reduction);
-  reduce.operands = {std::move(x->expression)};
-  return converted({std::move(reduce), x->domain}, element);
 }
 
 std::optional<Drawn> Generator::drawWithin(const Sizes &shape, ElementType element, Domain domain) {

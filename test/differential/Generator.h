@@ -98,6 +98,7 @@ private:
   std::optional<Drawn> drawWhere(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawWherePlace(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawReduction(const Sizes &shape, ElementType element);
+  std::optional<Drawn> drawScan(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawRounded(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> converted(Drawn value, ElementType element);
   Drawn clamped(Drawn value, double magnitude);

@@ -18,6 +18,20 @@ std::string numberText(double number) {
   return fmt::format("{}", number);
 }
 
+std::string_view nameOf(dsl::Reduction reduction) {
+  switch (reduction) {
+  case dsl::Reduction::sum:
+    return "sum";
+  case dsl::Reduction::max:
+    return "max";
+  case dsl::Reduction::min:
+    return "min";
+  case dsl::Reduction::product:
+    return "product";
+  }
+  return "";
+}
+
 class Printer {
 public:
   explicit Printer(const ProgramTree &tree) : tree(tree) {}
@@ -229,11 +243,13 @@ private:
       return fmt::format("({}).to({})", index(expression.positions.front().a), toString(expression.type));
     case Kind::convert:
       return fmt::format("{}.to({})", operand(0), toString(expression.type));
-    case Kind::reduce: {
-      std::string_view names[] = {"sum", "max", "min"};
-      return fmt::format("reduce(Reduction::{}, {}, {})", names[size_t(expression.reduction)], operand(0),
+    case Kind::reduce:
+      return fmt::format("reduce(Reduction::{}, {}, {})", nameOf(expression.reduction), operand(0),
                          expression.axis);
-    }
+    case Kind::scan:
+      return fmt::format("cumulative(Reduction::{}, {}, {}{})", nameOf(expression.reduction), operand(0),
+                         expression.axis,
+                         expression.direction == dsl::Direction::backward ? ", Direction::backward" : "");
     case Kind::where:
       return fmt::format("where({} {} {}, {}, {})", operand(0), nameOf(expression.comparison), operand(1),
                          operand(2), operand(3));

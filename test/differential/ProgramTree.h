@@ -105,6 +105,7 @@ struct Expression {
     apply,      ///< `function`
     convert,    ///< to `type`
     reduce,     ///< along `axis`
+    scan,       ///< along `axis`, in `direction`
     where,      ///< operands 0 and 1 are compared, 2 or 3 is taken
     wherePlace, ///< all of `positions` hold, or operand 1 is taken instead of 0
   };
@@ -113,6 +114,7 @@ struct Expression {
   Function function = Function::add;
   Comparison comparison = Comparison::less;
   dsl::Reduction reduction = dsl::Reduction::sum;
+  dsl::Direction direction = dsl::Direction::forward;
   int id = -1;
   int axis = 0;
   double number = 0;

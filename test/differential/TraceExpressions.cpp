@@ -127,6 +127,9 @@ Value Tracer::value(const Expression &expression) {
     return {fragment(expression.operands[0]).to(expression.type)};
   case Kind::reduce:
     return {reduce(expression.reduction, fragment(expression.operands[0]), expression.axis)};
+  case Kind::scan:
+    return {cumulative(expression.reduction, fragment(expression.operands[0]), expression.axis,
+                       expression.direction)};
   case Kind::where: {
     Predicate condition = elementTest(expression.comparison, expression.operands);
     Value x = value(expression.operands[2]), y = value(expression.operands[3]);

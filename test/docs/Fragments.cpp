@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <numeric>
 
 using namespace tlc;
 using namespace tlc::docs;
@@ -26,6 +27,28 @@ Program softmax() {
   });
 }
 // [softmax]
+
+// [cumulative]
+/// Y: the sum of each row up to each element. Best: the largest element from there to the row's end.
+Program cumulativeSums() {
+  return Program::trace("cumulative_sums", [](Scope &k) {
+    Index rows = k.dim("rows"), columns = k.dim("columns");
+    Global X = k.input("X", f32, {rows, columns}), Y = k.output("Y", f32, {rows, columns});
+    Global Best = k.output("Best", f32, {rows, columns});
+    auto [block] = k.grid(ceilDiv(rows, 4));
+    Fragment before = k.fragment(f32, {4, 1});
+    k.loop(ceilDiv(columns, 256), [&](Index j) {
+      Fragment x = k.fragment(f32, {4, 256});
+      copy(X.tile({block * 4, j * 256}, {4, 256}), x);
+      copy(cumulative(Reduction::sum, x, -1) + before, Y.tile({block * 4, j * 256}, {4, 256}));
+      before += rowSum(x); // of the tiles so far
+    });
+    Fragment x = k.fragment(f32, {4, 1024});
+    copy(X.tile({block * 4, 0}, {4, 1024}).fill(-inf), x);
+    copy(cumulative(Reduction::max, x, -1, Direction::backward), Best.tile({block * 4, 0}, {4, 1024}));
+  });
+}
+// [cumulative]
 
 // [skip]
 /// Numbers above 1/4 are halved until none is. A warp that has no such number skips the arithmetic.
@@ -141,6 +164,20 @@ TEST_CASE("sums and maxima in a loop", "[docs]") {
   checkVector(run.after("Largest"), 0, [&](int64_t i) {
     auto row = x.values.begin() + i * columns;
     return *std::max_element(row, row + columns);
+  });
+}
+
+TEST_CASE("cumulative sums and maxima", "[docs]") {
+  int64_t columns = GENERATE(1, 255, 700);
+  Run run(cumulativeSums(), {{"rows", 7}, {"columns", columns}});
+  const Array &x = run.before("X");
+  checkMatrix(run.after("Y"), 1e-4, [&](int64_t i, int64_t j) {
+    auto row = x.values.begin() + i * columns;
+    return std::accumulate(row, row + j + 1, 0.0);
+  });
+  checkMatrix(run.after("Best"), 0, [&](int64_t i, int64_t j) {
+    auto row = x.values.begin() + i * columns;
+    return *std::max_element(row + j, row + columns);
   });
 }
 

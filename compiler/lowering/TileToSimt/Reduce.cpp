@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Reductions: the thread's registers, then the lanes by shuffles, then the warps
+/// Reductions and scans: the thread's registers, then the lanes by shuffles, then the warps
 /// through shared memory.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Relayout.h"
@@ -191,7 +191,236 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AnyInWarpOp op) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Scans
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A tile along the axis is a number with digits, each of which tells registers, lanes or warps apart. Digit
+/// by digit, the lowest first, what is combined in blocks of elements becomes what is combined in blocks of
+/// these blocks: an element takes the sums of the blocks before its own.
+class Scan {
+public:
+  Scan(KernelLowering &k, tile::ScanOp op)
+      : k(k), b(k.b), op(op), layout(k.layoutOf(op.getSource().getType())), axis(size_t(op.getAxis())) {}
+
+  LogicalResult run(Value source, Value &result) {
+    std::vector<Coordinates> places;
+    for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
+      places.push_back(layout.coordinatesOf({reg, 0, 0}));
+      elements.try_emplace(places.back(), b.extract(source, reg));
+    }
+    if (op.getReverse())
+      replacePadding();
+    sums = elements;
+    std::vector<PlacedMode> digits = layout.modesAlong(int(axis));
+    llvm::sort(digits, [](const PlacedMode &x, const PlacedMode &y) { return x.mode.step < y.mode.step; });
+    for (const PlacedMode &digit : digits) {
+      step = digit.mode.step;
+      if (digit.hardware == HardwareAxis::reg)
+        acrossRegisters(digit);
+      else if (digit.hardware == HardwareAxis::lane)
+        acrossLanes(digit);
+      else if (failed(acrossWarps(digit)))
+        return failure();
+    }
+    SmallVector<Value> registers;
+    for (const Coordinates &place : places)
+      registers.push_back(elements[place]);
+    result = b.pack(registers);
+    return success();
+  }
+
+private:
+  /// A register's part of the coordinates, and what it holds.
+  using Registers = std::map<Coordinates, Value>;
+
+  /// Padding comes first where the last elements do.
+  void replacePadding() {
+    int64_t extent = op.getSource().getType().getDimSize(unsigned(axis));
+    if (layout.coveredExtent(int(axis)) <= extent)
+      return;
+    Value fill = neutral(b, op.getKind(), elements.begin()->second.getType());
+    Value thread = threadCoordinates(b, layout, k.team)[axis];
+    for (auto &[place, value] : elements)
+      value = b.select(b.isBelow(b.add(thread, place[axis]), b.i32(extent)), value, fill);
+  }
+
+  Value joined(Value lhs, Value rhs) { return combine(b, op.getKind(), lhs, rhs); }
+
+  /// The block of the register with these coordinates.
+  Coordinates blockOf(Coordinates place, int64_t size) const {
+    place[axis] -= place[axis] % size;
+    return place;
+  }
+
+  void acrossRegisters(const PlacedMode &digit) {
+    int64_t next = step * digit.mode.extent;
+    std::map<Coordinates, std::map<int64_t, Value>> blocks; // by next block and digit
+    for (const auto &[place, sum] : sums)
+      blocks[blockOf(place, next)][place[axis] % next] = sum;
+    Registers before, whole;
+    for (auto &[block, parts] : blocks) {
+      SmallVector<std::pair<int64_t, Value>> inOrder(parts.begin(), parts.end());
+      if (op.getReverse())
+        std::reverse(inOrder.begin(), inOrder.end());
+      Value sum;
+      for (auto &[offset, part] : inOrder) {
+        Coordinates place = block;
+        place[axis] += offset;
+        if (sum)
+          before[place] = sum;
+        sum = sum ? joined(sum, part) : part;
+      }
+      whole[block] = sum;
+    }
+    for (auto &[place, value] : elements)
+      if (auto found = before.find(blockOf(place, step)); found != before.end())
+        value = joined(found->second, value);
+    sums = std::move(whole);
+  }
+
+  /// Whether a thread's block comes after that of which the other lane's or warp's number is `other`.
+  Value comesAfter(Value own, int64_t other, int64_t extent) {
+    if (op.getReverse())
+      return b.isBelow(own, b.i32(other));
+    return other + 1 == extent ? b.i1(false) : b.isBelow(b.i32(other), own);
+  }
+
+  /// Lanes whose numbers differ in a bit of the digit, the lowest first, tell each other their sums.
+  void acrossLanes(const PlacedMode &digit) {
+    for (int64_t mask = digit.stride; mask < digit.stride * digit.mode.extent; mask *= 2) {
+      SmallVector<Value> own;
+      for (auto &[block, sum] : sums)
+        own.push_back(sum);
+      Value packed = b.pack(own);
+      Value others = simt::ShuffleXorOp::create(b, packed.getType(), packed, mask);
+      Value isAfter = b.isEqual(b.bitAnd(k.team.lane, mask), op.getReverse() ? 0 : mask);
+      Registers before;
+      int64_t i = 0;
+      for (auto &[block, sum] : sums) {
+        before[block] = b.extract(others, i++);
+        sum = joined(sum, before[block]);
+      }
+      takeFrom(before, isAfter);
+    }
+  }
+
+  /// The sums that come before, for threads of which that is true.
+  void takeFrom(const Registers &before, Value isAfter) {
+    for (auto &[place, value] : elements)
+      value = b.select(isAfter, joined(before.at(blockOf(place, step)), value), value);
+  }
+
+  /// All warps leave their sums in scratch memory, and each reads those of its block of blocks.
+  LogicalResult acrossWarps(const PlacedMode &digit) {
+    RankedTensorType type = op.getSource().getType();
+    Shape shape(type.getShape().begin(), type.getShape().end());
+    shape[axis] = layout.coveredExtent(int(axis)) / step;
+    if (!op.getScratch())
+      return op.emitOpError() << "expected scratch memory because " << digit.mode.extent
+                              << " warps share axis " << axis
+                              << ", but got none; run 'tile-materialize-relayouts' before 'tile-to-simt'";
+    const SharedTile &scratch = k.shared(op.getScratch());
+    Shape least = shape;
+    least[axis] = std::min(least[axis], scratch.shape.size() == shape.size() ? scratch.shape[axis] : 0);
+    if (least != shape || scratch.element != k.typeOf(type.getElementType()))
+      return op.emitOpError() << "expected scratch memory of " << printShape(shape) << " elements of "
+                              << type.getElementType() << " because " << digit.mode.extent
+                              << " warps share axis " << axis << ", but got " << op.getScratch().getType();
+    // Previous readers of this memory must be done.
+    if (failed(k.syncTeam()))
+      return failure();
+    FragmentLayout blocks = layoutOfBlocks(nullptr);
+    storeShared(k, scratch, blocks, shape, packed(blocks));
+    if (failed(k.syncTeam()))
+      return failure();
+    Value parts = loadShared(k, scratch, layoutOfBlocks(&digit), shape);
+    take(parts, blocks, digit);
+    return success();
+  }
+
+  /// Of the blocks' sums. With `read`, a thread has those of all warps that this digit tells apart, in
+  /// registers next to each other.
+  FragmentLayout layoutOfBlocks(const PlacedMode *read) const {
+    std::array<FragmentLayout::Modes, hardwareAxes.size()> all;
+    if (read)
+      all[0].push_back({read->mode.extent, int(axis), 1});
+    for (HardwareAxis hardware : hardwareAxes) {
+      int64_t stride = 1;
+      for (LayoutMode mode : layout.modes(hardware)) {
+        bool isRead = read && hardware == read->hardware && stride == read->stride;
+        stride *= mode.extent;
+        bool isWithin = mode.axis == int(axis) && mode.step < step;
+        if (hardware == HardwareAxis::reg && (isWithin || mode.isReplicated()))
+          continue;
+        if (isRead || isWithin)
+          mode = LayoutMode::replicated(mode.extent);
+        else if (mode.axis == int(axis))
+          mode.step /= step;
+        all[size_t(hardware)].push_back(mode);
+      }
+    }
+    return FragmentLayout::get(layout.rank(), all[0], all[1], all[2]);
+  }
+
+  /// The register of a thread's sums that block belongs to.
+  Coordinates placeOf(const FragmentLayout &blocks, int64_t reg) const {
+    Coordinates place = blocks.coordinatesOf({reg, 0, 0});
+    place[axis] *= step;
+    return place;
+  }
+
+  Value packed(const FragmentLayout &blocks) {
+    SmallVector<Value> registers;
+    for (int64_t reg = 0; reg < blocks.registersPerThread(); ++reg)
+      registers.push_back(sums.at(placeOf(blocks, reg)));
+    return b.pack(registers);
+  }
+
+  void take(Value parts, const FragmentLayout &blocks, const PlacedMode &digit) {
+    Value own = digitOf(b, digit, k.team);
+    int64_t extent = digit.mode.extent;
+    Registers before, whole;
+    for (int64_t reg = 0; reg < blocks.registersPerThread(); ++reg) {
+      Value sum, untilOwn;
+      for (int64_t i = 0; i < extent; ++i) {
+        int64_t number = op.getReverse() ? extent - 1 - i : i;
+        Value part = b.extract(parts, reg * extent + number);
+        sum = sum ? joined(sum, part) : part;
+        if (i == 0)
+          untilOwn = sum;
+        else if (i + 1 < extent)
+          untilOwn = b.select(comesAfter(own, number, extent), sum, untilOwn);
+      }
+      before[placeOf(blocks, reg)] = untilOwn;
+      whole[placeOf(blocks, reg)] = sum;
+    }
+    takeFrom(before, comesAfter(own, op.getReverse() ? extent - 1 : 0, extent));
+    sums = std::move(whole);
+  }
+
+  KernelLowering &k;
+  Emitter &b;
+  tile::ScanOp op;
+  const FragmentLayout &layout;
+  size_t axis;
+  int64_t step = 1;   ///< of the digit at hand: the elements of a block
+  Registers elements; ///< combined with those before them in their block
+  Registers sums;     ///< of whole blocks, by the coordinates of their first elements
+};
+} // namespace
+
+static LogicalResult lowerOp(KernelLowering &k, tile::ScanOp op) {
+  Value result;
+  if (failed(Scan(k, op).run(k.value(op.getSource()), result)))
+    return failure();
+  k.set(op.getResult(), result);
+  return success();
+}
+
 void lowering::addReduceLowerings(LoweringTable &table) {
   table.add<tile::ReduceOp>(lowerOp);
+  table.add<tile::ScanOp>(lowerOp);
   table.add<tile::AnyInWarpOp>(lowerOp);
 }

@@ -884,6 +884,31 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 // -----
 
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test() attributes {warps = 4 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %v = tile.splat %zero : f32 -> tensor<64x64xf32, #tile.layout<"reg(16@1:1, 2@0:32) lane(32@0:1) warp(4@1:16)">>
+  // expected-error @below {{expected scratch memory because 4 warps share axis 1, but got none; run 'tile-materialize-relayouts' before 'tile-to-simt'}}
+  %w = tile.scan sum %v axis(1) : tensor<64x64xf32, #tile.layout<"reg(16@1:1, 2@0:32) lane(32@0:1) warp(4@1:16)">>
+  tile.return
+}
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test() attributes {warps = 4 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %v = tile.splat %zero : f32 -> tensor<64x64xf32, #tile.layout<"reg(16@1:1, 2@0:32) lane(32@0:1) warp(4@1:16)">>
+  %p = tile.alloc_shared "p" at 0 : !tile.shared<64x2xf32, #tile.shared_layout<"64x2 32b axis 1 panel 2 swizzle none pad 0">>
+  // expected-error @below {{expected scratch memory of 64x4 elements of 'f32' because 4 warps share axis 1, but got}}
+  %w = tile.scan sum %v axis(1) scratch %p : !tile.shared<64x2xf32, #tile.shared_layout<"64x2 32b axis 1 panel 2 swizzle none pad 0">> : tensor<64x64xf32, #tile.layout<"reg(16@1:1, 2@0:32) lane(32@0:1) warp(4@1:16)">>
+  tile.return
+}
+}
+
+// -----
+
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test() attributes {warps = 4 : i64} {

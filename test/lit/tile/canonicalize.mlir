@@ -44,9 +44,11 @@ tile.kernel @reductions(%O: !tile.global<8xf32> {program.argument = #program.ten
   // CHECK: %[[F:.*]] = tile.load
   %f = tile.load %o : !tile.slice<8xf32> -> tensor<8x1xf32>
   // CHECK-NOT: tile.reduce
+  // CHECK-NOT: tile.scan
   %m = tile.reduce max %f axis(1) : tensor<8x1xf32> -> tensor<8x1xf32>
+  %n = tile.scan sum %m axis(1) : tensor<8x1xf32>
   // CHECK: tile.store %[[F]],
-  tile.store %m, %o : tensor<8x1xf32>, !tile.slice<8xf32>
+  tile.store %n, %o : tensor<8x1xf32>, !tile.slice<8xf32>
   tile.return
 }
 

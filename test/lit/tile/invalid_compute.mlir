@@ -130,6 +130,16 @@ tile.kernel @reduce_axis() {
 
 // -----
 
+// scan_c1
+tile.kernel @scan_axis() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected an axis from 0 to 1 because the fragment has the extents 64x16, but got 2}}
+  %m = tile.scan sum %x axis(2) : tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
 // reduce_c1
 tile.kernel @reduce_extent() {
   %x = arith.constant dense<0.0> : tensor<64x16xf32>

@@ -45,6 +45,10 @@ tile.kernel @shapes() {
   %across = tile.reduce sum %s axis(0) scratch %scratch : !tile.shared<2x24xf32> : tensor<16x24xf32> -> tensor<1x24xf32>
   // CHECK: tile.reduce product %{{.*}} axis(1) : tensor<16x24xf32> -> tensor<16x1xf32>
   %product = tile.reduce product %s axis(1) : tensor<16x24xf32> -> tensor<16x1xf32>
+  // CHECK: tile.scan sum %{{.*}} axis(1) : tensor<16x24xf32>
+  %sums = tile.scan sum %s axis(1) : tensor<16x24xf32>
+  // CHECK: tile.scan product %{{.*}} axis(0) reverse scratch %scratch : !tile.shared<2x24xf32> : tensor<16x24xf32>
+  %products = tile.scan product %s axis(0) reverse scratch %scratch : !tile.shared<2x24xf32> : tensor<16x24xf32>
   // CHECK: tile.broadcast %{{.*}} : tensor<16x1xf32> -> tensor<16x24xf32>
   %wide = tile.broadcast %max : tensor<16x1xf32> -> tensor<16x24xf32>
   // CHECK: tile.coordinates 1 : tensor<16x24xindex>

@@ -53,6 +53,27 @@ tile.kernel @views() attributes {warps = 4 : i64} {
 
 // -----
 
+// A scan keeps the layout of what it scans.
+// CHECK: #[[ACC:.*]] = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+// CHECK-LABEL: tile.kernel @scan(
+// CHECK-NOT:   tile.convert_layout
+// CHECK:       tile.scan sum %{{.*}} axis(1) : tensor<64x64xf32, #[[ACC]]>
+// CHECK-NOT:   tile.convert_layout
+// CHECK:       tile.store %{{.*}} : tensor<64x64xf32, #[[ACC]]>
+tile.kernel @scan(%L: !tile.global<64x64xf32> {program.argument = #program.tensor<"L", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %k = tile.alloc_shared "k" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %s = tile.gemm %k, %k, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  %m = tile.scan sum %s axis(1) : tensor<64x64xf32>
+  %l = tile.slice %L[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.store %m, %l atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}
+
+// -----
+
 // A softmax step needs no conversion: rows are reduced and broadcast in the accumulator's layout, and for 16-bit
 // factors this is the layout of operand A, too. Row sums sit in all four lanes of a row.
 // CHECK: #[[ACC:.*]] = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">

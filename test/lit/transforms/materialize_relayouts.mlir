@@ -84,6 +84,24 @@ tile.kernel @reductions(%x: f32 {program.argument = #program.scalar<"x">}) attri
   tile.return
 }
 
+// Four warps share the rows: each brings a sum of its own elements, or, where warps alternate every 4 elements, one of
+// every such 4. A scan inside a warp needs no memory.
+// CHECK-LABEL: tile.kernel @scans(
+// CHECK-DAG:     %[[PARTS:.*]] = tile.alloc_shared "scan.0" : !tile.shared<4x4xf32,
+// CHECK-DAG:     %[[MANY:.*]] = tile.alloc_shared "scan.1" : !tile.shared<4x16xf32,
+// CHECK:         tile.scan sum %{{.*}} axis(1) scratch %[[PARTS]] :
+// CHECK:         tile.scan max %{{.*}} axis(1) reverse scratch %[[MANY]] :
+// CHECK:         tile.scan sum %{{.*}} axis(1) : tensor
+tile.kernel @scans(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  %f = tile.splat %x : f32 -> tensor<4x64xf32, #columns>
+  %g = tile.splat %x : f32 -> tensor<4x64xf32, #rows>
+  %h = tile.splat %x : f32 -> tensor<4x64xf32, #tile.layout<"reg(4@1:1, 4@1:16) lane(4@0:1, 8@*) warp(4@1:4)">>
+  %parts = tile.scan sum %f axis(1) : tensor<4x64xf32, #columns>
+  %many = tile.scan max %h axis(1) reverse : tensor<4x64xf32, #tile.layout<"reg(4@1:1, 4@1:16) lane(4@0:1, 8@*) warp(4@1:4)">>
+  %own = tile.scan sum %g axis(1) : tensor<4x64xf32, #rows>
+  tile.return
+}
+
 // -----
 
 tile.kernel @no_layout(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
@@ -106,6 +124,21 @@ tile.kernel @branch_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) 
   scf.if %any {
     // expected-error @below {{expected a reduction that stays within a warp because each warp decides by itself whether it comes here, but 4 warps share axis 1 of 4x64; reduce before k.whenAny}}
     %max = tile.reduce max %f axis(1) : tensor<4x64xf32, #columns> -> tensor<4x1xf32, #column>
+  }
+  tile.return
+}
+
+// -----
+
+#columns = #tile.layout<"reg(4@0:1) lane(16@1:1, 2@*) warp(4@1:16)">
+tile.kernel @scan_in_branch_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+  %f = tile.splat %x : f32 -> tensor<4x64xf32, #columns>
+  %p = arith.cmpf ogt, %f, %f : tensor<4x64xf32, #columns>
+  // expected-note @below {{decided here}}
+  %any = tile.any_in_warp %p : tensor<4x64xi1, #columns>
+  scf.if %any {
+    // expected-error @below {{expected a cumulative operation that stays within a warp because each warp decides by itself whether it comes here, but 4 warps share axis 1 of 4x64; compute it before k.whenAny}}
+    %sums = tile.scan sum %f axis(1) : tensor<4x64xf32, #columns>
   }
   tile.return
 }

@@ -158,6 +158,19 @@ TEST_CASE("reductions want an axis of their fragment", "[dsl][errors]") {
         "expected an axis to reduce from -2 to 1 of 'x' 16x8 of f32, but got -3\n'x' is declared here");
 }
 
+TEST_CASE("cumulative operations want an axis of their fragment and numbers to compute with",
+          "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8}).named("x");
+          Fragment y = cumulative(Reduction::sum, x, 2);
+        }) ==
+        "expected an axis to go along from -2 to 1 of 'x' 16x8 of f32, but got 2\n'x' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(e4m3, {16, 8}).named("x");
+          Fragment y = cumulative(Reduction::max, x, 0);
+        }).starts_with("expected"));
+}
+
 TEST_CASE("an assignment keeps extents and element type", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 8}), y = k.fragment(f32, {16, 1});

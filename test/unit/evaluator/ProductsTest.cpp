@@ -20,6 +20,15 @@ Tensor reduced(ElementType type, Reduction kind, int64_t axis, const Numbers &nu
   });
 }
 
+Tensor scanned(ElementType type, Reduction kind, int64_t axis, Direction direction, const Numbers &numbers) {
+  return run({{given(type, {2, 3}, numbers), unwritten(type, {2, 3})}, {}}, [&](Scope &k) {
+    Global X = k.input("X", type, {2, 3}), Y = k.output("Y", type, {2, 3});
+    Fragment x = k.fragment(type, {2, 3});
+    copy(X.tile({0, 0}, {2, 3}), x);
+    copy(cumulative(kind, x, axis, direction), Y.tile({0, 0}, {2, 3}));
+  });
+}
+
 /// acc + A B of one tile of 2 x depth and depth x 2, both of one number.
 Element product(ElementType type, int64_t depth, double a, double b, double acc) {
   Tensor y = run({{unwritten(f32, {2, 2})}, {}}, [&](Scope &k) {
@@ -61,6 +70,21 @@ TEST_CASE("products of all elements along an axis", "[evaluator][unit]") {
   CHECK(std::isinf(reduced(f16, Reduction::product, 1, {300, 300, 0.01, 1, 1, 1}).elements[0].bound));
   // Two of them lose bits.
   CHECK(std::isinf(reduced(f16, Reduction::product, 1, {0.001, 0.001, 1000, 1, 1, 1}).elements[0].bound));
+}
+
+TEST_CASE("an element of a scan has what comes before it, itself included", "[evaluator][unit]") {
+  Numbers x = {1, 5, 3, -2, 0, 9};
+  CHECK(exactValues(scanned(f32, Reduction::sum, 1, Direction::forward, x)) == Numbers{1, 6, 9, -2, -2, 7});
+  CHECK(exactValues(scanned(i32, Reduction::sum, -1, Direction::backward, x)) == Numbers{9, 8, 3, 7, 9, 9});
+  CHECK(exactValues(scanned(f32, Reduction::max, 0, Direction::forward, x)) == Numbers{1, 5, 3, 1, 5, 9});
+  CHECK(exactValues(scanned(f32, Reduction::min, 0, Direction::backward, x)) == Numbers{-2, 0, 3, -2, 0, 9});
+  CHECK(exactValues(scanned(f32, Reduction::product, 1, Direction::forward, x)) ==
+        Numbers{1, 5, 15, -2, 0, 0});
+  CHECK(exactValues(scanned(i8, Reduction::sum, 1, Direction::forward, {100, 100, 1, 1, 1, 1})) ==
+        Numbers{100, -56, -55, 1, 2, 3});
+  Tensor open = scanned(f16, Reduction::sum, 1, Direction::forward, {2048, 1, 1, 1, 1, 1});
+  CHECK(open.elements[0].bound == 0);
+  CHECK(open.elements[2].bound >= 2);
 }
 
 TEST_CASE("products of small integers are exact", "[evaluator][unit]") {
