@@ -4,7 +4,7 @@
 #include "kernels/library/Attention.h"
 
 #include "compiler/pipeline/Options.h"
-#include "kernels/attention/Columns.h"
+#include "kernels/attention/problem/Columns.h"
 #include "kernels/library/Compile.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"

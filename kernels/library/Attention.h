@@ -3,7 +3,7 @@
 /// Attention forward as a call on tensors of a device.
 #pragma once
 
-#include "kernels/attention/Forward.h"
+#include "kernels/attention/forward/Forward.h"
 #include "kernels/library/ArtifactCache.h"
 #include "runtime/cache/MemoryCache.h"
 #include "runtime/device/Device.h"

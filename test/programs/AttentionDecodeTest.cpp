@@ -3,7 +3,7 @@
 /// Decoding with tensors laid out by hand: what lies behind a sequence's last key, and in pages that nobody
 /// has, is NaN, table entries that nobody needs are no pages, and rows have strides of their own.
 #include "kernels/Tolerance.h"
-#include "kernels/attention/Decode.h"
+#include "kernels/attention/decode/Decode.h"
 #include "kernels/reference/Decode.h"
 #include "test/programs/ProgramRun.h"
 

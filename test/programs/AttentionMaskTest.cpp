@@ -2,7 +2,7 @@
 /// \file
 /// Attention forward with masks that are nobody's but the caller's.
 #include "kernels/Tolerance.h"
-#include "kernels/attention/Forward.h"
+#include "kernels/attention/forward/Forward.h"
 #include "test/programs/ProgramRun.h"
 
 #include <algorithm>

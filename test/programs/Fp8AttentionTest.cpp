@@ -2,7 +2,7 @@
 /// \file
 /// Attention forward on e4m3 with scores that are hard on weights of 8 bits: no worse than twice a plain
 /// implementation, which rounds each weight, 2^8 for a row's largest, and does all else exactly.
-#include "kernels/attention/Forward.h"
+#include "kernels/attention/forward/Forward.h"
 #include "test/programs/ProgramRun.h"
 
 #include <algorithm>

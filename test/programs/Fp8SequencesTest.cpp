@@ -2,7 +2,7 @@
 /// \file
 /// Attention forward on e4m3 of sequences of different lengths, of which one is nothing but NaN: that one
 /// alone gets NaN, and rows behind a sequence harm nobody.
-#include "kernels/attention/Forward.h"
+#include "kernels/attention/forward/Forward.h"
 #include "test/programs/ProgramRun.h"
 
 #include <algorithm>

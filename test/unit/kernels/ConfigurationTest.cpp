@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Configurations that are chosen, or made smaller until they fit.
-#include "kernels/attention/Decode.h"
+#include "kernels/attention/decode/Decode.h"
 #include "kernels/gemm/Gemm.h"
 
 #include <catch2/catch.hpp>

@@ -3,7 +3,7 @@
 /// Which tiles of keys are visited, and which are masked, follows from a mask's rule: every one that some
 /// query sees, once, and unmasked only where all do. Positions are C++ numbers here, so that nothing is
 /// compiled.
-#include "kernels/attention/Mask.h"
+#include "kernels/attention/mask/Mask.h"
 
 #include <catch2/catch.hpp>
 #include <set>

@@ -3,7 +3,7 @@
 /// What the registry says of its kernels, and that they trace.
 #include "kernels/Registry.h"
 
-#include "kernels/attention/Forward.h"
+#include "kernels/attention/forward/Forward.h"
 #include "kernels/gemm/Gemm.h"
 
 #include <catch2/catch.hpp>

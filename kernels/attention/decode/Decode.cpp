@@ -2,11 +2,11 @@
 /// \file
 /// The program of decoding: blocks that each see a part of a sequence's keys, and a launch that joins the
 /// parts.
-#include "kernels/attention/Decode.h"
+#include "kernels/attention/decode/Decode.h"
 
-#include "kernels/attention/Columns.h"
-#include "kernels/attention/LazySoftmax.h"
-#include "kernels/attention/SoftCap.h"
+#include "kernels/attention/problem/Columns.h"
+#include "kernels/attention/scores/LazySoftmax.h"
+#include "kernels/attention/scores/SoftCap.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
 #include "runtime/target/MmaAtoms.h"

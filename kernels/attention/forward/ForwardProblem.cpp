@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Arguments and tiles of attention forward.
-#include "kernels/attention/ForwardProblem.h"
+#include "kernels/attention/forward/ForwardProblem.h"
 
-#include "kernels/attention/SoftCap.h"
+#include "kernels/attention/scores/SoftCap.h"
 
 #include <cmath>
 #include <numbers>

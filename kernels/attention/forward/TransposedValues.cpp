@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Transposing V, and reading it.
-#include "kernels/attention/TransposedValues.h"
+#include "kernels/attention/forward/TransposedValues.h"
 
 #include "runtime/support/Math.h"
 

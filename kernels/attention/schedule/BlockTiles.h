@@ -3,9 +3,9 @@
 /// The tiles of a block that stays while others come and go.
 #pragma once
 
-#include "kernels/attention/ForwardProblem.h"
-#include "kernels/attention/PackedOrder.h"
-#include "kernels/attention/TileOrder.h"
+#include "kernels/attention/forward/ForwardProblem.h"
+#include "kernels/attention/schedule/PackedOrder.h"
+#include "kernels/attention/schedule/TileOrder.h"
 
 namespace tlc::kernels {
 

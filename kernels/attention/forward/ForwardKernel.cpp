@@ -2,9 +2,9 @@
 /// \file
 /// Types, limits and accuracy of attention forward on 16-bit elements.
 #include "kernels/KernelList.h"
-#include "kernels/attention/AttentionParameters.h"
-#include "kernels/attention/Columns.h"
-#include "kernels/attention/RegisteredForward.h"
+#include "kernels/attention/forward/RegisteredForward.h"
+#include "kernels/attention/problem/Columns.h"
+#include "kernels/attention/problem/Parameters.h"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 /// The order in which blocks that stay on their multiprocessors compute the tiles of O.
 #pragma once
 
-#include "kernels/attention/Forward.h"
-#include "kernels/attention/Rounds.h"
+#include "kernels/attention/forward/Forward.h"
+#include "kernels/attention/schedule/Rounds.h"
 
 #include <array>
 

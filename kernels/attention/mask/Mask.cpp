@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Masks that have names.
-#include "kernels/attention/Mask.h"
+#include "kernels/attention/mask/Mask.h"
 
 #include <algorithm>
 

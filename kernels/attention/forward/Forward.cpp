@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Attention forward in the plain form, and the choice of form and tiles.
-#include "kernels/attention/BlockTiles.h"
-#include "kernels/attention/Columns.h"
-#include "kernels/attention/ExplicitForward.h"
-#include "kernels/attention/ForwardProblem.h"
-#include "kernels/attention/TransposedValues.h"
+#include "kernels/attention/forward/ExplicitForward.h"
+#include "kernels/attention/forward/ForwardProblem.h"
+#include "kernels/attention/forward/TransposedValues.h"
+#include "kernels/attention/problem/Columns.h"
+#include "kernels/attention/schedule/BlockTiles.h"
 #include "runtime/target/BlockBudget.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/Parameters.h"
-#include "kernels/attention/Forward.h"
+#include "kernels/attention/forward/Forward.h"
 
 namespace tlc::kernels {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Parameters that several attention kernels of the registry have.
-#include "kernels/attention/AttentionParameters.h"
+#include "kernels/attention/problem/Parameters.h"
 
 #include "kernels/Tolerance.h"
-#include "kernels/attention/Columns.h"
+#include "kernels/attention/problem/Columns.h"
 #include "runtime/artifact/Artifact.h"
 
 #include <algorithm>

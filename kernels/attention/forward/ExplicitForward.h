@@ -3,9 +3,9 @@
 /// Attention forward with roles written by hand.
 #pragma once
 
-#include "kernels/attention/ForwardProblem.h"
-#include "kernels/attention/PackedOrder.h"
-#include "kernels/attention/TransposedValues.h"
+#include "kernels/attention/forward/ForwardProblem.h"
+#include "kernels/attention/forward/TransposedValues.h"
+#include "kernels/attention/schedule/PackedOrder.h"
 
 namespace tlc::kernels {
 

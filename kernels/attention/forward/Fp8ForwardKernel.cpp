@@ -2,9 +2,9 @@
 /// \file
 /// Types, limits and accuracy of attention forward on e4m3.
 #include "kernels/KernelList.h"
-#include "kernels/attention/AttentionParameters.h"
-#include "kernels/attention/RegisteredForward.h"
-#include "kernels/attention/TransposedValues.h"
+#include "kernels/attention/forward/RegisteredForward.h"
+#include "kernels/attention/forward/TransposedValues.h"
+#include "kernels/attention/problem/Parameters.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 /// visited follows from it.
 #pragma once
 
-#include "kernels/attention/KeySet.h"
+#include "kernels/attention/mask/KeySet.h"
 #include "kernels/reference/Attention.h"
 
 #include <functional>

@@ -2,9 +2,9 @@
 /// \file
 /// Parameters, tensors, cost and accuracy of decoding.
 #include "kernels/KernelList.h"
-#include "kernels/attention/AttentionParameters.h"
-#include "kernels/attention/Columns.h"
-#include "kernels/attention/Decode.h"
+#include "kernels/attention/decode/Decode.h"
+#include "kernels/attention/problem/Columns.h"
+#include "kernels/attention/problem/Parameters.h"
 #include "kernels/reference/Decode.h"
 #include "runtime/support/Math.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Arithmetic of the order of packed sequences.
-#include "kernels/attention/PackedOrder.h"
+#include "kernels/attention/schedule/PackedOrder.h"
 
-#include "kernels/attention/TileOrder.h"
+#include "kernels/attention/schedule/TileOrder.h"
 
 namespace tlc::kernels {
 

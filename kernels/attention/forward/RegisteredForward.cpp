@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Lengths of sequences, and what follows from them and from the other parameters.
-#include "kernels/attention/RegisteredForward.h"
+#include "kernels/attention/forward/RegisteredForward.h"
 
-#include "kernels/attention/AttentionParameters.h"
+#include "kernels/attention/problem/Parameters.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Arithmetic of the order of tiles.
-#include "kernels/attention/TileOrder.h"
+#include "kernels/attention/schedule/TileOrder.h"
 
 namespace tlc::kernels {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The schedule of attention forward: which role does what, and what runs under what.
-#include "kernels/attention/ExplicitForward.h"
+#include "kernels/attention/forward/ExplicitForward.h"
 
-#include "kernels/attention/BlockTiles.h"
-#include "kernels/attention/ForwardProblem.h"
+#include "kernels/attention/forward/ForwardProblem.h"
+#include "kernels/attention/schedule/BlockTiles.h"
 #include "runtime/target/Hardware.h"
 
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A choice between two orders.
-#include "kernels/attention/BlockTiles.h"
+#include "kernels/attention/schedule/BlockTiles.h"
 
 namespace tlc::kernels {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernels/Registry.h"
-#include "kernels/attention/Forward.h"
+#include "kernels/attention/forward/Forward.h"
 
 #include <initializer_list>
 #include <string>

@@ -4,9 +4,9 @@
 /// of a tile.
 #pragma once
 
-#include "kernels/attention/Columns.h"
-#include "kernels/attention/Forward.h"
-#include "kernels/attention/LazySoftmax.h"
+#include "kernels/attention/forward/Forward.h"
+#include "kernels/attention/problem/Columns.h"
+#include "kernels/attention/scores/LazySoftmax.h"
 
 namespace tlc::kernels {
 

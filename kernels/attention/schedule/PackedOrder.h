@@ -4,7 +4,7 @@
 /// device alone, so that a launch of its own finds it out.
 #pragma once
 
-#include "kernels/attention/ForwardProblem.h"
+#include "kernels/attention/forward/ForwardProblem.h"
 
 namespace tlc::kernels {
 

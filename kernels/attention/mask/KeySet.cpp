@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Arithmetic of ranges of keys, and their tiles.
-#include "kernels/attention/KeySet.h"
+#include "kernels/attention/mask/KeySet.h"
 
 #include <functional>
 

@@ -4,7 +4,7 @@
 /// along the sum alone, which is over keys.
 #pragma once
 
-#include "kernels/attention/ForwardProblem.h"
+#include "kernels/attention/forward/ForwardProblem.h"
 
 #include <algorithm>
 #include <functional>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "compiler/dsl/dsl.h"
-#include "kernels/attention/Mask.h"
+#include "kernels/attention/mask/Mask.h"
 #include "kernels/reference/Attention.h"
 #include "runtime/target/Target.h"
 
