@@ -4,7 +4,7 @@
 #include "kernels/library/Attention.h"
 
 #include "compiler/pipeline/Options.h"
-#include "kernels/attention/problem/Columns.h"
+#include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/library/Compile.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
@@ -29,6 +29,7 @@ using kernels::largestSoftCap;
 using kernels::leastSoftCap;
 using kernels::longestDistance;
 using kernels::productDepth;
+using kernels::rowGranularity;
 
 namespace {
 
@@ -36,7 +37,6 @@ template <class... Values> Error mistake(fmt::format_string<Values...> text, Val
   return {.message = fmt::format(text, std::forward<Values>(values)...)};
 }
 
-constexpr int64_t rowGranularity = 8;                         ///< of d and dv
 constexpr int64_t copyAlignment = TmaFacts().globalAlignment; ///< bytes
 
 //===----------------------------------------------------------------------===//
@@ -277,15 +277,15 @@ Result<ForwardChoice> choose(const Target &target, const Schema &schema, const F
 
 ForwardConfig configOf(const Schema &schema, const ForwardTensors &tensors, const ForwardOptions &options,
                        ForwardForm form, const Target &target) {
-  ForwardConfig config{.dtype = tensors.q.element,
-                       .d = schema.extent("d"),
-                       .dv = schema.extent("dv"),
-                       .mask = options.mask,
-                       .scale = options.scale,
-                       .softCap = options.softCap,
-                       .sink = tensors.sink ? AttentionSink::perHead : AttentionSink::none,
-                       .logBase = options.logBase,
-                       .lengths = options.lengths,
+  ForwardConfig config{.problem = {.dtype = tensors.q.element,
+                                   .d = schema.extent("d"),
+                                   .dv = schema.extent("dv"),
+                                   .mask = options.mask,
+                                   .scale = options.scale,
+                                   .softCap = options.softCap,
+                                   .sink = tensors.sink ? AttentionSink::perHead : AttentionSink::none,
+                                   .logBase = options.logBase,
+                                   .lengths = options.lengths},
                        .form = form};
   chooseTiles(config, schema.extent("sq"), target);
   return config;
@@ -293,8 +293,8 @@ ForwardConfig configOf(const Schema &schema, const ForwardTensors &tensors, cons
 
 /// Names all members, so that a new one cannot be forgotten.
 KeyBuilder keyOf(const ForwardConfig &config) {
-  const auto &[dtype, out, d, dv, mask, scale, softCap, sink, logBase, lengths, bq, bk, stages, form, overlap,
-               order, sum] = config;
+  const auto &[problem, bq, bk, stages, form, overlap, order, sum] = config;
+  const auto &[dtype, out, d, dv, mask, scale, softCap, sink, logBase, lengths] = problem;
   const auto &[causal, windowLeft, windowRight, blockCausal] = mask;
   KeyBuilder key;
   key.add("attention::forward");

@@ -35,7 +35,7 @@ QueryRow weighRow(const AttentionShape &s, int64_t line, std::span<const double>
   row.weights.assign(size_t(row.sequence.keys), maximum);
   auto left = q.subspan(size_t(line * s.d), size_t(s.d));
   for (int64_t key = 0; key < row.sequence.keys; ++key) {
-    if (!s.mask.visible(queryRow - row.sequence.firstQuery, key, row.sequence.queries, row.sequence.keys))
+    if (!isVisible(s.mask, queryRow - row.sequence.firstQuery, key, row.sequence.queries, row.sequence.keys))
       continue;
     auto right = k.subspan(size_t(((row.sequence.firstKey + key) * s.hkv + kvHead) * s.d), size_t(s.d));
     double score = 0;
@@ -61,14 +61,15 @@ QueryRow weighRow(const AttentionShape &s, int64_t line, std::span<const double>
 
 } // namespace
 
-bool MaskConfig::visible(int64_t query, int64_t key, int64_t queries, int64_t keys) const {
-  int64_t place = causal == CausalAlignment::left ? query : query + keys - queries;
-  if (causal != CausalAlignment::none && key > place)
+bool isVisible(const MaskConfig &mask, int64_t query, int64_t key, int64_t queries, int64_t keys) {
+  int64_t place = mask.causal == CausalAlignment::left ? query : query + keys - queries;
+  if (mask.causal != CausalAlignment::none && key > place)
     return false;
-  if ((windowLeft && key < place - *windowLeft) || (windowRight && key > place + *windowRight))
+  if ((mask.windowLeft && key < place - *mask.windowLeft) ||
+      (mask.windowRight && key > place + *mask.windowRight))
     return false;
-  if (blockCausal) {
-    int64_t half = keys / 2, block = *blockCausal;
+  if (mask.blockCausal) {
+    int64_t half = keys / 2, block = *mask.blockCausal;
     if (key < half)
       return query < half && key / block == query / block;
     return query < half ? (key - half) / block < query / block
@@ -77,10 +78,10 @@ bool MaskConfig::visible(int64_t query, int64_t key, int64_t queries, int64_t ke
   return true;
 }
 
-int64_t MaskConfig::visiblePairs(int64_t queries, int64_t keys) const {
+int64_t visiblePairs(const MaskConfig &mask, int64_t queries, int64_t keys) {
   int64_t pairs = 0;
-  if (blockCausal) {
-    int64_t half = keys / 2, block = *blockCausal;
+  if (mask.blockCausal) {
+    int64_t half = keys / 2, block = *mask.blockCausal;
     auto upTo = [&](int64_t blocks) { return std::min(half, blocks * block); };
     for (int64_t place = 0; place < half; ++place) { // a noisy query, and the clean one of the same place
       int64_t own = place / block;
@@ -89,11 +90,11 @@ int64_t MaskConfig::visiblePairs(int64_t queries, int64_t keys) const {
     return pairs;
   }
   for (int64_t query = 0; query < queries; ++query) {
-    int64_t place = causal == CausalAlignment::left ? query : query + keys - queries;
-    int64_t end = std::min(keys, causal == CausalAlignment::none ? keys : place + 1);
-    if (windowRight)
-      end = std::min(end, place + *windowRight + 1);
-    pairs += std::max<int64_t>(end - std::max<int64_t>(windowLeft ? place - *windowLeft : 0, 0), 0);
+    int64_t place = mask.causal == CausalAlignment::left ? query : query + keys - queries;
+    int64_t end = std::min(keys, mask.causal == CausalAlignment::none ? keys : place + 1);
+    if (mask.windowRight)
+      end = std::min(end, place + *mask.windowRight + 1);
+    pairs += std::max<int64_t>(end - std::max<int64_t>(mask.windowLeft ? place - *mask.windowLeft : 0, 0), 0);
   }
   return pairs;
 }
@@ -101,7 +102,7 @@ int64_t MaskConfig::visiblePairs(int64_t queries, int64_t keys) const {
 double attentionForwardFlops(const AttentionShape &s) {
   double pairs = 0;
   for (const SequenceRows &sequence : s.sequences)
-    pairs += double(s.mask.visiblePairs(sequence.queries, sequence.keys));
+    pairs += double(visiblePairs(s.mask, sequence.queries, sequence.keys));
   return 2 * double(s.h) * pairs * double(s.d + s.dv);
 }
 

@@ -65,7 +65,7 @@ const attention::ForwardOptions blockDiffusion{.mask = {.blockCausal = 32},
 // [attention-packed]
 
 // [attention-documents]
-/// Causal attention within documents, which lie one behind the other in each sequence. `begins` has, for each
+/// Causal attention within documents, which lie one after the other in each sequence. `begins` has, for each
 /// position, that of its document's first token.
 dsl::Program attendWithinDocuments(const kernels::ForwardConfig &config) {
   using namespace kernels;
@@ -104,14 +104,14 @@ dsl::Program attendWithinKinds(const kernels::ForwardConfig &config) {
     dsl::Global firstKeys = numbers("first_keys", scope.queries),
                 lastKeys = numbers("last_keys", scope.queries);
     return Mask(
-        [=](const Sequence &s, const Positions &query, const Positions &key) {
+        [=](const Sequence &s, const ScorePosition &query, const ScorePosition &key) {
           return lookUp(ofQueries, {s.batch, 0}, query) == lookUp(ofKeys, {s.batch, 0}, key);
         },
-        [=](const Sequence &s, const QueryRange &queries) {
-          KeyPart part;
+        [=](const Sequence &s, const TileSpan &queries) {
+          PositionPart part;
           part.some = {firstKeys.read({s.batch, queries.first}), lastKeys.read({s.batch, queries.last})};
           part.all.end = 0; // no key that all of them see is known
-          return KeySet{{part}};
+          return PositionSet{{part}};
         });
   });
 }
@@ -120,7 +120,7 @@ dsl::Program attendWithinKinds(const kernels::ForwardConfig &config) {
 
 TEST_CASE("masks that read tensors", "[docs]") {
   for (auto *program : {attendWithinDocuments, attendToPrefixes, attendWithinKinds}) {
-    dsl::Program traced = program({.d = 64, .dv = 64});
+    dsl::Program traced = program({.problem = {.d = 64, .dv = 64}});
     INFO(traced.errorText());
     REQUIRE(traced.ok());
     REQUIRE(bool(compile(std::move(traced))));

@@ -34,7 +34,8 @@ struct Scores {
 
 void check(const Scores &scores) {
   ForwardForm form = GENERATE(ForwardForm::plain, ForwardForm::explicitRoles);
-  ForwardConfig config{.dtype = ElementType::e4m3, .d = d, .dv = d, .form = form, .sum = OutputSum::perTile};
+  ForwardConfig config{
+      .problem = {.dtype = ElementType::e4m3, .d = d, .dv = d}, .form = form, .sum = OutputSum::perTile};
   chooseTiles(config, queries, *findTarget("sm_90a"));
   config.bk = 64;
   uint64_t seed = Catch::rngSeed();

@@ -3,6 +3,7 @@
 /// Attention forward on e4m3 of sequences of different lengths, of which one is nothing but NaN: that one
 /// alone gets NaN, and rows behind a sequence harm nobody.
 #include "kernels/attention/forward/Forward.h"
+#include "kernels/reference/Attention.h"
 #include "test/programs/ProgramRun.h"
 
 #include <algorithm>
@@ -19,9 +20,9 @@ namespace {
 
 constexpr int64_t d = 32, dv = 64, h = 2, hkv = 1, sequences = 5;
 
-class Sequences {
+class SequencesRun {
 public:
-  Sequences(const ForwardConfig &config, std::mt19937_64 &random) : config(config), random(random) {
+  SequencesRun(const ForwardConfig &config, std::mt19937_64 &random) : config(config), random(random) {
     spoilt = size_t(random() % sequences);
     for (int64_t n = 0; n < sequences; ++n) {
       rows.push_back({.queries = drawLength(), .keys = drawLength()});
@@ -90,7 +91,7 @@ public:
                          .d = d,
                          .dv = dv,
                          .scale = 1 / std::sqrt(double(d)),
-                         .mask = config.mask};
+                         .mask = config.problem.mask};
     std::vector<int64_t> elements(o.values.size()), lines(size_t(allQueries * h));
     std::iota(elements.begin(), elements.end(), 0);
     std::iota(lines.begin(), lines.end(), 0);
@@ -112,7 +113,7 @@ public:
   }
 
 private:
-  bool isPacked() const { return config.lengths == Lengths::packed; }
+  bool isPacked() const { return config.problem.lengths == Lengths::packed; }
   int64_t drawLength() {
     constexpr int64_t lengths[] = {0, 1, 40, 127, 128, 129, 256, 300};
     return lengths[random() % std::size(lengths)];
@@ -158,11 +159,11 @@ TEST_CASE("a sequence of e4m3 that is no number harms no other", "[programs][att
   Lengths lengths = GENERATE(Lengths::packed, Lengths::padded);
   CausalAlignment causal = GENERATE(CausalAlignment::none, CausalAlignment::right);
   int64_t bk = GENERATE(32, 128);
-  ForwardConfig config{.dtype = ElementType::e4m3,
-                       .d = d,
-                       .dv = dv,
-                       .mask = {.causal = causal},
-                       .lengths = lengths,
+  ForwardConfig config{.problem = {.dtype = ElementType::e4m3,
+                                   .d = d,
+                                   .dv = dv,
+                                   .mask = {.causal = causal},
+                                   .lengths = lengths},
                        .form = form,
                        .sum = OutputSum::perTile};
   chooseTiles(config, 128, *findTarget("sm_90a"));
@@ -171,5 +172,5 @@ TEST_CASE("a sequence of e4m3 that is no number harms no other", "[programs][att
   INFO("form " << int(form) << ", lengths " << int(lengths) << ", causal " << int(causal) << ", bk " << bk
                << ", seed " << seed);
   std::mt19937_64 random(seed);
-  Sequences(config, random).check();
+  SequencesRun(config, random).check();
 }

@@ -33,6 +33,11 @@ ARTIFACT = BASE + ["runtime/target", "runtime/artifact"]
 EMULATION = ARTIFACT + ["runtime/device", "runtime/emulator/report", "runtime/emulator/ptx", "runtime/emulator/math"]
 EXECUTION = EMULATION + ["runtime/emulator/exec/core", "runtime/emulator/exec/decode"]
 DIALECTS = ["dialects/tile", "dialects/simt", "dialects/program", "dialects/layout", "dialects/support", MLIR, LLVM]
+# What a kernel's class for the registry needs.
+REGISTRY = ["kernels/Parameters.h", "kernels/Registry.h", "kernels/KernelList.h", "kernels/Tolerance.h"]
+# What kernels of attention have in common; none of them sees another.
+ATTENTION = REGISTRY + ["compiler/dsl", "kernels/reference"] + [
+    "kernels/attention/" + room for room in ["problem", "intervals", "mask", "schedule", "logits"]]
 
 # Folder -> what it may include besides itself. The longest matching row counts
 # for the including and for the included file; a file in no row is an error.
@@ -72,7 +77,15 @@ LAYERS = {
     "compiler/lowering": ARTIFACT + DIALECTS + ["compiler/solvers", "compiler/analysis"],
     "compiler/codegen": ARTIFACT + DIALECTS,
     "compiler/pipeline": ARTIFACT + DIALECTS + ["compiler"],
-    "kernels": ARTIFACT + ["compiler/dsl"],
+    "kernels": ARTIFACT + ["compiler/dsl", "kernels/reference"],
+    "kernels/reference": BASE + ["kernels/attention/problem/Options.h"],
+    "kernels/attention/problem": ARTIFACT + REGISTRY + ["compiler/dsl"],
+    "kernels/attention/intervals": ["compiler/dsl"],
+    "kernels/attention/mask": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/intervals"],
+    "kernels/attention/schedule": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/mask"],
+    "kernels/attention/logits": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/mask"],
+    "kernels/attention/forward": ARTIFACT + ATTENTION,
+    "kernels/attention/decode": ARTIFACT + ATTENTION,
     "kernels/library": ARTIFACT + ["kernels", "compiler/dsl", "compiler/pipeline", "runtime"],
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
     "tools/conformance": ["runtime", FMT, CUDA],

@@ -4,9 +4,9 @@
 /// parts.
 #include "kernels/attention/decode/Decode.h"
 
-#include "kernels/attention/problem/Columns.h"
-#include "kernels/attention/scores/LazySoftmax.h"
-#include "kernels/attention/scores/SoftCap.h"
+#include "kernels/attention/logits/LazySoftmax.h"
+#include "kernels/attention/logits/SoftCap.h"
+#include "kernels/attention/problem/ColumnParts.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
 #include "runtime/target/MmaAtoms.h"
@@ -30,13 +30,13 @@ int64_t paddedGroup(const DecodeConfig &c) { return alignTo(c.group, swizzleRows
 /// Elements of a row of K and of V in shared memory, zeros behind the tensor's.
 int64_t paddedDepth(const DecodeConfig &c) { return alignTo(c.d, productDepth); }
 int64_t paddedValues(const DecodeConfig &c) { return alignTo(c.dv, productDepth); }
-std::vector<Columns> partsOf(const DecodeConfig &c) { return columnParts(paddedValues(c)); }
+std::vector<ColumnRange> partsOf(const DecodeConfig &c) { return columnParts(paddedValues(c)); }
 bool areApart(const DecodeConfig &c) { return c.values == ValueStorage::apart; }
-/// Columns of Q and K that make a tile: all, or V's parts and the rest where V lies in K.
-std::vector<Columns> depthPartsOf(const DecodeConfig &c) {
+/// ColumnRange of Q and K that make a tile: all, or V's parts and the rest where V lies in K.
+std::vector<ColumnRange> depthPartsOf(const DecodeConfig &c) {
   if (areApart(c))
     return {{0, paddedDepth(c)}};
-  std::vector<Columns> parts = partsOf(c);
+  std::vector<ColumnRange> parts = partsOf(c);
   if (int64_t rest = paddedDepth(c) - paddedValues(c); rest != 0)
     parts.push_back({paddedValues(c), rest});
   return parts;
@@ -188,7 +188,7 @@ struct Loader {
       : p(p), c(p.config),
         qRing(k.ring("q", {.slots = querySlots(c), .producers = 1, .consumers = warpgroups(c)})),
         kRing(k.ring("k", {.slots = c.stages, .producers = 1, .consumers = warpgroups(c)})) {
-    for (const Columns &columns : depthPartsOf(c)) {
+    for (const ColumnRange &columns : depthPartsOf(c)) {
       queries.push_back(k.shared("q", c.dtype, {c.rows, columns.count}, {.slots = querySlots(c)}));
       keys.push_back(
           {&p.K, k.shared("k", c.dtype, {c.bk, columns.count}, {.slots = c.stages}), columns.first});
@@ -196,7 +196,7 @@ struct Loader {
     if (!areApart(c))
       return;
     vRing = k.ring("v", {.slots = c.stages, .producers = 1, .consumers = warpgroups(c)});
-    for (const Columns &columns : partsOf(c))
+    for (const ColumnRange &columns : partsOf(c))
       values.push_back(
           {&p.V, k.shared("v", c.dtype, {c.bk, columns.count}, {.slots = c.stages}), columns.first});
   }
@@ -215,7 +215,7 @@ struct Loader {
     for (int64_t row = 0; row < c.rows; row += together) {
       Index line = part.rowTile * c.rows + row; // behind the last query all is 0
       for (size_t i = 0; i < queries.size(); ++i) {
-        Columns columns = depthPartsOf(c)[i];
+        ColumnRange columns = depthPartsOf(c)[i];
         copy(p.Q.tile({part.batch, line / group, part.kvHead, line % group, columns.first},
                       {1, 1, 1, together, columns.count}),
              queries[i].slot(at).rows(row, together), qRing.full(at));
@@ -252,7 +252,7 @@ struct Loader {
       load(values, vRing, vc, part, runs, tail);
   }
 
-  /// Columns of a tensor from `column` on, and where they go.
+  /// ColumnRange of a tensor from `column` on, and where they go.
   struct Source {
     const Global *tensor;
     Shared to;
@@ -288,7 +288,7 @@ struct Loader {
 void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, const Part &part, Cursor &q,
                 Cursor &kc, Cursor &vc) {
   const DecodeConfig &c = p.config;
-  const Columns columns = partsOf(c)[role];
+  const ColumnRange columns = partsOf(c)[role];
   loader.qRing.wait(q);
   std::vector<Shared> querySlots;
   std::vector<Fragment> queries;
@@ -442,7 +442,7 @@ Program decodeProgram(const DecodeConfig &config, const TraceOptions &options) {
 static bool hasRegisters(DecodeConfig c, int64_t residents, int64_t bk, const Target &target) {
   c.residents = residents; // which decides how many warps load
   int64_t columns = 0, warps = warpsOf(c).load.warps;
-  for (const Columns &part : partsOf(c)) {
+  for (const ColumnRange &part : partsOf(c)) {
     columns = std::max(columns, part.count);
     warps += warpsOf(c).math.warps;
   }
@@ -460,12 +460,12 @@ void fitDecode(DecodeConfig &c, const Target &target) {
   auto stagesOf = [&](int64_t residents, int64_t bk) {
     BlockBudget block(target, residents);
     std::vector<SharedBytes> ofStage;
-    for (const Columns &columns : depthPartsOf(c)) {
+    for (const ColumnRange &columns : depthPartsOf(c)) {
       block.addBuffer(SharedBytes::tile(c.rows, columns.count * bytes), querySlots(c));
       ofStage.push_back(SharedBytes::tile(bk, columns.count * bytes));
     }
     if (areApart(c))
-      for (const Columns &columns : partsOf(c))
+      for (const ColumnRange &columns : partsOf(c))
         ofStage.push_back(SharedBytes::tile(bk, columns.count * bytes));
     if (hasStaging)
       block.addBuffer({2 * panelRows * maxSwizzleBytes}, c.rows / wgmmaRows);

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "compiler/dsl/dsl.h"
-#include "kernels/reference/Attention.h"
+#include "kernels/attention/problem/Options.h"
 #include "runtime/target/Target.h"
 
 namespace tlc::kernels {

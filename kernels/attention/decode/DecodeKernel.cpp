@@ -3,7 +3,7 @@
 /// Parameters, tensors, cost and accuracy of decoding.
 #include "kernels/KernelList.h"
 #include "kernels/attention/decode/Decode.h"
-#include "kernels/attention/problem/Columns.h"
+#include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/attention/problem/Parameters.h"
 #include "kernels/reference/Decode.h"
 #include "runtime/support/Math.h"

@@ -3,8 +3,6 @@
 /// The schedule of attention forward: which role does what, and what runs under what.
 #include "kernels/attention/forward/ExplicitForward.h"
 
-#include "kernels/attention/forward/ForwardProblem.h"
-#include "kernels/attention/schedule/BlockTiles.h"
 #include "runtime/target/Hardware.h"
 
 #include <functional>
@@ -26,28 +24,28 @@ namespace {
 /// compute the same scores: exchanging weights would save products, but K and V come from memory no faster.
 class Schedule {
 public:
-  Schedule(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const PackedOrder *packed,
+  Schedule(Scope &k, const ForwardConfig &c, const ForwardArguments &p, const TileScheduler &scheduler,
            const TransposedValues *transposed)
-      : k(k), c(c), p(p), transposed(transposed), parts(columnParts(c.dv)),
+      : k(k), c(c), p(p), transposed(transposed), parts(columnParts(c.problem.dv)),
         warpgroups(c.bq / wgmmaRows * int64_t(parts.size())), acrossTiles(c.overlap == TileOverlap::nextTile),
-        out(wayOut(c)), tiles(tilesOfBlock(packed)) {
+        out(outputPath(c)), tiles(tilesOfBlock(scheduler)) {
     // Where there are no keys there is nothing that the TMA could load.
     count = where(p.sk == 0, Index(0), tiles.count);
     k.when(p.sk == 0, [&] { storeNothingSeen(); });
 
     int64_t tileSlots = acrossTiles ? 2 : 1;
-    positions = k.shared("tile", i32, {p.positionSize()}, {.slots = tileSlots});
-    nextPositions = k.shared("next_tile", i32, {p.positionSize()}, {.slots = tilesAhead});
-    qs = k.shared("q", c.dtype, {c.bq, c.d}, {.slots = tileSlots});
-    ks = k.shared("k", c.dtype, {c.bk, c.d}, {.slots = c.stages});
-    for (const Columns &columns : parts)
-      vs.push_back(k.shared("v", c.dtype,
+    positions = k.shared("tile", i32, {p.inputs.sequences.fieldCount()}, {.slots = tileSlots});
+    nextPositions = k.shared("next_tile", i32, {p.inputs.sequences.fieldCount()}, {.slots = tilesAhead});
+    qs = k.shared("q", c.problem.dtype, {c.bq, c.problem.d}, {.slots = tileSlots});
+    ks = k.shared("k", c.problem.dtype, {c.bk, c.problem.d}, {.slots = c.stages});
+    for (const ColumnRange &columns : parts)
+      vs.push_back(k.shared("v", c.problem.dtype,
                             transposed ? Shape{columns.count, c.bk} : Shape{c.bk, columns.count},
                             {.slots = c.stages}));
-    if (out == WayOut::tileOfQueries)
+    if (out == OutputPath::tileOfQueries)
       os = qs;
-    else if (out == WayOut::ownTile)
-      os = k.shared("o", c.outputType(), {c.bq, c.dv}, {.slots = tileSlots});
+    else if (out == OutputPath::ownTile)
+      os = k.shared("o", c.problem.outputType(), {c.bq, c.problem.dv}, {.slots = tileSlots});
     // Who stores a tile of O gives its Q back, and with that the slot of O.
     qRing = k.ring("q", {.slots = tileSlots, .producers = 1, .consumers = hasStore() ? 1 : warpgroups});
     if (hasStore())
@@ -72,44 +70,47 @@ private:
   /// Whose keys may be loaded while Q of the first of them waits for its slot.
   static constexpr int64_t tilesAhead = 2;
 
-  bool hasStore() const { return out != WayOut::registers; }
+  bool hasStore() const { return out != OutputPath::registers; }
 
-  BlockTiles tilesOfBlock(const PackedOrder *packed) const {
-    auto [block] = k.grid(min(p.tiles(), k.multiprocessors()));
-    return {c, p, packed, block, k.blocks()};
+  TileScheduler::Share tilesOfBlock(const TileScheduler &scheduler) const {
+    auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
+    return scheduler.shareOf(block, k.blocks());
+  }
+  Sequences::Fields fieldsOfTile(const Index &n) const {
+    return p.inputs.sequences.fieldsOf(Axis::queries, tiles.at(n));
   }
 
   void storeNothingSeen() {
     k.loop(tiles.count, [&](Index n) {
-      ForwardTile tile = p.tileAt(tiles.at(n));
+      QueryTile tile = p.tileAt(fieldsOfTile(n));
       FragmentValue nothing = k.fragment(f32, {c.bq, 1});
-      for (const Columns &columns : parts) {
+      for (const ColumnRange &columns : parts) {
         FragmentValue zeros = k.fragment(f32, {c.bq, columns.count});
-        auto [rows, logSum] = p.finish(tile, zeros, nothing, nothing - inf);
-        copy(rows.to(c.outputType()), p.output(tile, columns));
+        auto [rows, logSum] = p.finish(tile, {zeros, nothing, nothing - inf});
+        copy(rows.to(c.problem.outputType()), p.output(tile, columns));
         if (columns.first == 0)
           copy(logSum, p.logSums(tile));
       }
     });
   }
 
-  ForwardProblem::Position read(const Shared &position) const {
-    ForwardProblem::Position fields;
-    for (int64_t i = 0; i < p.positionSize(); ++i)
+  Sequences::Fields read(const Shared &position) const {
+    Sequences::Fields fields;
+    for (int64_t i = 0; i < p.inputs.sequences.fieldCount(); ++i)
       fields.push_back(position.read({i}));
     return fields;
   }
-  void write(const Shared &position, const ForwardProblem::Position &fields) const {
+  void write(const Shared &position, const Sequences::Fields &fields) const {
     for (size_t i = 0; i < fields.size(); ++i)
       position.write({int64_t(i)}, fields[i]);
   }
   /// Rows that see nothing get what a tile of keys, all masked, gives them.
-  ForwardTile tileAt(const ForwardProblem::Position &position) const {
-    ForwardTile tile = p.tileAt(position);
-    tile.keys = tile.keys.orOne();
+  QueryTile tileAt(const Sequences::Fields &position) const {
+    QueryTile tile = p.tileAt(position);
+    tile.keys = tile.keys.atLeastOne();
     return tile;
   }
-  ForwardTile tileAt(const Shared &position) const { return tileAt(read(position)); }
+  QueryTile tileAt(const Shared &position) const { return tileAt(read(position)); }
 
   //===--------------------------------------------------------------------===//
   // Memory
@@ -119,7 +120,7 @@ private:
   void loadQueries() {
     Cursor q = qRing.cursor(), next = nextRing.cursor();
     k.loop(count, [&](Index round) {
-      ForwardProblem::Position position = tiles.at(round);
+      Sequences::Fields position = fieldsOfTile(round);
       nextRing.acquire(next);
       write(nextPositions.slot(next), position);
       nextRing.publish(next);
@@ -136,7 +137,7 @@ private:
     Cursor next = nextRing.cursor(), kc = kRing.cursor(), vc = vRing.cursor();
     k.loop(count, [&](Index) {
       nextRing.wait(next);
-      ForwardTile tile = tileAt(nextPositions.slot(next));
+      QueryTile tile = tileAt(nextPositions.slot(next));
       nextRing.release(next);
       next.advance();
       auto loadKeys = [&](Index i) {
@@ -172,7 +173,7 @@ private:
     Cursor at = qRing.cursor();
     k.loop(count, [&](Index) {
       oRing.wait(at);
-      ForwardTile tile = tileAt(positions.slot(at));
+      QueryTile tile = tileAt(positions.slot(at));
       copy(os.slot(at), p.output(tile, parts[0]));
       qRing.release(at);
       at.advance();
@@ -186,17 +187,18 @@ private:
   enum class Edge : uint8_t { unmasked, masked };
 
   void compute(size_t part) {
-    const Columns &columns = parts[part];
+    const ColumnRange &columns = parts[part];
     Cursor q = qRing.cursor(), kc = kRing.cursor(), vc = vRing.cursor();
-    Cursor done = qRing.cursor(); // one tile behind q
-    ForwardProblem::Scale scale = p.scale();
+    Cursor done = qRing.cursor(); // one tile after q
+    Scores::Scale scale = p.scores.scale();
     LazySoftmax softmax = p.softmax(scale);
     Fragment o = k.fragment(f32, {c.bq, columns.count}).named("o");
     bool perTile = c.sum == OutputSum::perTile;
     Fragment share; // of a tile of keys
     if (perTile)
       share = k.fragment(f32, {c.bq, columns.count}).named("share");
-    Fragment weights = k.fragment(c.dtype, {c.bq, c.bk}).named("p"); // of the tile of keys whose V is next
+    Fragment weights =
+        k.fragment(c.problem.dtype, {c.bq, c.bk}).named("p"); // of the tile of keys whose V is next
 
     auto start = [&](const std::function<void()> &products) {
       c.order == ProductOrder::inTurn ? k.inTurn(products) : products();
@@ -220,13 +222,13 @@ private:
       if (perTile)
         o = o + share;
     };
-    auto scoresOf = [&](const ForwardTile &tile, const Fragment &s, const Index &i, Edge edge) {
-      FragmentValue scores = p.scores(s, scale);
+    auto scoresOf = [&](const QueryTile &tile, const Fragment &s, const Index &i, Edge edge) {
+      FragmentValue scores = p.scores.of(s, scale);
       return edge == Edge::masked ? p.masked(tile, scores, tile.keys.at(i)) : scores;
     };
 
     // Scores of a tile of keys; their softmax runs under the product of the tile before with V.
-    auto step = [&](const ForwardTile &tile, const Index &i, Edge edge) {
+    auto step = [&](const QueryTile &tile, const Index &i, Edge edge) {
       Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s");
       kRing.wait(kc);
       start([&] {
@@ -246,19 +248,19 @@ private:
                      int64_t pending) {
       Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s");
       qRing.wait(q);
-      ForwardTile tile = tileAt(positions.slot(q));
+      QueryTile tile = tileAt(positions.slot(q));
       kRing.wait(kc);
       start([&] {
         startScores(s);
         startBeside();
       });
-      p.setScale(scale, tile);
+      p.scores.setScale(scale, tile.sequence, tile.kvHead);
       finishScores(s, pending);
-      Fragment scores = p.scores(s, scale);
-      k.when(tile.keys.edges > 0, [&] { scores = p.masked(tile, scores, tile.keys.at(0)); });
+      Fragment scores = p.scores.of(s, scale);
+      k.when(tile.keys.partial > 0, [&] { scores = p.masked(tile, scores, tile.keys.at(0)); });
       FragmentValue first = softmax.first(scores);
       finishBeside();
-      weights = first.to(c.dtype);
+      weights = first.to(c.problem.dtype);
     };
     auto beginAlone = [&] { begin([] {}, [] {}, 0); };
 
@@ -267,10 +269,10 @@ private:
     k.loop(count, [&](Index round) {
       if (!acrossTiles)
         beginAlone();
-      ForwardTile tile = tileAt(positions.slot(q));
-      Index edges = max(tile.keys.edges, 1);
-      k.loop({1, edges}, [&](Index i) { step(tile, i, Edge::masked); });
-      k.loop({edges, tile.keys.count}, [&](Index i) { step(tile, i, Edge::unmasked); });
+      QueryTile tile = tileAt(positions.slot(q));
+      Index partial = max(tile.keys.partial, 1);
+      k.loop({1, partial}, [&](Index i) { step(tile, i, Edge::masked); });
+      k.loop({partial, tile.keys.count}, [&](Index i) { step(tile, i, Edge::unmasked); });
       q.advance();
 
       Fragment sum = softmax.sum, base = softmax.base;
@@ -286,16 +288,16 @@ private:
         k.when(round + 1 < count, [&] { begin(startLast, finishOutput, 1); }, end);
       else
         end();
-      ForwardTile finished = tileAt(positions.slot(done));
-      auto [rows, logSum] = p.finish(finished, o, sum, softmax.exponentOf(base));
+      QueryTile finished = tileAt(positions.slot(done));
+      auto [rows, logSum] = p.finish(finished, {o, sum, softmax.exponentOf(base)});
       if (part == 0)
         copy(logSum, p.logSums(finished));
       if (hasStore()) {
-        copy(rows.to(c.outputType()), os.slot(done));
+        copy(rows.to(c.problem.outputType()), os.slot(done));
         oRing.publish(done);
       } else {
         qRing.release(done);
-        copy(rows.to(c.outputType()), p.output(finished, columns));
+        copy(rows.to(c.problem.outputType()), p.output(finished, columns));
       }
       done.advance();
       o = 0;
@@ -304,13 +306,13 @@ private:
 
   Scope &k;
   const ForwardConfig &c;
-  const ForwardProblem &p;
+  const ForwardArguments &p;
   const TransposedValues *transposed;
-  std::vector<Columns> parts;
+  std::vector<ColumnRange> parts;
   int64_t warpgroups; ///< that compute
   bool acrossTiles;
-  WayOut out;
-  BlockTiles tiles;
+  OutputPath out;
+  TileScheduler::Share tiles;
   Index count;                     ///< of these, or 0 where there are no keys
   Shared positions, nextPositions; ///< of the tiles in slots of Q, and of those whose keys are to be loaded
   Shared qs, ks, os;
@@ -320,9 +322,9 @@ private:
 
 } // namespace
 
-void explicitForward(Scope &k, const ForwardConfig &config, const ForwardProblem &problem,
-                     const PackedOrder *packed, const TransposedValues *values) {
-  Schedule(k, config, problem, packed, values);
+void explicitForward(Scope &k, const ForwardConfig &config, const ForwardArguments &arguments,
+                     const TileScheduler &scheduler, const TransposedValues *values) {
+  Schedule(k, config, arguments, scheduler, values);
 }
 
 } // namespace tlc::kernels

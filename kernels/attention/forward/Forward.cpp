@@ -2,10 +2,9 @@
 /// \file
 /// Attention forward in the plain form, and the choice of form and tiles.
 #include "kernels/attention/forward/ExplicitForward.h"
-#include "kernels/attention/forward/ForwardProblem.h"
+#include "kernels/attention/forward/ForwardArguments.h"
 #include "kernels/attention/forward/TransposedValues.h"
-#include "kernels/attention/problem/Columns.h"
-#include "kernels/attention/schedule/BlockTiles.h"
+#include "kernels/attention/problem/ColumnParts.h"
 #include "runtime/target/BlockBudget.h"
 
 #include <algorithm>
@@ -17,19 +16,20 @@ using namespace dsl;
 
 namespace {
 
-void plainTile(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const ForwardTile &tile) {
-  Shared q = k.shared("q", c.dtype, {c.bq, c.d});
+void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, const QueryTile &tile) {
+  Shared q = k.shared("q", c.problem.dtype, {c.bq, c.problem.d});
   copy(p.queries(tile), q);
-  for (const Columns &columns : columnParts(c.dv)) {
-    Shared kt = k.shared("k", c.dtype, {c.bk, c.d}), v = k.shared("v", c.dtype, {c.bk, columns.count});
+  for (const ColumnRange &columns : columnParts(c.problem.dv)) {
+    Shared kt = k.shared("k", c.problem.dtype, {c.bk, c.problem.d}),
+           v = k.shared("v", c.problem.dtype, {c.bk, columns.count});
     // Products of bytes take factors that are contiguous along the sum.
     Shared weights, values;
-    if (c.hasBytes()) {
-      weights = k.shared("p", c.dtype, {c.bq, c.bk});
-      values = k.shared("vt", c.dtype, {columns.count, c.bk});
+    if (c.problem.hasBytes()) {
+      weights = k.shared("p", c.problem.dtype, {c.bq, c.bk});
+      values = k.shared("vt", c.problem.dtype, {columns.count, c.bk});
     }
-    ForwardProblem::Scale scale = p.scale();
-    p.setScale(scale, tile);
+    Scores::Scale scale = p.scores.scale();
+    p.scores.setScale(scale, tile.sequence, tile.kvHead);
     LazySoftmax softmax = p.softmax(scale);
     Fragment o = k.fragment(f32, {c.bq, columns.count}).named("o");
     auto step = [&](const Index &i) {
@@ -38,12 +38,12 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const 
       copy(p.values(tile, j, columns), v);
       Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s");
       gemm(q, kt.t(), s);
-      Fragment scores = p.scores(s, scale);
-      k.when(i < tile.keys.edges, [&] { scores = p.masked(tile, scores, j); });
+      Fragment scores = p.scores.of(s, scale);
+      k.when(i < tile.keys.partial, [&] { scores = p.masked(tile, scores, j); });
       k.when(i == 0, [&] { softmax.start(scores); });
       LazySoftmax::Step next = softmax.add(scores);
       softmax.settle(next, o);
-      if (!c.hasBytes())
+      if (!c.problem.hasBytes())
         return gemm(next.weights, v, o);
       Fragment share = k.fragment(f32, {c.bq, columns.count});
       copy(next.weights, weights);
@@ -51,39 +51,42 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const 
       gemm(weights, values.t(), share);
       o = o + share;
     };
-    if (c.hasBytes())
+    if (c.problem.hasBytes())
       k.loop(tile.keys.count, step);
     else
       k.pipelined(tile.keys.count, {.stages = c.stages}, step);
-    auto [rows, logSum] = p.finish(tile, o, softmax.sum, softmax.exponentOf(softmax.base));
+    auto [rows, logSum] = p.finish(tile, {o, softmax.sum, softmax.exponentOf(softmax.base)});
     if (columns.first == 0)
       copy(logSum, p.logSums(tile));
-    copy(rows.to(c.outputType()), p.output(tile, columns));
+    copy(rows.to(c.problem.outputType()), p.output(tile, columns));
   }
 }
 
 SharedBytes outputTile(const ForwardConfig &c) {
-  return SharedBytes::tile(c.bq, c.dv * sizeInBytes(c.outputType()));
+  return SharedBytes::tile(c.bq, c.problem.dv * sizeInBytes(c.problem.outputType()));
 }
 
 /// What a block takes that has `tileSlots` tiles of Q at a time. Positions of tiles, and barriers, are part
 /// of the reserve.
 BlockBudget budgetOf(const ForwardConfig &c, int64_t tileSlots, const Target &target) {
-  int64_t elementBytes = sizeInBytes(c.dtype);
+  int64_t elementBytes = sizeInBytes(c.problem.dtype);
   BlockBudget block(target);
   block.reserveScratch();
-  block.addBuffer(SharedBytes::tile(c.bq, c.d * elementBytes), tileSlots);
-  block.addBuffer(SharedBytes::tile(c.bk, c.d * elementBytes), c.stages);
-  block.addBuffer(SharedBytes::tile(c.bk, c.dv * elementBytes), c.stages);
-  if (c.form == ForwardForm::explicitRoles && wayOut(c) == WayOut::ownTile)
+  block.addBuffer(SharedBytes::tile(c.bq, c.problem.d * elementBytes), tileSlots);
+  block.addBuffer(SharedBytes::tile(c.bk, c.problem.d * elementBytes), c.stages);
+  block.addBuffer(SharedBytes::tile(c.bk, c.problem.dv * elementBytes), c.stages);
+  if (c.form == ForwardForm::explicitRoles && outputPath(c) == OutputPath::ownTile)
     block.addBuffer(outputTile(c), tileSlots);
   return block;
 }
 
-void plainForward(Scope &k, const ForwardConfig &c, const ForwardProblem &p, const PackedOrder *packed) {
-  auto [block] = k.grid(min(p.tiles(), k.multiprocessors()));
-  BlockTiles tiles(c, p, packed, block, k.blocks());
-  auto tile = [&](const Index &n) { plainTile(k, c, p, p.tileAt(tiles.at(n))); };
+void plainForward(Scope &k, const ForwardConfig &c, const ForwardArguments &p,
+                  const TileScheduler &scheduler) {
+  auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
+  TileScheduler::Share tiles = scheduler.shareOf(block, k.blocks());
+  auto tile = [&](const Index &n) {
+    plainTile(k, c, p, p.tileAt(p.inputs.sequences.fieldsOf(Axis::queries, tiles.at(n))));
+  };
   // Q of the next tile is on its way while this one is computed, and O of the one before.
   if (c.overlap == TileOverlap::nextTile)
     k.pipelined(tiles.count, {.stages = 2}, tile);
@@ -103,8 +106,8 @@ bool fit(ForwardConfig &config, int64_t least, const Target &target) {
 /// Whether three warpgroups pay, with 192 queries of rows of up to 64: they keep the tensor cores busier, and
 /// waste more where tiles are masked or sequences end.
 bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
-  const MaskConfig &mask = config.mask;
-  bool isPacked = config.lengths == Lengths::packed; // into one program for all lengths
+  const MaskConfig &mask = config.problem.mask;
+  bool isPacked = config.problem.lengths == Lengths::packed; // into one program for all lengths
   if (!mask.hidesPairs())
     return isPacked || queries >= 512; // by calculation: below, rows behind the last one are more than gained
   bool isCausalAlone = !mask.windowLeft && !mask.windowRight && !mask.blockCausal;
@@ -114,11 +117,11 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
 } // namespace
 
 void chooseOverlap(ForwardConfig &config, const Target &target) {
-  bool hasRoom = std::max(config.d, config.dv) <= 128;
+  bool hasRoom = std::max(config.problem.d, config.problem.dv) <= 128;
   if (config.form == ForwardForm::plain) {
     BlockBudget block = budgetOf(config, 2, target);
     block.addBuffer(outputTile(config));
-    hasRoom = !config.hasBytes() && block.fits();
+    hasRoom = !config.problem.hasBytes() && block.fits();
   }
   config.overlap = hasRoom ? TileOverlap::nextTile : TileOverlap::none;
 }
@@ -126,12 +129,12 @@ void chooseOverlap(ForwardConfig &config, const Target &target) {
 /// All but the overlap of the plain form.
 static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target &target) {
   // Accumulators of scores and of O, and weights, have to share a thread's registers; tiles share memory.
-  int64_t longest = std::max(config.d, config.dv);
+  int64_t longest = std::max(config.problem.d, config.problem.dv);
   bool isPlain = config.form == ForwardForm::plain;
   config.bq = 128;
   config.bk = 128;
   chooseOverlap(config, target); // of the explicit form it follows from the lengths of rows
-  if (config.hasBytes()) {
+  if (config.problem.hasBytes()) {
     config.bk = longest <= 128 && !isPlain ? 128 : 64; // tiles of TransposedValues, or halves
     config.stages = longest <= 128 && !isPlain ? 3 : 2;
     if (!isPlain)
@@ -140,7 +143,7 @@ static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target
     // The softmax takes as long as the products.
     if (!isPlain)
       config.order = ProductOrder::inTurn;
-    bool isForWgmma = config.d % productDepth == 0; // else products take more registers
+    bool isForWgmma = config.problem.d % productDepth == 0; // else products take more registers
     if (isForWgmma && hasWorkForThree(config, queries)) {
       config.bq = 192;
       config.bk = 96;
@@ -149,7 +152,7 @@ static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target
     config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }
   constexpr int64_t worthwhile = 32;
-  if (!isSplit(config.dv) && fit(config, worthwhile, target))
+  if (!isSplit(config.problem.dv) && fit(config, worthwhile, target))
     return;
   config.bq = 64;
   config.bk = 64;
@@ -162,7 +165,7 @@ void chooseTiles(ForwardConfig &config, int64_t queries, const Target &target) {
 }
 
 Program forwardProgram(const ForwardConfig &config, const TraceOptions &options) {
-  return forwardProgram(config, maskOf(config.mask), options);
+  return forwardProgram(config, maskOf(config.problem.mask), options);
 }
 
 Program forwardProgram(const ForwardConfig &config, const Mask &mask, const TraceOptions &options) {
@@ -170,25 +173,22 @@ Program forwardProgram(const ForwardConfig &config, const Mask &mask, const Trac
 }
 
 Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, const TraceOptions &options) {
-  std::string name = config.hasBytes() ? "attention_fwd_fp8" : "attention_fwd";
+  std::string name = config.problem.hasBytes() ? "attention_fwd_fp8" : "attention_fwd";
   return Program::trace(name, options, [&](Scope &k) {
     bool isPlain = config.form == ForwardForm::plain;
     // The explicit form loads and stores through the TMA only.
-    ForwardProblem problem(k, config, makeMask, isPlain ? TensorFacts() : TensorFacts{.alignment = 16});
-    std::optional<PackedOrder> order;
-    if (config.lengths == Lengths::packed)
-      order.emplace(k, config, problem, problem.rowOrder());
+    ForwardArguments arguments(k, config, makeMask, isPlain ? TensorFacts() : TensorFacts{.alignment = 16});
+    TileScheduler scheduler(k, arguments.inputs.sequences, arguments.tileSpace());
     std::optional<TransposedValues> values;
-    if (config.hasBytes() && !isPlain)
-      values.emplace(k, config, problem);
-    if (order)
-      k.launch(name + "_order", [&] { order->write(); });
+    if (config.problem.hasBytes() && !isPlain)
+      values.emplace(k, config, arguments);
+    if (scheduler.hasLaunch())
+      k.launch(name + "_order", [&] { scheduler.writeOrder(); });
     if (values)
       k.launch(name + "_values", [&] { values->write(); });
     k.launch(name, [&] {
-      const PackedOrder *tiles = order ? &*order : nullptr;
-      isPlain ? plainForward(k, config, problem, tiles)
-              : explicitForward(k, config, problem, tiles, values ? &*values : nullptr);
+      isPlain ? plainForward(k, config, arguments, scheduler)
+              : explicitForward(k, config, arguments, scheduler, values ? &*values : nullptr);
     });
   });
 }

@@ -7,7 +7,7 @@
 
 #include "compiler/dsl/dsl.h"
 #include "kernels/attention/mask/Mask.h"
-#include "kernels/reference/Attention.h"
+#include "kernels/attention/problem/Options.h"
 #include "runtime/target/Target.h"
 
 namespace tlc::kernels {
@@ -21,15 +21,6 @@ enum class ForwardForm : uint8_t {
 enum class TileOverlap : uint8_t {
   none,     ///< nothing: one tile of Q is in shared memory at a time
   nextTile, ///< the next tile's first scores and their softmax; in the plain form its copies: two tiles of Q
-};
-
-/// How many of a sequence's rows there are.
-enum class Lengths : uint8_t {
-  uniform, ///< all that the tensors have
-  padded,  ///< inputs `lengths_q` and `lengths_k` say it: rows behind are not read, and rows of O and LSE
-           ///< behind are 0 and -inf
-  packed, ///< Q is rows x h x d, and so on, LSE h x rows: sequences one after the other; sequence n begins at
-          ///< element n of `begins_q` and `begins_k` and ends where the next one begins
 };
 
 /// When the warpgroups that compute start their products.
@@ -46,17 +37,7 @@ enum class OutputSum : uint8_t {
 };
 
 struct ForwardConfig {
-  // What is computed.
-  ElementType dtype = ElementType::bf16; ///< of Q, K, V: f16, bf16, or e4m3 with a factor for each head
-  ElementType out = ElementType::bf16;   ///< of O where they are e4m3; else their type
-  int64_t d = 128;                       ///< length of a row of Q and K
-  int64_t dv = 128;                      ///< of V and O
-  MaskConfig mask = {};
-  std::optional<double> scale = {}; ///< of scores, above 0; 1 / sqrt(d) if it is not given
-  double softCap = 0;               ///< scores become cap tanh(score / cap); 0: they stay
-  AttentionSink sink = AttentionSink::none;
-  LogBase logBase = LogBase::e; ///< of LSE
-  Lengths lengths = Lengths::uniform;
+  AttentionProblem problem = {}; ///< what is computed
 
   // How.
   int64_t bq = 128, bk = 128; ///< the tile of scores that a block computes at once
@@ -65,9 +46,6 @@ struct ForwardConfig {
   TileOverlap overlap = TileOverlap::nextTile;
   ProductOrder order = ProductOrder::any; ///< of the explicit form
   OutputSum sum = OutputSum::inPlace;     ///< `perTile` of e4m3 only
-
-  bool hasBytes() const { return dtype == ElementType::e4m3; }
-  ElementType outputType() const { return hasBytes() ? out : dtype; }
 };
 
 /// Chooses how, for what is to be computed. `queries` is how many a sequence has that is not packed: the
@@ -77,7 +55,7 @@ void chooseTiles(ForwardConfig &config, int64_t queries, const Target &target);
 void chooseOverlap(ForwardConfig &config, const Target &target);
 
 dsl::Program forwardProgram(const ForwardConfig &config, const dsl::TraceOptions &options = {});
-/// With a mask of one's own instead of `config.mask`.
+/// With a mask of one's own instead of the problem's.
 dsl::Program forwardProgram(const ForwardConfig &config, const Mask &mask,
                             const dsl::TraceOptions &options = {});
 /// With a mask that reads tensors of its own.

@@ -3,7 +3,7 @@
 /// Types, limits and accuracy of attention forward on 16-bit elements.
 #include "kernels/KernelList.h"
 #include "kernels/attention/forward/RegisteredForward.h"
-#include "kernels/attention/problem/Columns.h"
+#include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/attention/problem/Parameters.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ public:
 private:
   ForwardConfig problemOf(const Parameters &values) const override {
     ForwardConfig config = RegisteredForward::problemOf(values);
-    config.dtype = values.element("dtype");
+    config.problem.dtype = values.element("dtype");
     return config;
   }
 };

@@ -68,11 +68,11 @@ public:
       return {.limit = std::ldexp(1.0, -10), .floor = 1};
     // Each weight is rounded by itself, so that their errors add up as O does: as the root of the number of
     // keys. A masked row may see any number of them, and so may sequences of any length.
-    ForwardConfig problem = problemOf(values);
+    ForwardConfig config = problemOf(values);
     auto keys = double(std::max<int64_t>(forwardExtentsOf(values).longestKeys(), 1));
-    double seen = problem.mask.hidesPairs() || problem.lengths != Lengths::uniform ? 16 : keys;
+    double seen = config.problem.mask.hidesPairs() || config.problem.lengths != Lengths::uniform ? 16 : keys;
     double limit = roundingError(ElementType::e4m3);
-    if (problem.sum == OutputSum::inPlace)
+    if (config.sum == OutputSum::inPlace)
       limit +=
           std::ldexp(keys, -16); // of each term what is cut off, half the last of 13 bits and more with time
     return {.limit = limit, .floor = 3 / std::sqrt(seen)};
@@ -103,8 +103,8 @@ public:
 private:
   ForwardConfig problemOf(const Parameters &values) const override {
     ForwardConfig config = RegisteredForward::problemOf(values);
-    config.dtype = ElementType::e4m3;
-    config.out = values.element("out");
+    config.problem.dtype = ElementType::e4m3;
+    config.problem.out = values.element("out");
     config.sum = values.choice("sums") == "fast" ? OutputSum::inPlace : OutputSum::perTile;
     return config;
   }

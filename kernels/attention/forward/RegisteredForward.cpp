@@ -128,7 +128,7 @@ TensorSpec lengthsSpec(Lengths kind, std::string_view which, const std::vector<i
           .contents = std::move(contents)};
 }
 
-/// Rows of a batch behind those that `lengths` counts.
+/// Rows of a batch after those that `lengths` counts.
 std::function<bool(int64_t)> paddingOf(const TensorSpec &spec, const std::vector<int64_t> &lengths) {
   return [rowsOfBatch = spec.shape[1], rowSize = spec.shape[2] * spec.shape[3], lengths](int64_t element) {
     int64_t row = element / rowSize;
@@ -138,7 +138,7 @@ std::function<bool(int64_t)> paddingOf(const TensorSpec &spec, const std::vector
 } // namespace
 
 std::vector<TensorSpec> RegisteredForward::tensors(const Parameters &values) const {
-  ForwardConfig problem = problemOf(values);
+  const AttentionProblem problem = problemOf(values).problem;
   ForwardExtents e = forwardExtentsOf(values);
   constexpr ElementType f32 = ElementType::f32;
   auto shape = [&](std::vector<int64_t> axes) {
@@ -171,19 +171,19 @@ std::vector<TensorSpec> RegisteredForward::tensors(const Parameters &values) con
 }
 
 ForwardConfig RegisteredForward::problemOf(const Parameters &values) const {
-  ForwardConfig config{.d = values.constant("d"),
-                       .dv = valueLengthOf(values),
-                       .mask = maskOf(values),
-                       .scale = values.number("scale"),
-                       .softCap = softCapOf(values),
-                       .sink = sinkOf(values),
-                       .logBase = logBaseOf(values),
+  ForwardConfig config{.problem = {.d = values.constant("d"),
+                                   .dv = valueLengthOf(values),
+                                   .mask = maskOf(values),
+                                   .scale = values.number("scale"),
+                                   .softCap = softCapOf(values),
+                                   .sink = sinkOf(values),
+                                   .logBase = logBaseOf(values)},
                        .form = values.choice("form") == "plain" ? ForwardForm::plain
                                                                 : ForwardForm::explicitRoles};
   if (values.list("varlen"))
-    config.lengths = Lengths::packed;
+    config.problem.lengths = Lengths::packed;
   else if (values.list("padded"))
-    config.lengths = Lengths::padded;
+    config.problem.lengths = Lengths::padded;
   return config;
 }
 
@@ -203,13 +203,13 @@ dsl::Program RegisteredForward::build(const Parameters &values, const Target &ta
 }
 
 AttentionShape RegisteredForward::shapeOf(const Parameters &values) const {
-  ForwardConfig problem = problemOf(values);
+  const AttentionProblem problem = problemOf(values).problem;
   ForwardExtents e = forwardExtentsOf(values);
   AttentionShape shape{.h = e.h,
                        .hkv = e.hkv,
                        .d = problem.d,
                        .dv = problem.dv,
-                       .scale = problem.scale.value_or(1 / std::sqrt(double(problem.d))),
+                       .scale = problem.scoreScale(),
                        .softCap = problem.softCap,
                        .mask = problem.mask,
                        .logBase = problem.logBase};

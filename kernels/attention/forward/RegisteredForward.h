@@ -6,6 +6,7 @@
 
 #include "kernels/Registry.h"
 #include "kernels/attention/forward/Forward.h"
+#include "kernels/reference/Attention.h"
 
 #include <initializer_list>
 #include <string>

@@ -9,14 +9,15 @@ namespace tlc::kernels {
 
 using namespace dsl;
 
-TransposedValues::TransposedValues(Scope &k, const ForwardConfig &config, const ForwardProblem &problem)
-    : k(k), c(config), p(problem) {
-  int64_t parts = ceilDiv(c.dv, keysOfTile);
+TransposedValues::TransposedValues(Scope &k, const ForwardConfig &config, const ForwardArguments &arguments)
+    : k(k), c(config), p(arguments) {
+  int64_t parts = ceilDiv(c.problem.dv, keysOfTile);
   auto workspace = [&](std::string_view name, const Index &batches, const Index &rows) {
-    return k.workspace(name, c.dtype, {batches, p.kvHeads, parts, rows, keysOfTile}, {.interleaved = true});
+    return k.workspace(name, c.problem.dtype, {batches, p.inputs.kvHeads, parts, rows, keysOfTile},
+                       {.interleaved = true});
   };
-  whole = workspace("values", isPacked() ? Index(1) : p.factors, p.sk);
-  last = workspace("last_values", p.factors, keysOfTile);
+  whole = workspace("values", isPacked() ? Index(1) : p.inputs.factors, p.sk);
+  last = workspace("last_values", p.inputs.factors, keysOfTile);
 }
 
 void TransposedValues::at(const Sequence &sequence, const Index &key,
@@ -36,12 +37,13 @@ Slice TransposedValues::columns(const Place &place, const Index &head, int64_t f
 
 void TransposedValues::write() const {
   // Packed sequences get as many blocks as if all had the same length.
-  Index blocksOfHead = ceilDiv(p.sk, isPacked() ? keysOfTile * max(p.batches, 1) : Index(keysOfTile));
-  auto [number, head, batch] = k.grid(blocksOfHead, p.kvHeads, p.batches);
+  Index blocksOfHead =
+      ceilDiv(p.sk, isPacked() ? keysOfTile * max(p.inputs.sequences.count, 1) : Index(keysOfTile));
+  auto [number, head, batch] = k.grid(blocksOfHead, p.inputs.kvHeads, p.inputs.sequences.count);
   Sequence sequence;
   sequence.batch = batch;
-  sequence.keys = p.keysOf(batch);
-  sequence.firstKey = p.firstKeyOf(batch);
+  sequence.keys = p.inputs.sequences.rowsOf(Axis::keys, batch);
+  sequence.firstKey = p.inputs.sequences.firstRowOf(Axis::keys, batch);
   Index own = number * keysOfTile;
   auto forTiles = [&](const LoopBody &body) {
     if (isUniform())
@@ -49,8 +51,8 @@ void TransposedValues::write() const {
     // Rows that see nothing read a tile of keys, even if there are none.
     k.loop({own, max(sequence.keys, 1), k.blocks() * keysOfTile}, body);
   };
-  Shared rows = k.shared("v", c.dtype, {keysOfTile, c.dv}, {.slots = 1});
-  Shared exchanged = k.shared("vt", c.dtype, {c.dv, keysOfTile});
+  Shared rows = k.shared("v", c.problem.dtype, {keysOfTile, c.problem.dv}, {.slots = 1});
+  Shared exchanged = k.shared("vt", c.problem.dtype, {c.problem.dv, keysOfTile});
   Ring ring = k.ring("v", {.slots = 1, .producers = 1, .consumers = 1});
   k.roles([&] {
     k.role("load", {.warps = 1}, [&] {
@@ -59,7 +61,8 @@ void TransposedValues::write() const {
         if (!isUniform())
           ring.acquire(tile);
         ring.expect(tile, rows.slotBytes());
-        copy(p.values(sequence, head, key, keysOfTile, {0, c.dv}), rows.slot(tile), ring.full(tile));
+        copy(p.inputs.valueRowsOf(sequence, head, key, keysOfTile, {0, c.problem.dv}), rows.slot(tile),
+             ring.full(tile));
         tile.advance();
       });
     });
@@ -72,7 +75,7 @@ void TransposedValues::write() const {
           ring.release(tile);
         tile.advance();
         at(sequence, key, [&](const Place &place) {
-          for (int64_t first = 0; first < c.dv; first += keysOfTile)
+          for (int64_t first = 0; first < c.problem.dv; first += keysOfTile)
             copy(exchanged.rows(first, columnsAt(first)),
                  columns(place, head, first, 0, keysOfTile).disjoint("a block has a tile of keys once"));
         });
@@ -81,11 +84,11 @@ void TransposedValues::write() const {
   });
 }
 
-void TransposedValues::load(const ForwardTile &tile, const Index &j, const Shared &slot,
+void TransposedValues::load(const QueryTile &tile, const Index &j, const Shared &slot,
                             const FullBarrier &full) const {
   Index key = j * c.bk;
   at(tile.sequence, key, [&](const Place &place) {
-    for (int64_t first = 0; first < c.dv; first += keysOfTile)
+    for (int64_t first = 0; first < c.problem.dv; first += keysOfTile)
       copy(columns(place, tile.kvHead, first, key % keysOfTile, c.bk), slot.rows(first, columnsAt(first)),
            full);
   });

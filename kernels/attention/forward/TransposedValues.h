@@ -4,7 +4,7 @@
 /// along the sum alone, which is over keys.
 #pragma once
 
-#include "kernels/attention/forward/ForwardProblem.h"
+#include "kernels/attention/forward/ForwardArguments.h"
 
 #include <algorithm>
 #include <functional>
@@ -14,12 +14,12 @@ namespace tlc::kernels {
 /// Written by a launch of its own, once for all row tiles of O that read it.
 class TransposedValues {
 public:
-  TransposedValues(dsl::Scope &k, const ForwardConfig &config, const ForwardProblem &problem);
+  TransposedValues(dsl::Scope &k, const ForwardConfig &config, const ForwardArguments &arguments);
 
-  /// The launch. Keys behind a sequence's last one get zeros.
+  /// The launch. Keys after a sequence's last one get zeros.
   void write() const;
   /// Loads tile j of keys into `slot`, dv x bk.
-  void load(const ForwardTile &tile, const dsl::Index &j, const dsl::Shared &slot,
+  void load(const QueryTile &tile, const dsl::Index &j, const dsl::Shared &slot,
             const dsl::FullBarrier &full) const;
 
   /// Tiles of keys must not straddle those of the workspace.
@@ -37,14 +37,14 @@ private:
   /// A part of V's columns, of a tile.
   dsl::Slice columns(const Place &place, const dsl::Index &head, int64_t first, const dsl::Index &key,
                      int64_t keys) const;
-  bool isUniform() const { return c.lengths == Lengths::uniform; }
-  bool isPacked() const { return c.lengths == Lengths::packed; }
-  int64_t columnsAt(int64_t first) const { return std::min(c.dv - first, keysOfTile); }
+  bool isUniform() const { return c.problem.lengths == Lengths::uniform; }
+  bool isPacked() const { return c.problem.lengths == Lengths::packed; }
+  int64_t columnsAt(int64_t first) const { return std::min(c.problem.dv - first, keysOfTile); }
 
   dsl::Scope &k;
   const ForwardConfig &c;
-  const ForwardProblem &p;
-  // Square tiles, of packed sequences those of all of them one behind the other: where the keys of one are
+  const ForwardArguments &p;
+  // Square tiles, of packed sequences those of all of them one after the other: where the keys of one are
   // rows of V, its columns are rows here, of all of its keys. A sequence's last tile that is not whole has
   // too few keys for that.
   dsl::Global whole, last;

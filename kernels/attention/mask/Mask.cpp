@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Masks that have names.
+/// Elements of tensors that masks read, combinations of masks, and the tiles that they visit.
 #include "kernels/attention/mask/Mask.h"
 
 #include <algorithm>
@@ -10,52 +10,6 @@ namespace tlc::kernels {
 using namespace dsl;
 
 namespace {
-
-/// Where a query stands among the keys.
-template <class Query> auto aligned(CausalAlignment alignment, const Sequence &s, const Query &query) {
-  return query + (alignment == CausalAlignment::right ? s.keys - s.queries : Index(0));
-}
-
-Mask full() {
-  return Mask([](const Sequence &, const Index &, const Index &) { return Predicate(true); },
-              [](const Sequence &, const QueryRange &) { return KeySet{{KeyPart()}}; });
-}
-
-Mask causal(CausalAlignment alignment) {
-  return Mask::derived(
-      [=](const Sequence &s, auto query, auto key) { return key <= aligned(alignment, s, query); },
-      RowOrder::lastFirst);
-}
-
-Mask before(CausalAlignment alignment, int64_t distance) {
-  return Mask::derived([=](const Sequence &s, auto query, auto key) {
-    return key >= aligned(alignment, s, query) - distance;
-  });
-}
-
-Mask behind(CausalAlignment alignment, int64_t distance) {
-  return Mask::derived([=](const Sequence &s, auto query, auto key) {
-    return key <= aligned(alignment, s, query) + distance;
-  });
-}
-
-/// The first half of a sequence is a noisy copy of the second: a noisy query sees its own block of noisy keys
-/// and clean blocks before its own, a clean query clean blocks up to its own.
-Mask blockCausal(int64_t block) {
-  return Mask::derived(
-      [=](const Sequence &s, auto query, auto key) {
-        Index half = s.keys / 2;
-        auto isNoisy = query < half;
-        auto cleanBlocks = where(isNoisy, query / block, (query - half) / block + 1); // that it sees
-        return (isNoisy && key < half && key / block == query / block) ||
-               (key >= half && (key - half) / block < cleanBlocks);
-      },
-      RowOrder::lastOfHalfFirst);
-}
-
-} // namespace
-
-namespace {
 Index elementAt(const Global &tensor, std::vector<Index> origin, const Index &position, Loc loc) {
   if (!origin.empty())
     origin.back() = origin.back() + position;
@@ -63,7 +17,7 @@ Index elementAt(const Global &tensor, std::vector<Index> origin, const Index &po
 }
 } // namespace
 
-Index lookUp(const Global &tensor, std::vector<Index> origin, const Positions &positions, Loc loc) {
+Index lookUp(const Global &tensor, std::vector<Index> origin, const ScorePosition &positions, Loc loc) {
   if (!positions.k)
     return elementAt(tensor, origin, positions, loc);
   Fragment elements = positions.k->fragment(i32, positions.line);
@@ -76,39 +30,40 @@ Index lookUp(const Global &tensor, std::vector<Index> origin, const Positions &p
   return FragmentValue(elements, loc).toIndex(loc);
 }
 
-QueryRange lookUp(const Global &tensor, std::vector<Index> origin, const QueryRange &queries, Loc loc) {
-  return {elementAt(tensor, origin, queries.first, loc), elementAt(tensor, origin, queries.last, loc)};
+TileSpan lookUp(const Global &tensor, std::vector<Index> origin, const TileSpan &tile, Loc loc) {
+  return {elementAt(tensor, origin, tile.first, loc), elementAt(tensor, origin, tile.last, loc)};
+}
+
+UnknownElement lookUp(const Global &, std::vector<Index>, const UnknownPosition &position, Loc) {
+  return {.position = position};
 }
 
 Mask Mask::everywhere(Rule rule) {
-  return Mask(std::move(rule), [](const Sequence &, const QueryRange &) {
-    KeyPart part;
-    part.all.end = Index(0);
-    return KeySet{{part}};
-  });
+  return Mask(std::move(rule), [](const Sequence &, const TileSpan &) { return PositionSet::unknown(); });
 }
 
 Mask operator&&(const Mask &a, const Mask &b) {
-  return Mask(
-      [=](const Sequence &s, const Positions &query, const Positions &key) {
-        return a.visible(s, query, key) && b.visible(s, query, key);
-      },
-      [=](const Sequence &s, const QueryRange &queries) { return a.seen(s, queries) && b.seen(s, queries); },
-      a.order);
+  return Mask([=](const Sequence &s, const ScorePosition &query,
+                  const ScorePosition &key) { return a.visible(s, query, key) && b.visible(s, query, key); },
+              [=](const Sequence &s, const TileSpan &queries) {
+                return a.keysSeen(s, queries) && b.keysSeen(s, queries);
+              },
+              [=](const Sequence &s, const TileSpan &keys) {
+                return a.queriesSeeing(s, keys) && b.queriesSeeing(s, keys);
+              },
+              a.order);
 }
 
-Mask maskOf(const MaskConfig &config) {
-  // Without a causal mask a query stands where the last one is at the last key.
-  CausalAlignment alignment =
-      config.causal == CausalAlignment::left ? CausalAlignment::left : CausalAlignment::right;
-  Mask mask = config.blockCausal                       ? blockCausal(*config.blockCausal)
-              : config.causal != CausalAlignment::none ? causal(alignment)
-                                                       : full();
-  if (config.windowLeft)
-    mask = mask && before(alignment, *config.windowLeft);
-  if (config.windowRight)
-    mask = mask && behind(alignment, *config.windowRight);
-  return mask;
+VisitedTiles Mask::tilesOfKeys(const Sequence &sequence, const Index &first, int64_t queries,
+                               int64_t keysOfTile) const {
+  return VisitedTiles(keysSeen(sequence, TileSpan::of(first, queries, sequence.queries)), sequence.keys,
+                      keysOfTile);
+}
+
+VisitedTiles Mask::tilesOfQueries(const Sequence &sequence, const Index &first, int64_t keys,
+                                  int64_t queriesOfTile) const {
+  return VisitedTiles(queriesSeeing(sequence, TileSpan::of(first, keys, sequence.keys)), sequence.queries,
+                      queriesOfTile);
 }
 
 } // namespace tlc::kernels

@@ -4,7 +4,7 @@
 #include "kernels/attention/problem/Parameters.h"
 
 #include "kernels/Tolerance.h"
-#include "kernels/attention/problem/Columns.h"
+#include "kernels/attention/problem/ColumnParts.h"
 #include "runtime/artifact/Artifact.h"
 
 #include <algorithm>

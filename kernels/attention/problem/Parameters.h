@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/Parameters.h"
-#include "kernels/attention/forward/Forward.h"
+#include "kernels/attention/problem/Options.h"
 
 namespace tlc::kernels {
 

@@ -244,7 +244,7 @@ TEST_CASE_METHOD(Fixture, "rows of up to 64 have programs for few and for many q
 }
 
 TEST_CASE_METHOD(Fixture, "devices that share a cache compile a program of attention once", "[attention]") {
-  kernels::ForwardConfig config{.d = 64, .dv = 64, .form = ForwardForm::plain};
+  kernels::ForwardConfig config{.problem = {.d = 64, .dv = 64}, .form = ForwardForm::plain};
   chooseTiles(config, 64, *findTarget("sm_90a"));
   auto first = programs.load(config), again = programs.load(config);
   REQUIRE((first && again));
@@ -260,8 +260,8 @@ TEST_CASE_METHOD(Fixture, "devices that share a cache compile a program of atten
   CHECK(otherDevice.loads == 1);
 
   for (auto change : std::vector<std::function<void(kernels::ForwardConfig &)>>{
-           [](auto &c) { c.scale = 0.5; }, [](auto &c) { c.mask.windowLeft = 0; },
-           [](auto &c) { c.mask.windowRight = 0; }, [](auto &c) { c.softCap = 1; }}) {
+           [](auto &c) { c.problem.scale = 0.5; }, [](auto &c) { c.problem.mask.windowLeft = 0; },
+           [](auto &c) { c.problem.mask.windowRight = 0; }, [](auto &c) { c.problem.softCap = 1; }}) {
     kernels::ForwardConfig changed = config;
     change(changed);
     auto own = programs.load(changed);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// How long rows of attention's tensors may be, what one product sums up, and which columns of O are
-/// summed up together.
+/// What one product sums up, and which columns of O are summed up together.
 #pragma once
 
 #include "runtime/support/Math.h"
@@ -12,19 +11,16 @@
 
 namespace tlc::kernels {
 
-/// Elements of a row of Q and K, and of V and O, at most.
-inline constexpr int64_t longestRow = 576, longestValueRow = 512;
-
 /// Elements of 16 bits that one product of the tensor cores sums up.
 inline constexpr int64_t productDepth = matrixDepthBytes / 2;
 
-/// Columns of V and O.
-struct Columns {
+/// Neighbouring columns of a tensor's rows.
+struct ColumnRange {
   int64_t first, count;
 };
 
 /// Parts of rows of V and O whose sums fit into the registers of the threads that compute 64 rows.
-inline std::vector<Columns> columnParts(int64_t dv) {
+inline std::vector<ColumnRange> columnParts(int64_t dv) {
   constexpr int64_t most = 256,
                     granularity = productDepth; // a warpgroup's rows of so many take half of the registers
   if (dv <= most)

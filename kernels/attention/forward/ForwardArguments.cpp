@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Arguments and tiles of attention forward.
+#include "kernels/attention/forward/ForwardArguments.h"
+
+namespace tlc::kernels {
+
+using namespace dsl;
+
+OutputPath outputPath(const ForwardConfig &config) {
+  const AttentionProblem &problem = config.problem;
+  if (isSplit(problem.dv))
+    return OutputPath::registers;
+  return problem.d == problem.dv && !problem.hasBytes() ? OutputPath::tileOfQueries : OutputPath::ownTile;
+}
+
+ForwardArguments::ForwardArguments(Scope &k, const ForwardConfig &config, const MaskMaker &makeMask,
+                                   TensorFacts facts)
+    : config(config), k(k), inputs(k, config.problem, facts), scores(k, inputs),
+      sq(inputs.sequences.rows(Axis::queries)), sk(inputs.sequences.rows(Axis::keys)) {
+  const Index &batches = inputs.sequences.count, &heads = inputs.heads;
+  mask = makeMask({k, batches, sq, sk, heads});
+  O = k.output("O", config.problem.outputType(), inputs.shapeOf({batches, sq, heads, config.problem.dv}),
+               facts);
+  LSE = k.output("LSE", f32, inputs.shapeOf({batches, heads, sq}));
+}
+
+TileScheduler::Space ForwardArguments::tileSpace() const {
+  const AttentionProblem &problem = config.problem;
+  return {.axis = Axis::queries,
+          .rowsOfTile = config.bq,
+          .order = mask.order,
+          .heads = inputs.heads,
+          .kvHeads = inputs.kvHeads,
+          .cachedRowBytes = (problem.d + problem.dv) * int64_t(sizeInBytes(problem.dtype))};
+}
+
+QueryTile ForwardArguments::tileAt(const Sequences::Fields &fields) const {
+  QueryTile tile;
+  tile.row = Sequences::rowOf(fields);
+  tile.sequence = inputs.sequences.sequenceOf(fields);
+  tile.kvHead = tile.sequence.head / (inputs.heads / inputs.kvHeads);
+  tile.keys = mask.tilesOfKeys(tile.sequence, tile.row, config.bq, config.bk);
+  return tile;
+}
+
+Slice ForwardArguments::queries(const QueryTile &tile) const {
+  return inputs.rowsOf(inputs.Q, Axis::queries, tile.sequence, tile.row, config.bq, tile.sequence.head,
+                       {0, config.problem.d});
+}
+
+Slice ForwardArguments::keys(const QueryTile &tile, const Index &j) const {
+  return inputs.rowsOf(inputs.K, Axis::keys, tile.sequence, j * config.bk, config.bk, tile.kvHead,
+                       {0, config.problem.d});
+}
+
+Slice ForwardArguments::values(const QueryTile &tile, const Index &j, const ColumnRange &columns) const {
+  return inputs.valueRowsOf(tile.sequence, tile.kvHead, j * config.bk, config.bk, columns);
+}
+
+static constexpr std::string_view whyDisjoint = "a block works on a tile of queries once";
+
+Slice ForwardArguments::output(const QueryTile &tile, const ColumnRange &columns) const {
+  Slice rows =
+      inputs.rowsOf(O, Axis::queries, tile.sequence, tile.row, config.bq, tile.sequence.head, columns);
+  if (inputs.sequences.isPacked())
+    rows = rows.limited(0, tile.sequence.firstQuery + tile.sequence.queries);
+  return rows.disjoint(whyDisjoint);
+}
+
+Slice ForwardArguments::logSums(const QueryTile &tile) const {
+  if (!inputs.sequences.isPacked())
+    return LSE.tile({tile.sequence.batch, tile.sequence.head, tile.row}, {1, 1, config.bq})
+        .disjoint(whyDisjoint);
+  return LSE.tile({tile.sequence.head, tile.sequence.firstQuery + tile.row}, {1, config.bq})
+      .limited(1, tile.sequence.firstQuery + tile.sequence.queries)
+      .disjoint(whyDisjoint);
+}
+
+FinishedRows ForwardArguments::finish(const QueryTile &tile, const WeightedRows &rows) const {
+  const AttentionProblem &problem = config.problem;
+  std::optional<Fragment> sink;
+  if (problem.sink == AttentionSink::perHead) {
+    sink = k.fragment(f32, {1, 1}).named("sink");
+    copy(inputs.sink.tile({tile.sequence.head}, {1}), *sink);
+  }
+  FinishedRows result = finishRows(rows, sink, problem.logBase, [&] {
+    return problem.hasBytes() ? Operand(scores.factor(inputs.scaleV, tile.sequence.batch, tile.kvHead))
+                              : Operand(1);
+  });
+  return problem.lengths == Lengths::padded ? result.limited(tile.row, tile.sequence.queries) : result;
+}
+
+} // namespace tlc::kernels

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Division by the sum of weights, sinks and logarithms.
+#include "kernels/attention/logits/FinishedRows.h"
+
+#include <numbers>
+
+namespace tlc::kernels {
+
+using namespace dsl;
+using std::numbers::ln2, std::numbers::log2e;
+
+FinishedRows finishRows(const WeightedRows &rows, const std::optional<Fragment> &sink, LogBase logBase,
+                        const std::function<Operand()> &factor) {
+  double ofLog = logBase == LogBase::e ? ln2 : 1;
+  // A division for each row, not for each element.
+  auto divided = [&](const FragmentValue &o, const FragmentValue &by) {
+    return o * divideOrZero(factor(), by);
+  };
+  if (!sink)
+    return {divided(rows.o, rows.sum), (log2(rows.sum) + rows.base) * ofLog};
+  FragmentValue score = *sink * log2e, top = max(rows.base, score), from = finiteOrZero(top);
+  FragmentValue keep = exp2(rows.base - from), total = rows.sum * keep + exp2(score - from);
+  return {divided(rows.o * keep, total), (log2(total) + from) * ofLog};
+}
+
+FinishedRows FinishedRows::limited(const Index &first, const Index &end) const {
+  auto exists = [&](Index r, Index) { return first + r < end; };
+  return {where(exists, o, 0), where(exists, logSum, -inf)};
+}
+
+} // namespace tlc::kernels

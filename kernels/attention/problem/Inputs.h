@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The tensors that kernels of attention on whole sequences read, whatever they compute: Q and K, V, factors,
+/// lengths and sinks.
+#pragma once
+
+#include "kernels/attention/problem/ColumnParts.h"
+#include "kernels/attention/problem/Sequences.h"
+
+namespace tlc::kernels {
+
+class Inputs {
+public:
+  /// Declares dimensions and tensors: Q is b x sq x h x d, K and V are b x sk x hkv x d (dv).
+  Inputs(dsl::Scope &k, const AttentionProblem &problem, dsl::TensorFacts facts);
+
+  /// b x rows x heads x ..., or, of packed sequences, without b.
+  std::vector<dsl::Index> shapeOf(std::vector<dsl::Index> axes) const;
+  /// Rows of a tensor of that shape from a sequence's row `row` on, of one head.
+  dsl::Slice rowsOf(const dsl::Global &tensor, Axis axis, const Sequence &sequence, const dsl::Index &row,
+                    int64_t rows, const dsl::Index &head, const ColumnRange &columns) const;
+  /// Likewise of V; those after a sequence's last one are zeros.
+  dsl::Slice valueRowsOf(const Sequence &sequence, const dsl::Index &kvHead, const dsl::Index &row,
+                         int64_t rows, const ColumnRange &columns) const;
+
+  const AttentionProblem &problem;
+  Sequences sequences;
+  dsl::Index heads, kvHeads;
+  dsl::Index factors; ///< of a head, as an extent: as many as sequences
+  dsl::Global Q, K, V;
+  dsl::Global scaleQ, scaleK, scaleV; ///< of 8-bit elements
+  dsl::Global sink;                   ///< if there is one
+};
+
+} // namespace tlc::kernels

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What attention computes, with every convention spelt out: the options that forward, decoding and backward
+/// have in common, and their limits.
+#pragma once
+
+#include "runtime/support/ElementType.h"
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+namespace tlc::kernels {
+
+/// Where query i stands among the keys: a causal query sees those up to there.
+enum class CausalAlignment : uint8_t {
+  none,  ///< at i + keys - queries, and it sees later ones, too
+  left,  ///< at i
+  right, ///< at i + keys - queries: the last query sees the last key
+};
+
+/// Which keys a query sees; all that is stated must hold.
+struct MaskConfig {
+  CausalAlignment causal = CausalAlignment::none;
+  /// How many keys before and after its own place.
+  std::optional<int64_t> windowLeft = {}, windowRight = {};
+  /// A sequence is a noisy half and a clean half, each in blocks of so many: a noisy query sees its own noisy
+  /// block and clean blocks before it, a clean query clean blocks up to its own.
+  std::optional<int64_t> blockCausal = {};
+
+  /// Whether some query may not see some key.
+  bool hidesPairs() const {
+    return causal != CausalAlignment::none || windowLeft || windowRight || blockCausal;
+  }
+};
+
+/// The unit of the logarithm of a row's sum of exponentials.
+enum class LogBase : uint8_t { e, two };
+
+/// A further score of each head, whose key has the value 0.
+enum class AttentionSink : uint8_t {
+  none,
+  perHead, ///< from an input of f32, one number per head, not to be scaled; LSE counts it
+};
+
+/// How many of a sequence's rows there are.
+enum class Lengths : uint8_t {
+  uniform, ///< all that the tensors have
+  padded,  ///< inputs `lengths_q` and `lengths_k` say it: rows beyond are not read, and rows of O and LSE
+           ///< beyond are 0 and -inf
+  packed, ///< Q is rows x h x d, and so on, LSE h x rows: sequences one after the other; sequence n begins at
+          ///< element n of `begins_q` and `begins_k` and ends where the next one begins
+};
+
+// What options may be.
+/// Exponents are f32 numbers, whose rounding is multiplied by the scale. (Usual ones are at most 1.)
+inline constexpr double largestScale = 1024;
+/// A score below the cap is a difference of numbers as large as the cap. (Usual ones are 15 to 100.)
+inline constexpr double leastSoftCap = 1.0 / 1024, largestSoftCap = 1024;
+/// Keys beside a query's own place that it sees, and positions of a block; sums of two of them are positions.
+inline constexpr int64_t longestDistance = int64_t(1) << 30;
+/// Elements of a row of Q and K, and of V and O, at most.
+inline constexpr int64_t longestRow = 576, longestValueRow = 512;
+/// Rows have a multiple of so many elements.
+inline constexpr int64_t rowGranularity = 8;
+
+/// What is computed, but for extents, which the program takes as they come.
+struct AttentionProblem {
+  ElementType dtype = ElementType::bf16; ///< of Q, K, V: f16, bf16, or e4m3 with a factor for each head
+  ElementType out = ElementType::bf16;   ///< of O where they are e4m3; else their type
+  int64_t d = 128;                       ///< length of a row of Q and K
+  int64_t dv = 128;                      ///< of V and O
+  MaskConfig mask = {};
+  std::optional<double> scale = {}; ///< of scores, above 0; 1 / sqrt(d) if it is not given
+  double softCap = 0;               ///< scores become cap tanh(score / cap); 0: they stay
+  AttentionSink sink = AttentionSink::none;
+  LogBase logBase = LogBase::e; ///< of LSE
+  Lengths lengths = Lengths::uniform;
+
+  bool hasBytes() const { return dtype == ElementType::e4m3; }
+  ElementType outputType() const { return hasBytes() ? out : dtype; }
+  double scoreScale() const { return scale.value_or(1 / std::sqrt(double(d))); }
+  bool isCapped() const { return softCap != 0; }
+};
+
+} // namespace tlc::kernels

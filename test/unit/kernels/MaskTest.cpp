@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which tiles are visited, along either axis, and which are masked, follows from a mask's rule: every one
+/// with a pair that is visible, once, and unmasked only where all pairs are. Positions are C++ numbers here,
+/// so that nothing is compiled.
+#include "kernels/attention/mask/Mask.h"
+
+#include "kernels/reference/Attention.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+
+using Oracle = std::function<bool(int64_t query, int64_t key, int64_t queries, int64_t keys)>;
+
+int64_t number(const dsl::Index &index) {
+  REQUIRE(index.constant());
+  return *index.constant();
+}
+
+enum class Visits : uint8_t {
+  exact,  ///< of no tile that nobody sees, and masked only where some pair is not visible
+  masked, ///< of no tile that nobody sees
+  hull,   ///< of tiles between those that somebody sees, too
+};
+
+/// The tiles that a tile from position `first` to `last` of one axis visits, of `positions` positions of the
+/// other axis.
+void checkVisits(const VisitedTiles &tiles, const std::function<bool(int64_t own, int64_t other)> &sees,
+                 int64_t first, int64_t last, int64_t positions, int64_t positionsOfTile, Visits visits) {
+  INFO("positions " << first << " to " << last << " visit tiles of " << positionsOfTile);
+  int64_t count = number(tiles.count), partial = number(tiles.partial);
+  REQUIRE(partial >= 0);
+  REQUIRE(partial <= count);
+  std::set<int64_t> visited, full;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t tile = number(tiles.at(i));
+    REQUIRE(tile >= 0);
+    REQUIRE(tile * positionsOfTile < positions);
+    REQUIRE(visited.insert(tile).second);
+    if (i >= partial)
+      full.insert(tile);
+  }
+  for (int64_t tile = 0; tile * positionsOfTile < positions; ++tile) {
+    bool some = false, all = true;
+    for (int64_t other = tile * positionsOfTile; other < (tile + 1) * positionsOfTile; ++other)
+      for (int64_t own = first; own <= last; ++own) {
+        bool seen = other < positions && sees(own, other);
+        some |= seen;
+        all &= seen;
+      }
+    INFO("tile " << tile);
+    if (some)
+      REQUIRE(visited.contains(tile));
+    if (visits != Visits::hull)
+      REQUIRE(visited.contains(tile) == some);
+    if (full.contains(tile))
+      REQUIRE(all);
+    if (visits == Visits::exact && all && last >= first)
+      REQUIRE(full.contains(tile));
+  }
+  VisitedTiles one = tiles.atLeastOne();
+  REQUIRE(number(one.count) == std::max<int64_t>(count, 1));
+  REQUIRE(number(one.partial) == (count == 0 ? 1 : partial));
+  for (int64_t i = 0; i < count; ++i)
+    REQUIRE(number(one.at(i)) == number(tiles.at(i)));
+}
+
+/// All tiles of queries and of keys of a sequence.
+void checkSequence(const Mask &mask, const Oracle &sees, int64_t queries, int64_t keys, int64_t queriesOfTile,
+                   int64_t keysOfTile, Visits visitsOfQueries, Visits visitsOfKeys) {
+  Sequence sequence{.batch = 0, .head = 0, .queries = queries, .keys = keys};
+  INFO(queries << " queries, " << keys << " keys, tiles of " << queriesOfTile << " x " << keysOfTile);
+  for (int64_t query = 0; query < queries; ++query)
+    for (int64_t key = 0; key < keys; ++key)
+      REQUIRE(mask.visible(sequence, ScorePosition(query), ScorePosition(key)).constant() ==
+              sees(query, key, queries, keys));
+  for (int64_t row = 0; row < queries; row += queriesOfTile)
+    checkVisits(
+        mask.tilesOfKeys(sequence, row, queriesOfTile, keysOfTile),
+        [&](int64_t query, int64_t key) { return sees(query, key, queries, keys); }, row,
+        std::min(row + queriesOfTile, queries) - 1, keys, keysOfTile, visitsOfQueries);
+  for (int64_t row = 0; row < keys; row += keysOfTile)
+    checkVisits(
+        mask.tilesOfQueries(sequence, row, keysOfTile, queriesOfTile),
+        [&](int64_t key, int64_t query) { return sees(query, key, queries, keys); }, row,
+        std::min(row + keysOfTile, keys) - 1, queries, queriesOfTile, visitsOfKeys);
+}
+
+constexpr int64_t lengths[] = {0, 1, 5, 8, 16, 22, 40};
+
+void checkAll(const Mask &mask, const Oracle &sees, Visits visits = Visits::exact) {
+  for (int64_t queries : lengths)
+    for (int64_t keys : lengths)
+      for (int64_t rows : {4, 16})
+        for (int64_t columns : {4, 8, 16})
+          checkSequence(mask, sees, queries, keys, rows, columns, visits, visits);
+}
+
+void checkNamed(const MaskConfig &config) {
+  checkAll(maskOf(config), [&](int64_t query, int64_t key, int64_t queries, int64_t keys) {
+    return isVisible(config, query, key, queries, keys);
+  });
+}
+
+} // namespace
+
+TEST_CASE("causal masks and windows visit what is visible, and mask no more", "[kernels][attention]") {
+  for (CausalAlignment causal : {CausalAlignment::none, CausalAlignment::left, CausalAlignment::right})
+    for (std::optional<int64_t> left :
+         {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional<int64_t>(6)})
+      for (std::optional<int64_t> right : {std::optional<int64_t>(), std::optional<int64_t>(9)})
+        checkNamed({.causal = causal, .windowLeft = left, .windowRight = right});
+}
+
+TEST_CASE("block-causal masks visit what is visible, whatever the block", "[kernels][attention]") {
+  for (int64_t block : {1, 2, 3, 4, 7, 8, 16, 100}) {
+    MaskConfig config{.blockCausal = block};
+    auto sees = [&](int64_t query, int64_t key, int64_t queries, int64_t keys) {
+      return isVisible(config, query, key, queries, keys);
+    };
+    for (int64_t length : {0, 2, 8, 10, 16, 22, 40, 64})
+      for (int64_t rows : {4, 16})
+        for (int64_t columns : {4, 8, 16}) {
+          // A tile in both halves takes a hull.
+          auto visits = [&](int64_t tile) { return length / 2 % tile == 0 ? Visits::masked : Visits::hull; };
+          checkSequence(maskOf(config), sees, length, length, rows, columns, visits(rows), visits(columns));
+        }
+  }
+}
+
+TEST_CASE("a rule of one's own gives its ranges", "[kernels][attention]") {
+  // A prefix that everybody sees, and a causal rest: parts that overlap.
+  checkAll(
+      Mask::derived([](const Sequence &, auto query, auto key) { return key < 6 || key <= query; },
+                    RowOrder::lastFirst),
+      [](int64_t query, int64_t key, int64_t, int64_t) { return key < 6 || key <= query; }, Visits::masked);
+  // Two ranges with a gap, written the other way round.
+  checkAll(
+      Mask::derived([](const Sequence &, auto query, auto key) {
+        return (query >= key && key > query - 3) || (key >= 20 && key < 30);
+      }),
+      [](int64_t query, int64_t key, int64_t, int64_t) {
+        return (query >= key && key > query - 3) || (key >= 20 && key < 30);
+      },
+      Visits::masked);
+}
+
+TEST_CASE("documents in a packed row visit their own", "[kernels][attention]") {
+  // Of lengths 7, 13 and the rest. Begins and ends are numbers that grow with the position.
+  auto begin = [](auto position) {
+    return where(position < 7, dsl::Index(0), where(position < 20, dsl::Index(7), dsl::Index(20)));
+  };
+  auto documentOf = [](int64_t position) { return position < 7 ? 0 : position < 20 ? 1 : 2; };
+  Oracle sees = [=](int64_t query, int64_t key, int64_t, int64_t) {
+    return key <= query && documentOf(query) == documentOf(key);
+  };
+  Mask documents = Mask::derived(
+      [=](const Sequence &, auto query, auto key) { return key <= query && key >= begin(query); },
+      RowOrder::lastFirst);
+  checkAll(documents, sees, Visits::hull);
+  // Both positions in a document of their own say the same.
+  checkAll(Mask::derived([=](const Sequence &, auto query, auto key) {
+             return key <= query &&
+                    ((query < 7 && key < 7) || (query >= 7 && query < 20 && key >= 7 && key < 20) ||
+                     (query >= 20 && key >= 20));
+           }),
+           sees, Visits::hull);
+}
+
+TEST_CASE("a dilated window visits what its window does, masked", "[kernels][attention]") {
+  Mask window =
+      Mask::derived([](const Sequence &, auto query, auto key) { return key <= query && key >= query - 11; });
+  Mask dilated = window && Mask::everywhere([](const Sequence &, const dsl::Index &query,
+                                               const dsl::Index &key) { return (query - key) % 3 == 0; });
+  checkAll(
+      dilated,
+      [](int64_t query, int64_t key, int64_t, int64_t) {
+        return key <= query && key >= query - 11 && (query - key) % 3 == 0;
+      },
+      Visits::hull);
+  // Tiles outside of the window are empty.
+  VisitedTiles tiles = dilated.tilesOfQueries({.batch = 0, .head = 0, .queries = 64, .keys = 64}, 16, 8, 8);
+  CHECK(number(tiles.count) == 3);
+  CHECK(number(tiles.partial) == 3);
+}
+
+TEST_CASE("a prefix that all see, and a window", "[kernels][attention]") {
+  checkAll(
+      Mask::derived(
+          [](const Sequence &, auto query, auto key) { return key < 6 || (key <= query && key > query - 5); },
+          RowOrder::lastFirst),
+      [](int64_t query, int64_t key, int64_t, int64_t) {
+        return key < 6 || (key <= query && key > query - 5);
+      },
+      Visits::hull);
+  // The keys of the prefix are seen by all, others by those that follow soon.
+  Mask mask = Mask::derived(
+      [](const Sequence &, auto query, auto key) { return key < 8 || (key <= query && key > query - 5); });
+  Sequence sequence{.batch = 0, .head = 0, .queries = 64, .keys = 64};
+  VisitedTiles ofPrefix = mask.tilesOfQueries(sequence, 0, 8, 8),
+               ofRest = mask.tilesOfQueries(sequence, 16, 8, 8);
+  CHECK(number(ofPrefix.count) == 8);
+  CHECK(number(ofPrefix.partial) == 0);
+  CHECK(number(ofRest.count) == 2);
+  CHECK(number(ofRest.partial) == 2);
+}
+
+TEST_CASE("a rule may name either position alone, or what does not hold", "[kernels][attention]") {
+  checkAll(Mask::derived([](const Sequence &, auto query, auto) { return query >= 7; }),
+           [](int64_t query, int64_t, int64_t, int64_t) { return query >= 7; });
+  checkAll(
+      Mask::derived([](const Sequence &, auto query, auto key) { return !(key > query) && !(query < 3); }),
+      [](int64_t query, int64_t key, int64_t, int64_t) { return key <= query && query >= 3; });
+}
+
+TEST_CASE("without ranges all tiles are visited and masked", "[kernels][attention]") {
+  Mask even = Mask::everywhere([](const Sequence &, const dsl::Index &query, const dsl::Index &key) {
+    return (query + key) % 2 == 0;
+  });
+  auto sees = [](int64_t query, int64_t key, int64_t, int64_t) { return (query + key) % 2 == 0; };
+  checkAll(even, sees, Visits::hull);
+  VisitedTiles tiles = even.tilesOfKeys({.batch = 0, .head = 0, .queries = 8, .keys = 20}, 0, 8, 8);
+  CHECK(number(tiles.count) == 3);
+  CHECK(number(tiles.partial) == 3);
+}
+
+TEST_CASE("ranges that see nothing visit nothing", "[kernels][attention]") {
+  VisitedTiles tiles(PositionSet{}, 20, 8);
+  CHECK(number(tiles.count) == 0);
+  CHECK(number(tiles.partial) == 0);
+  CHECK(number(tiles.atLeastOne().count) == 1);
+  CHECK(number(tiles.atLeastOne().at(0)) == 0);
+}
