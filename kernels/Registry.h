@@ -10,9 +10,14 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/target/Target.h"
 
+#include <array>
 #include <functional>
 
 namespace tlc::kernels {
+
+/// Every remark of kernels: its id, which docs/remarks.md explains.
+inline constexpr std::array<std::string_view, 1> kernelRemarkIds = {"plain-form"};
+inline constexpr std::string_view plainFormRemark = kernelRemarkIds[0];
 
 /// A tensor of a kernel for given parameters, and what random contents suit it.
 struct TensorSpec {
@@ -55,6 +60,9 @@ public:
 
   /// What is wrong with values that are allowed each by itself; empty if nothing is.
   virtual std::string conflict(const Parameters &) const { return {}; }
+
+  /// What the kernel chose itself for `target`, and why not better.
+  virtual std::vector<Remark> remarks(const Parameters &, const Target &) const { return {}; }
 
   virtual double flops(const Parameters &values) const = 0;
   /// Bytes that must cross global memory: every input once, every output once.

@@ -4,7 +4,6 @@
 #include "kernels/library/Attention.h"
 
 #include "compiler/pipeline/Options.h"
-#include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/library/Compile.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
@@ -28,7 +27,6 @@ using kernels::largestScale;
 using kernels::largestSoftCap;
 using kernels::leastSoftCap;
 using kernels::longestDistance;
-using kernels::productDepth;
 using kernels::rowGranularity;
 
 namespace {
@@ -248,11 +246,11 @@ Result<const Target *> targetOf(const Device &device) {
 
 /// What keeps a call from the explicit form; empty if nothing does.
 std::string whyNotExplicit(const Target &target, const Schema &schema) {
-  if (!target.wgmma)
-    return fmt::format("{} has no wgmma", target.name);
-  int64_t d = schema.extent("d"), dv = schema.extent("dv");
-  if (d % productDepth != 0 || dv % productDepth != 0)
-    return fmt::format("d = {} and dv = {} are not both multiples of {}", d, dv, productDepth);
+  if (std::string why = kernels::whyNotExplicit(target); !why.empty())
+    return why;
+  kernels::AttentionProblem rows{.d = schema.extent("d"), .dv = schema.extent("dv")};
+  if (std::string why = kernels::whyNotExplicit(rows, kernels::OutputSum::inPlace); !why.empty())
+    return why;
   std::ptrdiff_t unaligned = schema.findUnaligned();
   if (unaligned < 0)
     return {};

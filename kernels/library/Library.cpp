@@ -95,6 +95,11 @@ Result<dsl::ProgramModule> kernels::trace(const Request &request, const Target &
     std::ranges::transform(program.errors(), std::back_inserter(log.diagnostics), convert);
     return failureOf(request, log);
   }
+  for (const Remark &remark : request.kernel->remarks(request.values, target))
+    log.diagnostics.push_back({Diagnostic::Severity::remark,
+                               remark.location,
+                               fmt::format("[{}] {}", remark.id, remark.message),
+                               {}});
   dsl::ProgramModule module = dsl::ProgramModule::take(std::move(program));
   prepareContext(*module.context);
   return module;
@@ -118,9 +123,11 @@ Result<std::shared_ptr<const Artifact>> Library::compileAnew(const Request &requ
     return Error{ErrorKind::invalidArgument,
                  fmt::format("expected a target that code can be generated for ({}), but got '{}'",
                              targetNames(), excerpt(options.target))};
+  size_t firstOwn = log.diagnostics.size();
   Result<dsl::ProgramModule> program = trace(request, *target, log);
   if (!program)
     return program.error();
+  size_t traced = log.diagnostics.size();
   Compiler compiler(options);
   auto artifact = compiler.compile(*program->module, request.kernel->name());
   const std::vector<Diagnostic> &said = compiler.diagnostics();
@@ -128,5 +135,8 @@ Result<std::shared_ptr<const Artifact>> Library::compileAnew(const Request &requ
   log.times = compiler.times();
   if (mlir::failed(artifact))
     return failureOf(request, log);
+  for (size_t i = firstOwn; i < traced; ++i)
+    if (std::optional<Remark> remark = toRemark(log.diagnostics[i]))
+      artifact->remarks.push_back(std::move(*remark));
   return std::make_shared<const Artifact>(std::move(*artifact));
 }

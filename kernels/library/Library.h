@@ -45,7 +45,8 @@ struct CompileLog {
   std::vector<PhaseTime> times;
 };
 
-/// The program for `target` in phase `input`. An error if it does not trace; the log has the diagnostics.
+/// The program for `target` in phase `input`. An error if it does not trace; the log has the diagnostics,
+/// remarks of the kernel among them.
 Result<dsl::ProgramModule> trace(const Request &request, const Target &target, CompileLog &log);
 
 /// Compiled programs, kept in memory and, if asked, on disk. Safe to use from several threads.

@@ -25,8 +25,8 @@ values, numbers of aliases and white space do not matter. Without --tlc
 excerpts are not checked.
 
 Links lead somewhere, and a path of the project in backquotes exists.
-docs/remarks.md has a section for each id of compiler/analysis/Remarks.h, in
-this order, and for no other; no remark begins without an id of the table.
+docs/remarks.md has a section for each id of compiler/analysis/Remarks.h and of
+kernels/Registry.h, in this order, and for no other; no remark begins without an id of the table.
 
 Prints one line per difference; exit status 1 if there is one.
 """
@@ -202,8 +202,10 @@ class Page:
 def check_remarks(root):
     """Ids of remarks against the sections of their page."""
     header, path = "compiler/analysis/Remarks.h", "docs/remarks.md"
-    table = re.search(r"remarkIds = \{(.*?)\};", "\n".join(lines_of(root, header)), re.DOTALL)
-    ids = re.findall(r'"([\w-]+)"', table[1]) if table else []
+    ids = []
+    for source in [header, "kernels/Registry.h"]:
+        table = re.search(r"emarkIds = \{(.*?)\};", "\n".join(lines_of(root, source)), re.DOTALL)
+        ids += re.findall(r'"([\w-]+)"', table[1]) if table else []
     sections = [line[3:] for line in lines_of(root, path) if line.startswith("## ")]
     problems = [f"{path}: expected a section '## {id}' because {header} has this id" for id in ids if id not in sections]
     problems += [f"{path}: section '{section}' is no id of {header}" for section in sections if section not in ids]

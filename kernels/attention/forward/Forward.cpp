@@ -8,6 +8,7 @@
 #include "runtime/target/BlockBudget.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <optional>
 
 namespace tlc::kernels {
@@ -115,6 +116,31 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
 }
 
 } // namespace
+
+std::string whyNotExplicit(const Target &target) {
+  return target.wgmma ? "" : fmt::format("{} has no wgmma", target.name);
+}
+
+std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const GivenTiles &given) {
+  int64_t depth = problem.hasBytes() ? 2 * productDepth : productDepth;
+  if (problem.d % depth != 0 || problem.dv % depth != 0)
+    return fmt::format("d = {} and dv = {} are not both multiples of {}", problem.d, problem.dv, depth);
+  if (int64_t bq = given.bq.value_or(64); bq != 64 && isSplit(problem.dv))
+    return fmt::format("the columns of dv = {} take two roles that compute, and registers for no third, "
+                       "which bq = {} takes",
+                       problem.dv, bq);
+  if (!problem.hasBytes())
+    return {};
+  if (given.bk && TransposedValues::keysOfTile % *given.bk != 0)
+    return fmt::format("V is transposed in tiles of {} keys, which bk = {} does not divide",
+                       TransposedValues::keysOfTile, *given.bk);
+  constexpr int64_t longest = 128;
+  if (sum == OutputSum::perTile && problem.dv > longest)
+    return fmt::format("O and a tile's share of it are in registers together, up to dv = {}, but dv is {}; "
+                       "sums in the product, which keep 13 bits, need no share",
+                       longest, problem.dv);
+  return {};
+}
 
 void chooseOverlap(ForwardConfig &config, const Target &target) {
   bool hasRoom = std::max(config.problem.d, config.problem.dv) <= 128;

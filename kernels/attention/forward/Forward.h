@@ -48,6 +48,14 @@ struct ForwardConfig {
   OutputSum sum = OutputSum::inPlace;     ///< `perTile` of e4m3 only
 };
 
+/// What keeps a program from the explicit form, whatever tensors it gets; empty if nothing does. Tiles count
+/// where they are given. The target is asked by itself.
+struct GivenTiles {
+  std::optional<int64_t> bq = {}, bk = {};
+};
+std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const GivenTiles &given = {});
+std::string whyNotExplicit(const Target &target);
+
 /// Chooses how, for what is to be computed. `queries` is how many a sequence has that is not packed: the
 /// program takes any number, but is fastest for about so many.
 void chooseTiles(ForwardConfig &config, int64_t queries, const Target &target);

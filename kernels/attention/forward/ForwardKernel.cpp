@@ -6,8 +6,6 @@
 #include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/attention/problem/Parameters.h"
 
-#include <fmt/format.h>
-
 namespace tlc::kernels {
 
 namespace {
@@ -23,8 +21,7 @@ public:
              .rows = {{"d", "length of a row of Q and K", Kind::constant, "128", 8, longestRow, 8},
                       valueLengthParameter(),
                       typeParameter()},
-             .form = {choiceParameter("form", "who makes the roles: the compiler or the program",
-                                      {"explicit", "plain"})},
+             .form = {},
              .bk = {"bk", "keys of a step", Kind::integer, "auto", productDepth, 256, productDepth}}) {}
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {
@@ -33,23 +30,6 @@ public:
       return {.limit = 1e-5 + scores, .floor = 1};
     // Weights are rounded before they meet V, whose elements are up to 1, and then the result is.
     return {.limit = 3 * roundingError(values.element("dtype")) + scores, .floor = 0.5};
-  }
-
-  std::string conflict(const Parameters &values) const override {
-    if (std::string common = RegisteredForward::conflict(values); !common.empty())
-      return common;
-    int64_t d = values.constant("d"), dv = valueLengthOf(values);
-    if (values.choice("form") == "explicit" && (dv % productDepth != 0 || d % productDepth != 0))
-      return fmt::format(
-          "expected d and dv to be multiples of {} because in the explicit form all products are "
-          "wgmma, but got d = {} and dv = {}; use form=plain",
-          productDepth, d, dv);
-    if (int64_t bq = values.integer("bq").value_or(64); values.choice("form") == "explicit" && bq != 64)
-      if (isSplit(dv))
-        return fmt::format("expected bq = 64 because the columns of dv = {} take two roles that compute, and "
-                           "registers for no third, but got {}",
-                           dv, bq);
-    return {};
   }
 
   std::vector<Definitions> suite() const override {

@@ -3,12 +3,10 @@
 /// Types, limits and accuracy of attention forward on e4m3.
 #include "kernels/KernelList.h"
 #include "kernels/attention/forward/RegisteredForward.h"
-#include "kernels/attention/forward/TransposedValues.h"
 #include "kernels/attention/problem/Parameters.h"
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 
 namespace tlc::kernels {
 
@@ -42,10 +40,7 @@ public:
              .rows = {{"d", "length of a row of Q and K", Kind::constant, "128", 32, 256, 32},
                       {"dv", "length of a row of V and O; auto: d", Kind::integer, "auto", 32, 256, 32},
                       choiceParameter("out", "type of O", {"bf16", "f16"})},
-             .form = {choiceParameter("form",
-                                      "roles by hand, or one loop that takes tensors of any alignment",
-                                      {"explicit", "plain"}),
-                      choiceParameter("sums",
+             .form = {choiceParameter("sums",
                                       "where rows of V are added up: tile by tile in f32, or in the "
                                       "product, which keeps 13 bits",
                                       {"exact", "fast"})},
@@ -63,7 +58,7 @@ public:
   }
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {
-    // Products of e4m3 are added with 13 bits behind the largest one's point.
+    // Products of e4m3 are added with 13 bits after the largest one's point.
     if (output == 1)
       return {.limit = std::ldexp(1.0, -10), .floor = 1};
     // Each weight is rounded by itself, so that their errors add up as O does: as the root of the number of
@@ -76,24 +71,6 @@ public:
       limit +=
           std::ldexp(keys, -16); // of each term what is cut off, half the last of 13 bits and more with time
     return {.limit = limit, .floor = 3 / std::sqrt(seen)};
-  }
-
-  std::string conflict(const Parameters &values) const override {
-    if (std::string common = RegisteredForward::conflict(values); !common.empty())
-      return common;
-    if (std::optional<int64_t> bk = values.integer("bk");
-        bk && values.choice("form") == "explicit" && TransposedValues::keysOfTile % *bk != 0)
-      return fmt::format(
-          "expected bk to divide {} because V is transposed in tiles of so many keys, but got {}",
-          TransposedValues::keysOfTile, *bk);
-    constexpr int64_t longest = 128;
-    if (int64_t dv = valueLengthOf(values);
-        dv > longest && values.choice("sums") == "exact" && values.choice("form") == "explicit")
-      return fmt::format(
-          "expected dv of at most {} because O and a tile's share of it are in registers together, but "
-          "got dv = {}; use sums=fast, which keeps 13 bits of a sum, or form=plain",
-          longest, dv);
-    return {};
   }
 
   std::vector<Definitions> suite() const override {

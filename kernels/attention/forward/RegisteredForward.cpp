@@ -39,6 +39,10 @@ std::vector<Parameter> allOf(const ForwardParameters &own) {
   add(maskParameters());
   add({scaleParameter(), softCapParameter(), sinkParameter(), logBaseParameter()});
   add(lengthParameters());
+  add({choiceParameter("form",
+                       "roles written by hand, or one loop that takes tensors of any alignment; auto: by "
+                       "hand where the other parameters and the target allow it",
+                       {"auto", "explicit", "plain"})});
   add(own.form);
   add({{"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
        own.bk,
@@ -106,7 +110,27 @@ std::string RegisteredForward::conflict(const Parameters &values) const {
     if (std::string mask = maskConflict(values, i, e.queriesOf(i), e.keysOf(i)); !mask.empty())
       return mask;
   }
-  return maskConflict(values);
+  if (std::string mask = maskConflict(values); !mask.empty())
+    return mask;
+  if (std::string why = whyNotExplicit(values); values.choice("form") == "explicit" && !why.empty())
+    return fmt::format("expected form = plain or auto because {}, but got form = explicit", why);
+  return {};
+}
+
+std::string RegisteredForward::whyNotExplicit(const Parameters &values) const {
+  ForwardConfig config = problemOf(values);
+  return kernels::whyNotExplicit(config.problem, config.sum,
+                                 {.bq = values.integer("bq"), .bk = values.integer("bk")});
+}
+
+std::vector<Remark> RegisteredForward::remarks(const Parameters &values, const Target &target) const {
+  if (values.choice("form") != "auto" || configOf(values, target).form == ForwardForm::explicitRoles)
+    return {};
+  std::string why = whyNotExplicit(values);
+  return {{.id = std::string(plainFormRemark),
+           .location = {},
+           .message = fmt::format("'{}' takes the plain form, not the one with roles written by hand: {}",
+                                  name(), why.empty() ? kernels::whyNotExplicit(target) : why)}};
 }
 
 namespace {
@@ -177,9 +201,7 @@ ForwardConfig RegisteredForward::problemOf(const Parameters &values) const {
                                    .scale = values.number("scale"),
                                    .softCap = softCapOf(values),
                                    .sink = sinkOf(values),
-                                   .logBase = logBaseOf(values)},
-                       .form = values.choice("form") == "plain" ? ForwardForm::plain
-                                                                : ForwardForm::explicitRoles};
+                                   .logBase = logBaseOf(values)}};
   if (values.list("varlen"))
     config.problem.lengths = Lengths::packed;
   else if (values.list("padded"))
@@ -189,6 +211,11 @@ ForwardConfig RegisteredForward::problemOf(const Parameters &values) const {
 
 ForwardConfig RegisteredForward::configOf(const Parameters &values, const Target &target) const {
   ForwardConfig config = problemOf(values);
+  std::string_view form = values.choice("form");
+  bool isPlain =
+      form == "plain" ||
+      (form == "auto" && !(whyNotExplicit(values).empty() && kernels::whyNotExplicit(target).empty()));
+  config.form = isPlain ? ForwardForm::plain : ForwardForm::explicitRoles;
   chooseTiles(config, forwardExtentsOf(values).sq, target);
   config.bq = values.integer("bq").value_or(config.bq);
   config.bk = values.integer("bk").value_or(config.bk);

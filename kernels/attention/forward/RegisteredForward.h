@@ -28,7 +28,7 @@ ForwardExtents forwardExtentsOf(const Parameters &values);
 struct ForwardParameters {
   std::string length;          ///< default of `sq` and `sk`
   std::vector<Parameter> rows; ///< `d`, `dv` and types
-  std::vector<Parameter> form; ///< `form`, and what else chooses a program
+  std::vector<Parameter> form; ///< what chooses a program besides `form`
   Parameter bk;
 };
 
@@ -43,16 +43,19 @@ public:
   /// Of the first three inputs, as they are.
   std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
                                 size_t output, std::span<const int64_t> elements) const override;
-  /// With heads, scale, lengths and mask.
+  /// With heads, scale, lengths, mask and form.
   std::string conflict(const Parameters &values) const override;
+  std::vector<Remark> remarks(const Parameters &values, const Target &target) const final;
   double flops(const Parameters &values) const final;
   Definitions emulatorSizes() const final;
 
 protected:
-  /// What is computed and in which form, without how. Types and sums are left to the kernel.
+  /// What is computed, without form and how. Types and sums are left to the kernel.
   virtual ForwardConfig problemOf(const Parameters &values) const;
-  /// With how: the choice for the problem, and what is given instead.
+  /// With form and how: the choice for the problem, and what is given instead.
   ForwardConfig configOf(const Parameters &values, const Target &target) const;
+  /// What keeps values from the explicit form; empty if nothing does.
+  std::string whyNotExplicit(const Parameters &values) const;
   AttentionShape shapeOf(const Parameters &values) const;
 
   struct Sizes {

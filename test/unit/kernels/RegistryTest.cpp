@@ -71,10 +71,10 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
       errorOf(attention, {{"h", "3"}, {"hkv", "2"}}) ==
       "kernel 'attention_fwd': expected h to be a multiple of hkv because as many heads of Q share each head "
       "of K and V, but got h = 3 and hkv = 2");
-  CHECK(errorOf(attention, {{"d", "576"}, {"dv", "512"}, {"bq", "128"}}) ==
-        "kernel 'attention_fwd': expected bq = 64 because the columns of dv = 512 take two roles that "
-        "compute, and "
-        "registers for no third, but got 128");
+  CHECK(
+      errorOf(attention, {{"d", "576"}, {"dv", "512"}, {"bq", "128"}, {"form", "explicit"}}) ==
+      "kernel 'attention_fwd': expected form = plain or auto because the columns of dv = 512 take two roles "
+      "that compute, and registers for no third, which bq = 128 takes, but got form = explicit");
   CHECK(errorOf(attention, {{"dv", "520"}}) == "expected parameter 'dv' of kernel 'attention_fwd' to be 8 to "
                                                "512 in steps of 8, or auto, but got '520'");
   CHECK(errorOf(**findKernel("attention_decode"), {{"h", "4096"}, {"hkv", "2"}}) ==
@@ -94,10 +94,35 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
           "kernel '" + std::string(name) +
               "': expected a scale above 0 because all keys would weigh the same, but got 0");
   for (Definitions lengths : {Definitions{{"d", "64"}, {"dv", "72"}}, Definitions{{"d", "40"}}}) {
-    CHECK(errorOf(attention, lengths).find("expected d and dv to be multiples of 16") != std::string::npos);
+    CHECK(attention.parse(lengths));
     lengths["form"] = "plain";
     CHECK(attention.parse(lengths));
+    lengths["form"] = "explicit";
+    CHECK(errorOf(attention, lengths).find("are not both multiples of 16, but got form = explicit") !=
+          std::string::npos);
   }
+}
+
+TEST_CASE("a form that is left open is one that the parameters and the target allow", "[kernels][unit]") {
+  auto remarkOf = [](std::string_view kernel, const Definitions &definitions, std::string_view target) {
+    Result<Parameters> values = kernelOf(kernel).parse(definitions);
+    REQUIRE(values);
+    std::vector<Remark> remarks = kernelOf(kernel).remarks(*values, *findTarget(target));
+    bool hasRoles = contains(kernelOf(kernel).build(*values, *findTarget(target)).text(), "tile.role \"math");
+    CHECK(hasRoles == remarks.empty());
+    return remarks.empty() ? "" : "[" + remarks[0].id + "] " + remarks[0].message;
+  };
+  std::string start =
+      "[plain-form] 'attention_fwd' takes the plain form, not the one with roles written by hand: ";
+  CHECK(remarkOf("attention_fwd", {}, "sm_90a").empty());
+  CHECK(remarkOf("attention_fwd", {{"d", "40"}}, "sm_90a") ==
+        start + "d = 40 and dv = 40 are not both multiples of 16");
+  CHECK(remarkOf("attention_fwd", {}, "sm_80") == start + "sm_80 has no wgmma");
+  CHECK(
+      contains(remarkOf("attention_fwd", {{"dv", "512"}, {"bq", "128"}}, "sm_90a"), "which bq = 128 takes"));
+  CHECK(remarkOf("attention_fwd_fp8", {{"d", "256"}, {"sums", "fast"}}, "sm_90a").empty());
+  CHECK(contains(remarkOf("attention_fwd_fp8", {{"d", "256"}}, "sm_90a"), "up to dv = 128, but dv is 256"));
+  CHECK(contains(remarkOf("attention_fwd_fp8", {{"bk", "96"}}, "sm_90a"), "which bk = 96 does not divide"));
 }
 
 TEST_CASE("every kernel traces over its suite, in every combination of choices", "[kernels][unit]") {
