@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/attention/forward/Forward.h"
-#include "kernels/library/ArtifactCache.h"
+#include "kernels/library/call/ArtifactCache.h"
 #include "runtime/cache/MemoryCache.h"
 #include "runtime/device/Device.h"
 

@@ -6,7 +6,7 @@
 #include "compiler/dsl/Module.h"
 #include "compiler/pipeline/Compiler.h"
 #include "kernels/Registry.h"
-#include "kernels/library/ArtifactCache.h"
+#include "kernels/library/call/ArtifactCache.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/support/Result.h"
 

@@ -3,7 +3,7 @@
 /// What the compiler makes of the library's kernels, on the emulator with one
 /// host thread: thread-instructions and useful floating-point operations per
 /// second, without and with the race checker; and with more host threads.
-#include "kernels/library/KernelRun.h"
+#include "kernels/harness/KernelRun.h"
 #include "runtime/emulator/EmulatorDevice.h"
 
 #include <algorithm>

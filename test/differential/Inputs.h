@@ -3,7 +3,7 @@
 /// What a program is launched with: numbers that follow from its seed, in poisoned memory.
 #pragma once
 
-#include "kernels/library/HostTensor.h"
+#include "kernels/harness/HostTensor.h"
 #include "test/differential/ProgramTree.h"
 
 namespace tlc::differential {

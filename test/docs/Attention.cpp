@@ -39,7 +39,7 @@ Result<void> attendCausally(attention::Programs &programs, Stream stream, std::b
 }
 // [attention]
 
-#include "kernels/library/ElementBits.h"
+#include "kernels/harness/ElementBits.h"
 
 #include <catch2/catch.hpp>
 

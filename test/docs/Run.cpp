@@ -3,8 +3,8 @@
 /// Compiles a traced program and launches it on the emulator.
 #include "test/docs/Run.h"
 
+#include "kernels/harness/HostTensor.h"
 #include "kernels/library/Compile.h"
-#include "kernels/library/HostTensor.h"
 #include "runtime/device/LaunchPlan.h"
 #include "test/Expect.h"
 

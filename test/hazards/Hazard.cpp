@@ -3,8 +3,8 @@
 /// Compiles, mutates, runs.
 #include "test/hazards/Hazard.h"
 
+#include "kernels/harness/DeviceArguments.h"
 #include "kernels/library/Compile.h"
-#include "kernels/library/DeviceArguments.h"
 #include "test/Expect.h"
 
 #include <algorithm>

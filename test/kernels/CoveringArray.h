@@ -3,7 +3,7 @@
 /// Rows that together have every pair of values of every two options.
 #pragma once
 
-#include "kernels/library/HostTensor.h"
+#include "kernels/harness/HostTensor.h"
 
 #include <algorithm>
 #include <random>

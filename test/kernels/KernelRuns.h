@@ -3,7 +3,7 @@
 /// Runs of registered kernels on the emulator for the tests of this folder.
 #pragma once
 
-#include "kernels/library/KernelRun.h"
+#include "kernels/harness/KernelRun.h"
 
 #include <functional>
 #include <string>

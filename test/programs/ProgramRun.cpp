@@ -3,9 +3,9 @@
 /// Runs traced programs on the emulator.
 #include "test/programs/ProgramRun.h"
 
+#include "kernels/harness/DeviceArguments.h"
+#include "kernels/harness/ElementBits.h"
 #include "kernels/library/Compile.h"
-#include "kernels/library/DeviceArguments.h"
-#include "kernels/library/ElementBits.h"
 #include "test/Expect.h"
 
 #include <algorithm>

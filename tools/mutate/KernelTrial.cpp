@@ -3,7 +3,7 @@
 /// Compiles, runs and compares.
 #include "tools/mutate/KernelTrial.h"
 
-#include "kernels/library/KernelRun.h"
+#include "kernels/harness/KernelRun.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/support/Excerpt.h"
 

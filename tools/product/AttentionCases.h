@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/Parameters.h"
-#include "kernels/library/HostTensor.h"
+#include "kernels/harness/HostTensor.h"
 
 #include <vector>
 

@@ -3,7 +3,7 @@
 /// tlc-product: attention forward with every combination of its options, on the emulator or a GPU.
 #include "compiler/pipeline/Options.h"
 #include "kernels/Registry.h"
-#include "kernels/library/KernelRun.h"
+#include "kernels/harness/KernelRun.h"
 #include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatorDevice.h"

@@ -34,10 +34,13 @@ EMULATION = ARTIFACT + ["runtime/device", "runtime/emulator/report", "runtime/em
 EXECUTION = EMULATION + ["runtime/emulator/exec/core", "runtime/emulator/exec/decode"]
 DIALECTS = ["dialects/tile", "dialects/simt", "dialects/program", "dialects/layout", "dialects/support", MLIR, LLVM]
 # What a kernel's class for the registry needs.
-REGISTRY = ["kernels/Parameters.h", "kernels/Registry.h", "kernels/KernelList.h", "kernels/Tolerance.h"]
+REGISTRY = ["kernels/Describe.h", "kernels/Parameters.h", "kernels/Registry.h", "kernels/KernelList.h", "kernels/Tolerance.h"]
 # What kernels of attention have in common; none of them sees another.
 ATTENTION = REGISTRY + ["compiler/dsl", "kernels/reference"] + [
     "kernels/attention/" + room for room in ["problem", "intervals", "mask", "schedule", "logits"]]
+
+# What compiles and launches kernels needs.
+LIBRARY = REGISTRY + ["kernels/attention", "kernels/gemm", "kernels/softmax", "compiler/dsl", "compiler/pipeline", "runtime"]
 
 # Folder -> what it may include besides itself. The longest matching row counts
 # for the including and for the included file; a file in no row is an error.
@@ -86,7 +89,9 @@ LAYERS = {
     "kernels/attention/logits": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/mask"],
     "kernels/attention/forward": ARTIFACT + ATTENTION,
     "kernels/attention/decode": ARTIFACT + ATTENTION,
-    "kernels/library": ARTIFACT + ["kernels", "compiler/dsl", "compiler/pipeline", "runtime"],
+    "kernels/library": ARTIFACT + LIBRARY + ["kernels/library/call"],
+    "kernels/library/call": ARTIFACT + LIBRARY + ["kernels/library/Compile.h", MLIR, LLVM],
+    "kernels/harness": ARTIFACT + LIBRARY + ["kernels/library"],
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
     "tools/conformance": ["runtime", FMT, CUDA],
     "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2, BENCHMARK, CUDA,
@@ -96,7 +101,7 @@ LAYERS = {
 # Including one of these must not bring in MLIR or LLVM, by whatever way:
 # kernels see headers of the compiler, and those are plain C++.
 FREE_OF_MLIR = ["runtime", "dialects/layout", "compiler/solvers", "kernels"]
-MAY_REACH_MLIR = ["kernels/library"]
+MAY_REACH_MLIR = ["kernels/library", "kernels/library/call", "kernels/harness"]
 
 TOP_FOLDERS = ["runtime", "dialects", "compiler", "kernels", "tools", "test"]
 SOURCES = (".h", ".cpp", ".def", ".td")

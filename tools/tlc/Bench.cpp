@@ -3,7 +3,7 @@
 /// The subcommand `bench`.
 #include "tools/tlc/Bench.h"
 
-#include "kernels/library/KernelRun.h"
+#include "kernels/harness/KernelRun.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/support/Excerpt.h"
 #include "tools/tlc/Cublas.h"

@@ -3,7 +3,7 @@
 /// The subcommand `run`.
 #include "tools/tlc/Run.h"
 
-#include "kernels/library/KernelRun.h"
+#include "kernels/harness/KernelRun.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/target/Target.h"
 #include "tools/tlc/FindingsJson.h"

@@ -3,7 +3,7 @@
 /// The subcommand `trace`.
 #include "tools/tlc/Trace.h"
 
-#include "kernels/library/KernelRun.h"
+#include "kernels/harness/KernelRun.h"
 #include "runtime/emulator/trace/Export.h"
 #include "runtime/support/Excerpt.h"
 #include "tools/tlc/Heartbeat.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What the compiled program computes on the emulator lies within the bounds.
+#include "kernels/harness/ElementBits.h"
 #include "kernels/library/Compile.h"
-#include "kernels/library/ElementBits.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include "test/unit/evaluator/Evaluated.h"

@@ -4,7 +4,7 @@
 #include "test/unit/library/AttentionCall.h"
 
 #include "kernels/Tolerance.h"
-#include "kernels/library/ElementBits.h"
+#include "kernels/harness/ElementBits.h"
 #include "runtime/device/LaunchPlan.h"
 #include "test/Expect.h"
 

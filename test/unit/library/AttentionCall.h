@@ -4,8 +4,8 @@
 /// for.
 #pragma once
 
+#include "kernels/harness/DeviceArguments.h"
 #include "kernels/library/Attention.h"
-#include "kernels/library/DeviceArguments.h"
 #include "kernels/reference/Attention.h"
 #include "runtime/device/Device.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Elements as bits.
-#include "kernels/library/ElementBits.h"
+#include "kernels/harness/ElementBits.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Tensors that notice what was written and what was not.
-#include "kernels/library/HostTensor.h"
+#include "kernels/harness/HostTensor.h"
 
-#include "kernels/library/ElementBits.h"
+#include "kernels/harness/ElementBits.h"
 
 #include <catch2/catch.hpp>
 #include <random>

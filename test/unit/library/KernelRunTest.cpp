@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A run finds a wrong result, and says where.
-#include "kernels/library/KernelRun.h"
+#include "kernels/harness/KernelRun.h"
 
 #include "runtime/emulator/EmulatorDevice.h"
 

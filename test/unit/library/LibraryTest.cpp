@@ -3,7 +3,7 @@
 /// Requests, compilation and caches.
 #include "kernels/library/Library.h"
 
-#include "kernels/library/BuildId.h"
+#include "kernels/library/call/BuildId.h"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Finds the note of the linker in the loaded image.
-#include "kernels/library/BuildId.h"
+#include "kernels/library/call/BuildId.h"
 
 #include <cstring>
 #include <fmt/format.h>

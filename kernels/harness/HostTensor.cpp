@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Tensors in ordinary memory.
-#include "kernels/library/HostTensor.h"
+#include "kernels/harness/HostTensor.h"
 
-#include "kernels/library/ElementBits.h"
+#include "kernels/harness/ElementBits.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Conversions of single elements.
-#include "kernels/library/ElementBits.h"
+#include "kernels/harness/ElementBits.h"
 
 #include <algorithm>
 #include <bit>

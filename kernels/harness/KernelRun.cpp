@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Runs and comparisons.
-#include "kernels/library/KernelRun.h"
+#include "kernels/harness/KernelRun.h"
 
 #include "runtime/device/LaunchPlan.h"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernels/Registry.h"
-#include "kernels/library/HostTensor.h"
+#include "kernels/harness/HostTensor.h"
 #include "runtime/device/Device.h"
 
 #include <memory>

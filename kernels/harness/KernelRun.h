@@ -5,7 +5,7 @@
 #pragma once
 
 #include "compiler/pipeline/Options.h"
-#include "kernels/library/DeviceArguments.h"
+#include "kernels/harness/DeviceArguments.h"
 #include "kernels/library/Library.h"
 #include "runtime/device/Device.h"
 #include "runtime/support/Hash.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Allocates, fills and reads back.
-#include "kernels/library/DeviceArguments.h"
+#include "kernels/harness/DeviceArguments.h"
 
 #include "runtime/device/LaunchPlan.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Looks in memory, then in the folder.
-#include "kernels/library/ArtifactCache.h"
+#include "kernels/library/call/ArtifactCache.h"
 
-#include "kernels/library/BuildId.h"
+#include "kernels/library/call/BuildId.h"
 
 using namespace tlc;
 using namespace tlc::kernels;
