@@ -69,6 +69,13 @@ std::string Parameter::allowed() const {
   return kind == Kind::integer || kind == Kind::number ? text + ", or auto" : text;
 }
 
+Result<void> Parameter::check(std::string_view kernel, std::string_view text) const {
+  if (isAllowed(*this, text))
+    return {};
+  return Error{.message = fmt::format("expected parameter '{}' of kernel '{}' to be {}, but got '{}'", name,
+                                      kernel, allowed(), excerpt(text))};
+}
+
 Result<Parameters> Parameters::parse(std::string_view kernel, std::span<const Parameter> parameters,
                                      const Definitions &given, const Definitions &defaults) {
   for (const auto &[name, value] : given) {
@@ -87,19 +94,23 @@ Result<Parameters> Parameters::parse(std::string_view kernel, std::span<const Pa
     const std::string &text = found == given.end() ? fallback : found->second;
     if (text != fallback)
       result.changed.insert(parameter.name);
-    if (!isAllowed(parameter, text))
-      return Error{.message = fmt::format("expected parameter '{}' of kernel '{}' to be {}, but got '{}'",
-                                          parameter.name, kernel, parameter.allowed(), excerpt(text))};
+    if (Result<void> valid = parameter.check(kernel, text); !valid)
+      return valid.error();
     result.texts.emplace_back(parameter.name, text);
   }
   return result;
 }
 
-std::string_view Parameters::text(std::string_view name) const {
+std::optional<std::string_view> Parameters::find(std::string_view name) const {
   auto found =
       std::ranges::find(texts, name, [](const auto &entry) -> std::string_view { return entry.first; });
-  assert(found != texts.end() && "no such parameter");
-  return found->second;
+  return found == texts.end() ? std::nullopt : std::optional<std::string_view>(found->second);
+}
+
+std::string_view Parameters::text(std::string_view name) const {
+  std::optional<std::string_view> found = find(name);
+  assert(found && "no such parameter");
+  return *found;
 }
 
 int64_t Parameters::size(std::string_view name) const { return *parseAs<int64_t>(text(name)); }

@@ -32,13 +32,15 @@ struct Parameter {
   std::string name;
   std::string description;
   Kind kind = Kind::size;
-  std::string fallback; ///< the default, as text
+  std::string fallback = {}; ///< the default, as text
   int64_t least = 0, most = 0, multipleOf = 1;
   std::vector<std::string> choices = {};
 
   bool isDimension() const { return kind == Kind::size || kind == Kind::count; }
   /// "f16 | bf16", "8 to 256 in steps of 8, or auto".
   std::string allowed() const;
+  /// Whether it may have that value; an error says what is allowed.
+  Result<void> check(std::string_view kernel, std::string_view text) const;
 };
 
 /// Values for all parameters of one kernel, checked.
@@ -59,6 +61,8 @@ public:
   std::string_view choice(std::string_view name) const;
   bool isDefault(std::string_view name) const { return !changed.contains(name); }
   ElementType element(std::string_view name) const;
+  /// The text of a parameter that the kernel has.
+  std::optional<std::string_view> find(std::string_view name) const;
 
   /// All values as text, in the order of declaration.
   const std::vector<std::pair<std::string, std::string>> &values() const { return texts; }

@@ -2,7 +2,7 @@
 /// \file
 /// Parameters, tensors, cost and accuracy of the GEMM.
 #include "kernels/KernelList.h"
-#include "kernels/gemm/Gemm.h"
+#include "kernels/gemm/Describe.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -12,70 +12,39 @@ namespace tlc::kernels {
 namespace {
 using Kind = Parameter::Kind;
 
-Parameter tuning(std::string name, std::string description, int64_t least, int64_t most,
-                 int64_t multipleOf = 1) {
-  return {std::move(name), std::move(description), Kind::integer, "auto", least, most, multipleOf};
-}
-
 GemmLayout layoutOf(const Parameters &values) {
   return values.choice("layout") == "tn" ? GemmLayout::tn : GemmLayout::nn;
+}
+
+std::vector<Parameter> allParameters() {
+  std::vector<Parameter> all = {
+      {"m", "rows of A and C", Kind::size, "4096", 0, maxExtent},
+      {"n", "columns of C", Kind::size, "4096", 0, maxExtent},
+      {"k", "columns of A", Kind::size, "4096", 0, maxExtent},
+  };
+  std::vector<Parameter> config = parametersOf(GemmConfig());
+  all.insert(all.end(), config.begin(), config.end());
+  all.push_back({.name = "share",
+                 .description = "what the blocks of a cluster share: b (they take rows) or a (columns)",
+                 .kind = Kind::choice,
+                 .fallback = "auto",
+                 .choices = {"auto", "a", "b"}});
+  return all;
 }
 
 class GemmKernel final : public Kernel {
 public:
   GemmKernel()
-      : Kernel("gemm", "C[m,n] = A[m,k] B with sums in f32; B is n x k (tn) or k x n (nn)",
-               {
-                   {"m", "rows of A and C", Kind::size, "4096", 0, maxExtent},
-                   {"n", "columns of C", Kind::size, "4096", 0, maxExtent},
-                   {"k", "columns of A", Kind::size, "4096", 0, maxExtent},
-                   {.name = "dtype",
-                    .description = "type of A and B",
-                    .kind = Kind::choice,
-                    .fallback = "bf16",
-                    .choices = {"f16", "bf16"}},
-                   {.name = "out",
-                    .description = "type of C",
-                    .kind = Kind::choice,
-                    .fallback = "bf16",
-                    .choices = {"f32", "f16", "bf16"}},
-                   {.name = "layout",
-                    .description = "B is n x k (tn) or k x n (nn)",
-                    .kind = Kind::choice,
-                    .fallback = "tn",
-                    .choices = {"tn", "nn"}},
-                   {.name = "form",
-                    .description = "who makes the roles: the compiler or the program",
-                    .kind = Kind::choice,
-                    .fallback = "plain",
-                    .choices = {"plain", "explicit"}},
-                   tuning("bm", "rows of a tile of C", 16, 256, 16),
-                   tuning("bn", "columns of a tile of C", 8, 256, 8),
-                   tuning("bk", "step along k", 16, 256, 16),
-                   tuning("stages", "steps whose copies are in flight", 1, 8),
-                   tuning("split", "parts of k that different blocks sum (plain form)", 1, 64),
-                   tuning("group", "rows of tiles that are walked together", 1, 1024),
-                   tuning("cluster", "blocks that share what they load (plain form)", 1, 8),
-                   {.name = "share",
-                    .description = "what the blocks of a cluster share: b (they take rows) or a (columns)",
-                    .kind = Kind::choice,
-                    .fallback = "auto",
-                    .choices = {"auto", "a", "b"}},
-               }) {}
+      : Kernel("gemm", "C[m,n] = A[m,k] B with sums in f32; B is n x k (tn) or k x n (nn)", allParameters()) {
+  }
 
   static GemmConfig config(const Parameters &values, const Target &target) {
     GemmConfig config =
         chooseGemmConfig(values.size("m"), values.size("n"), values.size("k"), values.element("dtype"),
                          values.element("out"), layoutOf(values), target);
-    config.form = values.choice("form") == "plain" ? GemmForm::plain : GemmForm::explicitRoles;
-    config.bm = values.integer("bm").value_or(config.bm);
-    config.bn = values.integer("bn").value_or(config.bn);
-    config.bk = values.integer("bk").value_or(config.bk);
-    fitGemmStages(config, target);
-    config.stages = values.integer("stages").value_or(config.stages);
-    config.split = values.integer("split").value_or(config.split);
-    config.group = values.integer("group").value_or(config.group);
-    config.cluster = values.integer("cluster").value_or(config.cluster);
+    read(values, config); // what is given
+    if (!values.integer("stages"))
+      fitGemmStages(config, target);
     if (values.choice("share") != "auto")
       config.clusterAxis = values.choice("share") == "a" ? dsl::ClusterAxis::columns : dsl::ClusterAxis::rows;
     return config;

@@ -4,12 +4,10 @@
 #pragma once
 
 #include "kernels/attention/forward/Forward.h"
-#include "kernels/library/call/ArtifactCache.h"
-#include "runtime/cache/MemoryCache.h"
+#include "kernels/library/call/Programs.h"
 #include "runtime/device/Device.h"
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,16 +19,22 @@ using kernels::ForwardForm;
 using kernels::Lengths;
 using kernels::LogBase;
 using kernels::MaskConfig;
+using kernels::Programs;
+using kernels::Workspace;
 
 /// What a call reads and writes. All strides but the innermost are free, so that b x s x h x d, b x h x s x
 /// d, and slices of one tensor with Q, K and V in it need no copies. `o` and `lse` overlap nothing.
 struct ForwardTensors {
-  TensorView q;   ///< b x sq x h x d, of f16 or bf16 like `k`, `v` and `o`; packed: sq x h x d, and so on
+  TensorView q;   ///< b x sq x h x d, of f16 or bf16 like `k`, `v` and `o`; packed: sq x h x d, and so on; or
+                  ///< of e4m3 like `k` and `v`, and `o` of f16 or bf16
   TensorView k;   ///< b x sk x hkv x d; query head n reads head n / (h / hkv)
   TensorView v;   ///< b x sk x hkv x dv
   TensorView o;   ///< b x sq x h x dv
   TensorView lse; ///< b x h x sq, of f32; packed: h x sq
 
+  /// What elements of e4m3 are multiplied by: b x h, b x hkv and b x hkv, of f32; one for each sequence and
+  /// head. There are all three, or none of other types.
+  std::optional<TensorView> scaleQ = {}, scaleK = {}, scaleV = {};
   /// A further score of each head, whose key has the value 0: h, of f32.
   std::optional<TensorView> sink = {};
   /// Padded: how many rows of Q and of K each sequence has, b of i32. Packed: cumulative, from 0, b + 1 of
@@ -48,31 +52,15 @@ struct ForwardOptions {
   std::optional<double> scale = {}; ///< of scores, above 0; 1 / sqrt(d) if it is not given
   double softCap = 0;               ///< scores become cap tanh(score / cap); 0: they stay
   LogBase logBase = LogBase::e;     ///< of `lse`
+  /// Where weighted rows of V of e4m3 are added up.
+  kernels::OutputSum sum = kernels::OutputSum::perTile;
   /// How: the explicit form wherever the tensors and the device allow it, else the plain one. A form that is
   /// given is insisted on: a call that cannot have it is an error that says why.
   std::optional<ForwardForm> form = {};
 };
 
-/// Memory of the device that one call has for itself until it is done.
-struct Workspace {
-  void *data = nullptr; ///< a multiple of `workspaceAlignment`, as `Device::allocate` gives it
-  size_t bytes = 0;
-};
-
-/// Attention's programs on one device, kept once they are loaded. Safe to use from several threads.
-class Programs {
-public:
-  /// Both outlive it. Devices that share `artifacts` compile a program once.
-  Programs(Device &device, ArtifactCache &artifacts) : onDevice(device), artifacts(artifacts) {}
-
-  Device &device() const { return onDevice; }
-  Result<std::shared_ptr<const LoadedProgram>> load(const kernels::ForwardConfig &config);
-
-private:
-  Device &onDevice;
-  ArtifactCache &artifacts;
-  MemoryCache<LoadedProgram> loaded;
-};
+/// The program of a configuration.
+kernels::CallProgram forwardCall(const kernels::ForwardConfig &config);
 
 /// The form that a call takes.
 struct ForwardChoice {

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Traced programs to artifacts, without MLIR in the interface.
+/// Programs to artifacts, without MLIR in the interface.
 #include "kernels/library/Compile.h"
 
-#include "compiler/dsl/Module.h"
-#include "compiler/pipeline/Compiler.h"
+#include "kernels/library/call/TracedProgram.h"
 
 using namespace tlc;
+using kernels::TracedProgram;
 
 Result<Artifact> tlc::compile(dsl::Program program, const CompileOptions &options) {
-  if (!program.ok())
-    return Error{ErrorKind::invalidArgument, program.errorText()};
-  std::string name = program.name();
-  dsl::ProgramModule input = dsl::ProgramModule::take(std::move(program));
-  prepareContext(*input.context);
-  Compiler compiler(options);
-  mlir::FailureOr<Artifact> artifact = compiler.compile(*input.module, name);
-  if (mlir::succeeded(artifact))
-    return std::move(*artifact);
-  Error error;
-  for (const Diagnostic &diagnostic : compiler.diagnostics())
-    error.message += toString(diagnostic) + "\n";
-  return error;
+  Result<TracedProgram> traced = TracedProgram::take(std::move(program));
+  if (!traced)
+    return traced.error();
+  return kernels::compile(std::move(*traced), options);
+}
+
+Result<std::shared_ptr<const Artifact>> tlc::compile(dsl::Program program, const CompileOptions &options,
+                                                     kernels::ArtifactCache &cache) {
+  Result<TracedProgram> traced = TracedProgram::take(std::move(program));
+  if (!traced)
+    return traced.error();
+  return kernels::compile(std::move(*traced), options, cache);
 }

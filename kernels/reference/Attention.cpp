@@ -33,17 +33,19 @@ QueryRow weighRow(const AttentionShape &s, int64_t line, std::span<const double>
   else
     return row.base = maximum, row;
   row.weights.assign(size_t(row.sequence.keys), maximum);
-  auto left = q.subspan(size_t(line * s.d), size_t(s.d));
+  auto left = q.subspan(size_t(line * s.problem.d), size_t(s.problem.d));
   for (int64_t key = 0; key < row.sequence.keys; ++key) {
-    if (!isVisible(s.mask, queryRow - row.sequence.firstQuery, key, row.sequence.queries, row.sequence.keys))
+    if (!isVisible(s.problem.mask, queryRow - row.sequence.firstQuery, key, row.sequence.queries,
+                   row.sequence.keys))
       continue;
-    auto right = k.subspan(size_t(((row.sequence.firstKey + key) * s.hkv + kvHead) * s.d), size_t(s.d));
+    auto right = k.subspan(size_t(((row.sequence.firstKey + key) * s.hkv + kvHead) * s.problem.d),
+                           size_t(s.problem.d));
     double score = 0;
-    for (int64_t i = 0; i < s.d; ++i)
+    for (int64_t i = 0; i < s.problem.d; ++i)
       score += left[size_t(i)] * right[size_t(i)];
-    score *= s.scale;
-    if (s.softCap != 0)
-      score = s.softCap * std::tanh(score / s.softCap);
+    score *= s.problem.scoreScale();
+    if (s.problem.softCap != 0)
+      score = s.problem.softCap * std::tanh(score / s.problem.softCap);
     row.weights[size_t(key)] = score;
     maximum = std::max(maximum, score);
   }
@@ -102,8 +104,8 @@ int64_t visiblePairs(const MaskConfig &mask, int64_t queries, int64_t keys) {
 double attentionForwardFlops(const AttentionShape &s) {
   double pairs = 0;
   for (const SequenceRows &sequence : s.sequences)
-    pairs += double(visiblePairs(s.mask, sequence.queries, sequence.keys));
-  return 2 * double(s.h) * pairs * double(s.d + s.dv);
+    pairs += double(visiblePairs(s.problem.mask, sequence.queries, sequence.keys));
+  return 2 * double(s.h) * pairs * double(s.problem.d + s.problem.dv);
 }
 
 std::vector<double> referenceAttention(const AttentionShape &s, std::span<const double> q,
@@ -114,15 +116,16 @@ std::vector<double> referenceAttention(const AttentionShape &s, std::span<const 
   int64_t current = -1;
   QueryRow row;
   for (int64_t element : elements) {
-    int64_t column = element % s.dv, line = element / s.dv, head = line % s.h;
+    int64_t column = element % s.problem.dv, line = element / s.problem.dv, head = line % s.h;
     if (line != current)
       row = weighRow(s, line, q, k, sink);
     current = line;
     double sum = 0;
     for (int64_t key = 0; key < row.sequence.keys; ++key)
       if (double weight = row.weights[size_t(key)]; weight != 0)
-        sum += weight *
-               v[size_t(((row.sequence.firstKey + key) * s.hkv + head / (s.h / s.hkv)) * s.dv + column)];
+        sum +=
+            weight *
+            v[size_t(((row.sequence.firstKey + key) * s.hkv + head / (s.h / s.hkv)) * s.problem.dv + column)];
     result.push_back(row.sum == 0 ? 0 : sum / row.sum);
   }
   return result;
@@ -144,7 +147,7 @@ std::vector<double> referenceLogSumExp(const AttentionShape &s, std::span<const 
   for (int64_t line : lines) {
     QueryRow row = weighRow(s, line, q, k, sink);
     double natural = std::log(row.sum) + row.base;
-    result.push_back(s.logBase == LogBase::two ? natural * std::numbers::log2e : natural);
+    result.push_back(s.problem.logBase == LogBase::two ? natural * std::numbers::log2e : natural);
   }
   return result;
 }

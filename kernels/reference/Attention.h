@@ -23,12 +23,9 @@ struct SequenceRows {
 
 /// Q is rows x h x d, K rows x hkv x d, V rows x hkv x dv, O rows x h x dv: sequences one after the other.
 struct AttentionShape {
+  AttentionProblem problem = {}; ///< but for types, sink and lengths
   std::vector<SequenceRows> sequences = {};
-  int64_t h = 1, hkv = 1, d = 0, dv = 0;
-  double scale = 1;   ///< of scores
-  double softCap = 0; ///< scores become cap tanh(score / cap); 0: they stay
-  MaskConfig mask = {};
-  LogBase logBase = LogBase::e;
+  int64_t h = 1, hkv = 1;
 };
 
 /// Of both products, visible pairs alone.

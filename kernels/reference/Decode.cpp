@@ -22,13 +22,12 @@ class Row {
 public:
   Row(const DecodeShape &s, const DecodeInputs &in, const Line &line) : s(s), in(in), line(line) {
     int64_t length = std::clamp<int64_t>(int64_t(in.lengths[size_t(line.batch)]), 0, s.keys);
-    if (s.causal == CausalAlignment::right)
-      length = std::max<int64_t>(length - (s.queries - 1 - line.query), 0);
     double sink = in.sinks.empty() ? -std::numeric_limits<double>::infinity()
                                    : in.sinks[size_t(line.kvHead * s.group + line.head)];
     double maximum = sink;
     for (int64_t key = 0; key < length; ++key) {
-      weights.push_back(score(key));
+      bool visible = isVisible(s.problem.mask, line.query, key, s.queries, length);
+      weights.push_back(visible ? score(key) : -std::numeric_limits<double>::infinity());
       maximum = std::max(maximum, weights.back());
     }
     base = std::isfinite(maximum) ? maximum : 0;
@@ -42,12 +41,14 @@ public:
   double output(int64_t column) const {
     double result = 0;
     for (size_t key = 0; key < weights.size(); ++key)
-      result += weights[key] * in.v[size_t(rowOf(int64_t(key)) * (s.valuesInKeys ? s.d : s.dv) + column)];
+      if (weights[key] != 0)
+        result += weights[key] *
+                  in.v[size_t(rowOf(int64_t(key)) * (s.valuesInKeys ? s.problem.d : s.problem.dv) + column)];
     return sum == 0 ? 0 : result / sum;
   }
   double logSumExp() const {
     double natural = std::log(sum) + base;
-    return s.logBase == LogBase::two ? natural / std::log(2.0) : natural;
+    return s.problem.logBase == LogBase::two ? natural / std::log(2.0) : natural;
   }
 
 private:
@@ -64,10 +65,10 @@ private:
   double score(int64_t key) const {
     int64_t row = ((line.batch * s.queries + line.query) * s.kvHeads + line.kvHead) * s.group + line.head;
     double product = 0;
-    for (int64_t i = 0; i < s.d; ++i)
-      product += in.q[size_t(row * s.d + i)] * in.k[size_t(rowOf(key) * s.d + i)];
-    product *= s.scale;
-    return s.softCap == 0 ? product : s.softCap * std::tanh(product / s.softCap);
+    for (int64_t i = 0; i < s.problem.d; ++i)
+      product += in.q[size_t(row * s.problem.d + i)] * in.k[size_t(rowOf(key) * s.problem.d + i)];
+    product *= s.problem.scoreScale();
+    return s.problem.softCap == 0 ? product : s.problem.softCap * std::tanh(product / s.problem.softCap);
   }
 
   const DecodeShape &s;
@@ -86,7 +87,7 @@ std::vector<double> referenceDecode(const DecodeShape &s, const DecodeInputs &in
   int64_t current = -1;
   std::optional<Row> row;
   for (int64_t element : elements) {
-    int64_t number = element / s.dv, head = number / s.group;
+    int64_t number = element / s.problem.dv, head = number / s.group;
     if (number != current)
       row.emplace(s, in,
                   Line{.batch = head / s.kvHeads / s.queries,
@@ -94,7 +95,7 @@ std::vector<double> referenceDecode(const DecodeShape &s, const DecodeInputs &in
                        .kvHead = head % s.kvHeads,
                        .head = number % s.group});
     current = number;
-    result.push_back(row->output(element % s.dv));
+    result.push_back(row->output(element % s.problem.dv));
   }
   return result;
 }

@@ -12,13 +12,10 @@ namespace tlc::kernels {
 /// Q is b x queries x kvHeads x group x d, K b x keys x kvHeads x d or, with a page size, pages
 /// x pageSize x kvHeads x d; V and O have rows of dv; LSE is b x kvHeads x group x queries.
 struct DecodeShape {
-  int64_t queries = 1, kvHeads = 1, group = 1, d = 0, dv = 0;
-  int64_t keys = 0;                               ///< of a sequence, at most
-  int64_t pageSize = 0;                           ///< 0: K and V are contiguous
-  double scale = 1;                               ///< of scores
-  double softCap = 0;                             ///< 0: none
-  CausalAlignment causal = CausalAlignment::none; ///< none or right
-  LogBase logBase = LogBase::e;
+  AttentionProblem problem = {}; ///< but for types, sink and lengths
+  int64_t queries = 1, kvHeads = 1, group = 1;
+  int64_t keys = 0;          ///< of a sequence, at most
+  int64_t pageSize = 0;      ///< 0: K and V are contiguous
   bool valuesInKeys = false; ///< rows of V are the first elements of K's, and `v` is K
 };
 

@@ -3,7 +3,7 @@
 /// Parameters, tensors, cost and accuracy of the softmax.
 #include "kernels/KernelList.h"
 #include "kernels/reference/Reference.h"
-#include "kernels/softmax/Softmax.h"
+#include "kernels/softmax/Describe.h"
 
 #include <algorithm>
 
@@ -15,15 +15,9 @@ class SoftmaxKernel final : public Kernel {
 public:
   SoftmaxKernel()
       : Kernel("softmax", "Y = softmax of X[rows,columns] along rows; a row of -inf alone gives zeros",
-               {
-                   {"rows", "rows of X and Y", Parameter::Kind::size, "4096", 0, maxExtent},
-                   {"columns", "their length", Parameter::Kind::size, "4096", 0, maxExtent},
-                   {.name = "dtype",
-                    .description = "type of X and Y",
-                    .kind = Parameter::Kind::choice,
-                    .fallback = "bf16",
-                    .choices = {"f32", "f16", "bf16"}},
-               }) {}
+               {{"rows", "rows of X and Y", Parameter::Kind::size, "4096", 0, maxExtent},
+                {"columns", "their length", Parameter::Kind::size, "4096", 0, maxExtent},
+                parametersOf(SoftmaxConfig()).front()}) {}
 
   dsl::Program build(const Parameters &values, const Target &,
                      const dsl::TraceOptions &options) const override {

@@ -40,7 +40,7 @@ struct Arguments {
     list.push_back(&lengthOf);
     if (c.storage == KeyStorage::paged)
       list.push_back(&table);
-    if (c.sink == AttentionSink::perHead)
+    if (c.problem.sink == AttentionSink::perHead)
       list.push_back(&sinks);
     list.insert(list.end(), {&o, &lse});
     if (artifact.tensors.back().access == Access::workspace)
@@ -52,8 +52,8 @@ struct Arguments {
 /// Rows of so many elements, NaN everywhere.
 Memory cacheOf(const DecodeConfig &c, Strides strides, int64_t outer, int64_t inner, int64_t length) {
   if (strides == Strides::keysFirst)
-    return Memory::filled(c.dtype, {outer, inner, kvHeads, length}, notANumber, 8);
-  Memory memory = Memory::filled(c.dtype, {outer, inner, kvHeads, length}, notANumber);
+    return Memory::filled(c.problem.dtype, {outer, inner, kvHeads, length}, notANumber, 8);
+  Memory memory = Memory::filled(c.problem.dtype, {outer, inner, kvHeads, length}, notANumber);
   if (strides == Strides::headsFirst) {
     memory.strides = {kvHeads * inner * length, length, inner * length, 1};
   } else {
@@ -75,26 +75,21 @@ public:
     int64_t b = int64_t(order.size()), keys = *std::ranges::max_element(order);
     bool paged = c.storage == KeyStorage::paged;
     int64_t pages = (keys + c.pageSize - 1) / c.pageSize;
-    DecodeShape shape = {.queries = c.queries,
+    DecodeShape shape = {.problem = c.problem,
+                         .queries = c.queries,
                          .kvHeads = kvHeads,
                          .group = c.group,
-                         .d = c.d,
-                         .dv = c.dv,
                          .keys = paged ? pages * c.pageSize : keys,
                          .pageSize = paged ? c.pageSize : 0,
-                         .scale = c.scale,
-                         .softCap = c.softCap,
-                         .causal = c.causal,
-                         .logBase = c.logBase,
                          .valuesInKeys = c.values == ValueStorage::inKeys};
     Arguments a;
-    a.q = Memory::filled(c.dtype, {b, c.queries, kvHeads, c.group, c.d}, notANumber, 8);
+    a.q = Memory::filled(c.problem.dtype, {b, c.queries, kvHeads, c.group, c.problem.d}, notANumber, 8);
     fillRows(a.q);
     a.lengthOf = Memory::filled(ElementType::i32, {b}, 0);
     std::ranges::copy(order, a.lengthOf.values.begin());
     int64_t all = b * pages + 3, rows = c.queries * ((c.group + 7) / 8 * 8);
-    a.k = cacheOf(c, strides, paged ? all : b, paged ? c.pageSize : keys, c.d);
-    a.v = cacheOf(c, strides, paged ? all : b, paged ? c.pageSize : keys, c.dv);
+    a.k = cacheOf(c, strides, paged ? all : b, paged ? c.pageSize : keys, c.problem.d);
+    a.v = cacheOf(c, strides, paged ? all : b, paged ? c.pageSize : keys, c.problem.dv);
     a.table = Memory::filled(ElementType::i32, {b, pages}, 1 << 30);
     std::vector<int64_t> shuffled(static_cast<size_t>(all));
     std::iota(shuffled.begin(), shuffled.end(), 0);
@@ -114,19 +109,19 @@ public:
     a.sinks = Memory::filled(ElementType::f32, {kvHeads, c.group}, 0);
     for (double &sink : a.sinks.values)
       sink = float(draw());
-    a.o = Memory::filled(c.dtype, {b, c.queries, kvHeads, c.group, c.dv}, notANumber);
+    a.o = Memory::filled(c.problem.dtype, {b, c.queries, kvHeads, c.group, c.problem.dv}, notANumber);
     a.lse = Memory::filled(ElementType::f32, {b, kvHeads, c.group, c.queries}, notANumber);
-    a.partial = Memory::filled(ElementType::f32, {b, kvHeads, rows, c.splits, c.dv}, notANumber);
+    a.partial = Memory::filled(ElementType::f32, {b, kvHeads, rows, c.splits, c.problem.dv}, notANumber);
     a.partialLse = Memory::filled(ElementType::f32, {b, kvHeads, rows, c.splits}, notANumber);
     run(artifact, a.all(c, artifact));
 
     std::vector<double> q = elementsOf(a.q), k = elementsOf(a.k), v = elementsOf(a.v);
     DecodeInputs in = {.q = q, .k = k, .v = shape.valuesInKeys ? k : v, .lengths = a.lengthOf.values};
     in.table = a.table.values;
-    if (c.sink == AttentionSink::perHead)
+    if (c.problem.sink == AttentionSink::perHead)
       in.sinks = a.sinks.values;
     compare(a.o, referenceDecode(shape, in, numbersOf(a.o)),
-            {.limit = 2 * roundingError(c.dtype), .floor = 0.5});
+            {.limit = 2 * roundingError(c.problem.dtype), .floor = 0.5});
     compare(a.lse, referenceDecodeLogSumExp(shape, in, numbersOf(a.lse)), {.limit = 1e-5, .floor = 1});
   }
 
@@ -198,20 +193,24 @@ DecodeConfig drawConfig(std::mt19937_64 &random) {
                                         {40, 72},
                                         {64, 264},
                                         {320, 48}});
-  DecodeConfig c = {.dtype = pick(random, {ElementType::f16, ElementType::bf16}),
-                    .d = d,
-                    .dv = dv,
+  using Window = std::optional<int64_t>;
+  MaskConfig mask = {.causal =
+                         pick(random, {CausalAlignment::none, CausalAlignment::right, CausalAlignment::left}),
+                     .windowLeft = pick<Window>(random, {std::nullopt, std::nullopt, 0, 5, 70}),
+                     .windowRight = pick<Window>(random, {std::nullopt, std::nullopt, 0, 3, 40})};
+  DecodeConfig c = {.problem = {.dtype = pick(random, {ElementType::f16, ElementType::bf16}),
+                                .d = d,
+                                .dv = dv,
+                                .mask = mask,
+                                .softCap = pick(random, {0.0, 0.0, 2.0}),
+                                .sink = pick(random, {AttentionSink::none, AttentionSink::perHead}),
+                                .logBase = pick(random, {LogBase::e, LogBase::two})},
                     .queries = pick<int64_t>(random, {1, 1, 2, 5}),
                     .group = pick<int64_t>(random, {1, 2, 3, 5, 8, 12}),
-                    .causal = pick(random, {CausalAlignment::none, CausalAlignment::right}),
-                    .softCap = pick(random, {0.0, 0.0, 2.0}),
-                    .logBase = pick(random, {LogBase::e, LogBase::two}),
-                    .sink = pick(random, {AttentionSink::none, AttentionSink::perHead}),
                     .storage = pick(random, {KeyStorage::contiguous, KeyStorage::paged}),
                     .pageSize = pick<int64_t>(random, {16, 48, 64, 128})};
   if (dv <= d && dv % 16 == 0)
     c.values = pick(random, {ValueStorage::apart, ValueStorage::inKeys});
-  c.scale = 1 / std::sqrt(double(c.d));
   tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back(), *findTarget("sm_90a"));
   c.bk = pick<int64_t>(random, {32, 64, 96});
   c.splits = pick<int64_t>(random, {1, 2, 3, 20});
@@ -223,11 +222,13 @@ DecodeConfig drawConfig(std::mt19937_64 &random) {
 
 std::string describe(const DecodeConfig &c) {
   std::ostringstream text;
-  text << toString(c.dtype) << " d " << c.d << " dv " << c.dv << " queries " << c.queries << " group "
-       << c.group << " causal " << int(c.causal) << " cap " << c.softCap << " log base " << int(c.logBase)
-       << " sink " << int(c.sink) << " storage " << int(c.storage) << " values " << int(c.values) << " page "
-       << c.pageSize << " rows " << c.rows << " bk " << c.bk << " stages " << c.stages << " splits "
-       << c.splits << " order " << int(c.order);
+  text << toString(c.problem.dtype) << " d " << c.problem.d << " dv " << c.problem.dv << " queries "
+       << c.queries << " group " << c.group << " causal " << int(c.problem.mask.causal) << " window "
+       << c.problem.mask.windowLeft.value_or(-1) << " " << c.problem.mask.windowRight.value_or(-1) << " cap "
+       << c.problem.softCap << " log base " << int(c.problem.logBase) << " sink " << int(c.problem.sink)
+       << " storage " << int(c.storage) << " values " << int(c.values) << " page " << c.pageSize << " rows "
+       << c.rows << " bk " << c.bk << " stages " << c.stages << " splits " << c.splits << " order "
+       << int(c.order);
   return text.str();
 }
 
@@ -245,16 +246,38 @@ TEST_CASE("decoding looks at no key behind a sequence's last one", "[programs][a
   }
 }
 
+TEST_CASE("decoding visits only tiles of keys in a window", "[programs][attention]") {
+  // A window of a tile or two of each sequence, for one query and for several, split or not.
+  const uint64_t seed = Catch::rngSeed();
+  std::mt19937_64 random(seed);
+  for (int64_t queries : {1, 5})
+    for (int64_t splits : {1, 3})
+      for (MaskConfig mask :
+           {MaskConfig{.causal = CausalAlignment::right, .windowLeft = 20},
+            MaskConfig{.windowLeft = 0, .windowRight = 0},
+            MaskConfig{.causal = CausalAlignment::left, .windowLeft = 3}, MaskConfig{.windowRight = 1}}) {
+        DecodeConfig c = {.problem = {.d = 64, .dv = 64, .mask = mask, .sink = AttentionSink::perHead},
+                          .queries = queries,
+                          .group = queries == 1 ? 8 : 24, // rows of several tiles
+                          .storage = pick(random, {KeyStorage::contiguous, KeyStorage::paged})};
+        tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back(), *findTarget("sm_90a"));
+        c.rows = 64;
+        c.bk = 32;
+        c.splits = splits;
+        fitDecode(c, *findTarget("sm_90a"));
+        INFO("seed " << seed << ": " << describe(c));
+        Decoding(c, random()).check(Strides::keysFirst);
+      }
+}
+
 TEST_CASE("decoding takes rows of 576 and 512", "[programs][attention]") {
   const uint64_t seed = Catch::rngSeed();
   std::mt19937_64 random(seed);
   for (KeyStorage storage : {KeyStorage::contiguous, KeyStorage::paged})
     for (ValueStorage values : {ValueStorage::apart, ValueStorage::inKeys}) {
       int64_t splits = pick<int64_t>(random, {1, 2});
-      DecodeConfig c = {.d = 576,
-                        .dv = 512,
+      DecodeConfig c = {.problem = {.d = 576, .dv = 512, .scale = 0.05},
                         .group = 12,
-                        .scale = 0.05,
                         .storage = storage,
                         .pageSize = 16,
                         .values = values};

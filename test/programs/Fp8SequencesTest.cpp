@@ -85,13 +85,7 @@ public:
                         exactV = scaled(v, factors[2], &SequenceRows::firstKey, &SequenceRows::keys);
     run(compiled(forwardProgram(config)), tensors);
 
-    AttentionShape shape{.sequences = rows,
-                         .h = h,
-                         .hkv = hkv,
-                         .d = d,
-                         .dv = dv,
-                         .scale = 1 / std::sqrt(double(d)),
-                         .mask = config.problem.mask};
+    AttentionShape shape{.problem = config.problem, .sequences = rows, .h = h, .hkv = hkv};
     std::vector<int64_t> elements(o.values.size()), lines(size_t(allQueries * h));
     std::iota(elements.begin(), elements.end(), 0);
     std::iota(lines.begin(), lines.end(), 0);

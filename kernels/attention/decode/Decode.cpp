@@ -4,15 +4,19 @@
 /// parts.
 #include "kernels/attention/decode/Decode.h"
 
+#include "kernels/attention/logits/FinishedRows.h"
 #include "kernels/attention/logits/LazySoftmax.h"
 #include "kernels/attention/logits/SoftCap.h"
+#include "kernels/attention/mask/Mask.h"
 #include "kernels/attention/problem/ColumnParts.h"
+#include "kernels/attention/problem/Describe.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
 #include "runtime/target/MmaAtoms.h"
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <functional>
 #include <numbers>
 #include <numeric>
@@ -27,9 +31,9 @@ namespace {
 
 /// Heads of a group, with room so that each query's rows begin where a part of a tile may.
 int64_t paddedGroup(const DecodeConfig &c) { return alignTo(c.group, swizzleRows); }
-/// Elements of a row of K and of V in shared memory, zeros behind the tensor's.
-int64_t paddedDepth(const DecodeConfig &c) { return alignTo(c.d, productDepth); }
-int64_t paddedValues(const DecodeConfig &c) { return alignTo(c.dv, productDepth); }
+/// Elements of a row of K and of V in shared memory, zeros after the tensor's.
+int64_t paddedDepth(const DecodeConfig &c) { return alignTo(c.problem.d, productDepth); }
+int64_t paddedValues(const DecodeConfig &c) { return alignTo(c.problem.dv, productDepth); }
 std::vector<ColumnRange> partsOf(const DecodeConfig &c) { return columnParts(paddedValues(c)); }
 bool areApart(const DecodeConfig &c) { return c.values == ValueStorage::apart; }
 /// ColumnRange of Q and K that make a tile: all, or V's parts and the rest where V lies in K.
@@ -68,44 +72,62 @@ Warps warpsOf(const DecodeConfig &c) {
   return {.load = {.warps = 4, .registers = 32}, .math = {.warps = mathWarps}};
 }
 
-/// Some of the keys of a sequence, and the rows that see them.
+/// Some of the tiles of keys that a tile of rows visits: partial ones, which need the mask, before full ones.
 struct Part {
   Index rowTile, kvHead, batch, number;
-  Index length;       ///< keys of the sequence
-  Index first, steps; ///< its tiles of keys
-  Index whole;        ///< of these, the first ones, which every query sees whole
+  Sequence sequence;
+  VisitedTiles tiles;
+  Index first, steps; ///< of the visits, which the tiles of this part are
+  Index partial;      ///< of these, the first ones
 };
 
 struct Operands {
   Operands(Scope &k, const DecodeConfig &config)
-      : scope(k), config(config), batches(k.dim("b")), kvHeads(k.dim("hkv")),
-        Q(k.input("Q", config.dtype, {batches, config.queries, kvHeads, config.group, config.d}, tma)) {
+      : scope(k), config(config), mask(maskOf(config.problem.mask)), batches(k.dim("b")),
+        kvHeads(k.dim("hkv")),
+        Q(k.input("Q", config.problem.dtype,
+                  {batches, config.queries, kvHeads, config.group, config.problem.d}, tma)) {
     bool paged = config.storage == KeyStorage::paged;
     Index outer = paged ? k.dim("pages") : batches, inner = paged ? Index(config.pageSize) : k.dim("sk");
-    K = k.input("K", config.dtype, {outer, inner, kvHeads, config.d}, tma);
+    K = k.input("K", config.problem.dtype, {outer, inner, kvHeads, config.problem.d}, tma);
     if (areApart(config))
-      V = k.input("V", config.dtype, {outer, inner, kvHeads, config.dv}, tma);
-    Lengths = k.input("Lengths", i32, {batches});
+      V = k.input("V", config.problem.dtype, {outer, inner, kvHeads, config.problem.dv}, tma);
+    lengths = k.input("lengths_k", i32, {batches});
     if (paged) {
       Index pages = k.dim("maxpages");
-      Table = k.input("Table", i32, {batches, pages});
+      table = k.input("table", i32, {batches, pages});
       room = pages * config.pageSize;
     } else {
       room = inner;
     }
-    if (config.sink == AttentionSink::perHead)
-      Sinks = k.input("Sinks", f32, {kvHeads, config.group});
-    O = k.output("O", config.dtype, {batches, config.queries, kvHeads, config.group, config.dv});
+    if (config.problem.sink == AttentionSink::perHead)
+      sink = k.input("sink", f32, {kvHeads, config.group});
+    O = k.output("O", config.problem.dtype,
+                 {batches, config.queries, kvHeads, config.group, config.problem.dv});
     LSE = k.output("LSE", f32, {batches, kvHeads, config.group, config.queries});
     if (isWhole(config))
       return;
-    partial = k.workspace("partial", f32, {batches, kvHeads, allRows(config), config.splits, config.dv});
+    partial =
+        k.workspace("partial", f32, {batches, kvHeads, allRows(config), config.splits, config.problem.dv});
     partialLse = k.workspace("partial_lse", f32, {batches, kvHeads, allRows(config), config.splits});
   }
 
-  Index lengthOf(const Index &batch) const { return max(min(Lengths.read({batch}), room), 0); }
-  /// Tiles of keys of each part of a sequence of that length.
-  Index stepsOfPart(const Index &length) const { return ceilDiv(ceilDiv(length, config.bk), config.splits); }
+  Index lengthOf(const Index &batch) const { return max(min(lengths.read({batch}), room), 0); }
+  Sequence sequenceOf(const Index &kvHead, const Index &batch) const {
+    return {
+        .batch = batch, .head = kvHead * config.group, .queries = config.queries, .keys = lengthOf(batch)};
+  }
+  /// The query of a row of scores.
+  Index queryOf(const Index &row) const { return row / paddedGroup(config); }
+  /// The tiles of keys that a tile of rows visits, and how many of them each part has.
+  VisitedTiles tilesOf(const Sequence &sequence, const Index &rowTile) const {
+    if (rowTiles(config) == 1)
+      return mask.tilesOfKeys(sequence, 0, config.queries, config.bk);
+    Index first = rowTile * config.rows;
+    TileSpan queries = {queryOf(first), min(queryOf(first + (config.rows - 1)), config.queries - 1)};
+    return VisitedTiles(mask.keysSeen(sequence, queries), sequence.keys, config.bk);
+  }
+  Index stepsOfPart(const VisitedTiles &tiles) const { return ceilDiv(tiles.count, config.splits); }
   Index parts() const { return batches * kvHeads * (config.splits * rowTiles(config)); }
 
   /// Neighbours read neighbouring memory: all of a key's heads, one after the other.
@@ -116,70 +138,61 @@ struct Operands {
     part.kvHead = pair % kvHeads;
     part.number = split % config.splits;
     part.batch = split / config.splits;
-    part.length = lengthOf(part.batch);
-    Index steps = stepsOfPart(part.length);
+    part.sequence = sequenceOf(part.kvHead, part.batch);
+    part.tiles = tilesOf(part.sequence, part.rowTile);
+    Index steps = stepsOfPart(part.tiles);
     part.first = part.number * steps;
-    part.steps = max(min(steps, ceilDiv(part.length, config.bk) - part.first), 0);
-    bool causal = config.causal != CausalAlignment::none;
-    Index seenByAll = causal ? max(part.length - (config.queries - 1), 0) : part.length;
-    part.whole = max(min(seenByAll / config.bk - part.first, part.steps), 0);
+    part.steps = max(min(steps, part.tiles.count - part.first), 0);
+    part.partial = max(min(part.tiles.partial - part.first, part.steps), 0);
     return part;
   }
 
   /// Whether anybody looks at what comes of a part.
   Predicate isWanted(const Part &part) const { return part.steps > 0 || isWhole(config); }
+  /// The first key of a part's step.
+  Index keyOf(const Part &part, const Index &step) const {
+    return part.tiles.at(part.first + step) * config.bk;
+  }
 
   /// Scores of a part's tile of keys, -inf where a row does not see the key.
   FragmentValue masked(const Part &part, const FragmentValue &scores, const Index &step) const {
-    int64_t group = paddedGroup(config), queries = config.queries;
-    bool causal = config.causal != CausalAlignment::none;
+    Index first = keyOf(part, step);
     return where(
         [&](Index r, Index x) {
-          Index key = (part.first + step) * config.bk + x;
-          if (!causal)
-            return key < part.length;
-          return key <= (part.rowTile * config.rows + r) / group + part.length - queries && key < part.length;
+          Index query = queryOf(part.rowTile * config.rows + r), key = first + x;
+          return mask.visible(part.sequence, ScorePosition(query), ScorePosition(key)) &&
+                 key < part.sequence.keys;
         },
         scores, -inf);
   }
 
-  /// Rows of scores that have met all their keys; what is summed counts from 2^maximum.
-  struct Rows {
-    FragmentValue maximum, sum, o;
-  };
   struct Place {
     Index batch, query, kvHead, head;
     int64_t column = 0;
   };
   /// Writes O of heads from `place` on, with their first columns LSE.
-  void writeRows(const Place &place, Rows rows) const {
+  void writeRows(const Place &place, const WeightedRows &rows) const {
     int64_t count = rows.o.shape()[0];
-    FragmentValue base = finiteOrZero(rows.maximum);
-    if (config.sink == AttentionSink::perHead) {
-      Fragment sink = scope.fragment(f32, {count, 1});
-      copy(Sinks.tile({place.kvHead, place.head}, {1, count}), sink);
-      FragmentValue score = sink * std::numbers::log2e;
-      base = finiteOrZero(max(rows.maximum, score));
-      FragmentValue rescale = exp2(rows.maximum - base);
-      rows.sum = rows.sum * rescale + exp2(score - base);
-      rows.o = rows.o * rescale;
+    std::optional<Fragment> score;
+    if (config.problem.sink == AttentionSink::perHead) {
+      score = scope.fragment(f32, {count, 1}).named("sink");
+      copy(sink.tile({place.kvHead, place.head}, {1, count}), *score);
     }
-    // A division for each row, not for each element.
-    copy((rows.o * divideOrZero(1, rows.sum)).to(config.dtype),
+    auto [o, logSum] = finishRows(rows, score, config.problem.logBase);
+    copy(o.to(config.problem.dtype),
          O.tile({place.batch, place.query, place.kvHead, place.head, place.column},
-                {1, 1, 1, count, rows.o.shape()[1]}));
-    if (place.column != 0)
-      return;
-    copy((log2(rows.sum) + base) * (config.logBase == LogBase::e ? std::numbers::ln2 : 1.0),
-         LSE.tile({place.batch, place.kvHead, place.head, place.query}, {1, 1, count, 1}));
+                {1, 1, 1, count, o.shape()[1]}));
+    if (place.column == 0)
+      copy(logSum, LSE.tile({place.batch, place.kvHead, place.head, place.query}, {1, 1, count, 1}));
   }
 
   static constexpr TensorFacts tma = {.alignment = 16};
   Scope &scope;
   const DecodeConfig &config;
+  Mask mask;
   Index batches, kvHeads;
   Index room; ///< keys of a sequence that there is memory for
-  Global Q, K, V, Lengths, Table, Sinks, O, LSE, partial, partialLse;
+  Global Q, K, V, lengths, table, sink, O, LSE, partial, partialLse;
 };
 
 /// The role that loads what a block needs for its parts, and the rings by which it hands it on.
@@ -189,16 +202,16 @@ struct Loader {
         qRing(k.ring("q", {.slots = querySlots(c), .producers = 1, .consumers = warpgroups(c)})),
         kRing(k.ring("k", {.slots = c.stages, .producers = 1, .consumers = warpgroups(c)})) {
     for (const ColumnRange &columns : depthPartsOf(c)) {
-      queries.push_back(k.shared("q", c.dtype, {c.rows, columns.count}, {.slots = querySlots(c)}));
+      queries.push_back(k.shared("q", c.problem.dtype, {c.rows, columns.count}, {.slots = querySlots(c)}));
       keys.push_back(
-          {&p.K, k.shared("k", c.dtype, {c.bk, columns.count}, {.slots = c.stages}), columns.first});
+          {&p.K, k.shared("k", c.problem.dtype, {c.bk, columns.count}, {.slots = c.stages}), columns.first});
     }
     if (!areApart(c))
       return;
     vRing = k.ring("v", {.slots = c.stages, .producers = 1, .consumers = warpgroups(c)});
     for (const ColumnRange &columns : partsOf(c))
       values.push_back(
-          {&p.V, k.shared("v", c.dtype, {c.bk, columns.count}, {.slots = c.stages}), columns.first});
+          {&p.V, k.shared("v", c.problem.dtype, {c.bk, columns.count}, {.slots = c.stages}), columns.first});
   }
 
   Cursor valueCursor() const { return (areApart(c) ? vRing : kRing).cursor(); }
@@ -213,7 +226,7 @@ struct Loader {
       bytes += tile.slotBytes();
     qRing.expect(at, bytes);
     for (int64_t row = 0; row < c.rows; row += together) {
-      Index line = part.rowTile * c.rows + row; // behind the last query all is 0
+      Index line = part.rowTile * c.rows + row; // after the last query all is 0
       for (size_t i = 0; i < queries.size(); ++i) {
         ColumnRange columns = depthPartsOf(c)[i];
         copy(p.Q.tile({part.batch, line / group, part.kvHead, line % group, columns.first},
@@ -231,19 +244,20 @@ struct Loader {
   };
   int64_t keysOfRun() const { return c.storage == KeyStorage::paged ? std::gcd(c.bk, c.pageSize) : c.bk; }
   std::vector<Run> runsOf(const Part &part, const Index &step) const {
-    Index first = (part.first + step) * c.bk;
+    Index first = p.keyOf(part, step);
+    const Index &length = part.sequence.keys;
     if (c.storage == KeyStorage::contiguous)
-      return {{part.batch, first, part.length, 0}};
+      return {{part.batch, first, length, 0}};
     std::vector<Run> runs;
     for (int64_t row = 0; row < c.bk; row += keysOfRun()) {
-      Index key = first + row, page = key / c.pageSize, last = (part.length - 1) / c.pageSize;
-      runs.push_back({p.Table.read({part.batch, min(page, last)}), key % c.pageSize,
-                      part.length - page * c.pageSize, row});
+      Index key = first + row, page = key / c.pageSize, last = (length - 1) / c.pageSize;
+      runs.push_back(
+          {p.table.read({part.batch, min(page, last)}), key % c.pageSize, length - page * c.pageSize, row});
     }
     return runs;
   }
 
-  enum class Tail : uint8_t { none, zeros }; ///< behind the last key
+  enum class Tail : uint8_t { none, zeros }; ///< after the last key
 
   void loadStep(const Part &part, const Index &step, Cursor &kc, Cursor &vc, Tail tail) const {
     std::vector<Run> runs = runsOf(part, step);
@@ -296,18 +310,19 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, 
     querySlots.push_back(tile.slot(q));
   if (holdsQueries(c)) {
     for (const Shared &slot : querySlots) {
-      queries.push_back(k.fragment(c.dtype, {c.rows, slot.shape()[1]}).named("q"));
+      queries.push_back(k.fragment(c.problem.dtype, {c.rows, slot.shape()[1]}).named("q"));
       copy(slot, queries.back());
     }
     loader.qRing.release(q);
     q.advance();
   }
 
-  bool capped = c.softCap != 0;
-  LazySoftmax softmax(k, c.dtype, c.rows, (capped ? 1 : c.scale) * std::numbers::log2e);
+  bool capped = c.problem.softCap != 0;
+  LazySoftmax softmax(k, c.problem.dtype, c.rows,
+                      (capped ? 1 : c.problem.scoreScale()) * std::numbers::log2e);
   Fragment o = k.fragment(f32, {c.rows, columns.count}).named("o");
-  enum class Mask : uint8_t { none, edge };
-  auto add = [&](const Index &step, Mask mask) {
+  enum class Edge : uint8_t { unmasked, masked };
+  auto add = [&](const Index &step, Edge edge) {
     Fragment s = k.fragment(f32, {c.rows, c.bk}).named("s");
     loader.kRing.wait(kc);
     for (size_t i = 0; i < loader.keys.size(); ++i) {
@@ -322,8 +337,9 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, 
       loader.kRing.release(kc);
       kc.advance();
     }
-    FragmentValue scores = capped ? softCapped(s, c.scale, c.softCap) : FragmentValue(s);
-    LazySoftmax::Step next = softmax.add(mask == Mask::edge ? p.masked(part, scores, step) : scores);
+    FragmentValue scores =
+        capped ? softCapped(s, c.problem.scoreScale(), c.problem.softCap) : FragmentValue(s);
+    LazySoftmax::Step next = softmax.add(edge == Edge::masked ? p.masked(part, scores, step) : scores);
     softmax.settle(next, o);
     const Ring &ring = areApart(c) ? loader.vRing : loader.kRing;
     Cursor &at = areApart(c) ? vc : kc;
@@ -334,8 +350,8 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, 
     ring.release(at);
     at.advance();
   };
-  k.loop(part.whole, [&](Index step) { add(step, Mask::none); });
-  k.loop({part.whole, part.steps}, [&](Index step) { add(step, Mask::edge); });
+  k.loop(part.partial, [&](Index step) { add(step, Edge::masked); });
+  k.loop({part.partial, part.steps}, [&](Index step) { add(step, Edge::unmasked); });
   if (!holdsQueries(c)) {
     loader.qRing.release(q);
     q.advance();
@@ -344,7 +360,7 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, 
   Index row = part.rowTile * c.rows;
   if (isWhole(c))
     return p.writeRows({part.batch, 0, part.kvHead, row, columns.first},
-                       {softmax.exponentOf(softmax.base), softmax.sum, o});
+                       {o, softmax.sum, softmax.exponentOf(softmax.base)});
   copy(o * divideOrZero(1, softmax.sum),
        p.partial.tile({part.batch, part.kvHead, row, part.number, columns.first},
                       {1, 1, c.rows, 1, columns.count}));
@@ -378,11 +394,10 @@ void decodeParts(Scope &k, const Operands &p) {
         Part part = p.part(number);
         k.when(p.isWanted(part), [&] {
           loader.loadQueries(part, q);
-          Index full = max(min(part.length / c.bk - part.first, part.steps), 0);
-          k.loop(full, [&](Index step) { loader.loadStep(part, step, kc, vc, Loader::Tail::none); });
           // What meets a weight of 0 must be finite.
-          k.loop({full, part.steps},
-                 [&](Index step) { loader.loadStep(part, step, kc, vc, Loader::Tail::zeros); });
+          k.loop(part.partial, [&](Index step) { loader.loadStep(part, step, kc, vc, Loader::Tail::zeros); });
+          k.loop({part.partial, part.steps},
+                 [&](Index step) { loader.loadStep(part, step, kc, vc, Loader::Tail::none); });
         });
       });
     });
@@ -401,7 +416,8 @@ void joinParts(Scope &k, const Operands &p) {
   Index query = line % c.queries, pair = line / c.queries, kvHead = pair % p.kvHeads,
         batch = pair / p.kvHeads;
   Index row = query * paddedGroup(c) + head;
-  Index length = p.lengthOf(batch), parts = ceilDiv(length, max(p.stepsOfPart(length), 1) * c.bk);
+  VisitedTiles tiles = p.tilesOf(p.sequenceOf(kvHead, batch), row / c.rows);
+  Index parts = ceilDiv(tiles.count, max(p.stepsOfPart(tiles), 1));
   auto forEachPart = [&](const std::function<void(const Index &, const FragmentValue &)> &body) {
     k.loop({0, parts, together}, [&](Index first) {
       for (int64_t next = 0; next < together; ++next) {
@@ -423,7 +439,7 @@ void joinParts(Scope &k, const Operands &p) {
     sum = sum + weight;
     o = o + part * weight;
   });
-  p.writeRows({batch, query, kvHead, head}, {maximum, sum, o});
+  p.writeRows({batch, query, kvHead, head}, {o, sum, maximum});
 }
 
 } // namespace
@@ -437,6 +453,22 @@ Program decodeProgram(const DecodeConfig &config, const TraceOptions &options) {
   });
 }
 
+std::string conflictOf(const DecodeConfig &config) {
+  constexpr int64_t mostHeads = 1024; // of a head of K and V
+  const AttentionProblem &problem = config.problem;
+  if (config.group < 1 || config.group > mostHeads)
+    return fmt::format("expected at most {} heads of Q for each head of K and V because they are rows of "
+                       "tiles, but got {}",
+                       mostHeads, config.group);
+  if (config.values == ValueStorage::inKeys && (problem.dv > problem.d || problem.dv % productDepth != 0))
+    return fmt::format("expected dv to be a multiple of {} and at most d because rows of V are part of K's, "
+                       "but got dv = {} and d = {}",
+                       productDepth, problem.dv, problem.d);
+  if (problem.mask.blockCausal)
+    return "expected no block-causal mask because it is about whole sequences, but got one";
+  return conflictOf(problem);
+}
+
 /// Whether threads have the registers of products with that many columns when the block is launched; those
 /// that roles get later do not count.
 static bool hasRegisters(DecodeConfig c, int64_t residents, int64_t bk, const Target &target) {
@@ -447,7 +479,7 @@ static bool hasRegisters(DecodeConfig c, int64_t residents, int64_t bk, const Ta
     warps += warpsOf(c).math.warps;
   }
   int64_t available = BlockBudget(target, residents).registersAtLaunch(warps);
-  for (const MmaAtom *atom : findMmaAtoms(target, c.dtype, c.dtype, f32))
+  for (const MmaAtom *atom : findMmaAtoms(target, c.problem.dtype, c.problem.dtype, f32))
     if (atom->kind == MmaKind::wgmma)
       return std::max(atom->registersFor(unsigned(columns), /*aInRegisters=*/true),
                       atom->registersFor(unsigned(bk), holdsQueries(c))) <= available;
@@ -455,7 +487,7 @@ static bool hasRegisters(DecodeConfig c, int64_t residents, int64_t bk, const Ta
 }
 
 void fitDecode(DecodeConfig &c, const Target &target) {
-  int64_t bytes = sizeInBytes(c.dtype);
+  int64_t bytes = sizeInBytes(c.problem.dtype);
   bool hasStaging = isWhole(c) && partsOf(c).size() == 1; // without it, stores leave from registers
   auto stagesOf = [&](int64_t residents, int64_t bk) {
     BlockBudget block(target, residents);
@@ -490,8 +522,9 @@ void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys,
   c.residents = c.rows == 64 && longest <= 128 ? 2 : 1;
   constexpr int64_t tileBytes = 16384;
   int64_t least = longest <= 256 || !areApart(c) ? 64 : 32; // two tiles in flight
-  c.bk = std::clamp<int64_t>(
-      tileBytes / (longest * int64_t(sizeInBytes(c.dtype))) / productDepth * productDepth, least, 128);
+  c.bk = std::clamp<int64_t>(tileBytes / (longest * int64_t(sizeInBytes(c.problem.dtype))) / productDepth *
+                                 productDepth,
+                             least, 128);
 
   // Parts that fill the rounds of all blocks, at a cost of some keys for each of them.
   constexpr int64_t keysOfPart = 128, mostSplits = 256;

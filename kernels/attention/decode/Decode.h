@@ -5,9 +5,10 @@
 /// Q is b x queries x hkv x group x d: head n of h = hkv · group is head n % group of group n / group, so
 /// that b x queries x h x d is the same memory. K is b x sk x hkv x d, or pages x pageSize x hkv x d; V and O
 /// have rows of dv. Pages come with a table of b x maxpages page numbers (i32): key j of sequence i is row j
-/// % pageSize of page Table[i][j / pageSize]. Lengths (i32, b) says how many keys each sequence has; what
-/// lies behind is never looked at. LSE is b x hkv x group x queries in f32: the logarithm of each row's sum
-/// of exponentials.
+/// % pageSize of page table[i][j / pageSize]. `lengths_k` (i32, b) says how many keys each sequence has; what
+/// lies beyond is never looked at. Masks are those of attention forward, with the queries of a sequence and
+/// its keys. `sink` is hkv x group: a number for each head. LSE is b x hkv x group x queries in f32: the
+/// logarithm of each row's sum of exponentials.
 #pragma once
 
 #include "compiler/dsl/dsl.h"
@@ -32,17 +33,9 @@ enum class PartOrder : uint8_t {
 };
 
 struct DecodeConfig {
-  ElementType dtype = ElementType::bf16; ///< of Q, K, V, O: f16 or bf16
-  int64_t d = 128;                       ///< length of a row of Q and K, a multiple of 8
-  int64_t dv = 128;                      ///< of V and O
-  int64_t queries = 1;                   ///< of a sequence, its last ones
-  int64_t group = 8;                     ///< heads of Q that share a head of K and V
-  CausalAlignment causal =
-      CausalAlignment::none;    ///< `right`: query i sees all keys but the last queries - 1 - i
-  double scale = 1;             ///< of scores
-  double softCap = 0;           ///< scores become softCap · tanh(score / softCap); 0: they stay
-  LogBase logBase = LogBase::e; ///< of LSE
-  AttentionSink sink = AttentionSink::none;
+  AttentionProblem problem = {}; ///< what is computed, on f16 or bf16; sequences are padded
+  int64_t queries = 1;           ///< of a sequence
+  int64_t group = 8;             ///< heads of Q that share a head of K and V
   KeyStorage storage = KeyStorage::contiguous;
   int64_t pageSize = 64;                     ///< keys of a page, a multiple of 16
   ValueStorage values = ValueStorage::apart; ///< in keys: dv is a multiple of 16 and at most d
@@ -57,6 +50,8 @@ struct DecodeConfig {
   PartOrder order = PartOrder::rounds;
 };
 
+/// What is wrong with options together; empty if nothing is.
+std::string conflictOf(const DecodeConfig &config);
 /// Sets how it is done well for so many sequences with so many keys each.
 void tuneDecode(DecodeConfig &config, int64_t batches, int64_t kvHeads, int64_t keys, const Target &target);
 /// Makes less of it until registers and shared memory hold it: residents, then columns, then stages.

@@ -2,9 +2,7 @@
 /// \file
 /// Parameters, tensors, cost and accuracy of decoding.
 #include "kernels/KernelList.h"
-#include "kernels/attention/decode/Decode.h"
-#include "kernels/attention/problem/ColumnParts.h"
-#include "kernels/attention/problem/Parameters.h"
+#include "kernels/attention/decode/Describe.h"
 #include "kernels/reference/Decode.h"
 #include "runtime/support/Math.h"
 
@@ -26,41 +24,39 @@ int64_t pagesOfSequence(const Parameters &values) {
   return ceilDiv(values.size("sk"), size);
 }
 
-constexpr int64_t mostHeads = 1024; ///< of a head of K and V
-
-/// The options that say what is computed.
+/// What is computed.
 DecodeConfig optionsOf(const Parameters &values) {
-  int64_t d = values.constant("d");
-  return {.dtype = values.element("dtype"),
-          .d = d,
-          .dv = valueLengthOf(values),
-          .queries = values.constant("sq"),
-          .group = values.size("h") / values.size("hkv"),
-          .causal = causalOf(values),
-          .scale = scaleOf(values),
-          .softCap = softCapOf(values),
-          .logBase = logBaseOf(values),
-          .sink = sinkOf(values),
-          .storage = isPaged(values) ? KeyStorage::paged : KeyStorage::contiguous,
-          .pageSize = values.constant("page"),
-          .values = values.choice("values") == "keys" ? ValueStorage::inKeys : ValueStorage::apart};
+  DecodeConfig config;
+  read(values, config);
+  config.group = values.size("h") / values.size("hkv");
+  return config;
 }
 
 DecodeShape shapeOf(const Parameters &values) {
   DecodeConfig c = optionsOf(values);
   bool paged = c.storage == KeyStorage::paged;
-  return {.queries = c.queries,
+  return {.problem = c.problem,
+          .queries = c.queries,
           .kvHeads = values.size("hkv"),
           .group = c.group,
-          .d = c.d,
-          .dv = c.dv,
           .keys = paged ? pagesOfSequence(values) * c.pageSize : values.size("sk"),
           .pageSize = paged ? c.pageSize : 0,
-          .scale = c.scale,
-          .softCap = c.softCap,
-          .causal = c.causal,
-          .logBase = c.logBase,
           .valuesInKeys = c.values == ValueStorage::inKeys};
+}
+
+/// Sizes, and what the configuration says of itself. A block-causal mask is of whole sequences.
+std::vector<Parameter> allParameters() {
+  std::vector<Parameter> all = {
+      {"b", "sequences", Kind::count, "2", 0, maxExtent},
+      {"sk", "keys of a sequence, at most", Kind::size, "8192", 0, maxExtent},
+      {"h", "heads of Q", Kind::count, "64", 1, maxExtent},
+      {"hkv", "heads of K and V", Kind::count, "8", 1, maxExtent},
+      {"shortest", "keys of a sequence, at least, where sk allows it; auto: 0", Kind::integer, "auto", 0,
+       maxExtent},
+  };
+  std::vector<Parameter> config = without(without(parametersOf(DecodeConfig{.group = 1}), "mask"), "block");
+  all.insert(all.end(), config.begin(), config.end());
+  return all;
 }
 
 class AttentionDecodeKernel final : public Kernel {
@@ -69,49 +65,14 @@ public:
       : Kernel("attention_decode",
                "O[b,sq,hkv,group,dv] = softmax(scale Q[b,sq,hkv,group,d] Kᵀ) V with K [b,sk,hkv,d] and V "
                "[b,sk,hkv,dv] or in pages, and LSE[b,hkv,group,sq]",
-               {
-                   {"b", "sequences", Kind::count, "2", 0, maxExtent},
-                   {"sk", "keys of a sequence, at most", Kind::size, "8192", 0, maxExtent},
-                   {"h", "heads of Q", Kind::count, "64", 1, maxExtent},
-                   {"hkv", "heads of K and V", Kind::count, "8", 1, maxExtent},
-                   {"sq", "queries of a sequence", Kind::constant, "1", 1, 16},
-                   {"d", "length of a row of Q and K", Kind::constant, "128", 8, longestRow, 8},
-                   valueLengthParameter(),
-                   choiceParameter("values", "rows of V: of a tensor, or the first dv elements of K's",
-                                   {"apart", "keys"}),
-                   {"shortest", "keys of a sequence, at least, where sk allows it; auto: 0", Kind::integer,
-                    "auto", 0, maxExtent},
-                   typeParameter(),
-                   choiceParameter(
-                       "causal",
-                       "which keys a query sees: all, or those up to its position counted from the end",
-                       {"none", "right"}),
-                   choiceParameter("kv", "how K and V lie in memory", {"contiguous", "paged"}),
-                   {"page", "keys of a page, where there are pages", Kind::constant, "64", 16, 256, 16},
-                   scaleParameter(),
-                   softCapParameter(),
-                   sinkParameter(),
-                   logBaseParameter(),
-                   {"rows", "queries times heads that a block works on", Kind::integer, "auto", 64, 128, 64},
-                   {"bk", "keys of a step, at most", Kind::integer, "auto", productDepth, 128, productDepth},
-                   {"stages", "steps whose copies are in flight, at most", Kind::integer, "auto", 1, 8},
-                   {"splits", "parts of a sequence that different blocks work on", Kind::integer, "auto", 1,
-                    256},
-                   {"residents", "blocks that share a multiprocessor, at most", Kind::integer, "auto", 1, 4},
-                   choiceParameter("order", "blocks take every so many-th part, or there is one for each",
-                                   {"rounds", "as-needed"}),
-               }) {}
+               allParameters()) {}
 
   static DecodeConfig config(const Parameters &values, const Target &target) {
     DecodeConfig config = optionsOf(values);
     tuneDecode(config, values.size("b"), values.size("hkv"), values.size("sk"), target);
-    config.rows = values.integer("rows").value_or(config.rows);
-    config.bk = values.integer("bk").value_or(config.bk);
-    config.residents = values.integer("residents").value_or(config.residents);
-    config.splits = values.integer("splits").value_or(config.splits);
-    config.stages = values.integer("stages").value_or(8);
+    config.stages = 8;
+    read(values, config); // what is given
     fitDecode(config, target);
-    config.order = values.choice("order") == "rounds" ? PartOrder::rounds : PartOrder::asNeeded;
     return config;
   }
 
@@ -131,11 +92,11 @@ public:
     auto keys = [&](int64_t length) {
       return std::vector<int64_t>{paged ? pages : b, paged ? s.pageSize : s.keys, s.kvHeads, length};
     };
-    std::vector<TensorSpec> tensors = {{"Q", dtype, Access::input, queries(s.d)},
-                                       {"K", dtype, Access::input, keys(s.d)}};
+    std::vector<TensorSpec> tensors = {{"Q", dtype, Access::input, queries(s.problem.d)},
+                                       {"K", dtype, Access::input, keys(s.problem.d)}};
     if (!s.valuesInKeys)
-      tensors.push_back({"V", dtype, Access::input, keys(s.dv)});
-    tensors.push_back({"Lengths",
+      tensors.push_back({"V", dtype, Access::input, keys(s.problem.dv)});
+    tensors.push_back({"lengths_k",
                        ElementType::i32,
                        Access::input,
                        {b},
@@ -143,10 +104,10 @@ public:
                        double(values.size("sk") + 1)});
     if (paged)
       tensors.push_back(
-          {"Table", ElementType::i32, Access::input, {b, pagesOfSequence(values)}, 0, double(pages)});
-    if (sinkOf(values) == AttentionSink::perHead)
-      tensors.push_back({"Sinks", ElementType::f32, Access::input, {s.kvHeads, s.group}});
-    tensors.push_back({"O", dtype, Access::output, queries(s.dv)});
+          {"table", ElementType::i32, Access::input, {b, pagesOfSequence(values)}, 0, double(pages)});
+    if (s.problem.sink == AttentionSink::perHead)
+      tensors.push_back({"sink", ElementType::f32, Access::input, {s.kvHeads, s.group}});
+    tensors.push_back({"O", dtype, Access::output, queries(s.problem.dv)});
     tensors.push_back({"LSE", ElementType::f32, Access::output, {b, s.kvHeads, s.group, s.queries}});
     return tensors;
   }
@@ -163,13 +124,13 @@ public:
     in.lengths = inputs[next++];
     if (isPaged(values))
       in.table = inputs[next++];
-    if (sinkOf(values) == AttentionSink::perHead)
+    if (shape.problem.sink == AttentionSink::perHead)
       in.sinks = inputs[next];
     return output == 0 ? referenceDecode(shape, in, elements) : referenceDecodeLogSumExp(shape, in, elements);
   }
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {
-    double scores = scoreError(values);
+    double scores = scoreError(optionsOf(values).problem);
     if (output == 1)
       return {.limit = 1e-5 + scores, .floor = 1};
     // Weights are rounded before they meet V, whose elements are of size 1/2.
@@ -178,29 +139,23 @@ public:
 
   std::string conflict(const Parameters &values) const override {
     int64_t h = values.size("h"), hkv = values.size("hkv");
-    if (std::string heads = headsConflict(h, hkv); !heads.empty())
+    if (std::string heads = conflictOfHeads(h, hkv); !heads.empty())
       return heads;
-    if (h / hkv > mostHeads)
-      return fmt::format("expected at most {} heads of Q for each head of K and V because they are rows of "
-                         "tiles, but got h = {} and hkv = {}",
-                         mostHeads, h, hkv);
-    if (DecodeConfig c = optionsOf(values);
-        c.values == ValueStorage::inKeys && (c.dv > c.d || c.dv % productDepth != 0))
-      return fmt::format(
-          "expected dv to be a multiple of {} and at most d because rows of V are part of K's, "
-          "but got dv = {} and d = {}",
-          productDepth, c.dv, c.d);
-    if (DecodeConfig c = optionsOf(values); values.integer("rows").value_or(64) != 64 && isSplit(c.dv))
+    DecodeConfig c = optionsOf(values);
+    if (std::string options = conflictOf(c); !options.empty())
+      return options;
+    if (int64_t rows = values.integer("rows").value_or(64); rows != 64 && isSplit(c.problem.dv))
       return fmt::format("expected rows = 64 because the columns of dv = {} take two roles that compute, and "
                          "registers for no third, but got {}",
-                         c.dv, *values.integer("rows"));
-    return scaleConflict(values);
+                         c.problem.dv, rows);
+    return {};
   }
 
   double flops(const Parameters &values) const override {
     DecodeShape s = shapeOf(values);
     double keys = double(shortest(values) + values.size("sk")) / 2; // on average
-    return 2 * double(values.size("b")) * double(s.kvHeads * s.group * s.queries) * keys * double(s.d + s.dv);
+    return 2 * double(values.size("b")) * double(s.kvHeads * s.group * s.queries) * keys *
+           double(s.problem.d + s.problem.dv);
   }
 
   Definitions emulatorSizes() const override { return {{"sk", "512"}, {"h", "16"}, {"hkv", "2"}}; }

@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Types, limits and accuracy of attention forward on 16-bit elements.
+/// Accuracy of attention forward on 16-bit elements.
 #include "kernels/KernelList.h"
 #include "kernels/attention/forward/RegisteredForward.h"
-#include "kernels/attention/problem/ColumnParts.h"
-#include "kernels/attention/problem/Parameters.h"
+#include "kernels/attention/problem/Describe.h"
 
 namespace tlc::kernels {
 
 namespace {
-using Kind = Parameter::Kind;
-
 class AttentionForwardKernel final : public RegisteredForward {
 public:
   AttentionForwardKernel()
       : RegisteredForward(
             "attention_fwd",
             "O[b,sq,h,dv] = softmax(Q[b,sq,h,d] K[b,sk,hkv,d]ᵀ / sqrt(d)) V[b,sk,hkv,dv], and LSE[b,h,sq]",
-            {.length = "2048",
-             .rows = {{"d", "length of a row of Q and K", Kind::constant, "128", 8, longestRow, 8},
-                      valueLengthParameter(),
-                      typeParameter()},
-             .form = {},
-             .bk = {"bk", "keys of a step", Kind::integer, "auto", productDepth, 256, productDepth}}) {}
+            {}, "2048") {}
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {
-    double scores = scoreError(values);
+    double scores = scoreError(problemOf(values).problem);
     if (output == 1)
       return {.limit = 1e-5 + scores, .floor = 1};
     // Weights are rounded before they meet V, whose elements are up to 1, and then the result is.
@@ -39,13 +31,6 @@ public:
                     {"2", "8192", "16", "16"},
                     {"1", "16384", "16", "16"},
                     {"4", "4096", "32", "8"}});
-  }
-
-private:
-  ForwardConfig problemOf(const Parameters &values) const override {
-    ForwardConfig config = RegisteredForward::problemOf(values);
-    config.problem.dtype = values.element("dtype");
-    return config;
   }
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Types, limits and accuracy of attention forward on e4m3.
+/// Factors and accuracy of attention forward on e4m3.
 #include "kernels/KernelList.h"
 #include "kernels/attention/forward/RegisteredForward.h"
-#include "kernels/attention/problem/Parameters.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +10,6 @@
 namespace tlc::kernels {
 
 namespace {
-using Kind = Parameter::Kind;
-
 /// Which rows of a tensor are a sequence's.
 struct Part {
   int64_t SequenceRows::*first, SequenceRows::*count;
@@ -36,24 +33,16 @@ public:
       : RegisteredForward(
             "attention_fwd_fp8",
             "attention_fwd of e4m3: scaleQ[b,h] Q, scaleK[b,hkv] K and scaleV[b,hkv] V, O in f16 or bf16",
-            {.length = "8192",
-             .rows = {{"d", "length of a row of Q and K", Kind::constant, "128", 32, 256, 32},
-                      {"dv", "length of a row of V and O; auto: d", Kind::integer, "auto", 32, 256, 32},
-                      choiceParameter("out", "type of O", {"bf16", "f16"})},
-             .form = {choiceParameter("sums",
-                                      "where rows of V are added up: tile by tile in f32, or in the "
-                                      "product, which keeps 13 bits",
-                                      {"exact", "fast"})},
-             .bk = {"bk", "keys of a step", Kind::integer, "auto", 32, 128, 32}}) {}
+            {.problem = {.dtype = ElementType::e4m3}, .sum = OutputSum::perTile}, "8192") {}
 
   std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
                                 size_t output, std::span<const int64_t> elements) const override {
     AttentionShape shape = shapeOf(values);
     std::vector<std::vector<double>> scaled(inputs.begin(), inputs.end());
-    scale(scaled[0], shape.h, shape.d, ofQueries, inputs[3], shape);
-    scale(scaled[1], shape.hkv, shape.d, ofKeys, inputs[4], shape);
+    scale(scaled[0], shape.h, shape.problem.d, ofQueries, inputs[3], shape);
+    scale(scaled[1], shape.hkv, shape.problem.d, ofKeys, inputs[4], shape);
     if (output == 0)
-      scale(scaled[2], shape.hkv, shape.dv, ofKeys, inputs[5], shape);
+      scale(scaled[2], shape.hkv, shape.problem.dv, ofKeys, inputs[5], shape);
     return RegisteredForward::reference(values, scaled, output, elements);
   }
 
@@ -75,15 +64,6 @@ public:
 
   std::vector<Definitions> suite() const override {
     return suiteOf({{"4", "4096", "16", "16"}, {"2", "8192", "16", "16"}, {"1", "16384", "16", "16"}});
-  }
-
-private:
-  ForwardConfig problemOf(const Parameters &values) const override {
-    ForwardConfig config = RegisteredForward::problemOf(values);
-    config.problem.dtype = ElementType::e4m3;
-    config.problem.out = values.element("out");
-    config.sum = values.choice("sums") == "fast" ? OutputSum::inPlace : OutputSum::perTile;
-    return config;
   }
 };
 

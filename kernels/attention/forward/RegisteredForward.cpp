@@ -3,7 +3,7 @@
 /// Lengths of sequences, and what follows from them and from the other parameters.
 #include "kernels/attention/forward/RegisteredForward.h"
 
-#include "kernels/attention/problem/Parameters.h"
+#include "kernels/attention/forward/Describe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,27 +26,23 @@ std::vector<Parameter> lengthParameters() {
   };
 }
 
-std::vector<Parameter> allOf(const ForwardParameters &own) {
+std::vector<Parameter> allOf(const ForwardConfig &defaults, const std::string &length) {
   std::vector<Parameter> all = {
       {"b", "batches", Kind::count, "2", 0, maxExtent},
-      {"sq", "queries of a batch", Kind::size, own.length, 0, maxExtent},
-      {"sk", "keys of a batch", Kind::size, own.length, 0, maxExtent},
+      {"sq", "queries of a batch", Kind::size, length, 0, maxExtent},
+      {"sk", "keys of a batch", Kind::size, length, 0, maxExtent},
       {"h", "heads of Q", Kind::count, "16", 0, maxExtent},
       {"hkv", "heads of K and V", Kind::count, "16", 1, maxExtent},
   };
   auto add = [&](const std::vector<Parameter> &more) { all.insert(all.end(), more.begin(), more.end()); };
-  add(own.rows);
-  add(maskParameters());
-  add({scaleParameter(), softCapParameter(), sinkParameter(), logBaseParameter()});
+  std::vector<Parameter> problem = parametersOf(defaults.problem), config = parametersOf(defaults);
+  add(problem);
   add(lengthParameters());
   add({choiceParameter("form",
                        "roles written by hand, or one loop that takes tensors of any alignment; auto: by "
                        "hand where the other parameters and the target allow it",
                        {"auto", "explicit", "plain"})});
-  add(own.form);
-  add({{"bq", "queries that a block works on", Kind::integer, "auto", 64, 192, 64},
-       own.bk,
-       {"stages", "steps whose copies are in flight", Kind::integer, "auto", 1, 8}});
+  add({config.begin() + std::ptrdiff_t(problem.size()), config.end()});
   return all;
 }
 } // namespace
@@ -75,15 +71,16 @@ ForwardExtents forwardExtentsOf(const Parameters &values) {
 }
 
 RegisteredForward::RegisteredForward(std::string_view name, std::string_view summary,
-                                     const ForwardParameters &parameters)
-    : Kernel(name, summary, allOf(parameters)) {}
+                                     const ForwardConfig &defaults, const std::string &length)
+    : Kernel(name, summary, allOf(defaults, length)), defaults(defaults) {}
 
 std::string RegisteredForward::conflict(const Parameters &values) const {
   ForwardExtents e = forwardExtentsOf(values);
-  if (std::string heads = headsConflict(e.h, e.hkv); !heads.empty())
+  if (std::string heads = conflictOfHeads(e.h, e.hkv); !heads.empty())
     return heads;
-  if (std::string scale = scaleConflict(values); !scale.empty())
-    return scale;
+  const AttentionProblem problem = problemOf(values).problem;
+  if (std::string options = conflictOf(problem); !options.empty())
+    return options;
   bool isPacked = values.list("varlen").has_value(), isPadded = values.list("padded").has_value();
   if (isPacked && isPadded)
     return "expected sequences that are packed (varlen) or padded, but got both";
@@ -107,11 +104,11 @@ std::string RegisteredForward::conflict(const Parameters &values) const {
           "expected padded sequences of at most sq = {} queries and sk = {} keys, but sequence {} has "
           "{} and {}",
           e.sq, e.sk, i, e.queries[i], e.keys[i]);
-    if (std::string mask = maskConflict(values, i, e.queriesOf(i), e.keysOf(i)); !mask.empty())
-      return mask;
+    if (std::string rows =
+            conflictOfRows(problem.mask, fmt::format("sequence {}", i), e.queriesOf(i), e.keysOf(i));
+        !rows.empty())
+      return rows;
   }
-  if (std::string mask = maskConflict(values); !mask.empty())
-    return mask;
   if (std::string why = whyNotExplicit(values); values.choice("form") == "explicit" && !why.empty())
     return fmt::format("expected form = plain or auto because {}, but got form = explicit", why);
   return {};
@@ -195,13 +192,8 @@ std::vector<TensorSpec> RegisteredForward::tensors(const Parameters &values) con
 }
 
 ForwardConfig RegisteredForward::problemOf(const Parameters &values) const {
-  ForwardConfig config{.problem = {.d = values.constant("d"),
-                                   .dv = valueLengthOf(values),
-                                   .mask = maskOf(values),
-                                   .scale = values.number("scale"),
-                                   .softCap = softCapOf(values),
-                                   .sink = sinkOf(values),
-                                   .logBase = logBaseOf(values)}};
+  ForwardConfig config = defaults;
+  read(values, config);
   if (values.list("varlen"))
     config.problem.lengths = Lengths::packed;
   else if (values.list("padded"))
@@ -217,9 +209,7 @@ ForwardConfig RegisteredForward::configOf(const Parameters &values, const Target
       (form == "auto" && !(whyNotExplicit(values).empty() && kernels::whyNotExplicit(target).empty()));
   config.form = isPlain ? ForwardForm::plain : ForwardForm::explicitRoles;
   chooseTiles(config, forwardExtentsOf(values).sq, target);
-  config.bq = values.integer("bq").value_or(config.bq);
-  config.bk = values.integer("bk").value_or(config.bk);
-  config.stages = values.integer("stages").value_or(config.stages);
+  read(values, config); // what is given
   chooseOverlap(config, target);
   return config;
 }
@@ -232,14 +222,7 @@ dsl::Program RegisteredForward::build(const Parameters &values, const Target &ta
 AttentionShape RegisteredForward::shapeOf(const Parameters &values) const {
   const AttentionProblem problem = problemOf(values).problem;
   ForwardExtents e = forwardExtentsOf(values);
-  AttentionShape shape{.h = e.h,
-                       .hkv = e.hkv,
-                       .d = problem.d,
-                       .dv = problem.dv,
-                       .scale = problem.scoreScale(),
-                       .softCap = problem.softCap,
-                       .mask = problem.mask,
-                       .logBase = problem.logBase};
+  AttentionShape shape{.problem = problem, .h = e.h, .hkv = e.hkv};
   bool isPacked = problem.lengths == Lengths::packed;
   SequenceRows next;
   for (size_t i = 0; i < size_t(e.b); ++i) {
@@ -257,7 +240,7 @@ std::vector<double> RegisteredForward::reference(const Parameters &values,
                                                  std::span<const int64_t> elements) const {
   AttentionShape shape = shapeOf(values);
   std::span<const double> sink;
-  if (sinkOf(values) == AttentionSink::perHead)
+  if (problemOf(values).problem.sink == AttentionSink::perHead)
     sink = inputs.back();
   if (output == 0)
     return referenceAttention(shape, inputs[0], inputs[1], inputs[2], sink, elements);

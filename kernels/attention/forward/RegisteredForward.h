@@ -24,18 +24,12 @@ struct ForwardExtents {
 };
 ForwardExtents forwardExtentsOf(const Parameters &values);
 
-/// In which parameters the kernels differ.
-struct ForwardParameters {
-  std::string length;          ///< default of `sq` and `sk`
-  std::vector<Parameter> rows; ///< `d`, `dv` and types
-  std::vector<Parameter> form; ///< what chooses a program besides `form`
-  Parameter bk;
-};
-
-/// A kernel adds types, accuracy and what it refuses.
+/// A kernel adds accuracy and factors.
 class RegisteredForward : public Kernel {
 public:
-  RegisteredForward(std::string_view name, std::string_view summary, const ForwardParameters &parameters);
+  /// `defaults` are what is computed if nothing is said; `length` is the default of `sq` and `sk`.
+  RegisteredForward(std::string_view name, std::string_view summary, const ForwardConfig &defaults,
+                    const std::string &length);
 
   dsl::Program build(const Parameters &values, const Target &target,
                      const dsl::TraceOptions &options) const final;
@@ -50,8 +44,8 @@ public:
   Definitions emulatorSizes() const final;
 
 protected:
-  /// What is computed, without form and how. Types and sums are left to the kernel.
-  virtual ForwardConfig problemOf(const Parameters &values) const;
+  /// What is computed, and where it is summed up; without form and how.
+  ForwardConfig problemOf(const Parameters &values) const;
   /// With form and how: the choice for the problem, and what is given instead.
   ForwardConfig configOf(const Parameters &values, const Target &target) const;
   /// What keeps values from the explicit form; empty if nothing does.
@@ -63,6 +57,9 @@ protected:
   };
   /// Each with all keys visible, and causal.
   static std::vector<Definitions> suiteOf(std::initializer_list<Sizes> sizes);
+
+private:
+  ForwardConfig defaults;
 };
 
 } // namespace tlc::kernels

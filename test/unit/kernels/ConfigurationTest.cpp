@@ -19,21 +19,21 @@ DecodeConfig fitted(DecodeConfig config) {
 } // namespace
 
 TEST_CASE("decoding has as many residents as shared memory allows", "[kernels][budget]") {
-  DecodeConfig config{.d = 128, .dv = 128, .bk = 64, .stages = 8, .residents = 2};
+  DecodeConfig config{.problem = {.d = 128, .dv = 128}, .bk = 64, .stages = 8, .residents = 2};
   CHECK(fitted(config).residents == 2);
   CHECK(fitted(config).stages == 3);
   config.residents = 4;
   CHECK(fitted(config).residents == 4);
-  config.d = 576;
+  config.problem.d = 576;
   CHECK(fitted(config).residents == 2);
 }
 
 TEST_CASE("decoding has as many residents as registers allow", "[kernels][budget]") {
-  DecodeConfig config{.d = 48, .dv = 256, .bk = 16, .stages = 8, .residents = 2};
+  DecodeConfig config{.problem = {.d = 48, .dv = 256}, .bk = 16, .stages = 8, .residents = 2};
   CHECK(fitted(config).residents == 1); // 64 rows of 256 sums take 158 registers, and 128 are left
-  config.dv = 128;
+  config.problem.dv = 128;
   CHECK(fitted(config).residents == 2);
-  config = {.d = 24, .dv = 24, .bk = 128, .stages = 2, .residents = 4};
+  config = {.problem = {.d = 24, .dv = 24}, .bk = 128, .stages = 2, .residents = 4};
   CHECK(fitted(config).residents == 4);
   CHECK(fitted(config).bk == 128);
 }

@@ -140,15 +140,14 @@ attention::ForwardTensors CallTensors::views() const {
 
 kernels::AttentionShape test::shapeOf(const CallTensors &tensors, const ForwardOptions &options) {
   const std::vector<int64_t> &q = tensors.q.shape, &k = tensors.k.shape;
-  int64_t d = q.back();
-  kernels::AttentionShape shape{.h = q[q.size() - 2],
-                                .hkv = k[k.size() - 2],
-                                .d = d,
-                                .dv = tensors.v.shape.back(),
-                                .scale = options.scale.value_or(1 / std::sqrt(double(d))),
-                                .softCap = options.softCap,
-                                .mask = options.mask,
-                                .logBase = options.logBase};
+  kernels::AttentionShape shape{.problem = {.d = q.back(),
+                                            .dv = tensors.v.shape.back(),
+                                            .mask = options.mask,
+                                            .scale = options.scale,
+                                            .softCap = options.softCap,
+                                            .logBase = options.logBase},
+                                .h = q[q.size() - 2],
+                                .hkv = k[k.size() - 2]};
   auto length = [](const std::optional<Slice> &lengths, int64_t i) { return int64_t(lengths->at(i)); };
   if (options.lengths == Lengths::packed) {
     for (int64_t i = 0; i + 1 < tensors.queryLengths->count(); ++i) {

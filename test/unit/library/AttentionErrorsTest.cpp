@@ -5,6 +5,7 @@
 #include "test/unit/library/AttentionCall.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <functional>
 #include <limits>
 
@@ -73,7 +74,7 @@ const std::string shapes =
 
 TEST_CASE_METHOD(Fixture, "attention refuses types, ranks and extents by name", "[attention]") {
   CHECK(errorOf([](Call &c) { c.tensors.q.element = ElementType::f32; }) ==
-        "argument 'q': expected element type f16 or bf16, but got f32");
+        "argument 'q': expected element type f16, bf16 or e4m3, but got f32");
   CHECK(errorOf([](Call &c) { c.tensors.k.element = ElementType::f16; }) ==
         "argument 'k': expected element type bf16, but got f16" + shapes);
   CHECK(errorOf([](Call &c) { c.tensors.lse.element = ElementType::bf16; }) ==
@@ -129,23 +130,23 @@ TEST_CASE_METHOD(Fixture, "attention refuses rows and heads that it cannot take"
       c.tensors.o = bf16({2, 48, 4, dv});
     };
   };
-  CHECK(
-      errorOf(rows(584, 64)) ==
-      "argument 'q': expected rows of 8 to 576 elements, a multiple of 8, but d is 584; pad them with zeros");
-  CHECK(
-      errorOf(rows(64, 60)) ==
-      "argument 'v': expected rows of 8 to 512 elements, a multiple of 8, but dv is 60; pad them with zeros");
-  CHECK_THAT(errorOf(rows(64, 520)), StartsWith("argument 'v': expected rows of 8 to 512 elements"));
-  CHECK_THAT(errorOf(rows(0, 64)), StartsWith("argument 'q': expected rows of 8 to 576 elements"));
+  auto notAllowed = [](std::string_view name, std::string_view allowed, int64_t value) {
+    return fmt::format("expected parameter '{}' of kernel 'attention::forward' to be {}, but got '{}'", name,
+                       allowed, value);
+  };
+  CHECK(errorOf(rows(584, 64)) == notAllowed("d", "8 to 576 in steps of 8", 584));
+  CHECK(errorOf(rows(64, 60)) == notAllowed("dv", "8 to 512 in steps of 8, or auto", 60));
+  CHECK(errorOf(rows(64, 520)) == notAllowed("dv", "8 to 512 in steps of 8, or auto", 520));
+  CHECK(errorOf(rows(0, 64)) == notAllowed("d", "8 to 576 in steps of 8", 0));
   auto heads = [](int64_t hkv) {
     return [=](Call &c) {
       c.tensors.k = bf16({2, 80, hkv, 64});
       c.tensors.v = bf16({2, 80, hkv, 32});
     };
   };
-  CHECK(errorOf(heads(3)) == "argument 'q': expected its heads to be a multiple of those of k and v, of "
-                             "which there is at least one, because "
-                             "as many query heads share each of them, but got h = 4 and hkv = 3");
+  CHECK(errorOf(heads(3)) == "attention::forward: expected h to be a multiple of hkv because as many heads "
+                             "of Q share each head of K "
+                             "and V, but got h = 4 and hkv = 3");
   CHECK_THAT(errorOf(heads(0)), Catch::EndsWith("but got h = 4 and hkv = 0"));
   CHECK(device.loads == 0);
 }
@@ -172,34 +173,42 @@ TEST_CASE_METHOD(Fixture, "attention refuses strides and addresses by name", "[a
 }
 
 TEST_CASE_METHOD(Fixture, "attention refuses options by name", "[attention]") {
+  auto notAllowed = [](std::string_view name, std::string_view allowed, std::string_view value) {
+    return fmt::format("expected parameter '{}' of kernel 'attention::forward' to be {}, but got '{}'", name,
+                       allowed, value);
+  };
+  // The sentences are the registry's.
   CHECK(errorOf([](Call &c) { c.options.scale = 0; }) ==
-        "option 'scale': expected a number above 0 and up to 1024, or nothing for 1 / sqrt(d), but got 0");
-  CHECK_THAT(errorOf([](Call &c) { c.options.scale = std::numeric_limits<double>::quiet_NaN(); }),
-             Catch::EndsWith("but got nan"));
-  CHECK_THAT(errorOf([](Call &c) { c.options.scale = 1e6; }), Catch::EndsWith("but got 1000000"));
-  for (auto [cap, text] : {std::pair(-1.0, "-1"), {1e-4, "0.0001"}, {1e6, "1000000"}})
-    CHECK(errorOf([&](Call &c) { c.options.softCap = cap; }) ==
-          std::string(
-              "option 'softCap': expected a number from 0.0009765625 to 1024, or 0 for none, but got ") +
-              text);
+        "attention::forward: expected a scale above 0 because all keys would weigh the same, but got 0");
+  constexpr std::string_view number = "a number from 0 to 1024, or auto";
+  CHECK(errorOf([](Call &c) { c.options.scale = std::numeric_limits<double>::quiet_NaN(); }) ==
+        notAllowed("scale", number, "nan"));
+  CHECK(errorOf([](Call &c) { c.options.scale = 1e6; }) == notAllowed("scale", number, "1000000"));
+  CHECK(errorOf([](Call &c) { c.options.scale = -1; }) == notAllowed("scale", number, "-1"));
+  for (auto [cap, text] : {std::pair(-1.0, "-1"), {1e6, "1000000"}})
+    CHECK(errorOf([&](Call &c) { c.options.softCap = cap; }) == notAllowed("softcap", number, text));
+  CHECK(errorOf([&](Call &c) { c.options.softCap = 1e-4; }) ==
+        "attention::forward: expected a softcap of 0, which is none, or of at least 0.0009765625, but got "
+        "0.0001");
   CHECK(errorOf([](Call &c) { c.options.mask.windowLeft = -3; }) ==
-        "option 'mask.windowLeft': expected 0 to 1073741824 keys, or nothing for all of them, but got -3");
-  CHECK_THAT(errorOf([](Call &c) { c.options.mask.windowRight = (int64_t(1) << 30) + 1; }),
-             StartsWith("option 'mask.windowRight': expected 0 to 1073741824 keys"));
+        notAllowed("window", "0 to 1073741824, or auto", "-3"));
+  CHECK(errorOf([](Call &c) { c.options.mask.windowRight = (int64_t(1) << 30) + 1; }) ==
+        notAllowed("window_right", "0 to 1073741824, or auto", "1073741825"));
   CHECK(errorOf([](Call &c) { c.options.mask.blockCausal = 0; }) ==
-        "option 'mask.blockCausal': expected blocks of 1 to 1073741824 positions, but got 0");
+        notAllowed("block", "1 to 1073741824", "0"));
   CHECK(errorOf([](Call &c) { c.options.mask = {.causal = CausalAlignment::left, .blockCausal = 4}; }) ==
-        "option 'mask.blockCausal': expected it alone, but got a causal mask or a window beside it");
+        "attention::forward: expected the block-causal mask alone, but got a causal mask or a window beside "
+        "it");
   std::string halves =
-      "option 'mask.blockCausal': expected as many queries as keys, an even number, because the mask "
-      "is about a noisy and a clean half of one sequence, but got ";
-  CHECK(errorOf([](Call &c) { c.options.mask.blockCausal = 4; }) == halves + "sq = 48 and sk = 80");
+      "attention::forward: expected as many queries as keys, an even number, because the block-causal mask "
+      "is about a noisy and a clean half of one sequence, but each sequence has ";
+  CHECK(errorOf([](Call &c) { c.options.mask.blockCausal = 4; }) == halves + "48 and 80");
   CHECK(errorOf([](Call &c) {
           c.options.mask.blockCausal = 4;
           c.tensors.q = c.tensors.k = bf16({2, 33, 2, 64});
           c.tensors.v = c.tensors.o = bf16({2, 33, 2, 32});
           c.tensors.lse = f32({2, 2, 33});
-        }) == halves + "sq = 33 and sk = 33");
+        }) == halves + "33 and 33");
   CHECK(device.loads == 0);
 }
 

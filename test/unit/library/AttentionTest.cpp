@@ -246,14 +246,14 @@ TEST_CASE_METHOD(Fixture, "rows of up to 64 have programs for few and for many q
 TEST_CASE_METHOD(Fixture, "devices that share a cache compile a program of attention once", "[attention]") {
   kernels::ForwardConfig config{.problem = {.d = 64, .dv = 64}, .form = ForwardForm::plain};
   chooseTiles(config, 64, *findTarget("sm_90a"));
-  auto first = programs.load(config), again = programs.load(config);
+  auto first = programs.load(forwardCall(config)), again = programs.load(forwardCall(config));
   REQUIRE((first && again));
   CHECK(*first == *again);
   CHECK(device.loads == 1);
 
   CountingDevice otherDevice;
   Programs others(otherDevice, artifacts);
-  auto other = others.load(config);
+  auto other = others.load(forwardCall(config));
   REQUIRE(bool(other));
   CHECK(*other != *first);
   CHECK((*other)->artifact().variants.front().ptx == (*first)->artifact().variants.front().ptx);
@@ -264,7 +264,7 @@ TEST_CASE_METHOD(Fixture, "devices that share a cache compile a program of atten
            [](auto &c) { c.problem.mask.windowRight = 0; }, [](auto &c) { c.problem.softCap = 1; }}) {
     kernels::ForwardConfig changed = config;
     change(changed);
-    auto own = programs.load(changed);
+    auto own = programs.load(forwardCall(changed));
     REQUIRE(bool(own));
     CHECK(*own != *first);
   }

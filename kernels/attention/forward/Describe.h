@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A configuration of attention forward, described once.
+#pragma once
+
+#include "kernels/attention/forward/Forward.h"
+#include "kernels/attention/problem/ColumnParts.h"
+#include "kernels/attention/problem/Describe.h"
+
+namespace tlc::kernels {
+
+template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig> &config) {
+  using Kind = Parameter::Kind;
+  auto &[problem, bq, bk, stages, form, overlap, order, sum] = config;
+  describe(visit, problem);
+  visit.hidden(form); // the registry's may be left open
+  if (problem.hasBytes())
+    visit.option(
+        [&]() -> Parameter {
+          return {.name = "sums",
+                  .description = "where rows of V are added up: tile by tile in f32, or in the product, "
+                                 "which keeps 13 bits",
+                  .kind = Kind::choice,
+                  .choices = {"exact", "fast"}};
+        },
+        sum);
+  else
+    visit.hidden(sum);
+  visit.tuned(
+      [&]() -> Parameter {
+        return {.name = "bq",
+                .description = "queries that a block works on",
+                .kind = Kind::integer,
+                .least = 64,
+                .most = 192,
+                .multipleOf = 64};
+      },
+      bq);
+  int64_t depth = problem.hasBytes() ? 2 * productDepth : productDepth;
+  visit.tuned(
+      [&]() -> Parameter {
+        return {.name = "bk",
+                .description = "keys of a step",
+                .kind = Kind::integer,
+                .least = depth,
+                .most = problem.hasBytes() ? 128 : 256,
+                .multipleOf = depth};
+      },
+      bk);
+  visit.tuned(
+      [&]() -> Parameter {
+        return {.name = "stages",
+                .description = "steps whose copies are in flight",
+                .kind = Kind::integer,
+                .least = 1,
+                .most = 8};
+      },
+      stages);
+  visit.hidden(overlap);
+  visit.hidden(order);
+}
+
+} // namespace tlc::kernels

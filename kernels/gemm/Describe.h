@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A configuration of the GEMM, described once.
+#pragma once
+
+#include "kernels/Describe.h"
+#include "kernels/gemm/Gemm.h"
+
+namespace tlc::kernels {
+
+template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
+  auto &[dtype, out, layout, form, bm, bn, bk, stages, group, split, cluster, clusterAxis] = config;
+  auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
+    return {.name = std::move(name),
+            .description = std::move(description),
+            .kind = Parameter::Kind::choice,
+            .choices = std::move(choices)};
+  };
+  auto number = [](std::string name, std::string description, int64_t least, int64_t most,
+                   int64_t multipleOf = 1) -> Parameter {
+    return {.name = std::move(name),
+            .description = std::move(description),
+            .kind = Parameter::Kind::integer,
+            .least = least,
+            .most = most,
+            .multipleOf = multipleOf};
+  };
+  visit.option([&] { return choice("dtype", "type of A and B", {"f16", "bf16"}); }, dtype);
+  visit.option([&] { return choice("out", "type of C", {"f32", "f16", "bf16"}); }, out);
+  visit.option([&] { return choice("layout", "B is n x k (tn) or k x n (nn)", {"tn", "nn"}); }, layout);
+  visit.option(
+      [&] {
+        return choice("form", "who makes the roles: the compiler or the program", {"plain", "explicit"});
+      },
+      form);
+  visit.tuned([&] { return number("bm", "rows of a tile of C", 16, 256, 16); }, bm);
+  visit.tuned([&] { return number("bn", "columns of a tile of C", 8, 256, 8); }, bn);
+  visit.tuned([&] { return number("bk", "step along k", 16, 256, 16); }, bk);
+  visit.tuned([&] { return number("stages", "steps whose copies are in flight", 1, 8); }, stages);
+  visit.tuned([&] { return number("split", "parts of k that different blocks sum (plain form)", 1, 64); },
+              split);
+  visit.tuned([&] { return number("group", "rows of tiles that are walked together", 1, 1024); }, group);
+  visit.tuned([&] { return number("cluster", "blocks that share what they load (plain form)", 1, 8); },
+              cluster);
+  visit.hidden(clusterAxis); // the registry's may be left open
+}
+
+} // namespace tlc::kernels

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Checks the tensors of a softmax, chooses the program, and launches it.
+#include "kernels/library/Softmax.h"
+
+#include "kernels/softmax/Describe.h"
+
+using namespace tlc;
+using kernels::Programs;
+using kernels::Schema;
+
+Result<void> softmax::normalize(Programs &programs, Stream stream, const TensorView &x, const TensorView &y) {
+  constexpr std::string_view callName = "softmax::normalize";
+  Schema schema(callName);
+  schema.add("x", x.element, Access::input, {"rows", "columns"}, x);
+  schema.add("y", x.element, Access::output, {"rows", "columns"}, y);
+  if (Result<void> valid = schema.check(); !valid)
+    return valid;
+  kernels::SoftmaxConfig config = kernels::chooseSoftmaxConfig(schema.extent("columns"), x.element);
+  return programs.launch(kernels::callProgram(callName, config, [config] { return softmaxProgram(config); }),
+                         schema, {}, stream);
+}

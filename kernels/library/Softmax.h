@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The softmax along rows as a call on tensors of a device.
+#pragma once
+
+#include "kernels/library/call/Programs.h"
+
+namespace tlc::softmax {
+
+using kernels::Programs;
+
+/// Enqueues y = softmax of x along rows, of f16, bf16 or f32, with rows of any stride. With a program that is
+/// loaded already it allocates nothing and does not wait.
+Result<void> normalize(Programs &programs, Stream stream, const TensorView &x, const TensorView &y);
+
+} // namespace tlc::softmax

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Programs on one device, compiled and loaded when they are needed first; their workspaces and launches.
+#pragma once
+
+#include "compiler/dsl/dsl.h"
+#include "compiler/pipeline/Options.h"
+#include "kernels/Describe.h"
+#include "kernels/library/call/ArtifactCache.h"
+#include "kernels/library/call/Schema.h"
+#include "runtime/cache/MemoryCache.h"
+#include "runtime/device/Device.h"
+#include "runtime/target/Target.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace tlc::kernels {
+
+/// Memory of the device that one call has for itself until it is done.
+struct Workspace {
+  void *data = nullptr; ///< a multiple of `workspaceAlignment`, as `Device::allocate` gives it
+  size_t bytes = 0;
+};
+
+/// What a call launches.
+struct CallProgram {
+  KeyBuilder key;                      ///< of all that decides the program but target and build
+  std::function<Result<void>()> check; ///< of options; done before the program is traced the first time
+  std::function<dsl::Program()> trace;
+};
+
+/// Of a configuration that describes itself.
+template <class Config>
+CallProgram callProgram(std::string_view call, const Config &config, std::function<dsl::Program()> trace) {
+  KeyBuilder key;
+  key.add(call);
+  for (int64_t number : numbersOf(config))
+    key.add(number);
+  return {.key = std::move(key),
+          .check = [call = std::string(call), config] { return checkOptions(call, config); },
+          .trace = std::move(trace)};
+}
+
+/// Kept once they are loaded. Safe to use from several threads.
+class Programs {
+public:
+  /// Both outlive it. Devices that share `artifacts` compile a program once.
+  Programs(Device &device, ArtifactCache &artifacts) : onDevice(device), artifacts(artifacts) {}
+
+  Device &device() const { return onDevice; }
+  /// What programs are compiled for. An error if no code can be generated for the device.
+  Result<const Target *> target() const;
+  Result<std::shared_ptr<const LoadedProgram>> load(const CallProgram &program);
+  /// A program of one's own; equal ones are compiled and loaded once.
+  Result<std::shared_ptr<const LoadedProgram>> load(dsl::Program program);
+
+  /// Bytes of workspace for these tensors. Loads the program.
+  Result<size_t> workspaceSize(const CallProgram &program, const Schema &schema);
+  /// Checks memory and workspace, and enqueues the launches.
+  Result<void> launch(const CallProgram &program, const Schema &schema, Workspace workspace, Stream stream);
+
+private:
+  CompileOptions optionsOfDevice() const;
+
+  Device &onDevice;
+  ArtifactCache &artifacts;
+  MemoryCache<LoadedProgram> loaded;
+};
+
+} // namespace tlc::kernels

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A configuration of the softmax, described once.
+#pragma once
+
+#include "kernels/Describe.h"
+#include "kernels/softmax/Softmax.h"
+
+namespace tlc::kernels {
+
+template <class Visitor> void describe(Visitor &visit, Of<Visitor, SoftmaxConfig> &config) {
+  auto &[dtype, rows, columns, warps] = config;
+  visit.option(
+      []() -> Parameter {
+        return {.name = "dtype",
+                .description = "type of X and Y",
+                .kind = Parameter::Kind::choice,
+                .choices = {"f32", "f16", "bf16"}};
+      },
+      dtype);
+  visit.hidden(rows);
+  visit.hidden(columns);
+  visit.hidden(warps);
+}
+
+} // namespace tlc::kernels

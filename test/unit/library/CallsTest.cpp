@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Typed calls of the kernels beside attention forward on 16-bit elements, and programs of one's own, kept.
+#include "kernels/Tolerance.h"
+#include "kernels/library/Compile.h"
+#include "kernels/library/Decode.h"
+#include "kernels/library/Gemm.h"
+#include "kernels/library/Softmax.h"
+#include "kernels/reference/Decode.h"
+#include "kernels/reference/Reference.h"
+#include "runtime/device/LaunchPlan.h"
+#include "test/unit/library/AttentionCall.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+
+using namespace tlc;
+using namespace tlc::kernels;
+using namespace tlc::test;
+using Catch::StartsWith;
+
+namespace {
+
+struct Fixture {
+  CountingDevice device;
+  ArtifactCache artifacts;
+  Programs programs{device, artifacts};
+  Random random{Catch::rngSeed()};
+
+  Slice input(ElementType element, const std::vector<int64_t> &shape, int64_t padding = 0) {
+    Slice slice = newTensor(device, element, shape, padding);
+    slice.fill(random);
+    slice.block->upload();
+    return slice;
+  }
+  Slice output(ElementType element, const std::vector<int64_t> &shape) {
+    Slice slice = newTensor(device, element, shape);
+    slice.block->upload();
+    return slice;
+  }
+  Workspace workspace(const Result<size_t> &bytes) {
+    REQUIRE(bool(bytes));
+    if (*bytes == 0)
+      return {};
+    Result<void *> memory = device.allocate(*bytes);
+    REQUIRE(bool(memory));
+    return {*memory, *bytes};
+  }
+  void finish(const Result<void> &done, const Slice &result) {
+    INFO((done ? "" : done.error().message));
+    REQUIRE(bool(done));
+    REQUIRE(bool(device.synchronize({})));
+    result.block->download();
+  }
+  static std::vector<int64_t> all(const Slice &slice) {
+    std::vector<int64_t> elements(size_t(slice.count()));
+    std::iota(elements.begin(), elements.end(), 0);
+    return elements;
+  }
+  static void compare(const Slice &actual, const std::vector<double> &expected, const Tolerance &tolerance) {
+    for (int64_t i = 0; i < actual.count(); ++i) {
+      INFO("element " << i << " is " << actual.at(i) << ", expected " << expected[size_t(i)]);
+      REQUIRE(errorOf(actual.at(i), expected[size_t(i)], tolerance) <= tolerance.limit);
+    }
+  }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(Fixture, "a product is a call", "[calls]") {
+  for (GemmLayout layout : {GemmLayout::tn, GemmLayout::nn})
+    for (int64_t m : {5, 70}) {
+      constexpr int64_t n = 40, k = 600;
+      Slice a = input(ElementType::bf16, {m, k}, 8), c = output(ElementType::f32, {m, n});
+      Slice b = input(ElementType::bf16, layout == GemmLayout::tn ? std::vector{n, k} : std::vector{k, n});
+      gemm::GemmTensors tensors{a.view(), b.view(), c.view()};
+      Workspace memory = workspace(workspaceSize(programs, tensors, {layout}));
+      finish(multiply(programs, {}, tensors, memory, {layout}), c);
+      compare(c, referenceGemm(layout, n, k, a.values(), b.values(), all(c)), {.limit = 1e-4, .floor = 8});
+    }
+  int loads = device.loads;
+  Slice a = input(ElementType::bf16, {5, 600}), b = input(ElementType::bf16, {40, 600}),
+        c = output(ElementType::f32, {5, 40});
+  gemm::GemmTensors tensors{a.view(), b.view(), c.view()};
+  Workspace memory = workspace(workspaceSize(programs, tensors));
+  REQUIRE(bool(multiply(programs, {}, tensors, memory)));
+  CHECK(device.loads == loads); // the same program
+  tensors.b = contiguousView(tensors.b.data, ElementType::bf16, {40, 599});
+  CHECK(
+      multiply(programs, {}, tensors, memory).error().message ==
+      "argument 'b' axis 1: expected extent 600 because dimension 'k' is 600 in argument 'a' axis 1, but got "
+      "599; expected a[m, k] of bf16, b[n, k] of bf16, c[m, n] of f32");
+  tensors = {a.view(), b.view(), c.view()};
+  tensors.a.element = tensors.b.element = ElementType::f32;
+  CHECK(multiply(programs, {}, tensors, memory).error().message ==
+        "expected parameter 'dtype' of kernel 'gemm::multiply' to be f16 | bf16, but got 'f32'");
+}
+
+TEST_CASE_METHOD(Fixture, "a softmax is a call", "[calls]") {
+  Slice x = input(ElementType::f32, {9, 333}, 3), y = output(ElementType::f32, {9, 333});
+  finish(softmax::normalize(programs, {}, x.view(), y.view()), y);
+  compare(y, referenceSoftmax(333, x.values(), all(y)), {.limit = 1e-4, .floor = 1.0 / 333});
+  CHECK_THAT(
+      softmax::normalize(programs, {}, x.view(), contiguousView(y.view().data, ElementType::f32, {9, 3}))
+          .error()
+          .message,
+      StartsWith("argument 'y' axis 1: expected extent 333"));
+}
+
+TEST_CASE_METHOD(Fixture, "decoding is a call, with a window, pages and sinks", "[calls]") {
+  constexpr int64_t b = 3, hkv = 2, group = 4, d = 64, dv = 32, keys = 96, page = 32, queries = 2;
+  for (bool isPaged : {false, true}) {
+    int64_t outer = isPaged ? b * keys / page : b, inner = isPaged ? page : keys;
+    Slice q = input(ElementType::bf16, {b, queries, hkv, group, d});
+    Slice k = input(ElementType::bf16, {outer, inner, hkv, d}),
+          v = input(ElementType::bf16, {outer, inner, hkv, dv});
+    Slice o = output(ElementType::bf16, {b, queries, hkv, group, dv});
+    Slice lse = output(ElementType::f32, {b, hkv, group, queries});
+    Slice lengths = newTensor(device, ElementType::i32, {b}),
+          table = newTensor(device, ElementType::i32, {b, keys / page});
+    lengths.fill(std::vector<int64_t>{0, 50, 96});
+    table.fill(std::vector<int64_t>{2, 0, 1, 5, 3, 4, 8, 7, 6});
+    lengths.block->upload();
+    table.block->upload();
+    Slice sink = input(ElementType::f32, {hkv, group});
+    attention::DecodeTensors tensors{.q = q.view(),
+                                     .k = k.view(),
+                                     .v = v.view(),
+                                     .o = o.view(),
+                                     .lse = lse.view(),
+                                     .keyLengths = lengths.view(),
+                                     .sink = sink.view()};
+    if (isPaged)
+      tensors.table = table.view();
+    attention::DecodeOptions options{.mask = {.causal = CausalAlignment::right, .windowLeft = 40}};
+    Workspace memory = workspace(workspaceSize(programs, tensors, options));
+    finish(decode(programs, {}, tensors, memory, options), o);
+    lse.block->download();
+    DecodeShape shape{.problem = {.d = d, .dv = dv, .mask = options.mask},
+                      .queries = queries,
+                      .kvHeads = hkv,
+                      .group = group,
+                      .keys = keys,
+                      .pageSize = isPaged ? page : 0};
+    std::vector<double> qs = q.values(), ks = k.values(), vs = v.values(), sinks = sink.values(),
+                        numbers = table.values(), counts = lengths.values();
+    DecodeInputs in{.q = qs, .k = ks, .v = vs, .lengths = counts, .table = numbers, .sinks = sinks};
+    compare(o, referenceDecode(shape, in, all(o)),
+            {.limit = 2 * roundingError(ElementType::bf16), .floor = 0.5});
+    compare(lse, referenceDecodeLogSumExp(shape, in, all(lse)), {.limit = 1e-5, .floor = 1});
+
+    options.mask = {.blockCausal = 4};
+    CHECK(
+        decode(programs, {}, tensors, memory, options).error().message ==
+        "attention::decode: expected no block-causal mask because it is about whole sequences, but got one");
+    options.mask = {.windowLeft = -1};
+    CHECK(decode(programs, {}, tensors, memory, options).error().message ==
+          "expected parameter 'window' of kernel 'attention::decode' to be 0 to 1073741824, or auto, but got "
+          "'-1'");
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "attention forward on e4m3 is a call", "[calls]") {
+  constexpr int64_t b = 2, s = 80, h = 2, d = 64;
+  constexpr ElementType bytes = ElementType::e4m3, f32 = ElementType::f32;
+  Slice q = input(bytes, {b, s, h, d}), k = input(bytes, {b, s, h, d}), v = input(bytes, {b, s, h, d});
+  Slice o = output(ElementType::bf16, {b, s, h, d}), lse = output(f32, {b, h, s});
+  Slice factors = input(f32, {b, h});
+  attention::ForwardTensors tensors{
+      .q = q.view(), .k = k.view(), .v = v.view(), .o = o.view(), .lse = lse.view()};
+  CHECK(forward(programs, {}, tensors, {}).error().message ==
+        "argument 'scaleQ': expected a factor for each sequence and head because q is of e4m3, but got none");
+  tensors.scaleQ = tensors.scaleK = tensors.scaleV = factors.view();
+  attention::ForwardOptions options{.mask = {.causal = CausalAlignment::right}};
+  Workspace memory = workspace(workspaceSize(programs, tensors, options));
+  finish(forward(programs, {}, tensors, memory, options), o);
+  auto scaled = [&](const Slice &slice) {
+    std::vector<double> values = slice.values();
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] *= factors.at(int64_t(i) / (s * h * d) * h + int64_t(i) / d % h);
+    return values;
+  };
+  AttentionShape shape{.problem = {.d = d, .dv = d, .mask = options.mask}, .h = h, .hkv = h};
+  for (int64_t i = 0; i < b; ++i)
+    shape.sequences.push_back({i * s, s, i * s, s});
+  compare(o, referenceAttention(shape, scaled(q), scaled(k), scaled(v), {}, all(o)),
+          {.limit = roundingError(bytes), .floor = 3.0 / 4});
+}
+
+TEST_CASE_METHOD(Fixture, "a program of one's own is compiled once and kept", "[calls]") {
+  auto twice = [](int64_t factor) {
+    return dsl::Program::trace("twice", [=](dsl::Scope &k) {
+      dsl::Index n = k.dim("n");
+      dsl::Global x = k.input("x", dsl::f32, {n}), y = k.output("y", dsl::f32, {n});
+      auto [block] = k.grid(ceilDiv(n, 128));
+      dsl::Fragment tile = k.fragment(dsl::f32, {128, 1});
+      copy(x.tile({block * 128}, {128}), tile);
+      copy(tile * double(factor), y.tile({block * 128}, {128}));
+    });
+  };
+  CompileOptions options;
+  auto one = compile(twice(2), options, artifacts), again = compile(twice(2), options, artifacts);
+  REQUIRE((one && again));
+  CHECK(*one == *again);
+  auto other = compile(twice(3), options, artifacts);
+  REQUIRE(bool(other));
+  CHECK(*other != *one);
+  options.target = "sm_80";
+  auto older = compile(twice(2), options, artifacts);
+  REQUIRE(bool(older));
+  CHECK(*older != *one);
+  CHECK((*older)->target == "sm_80");
+
+  // Loaded once, too.
+  auto loaded = programs.load(twice(2)), same = programs.load(twice(2));
+  REQUIRE((loaded && same));
+  CHECK(*loaded == *same);
+  CHECK(device.loads == 1);
+  auto wrong =
+      compile(dsl::Program::trace("wrong", [](dsl::Scope &k) { k.fragment(dsl::f32, {}); }), {}, artifacts);
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().kind == ErrorKind::invalidArgument);
+}
