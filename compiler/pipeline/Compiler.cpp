@@ -297,7 +297,7 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
   size_t firstOwn = collected.size();
   if (failed(checkNesting(module)))
     return failure();
-  Lowering best(module, options, Alignment::aligned, options.inspection.dumpDirectory, measured);
+  Lowering best(module, options, Alignment::aligned, options.dumpDirectory, measured);
   FailureOr<Variant> variant = finishVariant(best, hasVariants(options) ? "aligned" : "general");
   if (failed(variant))
     return failure();
@@ -324,8 +324,7 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
     artifact->variants.push_back(std::move(*variant));
   } else {
     artifact->variants.push_back(std::move(*variant));
-    std::string directory =
-        options.inspection.dumpDirectory.empty() ? "" : options.inspection.dumpDirectory + "/general";
+    std::string directory = options.dumpDirectory.empty() ? "" : options.dumpDirectory + "/general";
     Lowering rest(module, options, Alignment::general, directory, measured);
     std::vector<Diagnostic> ofRest; // told of errors alone: what it misses follows from its alignment
     FailureOr<Variant> general = [&] {
@@ -348,7 +347,7 @@ FailureOr<std::string> Compiler::emit(ModuleOp module, Phase phase, Alignment al
   DiagnosticCollector collector(module.getContext(), collected);
   if (failed(checkNesting(module)))
     return failure();
-  Lowering lowering(module, options, alignment, options.inspection.dumpDirectory, measured);
+  Lowering lowering(module, options, alignment, options.dumpDirectory, measured);
   if (phase == Phase::ptx)
     return lowering.emitPtx();
   if (phase == Phase::llvm) {

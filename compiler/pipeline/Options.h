@@ -38,12 +38,10 @@ enum class Alignment {
 /// Ways to watch the compiler at work. None of them changes the result; with any of them the program is
 /// compiled, whatever a cache holds.
 struct Inspection {
-  std::string dumpDirectory;     ///< where every phase is written to a file of its own; empty: nowhere
   bool printAfterPasses = false; ///< after each pass that changed the module, the module goes to stderr
   bool timePasses = false;       ///< MLIR's table of the passes' times goes to stderr
   std::string crashReproducer;   ///< the file that gets the module and the passes when one fails; empty: none
   bool operator==(const Inspection &) const = default;
-  bool any() const { return *this != Inspection(); }
 };
 
 struct CompileOptions {
@@ -53,7 +51,11 @@ struct CompileOptions {
 
   // What does not.
   Phase startFrom = Phase::input; ///< the phase that the given module is in, `nvvm` at most
+  std::string dumpDirectory;      ///< where every phase is written to a file of its own; empty: nowhere
   Inspection inspection;
+
+  /// Whether a compilation is wanted for what it shows, so that a program kept from before will not do.
+  bool showsPasses() const { return !dumpDirectory.empty() || inspection != Inspection(); }
 };
 
 /// The deciding options as text, for cache keys: equal text, equal results.

@@ -107,7 +107,7 @@ Result<dsl::ProgramModule> kernels::trace(const Request &request, const Target &
 
 Result<std::shared_ptr<const Artifact>> Library::compile(const Request &request,
                                                          const CompileOptions &options, CompileLog &log) {
-  if (options.inspection.any())
+  if (options.showsPasses())
     return compileAnew(request, options, log);
   return artifacts.getOrCompile(
       keyOf(request, options), [&] { return compileAnew(request, options, log); },

@@ -84,7 +84,8 @@ Result<CompileOptions> CompileFlags::options() const {
                           }));
     options.optimizations.*found->member = false;
   }
-  options.inspection = {dumpDirectory, printAfterPasses, timePasses, crashReproducer};
+  options.dumpDirectory = dumpDirectory;
+  options.inspection = {printAfterPasses, timePasses, crashReproducer};
   return options;
 }
 

@@ -48,5 +48,5 @@ Result<ArtifactCache::Pointer> kernels::compile(TracedProgram program, const Com
     return std::make_shared<const Artifact>(std::move(*artifact));
   };
   // Who asks for dumps gets them.
-  return options.inspection.any() ? compileAnew() : cache.getOrCompile(program.key(options), compileAnew);
+  return options.showsPasses() ? compileAnew() : cache.getOrCompile(program.key(options), compileAnew);
 }

@@ -180,7 +180,7 @@ TEST_CASE("every phase has a name that leads back to it", "[pipeline]") {
 TEST_CASE("the fingerprint tells apart what decides the result, and nothing else", "[pipeline]") {
   CompileOptions options;
   std::string standard = fingerprint(options);
-  options.inspection.dumpDirectory = "elsewhere";
+  options.dumpDirectory = "elsewhere";
   CHECK(fingerprint(options) == standard);
   std::vector<std::string> all = {standard};
   for (bool Optimizations::*flag :
