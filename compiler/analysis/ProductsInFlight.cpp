@@ -5,7 +5,7 @@
 #include "compiler/analysis/ProductsInFlight.h"
 
 #include "compiler/analysis/CopyGroups.h"
-#include "compiler/analysis/FactorRegisters.h"
+#include "compiler/analysis/RegisterWriters.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -350,13 +350,13 @@ private:
         addName(flying.sums, wait.getCompleteValue());
   }
 
-  const FactorWriters &writersOfFactor(InFlightOpInterface product) {
+  const RegisterWriters &writersOfFactor(InFlightOpInterface product) {
     auto [entry, isNew] = writers.try_emplace(product);
     if (!isNew)
       return entry->second;
     for (OpOperand &operand : product->getOpOperands())
       if (isa<RankedTensorType>(operand.get().getType()) && &operand != product.getContinuedOperand())
-        entry->second = writersOf(operand.get(), FactorAliases::certain);
+        entry->second = writersOf(operand.get(), RegisterAliases::certain);
     return entry->second;
   }
 
@@ -364,7 +364,7 @@ private:
   /// computed, which is where that is reported.
   LogicalResult checkMoves(Operation *control, const State &state, Region *from) {
     for (const InFlight &flying : state) {
-      const FactorWriters &ofFactor = writersOfFactor(flying.product);
+      const RegisterWriters &ofFactor = writersOfFactor(flying.product);
       if (!ofFactor.moves.contains(control))
         continue;
       Operation *place = control;
@@ -378,7 +378,7 @@ private:
 
   LogicalResult check(Operation *op, const State &state) {
     for (const InFlight &flying : state) {
-      const FactorWriters &ofFactor = writersOfFactor(flying.product);
+      const RegisterWriters &ofFactor = writersOfFactor(flying.product);
       if (ofFactor.ops.contains(op) ||
           (ofFactor.madeForUse && static_cast<Operation *>(flying.product) == op))
         return report(op, flying, "the left factor changes", "reads it from registers");
@@ -464,7 +464,7 @@ private:
 
   /// Rings by buffer: of copies that fill it, and of stores.
   llvm::DenseMap<Operation *, llvm::SmallDenseSet<Value, 2>> filledBy, publishedBy;
-  llvm::DenseMap<Operation *, FactorWriters> writers;
+  llvm::DenseMap<Operation *, RegisterWriters> writers;
 };
 
 } // namespace

@@ -60,24 +60,22 @@ int64_t registersToIssue(int64_t computingWarps, RolesOp roles) {
   // 40 leaves the loop its positions in registers; with three warpgroups that compute, or accumulators of
   // several products at a time, these need them more.
   int64_t products = 0;
-  roles.walk([&](Operation *op) { products += isa<GemmOp, GemmAsyncOp>(op); });
+  roles.walk([&](ProductOpInterface) { ++products; });
   return computingWarps > 2 * warpsPerWarpgroup ? 32 : products > 1 ? 24 : 40;
 }
 
 /// Whether products still have the registers they need, in roles that got fewer than at the launch.
 LogicalResult checkProducts(Warpgroups &group, BlockSize block, const Target &target) {
   for (RoleOp role : group.roles) {
-    WalkResult walked = role.walk([&](Operation *op) {
-      std::string problem;
-      if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getAtom() == MatrixAtom::wgmma)
-        problem =
-            registerProblem(op, tlc::WarpPolicy(gemm.getPolicy()), int64_t(role.getWarps()), block, target);
-      else if (auto gemm = dyn_cast<GemmAsyncOp>(op))
-        problem =
-            registerProblem(op, tlc::WarpPolicy(gemm.getPolicy()), int64_t(role.getWarps()), block, target);
+    WalkResult walked = role.walk([&](ProductOpInterface product) {
+      if (product.getAtom() != MatrixAtom::wgmma)
+        return WalkResult::advance();
+      std::string problem = registerProblem(product, tlc::WarpPolicy(product.getPolicy()),
+                                            int64_t(role.getWarps()), block, target);
       if (problem.empty())
         return WalkResult::advance();
-      op->emitError("expected registers for this product because other roles set theirs, but ") << problem;
+      product->emitError("expected registers for this product because other roles set theirs, but ")
+          << problem;
       return WalkResult::interrupt();
     });
     if (walked.wasInterrupted())

@@ -6,7 +6,7 @@
 /// leads from one product to another (the softmax) may run a round ahead, under that other product.
 
 #include "compiler/analysis/CheapFragments.h"
-#include "compiler/analysis/FactorRegisters.h"
+#include "compiler/analysis/RegisterWriters.h"
 #include "compiler/analysis/Remarks.h"
 #include "compiler/solvers/ListScheduler.h"
 #include "compiler/transforms/Passes.h"
@@ -209,7 +209,7 @@ private:
       Value factor = isProductInFlight(op) ? factorInRegisters(cast<InFlightOpInterface>(op)) : Value();
       if (!factor)
         continue;
-      FactorWriters writers = writersOf(factor, FactorAliases::possible);
+      RegisterWriters writers = writersOf(factor, RegisterAliases::possible);
       Operation *wait = completionInRound(cast<InFlightOpInterface>(op));
       SmallVector<Operation *> inBody;
       for (Operation *writer : llvm::concat<Operation *const>(writers.ops, writers.moves, writers.sources))
@@ -240,7 +240,7 @@ private:
         continue;
       auto product = cast<InFlightOpInterface>(op);
       Operation *wait = completionInRound(product);
-      FactorWriters writers = writersOf(startOfSums(product), FactorAliases::possible);
+      RegisterWriters writers = writersOf(startOfSums(product), RegisterAliases::possible);
       for (Operation *writer : llvm::concat<Operation *const>(writers.ops, writers.sources)) {
         Operation *inBody = loop.getBody()->findAncestorOpInBlock(*writer);
         if (!inBody || !inBody->isBeforeInBlock(op))

@@ -208,7 +208,7 @@ void TensorCheck::report(Warp &warp, const Instruction &instruction, TensorEngin
   }
   finding.before = siteOf(*clocks.warps()[before.warp].warp, *first);
   finding.before->what = nameOf(before.kind);
-  // A read that saw nothing should have come behind the write.
+  // A read that saw nothing should have come after the write.
   const bool fromPipe = clocks.ownerOf(before.entry).kind == ClockOwner::Kind::tensorPipe;
   finding.missing = conflict.first ? missing(*clocks.warps()[before.warp].warp,
                                              fromPipe ? TensorEngine::pipe : TensorEngine::load, now, before)

@@ -64,12 +64,12 @@ TEST_CASE("an atomic does not excuse the weak read of its lane before it") {
 }
 
 TEST_CASE("a fence makes a flag of a volatile write") {
-  const auto passing = [](const std::string &before, const std::string &behind, const char *space) {
+  const auto passing = [](const std::string &before, const std::string &after, const char *space) {
     return twoWarps("@%p1 bra $first; @%p2 bra $second; bra $end;\n$first:\n st.{s}.b32 [%base+8], 7;" +
                         before +
                         "st.volatile.{s}.b32 [%base], 1; bra $end;\n$second:\n"
                         "ld.volatile.{s}.b32 %r5, [%base]; setp.eq.u32 %p3, %r5, 0; @%p3 bra $second;" +
-                        behind + "ld.{s}.b32 %r6, [%base+8];\n",
+                        after + "ld.{s}.b32 %r6, [%base+8];\n",
                     space);
   };
   for (const char *space : {"shared", "global"}) {
@@ -91,9 +91,9 @@ namespace {
 /// Who contends for a lock.
 enum class Contenders { warps, blocks, warpsInShared, lanes };
 
-/// Two threads add to a word under a lock of relaxed atomics, with fences behind its acquisition and before
+/// Two threads add to a word under a lock of relaxed atomics, with fences after its acquisition and before
 /// its release.
-std::string locked(const std::string &behind, const std::string &access, const std::string &before,
+std::string locked(const std::string &after, const std::string &access, const std::string &before,
                    unsigned rounds = 1, Contenders contenders = Contenders::warps) {
   const bool shared = contenders == Contenders::warpsInShared;
   const std::string space = shared ? ".shared.b32" : ".global.b32",
@@ -108,7 +108,7 @@ std::string locked(const std::string &behind, const std::string &access, const s
   $lock: atom)" + (shared ? ".shared" : ".global") +
                         R"(.cas.b32 %r1, [%lock], 0xDDDDDDDD, 1;
     setp.eq.u32 %p3, %r1, 1; @%p3 bra $lock;
-)" + behind + "ld" + access +
+)" + after + "ld" + access +
                         space + " %r2, [%lock+4]; add.u32 %r2, %r2, 1; st" + access + space +
                         " [%lock+4], %r2;" + before + "atom" + (shared ? ".shared" : ".global") +
                         ".exch.b32 %r1, [%lock], 0xDDDDDDDD; add.u32 %r5, %r5, 1; setp.lt.u32 %p4, %r5, " +
@@ -135,7 +135,7 @@ TEST_CASE("a lock without fences protects nothing, volatile data neither") {
 }
 
 TEST_CASE("a lock needs a fence on both sides") {
-  // The one behind the acquisition comes before what the lock protects, so it does not release that; in the
+  // The one after the acquisition comes before what the lock protects, so it does not release that; in the
   // next round of the same thread it does, but another thread may come between them.
   for (const Contenders contenders : allContenders)
     for (const unsigned rounds : {1u, 2u, 3u}) {

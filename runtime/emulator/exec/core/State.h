@@ -84,7 +84,7 @@ struct Wait {
                   ///< asks
   };
   Kind kind = Kind::none;
-  bool advance = false;  ///< awake: go on behind the instruction, else run it again
+  bool advance = false;  ///< awake: continue after the instruction, else run it again
   bool anywhere = false; ///< of lanes: they may be together at instructions of one kind at several places
   uint8_t id = 0;
   AsyncEngine engine = AsyncEngine::copy;

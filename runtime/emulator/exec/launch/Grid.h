@@ -52,7 +52,7 @@ struct Machine {
   unsigned hostThreads = 1;
   uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp
   MakeLaunchObserver makeObserver;           ///< of each launch; empty: none
-  Findings *findings = nullptr;              ///< if set, what is found is added here too
+  Findings *findings = nullptr;              ///< if set, findings are added here, too
   MakeSchedule makeSchedule;                 ///< of each cluster; empty: round robin
   /// Another order of all that happens, the same for the same seed, on one host thread.
   std::optional<uint64_t> scheduleSeed = {};

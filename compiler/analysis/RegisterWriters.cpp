@@ -2,7 +2,7 @@
 /// \file
 /// A walk back through loops, branches and operations that only name registers anew.
 
-#include "compiler/analysis/FactorRegisters.h"
+#include "compiler/analysis/RegisterWriters.h"
 
 #include "compiler/analysis/CheapFragments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,9 +41,9 @@ bool mayBeIdentity(Operation *op) {
 
 class Collector {
 public:
-  Collector(Value factor, FactorAliases aliases) : bits(elementBits(factor)), aliases(aliases) {}
+  Collector(Value fragment, RegisterAliases aliases) : bits(elementBits(fragment)), aliases(aliases) {}
 
-  FactorWriters writers;
+  RegisterWriters writers;
 
   void add(Value value, bool isMoved) {
     if (!visited.insert(value).second)
@@ -52,7 +52,7 @@ public:
       writers.madeForUse = true;
       return;
     }
-    // A value of another width is nothing but a step to one of the factor's.
+    // A value of another width is nothing but a step to one of the fragment's.
     bool fits = elementBits(value) == bits;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       if (fits)
@@ -78,7 +78,7 @@ public:
       (isMoved ? writers.sources : writers.ops).insert(op);
     if (passesOn(op))
       add(op->getOperand(0), isMoved);
-    else if (aliases == FactorAliases::possible && mayBeIdentity(op))
+    else if (aliases == RegisterAliases::possible && mayBeIdentity(op))
       for (OpOperand &operand : op->getOpOperands())
         if (mayEqualResult(operand))
           add(operand.get(), isMoved);
@@ -142,8 +142,8 @@ private:
     add(loop.getYieldedValues()[number], /*isMoved=*/true);
   }
 
-  unsigned bits; ///< of the factor's elements
-  FactorAliases aliases;
+  unsigned bits; ///< of the fragment's elements
+  RegisterAliases aliases;
   llvm::SmallDenseSet<Value> visited;
   llvm::SmallDenseMap<Value, bool> known;
   llvm::DenseMap<Value, llvm::SmallVector<Value>> equals;
@@ -151,9 +151,9 @@ private:
 
 } // namespace
 
-FactorWriters writersOf(Value factor, FactorAliases aliases) {
-  Collector collector(factor, aliases);
-  collector.add(factor, /*isMoved=*/false);
+RegisterWriters writersOf(Value fragment, RegisterAliases aliases) {
+  Collector collector(fragment, aliases);
+  collector.add(fragment, /*isMoved=*/false);
   return std::move(collector.writers);
 }
 

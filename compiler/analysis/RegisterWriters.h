@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Who writes the registers that a product in flight reads its left factor from.
+/// Who writes the registers of a fragment that a product in flight uses: of its left factor, or of the sums
+/// that it begins with.
 #pragma once
 
 #include "dialects/tile/Tile.h"
@@ -9,20 +10,20 @@
 
 namespace tlc::tile {
 
-/// What writes the registers of a factor.
-struct FactorWriters {
-  llvm::SetVector<mlir::Operation *> ops; ///< compute the factor
+/// What writes the registers of a fragment.
+struct RegisterWriters {
+  llvm::SetVector<mlir::Operation *> ops; ///< compute the fragment
   /// Loops and branches that move a value into them: loops when they begin and between iterations, branches
   /// at their end.
   llvm::SetVector<mlir::Operation *> moves;
   /// Compute what is moved: to the same registers, so that nothing is left to move, if the machine's compiler
-  /// sees no use of the old value behind them. It does not know of products in flight.
+  /// sees no use of the old value after them. It does not know of products in flight.
   llvm::SetVector<mlir::Operation *> sources;
   bool madeForUse = false; ///< of constants and coordinates, which are made again right before each use
 };
 
 /// Which operations name the registers of their operand anew.
-enum class FactorAliases {
+enum class RegisterAliases {
   certain, ///< those that never compute anything
   /// Also those that the machine's compiler may compute, such as a choice whose condition always holds: their
   /// result may then lie in the registers of an operand.
@@ -30,6 +31,6 @@ enum class FactorAliases {
 };
 
 /// Expects a fragment.
-FactorWriters writersOf(mlir::Value factor, FactorAliases aliases);
+RegisterWriters writersOf(mlir::Value fragment, RegisterAliases aliases);
 
 } // namespace tlc::tile
