@@ -55,14 +55,21 @@ struct Product {
   }
 };
 
-/// Why wgmma cannot read this operand; empty if it can. `kAxis` is in the view's axes.
-std::string wgmmaOperandProblem(Type operand, int kAxis) {
+/// Why wgmma cannot read this operand, of which each warpgroup has `part` along the other axis; empty if it
+/// can. `kAxis` is in the view's axes.
+std::string wgmmaOperandProblem(Type operand, int kAxis, int64_t part) {
   auto shared = dyn_cast<SharedType>(operand);
   if (!shared)
     return kAxis == 1 ? "" : "a transposed operand must be in shared memory";
   int axis = shared.getTransposed() ? 1 - kAxis : kAxis;
   Result<WgmmaOperand> described = wgmmaOperand(preferredLayout(shared), axis);
-  return described ? "" : described.error().message;
+  if (!described)
+    return described.error().message;
+  if (described->hasPartsOf(part))
+    return "";
+  return llvm::formatv("a warpgroup's {0} columns end within a panel of {1}", part,
+                       described->layout.panelExtent)
+      .str();
 }
 
 /// The largest instruction of that kind for the product's types, or null.
@@ -91,9 +98,9 @@ std::string wgmmaProblem(const Product &product, const Target &target, int64_t w
   WarpGrid grid = wgmmaGrid(m, n, warpgroups, policy);
   if (m % (atom->m * grid.alongM) || n % (atom->nStep * grid.alongN))
     return llvm::formatv("{0}x{1} does not divide among {2} warpgroups", m, n, warpgroups).str();
-  if (std::string problem = wgmmaOperandProblem(a.getType(), 1); !problem.empty())
+  if (std::string problem = wgmmaOperandProblem(a.getType(), 1, atom->m); !problem.empty())
     return problem;
-  if (std::string problem = wgmmaOperandProblem(b.getType(), 0); !problem.empty())
+  if (std::string problem = wgmmaOperandProblem(b.getType(), 0, n / grid.alongN); !problem.empty())
     return problem;
   return registerProblem(op, policy, warps, block, target);
 }

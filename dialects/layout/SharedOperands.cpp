@@ -116,6 +116,11 @@ int64_t WgmmaOperand::startOffset(int64_t mn, int64_t kStep) const {
   return layout.linearOffset(at);
 }
 
+bool WgmmaOperand::hasPartsOf(int64_t elements) const {
+  return majorness == Majorness::k || elements % layout.panelExtent == 0 ||
+         layout.panelExtent % elements == 0;
+}
+
 Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {
   if (Result<void> ok = layout.check(); !ok)
     return ok.error();

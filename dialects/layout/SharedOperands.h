@@ -36,6 +36,9 @@ struct WgmmaOperand {
   /// element is (mn, kStep * kPerInstruction). `mn` is a multiple of 64 or, along n,
   /// of 8 (K-major) or of a panel (MN-major).
   int64_t startOffset(int64_t mn, int64_t kStep) const;
+  /// Whether parts of so many elements along the axis that is not reduced are operands by themselves: of
+  /// panels along it, parts are whole panels or share one.
+  bool hasPartsOf(int64_t elements) const;
 
   SharedLayout layout;
   int kAxis = 1;

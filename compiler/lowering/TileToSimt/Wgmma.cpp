@@ -66,6 +66,12 @@ public:
                             << " has panels that end within a part";
           return std::nullopt;
         }
+      if (!factor.operand.hasPartsOf(groups.mode.step)) {
+        op->emitOpError() << "expected the warpgroups' parts of " << name << ", " << groups.mode.step
+                          << " elements each, to be whole panels or to share one because a descriptor steps "
+                          << "from panel to panel, but got " << printSharedLayout(tile.layout);
+        return std::nullopt;
+      }
       start = b.add(start, b.mul(digitOf(b, groups, k.team), pitch));
     }
     factor.descriptor = simt::MatrixDescriptorOp::create(

@@ -243,6 +243,19 @@ tile.kernel @too_many_warpgroups() attributes {warps = 8 : i64} {
   tile.return
 }
 
+// A factor that runs along n lies in panels of 16 columns here, and a descriptor steps from panel to panel.
+// CHECK-LABEL: tile.kernel @part_of_panels(
+tile.kernel @part_of_panels() attributes {warps = 8 : i64} {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x80xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x80xf32>
+  // CHECK: tile.gemm {{.*}} policy full_col atom fma
+  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: a warpgroup's 40 columns end within a panel of 16; k.warps(4) would do; not mma.sync: 64x80 does not divide among 8 warps}}
+  %0 = tile.gemm %a, %b, %zero policy full_col : !tile.shared<64x64xbf16>, !tile.shared<64x80xbf16>, tensor<64x80xf32>
+  tile.return
+}
+
 // The compiler's number of warps suits the other product. With four warps the sums of that one would not fit the
 // registers, so that is no way out.
 // CHECK-LABEL: tile.kernel @no_share(

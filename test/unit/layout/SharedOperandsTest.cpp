@@ -86,6 +86,17 @@ TEST_CASE("the known descriptors come out", "[layout][shared][wgmma][unit]") {
   REQUIRE(mn.startOffset(64, 0) == 96 * 128);
 }
 
+TEST_CASE("warpgroups share operands where parts do not end within a panel",
+          "[layout][shared][wgmma][unit]") {
+  WgmmaOperand rows = *wgmmaOperand(SharedLayout::preferred({64, 96}, 16, 1), 0);
+  REQUIRE(rows.layout.panelExtent == 32);
+  CHECK(rows.hasPartsOf(32));
+  CHECK(rows.hasPartsOf(64));
+  CHECK(rows.hasPartsOf(16)); // two share a panel
+  CHECK_FALSE(rows.hasPartsOf(48));
+  CHECK(wgmmaOperand(SharedLayout::preferred({96, 64}, 16, 1), 1)->hasPartsOf(48));
+}
+
 TEST_CASE("what wgmma cannot read is refused with the way out", "[layout][shared][wgmma][unit]") {
   REQUIRE_THAT(failure(SharedLayout::plain({64, 64}, 16, 1), 1), Contains("expected panels of 8 elements"));
   REQUIRE_THAT(failure(SharedLayout::preferred({64, 128}, 8, 1), 0),
