@@ -147,15 +147,15 @@ std::string whyNotExplicit(const Target &target, const Call &call) {
 }
 
 Result<ForwardChoice> choose(const Target &target, const Call &call, const ForwardOptions &options) {
-  if (options.form == ForwardForm::plain)
-    return ForwardChoice{ForwardForm::plain, "option 'form' says so"};
+  if (options.form == AttentionForm::plain)
+    return ForwardChoice{AttentionForm::plain, "option 'form' says so"};
   std::string why = whyNotExplicit(target, call);
   if (options.form && !why.empty())
     return mistake(
         "option 'form': expected what the explicit form takes because it is insisted on, but {}; leave the "
         "form open to take the plain one",
         why);
-  return ForwardChoice{why.empty() ? ForwardForm::explicitRoles : ForwardForm::plain, why};
+  return ForwardChoice{why.empty() ? AttentionForm::explicitRoles : AttentionForm::plain, why};
 }
 
 /// Its program.

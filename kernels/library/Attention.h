@@ -14,8 +14,8 @@
 namespace tlc::attention {
 
 using kernels::ArtifactCache;
+using kernels::AttentionForm;
 using kernels::CausalAlignment;
-using kernels::ForwardForm;
 using kernels::Lengths;
 using kernels::LogBase;
 using kernels::MaskConfig;
@@ -56,7 +56,7 @@ struct ForwardOptions {
   kernels::OutputSum sum = kernels::OutputSum::perTile;
   /// How: the explicit form wherever the tensors and the device allow it, else the plain one. A form that is
   /// given is insisted on: a call that cannot have it is an error that says why.
-  std::optional<ForwardForm> form = {};
+  std::optional<AttentionForm> form = {};
 };
 
 /// The program of a configuration.
@@ -64,7 +64,7 @@ kernels::CallProgram forwardCall(const kernels::ForwardConfig &config);
 
 /// The form that a call takes.
 struct ForwardChoice {
-  ForwardForm form = ForwardForm::explicitRoles;
+  AttentionForm form = AttentionForm::explicitRoles;
   std::string whyPlain = {}; ///< what keeps it from the explicit form; empty if nothing does
 };
 Result<ForwardChoice> chooseForm(const Programs &programs, const ForwardTensors &tensors,

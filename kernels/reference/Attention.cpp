@@ -1,67 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Attention forward, row by row.
-#include "kernels/reference/Attention.h"
+#include "kernels/reference/AttentionRow.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace tlc::kernels {
-
-namespace {
-
-/// The weights of one query's keys before they are divided by their sum.
-struct QueryRow {
-  SequenceRows sequence;
-  std::vector<double> weights;
-  double base = 0, sum = 0;
-};
-
-/// The line is a row of Q times h plus a head.
-QueryRow weighRow(const AttentionShape &s, int64_t line, std::span<const double> q, std::span<const double> k,
-                  std::span<const double> sink) {
-  QueryRow row;
-  int64_t head = line % s.h, kvHead = head / (s.h / s.hkv), queryRow = line / s.h;
-  auto found = std::ranges::find_if(s.sequences, [&](const SequenceRows &sequence) {
-    return queryRow >= sequence.firstQuery && queryRow < sequence.firstQuery + sequence.queries;
-  });
-  double maximum = -std::numeric_limits<double>::infinity();
-  if (found != s.sequences.end())
-    row.sequence = *found;
-  else
-    return row.base = maximum, row;
-  row.weights.assign(size_t(row.sequence.keys), maximum);
-  auto left = q.subspan(size_t(line * s.problem.d), size_t(s.problem.d));
-  for (int64_t key = 0; key < row.sequence.keys; ++key) {
-    if (!isVisible(s.problem.mask, queryRow - row.sequence.firstQuery, key, row.sequence.queries,
-                   row.sequence.keys))
-      continue;
-    auto right = k.subspan(size_t(((row.sequence.firstKey + key) * s.hkv + kvHead) * s.problem.d),
-                           size_t(s.problem.d));
-    double score = 0;
-    for (int64_t i = 0; i < s.problem.d; ++i)
-      score += left[size_t(i)] * right[size_t(i)];
-    score *= s.problem.scoreScale();
-    if (s.problem.softCap != 0)
-      score = s.problem.softCap * std::tanh(score / s.problem.softCap);
-    row.weights[size_t(key)] = score;
-    maximum = std::max(maximum, score);
-  }
-  if (!sink.empty())
-    maximum = std::max(maximum, sink[size_t(head)]);
-  row.base = std::isfinite(maximum) ? maximum : 0;
-  for (double &weight : row.weights) {
-    weight = std::exp(weight - row.base);
-    row.sum += weight;
-  }
-  if (!sink.empty())
-    row.sum += std::exp(sink[size_t(head)] - row.base);
-  return row;
-}
-
-} // namespace
 
 bool isVisible(const MaskConfig &mask, int64_t query, int64_t key, int64_t queries, int64_t keys) {
   int64_t place = mask.causal == CausalAlignment::left ? query : query + keys - queries;
@@ -114,11 +60,11 @@ std::vector<double> referenceAttention(const AttentionShape &s, std::span<const 
   std::vector<double> result;
   result.reserve(elements.size());
   int64_t current = -1;
-  QueryRow row;
+  AttentionRow row;
   for (int64_t element : elements) {
     int64_t column = element % s.problem.dv, line = element / s.problem.dv, head = line % s.h;
     if (line != current)
-      row = weighRow(s, line, q, k, sink);
+      row = AttentionRow::of(s, line, q, k, sink);
     current = line;
     double sum = 0;
     for (int64_t key = 0; key < row.sequence.keys; ++key)
@@ -145,7 +91,7 @@ std::vector<double> referenceLogSumExp(const AttentionShape &s, std::span<const 
   std::vector<double> result;
   result.reserve(lines.size());
   for (int64_t line : lines) {
-    QueryRow row = weighRow(s, line, q, k, sink);
+    AttentionRow row = AttentionRow::of(s, line, q, k, sink);
     double natural = std::log(row.sum) + row.base;
     result.push_back(s.problem.logBase == LogBase::two ? natural * std::numbers::log2e : natural);
   }

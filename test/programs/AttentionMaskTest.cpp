@@ -23,7 +23,7 @@ constexpr int64_t batches = 2, heads = 2, queries = 150, keys = 200, d = 32;
 
 /// `inputs` are the tensors that the mask reads.
 void check(const MaskMaker &makeMask, const Oracle &sees, std::vector<Memory> inputs = {}) {
-  ForwardForm form = GENERATE(ForwardForm::plain, ForwardForm::explicitRoles);
+  AttentionForm form = GENERATE(AttentionForm::plain, AttentionForm::explicitRoles);
   ForwardConfig config{.problem = {.d = d, .dv = d}, .form = form};
   chooseTiles(config, queries, *findTarget("sm_90a"));
   config.bk = 32; // several tiles of keys

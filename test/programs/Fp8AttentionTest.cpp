@@ -33,7 +33,7 @@ struct Scores {
 };
 
 void check(const Scores &scores) {
-  ForwardForm form = GENERATE(ForwardForm::plain, ForwardForm::explicitRoles);
+  AttentionForm form = GENERATE(AttentionForm::plain, AttentionForm::explicitRoles);
   ForwardConfig config{
       .problem = {.dtype = ElementType::e4m3, .d = d, .dv = d}, .form = form, .sum = OutputSum::perTile};
   chooseTiles(config, queries, *findTarget("sm_90a"));
@@ -65,7 +65,7 @@ void check(const Scores &scores) {
   Memory whole = Memory::filled(ElementType::e4m3, {1, 1, 1, keys, 128}, notANumber); // workspaces
   Memory last = Memory::filled(ElementType::e4m3, {1, 1, 1, 128, 128}, notANumber);
   std::vector<Memory *> tensors = {&q, &k, &v, &ofQ, &ofK, &ofV, &o, &lse};
-  if (form == ForwardForm::explicitRoles)
+  if (form == AttentionForm::explicitRoles)
     tensors.insert(tensors.end(), {&whole, &last});
   run(compiled(forwardProgram(config)), tensors);
 

@@ -71,7 +71,7 @@ public:
       workspace(ElementType::i32, {allQueries, 3});
       workspace(ElementType::i32, {1, 1});
     }
-    if (config.form == ForwardForm::explicitRoles) {
+    if (config.form == AttentionForm::explicitRoles) {
       workspace(ElementType::e4m3,
                 {isPacked() ? 1 : sequences, hkv, 1, isPacked() ? allKeys : allKeys / sequences, 128});
       workspace(ElementType::e4m3, {sequences, hkv, 1, 128, 128});
@@ -149,7 +149,7 @@ private:
 } // namespace
 
 TEST_CASE("a sequence of e4m3 that is no number harms no other", "[programs][attention]") {
-  ForwardForm form = GENERATE(ForwardForm::plain, ForwardForm::explicitRoles);
+  AttentionForm form = GENERATE(AttentionForm::plain, AttentionForm::explicitRoles);
   Lengths lengths = GENERATE(Lengths::packed, Lengths::padded);
   CausalAlignment causal = GENERATE(CausalAlignment::none, CausalAlignment::right);
   int64_t bk = GENERATE(32, 128);

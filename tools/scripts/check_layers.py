@@ -37,7 +37,7 @@ DIALECTS = ["dialects/tile", "dialects/simt", "dialects/program", "dialects/layo
 REGISTRY = ["kernels/Describe.h", "kernels/Parameters.h", "kernels/Registry.h", "kernels/KernelList.h", "kernels/Tolerance.h"]
 # What kernels of attention have in common; none of them sees another.
 ATTENTION = REGISTRY + ["compiler/dsl", "kernels/reference"] + [
-    "kernels/attention/" + room for room in ["problem", "intervals", "mask", "schedule", "logits"]]
+    "kernels/attention/" + room for room in ["problem", "intervals", "mask", "schedule", "logits", "registry"]]
 
 # What compiles and launches kernels needs.
 LIBRARY = REGISTRY + ["kernels/attention", "kernels/gemm", "kernels/softmax", "compiler/dsl", "compiler/pipeline", "runtime"]
@@ -87,6 +87,7 @@ LAYERS = {
     "kernels/attention/mask": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/intervals"],
     "kernels/attention/schedule": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/mask"],
     "kernels/attention/logits": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/mask"],
+    "kernels/attention/registry": ARTIFACT + REGISTRY + ["kernels/reference", "kernels/attention/problem"],
     "kernels/attention/forward": ARTIFACT + ATTENTION,
     "kernels/attention/decode": ARTIFACT + ATTENTION,
     "kernels/library": ARTIFACT + LIBRARY + ["kernels/library/call"],

@@ -76,7 +76,7 @@ BlockBudget budgetOf(const ForwardConfig &c, int64_t tileSlots, const Target &ta
   block.addBuffer(SharedBytes::tile(c.bq, c.problem.d * elementBytes), tileSlots);
   block.addBuffer(SharedBytes::tile(c.bk, c.problem.d * elementBytes), c.stages);
   block.addBuffer(SharedBytes::tile(c.bk, c.problem.dv * elementBytes), c.stages);
-  if (c.form == ForwardForm::explicitRoles && outputPath(c) == OutputPath::ownTile)
+  if (c.form == AttentionForm::explicitRoles && outputPath(c) == OutputPath::ownTile)
     block.addBuffer(outputTile(c), tileSlots);
   return block;
 }
@@ -97,7 +97,7 @@ void plainForward(Scope &k, const ForwardConfig &c, const ForwardArguments &p,
 
 /// Takes keys away from a step until it fits; false if `least` are too many, too.
 bool fit(ForwardConfig &config, int64_t least, const Target &target) {
-  bool isExplicit = config.form == ForwardForm::explicitRoles;
+  bool isExplicit = config.form == AttentionForm::explicitRoles;
   int64_t tileSlots = isExplicit && config.overlap == TileOverlap::nextTile ? 2 : 1;
   while (config.bk > least && !budgetOf(config, tileSlots, target).fits())
     config.bk -= productDepth;
@@ -145,7 +145,7 @@ std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const
 
 void chooseOverlap(ForwardConfig &config, const Target &target) {
   bool hasRoom = std::max(config.problem.d, config.problem.dv) <= 128;
-  if (config.form == ForwardForm::plain) {
+  if (config.form == AttentionForm::plain) {
     BlockBudget block = budgetOf(config, 2, target);
     block.addBuffer(outputTile(config));
     hasRoom = !config.problem.hasBytes() && block.fits();
@@ -157,7 +157,7 @@ void chooseOverlap(ForwardConfig &config, const Target &target) {
 static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target &target) {
   // Accumulators of scores and of O, and weights, have to share a thread's registers; tiles share memory.
   int64_t longest = std::max(config.problem.d, config.problem.dv);
-  bool isPlain = config.form == ForwardForm::plain;
+  bool isPlain = config.form == AttentionForm::plain;
   config.bq = 128;
   config.bk = 128;
   chooseOverlap(config, target); // of the explicit form it follows from the lengths of rows
@@ -202,7 +202,7 @@ Program forwardProgram(const ForwardConfig &config, const Mask &mask, const Trac
 Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, const TraceOptions &options) {
   std::string name = config.problem.hasBytes() ? "attention_fwd_fp8" : "attention_fwd";
   return Program::trace(name, options, [&](Scope &k) {
-    bool isPlain = config.form == ForwardForm::plain;
+    bool isPlain = config.form == AttentionForm::plain;
     // The explicit form loads and stores through the TMA only.
     ForwardArguments arguments(k, config, makeMask, isPlain ? TensorFacts() : TensorFacts{.alignment = 16});
     TileScheduler scheduler(k, arguments.inputs.sequences, arguments.tileSpace());

@@ -12,11 +12,6 @@
 
 namespace tlc::kernels {
 
-enum class ForwardForm : uint8_t {
-  explicitRoles, ///< roles, rings and asynchronous products written by hand; tensors aligned to 16 bytes
-  plain,         ///< one pipelined loop for a tile of O; the compiler makes of it what the target has
-};
-
 /// What runs under a tile's last product with V.
 enum class TileOverlap : uint8_t {
   none,     ///< nothing: one tile of Q is in shared memory at a time
@@ -42,7 +37,7 @@ struct ForwardConfig {
   // How.
   int64_t bq = 128, bk = 128; ///< the tile of scores that a block computes at once
   int64_t stages = 2;         ///< tiles of K and of V whose copies are in flight
-  ForwardForm form = ForwardForm::explicitRoles;
+  AttentionForm form = AttentionForm::explicitRoles;
   TileOverlap overlap = TileOverlap::nextTile;
   ProductOrder order = ProductOrder::any; ///< of the explicit form
   OutputSum sum = OutputSum::inPlace;     ///< `perTile` of e4m3 only

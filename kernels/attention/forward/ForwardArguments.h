@@ -49,7 +49,7 @@ public:
   /// -inf where a row does not see the key.
   dsl::FragmentValue masked(const QueryTile &tile, const dsl::FragmentValue &scores, const dsl::Index &j,
                             dsl::Loc loc = dsl::Loc::current()) const {
-    return applyMask(k, mask, tile.sequence, tile.row, j * config.bk, scores, loc);
+    return applyMask(k, mask, tile.sequence, {tile.row, j * config.bk}, scores, loc);
   }
   FinishedRows finish(const QueryTile &tile, const WeightedRows &rows) const;
 

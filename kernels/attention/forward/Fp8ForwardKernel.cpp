@@ -53,7 +53,7 @@ public:
     // Each weight is rounded by itself, so that their errors add up as O does: as the root of the number of
     // keys. A masked row may see any number of them, and so may sequences of any length.
     ForwardConfig config = problemOf(values);
-    auto keys = double(std::max<int64_t>(forwardExtentsOf(values).longestKeys(), 1));
+    auto keys = double(std::max<int64_t>(extentsOf(values).longestKeys(), 1));
     double seen = config.problem.mask.hidesPairs() || config.problem.lengths != Lengths::uniform ? 16 : keys;
     double limit = roundingError(ElementType::e4m3);
     if (config.sum == OutputSum::inPlace)

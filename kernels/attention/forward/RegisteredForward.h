@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What the registry's kernels of attention forward have in common: parameters, lengths of sequences,
-/// tensors, the reference and the cost.
+/// What the registry's kernels of attention forward have in common: parameters, tensors, the reference and
+/// the cost.
 #pragma once
 
 #include "kernels/Registry.h"
 #include "kernels/attention/forward/Forward.h"
-#include "kernels/reference/Attention.h"
+#include "kernels/attention/registry/SequenceParameters.h"
 
 #include <initializer_list>
 #include <string>
 #include <vector>
 
 namespace tlc::kernels {
-
-struct ForwardExtents {
-  int64_t b, sq, sk, h, hkv; ///< of packed sequences: `sq` and `sk` are the rows of all of them
-  std::vector<int64_t> queries = {}, keys = {}; ///< of each sequence, where they differ; else empty
-
-  int64_t queriesOf(size_t sequence) const { return queries.empty() ? sq : queries[sequence]; }
-  int64_t keysOf(size_t sequence) const { return keys.empty() ? sk : keys[sequence]; }
-  int64_t longestKeys() const;
-};
-ForwardExtents forwardExtentsOf(const Parameters &values);
 
 /// A kernel adds accuracy and factors.
 class RegisteredForward : public Kernel {

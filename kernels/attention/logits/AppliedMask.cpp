@@ -7,13 +7,15 @@ namespace tlc::kernels {
 
 using namespace dsl;
 
-FragmentValue applyMask(Scope &k, const Mask &mask, const Sequence &sequence, const Index &firstQuery,
-                        const Index &firstKey, const FragmentValue &scores, Loc loc) {
-  Shape tile = scores.shape();
+FragmentValue applyMask(Scope &k, const Mask &mask, const Sequence &sequence, const ScoreTile &at,
+                        const FragmentValue &scores, Loc loc) {
+  Shape column = {scores.shape()[0], 1}, row = {1, scores.shape()[1]};
+  bool isTransposed = at.rows == Axis::keys;
   return where(
       [&](Index r, Index x) {
-        ScorePosition query(k, firstQuery + r, firstQuery, {tile[0], 1});
-        ScorePosition key(k, firstKey + x, firstKey, {1, tile[1]});
+        ScorePosition query(k, at.firstQuery + (isTransposed ? x : r), at.firstQuery,
+                            isTransposed ? row : column);
+        ScorePosition key(k, at.firstKey + (isTransposed ? r : x), at.firstKey, isTransposed ? column : row);
         return mask.visible(sequence, query, key) && key < sequence.keys;
       },
       scores, -inf, loc);

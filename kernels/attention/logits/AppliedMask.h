@@ -7,10 +7,14 @@
 
 namespace tlc::kernels {
 
-/// A tile of scores, rows are queries and columns keys, that begins at these positions of a sequence: -inf
-/// where a row does not see the key, or the key is after the sequence's last one.
-dsl::FragmentValue applyMask(dsl::Scope &k, const Mask &mask, const Sequence &sequence,
-                             const dsl::Index &firstQuery, const dsl::Index &firstKey,
+/// Where a tile of scores begins in a sequence, and what its rows are; its columns are the other axis.
+struct ScoreTile {
+  dsl::Index firstQuery, firstKey;
+  Axis rows = Axis::queries;
+};
+
+/// -inf where a query does not see a key, or the key is after the sequence's last one.
+dsl::FragmentValue applyMask(dsl::Scope &k, const Mask &mask, const Sequence &sequence, const ScoreTile &at,
                              const dsl::FragmentValue &scores, dsl::Loc loc = dsl::Loc::current());
 
 } // namespace tlc::kernels

@@ -39,13 +39,20 @@ Slice Inputs::rowsOf(const Global &tensor, Axis axis, const Sequence &sequence, 
   return tensor.tile({first + row, head, columns.first}, {rows, 1, columns.count});
 }
 
-Slice Inputs::valueRowsOf(const Sequence &sequence, const Index &kvHead, const Index &row, int64_t count,
-                          const ColumnRange &columns) const {
-  Slice rows = rowsOf(V, Axis::keys, sequence, row, count, kvHead, columns);
-  // What lies after a sequence's last key may be no number, and weights of 0 do not remove that.
+Slice Inputs::ownRowsOf(const Global &tensor, Axis axis, const Sequence &sequence, const Index &row,
+                        int64_t count, const Index &head, const ColumnRange &columns) const {
+  Slice rows = rowsOf(tensor, axis, sequence, row, count, head, columns);
   if (sequences.isUniform())
     return rows;
-  return rows.limited(sequences.isPacked() ? 0 : 1, sequence.firstKey + sequence.keys);
+  bool isOfQueries = axis == Axis::queries;
+  const Index &first = isOfQueries ? sequence.firstQuery : sequence.firstKey;
+  return rows.limited(sequences.isPacked() ? 0 : 1, first + (isOfQueries ? sequence.queries : sequence.keys));
+}
+
+Slice Inputs::valueRowsOf(const Sequence &sequence, const Index &kvHead, const Index &row, int64_t count,
+                          const ColumnRange &columns) const {
+  // What lies after a sequence's last key may be no number, and weights of 0 do not remove that.
+  return ownRowsOf(V, Axis::keys, sequence, row, count, kvHead, columns);
 }
 
 } // namespace tlc::kernels

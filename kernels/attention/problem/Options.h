@@ -52,6 +52,12 @@ enum class Lengths : uint8_t {
           ///< element n of `begins_q` and `begins_k` and ends where the next one begins
 };
 
+/// How a program is written; both compute the same.
+enum class AttentionForm : uint8_t {
+  explicitRoles, ///< roles, rings and asynchronous products written by hand; tensors aligned to 16 bytes
+  plain,         ///< pipelined loops; the compiler makes of them what the target has
+};
+
 // What options may be.
 /// Exponents are f32 numbers, whose rounding is multiplied by the scale. (Usual ones are at most 1.)
 inline constexpr double largestScale = 1024;

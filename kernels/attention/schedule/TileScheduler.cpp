@@ -3,13 +3,15 @@
 /// Arithmetic of the order of tiles.
 #include "kernels/attention/schedule/TileScheduler.h"
 
+#include <string>
+
 namespace tlc::kernels {
 
 using namespace dsl;
 
 namespace {
-/// Which of a head's tiles comes as number `line`.
-Index tileOfLine(RowOrder order, const Index &line, const Index &tiles);
+/// Which of a head's tiles along an axis comes as number `line`.
+Index tileOfLine(Axis axis, RowOrder order, const Index &line, const Index &tiles);
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -21,8 +23,9 @@ TileScheduler::TileScheduler(Scope &k, const Sequences &sequences, Space space)
   if (!sequences.isPacked())
     return;
   // A sequence has at least as many rows as tiles, so that there is room for all.
-  lines = k.workspace("lines", i32, {sequences.rows(this->space.axis), 3});
-  lineCount = k.workspace("line_count", i32, {1, 1});
+  std::string name = this->space.axis == Axis::queries ? "query" : "key";
+  lines = k.workspace(name + "_lines", i32, {sequences.rows(this->space.axis), 3});
+  lineCount = k.workspace(name + "_line_count", i32, {1, 1});
 }
 
 Index TileScheduler::tilesOfHead() const { return ceilDiv(sequences.rows(space.axis), space.rowsOfTile); }
@@ -99,8 +102,8 @@ TilePlace TileScheduler::packedTile(const Index &number) const {
   Index turned = where(group % 2 == 0, line, rowTiles - 1 - line);
   Predicate exists = wanted < count;
   auto ifExists = [&](const Index &value) { return where(exists, value, Index(0)); };
-  return {ifExists(tileOfLine(space.order, turned, rowTiles) * space.rowsOfTile), ifExists(head), batch,
-          exists};
+  return {ifExists(tileOfLine(space.axis, space.order, turned, rowTiles) * space.rowsOfTile), ifExists(head),
+          batch, exists};
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,21 +181,24 @@ TilePlace TileScheduler::Share::at(const Index &n) const {
   Index tile = rounds.tileAt(round, placeIn(group));
   Index width = min(pairs - group * groupSize, groupSize), line = tile / width;
   Index pair = group * groupSize + tile % width;
-  return {tileOfLine(space.order, line, tilesOfHead) * space.rowsOfTile, pair % space.heads,
+  return {tileOfLine(space.axis, space.order, line, tilesOfHead) * space.rowsOfTile, pair % space.heads,
           pair / space.heads};
 }
 
 namespace {
-Index tileOfLine(RowOrder order, const Index &line, const Index &tiles) {
+Index tileOfLine(Axis axis, RowOrder order, const Index &line, const Index &tiles) {
+  bool isOfKeys = axis == Axis::keys; // the first ones are seen by most
   Index fromEnd = tiles - 1 - line;
   switch (order) {
   case RowOrder::any:
     return line;
   case RowOrder::lastFirst:
-    return fromEnd;
+    return isOfKeys ? line : fromEnd;
   case RowOrder::lastOfHalfFirst: { // one from each half in turn; the second half has the odd tile, at its
                                     // end
     Index half = tiles / 2, odd = tiles % 2;
+    if (isOfKeys) // those of the first half are seen by one tile each
+      return where(line < tiles - half, half + line, line - (tiles - half));
     Index inHalf = (line - odd) / 2;
     return where(line < odd, tiles - 1,
                  where((line - odd) % 2 == 0, half - 1 - inHalf, 2 * half - 1 - inHalf));

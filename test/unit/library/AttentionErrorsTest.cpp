@@ -251,7 +251,7 @@ TEST_CASE_METHOD(Fixture, "attention refuses tensors of lengths by name", "[atte
 TEST_CASE_METHOD(Fixture, "attention that insists on the explicit form says what it lacks", "[attention]") {
   auto insist = [](const std::function<void(Call &)> &change) {
     return [=](Call &c) {
-      c.options.form = ForwardForm::explicitRoles;
+      c.options.form = AttentionForm::explicitRoles;
       change(c);
     };
   };
@@ -280,12 +280,12 @@ TEST_CASE_METHOD(Fixture, "attention that insists on the explicit form says what
   call.tensors.k.data = static_cast<std::byte *>(somewhere) + 2;
   Result<ForwardChoice> choice = chooseForm(programs, call.tensors, call.options);
   REQUIRE(bool(choice));
-  CHECK(choice->form == ForwardForm::plain);
+  CHECK(choice->form == AttentionForm::plain);
   CHECK_THAT(choice->whyPlain, StartsWith("the address 0x100002 and outer strides"));
-  call.options.form = ForwardForm::plain;
+  call.options.form = AttentionForm::plain;
   choice = chooseForm(programs, Call().tensors, call.options);
   REQUIRE(bool(choice));
-  CHECK(choice->form == ForwardForm::plain);
+  CHECK(choice->form == AttentionForm::plain);
   CHECK(choice->whyPlain == "option 'form' says so");
 }
 

@@ -60,7 +60,7 @@ TEST_CASE_METHOD(Fixture, "attention takes any order of batches, rows and heads"
                         .v = newTensor(device, type, {b, sk, hkv, d}, 8),
                         .o = newTensor(device, type, {b, sq, h, d}, 24),
                         .lse = newTensor(device, ElementType::f32, {b, h, sq}, 3, 1)};
-  CHECK(choice(rowsFirst, options).form == ForwardForm::explicitRoles);
+  CHECK(choice(rowsFirst, options).form == AttentionForm::explicitRoles);
   check(rowsFirst, options);
 
   CallTensors headsFirst{.q = newTensor(device, type, {b, h, sq, d}).transposed({0, 2, 1, 3}),
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(Fixture, "attention takes the plain form where the explicit one
                       .o = newTensor(device, type, {b, sq, h, dv}, 7, 1),
                       .lse = newTensor(device, ElementType::f32, {b, h, sq}, 0, 1)};
   ForwardOptions options{.scale = 0.2, .logBase = LogBase::two};
-  CHECK(choice(tensors, options).form == ForwardForm::plain);
+  CHECK(choice(tensors, options).form == AttentionForm::plain);
   CHECK(choice(tensors, options).whyPlain == "d = 72 and dv = 40 are not both multiples of 16");
   check(tensors, options);
 }
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(Fixture, "attention of rows of two lengths that barely fit", "[
                         .v = newTensor(device, type, {1, sk, 1, dv}),
                         .o = newTensor(device, type, {1, sq, 1, dv}),
                         .lse = newTensor(device, ElementType::f32, {1, 1, sq})};
-    check(tensors, {.form = ForwardForm::explicitRoles});
+    check(tensors, {.form = AttentionForm::explicitRoles});
   }
 }
 
@@ -244,7 +244,7 @@ TEST_CASE_METHOD(Fixture, "rows of up to 64 have programs for few and for many q
 }
 
 TEST_CASE_METHOD(Fixture, "devices that share a cache compile a program of attention once", "[attention]") {
-  kernels::ForwardConfig config{.problem = {.d = 64, .dv = 64}, .form = ForwardForm::plain};
+  kernels::ForwardConfig config{.problem = {.d = 64, .dv = 64}, .form = AttentionForm::plain};
   chooseTiles(config, 64, *findTarget("sm_90a"));
   auto first = programs.load(forwardCall(config)), again = programs.load(forwardCall(config));
   REQUIRE((first && again));
