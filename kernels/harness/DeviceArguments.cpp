@@ -62,9 +62,15 @@ Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &
   return arguments;
 }
 
-void kernels::fillFor(const TensorSpec &spec, HostTensor &tensor, Random &random) {
+void kernels::fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random) {
+  HostTensor &tensor = tensors.back();
   tensor.poison();
-  if (!spec.contents.empty())
+  if (spec.derived) {
+    std::vector<std::vector<double>> before;
+    for (const HostTensor &other : tensors.first(tensors.size() - 1))
+      before.push_back(other.values());
+    tensor.fill(spec.derived(before));
+  } else if (!spec.contents.empty())
     tensor.fill(spec.contents);
   else if (spec.access != Access::output)
     tensor.fillRandom(random, spec.low, spec.high);
@@ -75,7 +81,7 @@ void kernels::fillFor(const TensorSpec &spec, HostTensor &tensor, Random &random
 Result<void> DeviceArguments::fill(Random &random) {
   for (size_t i = 0; i != host.size(); ++i) {
     Access access = specs[i].access;
-    fillFor(specs[i], host[i], random);
+    fillLast(specs[i], std::span(host).first(i + 1), random);
     if (access == Access::inout)
       before[i] = host[i];
     if (access == Access::input)

@@ -13,8 +13,9 @@
 
 namespace tlc::kernels {
 
-/// The tensor before a launch: contents that suit it where it is read, poison where it is not.
-void fillFor(const TensorSpec &spec, HostTensor &tensor, Random &random);
+/// Fills the last one of `tensors` as it is before a launch: contents that suit it where it is read, poison
+/// where it is not. The ones before it are filled.
+void fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random);
 
 /// Memory of a device, freed with the object.
 class DeviceMemory {

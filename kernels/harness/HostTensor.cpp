@@ -106,7 +106,7 @@ void HostTensor::fill(std::span<const double> values) {
     storeElement(type, &storage[byteOf(number)], values[size_t(number)]);
 }
 
-void HostTensor::poisonWhere(const std::function<bool(int64_t)> &isPadding) {
+void HostTensor::poisonWhere(const Padding &isPadding) {
   for (int64_t number = 0; number != count; ++number)
     if (isPadding(number))
       storeElement(type, &storage[byteOf(number)], std::numeric_limits<double>::quiet_NaN());
@@ -166,18 +166,27 @@ size_t HostTensor::byteOf(int64_t number) const {
   return static_cast<size_t>(position) * sizeInBytes(type);
 }
 
-std::optional<std::string> HostTensor::findUnwritten() const {
+namespace {
+bool arePoison(const std::byte *from, size_t size) {
+  return std::all_of(from, from + size, [](std::byte byte) { return byte == poisonByte; });
+}
+} // namespace
+
+std::optional<std::string> HostTensor::findUnwritten(const Padding &isPadding) const {
   const size_t size = sizeInBytes(type);
   for (int64_t row = 0; row < count; row += rowLength()) {
     const std::byte *from = storage.data() + byteOf(row);
     for (int64_t column = 0; column != rowLength(); ++column, from += size)
-      if (std::all_of(from, from + size, [](std::byte byte) { return byte == poisonByte; }))
+      if (arePoison(from, size) && !(isPadding && isPadding(row + column)))
         return fmt::format("element {} of '{}' was never written", indexText(row + column), tensorName);
   }
   return std::nullopt;
 }
 
-std::optional<std::string> HostTensor::findStrayWrite() const {
+std::optional<std::string> HostTensor::findStrayWrite(const Padding &isPadding) const {
+  for (int64_t number = 0; isPadding && number < count; ++number)
+    if (isPadding(number) && !arePoison(storage.data() + byteOf(number), sizeInBytes(type)))
+      return fmt::format("element {} of '{}' was written, but is padding", indexText(number), tensorName);
   size_t from = 0; // everything before is looked at
   auto check = [&](size_t to) -> std::optional<std::string> {
     auto begin = storage.begin() + static_cast<int64_t>(from),

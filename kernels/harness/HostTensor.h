@@ -52,10 +52,13 @@ public:
   /// The tensor in device memory that holds a copy of `bytes()` at `base`.
   TensorView view(void *base) const;
 
+  /// Whether an element, by its row-major number, is padding.
+  using Padding = std::function<bool(int64_t)>;
+
   /// These values, one per element.
   void fill(std::span<const double> values);
   /// Not a number where the condition holds for an element's row-major number.
-  void poisonWhere(const std::function<bool(int64_t)> &isPadding);
+  void poisonWhere(const Padding &isPadding);
   /// Uniform values in [low, high).
   void fillRandom(Random &random, double low, double high);
   void poison();
@@ -67,10 +70,10 @@ public:
   /// "[3, 17]" for the element of that number.
   std::string indexText(int64_t number) const;
 
-  /// What is wrong with the poison: an element that still has it, or a place outside that lost it. Nothing if
-  /// all is well.
-  std::optional<std::string> findUnwritten() const;
-  std::optional<std::string> findStrayWrite() const;
+  /// What is wrong with the poison: an element that still has it, or a place outside that lost it; elements
+  /// that are padding, if there are any, count as outside. Nothing if all is well.
+  std::optional<std::string> findUnwritten(const Padding &isPadding = {}) const;
+  std::optional<std::string> findStrayWrite(const Padding &isPadding = {}) const;
 
 private:
   HostTensor() = default;

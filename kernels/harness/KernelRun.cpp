@@ -91,23 +91,28 @@ Result<Verdict> KernelRun::verify() {
   size_t output = 0;
   for (size_t i = 0; i != specs.size() && verdict.correct(); ++i)
     if (specs[i].access != Access::input)
-      compare(i, output++, verdict);
+      compare(specs[i], deviceArguments.tensors()[i], output++, verdict);
   return verdict;
 }
 
-void KernelRun::compare(size_t tensor, size_t output, Verdict &verdict) {
-  const HostTensor &actual = deviceArguments.tensors()[tensor];
-  verdict.elements += actual.elementCount();
+void KernelRun::compare(const TensorSpec &spec, const HostTensor &actual, size_t output, Verdict &verdict) {
   verdict.outputs.update(actual.bytes());
-  if (auto stray = actual.findStrayWrite()) {
+  if (auto stray = actual.findStrayWrite(spec.isPadding)) {
     verdict.complaint = *stray;
     return;
   }
-  if (auto unwritten = actual.findUnwritten()) {
+  if (auto unwritten = actual.findUnwritten(spec.isPadding)) {
     verdict.complaint = *unwritten;
     return;
   }
   std::vector<int64_t> elements = elementsToCompare(actual);
+  int64_t count = actual.elementCount();
+  if (spec.isPadding) {
+    std::erase_if(elements, spec.isPadding);
+    for (int64_t number = 0; number < actual.elementCount(); ++number)
+      count -= spec.isPadding(number);
+  }
+  verdict.elements += count;
   verdict.compared += static_cast<int64_t>(elements.size());
   std::vector<double> expected = request->kernel->reference(request->values, inputs, output, elements);
   Tolerance tolerance = request->kernel->tolerance(request->values, output);

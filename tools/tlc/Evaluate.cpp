@@ -68,15 +68,17 @@ Result<std::vector<std::string>> filesFor(StringRef flag, ArrayRef<kernels::Tens
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// What a drawn or given tensor holds; undefined elements for an output.
-Result<evaluator::Tensor> makeTensor(const kernels::TensorSpec &spec, kernels::Random &random) {
-  auto host = kernels::HostTensor::create(spec.name, spec.element, spec.shape);
-  if (!host)
-    return host.error();
-  fillFor(spec, *host, random);
-  evaluator::Tensor tensor{spec.element, spec.shape, std::vector<evaluator::Element>(host->elementCount())};
+/// What a drawn or given tensor holds; undefined elements for an output. Appends it to those `before` it.
+Result<evaluator::Tensor> makeTensor(const kernels::TensorSpec &spec,
+                                     std::vector<kernels::HostTensor> &before, kernels::Random &random) {
+  auto created = kernels::HostTensor::create(spec.name, spec.element, spec.shape);
+  if (!created)
+    return created.error();
+  kernels::HostTensor &host = before.emplace_back(std::move(*created));
+  fillLast(spec, before, random);
+  evaluator::Tensor tensor{spec.element, spec.shape, std::vector<evaluator::Element>(host.elementCount())};
   if (spec.access != Access::output)
-    for (auto [element, value] : zip(tensor.elements, host->values()))
+    for (auto [element, value] : zip(tensor.elements, host.values()))
       element = evaluator::elementOf(spec.element, value);
   return tensor;
 }
@@ -168,8 +170,10 @@ Comparison compare(const kernels::Request &request, const evaluator::Arguments &
     std::vector<double> expected = request.kernel->reference(request.values, inputs, output, numbers);
     kernels::Tolerance tolerance = request.kernel->tolerance(request.values, output++);
     comparison.limit = std::max(comparison.limit, tolerance.limit);
-    comparison.compared += numbers.size();
     for (auto [number, element] : enumerate(tensor.elements)) {
+      if (!element.defined && spec.isPadding && spec.isPadding(int64_t(number)))
+        continue;
+      ++comparison.compared;
       double value = valueOf(spec.element, element),
              error = kernels::errorOf(value, expected[number], tolerance);
       comparison.largestError = std::max(comparison.largestError, error);
@@ -319,14 +323,16 @@ ExitCode EvaluateCommand::execute() const {
   uint64_t used = seed.getNumOccurrences() ? seed : std::random_device()();
   kernels::Random random(used);
   evaluator::Arguments arguments{{}, problem->scalars};
+  std::vector<kernels::HostTensor> hosts;
   for (auto [spec, file] : zip(problem->specs, *inputs)) {
     if (!file.empty()) {
       auto contents = readContents(file, spec);
       if (!contents)
         return failWith(contents.error());
       spec.contents = *contents;
+      spec.derived = {};
     }
-    auto tensor = makeTensor(spec, random);
+    auto tensor = makeTensor(spec, hosts, random);
     if (!tensor)
       return failWith(tensor.error());
     arguments.tensors.push_back(std::move(*tensor));
