@@ -30,9 +30,12 @@ double Kernel::bytes(const Parameters &values) const {
 }
 
 std::span<const Kernel *const> allKernels() {
-  static const std::array<const Kernel *, 5> kernels = {
-      &gemmKernel(), &softmaxKernel(), &attentionForwardKernel(), &fp8AttentionForwardKernel(),
-      &attentionDecodeKernel()};
+  static const std::array<const Kernel *, 6> kernels = {&gemmKernel(),
+                                                        &softmaxKernel(),
+                                                        &attentionForwardKernel(),
+                                                        &fp8AttentionForwardKernel(),
+                                                        &attentionBackwardKernel(),
+                                                        &attentionDecodeKernel()};
   return kernels;
 }
 

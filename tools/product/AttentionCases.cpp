@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Options of attention forward, and draws of sizes.
+/// Options of attention, and draws of sizes.
 #include "tools/product/AttentionCases.h"
 
 #include <algorithm>
@@ -32,23 +32,49 @@ const Option &longRows() {
   return rows;
 }
 
+static const Option &masks() {
+  static const Option all = {{},
+                             {{"causal", "left"}},
+                             {{"causal", "right"}},
+                             {{"window", "50"}},
+                             {{"window", "0"}, {"window_right", "70"}},
+                             {{"causal", "left"}, {"window", "17"}},
+                             {{"causal", "right"}, {"window", "128"}},
+                             {{"mask", "block_causal"}, {"block", "1"}},
+                             {{"mask", "block_causal"}, {"block", "7"}},
+                             {{"mask", "block_causal"}, {"block", "32"}},
+                             {{"mask", "block_causal"}, {"block", "100"}},
+                             {{"mask", "block_causal"}, {"block", "128"}}};
+  return all;
+}
+
 std::vector<Option> attentionOptions(const Option &rows) {
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}},
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       rows,
-      {{},
-       {{"causal", "left"}},
-       {{"causal", "right"}},
-       {{"window", "50"}},
-       {{"window", "0"}, {"window_right", "70"}},
-       {{"causal", "left"}, {"window", "17"}},
-       {{"causal", "right"}, {"window", "128"}},
-       {{"mask", "block_causal"}, {"block", "1"}},
-       {{"mask", "block_causal"}, {"block", "7"}},
-       {{"mask", "block_causal"}, {"block", "32"}},
-       {{"mask", "block_causal"}, {"block", "100"}},
-       {{"mask", "block_causal"}, {"block", "128"}}},
+      masks(),
+      {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},
+      {{}, {{"softcap", "5"}}},
+      {{{"sink", "no"}}, {{"sink", "yes"}}},
+      {{{"lse", "e"}}, {{"lse", "2"}}},
+      {{{"lengths", "uniform"}}, {{"lengths", "padded"}}, {{"lengths", "packed"}}},
+  };
+}
+
+std::vector<Option> backwardOptions() {
+  const Option rows = {{{"d", "64"}},
+                       {{"d", "128"}},
+                       {{"d", "40"}},
+                       {{"d", "256"}},
+                       {{"d", "192"}, {"dv", "128"}},
+                       {{"d", "48"}, {"dv", "80"}}};
+  return {
+      {{{"dq", "atomic"}}, {{"dq", "own_launch"}}},
+      {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
+      {{{"gradients", "same"}}, {{"gradients", "f32"}}},
+      rows,
+      masks(),
       {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},
       {{}, {{"softcap", "5"}}},
       {{{"sink", "no"}}, {{"sink", "yes"}}},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Options of attention forward, and sizes around those of its tiles: what its tests and tlc-product combine.
+/// Options of attention forward and backward, and sizes around those of its tiles: what its tests and
+/// tlc-product combine.
 #pragma once
 
 #include "kernels/Parameters.h"
@@ -19,10 +20,12 @@ const Option &longRows();
 
 /// Everything that the compiler sees.
 std::vector<Option> attentionOptions(const Option &rows);
+/// Likewise of attention backward, and all ways to sum up.
+std::vector<Option> backwardOptions();
 /// Likewise of attention on e4m3, and some tiles.
 std::vector<Option> fp8AttentionOptions();
 
-/// A program of attention forward, and sizes at which it may run.
+/// A program of attention, and sizes at which it may run.
 struct Case {
   kernels::Definitions program, sizes;
 

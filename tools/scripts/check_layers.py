@@ -88,6 +88,7 @@ LAYERS = {
     "kernels/attention/schedule": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/mask"],
     "kernels/attention/logits": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/mask"],
     "kernels/attention/registry": ARTIFACT + REGISTRY + ["kernels/reference", "kernels/attention/problem"],
+    "kernels/attention/backward": ARTIFACT + ATTENTION,
     "kernels/attention/forward": ARTIFACT + ATTENTION,
     "kernels/attention/decode": ARTIFACT + ATTENTION,
     "kernels/library": ARTIFACT + LIBRARY + ["kernels/library/call"],

@@ -41,7 +41,7 @@ TEST_CASE("an unknown kernel is answered with the known ones", "[kernels][unit]"
   Result<const Kernel *> kernel = findKernel("gem");
   REQUIRE_FALSE(kernel);
   CHECK(kernel.error().message == "expected one of the kernels gemm, softmax, attention_fwd, "
-                                  "attention_fwd_fp8, attention_decode, but got 'gem'");
+                                  "attention_fwd_fp8, attention_bwd, attention_decode, but got 'gem'");
 }
 
 TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]") {
@@ -190,7 +190,7 @@ TEST_CASE("configurations are chosen for the target", "[kernels][unit]") {
   CHECK(stagesOn("sm_90a") == 4);
   CHECK(stagesOn("sm_80") == 2); // 163 KB of shared memory instead of 227
   auto overlapOn = [](std::string_view target) {
-    ForwardConfig config{.form = ForwardForm::plain};
+    ForwardConfig config{.form = AttentionForm::plain};
     chooseTiles(config, 4096, *findTarget(target));
     return config.overlap;
   };

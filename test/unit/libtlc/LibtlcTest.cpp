@@ -24,8 +24,9 @@ TEST_CASE("the library has the version of its header", "[libtlc]") {
 }
 
 TEST_CASE("compiling says what does not exist", "[libtlc]") {
-  CHECK(errorOfCompile("gem", "m", "64") == "expected one of the kernels gemm, softmax, attention_fwd, "
-                                            "attention_fwd_fp8, attention_decode, but got 'gem'");
+  CHECK(errorOfCompile("gem", "m", "64") ==
+        "expected one of the kernels gemm, softmax, attention_fwd, "
+        "attention_fwd_fp8, attention_bwd, attention_decode, but got 'gem'");
   CHECK(errorOfCompile("gemm", "layout", "tt") ==
         "expected parameter 'layout' of kernel 'gemm' to be tn | nn, but got 'tt'");
   CHECK_THAT(errorOfCompile("gemm", "rows", "64"), Catch::EndsWith("but got 'rows'"));

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attention backward in the plain form, its launches, and the choice of tiles.
+#include "kernels/attention/backward/Backward.h"
+
+#include "kernels/attention/backward/BackwardArguments.h"
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+namespace tlc::kernels {
+
+using namespace dsl;
+
+namespace {
+
+/// Gradients of rows that are longer share columns among warps, and with them the factors of products.
+bool sharesColumns(const BackwardConfig &c) { return c.bk < 128; }
+
+/// dK and dV of a tile of keys. Its scores have keys as rows, so that weights and gradients are left factors.
+void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const GradientTile &tile) {
+  const AttentionProblem &problem = c.problem;
+  int64_t d = paddedRow(problem.d), dv = paddedRow(problem.dv);
+  Shared keys = k.shared("k", problem.dtype, {c.bk, d});
+  Shared values = k.shared("v", problem.dtype, {c.bk, dv});
+  Shared queries = k.shared("q", problem.dtype, {c.bq, d});
+  Shared outputs = k.shared("do", problem.dtype, {c.bq, dv});
+  bool sharesProducts = c.dq == QuerySum::atomic;
+  Shared products, weightTile;
+  if (sharesProducts || sharesColumns(c))
+    products = k.shared("ds", problem.dtype, {c.bk, c.bq});
+  if (sharesColumns(c))
+    weightTile = k.shared("p", problem.dtype, {c.bk, c.bq});
+  copy(p.keys(tile.sequence, tile.row, tile.kvHead), keys);
+  copy(p.values(tile.sequence, tile.row, tile.kvHead), values);
+  Fragment keySum = k.fragment(f32, {c.bk, d}).named("dk");
+  Fragment valueSum = k.fragment(f32, {c.bk, dv}).named("dv");
+  WarpPolicy policy = sharesColumns(c) ? WarpPolicy::fullColumn : WarpPolicy::fullRow;
+  auto step = [&](const Sequence &sequence, const VisitedTiles &visited, const Index &i) {
+    Index row = visited.at(i) * c.bq;
+    copy(p.queries(sequence, row), queries);
+    copy(p.outputGradients(sequence, row), outputs);
+    Fragment s = k.fragment(f32, {c.bk, c.bq}).named("s"), dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
+    gemm(keys, queries.t(), s, policy);
+    gemm(values, outputs.t(), dp, policy);
+    BackwardArguments::RowNumbers numbers = p.rowNumbers(sequence, row, Axis::keys);
+    FragmentValue scores = p.scores.of(s, p.scores.scale());
+    Fragment seen = scores;
+    k.when(i < visited.partial, [&] { seen = p.masked(sequence, {row, tile.row, Axis::keys}, seen); });
+    FragmentValue weights = p.weights(seen, numbers), ds = p.gradients(weights, dp, scores, numbers);
+    if (sharesColumns(c)) {
+      copy(weights.to(problem.dtype), weightTile);
+      copy(ds.to(problem.dtype), products);
+      gemm(weightTile, outputs, valueSum, policy);
+      gemm(products, queries, keySum, policy);
+    } else {
+      gemm(weights.to(problem.dtype), outputs, valueSum);
+      gemm(ds.to(problem.dtype), queries, keySum);
+      if (sharesProducts)
+        copy(ds.to(problem.dtype), products);
+    }
+    if (!sharesProducts)
+      return;
+    Fragment dq = k.fragment(f32, {c.bq, d}).named("dq");
+    gemm(products.t(), keys, dq, WarpPolicy::fullColumn);
+    atomicAdd(dq, p.querySums(sequence, row));
+  };
+  p.forEachHead(tile, [&](const Sequence &sequence) {
+    VisitedTiles visited = p.queriesSeeing(tile, sequence);
+    k.pipelined(visited.count, {.stages = c.stages}, [&](Index i) { step(sequence, visited, i); });
+  });
+  copy((keySum * problem.scoreScale()).to(c.gradientType()), p.keyGradients(tile));
+  copy(valueSum.to(c.gradientType()), p.valueGradients(tile));
+}
+
+/// dQ of a tile of queries.
+void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const GradientTile &tile) {
+  const AttentionProblem &problem = c.problem;
+  int64_t d = paddedRow(problem.d), dv = paddedRow(problem.dv);
+  Shared keys = k.shared("k", problem.dtype, {c.bk, d});
+  Shared values = k.shared("v", problem.dtype, {c.bk, dv});
+  Shared queries = k.shared("q", problem.dtype, {c.bq, d});
+  Shared outputs = k.shared("do", problem.dtype, {c.bq, dv});
+  copy(p.queries(tile.sequence, tile.row), queries);
+  copy(p.outputGradients(tile.sequence, tile.row), outputs);
+  BackwardArguments::RowNumbers numbers = p.rowNumbers(tile.sequence, tile.row, Axis::queries);
+  Fragment dq = k.fragment(f32, {c.bq, d}).named("dq");
+  VisitedTiles visited = p.keysSeen(tile);
+  k.pipelined(visited.count, {.stages = c.stages}, [&](Index i) {
+    Index row = visited.at(i) * c.bk;
+    copy(p.keys(tile.sequence, row, tile.kvHead), keys);
+    copy(p.values(tile.sequence, row, tile.kvHead), values);
+    Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s"), dp = k.fragment(f32, {c.bq, c.bk}).named("dp");
+    gemm(queries, keys.t(), s);
+    gemm(outputs, values.t(), dp);
+    FragmentValue scores = p.scores.of(s, p.scores.scale());
+    Fragment seen = scores;
+    k.when(i < visited.partial, [&] { seen = p.masked(tile.sequence, {tile.row, row}, seen); });
+    FragmentValue weights = p.weights(seen, numbers);
+    gemm(p.gradients(weights, dp, scores, numbers).to(problem.dtype), keys, dq);
+  });
+  copy((dq * problem.scoreScale()).to(c.gradientType()), p.queryGradients(tile));
+}
+
+void forEachTile(Scope &k, const BackwardArguments &p, const TileScheduler &scheduler, Axis axis,
+                 const std::function<void(const Sequences::Fields &)> &body) {
+  auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
+  TileScheduler::Share tiles = scheduler.shareOf(block, k.blocks());
+  k.loop(tiles.count, [&](Index n) { body(p.inputs.sequences.fieldsOf(axis, tiles.at(n))); });
+}
+
+} // namespace
+
+int64_t paddedRow(int64_t length) {
+  constexpr int64_t panel = panelColumns(16);
+  return length <= panel ? panel : alignTo(length, 2 * panel);
+}
+
+void chooseTiles(BackwardConfig &config, const Target &) {
+  config.bq = 64;
+  config.bk = std::max(config.problem.d, config.problem.dv) <= 128 ? 128 : 64;
+  config.stages = 2;
+}
+
+Program backwardProgram(const BackwardConfig &config, const TraceOptions &options) {
+  return backwardProgram(config, maskOf(config.problem.mask), options);
+}
+
+Program backwardProgram(const BackwardConfig &config, const Mask &mask, const TraceOptions &options) {
+  return backwardProgram(config, [&](const MaskScope &) { return mask; }, options);
+}
+
+Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
+                        const TraceOptions &options) {
+  return Program::trace("attention_bwd", options, [&](Scope &k) {
+    BackwardArguments arguments(k, config, makeMask, {});
+    bool hasOwnLaunch = config.dq == QuerySum::ownLaunch;
+    TileScheduler keyTiles(k, arguments.inputs.sequences, arguments.tileSpace(Axis::keys));
+    std::optional<TileScheduler> queryTiles;
+    if (hasOwnLaunch)
+      queryTiles.emplace(k, arguments.inputs.sequences, arguments.tileSpace(Axis::queries));
+    k.launch("attention_bwd_delta", [&] { arguments.writeDeltas(); });
+    if (keyTiles.hasLaunch())
+      k.launch("attention_bwd_key_order", [&] { keyTiles.writeOrder(); });
+    if (queryTiles && queryTiles->hasLaunch())
+      k.launch("attention_bwd_query_order", [&] { queryTiles->writeOrder(); });
+    k.launch("attention_bwd", [&] {
+      forEachTile(k, arguments, keyTiles, Axis::keys, [&](const auto &fields) {
+        plainKeyTile(k, config, arguments, arguments.keyTileAt(fields));
+      });
+    });
+    if (queryTiles)
+      k.launch("attention_bwd_queries", [&] {
+        forEachTile(k, arguments, *queryTiles, Axis::queries, [&](const auto &fields) {
+          plainQueryTile(k, config, arguments, arguments.queryTileAt(fields));
+        });
+      });
+    else
+      k.launch("attention_bwd_convert", [&] { arguments.convertQuerySums(); });
+    if (config.problem.sink == AttentionSink::perHead)
+      k.launch("attention_bwd_sinks", [&] { arguments.writeSinkGradients(); });
+  });
+}
+
+} // namespace tlc::kernels

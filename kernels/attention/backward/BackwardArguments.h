@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What all launches of attention backward have in common: arguments, tiles, and what becomes of scores.
+#pragma once
+
+#include "kernels/attention/backward/Backward.h"
+#include "kernels/attention/logits/AppliedMask.h"
+#include "kernels/attention/logits/Scores.h"
+#include "kernels/attention/problem/Inputs.h"
+#include "kernels/attention/schedule/TileScheduler.h"
+
+#include <functional>
+
+namespace tlc::kernels {
+
+/// Rows of keys or of queries of one head of one sequence.
+struct GradientTile {
+  dsl::Index row, kvHead;
+  Sequence sequence; ///< of a tile of keys without a head of Q
+};
+
+class BackwardArguments {
+public:
+  BackwardArguments(dsl::Scope &k, const BackwardConfig &config, const MaskMaker &makeMask,
+                    dsl::TensorFacts facts);
+
+  TileScheduler::Space tileSpace(Axis axis) const;
+  GradientTile keyTileAt(const Sequences::Fields &fields) const;
+  GradientTile queryTileAt(const Sequences::Fields &fields) const;
+  /// The tiles of the other axis that a tile visits.
+  VisitedTiles queriesSeeing(const GradientTile &tile, const Sequence &sequence) const;
+  VisitedTiles keysSeen(const GradientTile &tile) const;
+  /// Does `body` for the sequence with each head of Q that reads the tile's head of K and V.
+  void forEachHead(const GradientTile &keys, const std::function<void(const Sequence &)> &body) const;
+
+  // Boxes of tensors, from a row of a sequence on. What lies after its last row reads as zeros and is not
+  // written.
+  dsl::Slice queries(const Sequence &sequence, const dsl::Index &row) const;
+  dsl::Slice outputGradients(const Sequence &sequence, const dsl::Index &row) const;
+  dsl::Slice keys(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead) const;
+  dsl::Slice values(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead) const;
+  dsl::Slice keyGradients(const GradientTile &tile) const;
+  dsl::Slice valueGradients(const GradientTile &tile) const;
+  dsl::Slice queryGradients(const GradientTile &tile) const;
+  /// In the workspace.
+  dsl::Slice querySums(const Sequence &sequence, const dsl::Index &row) const;
+
+  /// Of the queries of a tile, as a row or a column of the tile of scores: what is subtracted from exponents,
+  /// so that weights of queries that see nothing and of those that do not exist are 0; and the sums of O dO.
+  struct RowNumbers {
+    dsl::FragmentValue exponent, delta;
+  };
+  RowNumbers rowNumbers(const Sequence &sequence, const dsl::Index &row, Axis rows) const;
+
+  /// Of scores, -inf where nothing is seen.
+  dsl::FragmentValue weights(const dsl::FragmentValue &scores, const RowNumbers &numbers) const;
+  /// Gradients of products of Q and K, but for the scale, from those of weights; `scores` are not masked.
+  dsl::FragmentValue gradients(const dsl::FragmentValue &weights, const dsl::FragmentValue &ofWeights,
+                               const dsl::FragmentValue &scores, const RowNumbers &numbers) const;
+  /// -inf where a query does not see a key.
+  dsl::FragmentValue masked(const Sequence &sequence, const ScoreTile &at,
+                            const dsl::FragmentValue &scores) const {
+    return applyMask(k, mask, sequence, at, scores);
+  }
+
+  /// Launches before and after: sums of O dO, gradients of queries in their type, gradients of sinks.
+  void writeDeltas() const;
+  void convertQuerySums() const;
+  void writeSinkGradients() const;
+
+  const BackwardConfig &config;
+  dsl::Scope &k;
+  Inputs inputs;
+  Scores scores;
+
+private:
+  dsl::Slice rows(const dsl::Global &tensor, Axis axis, const Sequence &sequence, const dsl::Index &row,
+                  int64_t count, const dsl::Index &head, int64_t length) const;
+  /// Of h x rows, or b x h x rows.
+  dsl::Slice numbers(const dsl::Global &tensor, const Sequence &sequence, const dsl::Index &row,
+                     int64_t count) const;
+  /// The launch has a block for each tile of rows of each head.
+  void forEachTileOfRows(const std::function<void(const Sequence &, const dsl::Index &row)> &body) const;
+  Sequence sequenceOf(const dsl::Index &batch, const dsl::Index &head) const;
+  dsl::FragmentValue inBaseTwo(const dsl::FragmentValue &logSums) const;
+
+  Mask mask;
+  dsl::Global O, dO, LSE, dQ, dK, dV, dSink;
+  dsl::Global delta, querySum;
+};
+
+} // namespace tlc::kernels

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Parameters, tensors, cost and accuracy of attention backward.
+#include "kernels/KernelList.h"
+#include "kernels/attention/backward/Describe.h"
+#include "kernels/attention/registry/SequenceParameters.h"
+#include "kernels/reference/AttentionGradients.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+#include <tuple>
+
+namespace tlc::kernels {
+
+namespace {
+
+std::vector<Parameter> allParameters() {
+  std::vector<Parameter> all = extentParameters("2048");
+  auto add = [&](const std::vector<Parameter> &more) { all.insert(all.end(), more.begin(), more.end()); };
+  std::vector<Parameter> problem = parametersOf(AttentionProblem()), config = parametersOf(BackwardConfig());
+  for (const char *name : {"d", "dv"})
+    parameterNamed(problem, name).most = longestGradientRow;
+  add(problem);
+  add(lengthParameters());
+  add({choiceParameter("dq",
+                       "how dQ is summed up: blocks add to it atomically, or a launch of its own computes "
+                       "scores again; auto: atomically, where the result may differ from run to run",
+                       {"auto", "atomic", "own_launch"}),
+       choiceParameter("deterministic", "whether every run has the same bits", {"no", "yes"})});
+  add({config.begin() + std::ptrdiff_t(problem.size()), config.end()});
+  return all;
+}
+
+BackwardConfig problemOf(const Parameters &values) {
+  BackwardConfig config;
+  read(values, config);
+  config.problem.lengths = lengthsOf(values);
+  return config;
+}
+
+bool isDeterministic(const Parameters &values) { return values.choice("deterministic") == "yes"; }
+
+BackwardConfig configOf(const Parameters &values, const Target &target) {
+  BackwardConfig config = problemOf(values);
+  bool hasOwnLaunch =
+      values.choice("dq") == "own_launch" || (values.choice("dq") == "auto" && isDeterministic(values));
+  config.dq = hasOwnLaunch ? QuerySum::ownLaunch : QuerySum::atomic;
+  chooseTiles(config, target);
+  read(values, config); // what is given
+  return config;
+}
+
+/// Gradients of a tile of keys are in registers, with what becomes of its scores.
+std::string conflictOfTiles(const Parameters &values) {
+  BackwardConfig c = problemOf(values);
+  int64_t length = std::max(paddedRow(c.problem.d), paddedRow(c.problem.dv)),
+          bk = values.integer("bk").value_or(64);
+  constexpr int64_t most = 128 * 128; // elements
+  if (bk * length <= most)
+    return {};
+  return fmt::format("expected bk = {} because gradients of rows of {} take the registers of two warpgroups "
+                     "with {} keys, but got {}",
+                     most / length, length, bk, bk);
+}
+
+/// Which tensor a gradient belongs to, in the order of outputs.
+enum class Gradient : uint8_t { ofQueries, ofKeys, ofValues, ofSinks };
+
+class AttentionBackwardKernel final : public Kernel {
+public:
+  AttentionBackwardKernel()
+      : Kernel("attention_bwd",
+               "gradients dQ[b,sq,h,d], dK[b,sk,hkv,d] and dV[b,sk,hkv,dv] of attention_fwd, from its "
+               "tensors and the gradient dO[b,sq,h,dv] of O",
+               allParameters()) {}
+
+  dsl::Program build(const Parameters &values, const Target &target,
+                     const dsl::TraceOptions &options) const override {
+    return backwardProgram(configOf(values, target), options);
+  }
+
+  std::vector<TensorSpec> tensors(const Parameters &values) const override {
+    const BackwardConfig config = problemOf(values);
+    const AttentionProblem &problem = config.problem;
+    AttentionExtents e = extentsOf(values);
+    auto shape = [&](std::vector<int64_t> axes) { return shapeOfRows(problem, std::move(axes)); };
+    std::vector<TensorSpec> specs = inputSpecs(problem, e);
+    const size_t inputs = specs.size();
+    // What forward gives, in double precision.
+    auto forward = [&](bool wantsOutput) {
+      return [=](std::span<const std::vector<double>> before) {
+        AttentionShape s = attentionShape(problem, e);
+        std::span<const double> sink;
+        if (problem.sink == AttentionSink::perHead)
+          sink = before[inputs - 1];
+        std::vector<int64_t> elements(size_t(e.sq * e.h * (wantsOutput ? problem.dv : 1)) *
+                                      size_t(problem.lengths == Lengths::packed ? 1 : e.b));
+        std::iota(elements.begin(), elements.end(), 0);
+        return wantsOutput ? referenceAttention(s, before[0], before[1], before[2], sink, elements)
+                           : referenceLogSumExp(s, before[0], before[1], sink, linesOf(elements, e.h, e.sq));
+      };
+    };
+    auto padded = [&](TensorSpec spec, const std::vector<int64_t> &lengths) {
+      if (problem.lengths == Lengths::padded)
+        spec.isPadding = paddingOf(spec, lengths);
+      return spec;
+    };
+    constexpr ElementType f32 = ElementType::f32;
+    std::vector<int64_t> ofOutput = shape({e.b, e.sq, e.h, problem.dv});
+    specs.push_back({.name = "O", .element = problem.dtype, .shape = ofOutput, .derived = forward(true)});
+    specs.push_back(padded({.name = "dO", .element = problem.dtype, .shape = ofOutput}, e.queries));
+    specs.push_back(
+        {.name = "LSE", .element = f32, .shape = shape({e.b, e.h, e.sq}), .derived = forward(false)});
+    ElementType type = config.gradientType();
+    specs.push_back(padded({"dQ", type, Access::output, shape({e.b, e.sq, e.h, problem.d})}, e.queries));
+    specs.push_back(padded({"dK", type, Access::output, shape({e.b, e.sk, e.hkv, problem.d})}, e.keys));
+    specs.push_back(padded({"dV", type, Access::output, shape({e.b, e.sk, e.hkv, problem.dv})}, e.keys));
+    if (problem.sink == AttentionSink::perHead)
+      specs.push_back({"dSink", f32, Access::output, {e.h}});
+    return specs;
+  }
+
+  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
+                                size_t output, std::span<const int64_t> elements) const override {
+    const AttentionProblem problem = problemOf(values).problem;
+    AttentionShape shape = attentionShape(problem, extentsOf(values));
+    GradientInputs in{inputs[0], inputs[1], inputs[2], inputs[inputs.size() - 2]};
+    if (problem.sink == AttentionSink::perHead)
+      in.sink = inputs[inputs.size() - 4];
+    AttentionGradients gradients(shape, in);
+    switch (Gradient(output)) {
+    case Gradient::ofQueries:
+      return gradients.ofQueries(elements);
+    case Gradient::ofKeys:
+      return gradients.ofKeys(elements);
+    case Gradient::ofValues:
+      return gradients.ofValues(elements);
+    case Gradient::ofSinks:
+      return gradients.ofSinks(elements);
+    }
+    return {};
+  }
+
+  Tolerance tolerance(const Parameters &values, size_t output) const override {
+    const AttentionProblem problem = problemOf(values).problem;
+    double rounding = roundingError(problem.dtype), scores = scoreError(problem);
+    // Weights and gradients of products are rounded before they are summed up, and results are: of sums of n
+    // terms about the root of n of them.
+    AttentionExtents e = extentsOf(values);
+    double terms = double(Gradient(output) == Gradient::ofQueries ? e.longestKeys() : e.sq * (e.h / e.hkv));
+    double limit = rounding * (3 + 0.05 * std::sqrt(terms)) + scores;
+    if (Gradient(output) == Gradient::ofValues)
+      return {.limit = limit, .floor = 1};
+    double ofProduct = std::sqrt(double(problem.dv)) / 3; // the size of a sum of products of numbers up to 1
+    if (Gradient(output) == Gradient::ofSinks)
+      return {.limit = limit, .floor = ofProduct};
+    return {.limit = limit, .floor = problem.scoreScale() * ofProduct};
+  }
+
+  std::string conflict(const Parameters &values) const override {
+    if (std::string sequences = conflictOfSequences(problemOf(values).problem, values); !sequences.empty())
+      return sequences;
+    if (std::string tiles = conflictOfTiles(values); !tiles.empty())
+      return tiles;
+    if (isDeterministic(values) && values.choice("dq") == "atomic")
+      return "expected dq = own_launch or auto because deterministic = yes, but got dq = atomic, which adds "
+             "in any order";
+    return {};
+  }
+
+  double flops(const Parameters &values) const override {
+    AttentionShape shape = attentionShape(problemOf(values).problem, extentsOf(values));
+    double pairs = 0;
+    for (const SequenceRows &sequence : shape.sequences)
+      pairs += double(visiblePairs(shape.problem.mask, sequence.queries, sequence.keys));
+    return 2 * double(shape.h) * pairs * double(3 * shape.problem.d + 2 * shape.problem.dv);
+  }
+
+  Definitions emulatorSizes() const override {
+    return {{"b", "1"}, {"sq", "256"}, {"sk", "256"}, {"h", "2"}, {"hkv", "2"}};
+  }
+
+  std::vector<Definitions> suite() const override {
+    std::vector<Definitions> rows;
+    for (const char *causal : {"none", "right"})
+      for (auto [b, s, h, hkv] : {std::tuple("16", "1024", "16", "16"),
+                                  {"8", "2048", "16", "16"},
+                                  {"4", "4096", "16", "16"},
+                                  {"2", "8192", "16", "16"},
+                                  {"1", "16384", "16", "16"},
+                                  {"4", "4096", "32", "8"}})
+        rows.push_back({{"b", b}, {"sq", s}, {"sk", s}, {"h", h}, {"hkv", hkv}, {"causal", causal}});
+    return rows;
+  }
+};
+
+} // namespace
+
+const Kernel &attentionBackwardKernel() {
+  static const AttentionBackwardKernel kernel;
+  return kernel;
+}
+
+} // namespace tlc::kernels

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A configuration of attention backward, described once.
+#pragma once
+
+#include "kernels/attention/backward/Backward.h"
+#include "kernels/attention/problem/ColumnParts.h"
+#include "kernels/attention/problem/Describe.h"
+
+namespace tlc::kernels {
+
+template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfig> &config) {
+  using Kind = Parameter::Kind;
+  auto &[problem, gradients, dq, bq, bk, stages, form] = config;
+  describe(visit, problem);
+  visit.hidden(form); // the registry's may be left open
+  visit.option(
+      [&] {
+        return choiceParameter("gradients", "type of dQ, dK and dV: that of Q, or f32", {"same", "f32"});
+      },
+      gradients);
+  visit.hidden(dq); // likewise
+  auto rows = [](std::string name, std::string description) -> Parameter {
+    return {.name = std::move(name),
+            .description = std::move(description),
+            .kind = Kind::integer,
+            .least = 64,
+            .most = 128,
+            .multipleOf = 64};
+  };
+  visit.tuned([&] { return rows("bq", "queries of a step"); }, bq);
+  visit.tuned([&] { return rows("bk", "keys that a block works on"); }, bk);
+  visit.tuned(
+      [&]() -> Parameter {
+        return {.name = "stages",
+                .description = "steps whose copies are in flight",
+                .kind = Kind::integer,
+                .least = 1,
+                .most = 8};
+      },
+      stages);
+}
+
+} // namespace tlc::kernels

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attention backward with every pair of its options, at small sizes.
+#include "test/kernels/OptionPairs.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::kernels::test;
+using namespace tlc::product;
+
+TEST_CASE("attention backward is right with every pair of its options", "[kernels][attention]") {
+  checkPairs("attention_bwd", 8, backwardOptions(), 1, 100);
+}
