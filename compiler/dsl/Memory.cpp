@@ -379,11 +379,11 @@ void gemm(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy, Lo
 void gemm(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
   product<tile::GemmOp>("gemm", a, b, acc, policy, loc);
 }
-void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, Loc loc) {
-  product<tile::GemmAsyncOp>("gemmAsync", a, b, acc, WarpPolicy::fullRow, loc);
+void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
+  product<tile::GemmAsyncOp>("gemmAsync", a, b, acc, policy, loc);
 }
-void gemmAsync(const FragmentValue &a, const Shared &b, Fragment &acc, Loc loc) {
-  product<tile::GemmAsyncOp>("gemmAsync", a, b, acc, WarpPolicy::fullRow, loc);
+void gemmAsync(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
+  product<tile::GemmAsyncOp>("gemmAsync", a, b, acc, policy, loc);
 }
 
 void gemmWait(Fragment &acc, int64_t pending, Loc loc) {

@@ -160,8 +160,10 @@ void gemm(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy pol
           Loc loc = Loc::current());
 
 /// Starts acc += a b. Until `gemmWait`, a and b must not change and acc must not be read.
-void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, Loc loc = Loc::current());
-void gemmAsync(const FragmentValue &a, const Shared &b, Fragment &acc, Loc loc = Loc::current());
+void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
+               Loc loc = Loc::current());
+void gemmAsync(const FragmentValue &a, const Shared &b, Fragment &acc,
+               WarpPolicy policy = WarpPolicy::fullRow, Loc loc = Loc::current());
 /// Waits until at most `pending` started products of this role are in flight.
 void gemmWait(Fragment &acc, int64_t pending = 0, Loc loc = Loc::current());
 

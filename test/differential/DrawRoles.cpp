@@ -171,6 +171,10 @@ void Generator::consume(Body &statements, int ring, const std::vector<int> &tile
       gemm.from = Place::of(View{.shared = tiles[0], .cursor = cursor});
       gemm.to = Place::of(View{.shared = tiles[1], .cursor = cursor, .transposed = true});
       gemm.isFixed = isAsync;
+      if (isAsync && tree.valueOf(shape[1]) % 16 == 0 && draw.wants(Feature::warpPolicy)) {
+        draw.note(Feature::warpPolicy);
+        gemm.policy = draw.chance(50) ? dsl::WarpPolicy::square : dsl::WarpPolicy::fullColumn;
+      }
       draw.note(Feature::product);
       if (isAsync) {
         draw.note(Feature::asyncProduct);

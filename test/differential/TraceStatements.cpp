@@ -44,10 +44,10 @@ void Tracer::product(const Statement &s) {
   dsl::Shared right = view(s.to.view);
   if (s.values.empty()) {
     dsl::Shared left = view(s.from.view);
-    isAsync ? gemmAsync(left, right, sum) : gemm(left, right, sum, s.policy);
+    isAsync ? gemmAsync(left, right, sum, s.policy) : gemm(left, right, sum, s.policy);
   } else {
     FragmentValue left = fragment(s.values[0]);
-    isAsync ? gemmAsync(left, right, sum) : gemm(left, right, sum, s.policy);
+    isAsync ? gemmAsync(left, right, sum, s.policy) : gemm(left, right, sum, s.policy);
   }
 }
 

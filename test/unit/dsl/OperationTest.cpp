@@ -264,12 +264,12 @@ TEST_CASE("products take the policy and a fragment as left factor", "[dsl][unit]
     Fragment p = k.fragment(f16, {64, 32}), acc = k.fragment(f32, {64, 64});
     gemm(a, b, acc, WarpPolicy::square);
     gemm(p, b, acc, WarpPolicy::fullColumn);
-    gemmAsync(p, b, acc);
+    gemmAsync(p, b, acc, WarpPolicy::fullColumn);
     gemmWait(acc, 1);
     copy(acc, k.output("Y", f32, {64, 64}).tile({0, 0}, {64, 64}));
   });
   checkOrder(text, {"tile.gemm %a, %b", "policy square", "tile.gemm %", "policy full_col", "tile.gemm_async",
-                    "pending(1)"});
+                    "policy full_col", "pending(1)"});
 }
 
 TEST_CASE("what a warp may skip is a branch of its own", "[dsl][unit]") {
