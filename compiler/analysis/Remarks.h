@@ -16,14 +16,16 @@ enum class RemarkId : uint8_t {
   gemmWithoutWgmma,
   layoutConversion,
   notWarpSpecialised,
+  scatteredElements,
   sequentialProducts,
   storeWithoutTma,
   withoutTurns,
 };
 /// By `RemarkId`.
-inline constexpr std::array<llvm::StringLiteral, 8> remarkIds = {
-    "copy-without-tma",     "fewer-stages",        "gemm-without-wgmma", "layout-conversion",
-    "not-warp-specialised", "sequential-products", "store-without-tma",  "without-turns"};
+inline constexpr std::array<llvm::StringLiteral, 9> remarkIds = {
+    "copy-without-tma",    "fewer-stages",         "gemm-without-wgmma",
+    "layout-conversion",   "not-warp-specialised", "scattered-elements",
+    "sequential-products", "store-without-tma",    "without-turns"};
 
 constexpr llvm::StringRef toString(RemarkId id) { return remarkIds[static_cast<size_t>(id)]; }
 

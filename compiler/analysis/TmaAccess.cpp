@@ -35,6 +35,8 @@ std::string tile::tmaProblem(SliceOp slice, SharedType shared, const Target &tar
     return llvm::formatv("'{0}' is not known to be aligned to {1} bytes", tensor.getName(),
                          target.tma.globalAlignment)
         .str();
+  if (tensor.getOrder() == program::TensorOrder::accumulator)
+    return llvm::formatv("'{0}' is in the order of accumulators", tensor.getName()).str();
   if (Value fill = slice.getFill();
       fill && !matchPattern(fill, m_Zero()) && !matchPattern(fill, m_PosZeroFloat()))
     return "the TMA fills with zeros only";

@@ -3,6 +3,7 @@
 /// #program attributes become the artifact's plain data.
 #include "compiler/codegen/ArtifactBuilder.h"
 
+#include "dialects/layout/AccumulatorOrder.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -76,6 +77,16 @@ std::optional<ElementType> elementOf(Type type) {
       .Default([](Type) { return std::nullopt; });
 }
 
+/// What memory needs along the axis for this extent: a tensor in the order of accumulators has whole pieces.
+HostExpr wholePieces(TensorAttr tensor, size_t axis, const HostExpr &extent) {
+  size_t fromLast = tensor.getDims().size() - 1 - axis;
+  if (tensor.getOrder() != TensorOrder::accumulator || fromLast > 1)
+    return extent;
+  auto piece = HostExpr::constant((fromLast == 0 ? accumulatorColumns : accumulatorRows).extent);
+  return HostExpr::apply(HostExpr::Op::multiply, HostExpr::apply(HostExpr::Op::ceilDiv, extent, piece),
+                         piece);
+}
+
 FailureOr<TensorArgument> describeTensor(const Schema &schema, unsigned number, Location location) {
   auto attribute = cast<TensorAttr>(schema.entry(number));
   auto type = cast<RankedTensorType>(schema.type(number));
@@ -88,15 +99,16 @@ FailureOr<TensorArgument> describeTensor(const Schema &schema, unsigned number, 
   tensor.element = *element;
   tensor.access = static_cast<tlc::Access>(attribute.getAccess());
   tensor.zeroFill = attribute.getZeroFill();
-  for (auto [extent, dimension] : llvm::zip_equal(type.getShape(), attribute.getDims())) {
+  for (auto [axis, extent, dimension] : llvm::enumerate(type.getShape(), attribute.getDims())) {
     Extent described;
     if (dimension >= 0)
       described.dimension = schema.dimensionIndex(dimension);
     else
       described.constant = extent;
     if (Schema::isWorkspace(attribute))
-      tensor.workspaceShape.push_back(dimension >= 0 ? HostExpr::dimension(described.dimension)
-                                                     : HostExpr::constant(extent));
+      tensor.workspaceShape.push_back(wholePieces(attribute, axis,
+                                                  dimension >= 0 ? HostExpr::dimension(described.dimension)
+                                                                 : HostExpr::constant(extent)));
     else
       tensor.shape.push_back(described);
   }

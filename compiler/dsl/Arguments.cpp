@@ -42,7 +42,7 @@ bool Trace::claimName(StringRef what, StringRef name, Loc loc) {
   return false;
 }
 
-BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, Loc loc, bool interleaved) {
+BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, Loc loc) {
   if (!checkCurrent(loc) || !argument || !claimName("an argument", name, loc))
     return {};
   if (!launches.empty()) {
@@ -50,8 +50,6 @@ BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, 
                    "' before the first launch because all launches have the same arguments");
     return {};
   }
-  if (interleaved)
-    interleavedArguments.insert(unsigned(arguments.size()));
   arguments.push_back(argument);
   BlockArgument added = outer.getBody().front().addArgument(type, at(loc));
   setSignature(outer);
@@ -130,7 +128,7 @@ struct TensorDeclaration {
   program::Access access;
   int64_t alignment = 1;
   bool zeroFill = false;
-  bool interleaved = false;
+  program::TensorOrder order = program::TensorOrder::natural;
 };
 
 Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
@@ -173,9 +171,9 @@ Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
   }
   MLIRContext *context = trace.builder.getContext();
   auto attr = program::TensorAttr::get(context, tensor.name, tensor.access, dimensions, tensor.alignment,
-                                       tensor.zeroFill);
+                                       tensor.zeroFill, tensor.order);
   auto type = tile::GlobalType::get(context, extents, trace.typeOf(tensor.element));
-  return trace.make<Global>(trace.addArgument(tensor.name, type, attr, loc, tensor.interleaved));
+  return trace.make<Global>(trace.addArgument(tensor.name, type, attr, loc));
 }
 } // namespace
 
@@ -194,21 +192,52 @@ Global Scope::inout(std::string_view name, ElementType element, const std::vecto
   return declareTensor(*trace, {name, element, shape, program::Access::inout, facts.alignment}, loc);
 }
 
+namespace {
+program::TensorOrder orderOf(TensorOrder order) {
+  switch (order) {
+  case TensorOrder::natural:
+    return program::TensorOrder::natural;
+  case TensorOrder::interleaved:
+    return program::TensorOrder::interleaved;
+  case TensorOrder::accumulator:
+    return program::TensorOrder::accumulator;
+  }
+  return {};
+}
+
+/// Whether a workspace of these elements may have the order; else there is an error.
+bool checkOrder(Trace &trace, std::string_view name, ElementType element, const std::vector<Index> &shape,
+                TensorOrder order, Loc loc) {
+  std::string what = "'" + excerpt(name) + "'";
+  std::optional<int64_t> row = shape.empty() ? std::nullopt : shape.back().constant();
+  constexpr int64_t together = 16; // elements that are interleaved
+  if (order == TensorOrder::interleaved && (element != e4m3 || !row || *row % together != 0)) {
+    trace.error(loc, "expected elements of 8 bits in rows of a constant multiple of " + Twine(together) +
+                         " because " + what + " is interleaved, but got " +
+                         (element != e4m3 ? "larger elements" : "other rows"));
+    return false;
+  }
+  int64_t bits = 8 * int64_t(sizeInBytes(element));
+  if (order == TensorOrder::accumulator && ((bits != 16 && bits != 32) || shape.size() < 2)) {
+    trace.error(loc, "expected rows and columns of elements of 16 or 32 bits because " + what +
+                         " keeps them in the order of accumulators, but got " + Twine(bits) + " bits and " +
+                         Twine(shape.size()) + (shape.size() == 1 ? " axis" : " axes"));
+    return false;
+  }
+  return true;
+}
+} // namespace
+
 Global Scope::workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
                         WorkspaceOptions options, Loc loc) {
-  bool zeroFill = options.initial == Initial::zero;
-  constexpr int64_t together = 16; // elements that are interleaved, and bytes that the TMA wants aligned
-  std::optional<int64_t> row = shape.empty() ? std::nullopt : shape.back().constant();
-  if (options.interleaved && (element != e4m3 || !row || *row % together != 0)) {
-    trace->error(loc, "expected elements of 8 bits in rows of a constant multiple of " + Twine(together) +
-                          " because '" + excerpt(name) + "' is interleaved, but got " +
-                          (element != e4m3 ? "larger elements" : "other rows"));
+  constexpr int64_t vectorBytes = 16; // that the TMA wants aligned, and that a thread moves at once
+  int64_t alignment = options.order == TensorOrder::natural ? 1 : vectorBytes;
+  if (!checkOrder(*trace, name, element, shape, options.order, loc))
     return trace->poison<Global>();
-  }
-  int64_t alignment = options.interleaved ? together : 1;
-  return declareTensor(
-      *trace, {name, element, shape, program::Access::workspace, alignment, zeroFill, options.interleaved},
-      loc);
+  return declareTensor(*trace,
+                       {name, element, shape, program::Access::workspace, alignment,
+                        options.initial == Initial::zero, orderOf(options.order)},
+                       loc);
 }
 
 } // namespace tlc::dsl

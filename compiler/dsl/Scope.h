@@ -23,12 +23,21 @@ struct TensorFacts {
 
 enum class Initial : uint8_t { undefined, zero };
 
-struct WorkspaceOptions {
-  Initial initial = Initial::undefined; ///< what it holds before the first launch
+/// In which order a workspace keeps its elements. Positions mean the same in each.
+enum class TensorOrder : uint8_t {
+  natural,
   /// Of elements of 8 bits that are the right factor of a product whose left one is in registers: each 16
   /// along the last axis lie in the order in which a thread has the left factor's. Only the TMA copies such a
   /// tensor, whose shared tiles have that order as well.
-  bool interleaved = false;
+  interleaved,
+  /// Each 16 x 8 elements of the last two axes lie in the order in which the threads of a warp have an
+  /// accumulator's, so that they load, store and add four at once. Only fragments are copied from and to it.
+  accumulator,
+};
+
+struct WorkspaceOptions {
+  Initial initial = Initial::undefined; ///< what it holds before the first launch
+  TensorOrder order = TensorOrder::natural;
 };
 
 /// Which neighbouring tiles the blocks of a cluster take: rows of one column, or columns of one row.

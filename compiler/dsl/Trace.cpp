@@ -65,12 +65,8 @@ tile::KernelOp Trace::createKernel(StringRef name, Location loc) {
 void Trace::setSignature(tile::KernelOp kernel) {
   SmallVector<Attribute> attributes;
   StringAttr key = builder.getStringAttr(program::ProgramDialect::argumentAttrName);
-  for (auto [number, argument] : llvm::enumerate(arguments)) {
-    NamedAttrList list(ArrayRef(NamedAttribute(key, argument)));
-    if (interleavedArguments.contains(unsigned(number)))
-      list.append(tile::interleavedAttrName, builder.getUnitAttr());
-    attributes.push_back(list.getDictionary(builder.getContext()));
-  }
+  for (Attribute argument : arguments)
+    attributes.push_back(builder.getDictionaryAttr(NamedAttribute(key, argument)));
   kernel.setFunctionType(builder.getFunctionType(kernel.getBody().getArgumentTypes(), {}));
   kernel.setArgAttrsAttr(builder.getArrayAttr(attributes));
 }

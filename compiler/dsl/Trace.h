@@ -15,7 +15,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
 
-#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace tlc::dsl {
@@ -124,8 +123,7 @@ public:
   //===--------------------------------------------------------------------===//
 
   /// Null if the name is taken or no name, or it is too late.
-  mlir::BlockArgument addArgument(llvm::StringRef name, mlir::Type type, mlir::Attribute argument, Loc loc,
-                                  bool interleaved = false);
+  mlir::BlockArgument addArgument(llvm::StringRef name, mlir::Type type, mlir::Attribute argument, Loc loc);
   /// The dimension attribute of an argument, or null.
   program::DimensionAttr dimensionOf(mlir::Value value);
   /// The tensor attribute of an argument of the current kernel, or null.
@@ -169,7 +167,6 @@ private:
   std::vector<tile::KernelOp> launches;
   mlir::IRMapping ofLaunch; ///< from values of `outer` to those of the current launch
   llvm::SmallVector<mlir::Attribute> arguments;
-  llvm::SmallSet<unsigned, 4> interleavedArguments;
   llvm::StringMap<Loc> names; ///< of arguments and launches
   int64_t namedBarriers = 0;
 };

@@ -25,6 +25,7 @@ public:
       tensors.insert(map.getTensor());
     kernel.walk([&](LoadOp load) { addAccess(load.getAddress(), load.getValue().getType()); });
     kernel.walk([&](StoreOp store) { addAccess(store.getAddress(), store.getValue().getType()); });
+    kernel.walk([&](AtomicAddOp add) { addAccess(add.getAddress(), add.getValue().getType()); });
   }
 
   bool on(int64_t tensor) const { return unknown || tensors.contains(tensor); }
@@ -64,9 +65,7 @@ struct PruneAlignment : tlc::impl::PruneAlignmentBase<PruneAlignment> {
     for (Attribute &entry : schema) {
       auto tensor = dyn_cast<program::TensorAttr>(entry);
       if (tensor && !reliance.on(index++))
-        entry =
-            program::TensorAttr::get(&getContext(), tensor.getName(), tensor.getAccess(), tensor.getDims(),
-                                     /*alignment=*/1, tensor.getZeroFill());
+        entry = tensor.withAlignment(1);
     }
     kernel.setSchemaAttr(ArrayAttr::get(&getContext(), schema));
   }

@@ -73,9 +73,7 @@ void setAlignment(ModuleOp module, Alignment alignment) {
   for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
     forEachTensor(kernel, [&](unsigned i, program::TensorAttr tensor) {
       kernel.setArgAttr(i, program::ProgramDialect::argumentAttrName,
-                        program::TensorAttr::get(tensor.getContext(), tensor.getName(), tensor.getAccess(),
-                                                 tensor.getDims(), std::max(tensor.getAlignment(), atLeast),
-                                                 tensor.getZeroFill()));
+                        tensor.withAlignment(std::max(tensor.getAlignment(), atLeast)));
     });
   // What the author requires is about the best variant; the general one is there for tensors that rule it
   // out.

@@ -398,7 +398,7 @@ private:
   /// What is no copy by the TMA would take a tensor's elements for being in order.
   LogicalResult checkInterleaved() {
     WalkResult walked = kernel.walk([&](SliceOp slice) {
-      if (slice.getElementOrder() == ElementOrder::natural)
+      if (slice.getTensorOrder() != program::TensorOrder::interleaved)
         return WalkResult::advance();
       for (Operation *user : slice->getUsers()) {
         auto isByTma = [&](const MemoryAccess &access) {

@@ -113,6 +113,12 @@ FragmentLayout tlc::mmaAccumulator(int64_t m, int64_t n, WarpGrid warps) {
                              warpModes(warps, 0, blocks * mmaSyncRows, 1, pieces * mmaSyncColumns));
 }
 
+FragmentLayout tlc::accumulatorFor(int64_t m, int64_t n, int64_t warps) {
+  if (warps % warpsPerWarpgroup == 0 && m % (wgmmaRows * (warps / warpsPerWarpgroup)) == 0)
+    return wgmmaAccumulator(m, n, {warps / warpsPerWarpgroup, 1});
+  return mmaAccumulator(m, n, mmaGrid(m, n, warps, WarpPolicy::square));
+}
+
 FragmentLayout tlc::mmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warps) {
   int64_t v = perRegister(elementBits), blocks = ceilDiv(m, mmaSyncRows * warps.alongM);
   return FragmentLayout::get(2, rowFragment(v, operandPieces(k, v), blocks, mmaSyncRows), rowLanes(v),

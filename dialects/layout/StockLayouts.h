@@ -41,6 +41,8 @@ FragmentLayout wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid war
 
 /// Accumulator [m, n] of mma.sync m16n8, warps tiling m x n in consecutive blocks.
 FragmentLayout mmaAccumulator(int64_t m, int64_t n, WarpGrid warps);
+/// An accumulator [m, n] of so many warps, in rows if they divide among them: of wgmma where it can be.
+FragmentLayout accumulatorFor(int64_t m, int64_t n, int64_t warps);
 /// Operand A [m, k] of mma.sync; warps along n hold replicas.
 FragmentLayout mmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warps);
 /// Operand B [k, n] of mma.sync (its "col" form); warps along m hold replicas.

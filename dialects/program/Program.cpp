@@ -220,8 +220,8 @@ LogicalResult DimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError
   return success();
 }
 
-LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Access,
-                                 ArrayRef<int64_t> dims, int64_t alignment, bool) {
+LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Access access,
+                                 ArrayRef<int64_t> dims, int64_t alignment, bool, TensorOrder order) {
   for (auto [axis, dim] : llvm::enumerate(dims))
     if (dim < -1)
       return emitError() << "expected the number of an argument, or -1, for axis " << axis << " of tensor '"
@@ -229,6 +229,15 @@ LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   if (alignment < 1 || !llvm::isPowerOf2_64(alignment))
     return emitError() << "expected the alignment of tensor '" << name << "' to be a power of two, but got "
                        << alignment;
+  if (order != TensorOrder::natural && access != Access::workspace)
+    return emitError() << "expected tensor '" << name
+                       << "' to keep its elements in the natural order because only a workspace's may be in "
+                          "another, but got "
+                       << stringifyTensorOrder(order);
+  if (order == TensorOrder::accumulator && dims.size() < 2)
+    return emitError() << "expected tensor '" << name
+                       << "' to have at least two axes because its pieces have rows and columns, but got "
+                       << dims.size();
   return success();
 }
 

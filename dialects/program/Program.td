@@ -51,6 +51,13 @@ def Program_SwizzleAttr : EnumAttr<Program_Dialect, Program_SwizzleEnum, "swizzl
   let assemblyFormat = "$value";
 }
 
+def Program_TensorOrderEnum : Program_Enum<"TensorOrder", "in which order a tensor keeps its elements", [
+  I32EnumCase<"natural", 0>, I32EnumCase<"interleaved", 1>, I32EnumCase<"accumulator", 2>]>;
+
+class Program_DefaultedEnum<EnumInfo info, string value> : EnumParameter<info> {
+  let defaultValue = value;
+}
+
 def Program_ParameterKindEnum : Program_Enum<"ParameterKind", "where the value of a lowered kernel's parameter comes from", [
   I32EnumCase<"tensor_pointer", 0>, I32EnumCase<"tensor_stride", 1>, I32EnumCase<"dimension", 2>,
   I32EnumCase<"scalar", 3>, I32EnumCase<"tensor_map", 4>]>;
@@ -102,15 +109,28 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
     is 1). A `workspace` is contiguous memory of the caller; `zero_fill` asks for a tensor to be cleared before the
     program's first launch.
 
+    The elements of a workspace may have an `order` other than the natural one, which all its accesses follow:
+    - `interleaved`: of each 16 along the last axis, the pairs of the two halves alternate.
+    - `accumulator`: pieces of 16 x 8 elements of the last two axes follow one another along each 16 rows. In a piece,
+      element 4 l + r is what register r of lane l holds of a matrix instruction's accumulator. The memory has room for
+      whole pieces.
+
         #program.tensor<"A", input, dims[0, 2], alignment = 16>
+        #program.tensor<"dq", workspace, dims[0, -1], alignment = 16, order = accumulator>
   }];
   let parameters = (ins StringRefParameter<"user's name">:$name,
     EnumParameter<Program_AccessEnum>:$access,
     ArrayRefParameter<"int64_t", "argument number of each axis's dimension, or -1">:$dims,
     DefaultValuedParameter<"int64_t", "1">:$alignment,
-    DefaultValuedParameter<"bool", "false">:$zero_fill);
-  let assemblyFormat = "`<` $name `,` $access `,` `dims` `[` $dims `]` (`,` struct($alignment, $zero_fill)^)? `>`";
+    DefaultValuedParameter<"bool", "false">:$zero_fill,
+    Program_DefaultedEnum<Program_TensorOrderEnum, "::tlc::program::TensorOrder::natural">:$order);
+  let assemblyFormat = "`<` $name `,` $access `,` `dims` `[` $dims `]` (`,` struct($alignment, $zero_fill, $order)^)? `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    TensorAttr withAlignment(int64_t alignment) const {
+      return get(getContext(), getName(), getAccess(), getDims(), alignment, getZeroFill(), getOrder());
+    }
+  }];
 }
 
 def Program_ScalarAttr : Program_Attr<"Scalar", "scalar"> {

@@ -254,6 +254,16 @@ LogicalResult AtomicAddOp::canonicalize(AtomicAddOp add, PatternRewriter &rewrit
   return canonicalizeAccess(add, rewriter, [&] { rewriter.eraseOp(add); });
 }
 
+LogicalResult AtomicAddOp::verify() { // atomic_add_c1
+  const Target *target = program::findTarget(*this);
+  auto vector = dyn_cast<VectorType>(getValue().getType());
+  if (!target || !vector || vector.getNumElements() <= target->maxAddedFloats)
+    return success();
+  return emitOpError() << "expected at most " << target->maxAddedFloats << " numbers because "
+                       << StringRef(target->name.data(), target->name.size())
+                       << " adds no more at once, but got " << vector;
+}
+
 LogicalResult SetRegistersOp::verify() { // set_registers_c1
   const Target *target = program::findTarget(*this);
   RegisterReallocationFacts limits = target ? target->setmaxnreg : RegisterReallocationFacts();

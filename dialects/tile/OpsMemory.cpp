@@ -333,28 +333,30 @@ LogicalResult AtomicAddOp::verify() {
 // What they say of themselves
 //===----------------------------------------------------------------------===//
 
-ElementOrder SliceOp::getElementOrder() {
+program::TensorOrder SliceOp::getTensorOrder() {
   auto argument = cast<BlockArgument>(getTensor());
   auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
-  return kernel.getArgAttr(argument.getArgNumber(), interleavedAttrName) ? ElementOrder::interleaved
-                                                                         : ElementOrder::natural;
+  return cast<program::TensorAttr>(kernel.getArgument(argument.getArgNumber())).getOrder();
 }
 
 namespace {
 /// The TMA moves bytes as they lie on its other side.
 OrderUse orderByTma(Value otherSide) {
   auto slice = otherSide.getDefiningOp<SliceOp>();
-  return slice && slice.getElementOrder() == ElementOrder::interleaved ? OrderUse::interleaved
-                                                                       : OrderUse::natural;
+  return slice && slice.getTensorOrder() == program::TensorOrder::interleaved ? OrderUse::interleaved
+                                                                              : OrderUse::natural;
 }
 
 std::optional<Unit> unitOf(std::optional<CopyAtom> atom) {
   return atom == CopyAtom::tma ? std::optional(Unit::tma) : std::nullopt;
 }
 
-/// Ordinary loads and stores are faster where threads have neighbouring elements.
-FragmentLayout coalesced(Value value, Operation *op) {
+/// Ordinary loads and stores are faster where threads have elements that are neighbours in `memory`.
+FragmentLayout coalesced(Value value, Value memory, Operation *op) {
   Shape shape = shapeOf(value);
+  auto slice = memory.getDefiningOp<SliceOp>();
+  if (slice && slice.getTensorOrder() == program::TensorOrder::accumulator && shape.size() == 2)
+    return accumulatorFor(shape[0], shape[1], executingWarps(op));
   return blockedLayout(shape, elementBitsOf(value), executingWarps(op), int(shape.size()) - 1);
 }
 } // namespace
@@ -399,7 +401,8 @@ SmallVector<MemoryAccess, 3> LoadOp::getMemoryAccesses() {
 }
 
 LogicalResult LoadOp::stateLayouts(FragmentRules &rules) {
-  rules.produces(getValue(), coalesced(getValue(), *this), Strength::preferred, "coalesced loads");
+  rules.produces(getValue(), coalesced(getValue(), getSource(), *this), Strength::preferred,
+                 "coalesced loads");
   return success();
 }
 
@@ -428,7 +431,7 @@ LogicalResult StoreOp::stateLayouts(FragmentRules &rules) {
                 "the panels of a store through the TMA");
     return success();
   }
-  rules.takes(value, coalesced(getValue(), *this), Strength::preferred, "coalesced stores");
+  rules.takes(value, coalesced(getValue(), getDestination(), *this), Strength::preferred, "coalesced stores");
   return success();
 }
 

@@ -96,8 +96,8 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<StrAttr>:$unchecked, OptionalAttr<StrAttr>:$disjoint);
   let results = (outs Tile_SliceType:$slice);
   let extraClassDeclaration = [{
-    /// The order in which the tensor keeps the elements of its rows.
-    ::tlc::ElementOrder getElementOrder();
+    /// The order in which the tensor keeps its elements.
+    ::tlc::program::TensorOrder getTensorOrder();
   }];
   let assemblyFormat = "$tensor `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
   let hasVerifier = 1;

@@ -14,9 +14,6 @@
 #include "dialects/tile/Ops.h.inc"
 
 namespace tlc::tile {
-/// Attribute of a kernel's argument: a tensor of bytes that keeps its rows' elements interleaved.
-inline constexpr llvm::StringLiteral interleavedAttrName = "tile.interleaved";
-
 /// The shared tile that a view, transposed or of some rows, is of; null for other operations.
 mlir::Value viewedTile(mlir::Operation *op);
 

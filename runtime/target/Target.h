@@ -60,6 +60,7 @@ struct Target {
   unsigned sharedBytesWithoutOptIn = 48 * 1024;
   int64_t l2Bytes = 0;
   unsigned maxVectorBytes = 16; ///< widest load or store of one thread
+  unsigned maxAddedFloats = 1;  ///< adjacent f32 that one `red` adds to global memory
 
   // Registers.
   unsigned registersPerMultiprocessor = 65536;

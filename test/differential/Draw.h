@@ -42,6 +42,7 @@ namespace tlc::differential {
   X(severalLaunches, 16)                                                                                     \
   X(workspace, 60)                                                                                           \
   X(interleaved, 2)                                                                                          \
+  X(accumulatorOrder, 40)                                                                                    \
   X(fixedDimension, 12)                                                                                      \
   X(multipleOf, 10)                                                                                          \
   X(zeroExtent, 4)                                                                                           \

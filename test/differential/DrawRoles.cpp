@@ -361,7 +361,7 @@ void Generator::interleaved() {
     draw.note(feature);
   int workspace = newTensor(Access::workspace, element,
                             {{.size = newSize(count.number * tree.valueOf(rows))}, {.size = depth}});
-  tree.tensors[size_t(workspace)].workspace = {.interleaved = true};
+  tree.tensors[size_t(workspace)].workspace = {.order = dsl::TensorOrder::interleaved};
   auto boxAt = [&](const Axis &axis) {
     Box box = {.tensor = workspace, .extents = {rows, depth}};
     box.origin = {IndexNode::apply(IndexKind::multiply, IndexNode::of(IndexKind::position, axis.position),

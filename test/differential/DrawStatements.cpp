@@ -361,9 +361,16 @@ bool Generator::atomic(Body &body) {
       box.origin.push_back(std::move(origin));
     }
     box.extents = extents;
-    box.tensor = newTensor(Access::inout, element, std::move(axes));
+    bool isPassedOn = launchesLeft > 0 && draw.wants(Feature::workspace);
+    if (isPassedOn)
+      draw.note(Feature::workspace);
+    box.tensor = newTensor(isPassedOn ? Access::workspace : Access::inout, element, std::move(axes));
     if (box.tensor < 0)
       return false;
+    if (isPassedOn) {
+      tree.tensors[size_t(box.tensor)].workspace.initial = dsl::Initial::zero;
+      tensorDomains[size_t(box.tensor)] = {};
+    }
     unread.insert(box.tensor);
   }
   draw.note(Feature::atomic);

@@ -344,8 +344,14 @@ int Generator::newTensor(Access access, ElementType element, std::vector<TensorE
       draw.note(Feature::alignment);
       tensor.alignment = draw.oneOf<int64_t>({4, 8, 16, 16, 16});
     }
-  } else if (draw.chance(40)) {
-    tensor.workspace.initial = dsl::Initial::zero;
+  } else {
+    if (draw.chance(40))
+      tensor.workspace.initial = dsl::Initial::zero;
+    int64_t bytes = sizeInBytes(element);
+    if ((bytes == 2 || bytes == 4) && tensor.shape.size() > 1 && draw.wants(Feature::accumulatorOrder)) {
+      draw.note(Feature::accumulatorOrder);
+      tensor.workspace.order = dsl::TensorOrder::accumulator;
+    }
   }
   tree.tensors.push_back(std::move(tensor));
   return int(tree.tensors.size()) - 1;

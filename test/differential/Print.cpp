@@ -104,6 +104,16 @@ private:
     return fixed.empty() ? "" : fmt::format(", {{.fixedDimensions = {{{}}}}}", fmt::join(fixed, ", "));
   }
 
+  static std::string workspaceFacts(const dsl::WorkspaceOptions &options) {
+    std::vector<std::string_view> facts;
+    if (options.initial == dsl::Initial::zero)
+      facts.push_back(".initial = Initial::zero");
+    if (options.order != dsl::TensorOrder::natural)
+      facts.push_back(options.order == dsl::TensorOrder::interleaved ? ".order = TensorOrder::interleaved"
+                                                                     : ".order = TensorOrder::accumulator");
+    return facts.empty() ? "" : fmt::format(", {{{}}}", fmt::join(facts, ", "));
+  }
+
   std::string declaration(const TensorInfo &tensor) const {
     std::vector<std::string> extents;
     for (const TensorExtent &extent : tensor.shape)
@@ -112,9 +122,7 @@ private:
     std::string_view kinds[] = {"input", "output", "inout", "workspace"};
     std::string facts = tensor.alignment == 1 ? "" : fmt::format(", {{.alignment = {}}}", tensor.alignment);
     if (tensor.access == Access::workspace)
-      facts = tensor.workspace.interleaved                     ? ", {.interleaved = true}"
-              : tensor.workspace.initial == dsl::Initial::zero ? ", {.initial = Initial::zero}"
-                                                               : "";
+      facts = workspaceFacts(tensor.workspace);
     return fmt::format("k.{}(\"{}\", {}, {{{}}}{})", kinds[size_t(tensor.access)], tensor.name,
                        toString(tensor.element), fmt::join(extents, ", "), facts);
   }

@@ -119,6 +119,35 @@ Program atomicGemm(int64_t parts) {
 }
 // [atomic]
 
+// [ordered]
+/// C = A B in bf16: blocks add their parts of the sum to a workspace, which a second launch rounds.
+Program roundedSums(int64_t parts) {
+  return Program::trace("rounded_sums", [&](Scope &k) {
+    Index m = k.dim("m"), depth = k.dim("k");
+    Global A = k.input("A", bf16, {m, depth}), B = k.input("B", bf16, {depth, 64});
+    Global C = k.output("C", bf16, {m, 64});
+    Global sums = k.workspace("sums", f32, {m, 64}, {Initial::zero, TensorOrder::accumulator});
+    k.launch("rounded_sums_add", [&] {
+      auto [i, part] = k.grid(ceilDiv(m, 64), parts);
+      Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 64});
+      Fragment acc = k.fragment(f32, {64, 64}).named("acc");
+      k.loop({part, ceilDiv(depth, 32), parts}, [&](Index s) {
+        copy(A.tile({i * 64, s * 32}, {64, 32}), a);
+        copy(B.tile({s * 32, 0}, {32, 64}), b);
+        gemm(a, b, acc);
+      });
+      atomicAdd(acc, sums.tile({i * 64, 0}, {64, 64}));
+    });
+    k.launch("rounded_sums_round", [&] {
+      auto [i] = k.grid(ceilDiv(m, 64));
+      Fragment sum = k.fragment(f32, {64, 64});
+      copy(sums.tile({i * 64, 0}, {64, 64}), sum);
+      copy(sum.to(bf16), C.tile({i * 64, 0}, {64, 64}));
+    });
+  });
+}
+// [ordered]
+
 // [workspace]
 /// Row sums in two launches: parts of rows into a workspace, then the sum of the parts.
 Program rowSums() {
@@ -246,6 +275,14 @@ TEST_CASE("blocks that add to one result", "[docs]") {
   checkMatrix(run.after("C"), 1e-5, [&](int64_t i, int64_t j) {
     return c(i, j) + dot(depth, [&](int64_t s) { return a(i, s) * b(s, j); });
   });
+}
+
+TEST_CASE("blocks that add to a workspace in the order of accumulators", "[docs]") {
+  int64_t depth = GENERATE(0, 33, 200);
+  Run run(roundedSums(3), {{"m", 70}, {"k", depth}});
+  const Array &a = run.before("A"), &b = run.before("B");
+  checkMatrix(run.after("C"), 0.1,
+              [&](int64_t i, int64_t j) { return dot(depth, [&](int64_t s) { return a(i, s) * b(s, j); }); });
 }
 
 TEST_CASE("two launches and a workspace", "[docs]") {

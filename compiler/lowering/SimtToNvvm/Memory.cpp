@@ -160,18 +160,24 @@ struct LowerAtomicAdd : OpConversionPattern<AtomicAddOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(AtomicAddOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Type type = op.getValue().getType();
+    Location loc = op.getLoc();
+    Type type = getElementTypeOrSelf(op.getValue());
     bool isFloat = isa<FloatType>(type), isWide = type.getIntOrFloatBitWidth() == 64;
-    std::string text =
-        llvm::formatv("{0}red.relaxed.gpu.global.add.{1}{2} [$0], $1;", adaptor.getPredicate() ? "@$2 " : "",
-                      isFloat ? 'f' : 'u', isWide ? 64 : 32);
-    std::string constraints = {'l', ',', isFloat ? (isWide ? 'd' : 'f') : (isWide ? 'l' : 'r')};
-    SmallVector<Value> operands = {adaptor.getAddress(), adaptor.getValue()};
+    SmallVector<Value> operands = unpack(rewriter, loc, adaptor.getValue());
+    auto count = unsigned(operands.size());
+    operands.insert(operands.begin(), adaptor.getAddress());
+    std::string predicate = adaptor.getPredicate() ? llvm::formatv("@${0} ", count + 1).str() : "";
+    std::string width = count == 1 ? "" : llvm::formatv(".v{0}", count).str();
+    std::string text = llvm::formatv("{0}red.relaxed.gpu.global.add{1}.{2}{3} [$0], {4};", predicate, width,
+                                     isFloat ? 'f' : 'u', isWide ? 64 : 32, registerList(1, count));
+    std::string constraints = "l";
+    for (unsigned i = 0; i != count; ++i)
+      constraints += {',', isFloat ? (isWide ? 'd' : 'f') : (isWide ? 'l' : 'r')};
     if (adaptor.getPredicate()) {
       constraints += ",b";
       operands.push_back(adaptor.getPredicate());
     }
-    inlineAssembly(rewriter, op.getLoc(), text, constraints + ",~{memory}", {}, operands);
+    inlineAssembly(rewriter, loc, text, constraints + ",~{memory}", {}, operands);
     rewriter.eraseOp(op);
     return success();
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Buffers, views, and transfers by ordinary loads and stores.
+#include "compiler/analysis/Remarks.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Tma.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
+#include "dialects/tile/Names.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -105,9 +107,10 @@ public:
     Emitter &b = k.b;
     int64_t bytes = tile.elementBytes();
     FragmentLayout layout = copyLayout(k, tile.shape, bytes, axis, k.target.maxVectorBytes / bytes);
-    GlobalAccess probe(k, slice, layout, tile.shape);
-    int64_t widest = std::max<int64_t>(1, probe.vectorWidth());
-    if (!probe.mayStraddle())
+    GlobalUse use = toShared ? GlobalUse::load : GlobalUse::store;
+    GlobalAccess probe(k, slice, layout, tile.shape, use);
+    int64_t widest = probe.hasRows() ? std::max<int64_t>(1, probe.vectorWidth()) : 1;
+    if (widest == 1 || !probe.mayStraddle())
       return move(toShared, widest, /*guarded=*/true);
     auto path = [&](int64_t width, bool guarded) {
       return [&, width, guarded](OpBuilder &, Location) {
@@ -122,7 +125,7 @@ private:
   void move(bool toShared, int64_t width, bool guarded) {
     Emitter &b = k.b;
     FragmentLayout layout = copyLayout(k, tile.shape, tile.elementBytes(), axis, width);
-    GlobalAccess global(k, slice, layout, tile.shape);
+    GlobalAccess global(k, slice, layout, tile.shape, toShared ? GlobalUse::load : GlobalUse::store);
     SharedAddresses addresses(b, tile, layout, k.team);
     Value owner = isOwner(b, layout, k.team);
     bool contiguous = axis == tile.contiguousAxis();
@@ -259,9 +262,30 @@ std::optional<FragmentLayout> layoutFor(KernelLowering &k, Operation *op, Type f
 }
 } // namespace
 
+namespace {
+/// Says so where a fragment and a tensor in the order of accumulators do not meet in whole vectors.
+void remarkOnOrder(KernelLowering &k, Operation *op, const Slice &slice, RankedTensorType type,
+                   GlobalUse use) {
+  if (slice.tensor->argument.getOrder() != program::TensorOrder::accumulator)
+    return;
+  GlobalAccess access(k, slice, k.layoutOf(type), type.getShape(), use);
+  bool mayBeVector = use != GlobalUse::add || (type.getElementType().isF32() && k.target.maxAddedFloats > 1);
+  if (access.vectorWidth() == adjacentInOrder || !mayBeVector)
+    return;
+  emitRemark(op, tile::RemarkId::scatteredElements)
+      << tile::callOf(op->getName().getStringRef()) << " takes "
+      << (access.vectorWidth() == 1 ? "single elements" : "pairs of elements") << " of '"
+      << slice.tensor->argument.getName() << "', which is in the order of accumulators, not four at once: "
+      << (access.beginsWithPiece()
+              ? "the fragment is not spread over threads as an accumulator is"
+              : "the slice is not known to begin at a multiple of 16 rows and 8 columns");
+}
+} // namespace
+
 static LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op) {
   RankedTensorType type = op.getValue().getType();
   if (isa<tile::SliceType>(op.getSource().getType())) {
+    remarkOnOrder(k, op, k.slice(op.getSource()), type, GlobalUse::load);
     k.set(op.getValue(), loadGlobal(k, k.slice(op.getSource()), k.layoutOf(type), type.getShape()));
     return success();
   }
@@ -278,6 +302,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
   if (op.getAtom() == tile::CopyAtom::tma)
     return storeByTma(k, op);
   if (isa<tile::SliceType>(op.getDestination().getType())) {
+    remarkOnOrder(k, op, k.slice(op.getDestination()), type, GlobalUse::store);
     storeGlobal(k, k.slice(op.getDestination()), k.layoutOf(type), type.getShape(), k.value(op.getValue()));
     return success();
   }
@@ -305,7 +330,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::LoadIndexOp op) {
   Type i32 = k.b.getI32Type();
   if (isa<tile::SliceType>(op.getSource().getType())) {
     const Slice &slice = k.slice(op.getSource());
-    GlobalAccess access(k, slice, FragmentLayout::replicated({}, k.team.warps), {});
+    GlobalAccess access(k, slice, FragmentLayout::replicated({}, k.team.warps), {}, GlobalUse::load);
     Value inside = access.predicate({});
     Value loaded = simt::LoadOp::create(k.b, i32, access.address({}), inside);
     k.set(op.getValue(), inside && slice.fill ? k.b.select(inside, loaded, slice.fill) : loaded);
@@ -325,16 +350,14 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreIndexOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
-  Emitter &b = k.b;
   const Slice &slice = k.slice(op.getDestination());
-  auto type = dyn_cast<RankedTensorType>(op.getValue().getType());
-  FragmentLayout layout = type ? k.layoutOf(type) : FragmentLayout::replicated({}, k.team.warps);
-  GlobalAccess access(k, slice, layout, type ? type.getShape() : ArrayRef<int64_t>());
-  Value value = type ? k.value(op.getValue()) : b.splat(k.value(op.getValue()), 1);
-  Value owner = isOwner(b, layout, k.team);
-  for (const RegisterGroup &group : groupRegisters(layout, 0, 1).groups)
-    simt::AtomicAddOp::create(b, b.extract(value, group.registers[0]), access.address(group.start),
-                              b.both(owner, access.predicate(group.start)));
+  Value value = k.value(op.getValue());
+  if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType())) {
+    remarkOnOrder(k, op, slice, type, GlobalUse::add);
+    addGlobal(k, slice, k.layoutOf(type), type.getShape(), value);
+  } else {
+    addGlobal(k, slice, FragmentLayout::replicated({}, k.team.warps), {}, k.b.splat(value, 1));
+  }
   return success();
 }
 

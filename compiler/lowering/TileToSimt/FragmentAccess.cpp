@@ -42,6 +42,15 @@ Value lowering::isOwner(Emitter &b, const FragmentLayout &layout, const Team &te
 }
 
 RegisterGroups lowering::groupRegisters(const FragmentLayout &layout, int axis, int64_t width) {
+  std::vector<Coordinates> vector(size_t(width), Coordinates(size_t(layout.rank()), 0));
+  for (int64_t i = 1; i < width; ++i)
+    vector[size_t(i)][size_t(axis)] = i;
+  return groupRegisters(layout, vector,
+                        [&](const Coordinates &at) { return width == 1 || at[size_t(axis)] % width == 0; });
+}
+
+RegisterGroups lowering::groupRegisters(const FragmentLayout &layout, ArrayRef<Coordinates> vector,
+                                        function_ref<bool(const Coordinates &)> begins) {
   RegisterGroups result;
   std::map<Coordinates, int64_t> first;
   std::vector<Coordinates> coordinates;
@@ -52,13 +61,14 @@ RegisterGroups lowering::groupRegisters(const FragmentLayout &layout, int axis, 
       result.replicas.emplace_back(reg, known->second);
   }
   for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg) {
-    Coordinates at = coordinates[size_t(reg)];
-    if (first[at] != reg || (width > 1 && at[size_t(axis)] % width != 0))
+    const Coordinates &at = coordinates[size_t(reg)];
+    if (first[at] != reg || !begins(at))
       continue;
-    RegisterGroup group{at, {reg}};
-    for (int64_t i = 1; i < width; ++i) {
-      ++at[size_t(axis)];
-      group.registers.push_back(first[at]);
+    RegisterGroup group{at, {}};
+    for (Coordinates element : vector) {
+      for (auto [coordinate, start] : llvm::zip_equal(element, at))
+        coordinate += start;
+      group.registers.push_back(first[element]);
     }
     result.groups.push_back(std::move(group));
   }

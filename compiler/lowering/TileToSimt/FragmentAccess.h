@@ -8,6 +8,7 @@
 #pragma once
 
 #include "compiler/lowering/TileToSimt/Lowering.h"
+#include "dialects/layout/AccumulatorOrder.h"
 
 #include <map>
 
@@ -36,6 +37,9 @@ struct RegisterGroups {
   std::vector<std::pair<int64_t, int64_t>> replicas;
 };
 RegisterGroups groupRegisters(const FragmentLayout &layout, int axis, int64_t width);
+/// The same of vectors whose elements are so far from their first one; `begins` says which those are.
+RegisterGroups groupRegisters(const FragmentLayout &layout, llvm::ArrayRef<Coordinates> vector,
+                              llvm::function_ref<bool(const Coordinates &)> begins);
 
 /// For each register of `layout` the register of `reduced`, a layout of the same tile with
 /// extent 1 along `axes`, that holds what belongs to it.
@@ -104,17 +108,24 @@ Value loadShared(KernelLowering &k, const SharedTile &tile, const FragmentLayout
 void storeShared(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
                  llvm::ArrayRef<int64_t> shape, Value value);
 
+/// What is done to global memory.
+enum class GlobalUse : uint8_t { load, store, add };
+
 /// One side of a guarded transfer between registers and global memory.
 class GlobalAccess {
 public:
   /// `tileShape` is the fragment's or shared tile's shape, whose axes the slice's follow.
   GlobalAccess(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
-               llvm::ArrayRef<int64_t> tileShape);
+               llvm::ArrayRef<int64_t> tileShape, GlobalUse use);
 
-  /// The tile's axis along the tensor's innermost one; -1 if the slice stands still there.
-  int innerAxis() const { return inner; }
-  /// Widest vector along it that alignment and divisibility permit.
+  /// Whether the tensor keeps its rows in order, rather than pieces in that of accumulators.
+  bool hasRows() const { return pieces.empty(); }
+  /// Whether it is known to begin at the first element of such a piece.
+  bool beginsWithPiece() const;
+  /// Widest vector of elements that lie side by side which alignment and divisibility permit.
   int64_t vectorWidth() const { return width; }
+  /// The layout's registers in vectors of so many such elements: 1 or `vectorWidth()`.
+  RegisterGroups groups(int64_t elements) const;
   /// Whether a vector may be partly outside the tensor.
   bool mayStraddle() const { return straddles; }
   /// True if the whole slice is inside; null if it is guarded nowhere.
@@ -126,16 +137,38 @@ public:
   Value insideTile(llvm::ArrayRef<int64_t> constant) { return inside.at(constant); }
 
 private:
+  /// Along one of the last two axes of a tensor in the order of accumulators.
+  struct PieceAxis {
+    const AccumulatorAxis *order;
+    size_t axis; ///< of the slice
+    bool isSum;  ///< the thread's part of a coordinate and a register's constant have places that add up
+  };
+
+  void chooseRowVectors(llvm::ArrayRef<int64_t> tileShape, int64_t widest);
+  void choosePieceVectors(llvm::ArrayRef<int64_t> tileShape, int64_t widest, GlobalUse use);
+  PieceAxis pieceAxis(const AccumulatorAxis &order, size_t axis) const;
+  bool beginsAtMultiple(const PieceAxis &along) const;
+  bool hasPieceVectors(llvm::ArrayRef<int64_t> tileShape, int64_t elements) const;
+  std::vector<Coordinates> pieceVector(int64_t elements) const;
+  bool beginsPieceVector(const Coordinates &at, int64_t elements) const;
+  Value placeInPieces(const PieceAxis &along, Value coordinate);
+  Value addressInPieces(llvm::ArrayRef<int64_t> constant);
+  int64_t constantAlong(size_t axis, llvm::ArrayRef<int64_t> constant) const {
+    return axes[axis] < 0 ? 0 : constant[size_t(axes[axis])];
+  }
   bool isKnownInside(size_t axis) const;
 
   Emitter &b;
   const Slice &slice;
-  llvm::SmallVector<int> axes; ///< the tile's axis of each of the slice's
+  FragmentLayout layout;
+  llvm::SmallVector<Value> ends; ///< the slice's; what is written may reach to the end of a piece
+  llvm::SmallVector<int> axes;   ///< the tile's axis of each of the slice's
   llvm::SmallVector<Value> thread, position;
   InsidePredicates inside;
   int inner = -1;
   int64_t width = 1;
   bool straddles = false;
+  std::vector<PieceAxis> pieces; ///< rows and columns; none where the tensor has its natural order
   Value base;
   std::map<std::vector<int64_t>, Value> rows;
   std::map<std::pair<int, int64_t>, Value> guards;
@@ -145,6 +178,9 @@ Value loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &la
                  llvm::ArrayRef<int64_t> shape);
 void storeGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                  llvm::ArrayRef<int64_t> shape, Value value);
+/// Adds to the slice's elements, atomically.
+void addGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+               llvm::ArrayRef<int64_t> shape, Value value);
 
 /// ldmatrix and stmatrix, where the fragment and the tile allow them: 8x8 matrices of
 /// 16-bit elements, whose 16-byte rows are contiguous in shared memory.

@@ -12,31 +12,42 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
-                           ArrayRef<int64_t> tileShape)
-    : b(k.b), slice(slice), axes(slice.tileAxes(tileShape)), thread(threadCoordinates(b, layout, k.team)),
-      inside(b, layout, tileShape, thread) {
+                           ArrayRef<int64_t> tileShape, GlobalUse use)
+    : b(k.b), slice(slice), layout(layout), ends(slice.ends), axes(slice.tileAxes(tileShape)),
+      thread(threadCoordinates(b, layout, k.team)), inside(b, layout, tileShape, thread) {
   const GlobalTensor &tensor = *slice.tensor;
   for (auto [origin, axis] : llvm::zip(slice.origin, axes))
     position.push_back(axis < 0 ? origin : b.add(origin, thread[size_t(axis)]));
   inner = axes.back();
-  if (inner < 0)
-    return;
   int64_t bytes = tensor.element.getIntOrFloatBitWidth() / 8;
   int64_t widest = std::min<int64_t>(k.target.maxVectorBytes, tensor.argument.getAlignment()) / bytes;
+  if (use == GlobalUse::add)
+    widest = std::min<int64_t>(widest, tensor.element.isF32() ? k.target.maxAddedFloats : 1);
+  if (tensor.argument.getOrder() == program::TensorOrder::accumulator)
+    choosePieceVectors(tileShape, widest, use);
+  else if (inner >= 0)
+    chooseRowVectors(tileShape, widest);
+}
+
+void GlobalAccess::chooseRowVectors(ArrayRef<int64_t> tileShape, int64_t widest) {
   int64_t fits = std::gcd(layout.contiguousAlong(inner), tileShape[size_t(inner)]);
   fits = std::gcd(fits, tile::knownDivisor(tile::SliceOp(slice.op).getOrigin().back()));
   while (width * 2 <= widest && fits % (width * 2) == 0)
     width *= 2;
   int last = int(axes.size()) - 1;
-  int64_t endMultiple = tensor.multiples.back();
-  if (slice.limitedAxis == last)
-    endMultiple = std::gcd(endMultiple, tile::knownDivisor(tile::SliceOp(slice.op).getLimit()));
-  straddles = slice.isGuarded(last) && endMultiple % width != 0;
+  straddles = slice.isGuarded(last) && slice.endMultiple(last) % width != 0;
+}
+
+RegisterGroups GlobalAccess::groups(int64_t elements) const {
+  if (hasRows() || elements == 1)
+    return groupRegisters(layout, inner, elements);
+  return groupRegisters(layout, pieceVector(elements),
+                        [&](const Coordinates &at) { return beginsPieceVector(at, elements); });
 }
 
 bool GlobalAccess::isKnownInside(size_t axis) const {
   std::optional<int64_t> origin = Emitter::known(slice.origin[axis]);
-  std::optional<int64_t> end = Emitter::known(slice.ends[axis]);
+  std::optional<int64_t> end = Emitter::known(ends[axis]);
   return origin && end && *origin >= 0 && *origin + slice.shape[axis] <= *end;
 }
 
@@ -46,7 +57,7 @@ Value GlobalAccess::isInterior() {
   for (size_t axis = 0; axis < slice.origin.size(); ++axis) {
     if (isKnownInside(axis))
       continue;
-    Value origin = slice.origin[axis], end = slice.ends[axis];
+    Value origin = slice.origin[axis], end = ends[axis];
     std::optional<int64_t> known = Emitter::known(origin);
     if (known.value_or(-1) < 0)
       all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sge, origin, b.i32(0)));
@@ -61,6 +72,8 @@ Value GlobalAccess::isInterior() {
 }
 
 Value GlobalAccess::address(ArrayRef<int64_t> constant) {
+  if (!hasRows())
+    return addressInPieces(constant);
   const GlobalTensor &tensor = *slice.tensor;
   size_t last = position.size() - 1;
   if (!base) {
@@ -70,7 +83,7 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
   }
   std::vector<int64_t> outer;
   for (size_t axis = 0; axis < last; ++axis)
-    outer.push_back(axes[axis] < 0 ? 0 : constant[size_t(axes[axis])]);
+    outer.push_back(constantAlong(axis, constant));
   Value &row = rows[outer];
   if (!row) {
     Value index = base;
@@ -83,17 +96,17 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
 
 Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {
   Value all = inside.at(constant);
-  for (auto [axis, tileAxis] : llvm::enumerate(axes)) {
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
     if (!slice.isGuarded(int(axis)) || isKnownInside(axis))
       continue;
-    int64_t step = tileAxis < 0 ? 0 : constant[size_t(tileAxis)];
+    int64_t step = constantAlong(axis, constant);
     // Unsigned, so that positions before the tensor are outside, too.
     Value &guard = guards[{int(axis), step}];
     if (!guard) {
       Value at = b.add(position[axis], step);
       // A constant before the tensor is outside whatever its size. This must fold here: see simt.load.
       bool isBefore = b.known(at).value_or(0) < 0;
-      guard = isBefore ? b.i1(false) : b.isBelow(at, slice.ends[axis]);
+      guard = isBefore ? b.i1(false) : b.isBelow(at, ends[axis]);
     }
     all = b.both(all, guard);
   }
@@ -106,11 +119,11 @@ enum class Guarding { everyElement, interior };
 Value loadElements(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                    ArrayRef<int64_t> shape, Guarding guarding) {
   Emitter &b = k.b;
-  GlobalAccess access(k, slice, layout, shape);
+  GlobalAccess access(k, slice, layout, shape, GlobalUse::load);
   bool vectors = guarding == Guarding::interior || !access.mayStraddle();
   int64_t width = vectors ? access.vectorWidth() : 1;
   Type element = slice.tensor->element;
-  RegisterGroups groups = groupRegisters(layout, access.innerAxis(), width);
+  RegisterGroups groups = access.groups(width);
   SmallVector<Value> registers(size_t(layout.registersPerThread()));
   for (const RegisterGroup &group : groups.groups) {
     Value predicate =
@@ -127,18 +140,27 @@ Value loadElements(KernelLowering &k, const Slice &slice, const FragmentLayout &
   return b.pack(registers);
 }
 
-void storeElements(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
-                   ArrayRef<int64_t> shape, Value value, Guarding guarding) {
+/// Elements that registers are written to, and how.
+struct Write {
+  const Slice &slice;
+  const FragmentLayout &layout;
+  ArrayRef<int64_t> shape;
+  GlobalUse use;
+  /// Emits it for a vector, by the threads that satisfy the predicate.
+  function_ref<void(Value piece, Value address, Value predicate)> emit;
+};
+
+void writeElements(KernelLowering &k, const Write &write, Value value, Guarding guarding) {
   Emitter &b = k.b;
-  GlobalAccess access(k, slice, layout, shape);
+  GlobalAccess access(k, write.slice, write.layout, write.shape, write.use);
   bool vectors = guarding == Guarding::interior || !access.mayStraddle();
   int64_t width = vectors ? access.vectorWidth() : 1;
-  Value owner = isOwner(b, layout, k.team);
-  for (const RegisterGroup &group : groupRegisters(layout, access.innerAxis(), width).groups) {
+  Value owner = isOwner(b, write.layout, k.team);
+  for (const RegisterGroup &group : access.groups(width).groups) {
     Value predicate =
         guarding == Guarding::interior ? access.insideTile(group.start) : access.predicate(group.start);
     Value piece = width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers);
-    simt::StoreOp::create(b, piece, access.address(group.start), b.both(owner, predicate));
+    write.emit(piece, access.address(group.start), b.both(owner, predicate));
   }
 }
 } // namespace
@@ -149,7 +171,7 @@ void storeElements(KernelLowering &k, const Slice &slice, const FragmentLayout &
 Value lowering::loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                            ArrayRef<int64_t> shape) {
   Emitter &b = k.b;
-  GlobalAccess access(k, slice, layout, shape);
+  GlobalAccess access(k, slice, layout, shape, GlobalUse::load);
   if (!access.mayStraddle())
     return loadElements(k, slice, layout, shape, Guarding::everyElement);
   auto path = [&](Guarding guarding) {
@@ -161,17 +183,38 @@ Value lowering::loadGlobal(KernelLowering &k, const Slice &slice, const Fragment
       .getResult(0);
 }
 
-void lowering::storeGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
-                           ArrayRef<int64_t> shape, Value value) {
+namespace {
+void writeGlobal(KernelLowering &k, const Write &write, Value value) {
   Emitter &b = k.b;
-  GlobalAccess access(k, slice, layout, shape);
+  GlobalAccess access(k, write.slice, write.layout, write.shape, write.use);
   if (!access.mayStraddle())
-    return storeElements(k, slice, layout, shape, value, Guarding::everyElement);
+    return writeElements(k, write, value, Guarding::everyElement);
   auto path = [&](Guarding guarding) {
     return [&, guarding](OpBuilder &, Location) {
-      storeElements(k, slice, layout, shape, value, guarding);
+      writeElements(k, write, value, guarding);
       scf::YieldOp::create(b);
     };
   };
   scf::IfOp::create(b, access.isInterior(), path(Guarding::interior), path(Guarding::everyElement));
+}
+} // namespace
+
+void lowering::storeGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+                           ArrayRef<int64_t> shape, Value value) {
+  writeGlobal(k,
+              {slice, layout, shape, GlobalUse::store,
+               [&](Value piece, Value address, Value predicate) {
+                 simt::StoreOp::create(k.b, piece, address, predicate);
+               }},
+              value);
+}
+
+void lowering::addGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
+                         ArrayRef<int64_t> shape, Value value) {
+  writeGlobal(k,
+              {slice, layout, shape, GlobalUse::add,
+               [&](Value piece, Value address, Value predicate) {
+                 simt::AtomicAddOp::create(k.b, piece, address, predicate);
+               }},
+              value);
 }

@@ -82,6 +82,8 @@ struct Slice {
   tile::SliceOp op;
 
   bool isGuarded(int axis) const;
+  /// A known divisor of the end along the axis.
+  int64_t endMultiple(int axis) const;
   /// The axis of a tile of this shape that each axis runs along; -1 for axes of extent 1.
   llvm::SmallVector<int> tileAxes(llvm::ArrayRef<int64_t> tileShape) const;
 };

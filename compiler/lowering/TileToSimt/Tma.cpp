@@ -62,6 +62,9 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
     return reject("expected '" + slice.tensor->argument.getName() + "' to be aligned to " +
                   Twine(k.target.tma.globalAlignment) + " bytes, but it is known to be to " +
                   Twine(slice.tensor->argument.getAlignment()));
+  if (slice.tensor->argument.getOrder() == program::TensorOrder::accumulator)
+    return reject("expected a tensor whose rows lie in order, but '" + slice.tensor->argument.getName() +
+                  "' is in the order of accumulators; copy a fragment");
   if (slice.shape.size() > k.target.tma.maxRank)
     return reject("expected a tensor of at most " + Twine(k.target.tma.maxRank) + " axes, but '" +
                   slice.tensor->argument.getName() + "' has " + Twine(slice.shape.size()));
@@ -76,7 +79,7 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
   SharedLayout own = tile.layout;
   for (int axis = 0; axis < own.rank(); ++axis)
     own.shape[size_t(tile.layoutAxis(axis))] = tile.shape[size_t(axis)];
-  if (tile::SliceOp(slice.op).getElementOrder() == ElementOrder::interleaved) {
+  if (slice.tensor->argument.getOrder() == program::TensorOrder::interleaved) {
     if (own.order != ElementOrder::interleaved)
       return reject("expected a tile whose rows are interleaved as those of '" +
                     slice.tensor->argument.getName() + "' are, but another use of it takes no such order");

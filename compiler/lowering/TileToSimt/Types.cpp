@@ -2,7 +2,10 @@
 /// \file
 /// What tile types become: index is i32, a fragment is the vector of a thread's
 /// registers, a cursor is two numbers.
+#include "compiler/analysis/Divisibility.h"
 #include "compiler/lowering/TileToSimt/Lowering.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace tlc;
@@ -52,6 +55,12 @@ Coordinates SharedTile::layoutCoordinates(ArrayRef<int64_t> coordinates) const {
 }
 
 bool Slice::isGuarded(int axis) const { return axis == limitedAxis || !tile::SliceOp(op).getUnchecked(); }
+
+int64_t Slice::endMultiple(int axis) const {
+  int64_t multiple = tensor->multiples[size_t(axis)];
+  return axis == limitedAxis ? std::gcd(multiple, tile::knownDivisor(tile::SliceOp(op).getLimit()))
+                             : multiple;
+}
 
 SmallVector<int> Slice::tileAxes(ArrayRef<int64_t> tileShape) const {
   SmallVector<int> axes;

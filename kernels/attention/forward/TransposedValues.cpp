@@ -14,7 +14,7 @@ TransposedValues::TransposedValues(Scope &k, const ForwardConfig &config, const 
   int64_t parts = ceilDiv(c.problem.dv, keysOfTile);
   auto workspace = [&](std::string_view name, const Index &batches, const Index &rows) {
     return k.workspace(name, c.problem.dtype, {batches, p.inputs.kvHeads, parts, rows, keysOfTile},
-                       {.interleaved = true});
+                       {.order = TensorOrder::interleaved});
   };
   whole = workspace("values", isPacked() ? Index(1) : p.inputs.factors, p.sk);
   last = workspace("last_values", p.inputs.factors, keysOfTile);

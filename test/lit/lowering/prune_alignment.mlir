@@ -7,21 +7,26 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-SAME: #program.tensor<"map", input, dims[0, -1], alignment = 16>
 // CHECK-SAME: #program.tensor<"wide", input, dims[0, -1], alignment = 16>
 // CHECK-SAME: #program.tensor<"narrow", output, dims[0, -1]>
+// CHECK-SAME: #program.tensor<"sums", inout, dims[0, -1], alignment = 16>
 simt.kernel @traced(
     %map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>},
     %wide: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 1>},
     %narrow: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 2>},
+    %sums: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 3>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>})
     attributes {threads = 32 : i64, shared_bytes = 0 : i64,
       schema = [#program.dimension<"n">, #program.tensor<"map", input, dims[0, -1], alignment = 16>,
                 #program.tensor<"wide", input, dims[0, -1], alignment = 16>,
-                #program.tensor<"narrow", output, dims[0, -1], alignment = 16>],
-      schema_types = [index, tensor<?x64xbf16>, tensor<?x64xbf16>, tensor<?x64xbf16>],
+                #program.tensor<"narrow", output, dims[0, -1], alignment = 16>,
+                #program.tensor<"sums", inout, dims[0, -1], alignment = 16>],
+      schema_types = [index, tensor<?x64xbf16>, tensor<?x64xbf16>, tensor<?x64xbf16>, tensor<?x64xf32>],
       grid = [#program.host_expr<"1">], tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128>]} {
   %at = llvm.getelementptr %wide[%n] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, bf16
   %v = simt.load %at : !llvm.ptr<1> -> vector<8xbf16>
   %e = vector.extract %v[0] : bf16 from vector<8xbf16>
   simt.store %e, %narrow : bf16, !llvm.ptr<1>
+  %zeros = arith.constant dense<0.0> : vector<2xf32>
+  simt.atomic_add %zeros, %sums : vector<2xf32>
   simt.return
 }
 

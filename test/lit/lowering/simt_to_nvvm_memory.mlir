@@ -49,6 +49,11 @@ simt.kernel @memory(%x: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   simt.atomic_add %f, %x if %in : f32
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.u32 [$0], $1;", "l,r,~{memory}"
   simt.atomic_add %n, %x : i32
+  // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.v4.f32 [$0], {$1, $2, $3, $4};", "l,f,f,f,f,~{memory}"
+  simt.atomic_add %w, %x : vector<4xf32>
+  // CHECK: llvm.inline_asm has_side_effects "@$3 red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};", "l,f,f,b,~{memory}"
+  %pair = vector.from_elements %f, %f : vector<2xf32>
+  simt.atomic_add %pair, %x if %in : vector<2xf32>
 
   // CHECK: nvvm.vote.sync any %{{.*}}, %{{.*}} -> i1
   %any = simt.vote_any %in

@@ -382,7 +382,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #ordered = #tile.shared_layout<"64x128 8b axis 1 panel 128 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program.tensor<"V", workspace, dims[-1, -1], alignment = 16>, tile.interleaved}) attributes {warps = 4 : i64} {
+tile.kernel @test(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program.tensor<"V", workspace, dims[-1, -1], alignment = 16, order = interleaved>}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>

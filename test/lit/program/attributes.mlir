@@ -10,6 +10,7 @@
 // CHECK-SAME: t.e = #program.dimension<"m", fixed = 0>
 // CHECK-SAME: t.f = #program.tensor<"A", input, dims[0, -1]>
 // CHECK-SAME: t.g = #program.tensor<"W", workspace, dims[-1], alignment = 256, zero_fill = true>
+// CHECK-SAME: t.g2 = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>
 // CHECK-SAME: t.h = #program.scalar<"scale">
 // CHECK-SAME: t.i = #program.tensor_map<2, box[64, 128], bytes128>
 // CHECK-SAME: t.j = #program.parameter<tensor_pointer, 3>
@@ -29,6 +30,7 @@ module attributes {
   t.e = #program.dimension<"m", multiple_of = 1, fixed = 0>,
   t.f = #program.tensor<"A", input, dims[0, -1]>,
   t.g = #program.tensor<"W", workspace, dims[-1], alignment = 256, zero_fill = true>,
+  t.g2 = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>,
   t.h = #program.scalar<"scale">,
   t.i = #program.tensor_map<2, box[64, 128], bytes128>,
   t.j = #program.parameter<tensor_pointer, 3>,

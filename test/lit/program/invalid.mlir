@@ -85,6 +85,16 @@ module attributes {a = #program.tensor<"A", input, dims[0], alignment = 12>} {}
 
 // -----
 
+// expected-error @below {{expected tensor 'A' to keep its elements in the natural order because only a workspace's may be in another, but got interleaved}}
+module attributes {a = #program.tensor<"A", input, dims[0], order = interleaved>} {}
+
+// -----
+
+// expected-error @below {{expected tensor 'A' to have at least two axes because its pieces have rows and columns, but got 1}}
+module attributes {a = #program.tensor<"A", workspace, dims[0], order = accumulator>} {}
+
+// -----
+
 // expected-error @below {{expected the number of a tensor, but got -1}}
 module attributes {a = #program.tensor_map<-1, box[64], none>} {}
 

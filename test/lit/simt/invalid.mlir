@@ -247,6 +247,20 @@ simt.kernel @registers() attributes {threads = 128 : i64, shared_bytes = 0 : i64
 // -----
 
 module attributes {program.target = #program.target<"sm_80">} {
+// atomic_add_c1
+simt.kernel @wide_addition(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.tensor<"X", inout, dims[-1]>],
+      schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %w = simt.load %x : !llvm.ptr<1> -> vector<2xf32>
+  // expected-error @below {{expected at most 1 numbers because sm_80 adds no more at once, but got 'vector<2xf32>'}}
+  simt.atomic_add %w, %x : vector<2xf32>
+  simt.return
+}
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_80">} {
 // set_registers_c1
 simt.kernel @no_reallocation() attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {

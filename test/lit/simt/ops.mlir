@@ -171,6 +171,8 @@ simt.kernel @memory(%g: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   simt.atomic_add %1, %g : f32
   // CHECK: simt.atomic_add %{{.*}}, %{{.*}} if %{{.*}} : f32
   simt.atomic_add %1, %g if %yes : f32
+  // CHECK: simt.atomic_add %{{.*}}, %{{.*}} : vector<4xf32>
+  simt.atomic_add %0, %g : vector<4xf32>
   // CHECK: simt.vote_any %{{.*}}
   %any = simt.vote_any %yes
   // CHECK: simt.shuffle_xor %{{.*}} mask(16) : f32

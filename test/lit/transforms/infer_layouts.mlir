@@ -53,6 +53,20 @@ tile.kernel @views() attributes {warps = 4 : i64} {
 
 // -----
 
+// What lies in the order of accumulators is read as one, by any number of warps.
+// CHECK: #[[ROWS:.*]] = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(2@0:16)">
+// CHECK-LABEL: tile.kernel @in_pieces(
+// CHECK:       tile.load %{{.*}} -> tensor<32x16xf32, #[[ROWS]]>
+tile.kernel @in_pieces(%X: !tile.global<32x16xf32> {program.argument = #program.tensor<"X", workspace, dims[-1, -1], alignment = 16, order = accumulator>}) attributes {warps = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %x = tile.slice %X[%c0, %c0] : !tile.global<32x16xf32> -> !tile.slice<32x16xf32>
+  %v = tile.load %x : !tile.slice<32x16xf32> -> tensor<32x16xf32>
+  tile.store %v, %x atom simt : tensor<32x16xf32>, !tile.slice<32x16xf32>
+  tile.return
+}
+
+// -----
+
 // A scan keeps the layout of what it scans.
 // CHECK: #[[ACC:.*]] = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 // CHECK-LABEL: tile.kernel @scan(

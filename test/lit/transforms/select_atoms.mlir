@@ -636,7 +636,7 @@ tile.kernel @async_shape() {
 
 // Of interleaved elements only whole tiles make sense, as they lie.
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @interleaved(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program.tensor<"V", workspace, dims[-1, -1], alignment = 16>, tile.interleaved}) {
+tile.kernel @interleaved(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program.tensor<"V", workspace, dims[-1, -1], alignment = 16, order = interleaved>}) {
   %c0 = arith.constant 0 : index
   %slice = tile.slice %V[%c0, %c0] : !tile.global<64x128xf8E4M3FN> -> !tile.slice<64x128xf8E4M3FN>
   // expected-error @below {{expected the TMA to move elements of 'V' because they are interleaved, but this is another access; copy whole tiles of shared memory in roles}}

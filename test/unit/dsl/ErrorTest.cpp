@@ -152,13 +152,19 @@ TEST_CASE("tensors are checked", "[dsl][errors]") {
         "with "
         "the actual shape, but axis 0 is computed\ncomputed here");
   CHECK(
-      errorOf([](Scope &k) { k.workspace("A", f16, {4, 32}, {.interleaved = true}); }) ==
+      errorOf([](Scope &k) { k.workspace("A", f16, {4, 32}, {.order = TensorOrder::interleaved}); }) ==
       "expected elements of 8 bits in rows of a constant multiple of 16 because 'A' is interleaved, but got "
       "larger elements");
   CHECK(
-      errorOf([](Scope &k) { k.workspace("A", e4m3, {4, 24}, {.interleaved = true}); }) ==
+      errorOf([](Scope &k) { k.workspace("A", e4m3, {4, 24}, {.order = TensorOrder::interleaved}); }) ==
       "expected elements of 8 bits in rows of a constant multiple of 16 because 'A' is interleaved, but got "
       "other rows");
+  CHECK(errorOf([](Scope &k) { k.workspace("A", i64, {4, 32}, {.order = TensorOrder::accumulator}); }) ==
+        "expected rows and columns of elements of 16 or 32 bits because 'A' keeps them in the order of "
+        "accumulators, but got 64 bits and 2 axes");
+  CHECK(errorOf([](Scope &k) { k.workspace("A", f32, {4}, {.order = TensorOrder::accumulator}); }) ==
+        "expected rows and columns of elements of 16 or 32 bits because 'A' keeps them in the order of "
+        "accumulators, but got 32 bits and 1 axis");
 }
 
 TEST_CASE("launches are checked", "[dsl][errors]") {
