@@ -37,6 +37,8 @@ public:
   LogicalResult run() {
     if (failed(collect()))
       return failure();
+    if (stages[1].empty())
+      return success(reorder());
     Location loc = loop.getLoc();
     Value runs = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
                                        loop.getUpperBound());
@@ -54,6 +56,20 @@ public:
   }
 
 private:
+  /// A loop of one stage: its round is its body in another order.
+  bool reorder() {
+    for (Operation *op : round) {
+      op->moveBefore(loop.getBody()->getTerminator());
+      if (auto wait = dyn_cast<GemmWaitOp>(op))
+        if (auto product = wait.getAcc().getDefiningOp<GemmAsyncOp>();
+            product && product->getBlock() == loop.getBody())
+          wait.setPending(startedBetween(product, wait, round));
+    }
+    for (Operation *op : round)
+      op->removeDiscardableAttr(TileDialect::stageAttrName);
+    return true;
+  }
+
   LogicalResult collect() {
     for (Operation &op : loop.getBody()->without_terminator()) {
       StageAttr stage = stageOf(&op);

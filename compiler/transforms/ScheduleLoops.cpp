@@ -6,14 +6,17 @@
 /// leads from one product to another (the softmax) may run a round ahead, under that other product.
 
 #include "compiler/analysis/CheapFragments.h"
+#include "compiler/analysis/ElementOrders.h"
 #include "compiler/analysis/RegisterWriters.h"
 #include "compiler/analysis/Remarks.h"
+#include "compiler/analysis/RoundRegisters.h"
 #include "compiler/solvers/ListScheduler.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <array>
@@ -120,14 +123,41 @@ ScheduleOp toScheduleOp(Operation &op) {
   return described;
 }
 
-/// Whether the operation may run while products of its own or the next iteration are in flight: it reads, but
-/// neither writes nor signals.
+/// Whether the operation may run while products of its own or the next iteration are in flight: its threads
+/// access memory themselves, and signal nothing.
 bool toleratesOverlap(Operation &op) {
   if (isMemoryEffectFree(&op) || synchronisationOf(&op).event == SlotEvent::awaited)
     return true;
   SmallVector<MemoryAccess, 3> accesses = memoryAccessesOf(&op);
-  return !accesses.empty() && llvm::all_of(accesses, [](const MemoryAccess &access) {
-    return access.kind == AccessKind::read && access.proxy == Proxy::generic;
+  return !accesses.empty() && !completionOf(&op) &&
+         llvm::all_of(accesses, [](const MemoryAccess &access) { return access.proxy == Proxy::generic; });
+}
+
+/// Whether the operation's threads change what memory holds.
+bool writesMemory(Operation *op) {
+  return !isProductInFlight(op) && llvm::any_of(memoryAccessesOf(op), [](const MemoryAccess &access) {
+    return access.kind != AccessKind::read;
+  });
+}
+
+/// Whether two accesses, of which one at least changes what is there, may meet.
+bool conflict(const MemoryAccess &a, const MemoryAccess &b) {
+  if (a.kind == b.kind && a.kind != AccessKind::write)
+    return false; // reads, and additions, in any order
+  if (a.isShared() != b.isShared())
+    return false;
+  if (a.isShared()) {
+    AllocSharedOp first = bufferOf(a.memory), second = bufferOf(b.memory);
+    return !first || !second || first == second;
+  }
+  auto first = a.memory.getDefiningOp<SliceOp>(), second = b.memory.getDefiningOp<SliceOp>();
+  return !first || !second || first.getTensor() == second.getTensor();
+}
+
+bool conflict(Operation *a, Operation *b) {
+  SmallVector<MemoryAccess, 3> later = memoryAccessesOf(b);
+  return llvm::any_of(memoryAccessesOf(a), [&](const MemoryAccess &from) {
+    return llvm::any_of(later, [&](const MemoryAccess &to) { return conflict(from, to); });
   });
 }
 
@@ -153,21 +183,31 @@ private:
     for (Operation &op : loop.getBody()->without_terminator())
       if (!toleratesOverlap(op) && !isProductInFlight(&op) && !isProductWait(&op) && !isRelease(&op))
         return "the " + describeStatement(&op) + placeOf(&op) + " keeps its place between them";
+    putReadersFirst();
     build();
+    if (std::string reason = orderAccesses(); !reason.empty())
+      return reason;
     if (std::string reason = protectFactors(); !reason.empty())
       return reason;
     if (std::string reason = protectSums(); !reason.empty())
       return reason;
     assert(problem.check() && "dependences follow the program order");
     auto roles = loop->getParentOfType<RolesOp>();
-    bool overlaps = roles && roles.getAutomatic() && !overlapProducts(problem).empty();
-    overlaps |= delayCompletions();
-    if (!overlaps)
-      return "the result of a product is used in the iteration that starts it";
+    bool isAutomatic = roles && roles.getAutomatic();
+    const ScheduleProblem inRound = problem;
+    bool isAhead = isAutomatic && !overlapProducts(problem).empty();
+    bool overlaps = delayCompletions() || isAhead;
     Result<Schedule> solved = solveSchedule(problem);
+    if (isAhead && solved && !fitsRegisters(*solved)) { // what a round computes for the next one stays out
+      problem = inRound;
+      overlaps = delayCompletions();
+      solved = solveSchedule(problem);
+    }
     if (!solved)
       return solved.error().message;
     assert(verify(problem, *solved));
+    if (!overlaps && !(isAutomatic && overlapInRound(*solved)))
+      return "the result of a product is used in the iteration that starts it";
     if (std::string reason = checkSlots(*solved); !reason.empty())
       return reason;
     for (auto [op, slot] : llvm::zip_equal(ops, solved->slots))
@@ -184,22 +224,46 @@ private:
     }
     for (Operation *op : ops)
       addOperandDependences(op);
-    // Reads and awaits stay in program order. A release follows what is before it, and nothing waits for one.
-    Operation *previous = nullptr;
+    // Products, reads and awaits stay in program order, and so do reads, awaits and writes; a product need
+    // not come before a write that it has nothing to do with. A release follows what is before it, and
+    // nothing waits for one.
+    Operation *product = nullptr, *other = nullptr, *write = nullptr;
     SmallVector<Operation *> waits;
     for (Operation *op : ops) {
       if (isProductWait(op))
         waits.push_back(op);
       if (isMemoryEffectFree(op) || isProductWait(op))
         continue;
-      if (previous)
-        problem.addDependence(numbers[previous], numbers[op], 0, 0, DependenceKind::issue);
-      if (!isRelease(op))
-        previous = op;
-      else
+      for (Operation *before : {product, other, write})
+        if (before && !(before == product && writesMemory(op)))
+          problem.addDependence(numbers[before], numbers[op], 0, 0, DependenceKind::issue);
+      if (isRelease(op))
         for (Operation *wait : waits)
           problem.addDependence(numbers[wait], numbers[op], 0, 0, DependenceKind::issue);
+      else
+        (isProductInFlight(op) ? product : writesMemory(op) ? write : other) = op;
     }
+  }
+
+  /// Where one operation writes memory that another one accesses, they keep their order, in the next
+  /// iteration, too. A product accesses it until it is complete. Why that cannot be said of this loop, or
+  /// nothing.
+  std::string orderAccesses() {
+    auto endOf = [](Operation *op) {
+      return isProductInFlight(op) ? completionInRound(cast<InFlightOpInterface>(op)) : op;
+    };
+    for (auto [number, first] : llvm::enumerate(ops))
+      for (Operation *second : ArrayRef(ops).drop_front(number + 1)) {
+        if (!conflict(first, second))
+          continue;
+        Operation *firstEnds = endOf(first), *secondEnds = endOf(second);
+        if (!firstEnds || !secondEnds || !firstEnds->isBeforeInBlock(second))
+          return "the " + describeStatement(second) + placeOf(second) +
+                 " changes what a product in flight reads";
+        problem.addDependence(numbers[firstEnds], numbers[second], 0, 0, DependenceKind::order);
+        problem.addDependence(numbers[secondEnds], numbers[first], 1, 0, DependenceKind::order);
+      }
+    return "";
   }
 
   /// A product in flight reads its left factor's registers: it completes before they are written again, in
@@ -227,8 +291,70 @@ private:
         } else if (wait->isBeforeInBlock(writer)) {
           problem.addDependence(numbers[wait], numbers[writer], 0, 0, DependenceKind::order);
         }
+      keepFromFactor(op, factor, wait);
     }
     return "";
+  }
+
+  /// Nobody else reads the registers of a factor while its product is in flight.
+  void keepFromFactor(Operation *product, Value factor, Operation *wait) {
+    for (Operation *user : factor.getUsers()) {
+      Operation *reader = loop.getBody()->findAncestorOpInBlock(*user);
+      if (!reader || reader == loop.getBody()->getTerminator() || isProductInFlight(reader))
+        continue;
+      if (reader->isBeforeInBlock(product))
+        problem.addDependence(numbers[reader], numbers[product], 0, 0, DependenceKind::issue);
+      else if (wait && wait->isBeforeInBlock(reader))
+        problem.addDependence(numbers[wait], numbers[reader], 0, 0, DependenceKind::order);
+    }
+  }
+
+  /// Who else reads a factor in registers does so before the product starts, instead of after its end, where
+  /// it can.
+  void putReadersFirst() {
+    for (Operation &product : llvm::make_early_inc_range(loop.getBody()->without_terminator())) {
+      Value factor =
+          isProductInFlight(&product) ? factorInRegisters(cast<InFlightOpInterface>(product)) : Value();
+      if (!factor)
+        continue;
+      for (Operation *user : llvm::to_vector(factor.getUsers())) {
+        Operation *reader = loop.getBody()->findAncestorOpInBlock(*user);
+        if (!reader || reader == loop.getBody()->getTerminator() || isProductInFlight(reader) ||
+            reader->isBeforeInBlock(&product))
+          continue;
+        llvm::SetVector<Operation *> moved;
+        if (!mayPrecede(reader, &product, moved))
+          continue;
+        SmallVector<Operation *> inOrder = moved.takeVector();
+        llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+        for (Operation *op : inOrder)
+          op->moveBefore(&product);
+      }
+    }
+  }
+
+  /// Whether an operation may come before an earlier one, with what it is computed from, which goes to
+  /// `moved`.
+  bool mayPrecede(Operation *op, Operation *earlier, llvm::SetVector<Operation *> &moved) {
+    moved.insert(op);
+    for (size_t next = 0; next < moved.size(); ++next) {
+      Operation *at = moved[next];
+      if (next > 0 && !isMemoryEffectFree(at))
+        return false;
+      at->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *definition = operand.getDefiningOp();
+              definition && definition->getBlock() == loop.getBody() && !definition->isBeforeInBlock(earlier))
+            moved.insert(definition);
+      });
+    }
+    if (isMemoryEffectFree(op))
+      return true;
+    for (Operation *between = earlier; between != op; between = between->getNextNode())
+      if (conflict(between, op) || !(toleratesOverlap(*between) || isProductInFlight(between) ||
+                                     isProductWait(between) || isRelease(between)))
+        return false;
+    return writesMemory(op) && toleratesOverlap(*op);
   }
 
   /// A product in flight writes its accumulator's registers: it completes before the operation that makes the
@@ -271,6 +397,27 @@ private:
       any = true;
     }
     return any;
+  }
+
+  /// Whether a thread of the role has registers for the products, beside those that addresses and what is
+  /// computed at the time take.
+  bool fitsRegisters(const Schedule &solved) {
+    constexpr int64_t others = 24;
+    auto role = loop->getParentOfType<RoleOp>();
+    return !role || !role.getRegisters() ||
+           registersOfProducts(loop, ops, solved) + others <= int64_t(*role.getRegisters());
+  }
+
+  /// Whether a product is started before the wait for another one of its round.
+  bool overlapInRound(const Schedule &solved) {
+    int64_t inFlight = 0;
+    for (int number : solved.roundOrder()) {
+      if (isProductInFlight(ops[size_t(number)]) && ++inFlight > 1)
+        return true;
+      if (isProductWait(ops[size_t(number)]))
+        --inFlight;
+    }
+    return false;
   }
 
   /// A slot that is awaited in one round and released in the next is taken while the next round's are.

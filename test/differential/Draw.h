@@ -43,6 +43,7 @@ namespace tlc::differential {
   X(workspace, 60)                                                                                           \
   X(interleaved, 2)                                                                                          \
   X(accumulatorOrder, 40)                                                                                    \
+  X(storedFactor, 25)                                                                                        \
   X(fixedDimension, 12)                                                                                      \
   X(multipleOf, 10)                                                                                          \
   X(zeroExtent, 4)                                                                                           \

@@ -23,7 +23,7 @@ void Generator::drawLeanBody(Body &body) {
   env.isLean = true;
   product(body);
   for (int64_t number = draw.between(0, 3); number > 0; --number) {
-    switch (draw.weighted({40, 30, 15, 15})) {
+    switch (draw.weighted({40, 30, 15, 15, 8})) {
     case 0:
       assign(body);
       break;
@@ -33,8 +33,11 @@ void Generator::drawLeanBody(Body &body) {
     case 2:
       declareComputed(body);
       break;
-    default:
+    case 3:
       assignWhen(body, drawTest());
+      break;
+    default:
+      atomic(body);
     }
   }
 }

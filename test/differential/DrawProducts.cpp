@@ -44,6 +44,18 @@ bool Generator::writeTile(Body &body, int tile) {
     holds.current = env.written.contains(tile) || isOuter ? join(holds.current, domain) : domain;
     env.written.insert(tile);
   };
+  // What a loop computes, its products read: of a tile that the loop declares.
+  bool isNew = !isOuter && !env.written.contains(tile);
+  if (env.isLean && isNew && draw.wants(Feature::storedFactor)) {
+    if (std::optional<Drawn> value = drawFull(info.shape, info.element, int(draw.between(0, 2)))) {
+      draw.note(Feature::storedFactor);
+      domain = value->domain;
+      body.push_back(
+          {.kind = Statement::Kind::store, .to = whole(tile), .values = {std::move(value->expression)}});
+      settle();
+      return true;
+    }
+  }
   if (env.isLean) {
     std::optional<Box> box = drawAsyncBox(info.shape, info.element, /*isMulticast=*/false);
     if (!box)

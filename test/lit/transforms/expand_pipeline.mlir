@@ -59,6 +59,35 @@ tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}, %O: !
 
 // -----
 
+// A loop of one stage is its body in another order; waits leave in flight what is started before them.
+// CHECK-LABEL: tile.kernel @one_stage(
+// CHECK:       scf.for
+// CHECK-NEXT:    %[[FIRST:.*]] = tile.gemm_async
+// CHECK-NEXT:    %[[SECOND:.*]] = tile.gemm_async
+// CHECK-NEXT:    %[[X:.*]] = tile.gemm_wait %[[FIRST]] pending(1)
+// CHECK-NEXT:    %[[Y:.*]] = tile.gemm_wait %[[SECOND]] pending(0)
+// CHECK-NEXT:    arith.addf %[[X]], %[[Y]]
+// CHECK-NOT:   tile.stage
+// FOLDED-LABEL: tile.kernel @one_stage(
+tile.kernel @one_stage(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %end = scf.for %i = %c0 to %n step %c1 iter_args(%total = %zero) -> (tensor<64x64xf32>) {
+    %started = tile.gemm_async %a, %a, %zero atom wgmma {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    %done = tile.gemm_wait %started pending(0) {tile.stage = #tile.stage<stage = 0, order = 2>} : tensor<64x64xf32>
+    %started2 = tile.gemm_async %a, %a, %zero atom wgmma {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    %done2 = tile.gemm_wait %started2 pending(0) {tile.stage = #tile.stage<stage = 0, order = 3>} : tensor<64x64xf32>
+    %sum = arith.addf %done, %done2 {tile.stage = #tile.stage<stage = 0, order = 4>} : tensor<64x64xf32>
+    scf.yield %sum : tensor<64x64xf32>
+  }
+  tile.return
+}
+
+// -----
+
 // With no iteration nothing is left but the values before.
 // FOLDED-LABEL: tile.kernel @no_iteration(
 // FOLDED-NOT:    tile.gemm

@@ -591,9 +591,11 @@ tile.kernel @from_branch(%n: index {program.argument = #program.dimension<"n">})
 
 // -----
 
-// What the product reads is written anew in each round.
+// What the product reads is written anew in each round: only after the product before is complete.
 // CHECK-LABEL: tile.kernel @writes(
-// CHECK-NOT:   tile.stage
+// CHECK:       tile.store {{.*}} {tile.stage = #tile.stage<stage = 0, order = 4>}
+// CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 5>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 3>}
 tile.kernel @writes(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -605,7 +607,6 @@ tile.kernel @writes(%n: index {program.argument = #program.dimension<"n">}) attr
   tile.roles {
     tile.role "math" warps(4) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-      // expected-remark-re @below {{[sequential-products] the products of this loop do not overlap: the copy to shared tile 'p' at {{.*}}schedule_loops.mlir:{{[0-9]+}}:9 keeps its place between them}}
       %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
         tile.await %r[%c] : !tile.ring<2>
         %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
@@ -616,6 +617,85 @@ tile.kernel @writes(%n: index {program.argument = #program.dimension<"n">}) attr
         tile.release %r[%c] : !tile.ring<2>
         %next = tile.advance %c : !tile.cursor<2>
         scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// The product that reads no stored tile runs on: the store waits for the one that does, of the round before.
+// CHECK-LABEL: tile.kernel @stored_between(
+// CHECK:       tile.gemm_async %{{.*}}, %{{.*}}, {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 7>}
+// CHECK:       tile.load {{.*}} {tile.stage = #tile.stage<stage = 0, order = 3>}
+// CHECK:       tile.store {{.*}} {tile.stage = #tile.stage<stage = 0, order = 5>}
+// CHECK:       tile.gemm_async %p, {{.*}} {tile.stage = #tile.stage<stage = 0, order = 6>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 4>}
+tile.kernel @stored_between(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  %p = tile.alloc_shared "p" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %acc2 = %zero, %c = %r_first) -> (tensor<64x64xf32>, tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        tile.store %x, %p atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+        %started2 = tile.gemm_async %p, %a, %acc2 atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done2 = tile.gemm_wait %started2 pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %done2, %next : tensor<64x64xf32>, tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// A round's own products overlap where nothing can be left to the next one: the second is started before the wait
+// for the first.
+// CHECK-LABEL: tile.kernel @in_round(
+// CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 0, order = 6>}
+// CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 3>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 0, order = 7>}
+// CHECK:       tile.atomic_add {{.*}} {tile.stage = #tile.stage<stage = 0,
+tile.kernel @in_round(%n: index {program.argument = #program.dimension<"n">},
+    %Y: !tile.global<64x64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles automatic {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %r_first) -> (!tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        %started2 = tile.gemm_async %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done2 = tile.gemm_wait %started2 pending(0) : tensor<64x64xf32>
+        %sum = arith.addf %done, %done2 : tensor<64x64xf32>
+        %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+        tile.atomic_add %sum, %y : tensor<64x64xf32>, !tile.slice<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
       }
     }
   }
