@@ -70,6 +70,7 @@ std::vector<Option> backwardOptions() {
                        {{"d", "192"}, {"dv", "128"}},
                        {{"d", "48"}, {"dv", "80"}}};
   return {
+      {{{"form", "explicit"}}, {{"form", "plain"}}},
       {{{"dq", "atomic"}}, {{"dq", "own_launch"}}},
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       {{{"gradients", "same"}}, {{"gradients", "f32"}}},

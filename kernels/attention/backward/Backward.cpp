@@ -3,9 +3,7 @@
 /// Attention backward in the plain form, its launches, and the choice of tiles.
 #include "kernels/attention/backward/Backward.h"
 
-#include "kernels/attention/backward/BackwardArguments.h"
-#include "runtime/support/Math.h"
-#include "runtime/target/Hardware.h"
+#include "kernels/attention/backward/ExplicitBackward.h"
 
 #include <algorithm>
 #include <functional>
@@ -16,9 +14,6 @@ namespace tlc::kernels {
 using namespace dsl;
 
 namespace {
-
-/// Gradients of rows that are longer share columns among warps, and with them the factors of products.
-bool sharesColumns(const BackwardConfig &c) { return c.bk < 128; }
 
 /// dK and dV of a tile of keys. Its scores have keys as rows, so that weights and gradients are left factors.
 void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const GradientTile &tile) {
@@ -34,19 +29,19 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     products = k.shared("ds", problem.dtype, {c.bk, c.bq});
   if (sharesColumns(c))
     weightTile = k.shared("p", problem.dtype, {c.bk, c.bq});
-  copy(p.keys(tile.sequence, tile.row, tile.kvHead), keys);
-  copy(p.values(tile.sequence, tile.row, tile.kvHead), values);
+  copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk), keys);
+  copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk), values);
   Fragment keySum = k.fragment(f32, {c.bk, d}).named("dk");
   Fragment valueSum = k.fragment(f32, {c.bk, dv}).named("dv");
   WarpPolicy policy = sharesColumns(c) ? WarpPolicy::fullColumn : WarpPolicy::fullRow;
   auto step = [&](const Sequence &sequence, const VisitedTiles &visited, const Index &i) {
     Index row = visited.at(i) * c.bq;
-    copy(p.queries(sequence, row), queries);
-    copy(p.outputGradients(sequence, row), outputs);
+    copy(p.queries(sequence, row, c.bq), queries);
+    copy(p.outputGradients(sequence, row, c.bq), outputs);
     Fragment s = k.fragment(f32, {c.bk, c.bq}).named("s"), dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
     gemm(keys, queries.t(), s, policy);
     gemm(values, outputs.t(), dp, policy);
-    BackwardArguments::RowNumbers numbers = p.rowNumbers(sequence, row, Axis::keys);
+    BackwardArguments::RowNumbers numbers = p.rowNumbers(sequence, row, {1, c.bq});
     FragmentValue scores = p.scores.of(s, p.scores.scale());
     Fragment seen = scores;
     k.when(i < visited.partial, [&] { seen = p.masked(sequence, {row, tile.row, Axis::keys}, seen); });
@@ -76,24 +71,23 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
   copy(valueSum.to(c.gradientType()), p.valueGradients(tile));
 }
 
-/// dQ of a tile of queries.
+/// dQ of a tile of queries, which has as many rows as otherwise a tile of keys.
 void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const GradientTile &tile) {
   const AttentionProblem &problem = c.problem;
   int64_t d = paddedRow(problem.d), dv = paddedRow(problem.dv);
-  Shared keys = k.shared("k", problem.dtype, {c.bk, d});
-  Shared values = k.shared("v", problem.dtype, {c.bk, dv});
-  Shared queries = k.shared("q", problem.dtype, {c.bq, d});
-  Shared outputs = k.shared("do", problem.dtype, {c.bq, dv});
-  copy(p.queries(tile.sequence, tile.row), queries);
-  copy(p.outputGradients(tile.sequence, tile.row), outputs);
-  BackwardArguments::RowNumbers numbers = p.rowNumbers(tile.sequence, tile.row, Axis::queries);
-  Fragment dq = k.fragment(f32, {c.bq, d}).named("dq");
+  Shared keys = k.shared("k", problem.dtype, {c.bq, d}), values = k.shared("v", problem.dtype, {c.bq, dv});
+  Shared queries = k.shared("q", problem.dtype, {c.bk, d});
+  Shared outputs = k.shared("do", problem.dtype, {c.bk, dv});
+  copy(p.queries(tile.sequence, tile.row, c.bk), queries);
+  copy(p.outputGradients(tile.sequence, tile.row, c.bk), outputs);
+  BackwardArguments::RowNumbers numbers = p.rowNumbers(tile.sequence, tile.row, {c.bk, 1});
+  Fragment dq = k.fragment(f32, {c.bk, d}).named("dq");
   VisitedTiles visited = p.keysSeen(tile);
   k.pipelined(visited.count, {.stages = c.stages}, [&](Index i) {
-    Index row = visited.at(i) * c.bk;
-    copy(p.keys(tile.sequence, row, tile.kvHead), keys);
-    copy(p.values(tile.sequence, row, tile.kvHead), values);
-    Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s"), dp = k.fragment(f32, {c.bq, c.bk}).named("dp");
+    Index row = visited.at(i) * c.bq;
+    copy(p.keys(tile.sequence, row, tile.kvHead, c.bq), keys);
+    copy(p.values(tile.sequence, row, tile.kvHead, c.bq), values);
+    Fragment s = k.fragment(f32, {c.bk, c.bq}).named("s"), dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
     gemm(queries, keys.t(), s);
     gemm(outputs, values.t(), dp);
     FragmentValue scores = p.scores.of(s, p.scores.scale());
@@ -114,17 +108,6 @@ void forEachTile(Scope &k, const BackwardArguments &p, const TileScheduler &sche
 
 } // namespace
 
-int64_t paddedRow(int64_t length) {
-  constexpr int64_t panel = panelColumns(16);
-  return length <= panel ? panel : alignTo(length, 2 * panel);
-}
-
-void chooseTiles(BackwardConfig &config, const Target &) {
-  config.bq = 64;
-  config.bk = std::max(config.problem.d, config.problem.dv) <= 128 ? 128 : 64;
-  config.stages = 2;
-}
-
 Program backwardProgram(const BackwardConfig &config, const TraceOptions &options) {
   return backwardProgram(config, maskOf(config.problem.mask), options);
 }
@@ -136,7 +119,9 @@ Program backwardProgram(const BackwardConfig &config, const Mask &mask, const Tr
 Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
                         const TraceOptions &options) {
   return Program::trace("attention_bwd", options, [&](Scope &k) {
-    BackwardArguments arguments(k, config, makeMask, {});
+    bool isPlain = config.form == AttentionForm::plain;
+    // The explicit form loads through the TMA only.
+    BackwardArguments arguments(k, config, makeMask, isPlain ? TensorFacts() : TensorFacts{.alignment = 16});
     bool hasOwnLaunch = config.dq == QuerySum::ownLaunch;
     TileScheduler keyTiles(k, arguments.inputs.sequences, arguments.tileSpace(Axis::keys));
     std::optional<TileScheduler> queryTiles;
@@ -148,6 +133,8 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
     if (queryTiles && queryTiles->hasLaunch())
       k.launch("attention_bwd_query_order", [&] { queryTiles->writeOrder(); });
     k.launch("attention_bwd", [&] {
+      if (config.form == AttentionForm::explicitRoles)
+        return explicitKeyTiles(k, config, arguments, keyTiles);
       forEachTile(k, arguments, keyTiles, Axis::keys, [&](const auto &fields) {
         plainKeyTile(k, config, arguments, arguments.keyTileAt(fields));
       });

@@ -32,9 +32,16 @@ struct BackwardConfig {
 
   // How.
   QuerySum dq = QuerySum::atomic;
-  int64_t bq = 64, bk = 128; ///< queries and keys of the tile of scores that a block computes at once
-  int64_t stages = 2;        ///< tiles whose copies are in flight
-  AttentionForm form = AttentionForm::plain;
+  int64_t bq = 64, bk = 128; ///< queries and keys of the tile of scores that a block computes at once; in a
+                             ///< launch over queries the other way round
+  int64_t stages = 2;        ///< tiles of queries that are in shared memory
+  AttentionForm form = AttentionForm::explicitRoles;
+  /// Of the explicit form, the other tiles there.
+  struct Slots {
+    int64_t keys = 1;     ///< tiles of K and of V; with two, copies of the next one run under this one
+    int64_t outputs = 2;  ///< of dO
+    int64_t products = 1; ///< of gradients of scores
+  } slots = {};
 
   ElementType gradientType() const {
     return gradients == GradientType::f32 ? ElementType::f32 : problem.dtype;
@@ -48,8 +55,18 @@ int64_t paddedRow(int64_t length);
 /// Elements of a row of Q and K, and of V and O, at most: gradients of a tile are in registers.
 inline constexpr int64_t longestGradientRow = 256;
 
-/// Chooses the tiles for what is to be computed.
-void chooseTiles(BackwardConfig &config, const Target &target);
+/// Whether warpgroups share the columns of gradients, not their rows; weights and gradients of scores then go
+/// through shared memory.
+bool sharesColumns(const BackwardConfig &config);
+
+/// What is wrong with tiles; empty if nothing is.
+std::string conflictOfTiles(const BackwardConfig &config);
+
+/// Chooses the tiles for what is to be computed, in its form.
+void chooseTiles(BackwardConfig &config);
+/// Chooses how many of them are in shared memory, for about so many queries for each tile of keys. The
+/// explicit form has two tiles of queries at least.
+void chooseSlots(BackwardConfig &config, int64_t queries, const Target &target);
 
 dsl::Program backwardProgram(const BackwardConfig &config, const dsl::TraceOptions &options = {});
 /// With a mask of one's own instead of the problem's.

@@ -32,16 +32,19 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
   if (problem.sink == AttentionSink::perHead)
     dSink = k.output("dSink", f32, {heads});
   delta = k.workspace("delta", f32, inputs.shapeOf({batches, heads, sq}));
-  if (config.dq == QuerySum::atomic)
-    querySum = k.workspace("dq_sum", f32, inputs.shapeOf({batches, heads, sq, problem.d}),
-                           {.initial = Initial::zero});
+  if (config.dq == QuerySum::atomic) {
+    // Packed sequences begin anywhere, so that their tiles are not whole pieces of an accumulator.
+    TensorOrder order = inputs.sequences.isPacked() ? TensorOrder::natural : TensorOrder::accumulator;
+    querySum =
+        k.workspace("dq_sum", f32, inputs.shapeOf({batches, heads, sq, problem.d}), {Initial::zero, order});
+  }
 }
 
 TileScheduler::Space BackwardArguments::tileSpace(Axis axis) const {
   const AttentionProblem &problem = config.problem;
   bool isOfKeys = axis == Axis::keys;
   return {.axis = axis,
-          .rowsOfTile = isOfKeys ? config.bk : config.bq,
+          .rowsOfTile = config.bk,
           .order = mask.order,
           .heads = isOfKeys ? inputs.kvHeads : inputs.heads,
           .kvHeads = inputs.kvHeads,
@@ -67,7 +70,7 @@ VisitedTiles BackwardArguments::queriesSeeing(const GradientTile &tile, const Se
 }
 
 VisitedTiles BackwardArguments::keysSeen(const GradientTile &tile) const {
-  return mask.tilesOfKeys(tile.sequence, tile.row, config.bq, config.bk);
+  return mask.tilesOfKeys(tile.sequence, tile.row, config.bk, config.bq);
 }
 
 void BackwardArguments::forEachHead(const GradientTile &keys,
@@ -85,17 +88,19 @@ Slice BackwardArguments::rows(const Global &tensor, Axis axis, const Sequence &s
   return inputs.ownRowsOf(tensor, axis, sequence, row, count, head, {0, length});
 }
 
-Slice BackwardArguments::queries(const Sequence &sequence, const Index &row) const {
-  return rows(inputs.Q, Axis::queries, sequence, row, config.bq, sequence.head, paddedRow(config.problem.d));
+Slice BackwardArguments::queries(const Sequence &sequence, const Index &row, int64_t count) const {
+  return rows(inputs.Q, Axis::queries, sequence, row, count, sequence.head, paddedRow(config.problem.d));
 }
-Slice BackwardArguments::outputGradients(const Sequence &sequence, const Index &row) const {
-  return rows(dO, Axis::queries, sequence, row, config.bq, sequence.head, paddedRow(config.problem.dv));
+Slice BackwardArguments::outputGradients(const Sequence &sequence, const Index &row, int64_t count) const {
+  return rows(dO, Axis::queries, sequence, row, count, sequence.head, paddedRow(config.problem.dv));
 }
-Slice BackwardArguments::keys(const Sequence &sequence, const Index &row, const Index &kvHead) const {
-  return rows(inputs.K, Axis::keys, sequence, row, config.bk, kvHead, paddedRow(config.problem.d));
+Slice BackwardArguments::keys(const Sequence &sequence, const Index &row, const Index &kvHead,
+                              int64_t count) const {
+  return rows(inputs.K, Axis::keys, sequence, row, count, kvHead, paddedRow(config.problem.d));
 }
-Slice BackwardArguments::values(const Sequence &sequence, const Index &row, const Index &kvHead) const {
-  return rows(inputs.V, Axis::keys, sequence, row, config.bk, kvHead, paddedRow(config.problem.dv));
+Slice BackwardArguments::values(const Sequence &sequence, const Index &row, const Index &kvHead,
+                                int64_t count) const {
+  return rows(inputs.V, Axis::keys, sequence, row, count, kvHead, paddedRow(config.problem.dv));
 }
 
 Slice BackwardArguments::keyGradients(const GradientTile &tile) const {
@@ -107,7 +112,7 @@ Slice BackwardArguments::valueGradients(const GradientTile &tile) const {
       .disjoint(whyDisjoint);
 }
 Slice BackwardArguments::queryGradients(const GradientTile &tile) const {
-  return rows(dQ, Axis::queries, tile.sequence, tile.row, config.bq, tile.sequence.head,
+  return rows(dQ, Axis::queries, tile.sequence, tile.row, config.bk, tile.sequence.head,
               paddedRow(config.problem.d))
       .disjoint(whyDisjoint);
 }
@@ -141,11 +146,11 @@ FragmentValue BackwardArguments::inBaseTwo(const FragmentValue &logSums) const {
 }
 
 BackwardArguments::RowNumbers BackwardArguments::rowNumbers(const Sequence &sequence, const Index &row,
-                                                            Axis rows) const {
-  Shape shape = rows == Axis::queries ? Shape{config.bq, 1} : Shape{1, config.bq};
+                                                            const Shape &shape) const {
+  int64_t count = shape[0] * shape[1];
   Fragment logSum = k.fragment(f32, shape), sum = k.fragment(f32, shape);
-  copy(numbers(LSE, sequence, row, config.bq).fill(inf), logSum);
-  copy(numbers(delta, sequence, row, config.bq), sum);
+  copy(numbers(LSE, sequence, row, count).fill(inf), logSum);
+  copy(numbers(delta, sequence, row, count), sum);
   return {inBaseTwo(logSum), sum};
 }
 

@@ -35,10 +35,12 @@ public:
 
   // Boxes of tensors, from a row of a sequence on. What lies after its last row reads as zeros and is not
   // written.
-  dsl::Slice queries(const Sequence &sequence, const dsl::Index &row) const;
-  dsl::Slice outputGradients(const Sequence &sequence, const dsl::Index &row) const;
-  dsl::Slice keys(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead) const;
-  dsl::Slice values(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead) const;
+  dsl::Slice queries(const Sequence &sequence, const dsl::Index &row, int64_t count) const;
+  dsl::Slice outputGradients(const Sequence &sequence, const dsl::Index &row, int64_t count) const;
+  dsl::Slice keys(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead,
+                  int64_t count) const;
+  dsl::Slice values(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead,
+                    int64_t count) const;
   dsl::Slice keyGradients(const GradientTile &tile) const;
   dsl::Slice valueGradients(const GradientTile &tile) const;
   dsl::Slice queryGradients(const GradientTile &tile) const;
@@ -50,7 +52,7 @@ public:
   struct RowNumbers {
     dsl::FragmentValue exponent, delta;
   };
-  RowNumbers rowNumbers(const Sequence &sequence, const dsl::Index &row, Axis rows) const;
+  RowNumbers rowNumbers(const Sequence &sequence, const dsl::Index &row, const dsl::Shape &shape) const;
 
   /// Of scores, -inf where nothing is seen.
   dsl::FragmentValue weights(const dsl::FragmentValue &scores, const RowNumbers &numbers) const;

@@ -28,6 +28,10 @@ std::vector<Parameter> allParameters() {
                        "how dQ is summed up: blocks add to it atomically, or a launch of its own computes "
                        "scores again; auto: atomically, where the result may differ from run to run",
                        {"auto", "atomic", "own_launch"}),
+       choiceParameter("form",
+                       "roles written by hand, or one loop that takes tensors of any alignment; auto: by "
+                       "hand where the other parameters and the target allow it",
+                       {"auto", "explicit", "plain"}),
        choiceParameter("deterministic", "whether every run has the same bits", {"no", "yes"})});
   add({config.begin() + std::ptrdiff_t(problem.size()), config.end()});
   return all;
@@ -42,27 +46,25 @@ BackwardConfig problemOf(const Parameters &values) {
 
 bool isDeterministic(const Parameters &values) { return values.choice("deterministic") == "yes"; }
 
-BackwardConfig configOf(const Parameters &values, const Target &target) {
+/// Without how many tiles are in shared memory.
+BackwardConfig tilesOf(const Parameters &values, AttentionForm form) {
   BackwardConfig config = problemOf(values);
   bool hasOwnLaunch =
       values.choice("dq") == "own_launch" || (values.choice("dq") == "auto" && isDeterministic(values));
   config.dq = hasOwnLaunch ? QuerySum::ownLaunch : QuerySum::atomic;
-  chooseTiles(config, target);
+  config.form = form;
+  chooseTiles(config);
   read(values, config); // what is given
   return config;
 }
 
-/// Gradients of a tile of keys are in registers, with what becomes of its scores.
-std::string conflictOfTiles(const Parameters &values) {
-  BackwardConfig c = problemOf(values);
-  int64_t length = std::max(paddedRow(c.problem.d), paddedRow(c.problem.dv)),
-          bk = values.integer("bk").value_or(64);
-  constexpr int64_t most = 128 * 128; // elements
-  if (bk * length <= most)
-    return {};
-  return fmt::format("expected bk = {} because gradients of rows of {} take the registers of two warpgroups "
-                     "with {} keys, but got {}",
-                     most / length, length, bk, bk);
+BackwardConfig configOf(const Parameters &values, const Target &target) {
+  std::string_view form = values.choice("form");
+  bool isPlain = form == "plain" || (form == "auto" && !whyNotExplicit(target).empty());
+  BackwardConfig config = tilesOf(values, isPlain ? AttentionForm::plain : AttentionForm::explicitRoles);
+  AttentionExtents e = extentsOf(values);
+  chooseSlots(config, e.sq * (e.h / e.hkv), target);
+  return config;
 }
 
 /// Which tensor a gradient belongs to, in the order of outputs.
@@ -145,12 +147,19 @@ public:
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {
     const AttentionProblem problem = problemOf(values).problem;
-    double rounding = roundingError(problem.dtype), scores = scoreError(problem);
-    // Weights and gradients of products are rounded before they are summed up, and results are: of sums of n
-    // terms about the root of n of them.
-    AttentionExtents e = extentsOf(values);
-    double terms = double(Gradient(output) == Gradient::ofQueries ? e.longestKeys() : e.sq * (e.h / e.hkv));
-    double limit = rounding * (3 + 0.05 * std::sqrt(terms)) + scores;
+    // Weights and gradients of scores are rounded before they are summed up, and results are. Over keys the
+    // weights of a query sum up to 1; over queries a key's are about as large as the inverse number of keys,
+    // or, where a mask lets queries see fewer, a harmonic series.
+    double terms = 1;
+    if (Gradient(output) != Gradient::ofQueries) {
+      AttentionExtents e = extentsOf(values);
+      double group = double(e.h / e.hkv), most = 0;
+      for (size_t i = 0; i < std::max<size_t>(e.queries.size(), 1); ++i) // uniform ones are all alike
+        most = std::max(most, std::sqrt(double(e.queriesOf(i)) * group) /
+                                  double(std::max<int64_t>(e.keysOf(i), 1)));
+      terms = most + 1.3 * std::sqrt(group);
+    }
+    double limit = roundingError(problem.dtype) * (3 + terms) + scoreError(problem);
     if (Gradient(output) == Gradient::ofValues)
       return {.limit = limit, .floor = 1};
     double ofProduct = std::sqrt(double(problem.dv)) / 3; // the size of a sum of products of numbers up to 1
@@ -162,7 +171,9 @@ public:
   std::string conflict(const Parameters &values) const override {
     if (std::string sequences = conflictOfSequences(problemOf(values).problem, values); !sequences.empty())
       return sequences;
-    if (std::string tiles = conflictOfTiles(values); !tiles.empty())
+    if (std::string tiles = conflictOfTiles(tilesOf(
+            values, values.choice("form") == "plain" ? AttentionForm::plain : AttentionForm::explicitRoles));
+        !tiles.empty())
       return tiles;
     if (isDeterministic(values) && values.choice("dq") == "atomic")
       return "expected dq = own_launch or auto because deterministic = yes, but got dq = atomic, which adds "

@@ -11,7 +11,7 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfig> &config) {
   using Kind = Parameter::Kind;
-  auto &[problem, gradients, dq, bq, bk, stages, form] = config;
+  auto &[problem, gradients, dq, bq, bk, stages, form, slots] = config;
   describe(visit, problem);
   visit.hidden(form); // the registry's may be left open
   visit.option(
@@ -33,12 +33,15 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfi
   visit.tuned(
       [&]() -> Parameter {
         return {.name = "stages",
-                .description = "steps whose copies are in flight",
+                .description = "tiles of queries in shared memory, at most",
                 .kind = Kind::integer,
                 .least = 1,
                 .most = 8};
       },
       stages);
+  visit.hidden(slots.keys);
+  visit.hidden(slots.outputs);
+  visit.hidden(slots.products);
 }
 
 } // namespace tlc::kernels

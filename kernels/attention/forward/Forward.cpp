@@ -118,10 +118,6 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
 
 } // namespace
 
-std::string whyNotExplicit(const Target &target) {
-  return target.wgmma ? "" : fmt::format("{} has no wgmma", target.name);
-}
-
 std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const GivenTiles &given) {
   int64_t depth = problem.hasBytes() ? 2 * productDepth : productDepth;
   if (problem.d % depth != 0 || problem.dv % depth != 0)

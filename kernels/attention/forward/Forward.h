@@ -44,12 +44,11 @@ struct ForwardConfig {
 };
 
 /// What keeps a program from the explicit form, whatever tensors it gets; empty if nothing does. Tiles count
-/// where they are given. The target is asked by itself.
+/// where they are given. The target is asked by itself (problem/Describe.h).
 struct GivenTiles {
   std::optional<int64_t> bq = {}, bk = {};
 };
 std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const GivenTiles &given = {});
-std::string whyNotExplicit(const Target &target);
 
 /// Chooses how, for what is to be computed. `queries` is how many a sequence has that is not packed: the
 /// program takes any number, but is fastest for about so many.

@@ -18,6 +18,10 @@ Parameter choiceParameter(std::string name, std::string description, std::vector
           .choices = std::move(choices)};
 }
 
+std::string whyNotExplicit(const Target &target) {
+  return target.wgmma ? "" : fmt::format("{} has no wgmma", target.name);
+}
+
 double scoreError(const AttentionProblem &problem) {
   return 4 * problem.scoreScale() * double(problem.d) * roundingError(ElementType::f32);
 }

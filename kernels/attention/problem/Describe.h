@@ -5,6 +5,7 @@
 
 #include "kernels/Describe.h"
 #include "kernels/attention/problem/Options.h"
+#include "runtime/target/Target.h"
 
 #include <algorithm>
 #include <string>
@@ -141,6 +142,9 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, AttentionProb
 
 /// A parameter with choices, of which the first one is the default.
 Parameter choiceParameter(std::string name, std::string description, std::vector<std::string> choices);
+
+/// What keeps the target from the explicit form; empty if nothing does.
+std::string whyNotExplicit(const Target &target);
 
 /// Of a weight, because sums of d products of numbers up to 1 are rounded before they are scaled and become
 /// exponents.

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attention backward with roles written by hand.
+#pragma once
+
+#include "kernels/attention/backward/BackwardArguments.h"
+
+namespace tlc::kernels {
+
+/// dK and dV, and what tiles of keys add to dQ.
+void explicitKeyTiles(dsl::Scope &k, const BackwardConfig &config, const BackwardArguments &arguments,
+                      const TileScheduler &scheduler);
+
+} // namespace tlc::kernels

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The choice of tiles, and what fits into a block.
+#include "kernels/attention/backward/Backward.h"
+#include "runtime/support/Math.h"
+#include "runtime/target/BlockBudget.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace tlc::kernels {
+
+namespace {
+bool isExplicit(const BackwardConfig &c) { return c.form == AttentionForm::explicitRoles; }
+
+bool fits(const BackwardConfig &c, const Target &target) {
+  int64_t bytes = sizeInBytes(c.problem.dtype), d = paddedRow(c.problem.d), dv = paddedRow(c.problem.dv);
+  BlockBudget block(target);
+  auto add = [&](int64_t rows, int64_t length, int64_t slots) {
+    block.addBuffer(SharedBytes::tile(rows, length * bytes), slots);
+  };
+  add(c.bk, d, c.slots.keys);
+  add(c.bk, dv, c.slots.keys);
+  add(c.bq, d, c.stages);
+  add(c.bq, dv, c.slots.outputs);
+  add(c.bk, c.bq, c.slots.products * (sharesColumns(c) ? 2 : 1));
+  block.addBuffer({.bytes = c.bq * int64_t(sizeof(float))}, 2 * c.stages);
+  for (int64_t slots : {2 * c.slots.keys, c.stages, c.slots.outputs, c.slots.products, c.stages})
+    block.addRing(slots);
+  return block.fits();
+}
+} // namespace
+
+int64_t paddedRow(int64_t length) {
+  constexpr int64_t panel = panelColumns(16);
+  return length <= panel ? panel : alignTo(length, 2 * panel);
+}
+
+bool sharesColumns(const BackwardConfig &c) { return c.bk < 2 * wgmmaRows; }
+
+std::string conflictOfTiles(const BackwardConfig &c) {
+  // Of two warpgroups.
+  constexpr int64_t mostSums = 128 * 128, mostScores = 128 * 64;
+  int64_t d = paddedRow(c.problem.d), dv = paddedRow(c.problem.dv), length = std::max(d, dv);
+  if (c.bk * length > mostSums)
+    return fmt::format("expected bk = {} because gradients of rows of {} take the registers of two "
+                       "warpgroups with {} keys, but got {}",
+                       mostSums / length, length, mostSums / length, c.bk);
+  if (isExplicit(c) && c.bq * c.bk > mostScores && length > 64)
+    return fmt::format("expected bq = {} because gradients of rows of {} leave registers for no more than "
+                       "{} scores, but got {}",
+                       mostScores / c.bk, length, mostScores, c.bq);
+  return {};
+}
+
+void chooseTiles(BackwardConfig &config) {
+  int64_t longest = std::max(paddedRow(config.problem.d), paddedRow(config.problem.dv));
+  config.bk = longest <= 128 ? 128 : 64;
+  config.bq = isExplicit(config) && longest <= 64 ? 128 : 64;
+  config.stages = isExplicit(config) ? 3 : 2;
+}
+
+void chooseSlots(BackwardConfig &config, int64_t queries, const Target &target) {
+  if (!isExplicit(config))
+    return;
+  // Where a tile of keys visits few queries, the next one's copies have to run under it.
+  constexpr int64_t few = 2048;
+  int64_t keys = queries <= few ? 2 : 1;
+  auto tryTo = [&](int64_t keySlots, int64_t stages, int64_t outputs, int64_t products) {
+    config.slots = {keySlots, outputs, products};
+    config.stages = stages;
+    return fits(config, target);
+  };
+  int64_t most = std::max<int64_t>(config.stages, 2);
+  for (int64_t stages = most; stages > 1; --stages)
+    for (int64_t outputs : {stages, stages - 1})
+      for (int64_t products : {2, 1})
+        if (tryTo(keys, stages, outputs, products))
+          return;
+  tryTo(1, 2, 1, 1);
+}
+
+} // namespace tlc::kernels
