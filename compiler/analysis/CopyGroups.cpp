@@ -216,14 +216,14 @@ private:
 
 } // namespace
 
-CopyGroups findCopyGroups(KernelOp kernel) {
+CopyGroups findCopyGroups(KernelOp kernel, llvm::function_ref<bool(CopyOp)> isWanted) {
   CopyGroups found;
   GroupFinder finder(kernel, found);
   kernel.walk([&](CopyOp copy) {
-    if (found.obstacle || copy.getAtom() != CopyAtom::tma)
+    if (!isWanted(copy))
       return;
     if (std::string problem = finder.add(copy); !problem.empty())
-      found.obstacle = {copy, problem};
+      found.obstacles.push_back({copy, problem});
   });
   return found;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Which copies of a kernel through the TMA arrive together, and so share one ring.
+/// Which copies of a kernel arrive together, and so share their slots.
 #pragma once
 
 #include "compiler/analysis/LoadRole.h"
@@ -34,12 +34,12 @@ struct CopyGroup {
 
 struct CopyGroups {
   llvm::SmallVector<std::unique_ptr<CopyGroup>> groups; ///< in program order
-  std::optional<Obstacle> obstacle;                     ///< why a role that loads cannot issue the copies
+  llvm::SmallVector<Obstacle> obstacles; ///< why other copies cannot run ahead of what reads them
 
   CopyGroup *groupOf(CopyOp copy) const;
 };
 
-/// Copies of one block whose data the same operation reads first form a group.
-CopyGroups findCopyGroups(KernelOp kernel);
+/// Of the wanted copies, those of one block whose data the same operation reads first form a group.
+CopyGroups findCopyGroups(KernelOp kernel, llvm::function_ref<bool(CopyOp)> isWanted);
 
 } // namespace tlc::tile

@@ -11,6 +11,7 @@
 namespace tlc::tile {
 
 enum class RemarkId : uint8_t {
+  copyNotAhead,
   copyWithoutTma,
   fewerStages,
   gemmWithoutWgmma,
@@ -22,10 +23,10 @@ enum class RemarkId : uint8_t {
   withoutTurns,
 };
 /// By `RemarkId`.
-inline constexpr std::array<llvm::StringLiteral, 9> remarkIds = {
-    "copy-without-tma",    "fewer-stages",         "gemm-without-wgmma",
-    "layout-conversion",   "not-warp-specialised", "scattered-elements",
-    "sequential-products", "store-without-tma",    "without-turns"};
+inline constexpr std::array<llvm::StringLiteral, 10> remarkIds = {
+    "copy-not-ahead",    "copy-without-tma",     "fewer-stages",       "gemm-without-wgmma",
+    "layout-conversion", "not-warp-specialised", "scattered-elements", "sequential-products",
+    "store-without-tma", "without-turns"};
 
 constexpr llvm::StringRef toString(RemarkId id) { return remarkIds[static_cast<size_t>(id)]; }
 

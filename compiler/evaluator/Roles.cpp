@@ -201,6 +201,8 @@ void addRoleRules(Rules &rules) {
   rules.add(evaluateNamedBarrier);
   rules.add(evaluateOrder<tile::SyncOp>);
   rules.add(evaluateOrder<tile::AwaitStoresOp>);
+  rules.add(evaluateOrder<tile::CommitCopiesOp>);
+  rules.add(evaluateOrder<tile::AwaitCopiesOp>);
   rules.add(evaluateOrder<tile::ProxyFenceOp>);
   rules.add(evaluateOrder<tile::RequireOp>);
   rules.add(evaluateOrder<tile::TakeTurnOp>);

@@ -26,6 +26,7 @@ public:
     kernel.walk([&](LoadOp load) { addAccess(load.getAddress(), load.getValue().getType()); });
     kernel.walk([&](StoreOp store) { addAccess(store.getAddress(), store.getValue().getType()); });
     kernel.walk([&](AtomicAddOp add) { addAccess(add.getAddress(), add.getValue().getType()); });
+    kernel.walk([&](CopyAsyncOp copy) { addTensorOf(copy.getSource()); });
   }
 
   bool on(int64_t tensor) const { return unknown || tensors.contains(tensor); }
@@ -38,6 +39,10 @@ private:
         cast<LLVM::LLVMPointerType>(address.getType()).getAddressSpace() !=
             unsigned(NVVM::NVVMMemorySpace::Global))
       return;
+    addTensorOf(address);
+  }
+
+  void addTensorOf(Value address) {
     while (auto step = address.getDefiningOp<LLVM::GEPOp>())
       address = step.getBase();
     auto argument = dyn_cast<BlockArgument>(address);

@@ -10,6 +10,7 @@ std::span<const OptimizationSwitch> tlc::optimizationSwitches() {
       {"tma", &Optimizations::tma},
       {"wgmma", &Optimizations::wgmma},
       {"warp-specialization", &Optimizations::warpSpecialization},
+      {"async-copies", &Optimizations::asyncCopies},
       {"overlap", &Optimizations::overlap},
       {"loop-splitting", &Optimizations::loopSplitting},
       {"deferred-stores", &Optimizations::deferredStores},

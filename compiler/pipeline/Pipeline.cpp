@@ -37,6 +37,7 @@ void toAtoms(PassManager &passes, const Optimizations &on) {
 void toSpecialized(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createWarpSpecialize({/*enable=*/on.warpSpecialization}));
+  kernels.addPass(tile::createPipelineCopies({/*enable=*/on.asyncCopies})); // after: of what has no roles
   kernels.addPass(tile::createAssignRegisters()); // after: now every kernel has the roles that it will have
   simplify(kernels);                              // each role keeps only the arithmetic it needs
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards no `tile.stage` is left: round i of a scheduled loop runs stage 0 of
-/// iteration i and stage 1 of iteration i - 1, interleaved as the orders say. The first
+/// Afterwards no `tile.stage` is left. Loops whose early stages have effects alone, such as copies, run these
+/// ahead, any number of stages (RunAhead.h). Where an early stage starts products there are two stages: round
+/// i runs stage 0 of iteration i and stage 1 of iteration i - 1, interleaved as the orders say. The first
 /// iteration's stage 0 and the last one's stage 1 stand before and after, under a test
 /// that there is an iteration. Warpgroups of a role start the products of both stages in turn.
 
 #include "compiler/transforms/Passes.h"
+#include "compiler/transforms/RunAhead.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -71,13 +73,11 @@ private:
   }
 
   LogicalResult collect() {
-    for (Operation &op : loop.getBody()->without_terminator()) {
-      StageAttr stage = stageOf(&op);
-      if (!stage)
-        return op.emitError("expected 'tile.stage' on every operation of a scheduled loop");
-      if (stage.getStage() < 0 || stage.getStage() > 1)
-        return op.emitError("expected stage 0 or 1, but got ") << stage.getStage();
-    }
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (int64_t stage = stageOf(&op).getStage(); stage > 1)
+        return op.emitError(
+                   "expected stage 0 or 1 because results of an early stage are used later, but got ")
+               << stage;
     repeatViews();
     for (Operation &op : loop.getBody()->without_terminator())
       round.push_back(&op);
@@ -375,8 +375,19 @@ struct ExpandPipeline : impl::ExpandPipelineBase<ExpandPipeline> {
   void runOnOperation() override {
     // Outermost first: what an outer loop repeats of an inner one is expanded afterwards.
     while (scf::ForOp loop = findScheduledLoop())
-      if (failed(LoopExpander(loop).run()))
+      if (failed(checkStages(loop)) || failed(canRunAhead(loop) ? runAhead(loop) : LoopExpander(loop).run()))
         return signalPassFailure();
+  }
+
+  static LogicalResult checkStages(scf::ForOp loop) {
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      StageAttr stage = stageOf(&op);
+      if (!stage)
+        return op.emitError("expected 'tile.stage' on every operation of a scheduled loop");
+      if (stage.getStage() < 0)
+        return op.emitError("expected a stage of at least 0, but got ") << stage.getStage();
+    }
+    return success();
   }
 
   scf::ForOp findScheduledLoop() {

@@ -52,7 +52,9 @@ def ExpandPipeline : Pass<"tile-expand-pipeline", "::tlc::tile::KernelOp"> {
     Requires: phase `scheduled`: every operation of a loop that is to be rewritten has `tile.stage`.
     Ensures:  no `tile.stage` is left. Round i of the rewritten loop executes stage s for the original iteration
               i - s, in ascending order; the iterations before and after are peeled and run only if the trip count has them, so
-              that any trip count, 0 included, gives the sequential loop's result. In a role of several warpgroups, rounds
+              that any trip count, 0 included, gives the sequential loop's result. If early stages have effects without
+              results (copies), only the rounds before are peeled, and in the loop these effects have a test that there
+              is such an iteration. In a role of several warpgroups, rounds
               with products of both stages start them in turn (`tile.take_turn`, `tile.pass_turn`).
     Leaves to others: choosing stages (`tile-schedule-loops`).
 
@@ -120,6 +122,28 @@ def MaterializeRelayouts : Pass<"tile-materialize-relayouts", "::tlc::tile::Kern
     Ensures:  a `tile.convert_layout` has `scratch` if and only if its two layouts need it (dialects/layout/Relayout.h),
               a `tile.reduce` if and only if several warps share its axis.
   }];
+}
+
+def PipelineCopies : Pass<"tile-pipeline-copies", "::tlc::tile::KernelOp"> {
+  let summary = "Make the copies of pipelined loops outside of roles asynchronous";
+  let description = [{
+    Requires: a kernel that `tile-warp-specialize` has left one program.
+    Ensures:  no `tile.pipeline` is left. Copies that stand in such a loop and that cp.async can make fill slots, as many
+              as the loop has stages (fewer where they do not fit, with a remark): they are started at the beginning of the
+              iteration and awaited before anything reads them. A copy that cannot stays as it is, with a remark.
+    Leaves to others: how far copies run ahead (`tile-schedule-loops`).
+
+        scf.for %i {tile.pipeline = #tile.pipeline<stages = 3>} { tile.copy %slice, %a; ... %a ... }
+        ==>
+        scf.for %i iter_args(%p, %c) {
+          %s = tile.slot %a[%p]; tile.copy %slice, %s atom<cp_async>; tile.commit_copies
+          tile.await_copies pending(0); tile.sync
+          %r = tile.slot %a[%c]; ... %r ...
+        }
+  }];
+  let options = [Option<"enable", "enable", "bool", /*default=*/"true",
+      "`false` leaves copies synchronous: the reference lowering">];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
 def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
@@ -193,7 +217,9 @@ def ScheduleLoops : Pass<"tile-schedule-loops", "::tlc::tile::KernelOp"> {
   let summary = "Decide which stage of the pipeline each operation of a loop belongs to";
   let description = [{
     Requires: phase `specialized`.
-    Ensures:  in every loop whose products can overlap, each operation has `tile.stage`. A product that only accumulates is
+    Ensures:  in every loop that awaits groups of copies, each operation has `tile.stage`: the copies and what tells their
+              places 0, all else as many as there are slots beside the one that is read. In every other loop
+              whose products can overlap, each operation has `tile.stage`. A product that only accumulates is
               issued in stage 0; what waits for it and releases its operands is in stage 1. Where work leads from one
               product to another (s -> softmax -> p v) in automatic roles, that other product is in stage 1: the next
               iteration's s is issued before it, and their work runs under it. A product whose left factor is in registers

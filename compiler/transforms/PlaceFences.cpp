@@ -197,12 +197,14 @@ bool needsProxyFence(const TensorAccess &earlier, const TensorAccess &later) {
 struct State {
   PlacesByAccess accessed;
   PlacesByAccess unfenced; ///< ordinary accesses that the asynchronous proxy has not been told of
+  PlacesByAccess started;  ///< by copies that these threads have yet to await
   TensorAccesses tensors, unfencedTensors;
   TensorAccesses unawaited; ///< stores through the TMA that may be on their way
 
   void merge(const State &other) {
     accessed.add(other.accessed);
     unfenced.add(other.unfenced);
+    started.add(other.started);
     tensors.add(other.tensors);
     unfencedTensors.add(other.unfencedTensors);
     unawaited.add(other.unawaited);
@@ -248,6 +250,10 @@ private:
       handOn(op, state); // who goes on from here may use what this role wrote or read
     if (order.ring)
       passOn(order.ring, order.cursor, state);
+    if (completedBy(op) == Completion::copyGroup) { // though later ones may go on
+      state.accessed.add(state.started);
+      state.unfenced.add(state.started);
+    }
     if (order.fencesShared)
       state.unfenced = {};
     if (order.fencesTensors)
@@ -340,9 +346,13 @@ private:
     if (awaitStores(op, accesses.tensors, state) || fencesTensors || fences ||
         places.conflictsWith(state.accessed) || anyOf(state.tensors, accesses.tensors, needsBarrier))
       meet(op, fencesTensors, state);
-    state.accessed.add(places);
-    if (!accesses.asynchronous)
-      state.unfenced.add(places);
+    if (completionOf(op) == Completion::copyGroup) {
+      state.started.add(places);
+    } else {
+      state.accessed.add(places);
+      if (!accesses.asynchronous)
+        state.unfenced.add(places);
+    }
     for (const TensorAccess &access : accesses.tensors)
       addAccess(access, state);
     return success();

@@ -123,6 +123,48 @@ ScheduleOp toScheduleOp(Operation &op) {
   return described;
 }
 
+/// Gives the copies of a loop that waits for groups of them, and what tells their places, stage 0. All else
+/// has the stage after which their slots are read: as many iterations later as there are slots beside the one
+/// that is read. False for other loops.
+bool scheduleCopies(scf::ForOp loop) {
+  Block *body = loop.getBody();
+  llvm::SetVector<Operation *> ahead;
+  int64_t slots = 1;
+  for (Operation &op : *body) {
+    if (completionOf(&op) == Completion::copyGroup)
+      for (Value operand : op.getOperands())
+        if (auto slot = operand.getDefiningOp<SlotOp>())
+          slots = slot.getCursor().getType().getSlots();
+    if (completionOf(&op) == Completion::copyGroup || isa<CommitCopiesOp>(op))
+      ahead.insert(&op);
+  }
+  if (slots < 2)
+    return false;
+  for (size_t i = 0; i < ahead.size(); ++i)
+    ahead[i]->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        if (auto argument = dyn_cast<BlockArgument>(operand);
+            argument && argument.getOwner() == body && argument != loop.getInductionVar())
+          operand = loop.getYieldedValues()[argument.getArgNumber() - 1];
+        if (Operation *definition = operand.getDefiningOp())
+          if (Operation *needed = body->findAncestorOpInBlock(*definition))
+            ahead.insert(needed);
+      }
+    });
+  constexpr int64_t atWait = 0, atCopies = 1, atRest = 2;
+  for (Operation &op : body->without_terminator()) {
+    bool early = ahead.contains(&op);
+    // The next copies fill the slot that was read last, once all threads have met.
+    auto isWait = [](Operation *at) { return at && completedBy(at) == Completion::copyGroup; };
+    bool waits = isWait(&op) || (isa<SyncOp>(op) && isWait(op.getPrevNode()));
+    op.setDiscardableAttr(TileDialect::stageAttrName, StageAttr::get(loop.getContext(), early ? 0 : slots - 1,
+                                                                     early   ? atCopies
+                                                                     : waits ? atWait
+                                                                             : atRest));
+  }
+  return true;
+}
+
 /// Whether the operation may run while products of its own or the next iteration are in flight: its threads
 /// access memory themselves, and signal nothing.
 bool toleratesOverlap(Operation &op) {
@@ -474,8 +516,10 @@ struct ScheduleLoops : impl::ScheduleLoopsBase<ScheduleLoops> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (overlap)
-      getOperation().walk([](scf::ForOp loop) { LoopScheduler(loop).run(); });
+    getOperation().walk([&](scf::ForOp loop) {
+      if (!scheduleCopies(loop) && overlap)
+        LoopScheduler(loop).run();
+    });
   }
 };
 

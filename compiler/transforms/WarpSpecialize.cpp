@@ -5,12 +5,12 @@
 /// flow; each keeps only what it needs, and counts its own cursors through it.
 
 #include "compiler/analysis/Remarks.h"
+#include "compiler/transforms/FitSlots.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/RoleWriter.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "runtime/target/BlockBudget.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -22,71 +22,13 @@ using namespace mlir;
 
 namespace {
 
-BlockBudget blockOf(KernelOp kernel) {
-  return BlockBudget(*program::findTarget(kernel), int64_t(kernel.getResidents()));
-}
-
-/// Shared memory of a kernel's buffers.
-struct SharedUse {
-  BlockBudget block;
-  int64_t outside; ///< bytes that are in no ring
-};
-
-/// If no ring has more than `most` slots.
-SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most) {
-  BlockBudget block = blockOf(kernel);
-  llvm::SmallPtrSet<Operation *, 8> ringed;
-  for (auto &group : copies.groups)
-    for (GroupedCopy copy : group->copies)
-      ringed.insert(copy.buffer);
-  auto bytesOf = [](AllocSharedOp buffer) { return SharedBytes{sizeInBytes(buffer.getBuffer().getType())}; };
-  for (AllocSharedOp buffer : kernel.getOps<AllocSharedOp>())
-    if (!ringed.contains(buffer))
-      block.addBuffer(bytesOf(buffer));
-  int64_t outside = block.sharedUsed();
-  for (auto &group : copies.groups)
-    for (GroupedCopy copy : group->copies)
-      block.addBuffer(bytesOf(copy.buffer), std::min(group->slots, most));
-  for (auto &group : copies.groups)
-    block.addRing(std::min(group->slots, most));
-  return {block, outside};
-}
-
-/// Reduces the number of slots to what shared memory holds.
-LogicalResult fitSlots(KernelOp kernel, CopyGroups &copies) {
-  int64_t most = 1;
-  for (auto &group : copies.groups)
-    most = std::max(most, group->slots);
-  // However many were asked for: no more of the smallest buffers fit.
-  int64_t limit = blockOf(kernel).sharedLimit();
-  most = std::max<int64_t>(std::min(most, limit / swizzleAlignment), 1);
-  while (most > 1 && !sharedUse(kernel, copies, most).block.fits())
-    --most;
-  if (SharedUse least = sharedUse(kernel, copies, most); !least.block.fits())
-    return kernel.emitError("kernel '")
-           << kernel.getName() << "': expected at least one stage to fit into " << limit
-           << " bytes of shared memory, but it takes " << least.block.sharedUsed() << " bytes, "
-           << least.outside << " of them outside the stages; use smaller tiles";
-  for (auto &group : copies.groups)
-    if (group->slots > most) {
-      emitRemark(group->copies.front().op, RemarkId::fewerStages)
-          << most << " stages instead of " << group->slots << ": more do not fit the " << limit
-          << " bytes of shared memory";
-      group->slots = most;
-    }
-  return success();
-}
-
 /// Gives the buffers of a group their slots, and makes its ring.
 AllocRingOp createRing(CopyGroup &group, int64_t consumers, OpBuilder &builder) {
   std::string name;
   for (GroupedCopy copy : group.copies) {
     AllocSharedOp buffer = copy.buffer;
     name += (name.empty() ? "" : ".") + buffer.getName().str();
-    SharedType type = buffer.getBuffer().getType();
-    SmallVector<int64_t> shape = {group.slots};
-    llvm::append_range(shape, type.getShape());
-    buffer.getBuffer().setType(SharedType::get(builder.getContext(), shape, type.getElementType()));
+    giveSlots(buffer, group.slots);
   }
   return AllocRingOp::create(builder, group.copies.front().op.getLoc(),
                              RingType::get(builder.getContext(), group.slots), name, /*producers=*/1,
@@ -155,8 +97,10 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
       return;
     }
     hoistBuffers(kernel);
-    CopyGroups copies = findCopyGroups(kernel);
-    std::optional<Obstacle> obstacle = copies.obstacle;
+    CopyGroups copies = findCopyGroups(kernel, [](CopyOp copy) { return copy.getAtom() == CopyAtom::tma; });
+    std::optional<Obstacle> obstacle;
+    if (!copies.obstacles.empty())
+      obstacle = copies.obstacles.front();
     if (!enable)
       obstacle = {kernel, "warp specialisation is switched off"};
     if (!obstacle && copies.groups.empty())
@@ -200,15 +144,24 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
       diag.attachNote(require.getLoc()) << "required here";
       return diag;
     }
-    return dropPipelines(obstacle, kernel);
+    return report(obstacle, kernel, "is not warp-specialised");
   }
 
-  /// Loops that were to be pipelined stay as they are.
+  /// Loops of a kernel with roles stay as they are.
   static LogicalResult dropPipelines(const Obstacle &obstacle, KernelOp kernel) {
-    bool pipelined = false;
-    kernel.walk([&](scf::ForOp loop) {
-      pipelined |= bool(loop->removeDiscardableAttr(TileDialect::pipelineAttrName));
-    });
+    LogicalResult reported = report(obstacle, kernel, "keeps its pipelined loops synchronous");
+    kernel.walk([](scf::ForOp loop) { loop->removeDiscardableAttr(TileDialect::pipelineAttrName); });
+    return reported;
+  }
+
+  /// Says that pipelined loops have no role that loads, if there are any.
+  static LogicalResult report(const Obstacle &obstacle, KernelOp kernel, StringRef consequence) {
+    bool pipelined = kernel
+                         .walk([](scf::ForOp loop) {
+                           return loop->hasAttr(TileDialect::pipelineAttrName) ? WalkResult::interrupt()
+                                                                               : WalkResult::advance();
+                         })
+                         .wasInterrupted();
     if (!pipelined)
       return success();
     if (RequireOp require = findRequirement(kernel, Requirement::warp_specialized)) {
@@ -217,8 +170,9 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
       diag.attachNote(require.getLoc()) << "required here";
       return diag;
     }
-    emitRemark(obstacle.culprit, RemarkId::notWarpSpecialised)
-        << "kernel '" << kernel.getName() << "' keeps its pipelined loops synchronous: " << obstacle.reason;
+    if (program::findTarget(kernel)->tma.available)
+      emitRemark(obstacle.culprit, RemarkId::notWarpSpecialised)
+          << "kernel '" << kernel.getName() << "' " << consequence << ": " << obstacle.reason;
     return success();
   }
 

@@ -33,9 +33,12 @@ def Tile_MatrixAtom : Tile_EnumAttr<Tile_MatrixAtomEnum, "matrix_atom"> {
 }
 
 def Tile_CopyAtomEnum : Tile_Enum<"CopyAtom", "the instruction a copy is made of", [
-  I32EnumCase<"simt", 0>, I32EnumCase<"tma", 1>]>;
+  I32EnumCase<"simt", 0>, I32EnumCase<"tma", 1>, I32EnumCase<"cp_async", 2>]>;
 def Tile_CopyAtom : Tile_EnumAttr<Tile_CopyAtomEnum, "copy_atom"> {
-  let description = "`simt`: ordinary loads and stores, vectors where alignment allows. `tma`: the tensor memory accelerator.";
+  let description = [{
+    `simt`: ordinary loads and stores, vectors where alignment allows. `tma`: the tensor memory accelerator. `cp_async`:
+    each thread starts its part of a copy to shared memory, and goes on.
+  }];
 }
 
 def Tile_RequirementEnum : Tile_Enum<"Requirement", "what the author insists on", [

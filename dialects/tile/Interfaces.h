@@ -83,6 +83,7 @@ enum class Completion : uint8_t {
   ring,         ///< its bytes have arrived at the slot of a ring
   productGroup, ///< a wait for the products that this role has started
   storeGroup,   ///< a wait for the stores that these threads have started
+  copyGroup,    ///< a wait for the groups of copies that these threads have started
 };
 
 /// What completes the operation; nothing if it is complete when it is done.

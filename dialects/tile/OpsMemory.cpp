@@ -212,6 +212,10 @@ LogicalResult CopyOp::verify() {
     return emitOpError()
            << "expected a slice as source or destination because the atom tma copies between global "
            << "and shared memory, but got two shared buffers";
+  if (getAtom() == CopyAtom::cp_async && (!fromGlobal || toGlobal)) // copy_c4
+    return emitOpError() << "expected a slice as source and a shared buffer as destination because the atom "
+                            "cp_async copies that way only, but got "
+                         << getSource().getType() << " and " << getDestination().getType();
   return success();
 }
 
@@ -348,7 +352,9 @@ OrderUse orderByTma(Value otherSide) {
 }
 
 std::optional<Unit> unitOf(std::optional<CopyAtom> atom) {
-  return atom == CopyAtom::tma ? std::optional(Unit::tma) : std::nullopt;
+  if (!atom || atom == CopyAtom::simt)
+    return std::nullopt;
+  return atom == CopyAtom::tma ? Unit::tma : Unit::cpAsync;
 }
 
 /// Ordinary loads and stores are faster where threads have elements that are neighbours in `memory`.
@@ -378,6 +384,10 @@ bool CopyOp::suitsOneThread() { return getAtom() == CopyAtom::tma; }
 
 /// By the TMA one thread makes it, and the others wait.
 Synchronisation CopyOp::getSynchronisation() { return {.meetsWithin = getAtom() == CopyAtom::tma}; }
+
+std::optional<Completion> CopyOp::getCompletion() {
+  return getAtom() == CopyAtom::cp_async ? std::optional(Completion::copyGroup) : std::nullopt;
+}
 
 std::optional<Unit> CopyOp::getNeededUnit() { return unitOf(getAtom()); }
 

@@ -109,17 +109,20 @@ class Tile_HasCopyAtom<string what> {
 }
 
 def Tile_CopyOp : Tile_Op<"copy", [Tile_AccessesForOne, Tile_AtomOpInterface,
-    DeclareOpInterfaceMethods<Tile_SynchronisationOpInterface>, DeclareOpInterfaceMethods<Program_UnitOpInterface>]> {
+    DeclareOpInterfaceMethods<Tile_InFlightOpInterface>, DeclareOpInterfaceMethods<Tile_SynchronisationOpInterface>,
+    DeclareOpInterfaceMethods<Program_UnitOpInterface>]> {
   let summary = "Copies a tile: global to shared, shared to global, shared to shared";
   let description = [{
     Synchronous: when it is done all executing threads see the result. Inside a loop marked `tile.pipeline` the
     compiler may make it asynchronous, with the same meaning. One side may be a transposed view: of elements of 8 bits
-    that is what makes a factor K-major that lies MN-major in global memory.
+    that is what makes a factor K-major that lies MN-major in global memory. With the atom `cp_async` it is in flight until
+    a `tile.await_copies` completes the group that the next `tile.commit_copies` closes.
 
     Constraints
     - copy_c1: source and destination have the same extents, once extents of 1 are dropped, and the same element type.
     - copy_c2: not global to global.
     - copy_c3: with the atom `tma` one side is global.
+    - copy_c4: the atom `cp_async` copies from global to shared.
   }];
   let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source,
     Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination, OptionalAttr<Tile_CopyAtom>:$atom);

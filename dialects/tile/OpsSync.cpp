@@ -132,6 +132,16 @@ bool SyncOp::suitsOneThread() { return true; } // what one thread does is in ord
 
 Completion AwaitStoresOp::getCompleted() { return Completion::storeGroup; }
 
+LogicalResult AwaitCopiesOp::verify() { // await_copies_c1
+  if (int64_t(getPending()) >= 0)
+    return success();
+  return emitOpError() << "expected at least 0 groups that may be in flight, but got "
+                       << int64_t(getPending());
+}
+
+Completion AwaitCopiesOp::getCompleted() { return Completion::copyGroup; }
+int64_t AwaitCopiesOp::getNumInFlight() { return int64_t(getPending()); }
+
 Synchronisation ProxyFenceOp::getSynchronisation() {
   return {.fencesShared = true, .fencesTensors = getTensors()};
 }

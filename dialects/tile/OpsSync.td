@@ -163,6 +163,30 @@ def Tile_AwaitStoresOp : Tile_Op<"await_stores", [MemoryEffects<[MemRead, MemWri
   let assemblyFormat = "attr-dict";
 }
 
+def Tile_CommitCopiesOp : Tile_Op<"commit_copies", [MemoryEffects<[MemRead, MemWrite]>, Tile_AccessesNothing,
+    Program_Needs<"cpAsync">]> {
+  let summary = "Closes each thread's group of copies that it has started with the atom `cp_async`, be it empty";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_AwaitCopiesOp : Tile_Op<"await_copies", [MemoryEffects<[MemRead, MemWrite]>, Tile_AccessesNothing,
+    DeclareOpInterfaceMethods<Tile_CompletionOpInterface, ["getNumInFlight"]>, Program_Needs<"cpAsync">]> {
+  let summary = "Each thread waits until at most `pending` of its groups of copies are in flight";
+  let description = [{
+    The thread's own parts are there then; others see them after a `tile.sync` or `tile.publish`.
+
+    Constraints
+    - await_copies_c1: `pending` is at least 0.
+
+        tile.copy %slice, %slot atom<cp_async>
+        tile.commit_copies
+        tile.await_copies pending(0)
+  }];
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "`pending` `(` $pending `)` attr-dict";
+  let hasVerifier = 1;
+}
+
 def Tile_ProxyFenceOp : Tile_SyncBase<"proxy_fence", [Tile_AccessesNothing]> {
   let summary = "Orders this thread's ordinary accesses to shared memory, with `tensors` to global memory, too, before later asynchronous ones (TMA, wgmma)";
   let arguments = (ins UnitAttr:$tensors);

@@ -38,6 +38,10 @@ inline constexpr int64_t swizzleRows = 8;
 /// Tiles with the widest swizzle begin at multiples of this.
 inline constexpr int64_t swizzleAlignment = swizzleRows * maxSwizzleBytes;
 
+/// cp.async copies 4, 8 or 16 bytes, only the last not by way of L1.
+inline constexpr int64_t minCpAsyncBytes = 4;
+inline constexpr int64_t cpAsyncBytesPastL1 = 16;
+
 inline constexpr int64_t mbarrierBytes = 8;
 inline constexpr int64_t maxMbarrierArrivals = (int64_t(1) << 20) - 1;
 inline constexpr int64_t maxMbarrierTransactionBytes = (int64_t(1) << 20) - 1;

@@ -9,6 +9,8 @@ const char *describe(Unit unit) {
   switch (unit) {
   case Unit::cluster:
     return "clusters";
+  case Unit::cpAsync:
+    return "cp.async";
   case Unit::mbarrier:
     return "mbarriers that count bytes";
   case Unit::mmaSync:
@@ -29,6 +31,8 @@ bool hasUnit(const Target &target, Unit unit) {
   switch (unit) {
   case Unit::cluster:
     return target.maxClusterSize > 1;
+  case Unit::cpAsync:
+    return target.cpAsync;
   case Unit::mbarrier:
     return target.mbarrier;
   case Unit::mmaSync:

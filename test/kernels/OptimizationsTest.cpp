@@ -40,8 +40,23 @@ TEST_CASE("without products by warpgroups results are right", "[kernels][optimiz
   checkWith({.wgmma = false});
 }
 
-TEST_CASE("without warp specialisation results are right", "[kernels][optimizations]") {
-  checkWith({.warpSpecialization = false});
+TEST_CASE("without asynchronous copies results are right", "[kernels][optimizations]") {
+  checkWith({.warpSpecialization = false}); // in which loops without roles copy ahead
+  checkWith({.warpSpecialization = false, .asyncCopies = false});
+}
+
+TEST_CASE("on sm_80 a GEMM copies ahead by any number of stages", "[kernels][optimizations]") {
+  CompileOptions options;
+  options.target = "sm_80";
+  for (const char *stages : {"1", "2", "3", "4", "7"})
+    for (const char *layout : {"tn", "nn"}) {
+      Compiled compiled(**findKernel("gemm"),
+                        {{"bm", "64"}, {"bn", "64"}, {"bk", "32"}, {"stages", stages}, {"layout", layout}},
+                        options);
+      for (const char *k : {"0", "8", "32", "104", "320"})
+        compiled.check({{"m", "72"}, {"n", "136"}, {"k", k}});
+      compiled.check({{"m", "33"}, {"n", "65"}, {"k", "77"}}); // rows of two-byte alignment
+    }
 }
 
 TEST_CASE("without overlapping products results are right", "[kernels][optimizations]") {
@@ -60,6 +75,7 @@ TEST_CASE("without any optimisation results are right", "[kernels][optimizations
   checkWith({.tma = false,
              .wgmma = false,
              .warpSpecialization = false,
+             .asyncCopies = false,
              .overlap = false,
              .loopSplitting = false,
              .deferredStores = false});

@@ -2,6 +2,7 @@
 /// \file
 /// mbarriers, the tensor memory accelerator and fences between proxies.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
+#include "runtime/target/Hardware.h"
 
 using namespace mlir;
 using namespace tlc::simt;
@@ -150,6 +151,39 @@ struct LowerBulkWait : OpConversionPattern<BulkWaitOp> {
   }
 };
 
+struct LowerCopyAsync : OpConversionPattern<CopyAsyncOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(CopyAsyncOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto bytes = int32_t(op.getBytes());
+    // What threads copy they read once: not by way of L1, where that is possible.
+    auto cache =
+        bytes == tlc::cpAsyncBytesPastL1 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
+    rewriter.replaceOpWithNewOp<NVVM::CpAsyncOp>(op, adaptor.getDestination(), adaptor.getSource(), bytes,
+                                                 cache, adaptor.getRead());
+    return success();
+  }
+};
+
+struct LowerCommitCopies : OpConversionPattern<CommitCopiesOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(CommitCopiesOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::CpAsyncCommitGroupOp>(op);
+    return success();
+  }
+};
+
+struct LowerAwaitCopies : OpConversionPattern<AwaitCopiesOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(AwaitCopiesOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::CpAsyncWaitGroupOp>(
+        op, rewriter.getI32IntegerAttr(int32_t(op.getPending())));
+    return success();
+  }
+};
+
 struct LowerProxyFence : OpConversionPattern<ProxyFenceOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(ProxyFenceOp op, OpAdaptor,
@@ -167,8 +201,8 @@ struct LowerProxyFence : OpConversionPattern<ProxyFenceOp> {
 } // namespace
 
 void tlc::simt::populateAsyncPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns
-      .add<LowerBarrierInit, LowerBarrierInitFence, LowerBarrierArrive, LowerBarrierExpect, LowerBarrierWait,
-           LowerTmaLoad, LowerTmaStore, LowerTmaPrefetch, LowerBulkCommit, LowerBulkWait, LowerProxyFence>(
-          converter, patterns.getContext());
+  patterns.add<LowerBarrierInit, LowerBarrierInitFence, LowerBarrierArrive, LowerBarrierExpect,
+               LowerBarrierWait, LowerTmaLoad, LowerTmaStore, LowerTmaPrefetch, LowerBulkCommit,
+               LowerBulkWait, LowerCopyAsync, LowerCommitCopies, LowerAwaitCopies, LowerProxyFence>(
+      converter, patterns.getContext());
 }

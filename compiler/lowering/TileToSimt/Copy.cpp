@@ -97,7 +97,8 @@ FragmentLayout copyLayout(KernelLowering &k, ArrayRef<int64_t> shape, int64_t el
 /// guards for each element.
 class SliceCopy {
 public:
-  SliceCopy(KernelLowering &k, const Slice &slice, const SharedTile &tile) : k(k), slice(slice), tile(tile) {
+  SliceCopy(KernelLowering &k, const Slice &slice, const SharedTile &tile, tile::CopyAtom atom)
+      : k(k), slice(slice), tile(tile), atom(atom) {
     axis = slice.tileAxes(tile.shape).back();
     if (axis < 0)
       axis = tile.contiguousAxis();
@@ -110,6 +111,11 @@ public:
     GlobalUse use = toShared ? GlobalUse::load : GlobalUse::store;
     GlobalAccess probe(k, slice, layout, tile.shape, use);
     int64_t widest = probe.hasRows() ? std::max<int64_t>(1, probe.vectorWidth()) : 1;
+    if (atom == tile::CopyAtom::cp_async) {
+      int64_t width = std::min(widest, sharedVectorWidth(k, tile, layout, tile.shape));
+      if (width * bytes >= minCpAsyncBytes)
+        return start(width);
+    }
     if (widest == 1 || !probe.mayStraddle())
       return move(toShared, widest, /*guarded=*/true);
     auto path = [&](int64_t width, bool guarded) {
@@ -122,6 +128,24 @@ public:
   }
 
 private:
+  /// By cp.async, which reads a part of a vector where the tensor ends within it.
+  void start(int64_t width) {
+    Emitter &b = k.b;
+    FragmentLayout layout = copyLayout(k, tile.shape, tile.elementBytes(), axis, width);
+    GlobalAccess global(k, slice, layout, tile.shape, GlobalUse::load);
+    SharedAddresses addresses(b, tile, layout, k.team);
+    Value owner = isOwner(b, layout, k.team);
+    for (const RegisterGroup &group : groupRegisters(layout, axis, width).groups) {
+      Value from = global.address(group.start), to = addresses.at(group.start);
+      Value read = global.bytesInside(group.start, width);
+      auto copy = [&] { simt::CopyAsyncOp::create(b, from, to, width * tile.elementBytes(), read); };
+      if (Value inTile = b.both(owner, global.insideTile(group.start)))
+        b.when(inTile, copy);
+      else
+        copy();
+    }
+  }
+
   void move(bool toShared, int64_t width, bool guarded) {
     Emitter &b = k.b;
     FragmentLayout layout = copyLayout(k, tile.shape, tile.elementBytes(), axis, width);
@@ -194,6 +218,7 @@ private:
   KernelLowering &k;
   const Slice &slice;
   const SharedTile &tile;
+  tile::CopyAtom atom;
   int axis = 0;
 };
 
@@ -233,7 +258,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::CopyOp op) {
   bool toGlobal = isa<tile::SliceType>(op.getDestination().getType());
   if (fromGlobal || toGlobal) {
     const Slice &slice = k.slice(fromGlobal ? op.getSource() : op.getDestination());
-    SliceCopy(k, slice, k.shared(fromGlobal ? op.getDestination() : op.getSource())).run(fromGlobal);
+    const SharedTile &tile = k.shared(fromGlobal ? op.getDestination() : op.getSource());
+    SliceCopy(k, slice, tile, op.getAtom().value_or(tile::CopyAtom::simt)).run(fromGlobal);
     return success();
   }
   const SharedTile &source = k.shared(op.getSource()), &destination = k.shared(op.getDestination());

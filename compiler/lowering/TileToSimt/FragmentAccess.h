@@ -135,6 +135,8 @@ public:
   Value predicate(llvm::ArrayRef<int64_t> constant);
   /// The same for a slice known to be interior: padding of the layout alone.
   Value insideTile(llvm::ArrayRef<int64_t> constant) { return inside.at(constant); }
+  /// How many bytes of a vector of `elements` from there are inside the tensor, i32; null: always all.
+  Value bytesInside(llvm::ArrayRef<int64_t> constant, int64_t elements);
 
 private:
   /// Along one of the last two axes of a tensor in the order of accumulators.

@@ -113,6 +113,20 @@ Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {
   return all;
 }
 
+Value GlobalAccess::bytesInside(ArrayRef<int64_t> constant, int64_t elements) {
+  Value first = predicate(constant);
+  if (!first)
+    return {};
+  int64_t elementBytes = slice.tensor->element.getIntOrFloatBitWidth() / 8;
+  Value bytes = b.i32(elements * elementBytes);
+  if (straddles) {
+    Value at = b.add(position.back(), constant[size_t(inner)]);
+    Value rest = b.add(ends.back(), b.mul(at, -1));
+    bytes = b.mul(b.smaller(rest, b.i32(elements)), elementBytes);
+  }
+  return b.select(first, bytes, b.i32(0));
+}
+
 namespace {
 enum class Guarding { everyElement, interior };
 

@@ -259,6 +259,8 @@ Value KernelLowering::threadOfGroup() {
 void KernelLowering::byOneThread(function_ref<void()> body) {
   if (team.threads == Team::Threads::one)
     return body();
+  if (!target.tma.available) // an election is what the units have that one thread drives
+    return b.when(b.isEqual(team.thread, 0), body);
   b.when(b.isEqual(team.warp, 0), [&] { b.when(simt::ElectOp::create(b).getElected(), body); });
 }
 

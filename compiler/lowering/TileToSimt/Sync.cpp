@@ -230,6 +230,16 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AwaitStoresOp) {
   return success();
 }
 
+static LogicalResult lowerOp(KernelLowering &k, tile::CommitCopiesOp) {
+  simt::CommitCopiesOp::create(k.b);
+  return success();
+}
+
+static LogicalResult lowerOp(KernelLowering &k, tile::AwaitCopiesOp op) {
+  simt::AwaitCopiesOp::create(k.b, op.getPending());
+  return success();
+}
+
 static LogicalResult lowerOp(KernelLowering &k, tile::ProxyFenceOp op) {
   simt::ProxyFenceOp::create(k.b, op.getTensors());
   return success();
@@ -252,5 +262,7 @@ void lowering::addSyncLowerings(LoweringTable &table) {
   table.add<tile::PassTurnOp>(lowerOp);
   table.add<tile::SyncOp>(lowerOp);
   table.add<tile::AwaitStoresOp>(lowerOp);
+  table.add<tile::CommitCopiesOp>(lowerOp);
+  table.add<tile::AwaitCopiesOp>(lowerOp);
   table.add<tile::ProxyFenceOp>(lowerOp);
 }

@@ -1,6 +1,6 @@
 // RUN: %tlc-opt %s --pass-pipeline="builtin.module(simt.kernel(simt-prune-alignment))" | FileCheck %s
 
-// The launcher is asked for what instructions rely on: tensor maps, and accesses of several elements.
+// The launcher is asked for what instructions rely on: tensor maps, and accesses and copies of several elements.
 module attributes {program.target = #program.target<"sm_90a">} {
 
 // CHECK-LABEL: simt.kernel @traced(
@@ -27,6 +27,17 @@ simt.kernel @traced(
   simt.store %e, %narrow : bf16, !llvm.ptr<1>
   %zeros = arith.constant dense<0.0> : vector<2xf32>
   simt.atomic_add %zeros, %sums : vector<2xf32>
+  simt.return
+}
+
+// CHECK-LABEL: simt.kernel @copied(
+// CHECK-SAME: #program.tensor<"a", input, dims[0], alignment = 16>
+simt.kernel @copied(%a: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {threads = 32 : i64, shared_bytes = 1024 : i64,
+      schema = [#program.dimension<"n">, #program.tensor<"a", input, dims[0], alignment = 16>],
+      schema_types = [index, tensor<?xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %to = simt.shared_base
+  simt.copy_async %a to %to bytes(16)
   simt.return
 }
 

@@ -60,4 +60,23 @@ simt.kernel @copies(%map: !llvm.ptr {program.parameter = #program.parameter<tens
   simt.bulk_wait 0
   simt.return
 }
+
+// Threads copy 16 bytes past L1; at a tensor's end they read less than they write.
+// CHECK-LABEL: llvm.func @groups(
+// CHECK:         nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
+// CHECK-NEXT:    nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca, %{{.*}} :
+// CHECK:         nvvm.cp.async.commit.group
+// CHECK:         nvvm.cp.async.wait.group 2
+simt.kernel @groups(%from: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 4096 : i64, schema = [#program.tensor<"A", input, dims[-1]>],
+    schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %to = simt.shared_base
+  %lane = nvvm.read.ptx.sreg.laneid : i32
+  simt.copy_async %from to %to bytes(16)
+  simt.copy_async %from to %to bytes(4) read %lane
+  simt.commit_copies
+  simt.await_copies pending(2)
+  simt.return
+}
+
 }

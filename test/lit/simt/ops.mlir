@@ -103,6 +103,10 @@ simt.kernel @asynchronous(%map: !llvm.ptr {program.parameter = #program.paramete
   simt.bulk_wait 0
   // CHECK: simt.bulk_wait 1 read
   simt.bulk_wait 1 read
+  // CHECK: simt.commit_copies
+  simt.commit_copies
+  // CHECK: simt.await_copies pending(1)
+  simt.await_copies pending(1)
   // CHECK: simt.proxy_fence{{$}}
   simt.proxy_fence
   // CHECK: simt.proxy_fence global

@@ -471,3 +471,15 @@ tile.kernel @index_axes(%m: index {program.argument = #program.dimension<"m">}) 
   tile.store_index %m, %c[%m] : !tile.shared<2x4xi32>
   tile.return
 }
+
+// -----
+
+// copy_c4
+tile.kernel @copy_group_out(%m: index {program.argument = #program.dimension<"m">},
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %a = tile.alloc_shared "a" : !tile.shared<64xf32>
+  %s = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected a slice as source and a shared buffer as destination because the atom cp_async copies that way only, but got}}
+  tile.copy %a, %s atom cp_async : !tile.shared<64xf32>, !tile.slice<64xf32>
+  tile.return
+}

@@ -125,3 +125,12 @@ tile.kernel @pass_without_role() {
   tile.pass_turn
   tile.return
 }
+
+// -----
+
+// await_copies_c1
+tile.kernel @negative_groups() {
+  // expected-error @below {{expected at least 0 groups that may be in flight, but got -1}}
+  tile.await_copies pending(-1)
+  tile.return
+}

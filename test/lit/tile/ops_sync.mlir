@@ -47,6 +47,10 @@ tile.kernel @barriers() {
   tile.proxy_fence tensors
   // CHECK: tile.await_stores
   tile.await_stores
+  // CHECK: tile.commit_copies
+  tile.commit_copies
+  // CHECK: tile.await_copies pending(2)
+  tile.await_copies pending(2)
   tile.return
 }
 

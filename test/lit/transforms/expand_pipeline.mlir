@@ -484,7 +484,7 @@ tile.kernel @third_stage(%n: index {program.argument = #program.dimension<"n">})
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
       %end = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c0) -> (index) {
         %y = arith.addi %x, %i {tile.stage = #tile.stage<stage = 0, order = 0>} : index
-        // expected-error @below {{expected stage 0 or 1, but got 2}}
+        // expected-error @below {{expected stage 0 or 1 because results of an early stage are used later, but got 2}}
         %z = arith.addi %y, %i {tile.stage = #tile.stage<stage = 2, order = 1>} : index
         scf.yield %z : index
       }
@@ -532,5 +532,84 @@ tile.kernel @out_of_order(%n: index {program.argument = #program.dimension<"n">}
       }
     }
   }
+  tile.return
+}
+
+// -----
+
+// Copies are two iterations ahead of what reads them. The first two rounds stand before the loop; in it a round beyond the
+// last iteration starts none, but closes its group, so that the wait counts right.
+// CHECK-LABEL: tile.kernel @ahead(
+// CHECK:         scf.if %{{.*}} {
+// CHECK-NEXT:      tile.copy {{.*}} atom cp_async
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tile.commit_copies
+// CHECK:         scf.if %{{.*}} {
+// CHECK-NEXT:      tile.copy {{.*}} atom cp_async
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tile.commit_copies
+// CHECK-NEXT:    %[[THIRD:.*]] = tile.advance
+// CHECK-NEXT:    scf.for %[[I:.*]] = %c0 to %n step %c1 iter_args(%[[FILL:.*]] = %[[THIRD]], %[[READ:.*]] = %{{.*}})
+// CHECK:           tile.await_copies pending(1)
+// CHECK-NEXT:      tile.sync
+// CHECK:           %[[SLOT:.*]] = tile.slot %a[%[[FILL]]]
+// CHECK:           scf.if %{{.*}} {
+// CHECK-NEXT:        tile.copy %{{.*}}, %[[SLOT]] atom cp_async
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tile.commit_copies
+// CHECK:           tile.slot %a[%[[READ]]]
+// CHECK-NOT:     tile.stage
+tile.kernel @ahead(%n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = tile.alloc_shared "a" : !tile.shared<3x1x64xbf16>
+  %first = tile.cursor : !tile.cursor<3>
+  %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %first, %q = %first) -> (!tile.cursor<3>, !tile.cursor<3>) {
+    %from = tile.slice %A[%i, %c0] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    %into = tile.slot %a[%p] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.shared<3x1x64xbf16>, !tile.cursor<3> -> !tile.shared<1x64xbf16>
+    tile.copy %from, %into atom cp_async {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.slice<1x64xbf16>, !tile.shared<1x64xbf16>
+    tile.commit_copies {tile.stage = #tile.stage<stage = 0, order = 1>}
+    tile.await_copies pending(0) {tile.stage = #tile.stage<stage = 2, order = 0>}
+    tile.sync {tile.stage = #tile.stage<stage = 2, order = 0>}
+    %tile = tile.slot %a[%q] {tile.stage = #tile.stage<stage = 2, order = 2>} : !tile.shared<3x1x64xbf16>, !tile.cursor<3> -> !tile.shared<1x64xbf16>
+    %to = tile.slice %C[%i, %c0] {tile.stage = #tile.stage<stage = 2, order = 2>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %tile, %to atom simt {tile.stage = #tile.stage<stage = 2, order = 2>} : !tile.shared<1x64xbf16>, !tile.slice<1x64xbf16>
+    %p1 = tile.advance %p {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.cursor<3>
+    %q1 = tile.advance %q {tile.stage = #tile.stage<stage = 2, order = 2>} : !tile.cursor<3>
+    scf.yield %p1, %q1 : !tile.cursor<3>, !tile.cursor<3>
+  }
+  tile.return
+}
+
+// -----
+
+// A number that both stages use travels for two rounds, as each of them is computed from the one before. What a stage
+// ahead leaves behind is that of the last iteration.
+// CHECK-LABEL: tile.kernel @travels(
+// CHECK:         %[[END:.*]]:{{[0-9]}} = scf.for %{{.*}} iter_args(%[[X:.*]] = %{{.*}}, %[[BEFORE:.*]] = %{{.*}}, %[[TWO_BEFORE:.*]] = %{{.*}})
+// CHECK:           tile.slice %C[%[[TWO_BEFORE]], %c0]
+// CHECK:           %[[NEXT:.*]] = scf.if %{{.*}} -> (index) {
+// CHECK:           scf.yield %[[NEXT]], %[[X]], %[[BEFORE]]
+// CHECK:         tile.slice %C[%[[END]]#0, %c0]
+tile.kernel @travels(%n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %a = tile.alloc_shared "a" : !tile.shared<1x64xbf16>
+  %end = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c0) -> (index) {
+    %from = tile.slice %A[%x, %c0] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %from, %a atom cp_async {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.slice<1x64xbf16>, !tile.shared<1x64xbf16>
+    tile.commit_copies {tile.stage = #tile.stage<stage = 0, order = 1>}
+    %to = tile.slice %C[%x, %c0] {tile.stage = #tile.stage<stage = 2, order = 2>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %a, %to atom simt {tile.stage = #tile.stage<stage = 2, order = 2>} : !tile.shared<1x64xbf16>, !tile.slice<1x64xbf16>
+    %y = arith.muli %x, %c2 {tile.stage = #tile.stage<stage = 0, order = 1>} : index
+    scf.yield %y : index
+  }
+  %last = tile.slice %C[%end, %c0] : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+  tile.copy %a, %last atom simt : !tile.shared<1x64xbf16>, !tile.slice<1x64xbf16>
   tile.return
 }

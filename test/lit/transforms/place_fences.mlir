@@ -918,3 +918,45 @@ tile.kernel @out_of_sight(%n: index {program.argument = #program.dimension<"n">}
   }
   tile.return
 }
+
+// -----
+
+// A copy in flight writes its slot when it is awaited: until then reads of other slots need no barrier. Before a product
+// by wgmma reads it, its proxy is told.
+// CHECK-LABEL: tile.kernel @in_flight(
+// CHECK:         scf.for
+// CHECK-NEXT:      tile.await_copies pending(1)
+// CHECK-NEXT:      tile.proxy_fence
+// CHECK-NEXT:      tile.sync
+// CHECK-NOT:       tile.sync
+// CHECK:           tile.copy {{.*}} atom cp_async
+// CHECK-NEXT:      tile.commit_copies
+// CHECK-NOT:       tile.sync
+// CHECK:           tile.gemm
+// CHECK-NOT:       tile.sync
+// CHECK:         }
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @in_flight(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<3x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<3>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %end:3 = scf.for %i = %c0 to %k step %c64 iter_args(%acc = %zero, %p = %first, %q = %first) -> (tensor<64x64xf32>, !tile.cursor<3>, !tile.cursor<3>) {
+    tile.await_copies pending(1)
+    tile.sync
+    %from = tile.slice %A[%c0, %i] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
+    %into = tile.slot %a[%p] : !tile.shared<3x64x64xbf16>, !tile.cursor<3> -> !tile.shared<64x64xbf16>
+    tile.copy %from, %into atom cp_async : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.commit_copies
+    %t = tile.slot %a[%q] : !tile.shared<3x64x64xbf16>, !tile.cursor<3> -> !tile.shared<64x64xbf16>
+    %new = tile.gemm %t, %t, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    %p1 = tile.advance %p : !tile.cursor<3>
+    %q1 = tile.advance %q : !tile.cursor<3>
+    scf.yield %new, %p1, %q1 : tensor<64x64xf32>, !tile.cursor<3>, !tile.cursor<3>
+  }
+  tile.return
+}
+}

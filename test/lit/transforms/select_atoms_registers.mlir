@@ -34,7 +34,7 @@ tile.kernel @load_role(%n: index {program.argument = #program.dimension<"n">},
     %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{copy uses ordinary loads, not the TMA: beside a role that loads an instruction for 64 columns takes 58 registers}}
     tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    // expected-remark @below {{keeps its pipelined loops synchronous: beside a role that loads an instruction for 64 columns takes 58 registers of a thread, which has 56 in blocks of 384 threads with k.residents(3)}}
+    // expected-remark @below {{is not warp-specialised: beside a role that loads an instruction for 64 columns takes 58 registers of a thread, which has 56 in blocks of 384 threads with k.residents(3)}}
     %next = tile.gemm %a, %b, %acc : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     scf.yield %next : tensor<128x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}

@@ -1,8 +1,8 @@
 // RUN: split-file %s %t
 // RUN: %tile-opt %t/split.mlir --tile-warp-specialize --tile-assign-registers --canonicalize --cse -split-input-file -verify-diagnostics | FileCheck %t/split.mlir
-// RUN: %tile-opt %t/split.mlir --tile-warp-specialize=enable=false -split-input-file 2> %t/off.txt | FileCheck %t/split.mlir --check-prefix=OFF
+// RUN: %tile-opt %t/split.mlir --tile-warp-specialize=enable=false --tile-pipeline-copies=enable=false -split-input-file 2> %t/off.txt | FileCheck %t/split.mlir --check-prefix=OFF
 // RUN: FileCheck %t/split.mlir --check-prefix=OFF-REMARK --input-file=%t/off.txt
-// RUN: %tile-opt %t/decline.mlir --tile-warp-specialize -split-input-file -verify-diagnostics | FileCheck %t/decline.mlir
+// RUN: %tile-opt %t/decline.mlir --tile-warp-specialize --tile-pipeline-copies=enable=false -split-input-file -verify-diagnostics | FileCheck %t/decline.mlir
 // RUN: %tile-opt %t/errors.mlir --tile-warp-specialize -split-input-file -verify-diagnostics
 
 //--- split.mlir
@@ -43,7 +43,7 @@
 // CHECK-NOT:   tile.pipeline
 
 // Switched off, all warps are one program; the store's staging goes, too.
-// OFF-REMARK: remark: [not-warp-specialised] kernel 'one_loop' keeps its pipelined loops synchronous: warp specialisation is switched off
+// OFF-REMARK: remark: [not-warp-specialised] kernel 'one_loop' is not warp-specialised: warp specialisation is switched off
 // OFF-LABEL: tile.kernel @one_loop(
 // OFF-SAME:    warps = 8
 // OFF-NOT:   staging
@@ -568,7 +568,7 @@ tile.kernel @no_copy(%k: index {program.argument = #program.dimension<"k">},
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
-  // expected-remark @below {{[not-warp-specialised] kernel 'no_copy' keeps its pipelined loops synchronous: the kernel has no product, and a role loads ahead only of products by wgmma}}
+  // expected-remark @below {{[not-warp-specialised] kernel 'no_copy' is not warp-specialised: the kernel has no product, and a role loads ahead only of products by wgmma}}
   scf.for %kk = %c0 to %k step %c64 {
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -592,7 +592,7 @@ tile.kernel @product(%k: index {program.argument = #program.dimension<"k">},
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     tile.copy %s, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    // expected-remark @below {{[not-warp-specialised] kernel 'product' keeps its pipelined loops synchronous: the product of 'a' and 'a' uses mma.sync, and a role loads ahead only of wgmma}}
+    // expected-remark @below {{[not-warp-specialised] kernel 'product' is not warp-specialised: the product of 'a' and 'a' uses mma.sync, and a role loads ahead only of wgmma}}
     %new = tile.gemm %a, %a, %acc atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -621,7 +621,7 @@ tile.kernel @copy_out(%k: index {program.argument = #program.dimension<"k">},
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   %o = tile.slice %C[%c0, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-  // expected-remark @below {{[not-warp-specialised] kernel 'copy_out' keeps its pipelined loops synchronous: one role issues all copies of the kernel, and the copy to 'C' reads shared memory}}
+  // expected-remark @below {{[not-warp-specialised] kernel 'copy_out' is not warp-specialised: one role issues all copies of the kernel, and the copy to 'C' reads shared memory}}
   tile.copy %a, %o atom simt : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
   tile.return
 }
@@ -633,7 +633,7 @@ tile.kernel @copy_out(%k: index {program.argument = #program.dimension<"k">},
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @ordinary(
 // CHECK-NOT:   tile.roles
-// expected-remark @below {{[not-warp-specialised] kernel 'ordinary' keeps its pipelined loops synchronous: its copies use ordinary loads}}
+// expected-remark @below {{[not-warp-specialised] kernel 'ordinary' is not warp-specialised: its copies use ordinary loads}}
 tile.kernel @ordinary(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
@@ -663,7 +663,7 @@ tile.kernel @nothing_to_load(%k: index {program.argument = #program.dimension<"k
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-  // expected-remark @below {{[not-warp-specialised] kernel 'nothing_to_load' keeps its pipelined loops synchronous: no copy fills a shared tile from a tensor}}
+  // expected-remark @below {{[not-warp-specialised] kernel 'nothing_to_load' is not warp-specialised: no copy fills a shared tile from a tensor}}
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %new = tile.gemm %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
@@ -687,7 +687,7 @@ tile.kernel @view(%k: index {program.argument = #program.dimension<"k">},
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
-    // expected-remark @below {{[not-warp-specialised] kernel 'view' keeps its pipelined loops synchronous: the copy to shared tile 'a' does not fill a whole shared tile from a tensor}}
+    // expected-remark @below {{[not-warp-specialised] kernel 'view' is not warp-specialised: the copy to shared tile 'a' does not fill a whole shared tile from a tensor}}
     tile.copy %s, %t atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, transposed>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -745,7 +745,7 @@ tile.kernel @position(%k: index {program.argument = #program.dimension<"k">},
   scf.for %kk = %c0 to %k step %c64 {
     %at = tile.read %v : !tile.variable<index>
     %s = tile.slice %A[%at, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[not-warp-specialised] kernel 'position' keeps its pipelined loops synchronous: the position of the copy to 'a' depends on computed data}}
+    // expected-remark @below {{[not-warp-specialised] kernel 'position' is not warp-specialised: the position of the copy to 'a' depends on computed data}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -775,7 +775,7 @@ tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
   scf.for %kk = %c0 to %k step %c64 {
     scf.if %p {
       %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-      // expected-remark @below {{[not-warp-specialised] kernel 'condition' keeps its pipelined loops synchronous: the position of the copy to 'a' depends on a loop or branch that follows computed data}}
+      // expected-remark @below {{[not-warp-specialised] kernel 'condition' is not warp-specialised: the position of the copy to 'a' depends on a loop or branch that follows computed data}}
       tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
       %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     }
@@ -798,7 +798,7 @@ tile.kernel @two_copies(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark-re @below {{[not-warp-specialised] kernel 'two_copies' keeps its pipelined loops synchronous: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
+    // expected-remark-re @below {{[not-warp-specialised] kernel 'two_copies' is not warp-specialised: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
@@ -822,7 +822,7 @@ tile.kernel @changed_in_place(%k: index {program.argument = #program.dimension<"
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark-re @below {{[not-warp-specialised] kernel 'changed_in_place' keeps its pipelined loops synchronous: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
+    // expected-remark-re @below {{[not-warp-specialised] kernel 'changed_in_place' is not warp-specialised: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
@@ -846,7 +846,7 @@ tile.kernel @two_loops(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark-re @below {{[not-warp-specialised] kernel 'two_loops' keeps its pipelined loops synchronous: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
+    // expected-remark-re @below {{[not-warp-specialised] kernel 'two_loops' is not warp-specialised: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -873,7 +873,7 @@ tile.kernel @feeds_itself(%k: index {program.argument = #program.dimension<"k">}
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark-re @below {{[not-warp-specialised] kernel 'feeds_itself' keeps its pipelined loops synchronous: 'A', from where 'a' is filled, is also written, by the copy to 'A' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
+    // expected-remark-re @below {{[not-warp-specialised] kernel 'feeds_itself' is not warp-specialised: 'A', from where 'a' is filled, is also written, by the copy to 'A' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     tile.store %x, %s atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
@@ -896,7 +896,7 @@ tile.kernel @used_later(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[not-warp-specialised] kernel 'used_later' keeps its pipelined loops synchronous: 'a' is used outside the loop that fills it}}
+    // expected-remark @below {{[not-warp-specialised] kernel 'used_later' is not warp-specialised: 'a' is used outside the loop that fills it}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -919,7 +919,7 @@ tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[not-warp-specialised] kernel 'never_read' keeps its pipelined loops synchronous: 'a' is never read}}
+    // expected-remark @below {{[not-warp-specialised] kernel 'never_read' is not warp-specialised: 'a' is never read}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
@@ -941,7 +941,7 @@ tile.kernel @read_before(%k: index {program.argument = #program.dimension<"k">},
   scf.for %kk = %c0 to %k step %c64 {
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[not-warp-specialised] kernel 'read_before' keeps its pipelined loops synchronous: 'a' is read before it is filled}}
+    // expected-remark @below {{[not-warp-specialised] kernel 'read_before' is not warp-specialised: 'a' is read before it is filled}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
@@ -955,7 +955,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @full_block(
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
-// expected-remark @below {{[not-warp-specialised] kernel 'full_block' keeps its pipelined loops synchronous: 32 warps leave no room for a role of 4 that loads}}
+// expected-remark @below {{[not-warp-specialised] kernel 'full_block' is not warp-specialised: 32 warps leave no room for a role of 4 that loads}}
 tile.kernel @full_block(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 32 : i64} {
   %c0 = arith.constant 0 : index

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The most slots that fit, the same for all groups that ask for as many.
+#include "compiler/transforms/FitSlots.h"
+
+#include "compiler/analysis/Remarks.h"
+#include "dialects/program/Program.h"
+#include "runtime/target/BlockBudget.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+namespace {
+
+BlockBudget blockOf(KernelOp kernel) {
+  return BlockBudget(*program::findTarget(kernel), int64_t(kernel.getResidents()));
+}
+
+/// Shared memory of a kernel's buffers.
+struct SharedUse {
+  BlockBudget block;
+  int64_t outside; ///< bytes that are in no ring
+};
+
+/// If no ring has more than `most` slots.
+SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most) {
+  BlockBudget block = blockOf(kernel);
+  llvm::SmallPtrSet<Operation *, 8> ringed;
+  for (auto &group : copies.groups)
+    for (GroupedCopy copy : group->copies)
+      ringed.insert(copy.buffer);
+  auto bytesOf = [](AllocSharedOp buffer) { return SharedBytes{sizeInBytes(buffer.getBuffer().getType())}; };
+  for (AllocSharedOp buffer : kernel.getOps<AllocSharedOp>())
+    if (!ringed.contains(buffer))
+      block.addBuffer(bytesOf(buffer));
+  int64_t outside = block.sharedUsed();
+  for (auto &group : copies.groups)
+    for (GroupedCopy copy : group->copies)
+      block.addBuffer(bytesOf(copy.buffer), std::min(group->slots, most));
+  for (auto &group : copies.groups)
+    block.addRing(std::min(group->slots, most));
+  return {block, outside};
+}
+
+} // namespace
+
+LogicalResult tile::fitSlots(KernelOp kernel, CopyGroups &copies) {
+  int64_t most = 1;
+  for (auto &group : copies.groups)
+    most = std::max(most, group->slots);
+  // However many were asked for: no more of the smallest buffers fit.
+  int64_t limit = blockOf(kernel).sharedLimit();
+  most = std::max<int64_t>(std::min(most, limit / swizzleAlignment), 1);
+  while (most > 1 && !sharedUse(kernel, copies, most).block.fits())
+    --most;
+  if (SharedUse least = sharedUse(kernel, copies, most); !least.block.fits())
+    return kernel.emitError("kernel '")
+           << kernel.getName() << "': expected at least one stage to fit into " << limit
+           << " bytes of shared memory, but it takes " << least.block.sharedUsed() << " bytes, "
+           << least.outside << " of them outside the stages; use smaller tiles";
+  for (auto &group : copies.groups)
+    if (group->slots > most) {
+      emitRemark(group->copies.front().op, RemarkId::fewerStages)
+          << most << " stages instead of " << group->slots << ": more do not fit the " << limit
+          << " bytes of shared memory";
+      group->slots = most;
+    }
+  return success();
+}
+
+void tile::giveSlots(AllocSharedOp buffer, int64_t slots) {
+  SharedType type = buffer.getBuffer().getType();
+  SmallVector<int64_t> shape = {slots};
+  llvm::append_range(shape, type.getShape());
+  buffer.getBuffer().setType(SharedType::get(buffer.getContext(), shape, type.getElementType()));
+}
