@@ -9,7 +9,7 @@
 namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
-  auto &[dtype, out, layout, form, bm, bn, bk, stages, group, split, cluster, clusterAxis] = config;
+  auto &[dtype, out, layout, form, bm, bn, bk, stages, group, split, cluster, clusterAxis, policy] = config;
   auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
     return {.name = std::move(name),
             .description = std::move(description),
@@ -43,6 +43,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
   visit.tuned([&] { return number("cluster", "blocks that share what they load (plain form)", 1, 8); },
               cluster);
   visit.hidden(clusterAxis); // the registry's may be left open
+  visit.hidden(policy);
 }
 
 } // namespace tlc::kernels

@@ -55,7 +55,7 @@ Fragment product(Scope &k, const Operands &p, Index i, Index j, Index first, Ind
   k.pipelined(steps, {.stages = c.stages}, [&](Index s) {
     copy(p.tileOfA(i, first + s), a);
     copy(p.tileOfB(j, first + s), b);
-    gemm(a, p.asFactor(b), acc);
+    gemm(a, p.asFactor(b), acc, c.policy);
   });
   return acc;
 }

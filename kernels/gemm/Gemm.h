@@ -26,6 +26,7 @@ struct GemmConfig {
   int64_t split = 1;                   ///< parts of k that different blocks sum
   int64_t cluster = 1;                 ///< blocks that share what they load
   dsl::ClusterAxis clusterAxis = dsl::ClusterAxis::rows; ///< rows share tiles of B, columns tiles of A
+  dsl::WarpPolicy policy = dsl::WarpPolicy::fullRow;     ///< how warps share a product
 };
 
 /// The program; `split` > 1 makes it two launches with a workspace of partial sums.

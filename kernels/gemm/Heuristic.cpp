@@ -24,20 +24,32 @@ constexpr double launchOverhead = 3000; // of a second launch, in cycles
 constexpr double chipWeight = 0.1;      // of time on the chip where memory is what takes longest
 constexpr int64_t stagingPerWarpgroup = 2 * panelRows * maxSwizzleBytes; // a tile leaves by panels
 
+/// Elements of a row of both operands that the warps of a block read for a tile: each warpgroup its rows of A
+/// and all of B, or, by mma.sync, each warp its rows and columns, which are about as many.
+int64_t elementsRead(int64_t bm, int64_t bn, const Target &target) {
+  int64_t warpgroups = ceilDiv(bm, wgmmaRows);
+  if (target.wgmma)
+    return warpgroups * (wgmmaRows + bn);
+  int64_t warps = warpgroups * warpsPerWarpgroup, fewest = std::numeric_limits<int64_t>::max();
+  for (int64_t alongM = 1; alongM <= warps; alongM *= 2)
+    fewest = std::min(fewest, bm * (warps / alongM) + bn * alongM);
+  return fewest;
+}
+
 struct Problem {
   int64_t m, n, k;
-  int64_t multiprocessors;
+  const Target &target;
   const TimingFacts &timing;
   double memoryPerCycle; ///< bytes that the device gets from memory
 
   double cycles(int64_t bm, int64_t bn, int64_t split) const {
     double tiles = double(ceilDiv(m, bm)) * double(ceilDiv(n, bn)) * double(split);
-    double waves = std::ceil(tiles / double(multiprocessors));
+    double waves = std::ceil(tiles / double(target.multiprocessors));
     double steps = double(ceilDiv(ceilDiv(k, bk), split));
-    double product = double(bm * bn * bk) / timing.multiplyAddsPerCycle;
+    double share = target.wgmma ? 1 : timing.mmaSyncShare;
+    double product = double(bm * bn * bk) / (timing.multiplyAddsPerCycle * share);
     double bytes = double((bm + bn) * bk * 2);
-    // Every warpgroup reads its rows of A and all of B again.
-    double operands = double(bm / wgmmaRows * (wgmmaRows + bn) * bk * 2);
+    double operands = double(elementsRead(bm, bn, target) * bk * 2);
     double step = std::max(
         {product, bytes / timing.loadBytesPerCycle, (bytes + operands) / timing.sharedBytesPerCycle});
     double chip = waves * (steps * step + tileOverhead);
@@ -50,11 +62,12 @@ struct Problem {
   }
 };
 
-/// As many as fit beside the tile's way out, eight at most: more hide nothing.
+/// As many as fit beside the tile's way out by the TMA, eight at most: more hide nothing.
 int64_t chooseStages(const GemmConfig &c, const Target &target) {
   constexpr int64_t bytes = 2; // of an element
   BlockBudget block(target);
-  block.addBuffer({stagingPerWarpgroup}, c.bm / wgmmaRows);
+  if (target.tma.available)
+    block.addBuffer({stagingPerWarpgroup}, c.bm / wgmmaRows);
   SharedBytes a = SharedBytes::tile(c.bm, c.bk * bytes);
   SharedBytes b = c.layout == GemmLayout::tn ? SharedBytes::tile(c.bn, c.bk * bytes)
                                              : SharedBytes::tile(c.bk, c.bn * bytes);
@@ -68,8 +81,7 @@ void fitGemmStages(GemmConfig &config, const Target &target) { config.stages = c
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
                             GemmLayout layout, const Target &target) {
   const TimingFacts &timing = timingOf(target);
-  Problem problem{
-      m, n, k, target.multiprocessors, timing, timing.memoryBytesPerSecond / (timing.clockGhz * 1e9)};
+  Problem problem{m, n, k, target, timing, timing.memoryBytesPerSecond / (timing.clockGhz * 1e9)};
   GemmConfig best{.dtype = dtype, .out = out, .layout = layout, .bk = bk};
   double shortest = std::numeric_limits<double>::infinity();
   // Large tiles first: among equals they read the least.
@@ -87,6 +99,8 @@ GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, 
         best.split = split;
       }
   best.group = 16;
+  if (!target.wgmma)
+    best.policy = dsl::WarpPolicy::square; // no warp then reads all of B
   fitGemmStages(best, target);
   return best;
 }
