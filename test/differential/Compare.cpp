@@ -129,6 +129,7 @@ public:
       what = switchedOff(subset);
       CompileOptions compileOptions;
       compileOptions.optimizations = subset;
+      compileOptions.target = tree.target;
       auto begin = std::chrono::steady_clock::now();
       std::optional<std::string> decided = decisions(*input.module, compileOptions);
       if (decided && !compiled.insert(std::move(*decided)).second)
@@ -191,8 +192,8 @@ private:
     for (const Remark &remark : artifact.remarks)
       outcome.remarks.insert(fmt::format("{}: {}", remark.id, withoutNames(remark.message)));
     for (const Variant &variant : artifact.variants) {
-      for (std::string_view instruction :
-           {"wgmma.mma", "mma.sync", "cp.async.bulk.tensor", "setmaxnreg", "stmatrix", "ldmatrix"})
+      for (std::string_view instruction : {"wgmma.mma", "mma.sync", "cp.async.bulk.tensor",
+                                           "cp.async.wait_group", "setmaxnreg", "stmatrix", "ldmatrix"})
         if (variant.ptx.find(instruction) != std::string::npos)
           outcome.remarks.insert(fmt::format("made {}", instruction));
       for (const Launch &launch : variant.launches)

@@ -50,7 +50,7 @@ namespace tlc::differential {
   X(unitExtent, 5)                                                                                           \
   X(rowPadding, 20)                                                                                          \
   X(offset, 12)                                                                                              \
-  X(alignment, 15)                                                                                           \
+  X(alignment, 30)                                                                                           \
   X(scalar, 10)                                                                                              \
   X(fillValue, 14)                                                                                           \
   X(infinity, 6)                                                                                             \

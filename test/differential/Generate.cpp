@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Draws what a program consists of: arguments, launches, grids.
+#include "runtime/target/Target.h"
 #include "test/differential/Generator.h"
 
 #include <algorithm>
@@ -49,7 +50,19 @@ DrawnProgram Generator::run() {
     if (std::ranges::none_of(tree.tensors, names))
       newTensor(Access::input, ElementType::f32, {{.dimension = int(number)}});
   }
+  drawTarget();
   return {std::move(tree), draw.features()};
+}
+
+/// The oldest target, for programs that ask for nothing that it has not.
+void Generator::drawTarget() {
+  constexpr Feature newer[] = {Feature::roles,   Feature::cluster,     Feature::barrier,
+                               Feature::require, Feature::interleaved, Feature::handshake};
+  auto isNewer = [](const auto &declared) { return declared.element == ElementType::e4m3; };
+  if (std::ranges::none_of(newer, [&](Feature feature) { return draw.has(feature); }) &&
+      std::ranges::none_of(tree.tensors, isNewer) && std::ranges::none_of(tree.variables, isNewer) &&
+      std::ranges::none_of(tree.shared, isNewer) && draw.chance(25))
+    tree.target = allTargets().front().name;
 }
 
 void Generator::drawOptions() {

@@ -55,6 +55,7 @@ public:
 private:
   // Generate.cpp: programs, launches, arguments.
   void drawOptions();
+  void drawTarget();
   LaunchTree newLaunch();
   void launch();
   void finish(LaunchTree drawn);

@@ -86,6 +86,7 @@ private:
     for (const OptimizationSwitch &one : optimizationSwitches())
       if (!(tree.optimizations.*one.member))
         off.push_back(one.name);
+    line("// compiled for {}", tree.target);
     line("// optimisations off in the second run: {}",
          off.empty() ? "none" : fmt::format("{}", fmt::join(off, ", ")));
   }

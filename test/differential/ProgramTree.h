@@ -328,8 +328,9 @@ struct ProgramTree {
 
   /// The subset of optimisations that it is compiled with, besides all of them.
   Optimizations optimizations = {};
-  int multiprocessors = 3; ///< of the emulated device
-  bool isExact = true;     ///< made so that nothing is rounded
+  std::string target = CompileOptions().target; ///< that it is compiled for
+  int multiprocessors = 3;                      ///< of the emulated device
+  bool isExact = true;                          ///< made so that nothing is rounded
 
   int64_t valueOf(Size size) const { return sizes[size_t(size.number)]; }
   dsl::Shape extentsOf(const Sizes &shape) const;

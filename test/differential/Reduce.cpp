@@ -260,6 +260,7 @@ private:
         return differs;
       });
     };
+    set([](ProgramTree &tree) -> std::string & { return tree.target; }, CompileOptions().target);
     for (const OptimizationSwitch &one : optimizationSwitches())
       set([&one](ProgramTree &tree) -> bool & { return tree.optimizations.*one.member; }, true);
     for (size_t i = 0; i < best.tree.launches.size(); ++i) {
