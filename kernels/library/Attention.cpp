@@ -4,7 +4,7 @@
 #include "kernels/library/Attention.h"
 
 #include "kernels/attention/forward/Describe.h"
-#include "kernels/library/call/Schema.h"
+#include "kernels/library/call/SequenceCall.h"
 #include "runtime/target/Target.h"
 
 #include <string_view>
@@ -29,13 +29,7 @@ constexpr int64_t copyAlignment = TmaFacts().globalAlignment; ///< bytes
 //===----------------------------------------------------------------------===//
 
 Schema schemaOf(const ForwardTensors &tensors, Lengths lengths) {
-  using Axes = std::vector<std::string_view>;
-  bool isPacked = lengths == Lengths::packed;
-  auto rows = [&](Axes axes) {
-    if (!isPacked)
-      axes.insert(axes.begin(), "b");
-    return axes;
-  };
+  auto rows = [&](std::vector<std::string_view> axes) { return axesOfRows(lengths, std::move(axes)); };
   Schema schema(callName);
   ElementType element = tensors.q.element;
   schema.add("q", element, Access::input, rows({"sq", "h", "d"}), tensors.q);
@@ -47,39 +41,13 @@ Schema schemaOf(const ForwardTensors &tensors, Lengths lengths) {
   for (auto [name, heads, scale] : scales)
     if (*scale)
       schema.add(name, ElementType::f32, Access::input, {"b", heads}, **scale);
-  std::string_view sequences = isPacked ? "b + 1" : "b";
-  if (tensors.queryLengths)
-    schema.add("queryLengths", ElementType::i32, Access::input, {sequences}, *tensors.queryLengths);
-  if (tensors.keyLengths)
-    schema.add("keyLengths", ElementType::i32, Access::input, {sequences}, *tensors.keyLengths);
+  kernels::LengthTensors{tensors.queryLengths, tensors.keyLengths}.addTo(schema, lengths);
   if (tensors.sink)
     schema.add("sink", ElementType::f32, Access::input, {"h"}, *tensors.sink);
   schema.add("o", element == ElementType::e4m3 ? tensors.o.element : element, Access::output,
              rows({"sq", "h", "dv"}), tensors.o);
   schema.add("lse", ElementType::f32, Access::output, rows({"h", "sq"}), tensors.lse);
   return schema;
-}
-
-Result<void> checkLengthTensors(const ForwardTensors &tensors, Lengths lengths) {
-  for (auto [name, tensor] :
-       {std::pair("queryLengths", &tensors.queryLengths), {"keyLengths", &tensors.keyLengths}}) {
-    if (lengths == Lengths::uniform && *tensor)
-      return mistake(
-          "argument '{}': expected none because option 'lengths' is uniform, but got one; say whether "
-          "sequences are padded or packed",
-          name);
-    if (lengths == Lengths::padded && !*tensor)
-      return mistake(
-          "argument '{}': expected the sequences' lengths, one i32 of each, because option 'lengths' is "
-          "padded, but got none",
-          name);
-    if (lengths == Lengths::packed && !*tensor)
-      return mistake(
-          "argument '{}': expected where the sequences begin, cumulative lengths of i32 from 0, one more "
-          "than there are sequences, because option 'lengths' is packed, but got none",
-          name);
-  }
-  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,7 +74,9 @@ Result<Call> checkCall(const ForwardTensors &tensors, const ForwardOptions &opti
       return mistake("argument '{}': expected {} because q is of {}, but got {}", name,
                      hasBytes ? "a factor for each sequence and head" : "none", toString(element),
                      hasBytes ? "none" : "one");
-  if (Result<void> valid = checkLengthTensors(tensors, options.lengths); !valid)
+  if (Result<void> valid =
+          kernels::LengthTensors{tensors.queryLengths, tensors.keyLengths}.check(options.lengths);
+      !valid)
     return valid.error();
   Schema schema = schemaOf(tensors, options.lengths);
   if (Result<void> valid = schema.check(); !valid)
@@ -121,18 +91,8 @@ Result<Call> checkCall(const ForwardTensors &tensors, const ForwardOptions &opti
                            .sink = tensors.sink ? AttentionSink::perHead : AttentionSink::none,
                            .logBase = options.logBase,
                            .lengths = options.lengths};
-  std::string conflict = conflictOf(problem);
-  if (conflict.empty())
-    conflict = kernels::conflictOfHeads(schema.extent("h"), schema.extent("hkv"));
-  if (conflict.empty() && options.lengths == Lengths::uniform)
-    conflict =
-        kernels::conflictOfRows(problem.mask, "each sequence", schema.extent("sq"), schema.extent("sk"));
-  if (!conflict.empty()) {
-    Result<void> valid = checkOptions(callName, problem); // what is wrong by itself goes first
-    return valid ? mistake("{}: {}", callName, conflict) : valid.error();
-  }
-  if (options.lengths == Lengths::packed && schema.extent("b + 1") < 1)
-    return mistake("argument 'queryLengths': expected at least 1 number, the begin of all, but got 0");
+  if (Result<void> valid = checkProblem(schema, problem); !valid)
+    return valid.error();
   return Call{std::move(schema), problem, hasBytes ? options.sum : kernels::OutputSum::inPlace};
 }
 

@@ -63,12 +63,9 @@ std::vector<Option> attentionOptions(const Option &rows) {
 }
 
 std::vector<Option> backwardOptions() {
-  const Option rows = {{{"d", "64"}},
-                       {{"d", "128"}},
-                       {{"d", "40"}},
-                       {{"d", "256"}},
-                       {{"d", "192"}, {"dv", "128"}},
-                       {{"d", "48"}, {"dv", "80"}}};
+  // Whose gradients are shared among warpgroups by rows and by columns, and in between.
+  const Option rows = {
+      {{"d", "64"}}, {{"d", "128"}}, {{"d", "256"}, {"dv", "192"}}, {{"d", "48"}, {"dv", "80"}}};
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}},
       {{{"dq", "atomic"}}, {{"dq", "own_launch"}}},

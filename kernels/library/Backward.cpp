@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Checks the tensors and options of a call, chooses the program, and launches it.
+#include "kernels/library/Backward.h"
+
+#include "kernels/attention/backward/Describe.h"
+#include "kernels/library/call/SequenceCall.h"
+#include "runtime/target/Target.h"
+
+#include <algorithm>
+
+using namespace tlc;
+using namespace tlc::attention;
+using kernels::AttentionSink;
+using kernels::BackwardConfig;
+using kernels::GradientType;
+using kernels::mistake;
+using kernels::Schema;
+
+namespace {
+
+constexpr std::string_view callName = "attention::backward";
+constexpr int64_t copyAlignment = TmaFacts().globalAlignment; ///< bytes
+
+Schema schemaOf(const BackwardTensors &tensors, Lengths lengths) {
+  auto rows = [&](std::vector<std::string_view> axes) { return axesOfRows(lengths, std::move(axes)); };
+  constexpr ElementType f32 = ElementType::f32;
+  Schema schema(callName);
+  ElementType element = tensors.q.element, gradient = tensors.dq.element;
+  schema.add("q", element, Access::input, rows({"sq", "h", "d"}), tensors.q);
+  schema.add("k", element, Access::input, rows({"sk", "hkv", "d"}), tensors.k);
+  schema.add("v", element, Access::input, rows({"sk", "hkv", "dv"}), tensors.v);
+  kernels::LengthTensors{tensors.queryLengths, tensors.keyLengths}.addTo(schema, lengths);
+  if (tensors.sink)
+    schema.add("sink", f32, Access::input, {"h"}, *tensors.sink);
+  schema.add("o", element, Access::input, rows({"sq", "h", "dv"}), tensors.o);
+  schema.add("dO", element, Access::input, rows({"sq", "h", "dv"}), tensors.dO);
+  schema.add("lse", f32, Access::input, rows({"h", "sq"}), tensors.lse);
+  schema.add("dq", gradient, Access::output, rows({"sq", "h", "d"}), tensors.dq);
+  schema.add("dk", gradient, Access::output, rows({"sk", "hkv", "d"}), tensors.dk);
+  schema.add("dv", gradient, Access::output, rows({"sk", "hkv", "dv"}), tensors.dv);
+  if (tensors.dSink)
+    schema.add("dSink", f32, Access::output, {"h"}, *tensors.dSink);
+  return schema;
+}
+
+/// A call that is valid, but for addresses, and what is to be computed.
+struct Call {
+  Schema schema;
+  BackwardConfig config;
+};
+
+Result<Call> checkCall(const BackwardTensors &tensors, const BackwardOptions &options) {
+  ElementType element = tensors.q.element, gradient = tensors.dq.element;
+  if (element != ElementType::f16 && element != ElementType::bf16)
+    return mistake("argument 'q': expected element type f16 or bf16, but got {}", toString(element));
+  if (gradient != element && gradient != ElementType::f32)
+    return mistake("argument 'dq': expected element type {} or f32, but got {}", toString(element),
+                   toString(gradient));
+  if (tensors.sink.has_value() != tensors.dSink.has_value())
+    return mistake("argument 'dSink': expected {} because there is {} sink, but got {}",
+                   tensors.sink ? "one" : "none", tensors.sink ? "a" : "no", tensors.sink ? "none" : "one");
+  if (Result<void> valid =
+          kernels::LengthTensors{tensors.queryLengths, tensors.keyLengths}.check(options.lengths);
+      !valid)
+    return valid.error();
+  Schema schema = schemaOf(tensors, options.lengths);
+  if (Result<void> valid = schema.check(); !valid)
+    return valid.error();
+  BackwardConfig config{
+      .problem = {.dtype = element,
+                  .d = schema.extent("d"),
+                  .dv = schema.extent("dv"),
+                  .mask = options.mask,
+                  .scale = options.scale,
+                  .softCap = options.softCap,
+                  .sink = tensors.sink ? AttentionSink::perHead : AttentionSink::none,
+                  .logBase = options.logBase,
+                  .lengths = options.lengths},
+      .gradients = gradient == element ? GradientType::same : GradientType::f32,
+      .dq = options.dq.value_or(options.isDeterministic ? QuerySum::ownLaunch : QuerySum::atomic)};
+  if (Result<void> valid = checkProblem(schema, config.problem); !valid)
+    return valid.error();
+  if (int64_t longest = std::max(config.problem.d, config.problem.dv); longest > kernels::longestGradientRow)
+    return mistake(
+        "{}: expected d and dv of at most {} because gradients of a tile are in registers, but got "
+        "{} and {}",
+        callName, kernels::longestGradientRow, config.problem.d, config.problem.dv);
+  if (options.isDeterministic && config.dq == QuerySum::atomic)
+    return mistake("option 'dq': expected no atomic sums because option 'isDeterministic' is set and they "
+                   "add in any order; leave it open");
+  return Call{std::move(schema), config};
+}
+
+/// Its program.
+Result<kernels::CallProgram> programOf(const Programs &programs, const Call &call,
+                                       const BackwardOptions &options) {
+  Result<const Target *> target = programs.target();
+  if (!target)
+    return target.error();
+  BackwardConfig config = call.config;
+  std::string why = kernels::whyNotExplicit(**target);
+  if (why.empty())
+    why = call.schema.unaligned(config.problem.dtype, copyAlignment);
+  if (options.form == AttentionForm::explicitRoles && !why.empty())
+    return mistake(
+        "option 'form': expected what the explicit form takes because it is insisted on, but {}; leave the "
+        "form open to take the plain one",
+        why);
+  config.form = options.form.value_or(why.empty() ? AttentionForm::explicitRoles : AttentionForm::plain);
+  chooseTiles(config);
+  int64_t group = call.schema.extent("h") / call.schema.extent("hkv");
+  chooseSlots(config, call.schema.extent("sq") * group, **target);
+  return backwardCall(config);
+}
+
+} // namespace
+
+kernels::CallProgram attention::backwardCall(const BackwardConfig &config) {
+  return kernels::callProgram(callName, config, [config] { return backwardProgram(config); });
+}
+
+Result<size_t> attention::workspaceSize(Programs &programs, const BackwardTensors &tensors,
+                                        const BackwardOptions &options) {
+  Result<Call> call = checkCall(tensors, options);
+  if (!call)
+    return call.error();
+  Result<kernels::CallProgram> program = programOf(programs, *call, options);
+  if (!program)
+    return program.error();
+  return programs.workspaceSize(*program, call->schema);
+}
+
+Result<void> attention::backward(Programs &programs, Stream stream, const BackwardTensors &tensors,
+                                 Workspace workspace, const BackwardOptions &options) {
+  Result<Call> call = checkCall(tensors, options);
+  if (!call)
+    return call.error();
+  if (Result<void> valid = call->schema.checkMemory(); !valid)
+    return valid;
+  Result<kernels::CallProgram> program = programOf(programs, *call, options);
+  if (!program)
+    return program.error();
+  return programs.launch(*program, call->schema, workspace, stream);
+}

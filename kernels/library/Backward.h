@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attention backward as a call on tensors of a device.
+#pragma once
+
+#include "kernels/attention/backward/Backward.h"
+#include "kernels/library/Attention.h"
+
+namespace tlc::attention {
+
+using kernels::QuerySum;
+
+/// What a call reads and writes. Strides are free as forward's; what is written overlaps nothing.
+struct BackwardTensors {
+  TensorView q, k, v;    ///< as forward has read them, of f16 or bf16
+  TensorView o, lse;     ///< as forward has written them, with the same options
+  TensorView dO;         ///< the gradient of O, of its shape and type
+  TensorView dq, dk, dv; ///< of the shapes of q, k and v; all of their type, or of f32
+
+  std::optional<TensorView> sink = {};  ///< as forward has read it
+  std::optional<TensorView> dSink = {}; ///< its gradient: h, of f32; there is one if there is a sink
+  std::optional<TensorView> queryLengths = {}, keyLengths = {}; ///< as forward has read them
+};
+
+/// What is computed: forward's options with the same meaning. With another mask, scale, cap or base of
+/// logarithms than forward's, gradients are those of another function.
+struct BackwardOptions {
+  MaskConfig mask = {};
+  Lengths lengths = Lengths::uniform;
+  std::optional<double> scale = {};
+  double softCap = 0;
+  LogBase logBase = LogBase::e; ///< of `lse`
+  /// How dq is summed up; the fastest way if it is not given, with `isDeterministic` the fastest of those
+  /// that give the same bits in every run.
+  std::optional<QuerySum> dq = {};
+  bool isDeterministic = false;
+  /// As forward's.
+  std::optional<AttentionForm> form = {};
+};
+
+/// The program of a configuration.
+kernels::CallProgram backwardCall(const kernels::BackwardConfig &config);
+
+/// Bytes of workspace that `backward` needs for these tensors, whose memory need not be there yet. Compiles
+/// and loads the program if it is the first of its kind.
+Result<size_t> workspaceSize(Programs &programs, const BackwardTensors &tensors,
+                             const BackwardOptions &options = {});
+
+/// Enqueues dq, dk and dv, and dSink. Queries that see nothing and keys that nobody sees get zeros; rows of
+/// padding are neither read nor written. With a program that is loaded already it allocates nothing on the
+/// device and does not wait, and can be captured in a CUDA graph.
+Result<void> backward(Programs &programs, Stream stream, const BackwardTensors &tensors, Workspace workspace,
+                      const BackwardOptions &options = {});
+
+} // namespace tlc::attention

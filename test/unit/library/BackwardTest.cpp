@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attention forward and backward, one call after the other, and what backward refuses.
+#include "kernels/library/Backward.h"
+
+#include "kernels/Tolerance.h"
+#include "kernels/reference/AttentionGradients.h"
+#include "runtime/device/LaunchPlan.h"
+#include "test/unit/library/AttentionCall.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+
+using namespace tlc;
+using namespace tlc::attention;
+using namespace tlc::kernels;
+using namespace tlc::test;
+
+namespace {
+
+struct Fixture {
+  CountingDevice device;
+  ArtifactCache artifacts;
+  attention::Programs programs{device, artifacts};
+  Random random{Catch::rngSeed()};
+
+  Slice input(ElementType element, const std::vector<int64_t> &shape) {
+    Slice slice = newTensor(device, element, shape);
+    slice.fill(random);
+    slice.block->upload();
+    return slice;
+  }
+  Slice output(ElementType element, const std::vector<int64_t> &shape) {
+    Slice slice = newTensor(device, element, shape);
+    slice.block->upload();
+    return slice;
+  }
+  Slice numbers(const std::vector<int64_t> &values) {
+    Slice slice = newTensor(device, ElementType::i32, {int64_t(values.size())});
+    slice.fill(values);
+    slice.block->upload();
+    return slice;
+  }
+  attention::Workspace workspace(const Result<size_t> &bytes) {
+    INFO((bytes ? "" : bytes.error().message));
+    REQUIRE(bool(bytes));
+    if (*bytes == 0)
+      return {};
+    Result<void *> memory = device.allocate(*bytes);
+    REQUIRE(bool(memory));
+    return {*memory, *bytes};
+  }
+  static void require(const Result<void> &done) {
+    INFO((done ? "" : done.error().message));
+    REQUIRE(bool(done));
+  }
+  static void compare(const Slice &actual, AttentionGradients &gradients,
+                      std::vector<double> (AttentionGradients::*of)(std::span<const int64_t>), double floor) {
+    actual.block->download();
+    std::vector<int64_t> elements(size_t(actual.count()));
+    std::iota(elements.begin(), elements.end(), 0);
+    std::vector<double> expected = (gradients.*of)(elements);
+    const Tolerance tolerance{.limit = 8 * roundingError(ElementType::bf16), .floor = floor};
+    for (int64_t i : elements) {
+      INFO("element " << i << " is " << actual.at(i) << ", expected " << expected[size_t(i)]);
+      REQUIRE(errorOf(actual.at(i), expected[size_t(i)], tolerance) <= tolerance.limit);
+    }
+  }
+};
+
+constexpr ElementType bf16 = ElementType::bf16, f32 = ElementType::f32;
+
+} // namespace
+
+TEST_CASE_METHOD(Fixture, "backward takes what forward has written", "[attention]") {
+  constexpr int64_t queries = 150, keys = 170, h = 4, hkv = 2, d = 64, dv = 32;
+  const std::vector<int64_t> beginsOfQueries = {0, 90, 90, 150}, beginsOfKeys = {0, 100, 130, 170};
+  Slice q = input(bf16, {queries, h, d}), k = input(bf16, {keys, hkv, d}), v = input(bf16, {keys, hkv, dv});
+  Slice sink = input(f32, {h}), queryLengths = numbers(beginsOfQueries), keyLengths = numbers(beginsOfKeys);
+  Slice o = output(bf16, {queries, h, dv}), lse = output(f32, {h, queries});
+  MaskConfig mask{.causal = CausalAlignment::right};
+  ForwardOptions forwardOptions{.mask = mask, .lengths = Lengths::packed, .logBase = LogBase::two};
+  ForwardTensors forwardTensors{.q = q.view(),
+                                .k = k.view(),
+                                .v = v.view(),
+                                .o = o.view(),
+                                .lse = lse.view(),
+                                .sink = sink.view(),
+                                .queryLengths = queryLengths.view(),
+                                .keyLengths = keyLengths.view()};
+  attention::Workspace memory = workspace(workspaceSize(programs, forwardTensors, forwardOptions));
+  require(forward(programs, {}, forwardTensors, memory, forwardOptions));
+
+  Slice dO = input(bf16, {queries, h, dv});
+  for (ElementType type : {bf16, f32})
+    for (bool isDeterministic : {false, true}) {
+      Slice dq = output(type, {queries, h, d}), dk = output(type, {keys, hkv, d}),
+            dV = output(type, {keys, hkv, dv}), dSink = output(f32, {h});
+      BackwardTensors tensors{.q = q.view(),
+                              .k = k.view(),
+                              .v = v.view(),
+                              .o = o.view(),
+                              .lse = lse.view(),
+                              .dO = dO.view(),
+                              .dq = dq.view(),
+                              .dk = dk.view(),
+                              .dv = dV.view(),
+                              .sink = sink.view(),
+                              .dSink = dSink.view(),
+                              .queryLengths = queryLengths.view(),
+                              .keyLengths = keyLengths.view()};
+      BackwardOptions options{.mask = mask,
+                              .lengths = Lengths::packed,
+                              .logBase = LogBase::two,
+                              .isDeterministic = isDeterministic};
+      attention::Workspace own = workspace(workspaceSize(programs, tensors, options));
+      require(backward(programs, {}, tensors, own, options));
+      REQUIRE(bool(device.synchronize({})));
+      AttentionShape shape{.problem = {.d = d, .dv = dv, .mask = mask}, .h = h, .hkv = hkv};
+      for (size_t i = 0; i + 1 < beginsOfQueries.size(); ++i)
+        shape.sequences.push_back({beginsOfQueries[i], beginsOfQueries[i + 1] - beginsOfQueries[i],
+                                   beginsOfKeys[i], beginsOfKeys[i + 1] - beginsOfKeys[i]});
+      std::vector<double> qs = q.values(), ks = k.values(), vs = v.values(), dOs = dO.values(),
+                          sinks = sink.values();
+      AttentionGradients gradients(shape, {qs, ks, vs, dOs, sinks});
+      double ofProduct = std::sqrt(double(dv)) / 3;
+      compare(dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
+      compare(dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
+      compare(dV, gradients, &AttentionGradients::ofValues, 1);
+      compare(dSink, gradients, &AttentionGradients::ofSinks, ofProduct);
+    }
+}
+
+TEST_CASE_METHOD(Fixture, "backward refuses what does not fit by name", "[attention]") {
+  auto *const memory = reinterpret_cast<std::byte *>(uintptr_t(1) << 20);
+  auto view = [&](int64_t number, ElementType type, std::vector<int64_t> shape) {
+    return contiguousView(memory + (number << 24), type, std::move(shape));
+  };
+  const BackwardTensors good{.q = view(0, bf16, {2, 30, 4, 64}),
+                             .k = view(1, bf16, {2, 40, 2, 64}),
+                             .v = view(2, bf16, {2, 40, 2, 64}),
+                             .o = view(3, bf16, {2, 30, 4, 64}),
+                             .lse = view(4, f32, {2, 4, 30}),
+                             .dO = view(5, bf16, {2, 30, 4, 64}),
+                             .dq = view(6, bf16, {2, 30, 4, 64}),
+                             .dk = view(7, bf16, {2, 40, 2, 64}),
+                             .dv = view(8, bf16, {2, 40, 2, 64})};
+  auto errorOf = [&](const BackwardTensors &tensors, const BackwardOptions &options = {}) {
+    Result<void> done = backward(programs, {}, tensors, {}, options);
+    REQUIRE_FALSE(bool(done));
+    return done.error().message;
+  };
+  BackwardTensors bad = good;
+  bad.lse = view(4, f32, {2, 4, 31});
+  CHECK_THAT(errorOf(bad), Catch::StartsWith("argument 'lse' axis 2: expected extent 30"));
+  bad = good;
+  bad.lse = view(4, bf16, {2, 4, 30});
+  CHECK_THAT(errorOf(bad), Catch::StartsWith("argument 'lse'"));
+  bad = good;
+  bad.dk = view(7, f32, {2, 40, 2, 64});
+  CHECK_THAT(errorOf(bad), Catch::StartsWith("argument 'dk'"));
+  bad = good;
+  bad.dq.element = ElementType::f16;
+  CHECK(errorOf(bad) == "argument 'dq': expected element type bf16 or f32, but got f16");
+  bad = good;
+  bad.sink = view(9, f32, {4});
+  CHECK(errorOf(bad) == "argument 'dSink': expected one because there is a sink, but got none");
+  bad = good;
+  bad.q.element = ElementType::e4m3;
+  CHECK(errorOf(bad) == "argument 'q': expected element type f16 or bf16, but got e4m3");
+  bad = good;
+  bad.dv = bad.dk;
+  CHECK_FALSE(errorOf(bad).empty()); // they overlap
+  CHECK(errorOf(good, {.dq = QuerySum::atomic, .isDeterministic = true}) ==
+        "option 'dq': expected no atomic sums because option 'isDeterministic' is set and they add in any "
+        "order; leave it open");
+  CHECK(device.launches == 0);
+}
