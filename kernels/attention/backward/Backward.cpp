@@ -45,7 +45,8 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     FragmentValue scores = p.scores.of(s, p.scores.scale());
     Fragment seen = scores;
     k.when(i < visited.partial, [&] { seen = p.masked(sequence, {row, tile.row, Axis::keys}, seen); });
-    FragmentValue weights = p.weights(seen, numbers), ds = p.gradients(weights, dp, scores, numbers);
+    FragmentValue weights = p.weights(seen, numbers.exponent),
+                  ds = p.gradients(weights, dp, scores, numbers.delta);
     if (sharesColumns(c)) {
       copy(weights.to(problem.dtype), weightTile);
       copy(ds.to(problem.dtype), products);
@@ -93,8 +94,8 @@ void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &
     FragmentValue scores = p.scores.of(s, p.scores.scale());
     Fragment seen = scores;
     k.when(i < visited.partial, [&] { seen = p.masked(tile.sequence, {tile.row, row}, seen); });
-    FragmentValue weights = p.weights(seen, numbers);
-    gemm(p.gradients(weights, dp, scores, numbers).to(problem.dtype), keys, dq);
+    FragmentValue weights = p.weights(seen, numbers.exponent);
+    gemm(p.gradients(weights, dp, scores, numbers.delta).to(problem.dtype), keys, dq);
   });
   copy((dq * problem.scoreScale()).to(c.gradientType()), p.queryGradients(tile));
 }

@@ -154,16 +154,16 @@ BackwardArguments::RowNumbers BackwardArguments::rowNumbers(const Sequence &sequ
   return {inBaseTwo(logSum), sum};
 }
 
-FragmentValue BackwardArguments::weights(const FragmentValue &seen, const RowNumbers &numbers) const {
-  return exp2(seen * scores.scale().softmax - numbers.exponent);
+FragmentValue BackwardArguments::weights(const FragmentValue &seen, const FragmentValue &exponent) const {
+  return exp2(seen * scores.scale().softmax - exponent);
 }
 
 FragmentValue BackwardArguments::gradients(const FragmentValue &weights, const FragmentValue &ofWeights,
-                                           const FragmentValue &uncovered, const RowNumbers &numbers) const {
-  FragmentValue gradients = weights * (ofWeights - numbers.delta);
+                                           const FragmentValue &scores, const FragmentValue &delta) const {
+  FragmentValue gradients = weights * (ofWeights - delta);
   if (!config.problem.isCapped())
     return gradients;
-  FragmentValue quotient = uncovered * (1 / config.problem.softCap);
+  FragmentValue quotient = scores * (1 / config.problem.softCap);
   return gradients * (1 - quotient * quotient);
 }
 

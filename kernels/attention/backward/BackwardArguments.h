@@ -55,10 +55,10 @@ public:
   RowNumbers rowNumbers(const Sequence &sequence, const dsl::Index &row, const dsl::Shape &shape) const;
 
   /// Of scores, -inf where nothing is seen.
-  dsl::FragmentValue weights(const dsl::FragmentValue &scores, const RowNumbers &numbers) const;
+  dsl::FragmentValue weights(const dsl::FragmentValue &scores, const dsl::FragmentValue &exponent) const;
   /// Gradients of products of Q and K, but for the scale, from those of weights; `scores` are not masked.
   dsl::FragmentValue gradients(const dsl::FragmentValue &weights, const dsl::FragmentValue &ofWeights,
-                               const dsl::FragmentValue &scores, const RowNumbers &numbers) const;
+                               const dsl::FragmentValue &scores, const dsl::FragmentValue &delta) const;
   /// -inf where a query does not see a key.
   dsl::FragmentValue masked(const Sequence &sequence, const ScoreTile &at,
                             const dsl::FragmentValue &scores) const {

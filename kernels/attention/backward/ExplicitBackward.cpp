@@ -165,12 +165,10 @@ private:
     sums.next.advance();
   }
 
-  BackwardArguments::RowNumbers takeNumbers(Sums &sums) const {
-    numberRing.wait(sums.number);
-    Fragment exponent = k.fragment(f32, {1, c.bq}), delta = k.fragment(f32, {1, c.bq});
-    copy(exponents.slot(sums.number), exponent);
-    copy(deltas.slot(sums.number), delta);
-    return {exponent, delta};
+  Fragment numbersIn(const Shared &slot) const {
+    Fragment numbers = k.fragment(f32, {1, c.bq});
+    copy(slot, numbers);
+    return numbers;
   }
 
   FragmentValue seen(const Visits &visits, const Index &row, const FragmentValue &scores, Edge edge) const {
@@ -192,11 +190,12 @@ private:
     Fragment dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
     doRing.wait(sums.out);
     gemmAsync(vs.slot(sums.kv), dos.slot(sums.out).t(), dp, policy);
-    BackwardArguments::RowNumbers numbers = takeNumbers(sums);
+    numberRing.wait(sums.number);
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
-    Fragment weights = p.weights(seen(visits, row, scores, edge), numbers);
+    Fragment weights = p.weights(seen(visits, row, scores, edge), numbersIn(exponents.slot(sums.number)));
+    FragmentValue delta = numbersIn(deltas.slot(sums.number)); // not before: registers are few
     gemmWait(dp);
-    Fragment gradients = p.gradients(weights, dp, scores, numbers).to(dtype);
+    Fragment gradients = p.gradients(weights, dp, scores, delta).to(dtype);
     Fragment factors = weights.to(dtype);
     if (sharesProducts) {
       productRing.acquire(sums.product);
