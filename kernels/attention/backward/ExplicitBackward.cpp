@@ -36,6 +36,7 @@ public:
     dos = k.shared("do", dtype, {c.bq, dv}, {.slots = c.slots.outputs});
     exponents = k.shared("exponent", f32, {c.bq}, {.slots = c.stages});
     deltas = k.shared("delta_tile", f32, {c.bq}, {.slots = c.stages});
+    tileNumbers = k.shared("tile", i32, {1}, {.slots = c.stages});
     if (sharesProducts)
       products = k.shared("ds", dtype, {c.bk, c.bq}, {.slots = c.slots.products});
     if (sharesColumns)
@@ -120,6 +121,7 @@ private:
         numberRing.acquire(at);
         copy(exponent, exponents.slot(at));
         copy(delta, deltas.slot(at));
+        tileNumbers.slot(at).write({0}, row / c.bq);
         numberRing.publish(at);
         at.advance();
       });
@@ -155,7 +157,6 @@ private:
     const GradientTile &keys;
     const Sequence &sequence;
     VisitedTiles tiles;
-    Index row(const Index &i, int64_t rowsOfTile) const { return tiles.at(i) * rowsOfTile; }
   };
 
   void startScores(Sums &sums) const {
@@ -184,13 +185,13 @@ private:
     return result;
   }
 
-  void step(Sums &sums, const Visits &visits, const Index &i, Edge edge, Next next) const {
+  void step(Sums &sums, const Visits &visits, Edge edge, Next next) const {
     ElementType dtype = c.problem.dtype;
-    Index row = visits.row(i, c.bq);
     Fragment dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
     doRing.wait(sums.out);
     gemmAsync(vs.slot(sums.kv), dos.slot(sums.out).t(), dp, policy);
     numberRing.wait(sums.number);
+    Index row = tileNumbers.slot(sums.number).read({0}) * c.bq; // computed by those with registers left
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
     Fragment weights = p.weights(seen(visits, row, scores, edge), numbersIn(exponents.slot(sums.number)));
     FragmentValue delta = numbersIn(deltas.slot(sums.number)); // not before: registers are few
@@ -258,9 +259,9 @@ private:
       startScores(sums);
       gemmWait(sums.scores);
       Index last = visits.tiles.count - 1, partial = min(visits.tiles.partial, last);
-      k.loop(partial, [&](Index i) { step(sums, visits, i, Edge::masked, Next::scores); });
-      k.loop({partial, last}, [&](Index i) { step(sums, visits, i, Edge::unmasked, Next::scores); });
-      step(sums, visits, last, Edge::maskedIfPartial, Next::none);
+      k.loop(partial, [&](Index) { step(sums, visits, Edge::masked, Next::scores); });
+      k.loop({partial, last}, [&](Index) { step(sums, visits, Edge::unmasked, Next::scores); });
+      step(sums, visits, Edge::maskedIfPartial, Next::none);
     });
   }
 
@@ -304,7 +305,7 @@ private:
   bool hasQuerySums;
   bool sharesProducts;            ///< whether they go through shared memory
   WarpPolicy policy, queryPolicy; ///< of gradients of keys and of queries
-  Shared ks, vs, qs, dos, exponents, deltas, products, weightTiles;
+  Shared ks, vs, qs, dos, exponents, deltas, tileNumbers, products, weightTiles;
   Ring kvRing, sumRing, qRing, doRing, numberRing, productRing;
 };
 
