@@ -65,10 +65,12 @@ IndexNode Generator::drawBound(int notThis) {
   return IndexNode::constant(draw.between(0, 3));
 }
 
-/// A branch on the loop's counter, by which the compiler splits the loop. The rounds that are meant may lie
-/// before the first one.
-void Generator::firstRounds(Body &body, const Axis &axis) {
+/// A branch on the counter of a loop from `from`, by which the compiler splits the loop. The rounds that are
+/// meant may lie before the first one, in some blocks only.
+void Generator::firstRounds(Body &body, const Axis &axis, const IndexNode &from) {
   IndexNode end = drawBound(axis.position);
+  if (int64_t last = rangeOf(from).high; last > 0 && draw.chance(50))
+    end = IndexNode::constant(int64_t(draw.below(uint64_t(last))));
   if (assignWhen(body, {.a = IndexNode::of(IndexKind::position, axis.position), .b = std::move(end)}))
     draw.note(Feature::firstRounds);
 }
@@ -136,8 +138,9 @@ bool Generator::loop(Body &body, bool isPipelined) {
         declareLoaded(statements);
       drawBody(statements, int(draw.between(1, 4)));
     }
-    if (by == 1 && draw.wants(Feature::firstRounds))
-      firstRounds(statements, axis);
+    bool beginsLate = rangeOf(from).high > 0;
+    if (by == 1 && (draw.wants(Feature::firstRounds) || (beginsLate && draw.chance(50))))
+      firstRounds(statements, axis, from);
   }));
   if (hasBarrier) {
     Body &round = loop.bodies[0];

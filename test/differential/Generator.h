@@ -142,7 +142,7 @@ private:
   bool whenAny(Body &body);
   void drawLeanBody(Body &body);
   bool assignWhen(Body &body, PositionTest test);
-  void firstRounds(Body &body, const Axis &axis);
+  void firstRounds(Body &body, const Axis &axis, const IndexNode &from);
   IndexNode drawBound(int notThis = -1);
   /// Draws a body whose declarations end with it.
   Body inside(const std::function<void(Body &)> &body);
