@@ -6,6 +6,7 @@
 
 #include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/RegisterWriters.h"
+#include "compiler/analysis/RingBuffers.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -250,13 +251,7 @@ bool completesProducts(Operation *op) {
 
 class Verifier {
 public:
-  explicit Verifier(KernelOp kernel) {
-    kernel.walk([&](InFlightOpInterface started) {
-      if (started.getCompletion() == Completion::ring)
-        for (Value memory : writtenBy(started))
-          if (AllocSharedOp buffer = placeOf(memory).buffer)
-            filledBy[buffer].insert(started.getCompletingRing());
-    });
+  explicit Verifier(KernelOp kernel) : rings(kernel) {
     kernel.walk([&](RoleOp role) {
       role.walk([&](Operation *op) {
         if (completionOf(op) != Completion::ring)
@@ -441,8 +436,8 @@ private:
   /// Whether the ring hands the buffer's slots over: the one of the copies that fill it, or the only one that
   /// says what stores have filled.
   bool guards(Value ring, AllocSharedOp buffer) {
-    if (auto found = filledBy.find(buffer); found != filledBy.end())
-      return found->second.contains(ring);
+    if (rings.isFilled(buffer))
+      return rings.fills(ring, buffer);
     auto found = publishedBy.find(buffer);
     return found != publishedBy.end() && found->second.size() == 1 && found->second.contains(ring);
   }
@@ -462,8 +457,8 @@ private:
     return diagnostic;
   }
 
-  /// Rings by buffer: of copies that fill it, and of stores.
-  llvm::DenseMap<Operation *, llvm::SmallDenseSet<Value, 2>> filledBy, publishedBy;
+  RingBuffers rings;
+  llvm::DenseMap<Operation *, llvm::SmallDenseSet<Value, 2>> publishedBy; ///< rings by buffer, for stores
   llvm::DenseMap<Operation *, RegisterWriters> writers;
 };
 

@@ -147,27 +147,6 @@ bool isForOneThread(tile::RoleOp role) {
   return issues && !result.wasInterrupted();
 }
 
-/// Cursors of the slots that the role reads other than through the asynchronous proxy.
-SmallVector<Value> cursorsReadOrdinarily(tile::RoleOp role) {
-  SmallVector<Value> cursors;
-  auto addSlot = [&](Value tile) {
-    while (Value viewed = tile::viewedTile(tile.getDefiningOp()))
-      tile = viewed;
-    if (auto slot = tile.getDefiningOp<tile::SlotOp>())
-      cursors.push_back(countedFrom(slot.getCursor()));
-  };
-  role.walk([&](Operation *op) {
-    SmallVector<tile::MemoryAccess, 3> accesses = tile::memoryAccessesOf(op);
-    bool isOrdinary = llvm::any_of(accesses, [](const tile::MemoryAccess &access) {
-      return access.kind == tile::AccessKind::read && access.proxy == tile::Proxy::generic;
-    });
-    if (isOrdinary)
-      for (const tile::MemoryAccess &access : accesses)
-        addSlot(access.memory);
-  });
-  return cursors;
-}
-
 void setRegisters(KernelLowering &k, tile::RoleOp role) {
   if (!role.getRegisters())
     return;
@@ -188,7 +167,6 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
   k.team.thread = k.b.add(block.thread, -firstWarp * lanesPerWarp);
   k.team.warp = k.b.add(block.warp, -firstWarp);
   k.team.name = ("role '" + role.getName() + "'").str();
-  k.readOrdinarily = cursorsReadOrdinarily(role);
   bool hasTurns = role.walk([](tile::TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted();
   if (hasTurns && k.team.warps > warpsPerWarpgroup && failed(k.beginTurns()))
     return failure();

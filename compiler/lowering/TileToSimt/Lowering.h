@@ -8,6 +8,7 @@
 /// the per-thread program beside it; nothing is rewritten in place.
 #pragma once
 
+#include "compiler/analysis/RingBuffers.h"
 #include "compiler/lowering/TileToSimt/Emitter.h"
 #include "dialects/layout/Layout.h"
 #include "dialects/layout/SharedLayout.h"
@@ -175,8 +176,7 @@ public:
   void endStores();
 
   bool hasStores = false; ///< the team stored by TMA
-  /// Of slots that the team reads with ordinary loads: what their cursors are counted from.
-  llvm::SmallVector<Value> readOrdinarily;
+  const tile::RingBuffers ringBuffers;
 
 private:
   LogicalResult checkLayouts();
@@ -249,8 +249,5 @@ void addTmaLowerings(LoweringTable &table);
 /// A vector of f32 as the bytes of e4m3, and back.
 Value encodeFloat8(Emitter &b, Value vector);
 Value decodeFloat8(Emitter &b, Value vector);
-/// What tells one role's cursors apart: the outermost loop's variable that this one descends from, or the
-/// cursor that it began as.
-Value countedFrom(Value cursor);
 
 } // namespace tlc::lowering

@@ -44,28 +44,6 @@ LogicalResult arriveOncePerGroup(KernelLowering &k, Operation *op, Value barrier
 }
 } // namespace
 
-Value lowering::countedFrom(Value cursor) {
-  Value variable;
-  while (true) {
-    if (auto argument = dyn_cast<BlockArgument>(cursor)) {
-      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      if (!loop)
-        break;
-      variable = argument;
-      cursor = loop.getTiedLoopInit(argument)->get();
-    } else if (auto advance = cursor.getDefiningOp<tile::AdvanceOp>()) {
-      cursor = advance.getCursor();
-    } else if (auto loop = cursor.getDefiningOp<scf::ForOp>()) {
-      cursor = loop.getTiedLoopRegionIterArg(cast<OpResult>(cursor));
-    } else if (auto branch = cursor.getDefiningOp<scf::IfOp>()) {
-      cursor = branch.thenYield()->getOperand(cast<OpResult>(cursor).getResultNumber());
-    } else {
-      break;
-    }
-  }
-  return variable ? variable : cursor;
-}
-
 static LogicalResult lowerOp(KernelLowering &k, tile::AllocRingOp op) {
   std::optional<int64_t> offset = plannedOffset(op);
   if (!offset)
@@ -132,33 +110,43 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AwaitOp op) {
 
 /// Whether a wgmma on a slot of the ring stands between the last wait for one and the release, and runs
 /// whenever that does.
-static bool followsProduct(tile::ReleaseOp release) {
-  Value ring = countedFrom(release.getCursor());
-  auto reads = [&](Value tile) {
-    while (Value viewed = tile ? tile::viewedTile(tile.getDefiningOp()) : Value())
-      tile = viewed;
-    auto slot = tile.getDefiningOp<tile::SlotOp>();
-    return slot && countedFrom(slot.getCursor()) == ring;
-  };
+static bool followsProduct(const tile::RingBuffers &buffers, tile::ReleaseOp release) {
+  auto reads = [&](Value operand) { return buffers.guards(release.getRing(), operand); };
   for (Operation *end = release; end == release || isa<scf::IfOp>(end); end = end->getParentOp())
     for (Operation *op = end->getPrevNode(); op; op = op->getPrevNode()) {
       if (tile::completionOf(op) == tile::Completion::productGroup && llvm::any_of(op->getOperands(), reads))
         return true;
-      if (auto await = dyn_cast<tile::AwaitOp>(op); await && countedFrom(await.getCursor()) == ring)
+      if (auto await = dyn_cast<tile::AwaitOp>(op); await && await.getRing() == release.getRing())
         return false;
     }
   return false;
 }
 
-/// Whether the role waits for the slots that it releases.
+/// The role that the operation is in, or its kernel.
+static Operation *scopeOf(Operation *op) {
+  Operation *role = op->getParentOfType<tile::RoleOp>();
+  return role ? role : op->getParentOfType<tile::KernelOp>();
+}
+
+/// Whether the role waits for slots of the ring that it releases.
 static bool isAwaited(tile::ReleaseOp release) {
-  Value ring = countedFrom(release.getCursor());
-  Operation *scope = release->getParentOfType<tile::RoleOp>();
-  if (!scope)
-    scope = release->getParentOfType<tile::KernelOp>();
-  return scope
+  return scopeOf(release)
       ->walk([&](tile::AwaitOp await) {
-        return countedFrom(await.getCursor()) == ring ? WalkResult::interrupt() : WalkResult::advance();
+        return await.getRing() == release.getRing() ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether threads of the role themselves read or write slots of the ring.
+static bool isAccessedByThreads(const tile::RingBuffers &buffers, tile::ReleaseOp release) {
+  return scopeOf(release)
+      ->walk([&](Operation *op) {
+        bool accesses =
+            llvm::any_of(tile::memoryAccessesOf(op), [&](const tile::MemoryAccess &access) {
+              return access.isShared() && access.proxy == tile::Proxy::generic &&
+                     buffers.mayGuard(release.getRing(), access.memory);
+            });
+        return accesses ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -167,8 +155,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op) {
   // The wait for a wgmma covers its whole warpgroup, ordinary loads are each thread's own. Where there may
   // have been no product, warps have yet to see that the slot was full: its barrier must not go on without
   // them.
-  bool meet = llvm::is_contained(k.readOrdinarily, countedFrom(op.getCursor())) ||
-              (isAwaited(op) && !followsProduct(op));
+  bool meet = isAccessedByThreads(k.ringBuffers, op) || (isAwaited(op) && !followsProduct(k.ringBuffers, op));
   if (meet && k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
     return failure();
   Value barrier = emptyBarrier(k, op.getRing(), op.getCursor());

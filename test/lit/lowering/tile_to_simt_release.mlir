@@ -1,4 +1,4 @@
-// RUN: %tlc-opt %s -tile-to-simt | FileCheck %s
+// RUN: %tlc-opt %s -tile-to-simt -split-input-file | FileCheck %s
 
 module attributes {program.target = #program.target<"sm_90a">} {
 
@@ -17,6 +17,65 @@ tile.kernel @unread() attributes {warps = 8 : i64} {
       tile.release %r[%c] : !tile.ring<1>
     }
     tile.role "other" warps(4) {
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+#swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+#accumulator = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+#factor = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+
+module attributes {program.target = #program.target<"sm_90a">} {
+
+// Threads read the slots with loads of their own, which the wait for a product says nothing about: warps meet before one
+// thread releases a slot for them, also where the slot is of the iteration before.
+// CHECK-LABEL: simt.kernel @of_previous_iteration(
+// CHECK:         scf.for
+// CHECK:           simt.barrier_wait
+// CHECK:           simt.wgmma_wait
+// CHECK:           simt.sync %{{.*}} threads 128
+// CHECK:           simt.barrier_arrive
+tile.kernel @of_previous_iteration(%A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 16>})
+    attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 24576 : !tile.ring<3>
+  %buffer = tile.alloc_shared "r" at 0 : !tile.shared<3x64x64xbf16, #swizzled>
+  %c = tile.cursor : !tile.cursor<3>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32, #accumulator>
+      tile.await %r[%c] : !tile.ring<3>
+      %first = tile.slot %buffer[%c] : !tile.shared<3x64x64xbf16, #swizzled>, !tile.cursor<3> -> !tile.shared<64x64xbf16, #swizzled>
+      %left = tile.load %first : !tile.shared<64x64xbf16, #swizzled> -> tensor<64x64xbf16, #factor>
+      %started = tile.gemm_async %left, %first, %zero atom wgmma : tensor<64x64xbf16, #factor>, !tile.shared<64x64xbf16, #swizzled>, tensor<64x64xf32, #accumulator>
+      %second = tile.advance %c : !tile.cursor<3>
+      %end:3 = scf.for %i = %c1 to %c4 step %c1 iter_args(%sum = %started, %at = %second, %before = %c)
+          -> (tensor<64x64xf32, #accumulator>, !tile.cursor<3>, !tile.cursor<3>) {
+        tile.await %r[%at] : !tile.ring<3>
+        %slot = tile.slot %buffer[%at] : !tile.shared<3x64x64xbf16, #swizzled>, !tile.cursor<3> -> !tile.shared<64x64xbf16, #swizzled>
+        %done = tile.gemm_wait %sum pending(0) : tensor<64x64xf32, #accumulator>
+        %read = tile.load %slot : !tile.shared<64x64xbf16, #swizzled> -> tensor<64x64xbf16, #factor>
+        %next = tile.gemm_async %read, %slot, %done atom wgmma : tensor<64x64xbf16, #factor>, !tile.shared<64x64xbf16, #swizzled>, tensor<64x64xf32, #accumulator>
+        tile.proxy_fence
+        tile.release %r[%before] : !tile.ring<3>
+        %then = tile.advance %at : !tile.cursor<3>
+        scf.yield %next, %then, %at : tensor<64x64xf32, #accumulator>, !tile.cursor<3>, !tile.cursor<3>
+      }
+      %last = tile.gemm_wait %end#0 pending(0) : tensor<64x64xf32, #accumulator>
+    }
+    tile.role "load" warps(4) {
+      %slot = tile.slot %buffer[%c] : !tile.shared<3x64x64xbf16, #swizzled>, !tile.cursor<3> -> !tile.shared<64x64xbf16, #swizzled>
+      %tile = tile.slice %A[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.acquire %r[%c] : !tile.ring<3>
+      tile.expect %r[%c] bytes(8192) : !tile.ring<3>
+      tile.copy_async %tile, %slot, %r[%c] : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, #swizzled>, !tile.ring<3>
     }
   }
   tile.return
