@@ -347,11 +347,8 @@ private:
 
   const RegisterWriters &writersOfFactor(InFlightOpInterface product) {
     auto [entry, isNew] = writers.try_emplace(product);
-    if (!isNew)
-      return entry->second;
-    for (OpOperand &operand : product->getOpOperands())
-      if (isa<RankedTensorType>(operand.get().getType()) && &operand != product.getContinuedOperand())
-        entry->second = writersOf(operand.get(), RegisterAliases::certain);
+    if (Value factor = isNew ? factorInRegisters(product) : Value())
+      entry->second = writersOf(factor, RegisterAliases::certain);
     return entry->second;
   }
 
@@ -377,6 +374,8 @@ private:
       if (ofFactor.ops.contains(op) ||
           (ofFactor.madeForUse && static_cast<Operation *>(flying.product) == op))
         return report(op, flying, "the left factor changes", "reads it from registers");
+      if (Value factor = factorInRegisters(flying.product); factor && readsRegisters(op, factor))
+        return report(op, flying, "the left factor is read", "has its registers");
       bool passesOn = completionOf(op) == Completion::productGroup ||
                       completedBy(op) == Completion::productGroup || isa<scf::YieldOp>(op);
       if (!passesOn && llvm::any_of(op->getOperands(),

@@ -151,6 +151,30 @@ private:
 
 } // namespace
 
+Value factorInRegisters(InFlightOpInterface product) {
+  for (OpOperand &operand : product->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()) && &operand != product.getContinuedOperand())
+      return operand.get();
+  return {};
+}
+
+bool readsRegisters(Operation *op, Value fragment) {
+  auto rootOf = [](Value value) {
+    while (Operation *definition = value.getDefiningOp()) {
+      if (!passesOn(definition))
+        break;
+      value = definition->getOperand(0);
+    }
+    return value;
+  };
+  if (completionOf(op) == Completion::productGroup || passesOn(op) || isCheapFragment(fragment))
+    return false;
+  Value root = rootOf(fragment);
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return isa<RankedTensorType>(operand.getType()) && rootOf(operand) == root;
+  });
+}
+
 RegisterWriters writersOf(Value fragment, RegisterAliases aliases) {
   Collector collector(fragment, aliases);
   collector.add(fragment, /*isMoved=*/false);

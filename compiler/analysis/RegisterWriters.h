@@ -30,6 +30,13 @@ enum class RegisterAliases {
   possible,
 };
 
+/// The fragment that a product reads from registers while it is in flight, or null.
+mlir::Value factorInRegisters(InFlightOpInterface product);
+
+/// Whether the operation computes with the registers of the fragment: it reads them now, other than a product
+/// that is started and reads its left factor on its own.
+bool readsRegisters(mlir::Operation *op, mlir::Value fragment);
+
 /// Expects a fragment.
 RegisterWriters writersOf(mlir::Value fragment, RegisterAliases aliases);
 

@@ -8,3 +8,7 @@ using namespace mlir;
 InFlightDiagnostic tlc::tile::emitRemark(Operation *op, RemarkId id) {
   return op->emitRemark() << "[" << toString(id) << "] ";
 }
+
+InFlightDiagnostic tlc::tile::emitRemark(Location location, RemarkId id) {
+  return mlir::emitRemark(location) << "[" << toString(id) << "] ";
+}

@@ -30,7 +30,8 @@ inline constexpr std::array<llvm::StringLiteral, 10> remarkIds = {
 
 constexpr llvm::StringRef toString(RemarkId id) { return remarkIds[static_cast<size_t>(id)]; }
 
-/// A remark about what `op` misses; the text is to follow.
+/// A remark about what the operation or the place misses; the text is to follow.
 mlir::InFlightDiagnostic emitRemark(mlir::Operation *op, RemarkId id);
+mlir::InFlightDiagnostic emitRemark(mlir::Location location, RemarkId id);
 
 } // namespace tlc::tile

@@ -147,8 +147,9 @@ private:
       if (state.accumulators[slot].isInFlight())
         return report(instruction, access, state.accumulators[slot], "is an accumulator",
                       access.isWrite ? "written" : "read");
-      if (access.isWrite && state.factors[slot].isInFlight())
-        return report(instruction, access, state.factors[slot], "is the left factor", "written");
+      if (state.factors[slot].isInFlight())
+        return report(instruction, access, state.factors[slot], "is the left factor",
+                      access.isWrite ? "written" : "read");
     }
   }
 
@@ -218,7 +219,7 @@ std::optional<ProductHazard> tlc::findProductHazard(StringRef ptx) {
     if (!found)
       continue;
     const PtxInstruction &at = *found->second;
-    ProductHazard hazard{std::move(found->first), "", at.sourceLine, at.sourceColumn};
+    ProductHazard hazard{std::move(found->first), function.name.str(), "", at.sourceLine, at.sourceColumn};
     for (auto [number, name] : text.files)
       if (number == at.file)
         hazard.file = name.str();

@@ -14,13 +14,15 @@ namespace tlc {
 /// A register that a product in flight uses, and an instruction that touches it.
 struct ProductHazard {
   std::string message;
+  std::string function;
   std::string file; ///< of the program, by `.loc`; empty if unknown
   unsigned line = 0, column = 0;
 };
 
 /// The first hazard of the text, or nothing. From a `wgmma.mma_async` to a `wgmma.wait_group` that covers it,
-/// on no path may anything write one of its registers, or read one of its accumulators, but products of the
-/// same shape that add to the same accumulators. Groups are counted so that no path has fewer.
+/// on no path may anything touch one of its registers but a product that has the same shape and adds to the same
+/// accumulators, or one that reads the same left factor (PTX ISA, wgmma.mma_async). Groups are counted so that no
+/// path has fewer.
 std::optional<ProductHazard> findProductHazard(llvm::StringRef ptx);
 
 } // namespace tlc

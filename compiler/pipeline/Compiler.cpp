@@ -3,6 +3,7 @@
 /// Drives one module through the phases.
 #include "compiler/pipeline/Compiler.h"
 
+#include "compiler/analysis/Remarks.h"
 #include "compiler/codegen/ArtifactBuilder.h"
 #include "compiler/codegen/NvptxBackend.h"
 #include "compiler/codegen/VerifyProducts.h"
@@ -115,7 +116,7 @@ class Lowering {
 public:
   Lowering(ModuleOp module, const CompileOptions &options, Alignment alignment, std::string dumpDirectory,
            std::vector<PhaseTime> &times)
-      : module(module.clone()), options(options), alignment(alignment),
+      : source(module), module(module.clone()), options(options), alignment(alignment),
         dumpDirectory(std::move(dumpDirectory)), stopwatch(times) {}
 
   ModuleOp getModule() { return *module; }
@@ -167,25 +168,46 @@ public:
 
   std::string llvmText() const { return printLlvm(*llvmModule); }
 
-  /// The last step of all.
+  /// The last step of all. LLVM does not know of products in flight and may copy their registers: where that is
+  /// found, products wait for one another instead.
   FailureOr<std::string> emitPtx() {
-    if (failed(lowerToLlvm()))
+    FailureOr<std::string> ptx = emitUnverifiedPtx();
+    if (failed(ptx))
       return failure();
-    std::string ptx = backend->emitPtx(*llvmModule);
-    std::optional<ProductHazard> hazard = findProductHazard(ptx);
-    stopwatch.reached(Phase::ptx);
-    if (dumps() && failed(dump(Phase::ptx, ptx)))
-      return failure();
-    if (hazard) {
-      Location location = module->getLoc();
-      if (!hazard->file.empty())
-        location = FileLineColLoc::get(module->getContext(), hazard->file, hazard->line, hazard->column);
-      return emitError(location) << hazard->message;
+    std::optional<ProductHazard> hazard = findProductHazard(*ptx);
+    if (hazard && options.optimizations.overlap && options.startFrom < Phase::scheduled) {
+      tile::emitRemark(locationOf(*hazard), tile::RemarkId::sequentialProducts)
+          << "the products of '" << hazard->function
+          << "' do not overlap: the machine code would move registers of a product in flight";
+      options.optimizations.overlap = false;
+      llvmModule.reset();
+      module = source.clone();
+      ptx = emitUnverifiedPtx();
+      if (failed(ptx))
+        return failure();
+      hazard = findProductHazard(*ptx);
     }
+    stopwatch.reached(Phase::ptx);
+    if (dumps() && failed(dump(Phase::ptx, *ptx)))
+      return failure();
+    if (hazard)
+      return emitError(locationOf(*hazard)) << hazard->message;
     return ptx;
   }
 
 private:
+  FailureOr<std::string> emitUnverifiedPtx() {
+    if (failed(lowerToLlvm()))
+      return failure();
+    return backend->emitPtx(*llvmModule);
+  }
+
+  Location locationOf(const ProductHazard &hazard) {
+    if (hazard.file.empty())
+      return module->getLoc();
+    return FileLineColLoc::get(module->getContext(), hazard.file, hazard.line, hazard.column);
+  }
+
   /// States in the module what it is compiled for.
   LogicalResult prepare() {
     if (std::optional<Phase> own = declaredPhase(*module); own && *own != options.startFrom)
@@ -226,8 +248,9 @@ private:
     return success();
   }
 
+  ModuleOp source;
   OwningOpRef<ModuleOp> module;
-  const CompileOptions &options;
+  CompileOptions options;
   Alignment alignment;
   std::string dumpDirectory;
   Stopwatch stopwatch;

@@ -74,14 +74,6 @@ Operation *completionInRound(InFlightOpInterface product) {
   return nullptr;
 }
 
-/// The fragment that a product reads from registers while it is in flight, or null.
-Value factorInRegisters(InFlightOpInterface product) {
-  for (OpOperand &operand : product->getOpOperands())
-    if (isa<RankedTensorType>(operand.get().getType()) && &operand != product.getContinuedOperand())
-      return operand.get();
-  return {};
-}
-
 /// What the first of the products that add to this one's accumulator begins with.
 Value startOfSums(InFlightOpInterface product) {
   Value sums = product.getContinuedOperand()->get();
@@ -333,22 +325,35 @@ private:
         } else if (wait->isBeforeInBlock(writer)) {
           problem.addDependence(numbers[wait], numbers[writer], 0, 0, DependenceKind::order);
         }
-      keepFromFactor(op, factor, wait);
+      if (std::string reason = protectReads(op, wait, factor); !reason.empty())
+        return reason;
     }
     return "";
   }
 
-  /// Nobody else reads the registers of a factor while its product is in flight.
-  void keepFromFactor(Operation *product, Value factor, Operation *wait) {
-    for (Operation *user : factor.getUsers()) {
-      Operation *reader = loop.getBody()->findAncestorOpInBlock(*user);
-      if (!reader || reader == loop.getBody()->getTerminator() || isProductInFlight(reader))
+  /// Nothing else may read the left factor's registers while the product is in flight, either. `wait` is the
+  /// one of its own iteration, or null.
+  std::string protectReads(Operation *product, Operation *wait, Value factor) {
+    bool isInvariant = loop.isDefinedOutsideOfLoop(factor);
+    for (Operation *op : ops) {
+      bool reads = op->walk([&](Operation *inner) {
+                       return readsRegisters(inner, factor) ? WalkResult::interrupt() : WalkResult::advance();
+                     }).wasInterrupted();
+      if (!reads)
         continue;
-      if (reader->isBeforeInBlock(product))
-        problem.addDependence(numbers[reader], numbers[product], 0, 0, DependenceKind::issue);
-      else if (wait && wait->isBeforeInBlock(reader))
-        problem.addDependence(numbers[wait], numbers[reader], 0, 0, DependenceKind::order);
+      if (!wait)
+        return "a product whose left factor is read, too, is in flight when an iteration ends";
+      if (!op->isBeforeInBlock(product) && op->isBeforeInBlock(wait))
+        return "the left factor of a product is read before the product is complete";
+      if (op->isBeforeInBlock(product)) {
+        problem.addDependence(numbers[op], numbers[product], 0, 0, DependenceKind::issue);
+        if (isInvariant)
+          problem.addDependence(numbers[wait], numbers[op], 1, 0, DependenceKind::order);
+      } else {
+        problem.addDependence(numbers[wait], numbers[op], 0, 0, DependenceKind::order);
+      }
     }
+    return "";
   }
 
   /// Who else reads a factor in registers does so before the product starts, instead of after its end, where

@@ -415,3 +415,29 @@ tile.kernel @planned(%n: index {program.argument = #program.dimension<"n">}) att
   }
   tile.return
 }
+
+// -----
+
+// Nothing else reads the registers of a left factor in flight.
+tile.kernel @factor_is_read(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", output, dims[-1, -1]>})
+    attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %w = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+      // expected-note @below {{the product is started here}}
+      %p = tile.gemm_async %w, %b, %zero atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+      %q = tile.gemm_async %w, %b, %p atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+      // expected-error @below {{expected gemmWait before the left factor is read because a product in flight has its registers}}
+      %n = arith.negf %w : tensor<64x64xbf16>
+      %d = tile.gemm_wait %q pending(0) : tensor<64x64xf32>
+      %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+      tile.store %n, %x atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+    }
+  }
+  tile.return
+}

@@ -47,7 +47,7 @@ std::string messageOf(const std::string &body) {
 
 TEST_CASE("registers of a product may be used again after a wait that covers it", "[codegen][products]") {
   checkRight(writeFactor + registers + commit + wait(0) + writeFactor + readSum);
-  checkRight(registers + commit + readFactor + wait(0));
+  checkRight(registers + commit + wait(0) + readFactor);
   checkRight(registers + commit + others + commit + wait(1) + writeFactor + readSum);
   checkRight(shared + commit + writeFactor + wait(0)); // no factor in registers
   checkRight("mov.b32 %r3, 1;\n");
@@ -68,6 +68,12 @@ TEST_CASE("a write of a factor in flight is found", "[codegen][products]") {
              Contains("%r3 written by 'ld.shared.v4.b32'"));
   CHECK_THAT(messageOf(registers + commit + "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r9, %r1}, [%r20];\n"),
              Contains("%r1 written by 'ldmatrix"));
+}
+
+TEST_CASE("a read of a factor in flight is found, but by a product", "[codegen][products]") {
+  CHECK_THAT(messageOf(registers + commit + readFactor + wait(0)),
+             Contains("has register %r3 read by 'mov.b32'") && Contains("of which it is the left factor"));
+  checkRight(registers + registers + commit + wait(0));
 }
 
 TEST_CASE("accumulators in flight are neither read nor written", "[codegen][products]") {
