@@ -20,8 +20,8 @@ public:
   bool fills(mlir::Value ring, AllocSharedOp buffer) const;
   /// Whether the ring surely hands over slots of the tile's buffer.
   bool guards(mlir::Value ring, mlir::Value tile) const;
-  /// Whether the ring may hand over slots of the tile's buffer: copies into it complete on the ring, or stores
-  /// write it and the ring is published by those who store.
+  /// Whether the ring may hand over slots of the tile's buffer: copies into it complete on the ring, or
+  /// stores write it and the ring is published by those who store.
   bool mayGuard(mlir::Value ring, mlir::Value tile) const;
 
 private:

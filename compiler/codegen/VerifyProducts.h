@@ -20,9 +20,9 @@ struct ProductHazard {
 };
 
 /// The first hazard of the text, or nothing. From a `wgmma.mma_async` to a `wgmma.wait_group` that covers it,
-/// on no path may anything touch one of its registers but a product that has the same shape and adds to the same
-/// accumulators, or one that reads the same left factor (PTX ISA, wgmma.mma_async). Groups are counted so that no
-/// path has fewer.
+/// on no path may anything touch one of its registers but a product that has the same shape and adds to the
+/// same accumulators, or one that reads the same left factor (PTX ISA, wgmma.mma_async). Groups are counted
+/// so that no path has fewer.
 std::optional<ProductHazard> findProductHazard(llvm::StringRef ptx);
 
 } // namespace tlc

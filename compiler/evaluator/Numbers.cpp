@@ -122,6 +122,13 @@ Element enclosed(const Kind &kind, double value, double low, double high) {
 }
 
 bool isFinite(const Element &x) { return std::isfinite(x.value); }
+
+/// What leaves an operand as it is may be left out, and a product that it was may then be fused with a sum.
+Element mayBe(Element result, const Element &operand) {
+  if (result.value == operand.value)
+    result.bound = std::max(result.bound, operand.bound);
+  return result;
+}
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -138,7 +145,7 @@ Element add(const Kind &kind, const Element &a, const Element &b) {
   if (!isFinite(a) || !isFinite(b))
     return sum;
   double exact = a.value + b.value;
-  return enclosed(kind, exact, exact - error, exact + error);
+  return mayBe(mayBe(enclosed(kind, exact, exact - error, exact + error), a), b);
 }
 
 Element multiply(const Kind &kind, const Element &a, const Element &b) {
@@ -195,7 +202,7 @@ Element maximum(const Kind &kind, const Element &a, const Element &b) {
   double value = std::max(a.value, b.value);
   double low = std::max(a.value - a.bound, b.value - b.bound);
   double high = std::max(a.value + a.bound, b.value + b.bound);
-  return low == high ? exactFloat(kind, value) : enclosed(kind, value, low, high);
+  return low == high ? exactFloat(kind, value) : mayBe(mayBe(enclosed(kind, value, low, high), a), b);
 }
 
 Element minimum(const Kind &kind, const Element &a, const Element &b) {
@@ -328,7 +335,7 @@ Element floatToFloat(const Kind &to, const Element &x) {
   if (isExact(x) || !isFinite(x))
     return exactFloat(to, x.value);
   return isUnspecified(x) ? unspecified(exactFloat(to, x.value))
-                          : enclosed(to, x.value, x.value - x.bound, x.value + x.bound);
+                          : mayBe(enclosed(to, x.value, x.value - x.bound, x.value + x.bound), x);
 }
 
 Element integerToFloat(const Kind &to, const Element &x) {

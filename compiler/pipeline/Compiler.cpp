@@ -168,8 +168,8 @@ public:
 
   std::string llvmText() const { return printLlvm(*llvmModule); }
 
-  /// The last step of all. LLVM does not know of products in flight and may copy their registers: where that is
-  /// found, products wait for one another instead.
+  /// The last step of all. LLVM does not know of products in flight and may copy their registers: where that
+  /// is found, products wait for one another instead.
   FailureOr<std::string> emitPtx() {
     FailureOr<std::string> ptx = emitUnverifiedPtx();
     if (failed(ptx))

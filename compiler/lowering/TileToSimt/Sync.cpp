@@ -141,11 +141,10 @@ static bool isAwaited(tile::ReleaseOp release) {
 static bool isAccessedByThreads(const tile::RingBuffers &buffers, tile::ReleaseOp release) {
   return scopeOf(release)
       ->walk([&](Operation *op) {
-        bool accesses =
-            llvm::any_of(tile::memoryAccessesOf(op), [&](const tile::MemoryAccess &access) {
-              return access.isShared() && access.proxy == tile::Proxy::generic &&
-                     buffers.mayGuard(release.getRing(), access.memory);
-            });
+        bool accesses = llvm::any_of(tile::memoryAccessesOf(op), [&](const tile::MemoryAccess &access) {
+          return access.isShared() && access.proxy == tile::Proxy::generic &&
+                 buffers.mayGuard(release.getRing(), access.memory);
+        });
         return accesses ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();

@@ -56,6 +56,10 @@ TEST_CASE("a product that is rounded may be fused with a sum", "[evaluator][unit
   // Also where it is only scaled before.
   CHECK(divide(f32, product, number(-1)).bound == product.bound);
   CHECK(divide(f32, product, number(2)).bound == product.bound / 2);
+  // And where what is between changes nothing.
+  CHECK(add(f32, product, number(0)).bound == product.bound);
+  CHECK(maximum(f32, product, number(0)).bound == product.bound);
+  CHECK(floatToFloat(f32, floatToFloat(f64, product)).bound >= product.bound);
 }
 
 TEST_CASE("bounds go through operations and are rounded with them", "[evaluator][unit]") {
