@@ -93,11 +93,16 @@ std::optional<int64_t> BlockBudget::registersBeside(std::span<const RoleRegister
 //===----------------------------------------------------------------------===//
 
 int64_t BlockBudget::columnLimit() const {
-  return target.tensorMemory.available ? int64_t(target.tensorMemory.columns) : 0;
+  int64_t share = int64_t(target.tensorMemory.columns) / residents;
+  return target.tensorMemory.available && share > 0 ? int64_t(1) << log2Floor(share) : 0;
+}
+
+int64_t BlockBudget::columnsReserved() const {
+  return columns == 0 ? 0 : nextPowerOf2(std::max<int64_t>(columns, target.tensorMemory.minAllocation));
 }
 
 int64_t BlockBudget::addColumns(int64_t count) {
-  int64_t taken = nextPowerOf2(std::max<int64_t>(count, target.tensorMemory.minAllocation));
-  columns += taken;
-  return taken;
+  int64_t first = columns;
+  columns += count;
+  return first;
 }

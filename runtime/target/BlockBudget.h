@@ -56,7 +56,7 @@ public:
   int64_t sharedLimit() const { return limit; }
   int64_t sharedUsed() const { return used; }
   int64_t sharedFree() const { return limit - used; } ///< negative if it does not fit
-  bool fits() const { return used <= limit && columns <= columnLimit(); }
+  bool fits() const { return used <= limit && columnsReserved() <= columnLimit(); }
 
   //===--------------------------------------------------------------------===//
   // Registers
@@ -78,10 +78,12 @@ public:
   // Tensor memory
   //===--------------------------------------------------------------------===//
 
-  /// Takes columns of tensor memory and returns how many these are: allocations are powers of two.
+  /// Takes columns of tensor memory and returns the first of them.
   int64_t addColumns(int64_t count);
+  /// What the block reserves for them, all at once: a power of two, or 0 for none.
+  int64_t columnsReserved() const;
+  /// The most that it may reserve.
   int64_t columnLimit() const;
-  int64_t columnsFree() const { return columnLimit() - columns; } ///< negative if they do not fit
 
 private:
   int64_t place(int64_t bytes, int64_t alignment);

@@ -68,7 +68,17 @@ inline constexpr int64_t wgmmaRowsPerWarp = wgmmaRows / warpsPerWarpgroup;
 inline constexpr int64_t wgmmaColumnStep = 8;
 inline constexpr int64_t maxWgmmaColumns = 256;
 
-/// Of a row of a factor: what one wgmma, and the largest mma.sync, sums up.
+/// tcgen05.mma of one block: rows, which fill the lanes of tensor memory, and columns.
+inline constexpr int64_t tcgen05Rows = 128;
+inline constexpr int64_t tcgen05ColumnStep = 16;
+inline constexpr int64_t maxTcgen05Columns = 256;
+
+/// Of an address in tensor memory: the lane is above so many bits, which are the column.
+inline constexpr int64_t tensorMemoryColumnBits = 16;
+/// Registers of a thread that one instruction moves to or from tensor memory at most.
+inline constexpr int64_t maxTensorMemoryRegisters = 128;
+
+/// Of a row of a factor: what one wgmma or tcgen05.mma, and the largest mma.sync, sums up.
 inline constexpr int64_t matrixDepthBytes = 32;
 
 /// A panel: what a warpgroup stores by one TMA copy, its rows of one swizzle span.

@@ -19,6 +19,8 @@ const char *describe(Unit unit) {
     return "setmaxnreg";
   case Unit::stmatrix:
     return "stmatrix";
+  case Unit::tcgen05:
+    return "tensor memory";
   case Unit::tma:
     return "a tensor memory accelerator";
   case Unit::wgmma:
@@ -41,6 +43,8 @@ bool hasUnit(const Target &target, Unit unit) {
     return target.setmaxnreg.available;
   case Unit::stmatrix:
     return target.stmatrix;
+  case Unit::tcgen05:
+    return target.tcgen05;
   case Unit::tma:
     return target.tma.available;
   case Unit::wgmma:

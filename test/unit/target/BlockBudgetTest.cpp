@@ -147,17 +147,22 @@ TEST_CASE("registers that cannot be moved are no choice", "[target][budget]") {
   CHECK(BlockBudget(hopper(), 2).registersBeside(most, 12) == std::nullopt);
 }
 
-TEST_CASE("columns of tensor memory come as powers of two", "[target][budget]") {
+TEST_CASE("columns of tensor memory are reserved by powers of two", "[target][budget]") {
   BlockBudget block(blackwell());
   CHECK(block.columnLimit() == 512);
-  CHECK(block.addColumns(1) == 32);
-  CHECK(block.addColumns(96) == 128);
-  CHECK(block.addColumns(256) == 256);
-  CHECK(block.columnsFree() == 96);
+  CHECK(block.columnsReserved() == 0);
+  CHECK(block.addColumns(1) == 0);
+  CHECK(block.columnsReserved() == 32);
+  CHECK(block.addColumns(96) == 1);
+  CHECK(block.columnsReserved() == 128);
+  CHECK(block.addColumns(256) == 97);
+  CHECK(block.columnsReserved() == 512);
   CHECK(block.fits());
-  CHECK(block.addColumns(100) == 128);
-  CHECK(block.columnsFree() == -32);
+  CHECK(block.addColumns(160) == 353);
+  CHECK(block.columnsReserved() == 1024);
   CHECK_FALSE(block.fits());
+  CHECK(BlockBudget(blackwell(), 2).columnLimit() == 256);
+  CHECK(BlockBudget(blackwell(), 3).columnLimit() == 128); // a third, as a power of two
   BlockBudget without(hopper());
   CHECK(without.columnLimit() == 0);
   without.addColumns(32);
