@@ -7,4 +7,5 @@ include "dialects/simt/OpsBytes.td"
 include "dialects/simt/OpsControl.td"
 include "dialects/simt/OpsMatrix.td"
 include "dialects/simt/OpsMemory.td"
+include "dialects/simt/OpsTensorMemory.td"
 #endif

@@ -34,15 +34,8 @@ struct LowerMatrixDescriptor : OpConversionPattern<MatrixDescriptorOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(MatrixDescriptorOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    Type i32 = rewriter.getI32Type(), i64 = rewriter.getI64Type();
-    Value address = LLVM::PtrToIntOp::create(rewriter, loc, i32, adaptor.getAddress());
-    Value units = LLVM::LShrOp::create(rewriter, loc, address, constantI32(rewriter, loc, 4));
-    Value start = LLVM::AndOp::create(rewriter, loc, units, constantI32(rewriter, loc, 0x3fff));
-    Value wide = LLVM::ZExtOp::create(rewriter, loc, i64, start);
-    Value fields =
-        LLVM::ConstantOp::create(rewriter, loc, i64, rewriter.getI64IntegerAttr(descriptorConstant(op)));
-    rewriter.replaceOpWithNewOp<LLVM::OrOp>(op, wide, fields, /*isDisjoint=*/true);
+    rewriter.replaceOp(op,
+                       matrixDescriptor(rewriter, op.getLoc(), adaptor.getAddress(), descriptorConstant(op)));
     return success();
   }
 };
@@ -134,6 +127,16 @@ struct LowerStMatrix : OpConversionPattern<StMatrixOp> {
 };
 
 } // namespace
+
+Value tlc::simt::matrixDescriptor(OpBuilder &builder, Location loc, Value address, uint64_t fields) {
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  Value number = LLVM::PtrToIntOp::create(builder, loc, i32, address);
+  Value units = LLVM::LShrOp::create(builder, loc, number, constantI32(builder, loc, 4));
+  Value start = LLVM::AndOp::create(builder, loc, units, constantI32(builder, loc, 0x3fff));
+  Value wide = LLVM::ZExtOp::create(builder, loc, i64, start);
+  Value others = LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(int64_t(fields)));
+  return LLVM::OrOp::create(builder, loc, wide, others, /*isDisjoint=*/true);
+}
 
 void tlc::simt::populateMatrixPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<LowerMatrixDescriptor, LowerMmaSync, LowerPermuteBytes, LowerLdMatrix, LowerStMatrix>(

@@ -15,6 +15,7 @@ void populateControlPatterns(const mlir::TypeConverter &converter, mlir::Rewrite
 void populateMathPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateTensorMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 
 /// Lowers the wgmma operations of a kernel. Runs before the patterns, while the structure around them still
 /// says which registers are in flight.
@@ -40,6 +41,10 @@ mlir::Value wordOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRang
 llvm::SmallVector<mlir::Value> toWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 /// The reverse of `toWords`.
 mlir::Value fromWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::ValueRange words);
+
+/// A matrix unit's descriptor of what lies at an address in shared memory, with these other fields.
+mlir::Value matrixDescriptor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address,
+                             uint64_t fields);
 
 /// Bits of a scalar or vector of numbers.
 unsigned bitsOf(mlir::Type type);

@@ -91,6 +91,7 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
     populateMathPatterns(converter, patterns);
     populateMatrixPatterns(converter, patterns);
     populateMemoryPatterns(converter, patterns);
+    populateTensorMemoryPatterns(converter, patterns);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
