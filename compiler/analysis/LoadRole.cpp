@@ -22,6 +22,8 @@ StringRef nameOfInstruction(MatrixAtom atom) {
     return "mma.sync";
   case MatrixAtom::fma:
     return "multiply-add of single elements";
+  case MatrixAtom::tcgen05:
+    return "tcgen05.mma";
   }
   llvm_unreachable("all instructions are handled");
 }

@@ -175,6 +175,27 @@ Shared Scope::shared(std::string_view name, ElementType element, const Shape &sh
   return buffer;
 }
 
+TensorMemory Scope::tensorMemory(std::string_view name, ElementType element, const Shape &shape,
+                                 SharedOptions options, Loc loc) {
+  std::string what = "'" + excerpt(name) + "' in tensor memory";
+  if (options.slots < 0) {
+    trace->error(loc, "expected " + what + " to have at least 0 slots, but got " + Twine(options.slots));
+    return trace->poison<TensorMemory>();
+  }
+  SmallVector<int64_t> extents(shape.begin(), shape.end());
+  if (options.slots > 0)
+    extents.insert(extents.begin(), options.slots);
+  if (!trace->checkExtents(what, extents, loc))
+    return trace->poison<TensorMemory>();
+  auto report = [&] { return emitError(trace->at(loc)) << what << ": "; };
+  auto type = tile::TensorMemoryType::getChecked(report, trace->builder.getContext(),
+                                                 ArrayRef<int64_t>(extents), trace->typeOf(element));
+  if (!type)
+    return trace->poison<TensorMemory>();
+  return trace->make<TensorMemory>(
+      trace->create<tile::AllocTensorMemoryOp>(loc, type, trace->builder.getStringAttr(name), IntegerAttr()));
+}
+
 Fragment Scope::fragment(ElementType element, const Shape &shape, const Scalar &initial, Loc loc) {
   auto poison = [&] { return Fragment(trace->poison<Handle>().ref(), loc); };
   if (!trace->checkExtents("a fragment", shape, loc))

@@ -118,7 +118,7 @@ std::string Trace::describe(Value value) {
   if (StringRef name = tile::nameOf(value); !name.empty())
     os << "'" << excerpt(name) << "' ";
   Type type = value.getType();
-  if (isa<RankedTensorType, tile::SharedType>(type))
+  if (isa<RankedTensorType, tile::SharedType, tile::TensorMemoryType>(type))
     os << tile::toText(tile::extentsOf(type)) << " of " << textOf(tile::elementTypeOf(type));
   else
     os << textOf(type);

@@ -43,6 +43,7 @@ Fragment::Fragment(const Fragment &other, Loc loc) : Handle(declare(other.ref(),
 Shape FragmentValue::shape() const { return shapeOf(reference); }
 Shape Fragment::shape() const { return shapeOf(reference); }
 Shape Shared::shape() const { return shapeOf(reference); }
+Shape TensorMemory::shape() const { return shapeOf(reference); }
 
 FragmentValue Fragment::to(ElementType element, Loc loc) const {
   return FragmentValue(*this, loc).to(element, loc);

@@ -313,6 +313,24 @@ private:
   bool slots = false;
 };
 
+/// A tile in the block's tensor memory, where products may add up: 128 rows, with slots or without.
+class TensorMemory : public Handle {
+public:
+  TensorMemory() = default;
+  explicit TensorMemory(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// The slot a cursor stands at.
+  TensorMemory slot(const Cursor &cursor, Loc loc = Loc::current()) const;
+  Shape shape() const;
+};
+
+/// When a barrier gets an arrival.
+enum class Arrival : uint8_t {
+  now,
+  afterProducts, ///< once the products in tensor memory are complete that the role has started; it does not
+                 ///< wait
+};
+
 /// A role's position in a ring, counted over the whole kernel; a variable.
 class Cursor : public Handle {
 public:
@@ -346,12 +364,14 @@ public:
   void expect(const Cursor &cursor, int64_t bytes, Loc loc = Loc::current()) const;
   /// Producer: where the copies into this slot report.
   FullBarrier full(const Cursor &cursor) const;
-  /// Producer: what was written with ordinary stores is there.
-  void publish(const Cursor &cursor, Loc loc = Loc::current()) const;
+  /// Producer: what was written with ordinary stores, or will be by products, is there.
+  void publish(const Cursor &cursor, Loc loc = Loc::current()) const { publish(cursor, Arrival::now, loc); }
+  void publish(const Cursor &cursor, Arrival arrival, Loc loc = Loc::current()) const;
   /// Consumer: waits until the slot is full.
   void wait(const Cursor &cursor, Loc loc = Loc::current()) const;
   /// Consumer: the slot may be refilled.
-  void release(const Cursor &cursor, Loc loc = Loc::current()) const;
+  void release(const Cursor &cursor, Loc loc = Loc::current()) const { release(cursor, Arrival::now, loc); }
+  void release(const Cursor &cursor, Arrival arrival, Loc loc = Loc::current()) const;
 };
 
 /// An mbarrier; phases are counted from 0 over the whole kernel.
@@ -360,7 +380,9 @@ public:
   Barrier() = default;
   explicit Barrier(detail::Ref ref) : Handle(std::move(ref)) {}
 
-  void arrive(Loc loc = Loc::current()) const;
+  /// Every thread arrives; after products, nobody but these, once.
+  void arrive(Loc loc = Loc::current()) const { arrive(Arrival::now, loc); }
+  void arrive(Arrival arrival, Loc loc = Loc::current()) const;
   void wait(const Index &phase, Loc loc = Loc::current()) const;
 };
 

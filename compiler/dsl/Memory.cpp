@@ -2,6 +2,7 @@
 /// \file
 /// Slices, shared tiles, copies, products. Extents and types are checked by the
 /// operations' own verifiers.
+#include "compiler/dsl/Arithmetic.h"
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
@@ -155,6 +156,24 @@ Shared Shared::slot(const Cursor &cursor, Loc loc) const {
   return trace->make<Shared>(trace->create<tile::SlotOp>(loc, type.slot(), buffer, at));
 }
 
+TensorMemory TensorMemory::slot(const Cursor &cursor, Loc loc) const {
+  Trace *trace = traceOf(reference, cursor.ref());
+  if (!trace)
+    return {};
+  Value buffer = trace->use(reference, "a tile in tensor memory", loc),
+        at = trace->read(cursor.ref(), "a cursor", loc);
+  if (!buffer || !at)
+    return trace->poison<TensorMemory>();
+  auto type = cast<tile::TensorMemoryType>(buffer.getType());
+  if (type.getShape().size() != 3) {
+    Diagnostic &diagnostic = trace->error(
+        loc, "expected a tile in tensor memory with slots for a cursor, but got " + trace->describe(buffer));
+    trace->noteDeclaration(diagnostic, buffer);
+    return trace->poison<TensorMemory>();
+  }
+  return trace->make<TensorMemory>(trace->create<tile::SlotOp>(loc, type.slot(), buffer, at));
+}
+
 namespace {
 /// The positions as values; nothing where one is wrong.
 std::optional<SmallVector<Value>> positionsIn(Trace &trace, Value tile, const std::vector<Index> &position,
@@ -288,6 +307,8 @@ void copy(const Shared &from, Fragment &to, Loc loc) { load(from, to, loc); }
 void copy(const FragmentValue &from, const Shared &to, Loc loc) { store(from, to, loc); }
 void copy(const FragmentValue &from, const Slice &to, Loc loc) { store(from, to, loc); }
 void copy(const FragmentValue &from, Fragment &to, Loc loc) { to = Fragment(from, loc); }
+void copy(const TensorMemory &from, Fragment &to, Loc loc) { load(from, to, loc); }
+void copy(const FragmentValue &from, const TensorMemory &to, Loc loc) { store(from, to, loc); }
 
 void copy(const Slice &from, const Slice &to, Loc loc) {
   Trace *trace = traceOf(from.ref(), to.ref());
@@ -384,6 +405,30 @@ void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy polic
 }
 void gemmAsync(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
   product<tile::GemmAsyncOp>("gemmAsync", a, b, acc, policy, loc);
+}
+
+namespace {
+void productInPlace(const Handle &a, const Shared &b, const TensorMemory &acc, const ProductOptions &options,
+                    Loc loc) {
+  Trace *trace = traceOf(a.ref(), b.ref(), acc.ref());
+  if (!trace)
+    return;
+  Value left = trace->use(a.ref(), "the left factor of gemmAsync", loc);
+  Value right = trace->use(b.ref(), "the right factor of gemmAsync", loc);
+  Value sum = trace->use(acc.ref(), "the accumulator of gemmAsync", loc);
+  Value accumulate = uniformTruth(*trace, options.accumulate, "whether gemmAsync accumulates", loc);
+  if (left && right && sum && accumulate)
+    trace->create<tile::GemmInPlaceOp>(loc, left, right, sum, accumulate);
+}
+} // namespace
+
+void gemmAsync(const Shared &a, const Shared &b, const TensorMemory &acc, const ProductOptions &options,
+               Loc loc) {
+  productInPlace(a, b, acc, options, loc);
+}
+void gemmAsync(const TensorMemory &a, const Shared &b, const TensorMemory &acc, const ProductOptions &options,
+               Loc loc) {
+  productInPlace(a, b, acc, options, loc);
 }
 
 void gemmWait(Fragment &acc, int64_t pending, Loc loc) {

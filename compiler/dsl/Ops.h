@@ -128,6 +128,8 @@ void copy(const Shared &from, const Slice &to, Loc loc = Loc::current());
 void copy(const FragmentValue &from, const Shared &to, Loc loc = Loc::current());
 void copy(const FragmentValue &from, const Slice &to, Loc loc = Loc::current());
 void copy(const FragmentValue &from, Fragment &to, Loc loc = Loc::current());
+void copy(const TensorMemory &from, Fragment &to, Loc loc = Loc::current());
+void copy(const FragmentValue &from, const TensorMemory &to, Loc loc = Loc::current());
 
 /// Which blocks of a cluster receive an asynchronous copy.
 enum class Multicast : uint8_t { off, cluster };
@@ -164,6 +166,16 @@ void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy polic
                Loc loc = Loc::current());
 void gemmAsync(const FragmentValue &a, const Shared &b, Fragment &acc,
                WarpPolicy policy = WarpPolicy::fullRow, Loc loc = Loc::current());
+
+struct ProductOptions {
+  Predicate accumulate = true; ///< if not, what the accumulator holds does not count
+};
+/// Starts acc += a b in tensor memory. Until a `publish`, `release` or `arrive` of this role with
+/// `Arrival::afterProducts` has arrived, a and b must not change and acc must not be read.
+void gemmAsync(const Shared &a, const Shared &b, const TensorMemory &acc, const ProductOptions &options = {},
+               Loc loc = Loc::current());
+void gemmAsync(const TensorMemory &a, const Shared &b, const TensorMemory &acc,
+               const ProductOptions &options = {}, Loc loc = Loc::current());
 /// Waits until at most `pending` started products of this role are in flight.
 void gemmWait(Fragment &acc, int64_t pending = 0, Loc loc = Loc::current());
 

@@ -123,12 +123,12 @@ void Ring::expect(const Cursor &cursor, int64_t bytes, Loc loc) const {
   atPosition<tile::ExpectOp>(reference, cursor, loc, bytes);
 }
 FullBarrier Ring::full(const Cursor &cursor) const { return {reference, cursor.ref()}; }
-void Ring::publish(const Cursor &cursor, Loc loc) const {
-  atPosition<tile::PublishOp>(reference, cursor, loc);
+void Ring::publish(const Cursor &cursor, Arrival arrival, Loc loc) const {
+  atPosition<tile::PublishOp>(reference, cursor, loc, arrival == Arrival::afterProducts);
 }
 void Ring::wait(const Cursor &cursor, Loc loc) const { atPosition<tile::AwaitOp>(reference, cursor, loc); }
-void Ring::release(const Cursor &cursor, Loc loc) const {
-  atPosition<tile::ReleaseOp>(reference, cursor, loc);
+void Ring::release(const Cursor &cursor, Arrival arrival, Loc loc) const {
+  atPosition<tile::ReleaseOp>(reference, cursor, loc, arrival == Arrival::afterProducts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,10 +141,10 @@ Barrier Scope::barrier(std::string_view name, int64_t count, Loc loc) {
       loc, type, trace->builder.getStringAttr(name), trace->builder.getI64IntegerAttr(count), IntegerAttr()));
 }
 
-void Barrier::arrive(Loc loc) const {
+void Barrier::arrive(Arrival arrival, Loc loc) const {
   if (Trace *trace = traceOf(reference))
     if (Value barrier = trace->use(reference, "a barrier", loc))
-      trace->create<tile::ArriveOp>(loc, barrier);
+      trace->create<tile::ArriveOp>(loc, barrier, arrival == Arrival::afterProducts);
 }
 
 void Barrier::wait(const Index &phase, Loc loc) const {

@@ -52,6 +52,7 @@ struct PipelineOptions {
   int64_t stages = 2; ///< iterations whose copies are in flight at once
 };
 
+/// Of a buffer in shared or tensor memory.
 struct SharedOptions {
   int64_t slots = 0; ///< 0: one tile, without slots
 };
@@ -141,6 +142,9 @@ public:
   // Tiles.
   Shared shared(std::string_view name, ElementType element, const Shape &shape, SharedOptions options = {},
                 Loc loc = Loc::current());
+  /// A tile of 128 rows in tensor memory, where the target has it; what it holds first is undefined.
+  TensorMemory tensorMemory(std::string_view name, ElementType element, const Shape &shape,
+                            SharedOptions options = {}, Loc loc = Loc::current());
   Fragment fragment(ElementType element, const Shape &shape, const Scalar &initial = 0,
                     Loc loc = Loc::current());
 

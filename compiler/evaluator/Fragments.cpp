@@ -243,11 +243,11 @@ Sum sumOneByOne(const std::vector<Element> &a, const std::vector<Element> &b, in
   return sum;
 }
 
-template <class Op> Step evaluateProduct(Task &task, Op op) {
+/// The accumulator with the product added; a failure if an element of a factor was never written.
+std::optional<Fragment> addProduct(Task &task, tile::ProductOpInterface op, const Fragment &acc) {
   auto a = readTile(task, op, op.getA()), b = readTile(task, op, op.getB());
   if (!a || !b)
-    return Step::failed;
-  const Fragment &acc = task.fragment(op.getAcc());
+    return std::nullopt;
   int64_t rows = acc.extents[0], columns = acc.extents[1];
   int64_t depth = static_cast<int64_t>(a->size()) / rows;
   Factor left(*a), right(*b);
@@ -257,7 +257,7 @@ template <class Op> Step evaluateProduct(Task &task, Op op) {
   for (int64_t i = 0; i < depth * columns; ++i)
     bitsOfColumn[i % columns] = std::min(bitsOfColumn[i % columns], lowestBitOf(right.values[i]));
 
-  Kind kind = kindOf(op.getAcc().getType());
+  Kind kind = kindOf(tile::elementTypeOf(op.getAcc().getType()));
   Accumulation how = matrixSums(kindOf(tile::elementTypeOf(op.getB().getType())));
   Fragment result{acc.extents, {}};
   result.elements.reserve(acc.elements.size());
@@ -289,8 +289,33 @@ template <class Op> Step evaluateProduct(Task &task, Op op) {
       result.elements.push_back(sum.result(kind, how));
     }
   }
-  task.set(op.getResult(), std::move(result));
+  return result;
+}
+
+template <class Op> Step evaluateProduct(Task &task, Op op) {
+  std::optional<Fragment> sum = addProduct(task, op, task.fragment(op.getAcc()));
+  if (!sum)
+    return Step::failed;
+  task.set(op.getResult(), std::move(*sum));
   return Step::done;
+}
+
+Step evaluateGemmInPlace(Task &task, tile::GemmInPlaceOp op) {
+  auto accumulate = task.certain(op, op.getAccumulate(), "whether a product accumulates");
+  if (!accumulate)
+    return Step::failed;
+  Fragment acc{extentsOf(op.getAcc()), {}};
+  if (*accumulate) {
+    auto before = readTile(task, op, op.getAcc());
+    if (!before)
+      return Step::failed;
+    acc.elements = std::move(*before);
+  } else {
+    Kind kind = kindOf(tile::elementTypeOf(op.getAcc().getType()));
+    acc.elements.assign(countOf(acc.extents), exactInteger(kind, 0));
+  }
+  std::optional<Fragment> sum = addProduct(task, op, acc);
+  return sum ? writeTile(task, op, op.getAcc(), sum->elements) : Step::failed;
 }
 
 /// The product is taken when it is started.
@@ -313,6 +338,7 @@ void addFragmentRules(Rules &rules) {
   rules.add(evaluateScan);
   rules.add(evaluateProduct<tile::GemmOp>);
   rules.add(evaluateProduct<tile::GemmAsyncOp>);
+  rules.add(evaluateGemmInPlace);
   rules.add(evaluateGemmWait);
 }
 

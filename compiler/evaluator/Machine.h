@@ -61,10 +61,10 @@ struct Slice {
 };
 
 struct Buffer {
-  tile::AllocSharedOp declaration;
+  tile::AllocationOpInterface declaration;
   std::vector<Element> elements = {};
 };
-/// A shared tile, or what is seen of it.
+/// A tile in shared or tensor memory, or what is seen of it.
 struct View {
   Buffer *buffer = nullptr;
   int64_t offset = 0;
@@ -180,7 +180,7 @@ struct BlockState {
   llvm::DenseMap<int64_t, Barrier> namedBarriers;
   llvm::DenseMap<mlir::Operation *, int64_t> runningRoles; ///< of a tile.roles
 
-  Buffer &bufferOf(tile::AllocSharedOp op);
+  Buffer &bufferOf(tile::AllocationOpInterface op);
   Ring &ringOf(tile::AllocRingOp op);
 };
 
@@ -248,7 +248,8 @@ Fragment decisionFor(const Fragment &condition, llvm::ArrayRef<int64_t> extents)
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The elements of a slice, a shared tile or a fragment, row-major. A failure if one was never written.
+/// The elements of a slice, a tile in memory or a fragment, row-major. A failure if one was never written.
 std::optional<std::vector<Element>> readTile(Task &task, mlir::Operation *op, mlir::Value source);
+Step writeTile(Task &task, mlir::Operation *op, mlir::Value destination, llvm::ArrayRef<Element> elements);
 
 } // namespace tlc::evaluator

@@ -10,11 +10,11 @@ using namespace mlir;
 
 namespace tlc::evaluator {
 
-Buffer &BlockState::bufferOf(tile::AllocSharedOp op) {
+Buffer &BlockState::bufferOf(tile::AllocationOpInterface op) {
   std::unique_ptr<Buffer> &buffer = buffers[op];
   if (!buffer) {
     buffer = std::make_unique<Buffer>(op);
-    buffer->elements.resize(countOf(tile::extentsOf(op.getBuffer().getType())));
+    buffer->elements.resize(countOf(tile::extentsOf(op->getResult(0).getType())));
   }
   return *buffer;
 }
@@ -25,7 +25,7 @@ namespace {
 // Views
 //===----------------------------------------------------------------------===//
 
-Step evaluateAllocShared(Task &task, tile::AllocSharedOp op) {
+template <class Op> Step evaluateAlloc(Task &task, Op op) {
   View view{&task.block.bufferOf(op), 0, extentsOf(op.getBuffer()), {}};
   view.strides.resize(view.extents.size());
   for (int64_t axis = static_cast<int64_t>(view.extents.size()) - 1, pitch = 1; axis >= 0; --axis) {
@@ -254,14 +254,6 @@ void writeView(const View &view, ArrayRef<Element> elements) {
     view.buffer->elements[placeIn(view, positionOf(static_cast<int64_t>(number), view.extents))] = element;
 }
 
-Step writeTile(Task &task, Operation *op, Value destination, ArrayRef<Element> elements) {
-  const Datum &datum = task.get(destination);
-  if (const auto *slice = std::get_if<Slice>(&datum))
-    return forEachInside(task, op, *slice, elements, writeElement);
-  writeView(std::get<View>(datum), elements);
-  return Step::done;
-}
-
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -375,8 +367,17 @@ std::optional<std::vector<Element>> readTile(Task &task, Operation *op, Value so
   return std::get<FragmentRef>(datum)->elements;
 }
 
+Step writeTile(Task &task, Operation *op, Value destination, ArrayRef<Element> elements) {
+  const Datum &datum = task.get(destination);
+  if (const auto *slice = std::get_if<Slice>(&datum))
+    return forEachInside(task, op, *slice, elements, writeElement);
+  writeView(std::get<View>(datum), elements);
+  return Step::done;
+}
+
 void addMemoryRules(Rules &rules) {
-  rules.add(evaluateAllocShared);
+  rules.add(evaluateAlloc<tile::AllocSharedOp>);
+  rules.add(evaluateAlloc<tile::AllocTensorMemoryOp>);
   rules.add(evaluateSlot);
   rules.add(evaluateTranspose);
   rules.add(evaluateRows);

@@ -104,7 +104,7 @@ Step evaluateExpect(Task &task, tile::ExpectOp op) {
 Step evaluatePublish(Task &task, tile::PublishOp op) {
   Ring &ring = ringIn(task, op.getRing());
   Ring::Slot &slot = ring.at(cursorIn(task, op.getCursor()));
-  slot.fullArrivals += warpgroupsOf(task);
+  slot.fullArrivals += op.getAfterProducts() ? 1 : warpgroupsOf(task);
   noteFull(ring, slot);
   return Step::done;
 }
@@ -114,7 +114,7 @@ Step evaluateRelease(Task &task, tile::ReleaseOp op) {
   Cursor cursor = cursorIn(task, op.getCursor());
   auto release = [&](Ring &ring) {
     Ring::Slot &slot = ring.at(cursor);
-    slot.emptyArrivals += warpgroupsOf(task);
+    slot.emptyArrivals += op.getAfterProducts() ? 1 : warpgroupsOf(task);
     for (; slot.emptyArrivals >= ring.consumers; slot.emptyArrivals -= ring.consumers)
       ++slot.timesEmpty;
   };
@@ -142,9 +142,14 @@ Step evaluateAllocBarrier(Task &task, tile::AllocBarrierOp op) {
 }
 
 Step evaluateArrive(Task &task, tile::ArriveOp op) {
+  auto *barrier = std::get<Barrier *>(task.get(op.getBarrier()));
+  if (op.getAfterProducts()) {
+    barrier->arrive(1);
+    return Step::done;
+  }
   if (task.warps == 0)
     return task.fail(op, "expected k.warps because the threads that arrive are counted");
-  std::get<Barrier *>(task.get(op.getBarrier()))->arrive(task.warps * lanesPerWarp);
+  barrier->arrive(task.warps * lanesPerWarp);
   return Step::done;
 }
 
@@ -204,6 +209,8 @@ void addRoleRules(Rules &rules) {
   rules.add(evaluateOrder<tile::CommitCopiesOp>);
   rules.add(evaluateOrder<tile::AwaitCopiesOp>);
   rules.add(evaluateOrder<tile::ProxyFenceOp>);
+  rules.add(evaluateOrder<tile::TensorMemoryFenceOp>);
+  rules.add(evaluateOrder<tile::ReserveTensorMemoryOp>);
   rules.add(evaluateOrder<tile::RequireOp>);
   rules.add(evaluateOrder<tile::TakeTurnOp>);
   rules.add(evaluateOrder<tile::PassTurnOp>);

@@ -164,16 +164,43 @@ def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
   }];
 }
 
+def PlaceTensorMemoryFences : Pass<"tile-place-tensor-memory-fences", "::tlc::tile::KernelOp"> {
+  let summary = "Insert the fences that order accesses to tensor memory with barriers";
+  let description = [{
+    Requires: every barrier is there (`tile-place-fences`).
+    Ensures:  between an access to tensor memory (a product, a load, a store) and what then lets other threads go on there is
+              a `tile.tensor_memory_fence`, and between what a thread waits for and its next access one with `after`. An
+              arrival with `after_products` needs none before it.
+  }];
+}
+
 def PlanSharedMemory : Pass<"tile-plan-shared-memory", "::tlc::tile::KernelOp"> {
-  let summary = "Give every shared buffer, ring and barrier a byte offset and check the total against the target";
+  let summary = "Give every object in shared memory a byte offset and check the total against the target";
   let description = [{
     Requires: every shared type has a layout.
-    Ensures:  every `tile.alloc_shared`, `tile.alloc_ring` and `tile.alloc_barrier` has an offset, aligned as its layout asks;
+    Ensures:  every buffer, ring and barrier in shared memory has an offset, aligned as it asks;
               nothing overlaps; the total fits the target.
 
         %q = tile.alloc_shared "q"      : !tile.shared<128x64xf16, #L>
         ==>
         %q = tile.alloc_shared "q" at 0 : !tile.shared<128x64xf16, #L>
+  }];
+}
+
+def PlanTensorMemory : Pass<"tile-plan-tensor-memory", "::tlc::tile::KernelOp"> {
+  let summary = "Give every buffer in tensor memory its columns, and reserve them";
+  let description = [{
+    Requires: nothing.
+    Ensures:  every `tile.alloc_tensor_memory` has an offset; nothing overlaps; the total fits the target; a kernel with such
+              buffers begins with one `tile.reserve_tensor_memory` of as many columns. Its word of shared memory is placed by
+              `tile-plan-shared-memory`, which comes after.
+
+        %s = tile.alloc_tensor_memory "s" : !tile.tensor_memory<128x128xf32>
+        %o = tile.alloc_tensor_memory "o" : !tile.tensor_memory<128x64xf32>
+        ==>
+        tile.reserve_tensor_memory "tensor memory" columns(256)
+        %s = tile.alloc_tensor_memory "s" at 0 : !tile.tensor_memory<128x128xf32>
+        %o = tile.alloc_tensor_memory "o" at 128 : !tile.tensor_memory<128x64xf32>
   }];
 }
 

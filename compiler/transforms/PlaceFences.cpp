@@ -35,7 +35,7 @@ struct Place {
 std::optional<Place> placeOf(Value memory) {
   Value cursor;
   while (Operation *op = memory.getDefiningOp()) {
-    if (isa<AllocSharedOp>(op))
+    if (isa<AllocationOpInterface>(op))
       return Place{memory, cursor};
     auto view = dyn_cast<ViewOpInterface>(op);
     if (!view)
@@ -111,13 +111,13 @@ int64_t rowsOfWarpgroup(Operation *op, Value fragment) {
   return type.getDimSize(0) / warpgroups;
 }
 
-/// A shared tile that an operation accesses.
+/// A tile in shared or tensor memory that an operation accesses.
 struct Access {
   Value tile;
   int64_t owner = anyThreads;
 };
 
-/// What an operation accesses: the shared tiles that it reads and writes, and tensors.
+/// What an operation accesses: the tiles that it reads and writes, and tensors.
 struct Accesses {
   SmallVector<Access> reads, writes;
   SmallVector<TensorAccess, 2> tensors;
@@ -127,7 +127,8 @@ struct Accesses {
 };
 
 int64_t ownerOf(Operation *op, const MemoryAccess &access) {
-  if (cast<SharedType>(access.memory.getType()).getTransposed())
+  auto shared = dyn_cast<SharedType>(access.memory.getType());
+  if (shared && shared.getTransposed())
     return anyThreads;
   if (access.agent == Agent::oneThread)
     return oneThread;
@@ -141,9 +142,9 @@ Accesses accessesOf(Operation *op) {
   if (completionOf(op) == Completion::ring)
     return accesses;
   for (const MemoryAccess &access : memoryAccessesOf(op)) {
-    if (!access.isShared())
+    if (!access.isShared() && !access.isTensorMemory())
       continue;
-    accesses.asynchronous |= access.isAsynchronous();
+    accesses.asynchronous |= access.isShared() && access.isAsynchronous();
     (access.kind == AccessKind::read ? accesses.reads : accesses.writes)
         .push_back({access.memory, ownerOf(op, access)});
   }

@@ -17,26 +17,10 @@ using namespace mlir;
 namespace {
 
 struct Placement {
-  Operation *op;
-  int64_t alignment;
+  AllocationOpInterface op;
   size_t position = 0; ///< in program order
   int64_t bytes = 0;
 };
-
-/// Gives an object its place, and returns its offset.
-int64_t place(Operation *op, BlockBudget &block) {
-  if (auto ring = dyn_cast<AllocRingOp>(op))
-    return block.addRing(ring.getRing().getType().getSlots());
-  if (isa<AllocBarrierOp>(op))
-    return block.addBarrier();
-  auto type = cast<AllocSharedOp>(op).getBuffer().getType();
-  SharedLayout layout = type.getLayout().getLayout();
-  bool hasSlots = int64_t(type.getShape().size()) > layout.rank();
-  // Each slot starts where its swizzle pattern does.
-  return block.addBuffer({layout.totalBytes(), layout.alignment()}, hasSlots ? type.getShape().front() : 1);
-}
-
-std::string nameOf(Operation *op) { return op->getAttrOfType<StringAttr>("name").str(); }
 
 struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
   void runOnOperation() override {
@@ -51,24 +35,21 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
     if (checked.wasInterrupted())
       return signalPassFailure();
     SmallVector<Placement> placements;
-    kernel.walk([&](Operation *op) {
-      if (auto buffer = dyn_cast<AllocSharedOp>(op))
-        placements.push_back({op, buffer.getBuffer().getType().getLayout().getLayout().alignment()});
-      else if (isa<AllocRingOp, AllocBarrierOp>(op))
-        placements.push_back({op, mbarrierBytes});
+    kernel.walk([&](AllocationOpInterface op) {
+      if (op.getMemorySpace() == MemorySpace::shared)
+        placements.push_back({op, placements.size()});
     });
     // Widest alignment first leaves no holes; program order among equals.
-    for (auto [i, placement] : llvm::enumerate(placements))
-      placement.position = i;
-    llvm::sort(placements, [](const Placement &a, const Placement &b) {
-      return std::make_pair(-a.alignment, a.position) < std::make_pair(-b.alignment, b.position);
+    llvm::sort(placements, [](Placement a, Placement b) {
+      return std::make_pair(-a.op.getAlignment(), a.position) <
+             std::make_pair(-b.op.getAlignment(), b.position);
     });
     const Target *target = program::findTarget(kernel);
     int64_t residents = kernel.getResidents();
     BlockBudget block(target ? *target : Target(), residents);
     for (Placement &placement : placements) {
-      int64_t offset = place(placement.op, block);
-      placement.op->setAttr("offset", IntegerAttr::get(IntegerType::get(kernel.getContext(), 64), offset));
+      int64_t offset = placement.op.takePlace(block);
+      placement.op.setPlace(offset);
       placement.bytes = block.sharedUsed() - offset;
     }
     if (target && !block.fits()) {
@@ -78,9 +59,9 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
                                 << block.sharedLimit() << " per block";
       if (residents > 1)
         diag << " if " << residents << " share a multiprocessor";
-      for (const Placement &placement : placements)
+      for (Placement &placement : placements)
         diag.attachNote(placement.op->getLoc())
-            << "'" << nameOf(placement.op) << "' takes " << placement.bytes << " bytes";
+            << "'" << placement.op.getName() << "' takes " << placement.bytes << " bytes";
       return signalPassFailure();
     }
   }

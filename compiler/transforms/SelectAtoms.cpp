@@ -7,6 +7,7 @@
 #include "compiler/analysis/LoadRole.h"
 #include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/Remarks.h"
+#include "compiler/analysis/TensorMemory.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedOperands.h"
@@ -157,6 +158,7 @@ public:
       : kernel(kernel), target(target), useTma(useTma), useWgmma(useWgmma) {
     kernel.walk([&](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
+          .Case([](GemmInPlaceOp) {}) // its instruction is the only one
           .Case([&](ProductOpInterface product) { products.push_back(Product::of(product)); })
           .Case([&](CopyOp copy) { copies.push_back(copy); })
           .Case([&](StoreOp store) { stores.push_back(store); })
@@ -166,7 +168,7 @@ public:
   }
 
   LogicalResult run() {
-    if (failed(selectProducts()))
+    if (failed(checkTensorMemory(kernel, target)) || failed(selectProducts()))
       return failure();
     if (!roles)
       obstacle = findLoadRoleObstacle(kernel, target);

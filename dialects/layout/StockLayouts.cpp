@@ -7,6 +7,7 @@
 #include "runtime/support/Math.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 using namespace tlc;
 using Modes = FragmentLayout::Modes;
@@ -130,6 +131,25 @@ FragmentLayout tlc::mmaOperandB(int64_t k, int64_t n, int elementBits, WarpGrid 
   return FragmentLayout::get(2, {{v, 0, 1}, {operandPieces(k, v), 0, 4 * v}, {pieces, 1, mmaSyncColumns}},
                              {{4, 0, v}, {8, 1, 1}},
                              warpModes(warps, LayoutMode::replicatedAxis, 0, 1, pieces * mmaSyncColumns));
+}
+
+Result<FragmentLayout> tlc::tensorMemoryFragment(int64_t n, int elementBits, int64_t warps) {
+  int64_t warpgroups = warps / warpsPerWarpgroup;
+  if (warps % warpsPerWarpgroup != 0 || warps == 0)
+    return Error{
+        ErrorKind::invalidArgument,
+        fmt::format("expected whole warpgroups because each warp of one reaches a quarter of the lanes "
+                    "of tensor memory, but got {} warps",
+                    warps)};
+  if (!isMultipleOf(n * elementBits, warpgroups * registerBits))
+    return Error{
+        ErrorKind::invalidArgument,
+        fmt::format("expected columns of {} bits that {} warpgroups can share because each has whole "
+                    "registers of tensor memory, but got {}",
+                    elementBits, warpgroups, n)};
+  int64_t columns = n / warpgroups;
+  return FragmentLayout::get(2, {{columns, 1, 1}}, {{lanesPerWarp, 0, 1}},
+                             {{warpsPerWarpgroup, 0, lanesPerWarp}, {warpgroups, 1, columns}});
 }
 
 std::optional<MatrixFragment> tlc::matchMatrixFragment(const FragmentLayout &layout, int columnAxis,

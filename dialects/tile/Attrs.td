@@ -27,7 +27,7 @@ def Tile_WarpPolicy : Tile_EnumAttr<Tile_WarpPolicyEnum, "warp_policy"> {
 }
 
 def Tile_MatrixAtomEnum : Tile_Enum<"MatrixAtom", "the instruction a gemm is made of", [
-  I32EnumCase<"mma_sync", 0>, I32EnumCase<"wgmma", 1>, I32EnumCase<"fma", 2>]>;
+  I32EnumCase<"mma_sync", 0>, I32EnumCase<"wgmma", 1>, I32EnumCase<"fma", 2>, I32EnumCase<"tcgen05", 3>]>;
 def Tile_MatrixAtom : Tile_EnumAttr<Tile_MatrixAtomEnum, "matrix_atom"> {
   let description = "`fma` multiplies element by element: always possible, for tiles that no matrix instruction fits.";
 }

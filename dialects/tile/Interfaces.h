@@ -8,12 +8,16 @@
 #include "dialects/program/Interfaces.h"
 #include "dialects/tile/TileTypes.h"
 #include "mlir/IR/OpDefinition.h"
+#include "runtime/target/BlockBudget.h"
 
 namespace tlc::tile {
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
+
+/// Where a buffer lies.
+enum class MemorySpace : uint8_t { shared, tensorMemory };
 
 enum class AccessKind : uint8_t { read, write, add };
 
@@ -35,7 +39,7 @@ enum class OrderUse : uint8_t {
 };
 
 struct MemoryAccess {
-  mlir::Value memory; ///< a shared tile or a slice
+  mlir::Value memory; ///< a tile in shared or tensor memory, or a slice
   AccessKind kind = AccessKind::read;
   Proxy proxy = Proxy::generic;
   Agent agent = Agent::eachThread;
@@ -46,6 +50,7 @@ struct MemoryAccess {
   bool mayBeGeneric = false;
 
   bool isShared() const { return llvm::isa<SharedType>(memory.getType()); }
+  bool isTensorMemory() const { return llvm::isa<TensorMemoryType>(memory.getType()); }
   bool isAsynchronous() const { return proxy != Proxy::generic; }
 };
 
@@ -70,7 +75,10 @@ struct Synchronisation {
   bool meetsFirst = false;  ///< all executing threads meet, and what they did before is over
   bool meetsWithin = false; ///< they wait for each other somewhere in it
   bool handsOn = false;     ///< others go on from here with what this role did before
+  bool waits = false;       ///< this role goes on from here after what others have done
   bool fencesShared = false, fencesTensors = false;
+  /// It takes place once the products are complete that the thread has started, which need not wait for them.
+  bool afterProducts = false;
   SlotEvent event = SlotEvent::none;
   mlir::Value ring = {}, cursor = {}; ///< of the event, or null
 };
@@ -82,6 +90,7 @@ Synchronisation synchronisationOf(mlir::Operation *op);
 enum class Completion : uint8_t {
   ring,         ///< its bytes have arrived at the slot of a ring
   productGroup, ///< a wait for the products that this role has started
+  arrival,      ///< an arrival at a barrier after the products that its thread has started
   storeGroup,   ///< a wait for the stores that these threads have started
   copyGroup,    ///< a wait for the groups of copies that these threads have started
 };

@@ -107,25 +107,37 @@ def Tile_AtomOpInterface : Tile_OpInterface<"AtomOpInterface"> {
 def Tile_ProductOpInterface : Tile_OpInterface<"ProductOpInterface"> {
   let description = "Adds the product of two tiles to an accumulator.";
   let methods = [
-    InterfaceMethod<"The left factor, in shared memory or registers.", "::mlir::Value", "getA">,
+    InterfaceMethod<"The left factor, in shared or tensor memory or in registers.", "::mlir::Value", "getA">,
     InterfaceMethod<"The right factor, in shared memory.", "::mlir::Value", "getB">,
-    InterfaceMethod<"The accumulator.", "::mlir::Value", "getAcc">,
+    InterfaceMethod<"The accumulator: a fragment, or a tile in tensor memory.", "::mlir::Value", "getAcc">,
     InterfaceMethod<"How warps share it.", "::tlc::tile::WarpPolicy", "getPolicy">,
     InterfaceMethod<"The instruction, once chosen.", "::std::optional<::tlc::tile::MatrixAtom>", "getAtom">
   ];
 }
 
 def Tile_ViewOpInterface : Tile_OpInterface<"ViewOpInterface"> {
-  let description = "Its result is a shared tile that lies in its first operand.";
+  let description = "Its result is a tile that lies in its first operand.";
   let methods = [InterfaceMethod<"The cursor whose slot it is, or null: a view of the same tile.",
     "::mlir::Value", "getSlotCursor", (ins), "", "return {};">];
 }
 
 def Tile_AllocationOpInterface : Tile_OpInterface<"AllocationOpInterface"> {
-  let description = "Makes an object in shared memory that lives as long as the kernel and belongs to all roles.";
+  let description = [{
+    Makes an object in a memory space of the block that lives as long as the kernel and belongs to all roles. Each space
+    has an allocator: `tile-plan-shared-memory`, `tile-plan-tensor-memory`.
+  }];
   let methods = [
     InterfaceMethod<"The user's name.", "::llvm::StringRef", "getName">,
-    InterfaceMethod<"Its byte offset, once planned.", "::std::optional<uint64_t>", "getOffset">
+    InterfaceMethod<"Where it lies, once planned: bytes of shared memory, columns of tensor memory.",
+      "::std::optional<uint64_t>", "getOffset">,
+    InterfaceMethod<"Its memory space.", "::tlc::tile::MemorySpace", "getMemorySpace", (ins), "",
+      "return ::tlc::tile::MemorySpace::shared;">,
+    InterfaceMethod<"Of shared memory: what its offset must be a multiple of.", "int64_t", "getAlignment">,
+    InterfaceMethod<"Takes its place in the block's budget, and returns where that is.", "int64_t", "takePlace",
+      (ins "::tlc::BlockBudget &":$block)>,
+    InterfaceMethod<"Sets where it lies.", "void", "setPlace", (ins "int64_t":$place), [{
+      $_op.setOffset(uint64_t(place));
+    }]>
   ];
 }
 

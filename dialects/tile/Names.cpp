@@ -85,6 +85,7 @@ std::string tile::callOf(StringRef operation) {
               "named_barrier"},
              "k." + name)
       .Case("alloc_shared", "k.shared")
+      .Case("alloc_tensor_memory", "k.tensorMemory")
       .Case("alloc_ring", "k.ring")
       .Case("alloc_barrier", "k.barrier")
       .Case("variable", "k.fragment")
@@ -93,6 +94,7 @@ std::string tile::callOf(StringRef operation) {
       .Cases({"load", "store", "copy_async"}, "copy")
       .Case("load_index", "read")
       .Case("store_index", "write")
+      .Case("gemm_in_place", "gemmAsync")
       .Case("await", "wait")
       .Case("write", "an assignment")
       .Default(name);

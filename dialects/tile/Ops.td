@@ -6,4 +6,5 @@ include "dialects/tile/OpsCompute.td"
 include "dialects/tile/OpsControl.td"
 include "dialects/tile/OpsMemory.td"
 include "dialects/tile/OpsSync.td"
+include "dialects/tile/OpsTensorMemory.td"
 #endif

@@ -47,6 +47,16 @@ LogicalResult verifySameTile(Operation *op, Value source, StringRef from, Value 
 
 void AllocSharedOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getBuffer(), getName()); }
 
+int64_t AllocSharedOp::getAlignment() { return getBuffer().getType().getLayout().getLayout().alignment(); }
+
+int64_t AllocSharedOp::takePlace(BlockBudget &block) {
+  SharedType type = getBuffer().getType();
+  SharedLayout layout = type.getLayout().getLayout();
+  bool hasSlots = int64_t(type.getShape().size()) > layout.rank();
+  // Each slot starts where its swizzle pattern does.
+  return block.addBuffer({layout.totalBytes(), layout.alignment()}, hasSlots ? type.getShape().front() : 1);
+}
+
 LogicalResult AllocSharedOp::verify() {
   SharedType type = getBuffer().getType();
   if (type.getTransposed()) // alloc_shared_c1
@@ -71,20 +81,23 @@ LogicalResult AllocSharedOp::verify() {
 }
 
 LogicalResult SlotOp::verify() { // slot_c1
-  SharedType buffer = getBuffer().getType(), tile = getTile().getType();
+  Type buffer = getBuffer().getType(), tile = getTile().getType();
+  ArrayRef<int64_t> extents = extentsOf(buffer);
   int64_t slots = getCursor().getType().getSlots();
   auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
     noteDeclaration(diagnostic, getBuffer());
     return diagnostic;
   };
   std::string name = describe(getBuffer(), "the buffer");
-  if (buffer.getShape().size() < 2 || buffer.getShape().front() != slots)
+  auto inTensorMemory = dyn_cast<TensorMemoryType>(buffer);
+  size_t least = inTensorMemory ? 3 : 2; // axes, with that of the slots
+  if (extents.size() < least || extents.front() != slots)
     return report(emitOpError() << "expected " << name << " to have a leading axis of " << slots
                                 << " because the cursor counts " << slots << " slots, but got "
-                                << toText(buffer.getShape()));
-  if (tile.getShape() != buffer.getShape().drop_front() || tile.getElementType() != buffer.getElementType() ||
-      tile.getLayout() != buffer.getLayout() || tile.getTransposed() != buffer.getTransposed())
-    return report(emitOpError() << "expected a tile of " << toText(buffer.getShape().drop_front())
+                                << toText(extents));
+  Type slot = inTensorMemory ? Type(inTensorMemory.slot()) : Type(cast<SharedType>(buffer).slot());
+  if (tile != slot)
+    return report(emitOpError() << "expected a tile of " << toText(extents.drop_front())
                                 << " with the element type, layout and transposition of " << name
                                 << " because it is one of its slots, but got " << tile);
   return success();
@@ -230,8 +243,22 @@ LogicalResult CopyAsyncOp::verify() {
   return success();
 }
 
-LogicalResult LoadOp::verify() { // load_c1
-  return verifySameTile(*this, getSource(), "the source", getValue(), "the fragment");
+namespace {
+/// load_c2, store_c3
+LogicalResult verifyFragmentOfTensorMemory(Operation *op, Value memory, Value fragment) {
+  if (!isa<TensorMemoryType>(memory.getType()) ||
+      extentsOf(memory.getType()) == extentsOf(fragment.getType()))
+    return success();
+  return op->emitOpError() << "expected a fragment of " << toText(extentsOf(memory.getType()))
+                           << " because warps hold rows of tensor memory, but got "
+                           << toText(extentsOf(fragment.getType()));
+}
+} // namespace
+
+LogicalResult LoadOp::verify() {
+  if (failed(verifySameTile(*this, getSource(), "the source", getValue(), "the fragment"))) // load_c1
+    return failure();
+  return verifyFragmentOfTensorMemory(*this, getSource(), getValue()); // load_c2
 }
 
 namespace {
@@ -304,7 +331,7 @@ LogicalResult StoreOp::verify() {
   if (!tma && getStaging())
     return emitOpError() << "expected no staging buffer because only the atom tma goes through one, but got "
                          << describe(getStaging(), "one");
-  return success();
+  return verifyFragmentOfTensorMemory(*this, getDestination(), getValue()); // store_c3
 }
 
 LogicalResult AtomicAddOp::verify() {
@@ -365,6 +392,16 @@ FragmentLayout coalesced(Value value, Value memory, Operation *op) {
     return accumulatorFor(shape[0], shape[1], executingWarps(op));
   return blockedLayout(shape, elementBitsOf(value), executingWarps(op), int(shape.size()) - 1);
 }
+
+/// The fragment's layout on its way from or to tensor memory; fails with a diagnostic where there is none.
+FailureOr<FragmentLayout> tensorMemoryLayout(Operation *op, Value value) {
+  Result<FragmentLayout> layout =
+      tensorMemoryFragment(shapeOf(value).back(), elementBitsOf(value), executingWarps(op));
+  if (!layout)
+    return op->emitError() << layout.error().message;
+  return *layout;
+}
+constexpr StringLiteral reachedLanes = "the lanes of tensor memory that each warp reaches";
 } // namespace
 
 SmallVector<MemoryAccess, 3> CopyOp::getMemoryAccesses() {
@@ -411,6 +448,13 @@ SmallVector<MemoryAccess, 3> LoadOp::getMemoryAccesses() {
 }
 
 LogicalResult LoadOp::stateLayouts(FragmentRules &rules) {
+  if (isa<TensorMemoryType>(getSource().getType())) {
+    FailureOr<FragmentLayout> layout = tensorMemoryLayout(*this, getValue());
+    if (failed(layout))
+      return failure();
+    rules.produces(getValue(), *layout, Strength::required, reachedLanes.str());
+    return success();
+  }
   rules.produces(getValue(), coalesced(getValue(), getSource(), *this), Strength::preferred,
                  "coalesced loads");
   return success();
@@ -439,6 +483,13 @@ LogicalResult StoreOp::stateLayouts(FragmentRules &rules) {
     WarpGrid grid = {executingWarps(*this) / warpsPerWarpgroup, 1};
     rules.takes(value, wgmmaAccumulator(shape[0], shape[1], grid), Strength::required,
                 "the panels of a store through the TMA");
+    return success();
+  }
+  if (isa<TensorMemoryType>(getDestination().getType())) {
+    FailureOr<FragmentLayout> layout = tensorMemoryLayout(*this, getValue());
+    if (failed(layout))
+      return failure();
+    rules.takes(value, *layout, Strength::required, reachedLanes.str());
     return success();
   }
   rules.takes(value, coalesced(getValue(), getDestination(), *this), Strength::preferred, "coalesced stores");

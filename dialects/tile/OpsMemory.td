@@ -9,7 +9,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
-def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [Tile_AccessesNothing, Tile_AllocationOpInterface,
+def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [Tile_AccessesNothing, DeclareOpInterfaceMethods<Tile_AllocationOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "A buffer in the block's shared memory";
   let description = [{
@@ -34,8 +34,8 @@ def Tile_SlotOp : Tile_Op<"slot", [Pure, DeclareOpInterfaceMethods<Tile_ViewOpIn
     Constraints
     - slot_c1: the buffer's leading extent is the cursor's number of slots; the result drops that axis.
   }];
-  let arguments = (ins Tile_SharedType:$buffer, Tile_CursorType:$cursor);
-  let results = (outs Tile_SharedType:$tile);
+  let arguments = (ins Tile_Buffer:$buffer, Tile_CursorType:$cursor);
+  let results = (outs Tile_Buffer:$tile);
   let assemblyFormat = "$buffer `[` $cursor `]` attr-dict `:` qualified(type($buffer)) `,` qualified(type($cursor)) `->` qualified(type($tile))";
   let hasVerifier = 1;
 }
@@ -153,12 +153,15 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [Tile_AccessesForOne, Program_Needs
 }
 
 def Tile_LoadOp : Tile_Op<"load", [Tile_Accesses, Tile_StatesLayouts]> {
-  let summary = "Reads a slice or a shared tile into a fragment";
+  let summary = "Reads a slice, or a tile in shared or tensor memory, into a fragment";
   let description = [{
+    Of tensor memory each warp of a warpgroup reads the lanes that it can reach, a quarter of them.
+
     Constraints
     - load_c1: source and result have the same extents, once extents of 1 are dropped, and the same element type.
+    - load_c2: of tensor memory, source and result have the same axes.
   }];
-  let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source);
+  let arguments = (ins Arg<Tile_Memory, "what is read", [MemRead]>:$source);
   let results = (outs Tile_AnyFragment:$value);
   let assemblyFormat = "$source attr-dict `:` qualified(type($source)) `->` type($value)";
   let hasVerifier = 1;
@@ -167,7 +170,7 @@ def Tile_LoadOp : Tile_Op<"load", [Tile_Accesses, Tile_StatesLayouts]> {
 def Tile_StoreOp : Tile_Op<"store", [Tile_AtomOpInterface, Tile_StatesLayouts,
     DeclareOpInterfaceMethods<Tile_AccessOpInterface, ["getMemoryAccesses", "getStagingMemory"]>,
     DeclareOpInterfaceMethods<Tile_InFlightOpInterface>, DeclareOpInterfaceMethods<Program_UnitOpInterface>]> {
-  let summary = "Writes a fragment to a slice or a shared tile";
+  let summary = "Writes a fragment to a slice, or to a tile in shared or tensor memory";
   let description = [{
     With `atom tma` the fragment goes through `staging` (shared memory of the executing warpgroups, two panels of 64 rows
     each per warpgroup) and the TMA writes it; the write is complete behind `tile.await_stores`, or at the end of the role or
@@ -176,8 +179,9 @@ def Tile_StoreOp : Tile_Op<"store", [Tile_AtomOpInterface, Tile_StatesLayouts,
     Constraints
     - store_c1: as load_c1.
     - store_c2: `staging` is there if and only if the atom is `tma`, which needs a slice as destination.
+    - store_c3: to tensor memory, the fragment and the destination have the same axes.
   }];
-  let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination,
+  let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_Memory, "what is written", [MemWrite]>:$destination,
     Optional<Tile_SharedType>:$staging, OptionalAttr<Tile_CopyAtom>:$atom);
   let assemblyFormat = "$value `,` $destination (`staging` $staging^ `:` qualified(type($staging)))? (`atom` `` $atom^)? attr-dict `:` type($value) `,` qualified(type($destination))";
   let extraClassDeclaration = Tile_HasCopyAtom<"store">.declarations;

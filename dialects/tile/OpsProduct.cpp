@@ -74,6 +74,15 @@ bool mayBeInFlight(OpOperand &use) {
 } // namespace
 
 LogicalResult GemmOp::verify() {
+  if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)))
+    return failure();
+  if (getAtom() == MatrixAtom::tcgen05) // gemm_c3
+    return emitOpError() << "expected an atom that adds in registers because the accumulator is a fragment, "
+                            "but got tcgen05, which adds in tensor memory";
+  return success();
+}
+
+LogicalResult GemmInPlaceOp::verify() { // gemm_in_place_c1
   return failure(failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)));
 }
 
@@ -162,6 +171,20 @@ LogicalResult GemmOp::stateLayouts(FragmentRules &rules) { return stateProduct(*
 LogicalResult GemmAsyncOp::stateLayouts(FragmentRules &rules) { return stateProduct(*this, rules); }
 std::optional<Unit> GemmOp::getNeededUnit() { return unitOf(getAtom()); }
 std::optional<Unit> GemmAsyncOp::getNeededUnit() { return unitOf(getAtom()); }
+
+/// The tensor core reads and adds for the one thread that issues the product.
+SmallVector<MemoryAccess, 3> GemmInPlaceOp::getMemoryAccesses() {
+  auto access = [](Value memory, AccessKind kind) {
+    return MemoryAccess{
+        .memory = memory, .kind = kind, .proxy = Proxy::matrixUnit, .agent = Agent::oneThread};
+  };
+  return {access(getA(), AccessKind::read), access(getB(), AccessKind::read),
+          access(getAcc(), AccessKind::add)};
+}
+
+bool GemmInPlaceOp::suitsOneThread() { return true; }
+
+std::optional<Completion> GemmInPlaceOp::getCompletion() { return Completion::arrival; }
 
 std::optional<Completion> GemmAsyncOp::getCompletion() { return Completion::productGroup; }
 Value GemmAsyncOp::getValueInFlight() { return getResult(); }

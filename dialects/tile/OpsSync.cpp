@@ -31,6 +31,9 @@ LogicalResult verifyOffset(Operation *op, StringRef name, std::optional<int64_t>
 
 void AllocRingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getRing(), getName()); }
 
+int64_t AllocRingOp::getAlignment() { return mbarrierBytes; }
+int64_t AllocRingOp::takePlace(BlockBudget &block) { return block.addRing(getRing().getType().getSlots()); }
+
 LogicalResult AllocRingOp::verify() {
   return failure(failed(verifyCount(*this, "the producers", getName(), getProducers())) ||
                  failed(verifyCount(*this, "the consumers", getName(), getConsumers())) || // alloc_ring_c1
@@ -38,6 +41,9 @@ LogicalResult AllocRingOp::verify() {
 }
 
 void AllocBarrierOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getBarrier(), getName()); }
+
+int64_t AllocBarrierOp::getAlignment() { return mbarrierBytes; }
+int64_t AllocBarrierOp::takePlace(BlockBudget &block) { return block.addBarrier(); }
 
 LogicalResult AllocBarrierOp::verify() {
   return failure(failed(verifyCount(*this, "the count", getName(), getCount())) || // alloc_barrier_c1
@@ -92,8 +98,12 @@ static bool arrivesOnce(Operation *op) {
   return !role || role.getWarps() <= warpsPerWarpgroup;
 }
 
+static std::optional<Unit> unitOfArrival(bool afterProducts) {
+  return afterProducts ? std::optional(Unit::tcgen05) : std::nullopt;
+}
+
 Synchronisation AcquireOp::getSynchronisation() {
-  return {.event = SlotEvent::acquired, .ring = getRing(), .cursor = getCursor()};
+  return {.waits = true, .event = SlotEvent::acquired, .ring = getRing(), .cursor = getCursor()};
 }
 bool AcquireOp::suitsOneThread() { return true; }
 
@@ -103,25 +113,40 @@ Synchronisation ExpectOp::getSynchronisation() {
 bool ExpectOp::suitsOneThread() { return true; }
 
 Synchronisation PublishOp::getSynchronisation() {
-  return {.handsOn = true, .event = SlotEvent::published, .ring = getRing(), .cursor = getCursor()};
+  return {.handsOn = true,
+          .afterProducts = getAfterProducts(),
+          .event = SlotEvent::published,
+          .ring = getRing(),
+          .cursor = getCursor()};
 }
-bool PublishOp::suitsOneThread() { return arrivesOnce(*this); }
+bool PublishOp::suitsOneThread() { return getAfterProducts() || arrivesOnce(*this); }
+std::optional<Unit> PublishOp::getNeededUnit() { return unitOfArrival(getAfterProducts()); }
 
 Synchronisation AwaitOp::getSynchronisation() {
-  return {.event = SlotEvent::awaited, .ring = getRing(), .cursor = getCursor()};
+  return {.waits = true, .event = SlotEvent::awaited, .ring = getRing(), .cursor = getCursor()};
 }
 bool AwaitOp::suitsOneThread() { return true; }
 
 Synchronisation ReleaseOp::getSynchronisation() {
-  return {.handsOn = true, .event = SlotEvent::released, .ring = getRing(), .cursor = getCursor()};
+  return {.handsOn = true,
+          .afterProducts = getAfterProducts(),
+          .event = SlotEvent::released,
+          .ring = getRing(),
+          .cursor = getCursor()};
 }
-bool ReleaseOp::suitsOneThread() { return arrivesOnce(*this); }
+bool ReleaseOp::suitsOneThread() { return getAfterProducts() || arrivesOnce(*this); }
+std::optional<Unit> ReleaseOp::getNeededUnit() { return unitOfArrival(getAfterProducts()); }
 
-Synchronisation ArriveOp::getSynchronisation() { return {.handsOn = true}; }
+Synchronisation ArriveOp::getSynchronisation() {
+  return {.handsOn = true, .afterProducts = getAfterProducts()};
+}
+bool ArriveOp::suitsOneThread() { return getAfterProducts(); } // else all threads are counted
+std::optional<Unit> ArriveOp::getNeededUnit() { return unitOfArrival(getAfterProducts()); }
 
+Synchronisation WaitOp::getSynchronisation() { return {.waits = true}; }
 bool WaitOp::suitsOneThread() { return true; }
 
-Synchronisation NamedBarrierOp::getSynchronisation() { return {.handsOn = true}; }
+Synchronisation NamedBarrierOp::getSynchronisation() { return {.handsOn = true, .waits = !getArrive()}; }
 
 /// They order when products are issued, and nothing else.
 Synchronisation TakeTurnOp::getSynchronisation() { return {}; }

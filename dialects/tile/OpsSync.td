@@ -20,12 +20,15 @@ class Tile_SyncBase<string mnemonic, list<Trait> traits = []>
 /// One that one thread may execute for its role.
 def Tile_ForOne : DeclareOpInterfaceMethods<Tile_AccessOpInterface, ["suitsOneThread"]>;
 
+/// May arrive after products, which needs the unit that makes them.
+def Tile_CommitsProducts : DeclareOpInterfaceMethods<Program_UnitOpInterface>;
+
 class Tile_RingOp<string mnemonic> : Tile_SyncBase<mnemonic, [Tile_CursorOfRing, Tile_ForOne]> {
   let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor);
   let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` qualified(type($ring))";
 }
 
-def Tile_AllocRingOp : Tile_Op<"alloc_ring", [Tile_AccessesNothing, Tile_AllocationOpInterface,
+def Tile_AllocRingOp : Tile_Op<"alloc_ring", [Tile_AccessesNothing, DeclareOpInterfaceMethods<Tile_AllocationOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The barriers of a ring, initialised at kernel entry";
   let description = [{
@@ -74,21 +77,34 @@ def Tile_ExpectOp : Tile_SyncBase<"expect", [Tile_CursorOfRing, Tile_ForOne]> {
   let hasVerifier = 1;
 }
 
-def Tile_PublishOp : Tile_RingOp<"publish"> {
-  let summary = "Producer: says that what it wrote with ordinary stores is there";
-  let description = "Every warpgroup of the role (the role, if it is smaller) arrives once on `full`, after all its threads' writes.";
+/// Arrives, at once or after the products.
+class Tile_ArrivalOp<string mnemonic> : Tile_SyncBase<mnemonic, [Tile_CursorOfRing, Tile_ForOne, Tile_CommitsProducts]> {
+  let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor, UnitAttr:$after_products);
+  let assemblyFormat = "$ring `[` $cursor `]` (`after_products` $after_products^)? attr-dict `:` qualified(type($ring))";
+}
+
+def Tile_PublishOp : Tile_ArrivalOp<"publish"> {
+  let summary = "Producer: says that what it wrote is there";
+  let description = [{
+    Every warpgroup of the role (the role, if it is smaller) arrives once on `full`, after all its threads' writes. With
+    `after_products` the tensor core arrives once in their place, as soon as the `tile.gemm_in_place` that the role has
+    started before are complete.
+  }];
 }
 
 def Tile_AwaitOp : Tile_RingOp<"await"> {
   let summary = "Consumer: waits until the slot is full";
 }
 
-def Tile_ReleaseOp : Tile_RingOp<"release"> {
+def Tile_ReleaseOp : Tile_ArrivalOp<"release"> {
   let summary = "Consumer: the slot may be refilled";
-  let description = "Each warpgroup of the role (the role, if it is smaller) arrives once on `empty`, after its reads are complete.";
+  let description = [{
+    Each warpgroup of the role (the role, if it is smaller) arrives once on `empty`, after its reads are complete. With
+    `after_products` as in `tile.publish`.
+  }];
 }
 
-def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier", [Tile_AccessesNothing, Tile_AllocationOpInterface,
+def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier", [Tile_AccessesNothing, DeclareOpInterfaceMethods<Tile_AllocationOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "An mbarrier, initialised at kernel entry";
   let description = [{
@@ -102,13 +118,14 @@ def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier", [Tile_AccessesNothing, Tile_A
   let hasVerifier = 1;
 }
 
-def Tile_ArriveOp : Tile_SyncBase<"arrive", [Tile_AccessesNothing]> {
+def Tile_ArriveOp : Tile_SyncBase<"arrive", [Tile_ForOne, Tile_CommitsProducts]> {
   let summary = "Each executing thread arrives on the barrier";
-  let arguments = (ins Tile_BarrierType:$barrier);
-  let assemblyFormat = "$barrier attr-dict";
+  let description = "With `after_products` the tensor core does, once, as in `tile.publish`.";
+  let arguments = (ins Tile_BarrierType:$barrier, UnitAttr:$after_products);
+  let assemblyFormat = "$barrier (`after_products` $after_products^)? attr-dict";
 }
 
-def Tile_WaitOp : Tile_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>, Tile_ForOne]> {
+def Tile_WaitOp : Tile_SyncBase<"wait", [Tile_ForOne]> {
   let summary = "Waits until the barrier has completed phase number `phase`, counted from 0 over the whole kernel";
   let arguments = (ins Tile_BarrierType:$barrier, Index:$phase);
   let assemblyFormat = "$barrier `phase` `(` $phase `)` attr-dict";
@@ -191,6 +208,16 @@ def Tile_ProxyFenceOp : Tile_SyncBase<"proxy_fence", [Tile_AccessesNothing]> {
   let summary = "Orders this thread's ordinary accesses to shared memory, with `tensors` to global memory, too, before later asynchronous ones (TMA, wgmma)";
   let arguments = (ins UnitAttr:$tensors);
   let assemblyFormat = "(`tensors` $tensors^)? attr-dict";
+}
+
+def Tile_TensorMemoryFenceOp : Tile_SyncBase<"tensor_memory_fence", [Tile_ForOne, Program_Needs<"tcgen05">]> {
+  let summary = "Orders this thread's accesses to tensor memory before it meets others, or `after`, those that follow";
+  let description = [{
+    Products and accesses to tensor memory are ordered with barriers only by such a fence on either side. Placed by
+    `tile-place-tensor-memory-fences`.
+  }];
+  let arguments = (ins UnitAttr:$after);
+  let assemblyFormat = "(`after` $after^)? attr-dict";
 }
 
 #endif

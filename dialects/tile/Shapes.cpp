@@ -13,13 +13,15 @@ using namespace tlc;
 using namespace tlc::tile;
 
 ArrayRef<int64_t> tile::extentsOf(Type type) {
-  return TypeSwitch<Type, ArrayRef<int64_t>>(type).Case<RankedTensorType, SharedType, SliceType, GlobalType>(
-      [](auto shaped) { return shaped.getShape(); });
+  return TypeSwitch<Type, ArrayRef<int64_t>>(type)
+      .Case<RankedTensorType, SharedType, TensorMemoryType, SliceType, GlobalType>(
+          [](auto shaped) { return shaped.getShape(); });
 }
 
 Type tile::elementTypeOf(Type type) {
-  return TypeSwitch<Type, Type>(type).Case<RankedTensorType, SharedType, SliceType, GlobalType>(
-      [](auto shaped) { return shaped.getElementType(); });
+  return TypeSwitch<Type, Type>(type)
+      .Case<RankedTensorType, SharedType, TensorMemoryType, SliceType, GlobalType>(
+          [](auto shaped) { return shaped.getElementType(); });
 }
 
 SmallVector<int64_t> tile::withoutUnitExtents(ArrayRef<int64_t> extents) {

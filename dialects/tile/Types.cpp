@@ -7,6 +7,8 @@
 #include "dialects/tile/TileTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "runtime/target/Hardware.h"
+#include "runtime/target/Target.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -223,6 +225,50 @@ SharedType SharedType::transpose() const {
 
 SharedType SharedType::slot() const {
   return get(getContext(), getShape().drop_front(), getElementType(), getLayout(), getTransposed());
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor memory
+//===----------------------------------------------------------------------===//
+
+Type TensorMemoryType::parse(AsmParser &parser) { return parseShaped<TensorMemoryType>(parser); }
+
+void TensorMemoryType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printShapedBody(printer, getShape(), getElementType());
+  printer << ">";
+}
+
+LogicalResult TensorMemoryType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                                       Type elementType) {
+  if (failed(verifyShaped(emitError, "a buffer in tensor memory", Extents::fixed, shape, elementType)))
+    return failure();
+  constexpr TensorMemoryFacts facts;
+  if (shape.size() < 2 || shape.size() > 3 ||
+      shape[shape.size() - 2] != int64_t(facts.lanes)) // tensor_memory_c1
+    return emitError() << "expected " << facts.lanes
+                       << " rows because tensor memory has as many lanes, and axes of columns and at most of "
+                          "slots beside them, but got "
+                       << toText(shape);
+  int64_t bits = shape.back() * elementType.getIntOrFloatBitWidth(); // tensor_memory_c2
+  if (elementType.getIntOrFloatBitWidth() > registerBits || bits % registerBits != 0)
+    return emitError() << "expected rows that fill whole columns of " << registerBits
+                       << " bits because tensor memory is made of these, but got " << shape.back() << " of "
+                       << elementType;
+  int64_t slots = shape.size() == 3 ? shape.front() : 1;
+  if (int64_t columns = slots * bits / registerBits; columns > int64_t(facts.columns))
+    return emitError() << "expected at most " << facts.columns
+                       << " columns because tensor memory has no more, but got " << columns << " for "
+                       << toText(shape) << " of " << elementType;
+  return success();
+}
+
+TensorMemoryType TensorMemoryType::slot() const {
+  return get(getContext(), getShape().drop_front(), getElementType());
+}
+
+int64_t TensorMemoryType::slotColumns() const {
+  return getShape().back() * getElementType().getIntOrFloatBitWidth() / registerBits;
 }
 
 //===----------------------------------------------------------------------===//

@@ -51,6 +51,26 @@ def Tile_SharedType : Tile_ShapedType<"Shared", "shared"> {
   }];
 }
 
+def Tile_TensorMemoryType : Tile_ShapedType<"TensorMemory", "tensor_memory"> {
+  let summary = "A tile in the block's tensor memory, where tcgen05 adds up products";
+  let description = [{
+    `!tile.tensor_memory<128x256xf32>`: row r is in lane r, and the elements of a row fill consecutive columns of 32 bits,
+    narrow ones several to a column. A buffer with slots has a leading axis for them: `!tile.tensor_memory<2x128x128xf32>`.
+
+    Constraints
+    - tensor_memory_c1: two axes, or three with slots; as many rows as tensor memory has lanes.
+    - tensor_memory_c2: elements of 8, 16 or 32 bits whose rows fill whole columns, of all slots no more than there are.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let extraClassDeclaration = [{
+    /// One slot: without the leading axis.
+    TensorMemoryType slot() const;
+    int64_t numSlots() const { return getShape().size() == 3 ? getShape().front() : 1; }
+    /// Columns of 32 bits that one slot takes.
+    int64_t slotColumns() const;
+  }];
+}
+
 def Tile_VariableType : Tile_Type<"Variable", "variable"> {
   let summary = "A mutable slot of the traced program, gone after phase `promoted`";
   let parameters = (ins "::mlir::Type":$valueType);
@@ -81,6 +101,8 @@ def Tile_BarrierType : Tile_Type<"Barrier", "barrier"> {
 def Tile_AnyFragment : Type<CPred<"::tlc::tile::isFragment($_self)">, "fragment (tensor of static shape, fewer than 2^31 elements)",
     "::mlir::RankedTensorType">;
 def Tile_FragmentOrScalar : AnyTypeOf<[Tile_AnyFragment, AnyFloat, AnySignlessInteger, Index]>;
+def Tile_Buffer : AnyTypeOf<[Tile_SharedType, Tile_TensorMemoryType]>;
+def Tile_Memory : AnyTypeOf<[Tile_SharedType, Tile_TensorMemoryType, Tile_SliceType]>;
 def Tile_SharedOrSlice : AnyTypeOf<[Tile_SharedType, Tile_SliceType]>;
 def Tile_SharedOrFragment : AnyTypeOf<[Tile_SharedType, Tile_AnyFragment]>;
 

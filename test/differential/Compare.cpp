@@ -12,6 +12,7 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/target/Target.h"
 #include "test/differential/Domain.h"
 #include "test/differential/Inputs.h"
 #include "test/differential/Trace.h"
@@ -41,6 +42,8 @@ constexpr std::string_view userReasons[] = {
     "required here",
     "because they are interleaved, but this is another access",
     "because no other matrix instruction is asynchronous, but wgmma is switched off",
+    "because no other matrix instruction is asynchronous, but sm_100a has no wgmma",
+    "columns of tensor memory, of which",
     "because each warp decides by itself",
 };
 
@@ -109,6 +112,9 @@ public:
   Comparer(const ProgramTree &tree, const CompareOptions &options) : tree(tree), options(options) {}
 
   Outcome run() {
+    if (options.onGpu && gpu() && !tree.tensorMemory.empty() &&
+        (*gpu())->properties().target != tree.target)
+      return failure(Verdict::discarded, "the GPU has no tensor memory");
     dsl::Program program = trace(tree);
     if (!program.ok())
       return failure(Verdict::mistake, program.errorText());
@@ -192,7 +198,7 @@ private:
     for (const Remark &remark : artifact.remarks)
       outcome.remarks.insert(fmt::format("{}: {}", remark.id, withoutNames(remark.message)));
     for (const Variant &variant : artifact.variants) {
-      for (std::string_view instruction : {"wgmma.mma", "mma.sync", "cp.async.bulk.tensor",
+      for (std::string_view instruction : {"wgmma.mma", "tcgen05.mma", "mma.sync", "cp.async.bulk.tensor",
                                            "cp.async.wait_group", "setmaxnreg", "stmatrix", "ldmatrix"})
         if (variant.ptx.find(instruction) != std::string::npos)
           outcome.remarks.insert(fmt::format("made {}", instruction));
@@ -230,7 +236,8 @@ private:
       return device ? launchOn(**device, artifact, what) : failure(Verdict::launch, device.error().message);
     }
     for (bool isSeeded : {false, true}) {
-      EmulatorOptions emulator = {.multiprocessors = tree.multiprocessors,
+      EmulatorOptions emulator = {.target = findTarget(tree.target),
+                                  .multiprocessors = tree.multiprocessors,
                                   .hostThreads = 1,
                                   .maximumSteps = uint64_t(1) << 22,
                                   .print = [](std::string_view) {}};

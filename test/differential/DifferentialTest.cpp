@@ -22,8 +22,9 @@ namespace {
 /// Operations that no call of the language makes.
 bool isLeftOut(llvm::StringRef operation) {
   static const std::set<std::string, std::less<>> madeByPasses = {
-      "tile.convert_layout", "tile.sync",   "tile.proxy_fence", "tile.commit_copies",
-      "tile.await_copies",   "tile.return", "tile.kernel"};
+      "tile.convert_layout", "tile.sync",         "tile.proxy_fence",
+      "tile.commit_copies",  "tile.await_copies", "tile.tensor_memory_fence",
+      "tile.return",         "tile.kernel",       "tile.reserve_tensor_memory"};
   return madeByPasses.contains(operation.str());
 }
 

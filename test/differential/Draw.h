@@ -94,6 +94,7 @@ namespace tlc::differential {
   X(sharedIndex, 3)                                                                                          \
   X(atomic, 7)                                                                                               \
   X(loadBack, 30)                                                                                            \
+  X(tensorMemory, 5)                                                                                         \
   X(roles, 16)                                                                                               \
   X(asyncCopy, 60)                                                                                           \
   X(twoConsumers, 35)                                                                                        \

@@ -54,8 +54,14 @@ DrawnProgram Generator::run() {
   return {std::move(tree), draw.features()};
 }
 
-/// The oldest target, for programs that ask for nothing that it has not.
+/// A target that has what the program needs: the oldest one sometimes, for programs that ask for nothing newer.
 void Generator::drawTarget() {
+  if (!tree.tensorMemory.empty()) {
+    tree.target = std::ranges::find_if(allTargets(), [](const Target &target) {
+                    return target.tensorMemory.available;
+                  })->name;
+    return;
+  }
   constexpr Feature newer[] = {Feature::roles,   Feature::cluster,     Feature::barrier,
                                Feature::require, Feature::interleaved, Feature::handshake};
   auto isNewer = [](const auto &declared) { return declared.element == ElementType::e4m3; };
@@ -113,7 +119,11 @@ void Generator::launch() {
     drawn.residents = draw.between(2, 3);
     draw.note(Feature::residents);
   }
-  bool isParted = hasHandshake ? handshake(drawn) : hasRoles && roles(drawn);
+  bool hasTensorMemory = drawn.cluster == 1 && drawn.grid != LaunchTree::Grid::persistent && !hasHandshake &&
+                         draw.wants(Feature::tensorMemory);
+  bool isParted = hasHandshake      ? handshake(drawn)
+                  : hasTensorMemory ? tensorMemory(drawn)
+                                    : hasRoles && roles(drawn);
   if (!isParted) {
     if (draw.wants(Feature::leanLaunch)) {
       draw.note(Feature::leanLaunch);
@@ -126,7 +136,7 @@ void Generator::launch() {
     drawn.body = forTiles(std::move(drawn.body));
   }
   if (isParted) {
-    int64_t warps = 0;
+    int64_t warps = drawn.warps;
     for (const RoleInfo &each : std::span(tree.roles).subspan(firstRole))
       warps += each.warps;
     drawn.residents = std::min(drawn.residents, mostWarps / warps);

@@ -168,6 +168,21 @@ private:
   void consume(Body &statements, int ring, const std::vector<int> &tiles, const IndexNode &count,
                bool hasTurns, bool hasRegisters);
 
+  // DrawTensorMemory.cpp
+  struct ProductInTensorMemory {
+    Size rows = {}, columns = {}, depth = {};
+    ElementType element = ElementType::bf16;
+    bool leftAcross = false,
+         rightAcross = false; ///< rows of the factor's tile lie along the reduced axis if not
+
+    Sizes leftShape() const;
+    Sizes rightShape() const;
+  };
+  bool tensorMemory(LaunchTree &launch);
+  void multiplyInRoles(LaunchTree &launch, const ProductInTensorMemory &product);
+  void multiplyTogether(LaunchTree &launch, const ProductInTensorMemory &product);
+  int newTensorMemory(Body &body, const Sizes &shape, ElementType element, int64_t slots);
+
   // DrawBarriers.cpp
   bool handshake(LaunchTree &launch);
   int newBarrier(Body &body, BarrierInfo::Kind kind, int64_t count);

@@ -310,6 +310,12 @@ private:
       return slice(place.box);
     case Place::Kind::shared:
       return view(place.view);
+    case Place::Kind::tensorMemory: {
+      const std::string &name = tree.tensorMemory[size_t(place.view.shared)].name;
+      return place.view.cursor < 0
+                 ? name
+                 : fmt::format("{}.slot({})", name, tree.cursors[size_t(place.view.cursor)].name);
+    }
     case Place::Kind::variable:
       return tree.variables[size_t(place.variable)].name;
     }
@@ -350,6 +356,15 @@ private:
       return line("Shared {0} = k.shared(\"{0}\", {1}, {2}{3});", info.name, toString(info.element),
                   extents(info.shape), info.slots == 0 ? "" : fmt::format(", {{.slots = {}}}", info.slots));
     }
+    case Kind::declareTensorMemory: {
+      const SharedInfo &info = tree.tensorMemory[size_t(s.id)];
+      return line("TensorMemory {0} = k.tensorMemory(\"{0}\", {1}, {2}{3});", info.name,
+                  toString(info.element), extents(info.shape),
+                  info.slots == 0 ? "" : fmt::format(", {{.slots = {}}}", info.slots));
+    }
+    case Kind::gemmInPlace:
+      return line("gemmAsync({}, {}, {}{});", place(s.factors[0]), place(s.factors[1]), place(s.to),
+                  s.tests.empty() ? "" : fmt::format(", {{.accumulate = {}}}", holds(s.tests)));
     case Kind::assign:
       return line("{} = {};", variable(s), value(s.values[0]));
     case Kind::update:
@@ -412,7 +427,7 @@ private:
       return line("Barrier {0} = k.barrier(\"{0}\", {1});", info.name, info.count);
     }
     case Kind::arrive:
-      return line("{}.arrive();", barrier(s));
+      return line("{}.arrive({});", barrier(s), s.number != 0 ? "Arrival::afterProducts" : "");
     case Kind::awaitPhase:
       return line("{}.wait({});", barrier(s), index(s.index[0]));
     case Kind::meet:
@@ -429,6 +444,10 @@ private:
     if (s.policy == dsl::WarpPolicy::fullRow)
       return "";
     return s.policy == dsl::WarpPolicy::square ? ", WarpPolicy::square" : ", WarpPolicy::fullColumn";
+  }
+
+  static std::string_view afterProducts(const Statement &s) {
+    return s.number != 0 ? ", Arrival::afterProducts" : "";
   }
 
   void atRing(const Statement &s) {
@@ -452,14 +471,14 @@ private:
       return line("{}.expect({}, {});", ring, at, fmt::join(bytes, " + "));
     }
     case Kind::publish:
-      return line("{}.publish({});", ring, at);
+      return line("{}.publish({}{});", ring, at, afterProducts(s));
     case Kind::copyAsync:
       return line("copy({}, {}, {}.full({}){});", place(s.from), place(s.to), ring, at,
                   s.number != 0 ? ", Multicast::cluster" : "");
     case Kind::wait:
       return line("{}.wait({});", ring, at);
     case Kind::release:
-      return line("{}.release({});", ring, at);
+      return line("{}.release({}{});", ring, at, afterProducts(s));
     default:
       return line("{}.advance();", at);
     }

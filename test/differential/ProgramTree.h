@@ -141,7 +141,7 @@ struct Box {
   bool unchecked = false;
 };
 
-/// A view of a shared tile.
+/// A view of a shared tile, or a tile in tensor memory.
 struct View {
   int shared = -1;
   int cursor = -1; ///< whose slot, or -1
@@ -151,7 +151,7 @@ struct View {
 };
 
 struct Place {
-  enum class Kind : uint8_t { slice, shared, variable };
+  enum class Kind : uint8_t { slice, shared, tensorMemory, variable };
   Kind kind = Kind::variable;
   Box box = {};
   View view = {};
@@ -159,6 +159,10 @@ struct Place {
 
   static Place of(Box box) { return {Kind::slice, std::move(box), {}, -1}; }
   static Place of(View view) { return {Kind::shared, {}, std::move(view), -1}; }
+  /// A tile there, and the cursor whose slot it is, or -1.
+  static Place inTensorMemory(int tile, int cursor) {
+    return {Kind::tensorMemory, {}, {.shared = tile, .cursor = cursor}, -1};
+  }
   static Place of(int variable) { return {Kind::variable, {}, {}, variable}; }
 };
 
@@ -168,16 +172,18 @@ struct Place {
 
 struct Statement {
   enum class Kind : uint8_t {
-    declareVariable, ///< `id`, with `values` as start, or with its number
-    declareShared,   ///< `id`
-    assign,          ///< values[0] to the variable `id`
-    update,          ///< the same by += and the like of `function`
-    copy,            ///< `from` to `to`
-    store,           ///< values[0] to `to`
-    fill,            ///< `number` to `to`
-    gemm,            ///< `from` or values[0] times `to`'s view, added to the variable `id`
+    declareVariable,     ///< `id`, with `values` as start, or with its number
+    declareShared,       ///< `id`
+    declareTensorMemory, ///< `id`
+    assign,              ///< values[0] to the variable `id`
+    update,              ///< the same by += and the like of `function`
+    copy,                ///< `from` to `to`
+    store,               ///< values[0] to `to`
+    fill,                ///< `number` to `to`
+    gemm,                ///< `from` or values[0] times `to`'s view, added to the variable `id`
     gemmAsync,
     gemmWait,        ///< of variable `id`, `number` pending
+    gemmInPlace,     ///< two factors in `factors`, added in tensor memory at `to` where `tests` hold
     atomicAdd,       ///< values[0] to `to`
     atomicAddNumber, ///< `number` to `to`
     writeIndex,      ///< index[0] to the element of shared tile `id` at the rest of `index`
@@ -190,9 +196,9 @@ struct Statement {
     role, ///< `id`
     declareRing,
     declareCursor,
-    acquire, ///< cursor `id`
-    expect,  ///< the bytes of the slots in `slots`
-    publish,
+    acquire,   ///< cursor `id`
+    expect,    ///< the bytes of the slots in `slots`
+    publish,   ///< after products if `number` is not 0; so are `release` and `arrive`
     copyAsync, ///< `from` to `to`, at cursor `id`; multicast if `number` is not 0
     wait,
     release,
@@ -213,6 +219,7 @@ struct Statement {
   std::vector<IndexNode> index = {};
   std::vector<PositionTest> tests = {};
   std::vector<int> slots = {};
+  std::vector<Place> factors = {};
   std::vector<std::vector<Statement>> bodies = {};
   bool isFixed = false; ///< stays when the program is made smaller, as long as what it stands in does
 };
@@ -318,7 +325,7 @@ struct ProgramTree {
   std::vector<TensorInfo> tensors = {}; ///< workspaces last
   std::vector<ScalarInfo> scalars = {};
   std::vector<VariableInfo> variables = {};
-  std::vector<SharedInfo> shared = {};
+  std::vector<SharedInfo> shared = {}, tensorMemory = {};
   std::vector<PositionInfo> positions = {};
   std::vector<RingInfo> rings = {};
   std::vector<CursorInfo> cursors = {};

@@ -103,6 +103,11 @@ dsl::Shared Tracer::view(const View &view) {
   return view.transposed ? tile.t() : tile;
 }
 
+dsl::TensorMemory Tracer::inTensorMemory(const View &view) {
+  dsl::TensorMemory tile = tensorMemory[view.shared];
+  return view.cursor >= 0 ? tile.slot(cursors[view.cursor]) : tile;
+}
+
 void Tracer::copyBetween(const Place &from, const Place &to) {
   using Kind = Place::Kind;
   if (from.kind == Kind::slice) {
@@ -119,6 +124,8 @@ void Tracer::copyBetween(const Place &from, const Place &to) {
       copy(view(from.view), view(to.view));
     else
       copy(view(from.view), variable(to.variable));
+  } else if (from.kind == Kind::tensorMemory) {
+    copy(inTensorMemory(from.view), variable(to.variable));
   } else {
     store(FragmentValue(variable(from.variable)), to);
   }
@@ -129,6 +136,8 @@ void Tracer::store(const FragmentValue &value, const Place &to) {
     copy(value, slice(to.box));
   else if (to.kind == Place::Kind::shared)
     copy(value, view(to.view));
+  else if (to.kind == Place::Kind::tensorMemory)
+    copy(value, inTensorMemory(to.view));
   else
     copy(value, variable(to.variable));
 }

@@ -51,6 +51,17 @@ void Tracer::product(const Statement &s) {
   }
 }
 
+void Tracer::productInPlace(const Statement &s) {
+  dsl::ProductOptions options;
+  if (!s.tests.empty())
+    options.accumulate = holds(s.tests);
+  dsl::Shared right = view(s.factors[1].view);
+  if (s.factors[0].kind == Place::Kind::tensorMemory)
+    gemmAsync(inTensorMemory(s.factors[0].view), right, inTensorMemory(s.to.view), options);
+  else
+    gemmAsync(view(s.factors[0].view), right, inTensorMemory(s.to.view), options);
+}
+
 void Tracer::loop(const Statement &s) {
   dsl::Range range(index(s.index[0]), index(s.index[1]), index(s.index[2]));
   auto inside = [&](Index at) {
@@ -79,6 +90,14 @@ void Tracer::statement(const Statement &s) {
     shared[s.id] = k.shared(info.name, info.element, tree.extentsOf(info.shape), {.slots = info.slots});
     return;
   }
+  case Kind::declareTensorMemory: {
+    const SharedInfo &info = tree.tensorMemory[size_t(s.id)];
+    tensorMemory[s.id] =
+        k.tensorMemory(info.name, info.element, tree.extentsOf(info.shape), {.slots = info.slots});
+    return;
+  }
+  case Kind::gemmInPlace:
+    return productInPlace(s);
   case Kind::assign: {
     Value value = this->value(s.values[0]);
     if (value.fragment)
@@ -150,6 +169,7 @@ void Tracer::atRing(const Statement &s) {
     return;
   }
   dsl::Cursor &at = cursors[s.id];
+  dsl::Arrival arrival = s.number != 0 ? dsl::Arrival::afterProducts : dsl::Arrival::now;
   switch (s.kind) {
   case Kind::acquire:
     return ring.acquire(at);
@@ -160,14 +180,14 @@ void Tracer::atRing(const Statement &s) {
     return ring.expect(at, bytes);
   }
   case Kind::publish:
-    return ring.publish(at);
+    return ring.publish(at, arrival);
   case Kind::copyAsync:
     return copy(slice(s.from.box), view(s.to.view), ring.full(at),
                 s.number != 0 ? dsl::Multicast::cluster : dsl::Multicast::off);
   case Kind::wait:
     return ring.wait(at);
   case Kind::release:
-    return ring.release(at);
+    return ring.release(at, arrival);
   default:
     return at.advance();
   }
@@ -185,7 +205,9 @@ void Tracer::atBarrier(const Statement &s) {
       barriers[s.id] = k.barrier(info.name, info.count);
     return;
   case Kind::arrive:
-    return isNamed ? namedBarriers[s.id].arrive() : barriers[s.id].arrive();
+    if (isNamed)
+      return namedBarriers[s.id].arrive();
+    return barriers[s.id].arrive(s.number != 0 ? dsl::Arrival::afterProducts : dsl::Arrival::now);
   case Kind::awaitPhase:
     return barriers[s.id].wait(index(s.index[0]));
   default:

@@ -29,6 +29,7 @@ private:
   void launch(const LaunchTree &launch);
   dsl::Slice slice(const Box &box);
   dsl::Shared view(const View &view);
+  dsl::TensorMemory inTensorMemory(const View &view);
   void copyBetween(const Place &from, const Place &to);
   void store(const dsl::FragmentValue &value, const Place &to);
 
@@ -52,6 +53,7 @@ private:
   void declareVariable(const Statement &s);
   void update(const Statement &s);
   void product(const Statement &s);
+  void productInPlace(const Statement &s);
   void loop(const Statement &s);
   void when(const Statement &s);
   void atRing(const Statement &s);
@@ -65,6 +67,7 @@ private:
   std::map<int, dsl::Index> positions;
   std::map<int, dsl::Fragment> variables;
   std::map<int, dsl::Shared> shared;
+  std::map<int, dsl::TensorMemory> tensorMemory;
   std::map<int, dsl::Ring> rings;
   std::map<int, dsl::Cursor> cursors;
   std::map<int, dsl::Barrier> barriers;

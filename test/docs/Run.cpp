@@ -6,6 +6,7 @@
 #include "kernels/harness/HostTensor.h"
 #include "kernels/library/Compile.h"
 #include "runtime/device/LaunchPlan.h"
+#include "runtime/target/Target.h"
 #include "test/Expect.h"
 
 #include <bit>
@@ -36,15 +37,16 @@ private:
 } // namespace
 
 Run::Run(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars,
-         const Indices &indices) {
-  expectSuccess(execute(std::move(traced), dimensions, std::move(scalars), indices));
+         const Indices &indices, const CompileOptions &options) {
+  expectSuccess(execute(std::move(traced), dimensions, std::move(scalars), indices, options));
 }
 
 Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars,
-                          const Indices &indices) {
-  Artifact artifact = expectValue(compile(std::move(traced)));
+                          const Indices &indices, const CompileOptions &options) {
+  Artifact artifact = expectValue(compile(std::move(traced), options));
 
-  std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = 3});
+  std::unique_ptr<Device> device =
+      createEmulatorDevice({.target = findTarget(artifact.target), .multiprocessors = 3});
   program = expectValue(device->load(artifact));
   kernels::Random random(uint64_t(GENERATE(take(1, Catch::Generators::random(0, 1 << 30)))));
   std::vector<int64_t> values;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/dsl/dsl.h"
+#include "compiler/pipeline/Options.h"
 #include "runtime/device/Device.h"
 
 #include <functional>
@@ -32,7 +33,7 @@ class Run {
 public:
   /// Fails the running test if the program has errors, does not compile or misbehaves.
   Run(dsl::Program program, const Values &dimensions, std::vector<ScalarValue> scalars = {},
-      const Indices &indices = {});
+      const Indices &indices = {}, const CompileOptions &options = {});
 
   /// What the compiler chose, and why not better.
   const std::vector<Remark> &remarks() const { return program->artifact().remarks; }
@@ -43,7 +44,7 @@ private:
   friend std::string launchErrors(dsl::Program program, const Values &dimensions);
   Run() = default;
   Result<void> execute(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars,
-                       const Indices &indices = {});
+                       const Indices &indices = {}, const CompileOptions &options = {});
 
   std::shared_ptr<const LoadedProgram> program;
   std::map<std::string, Array, std::less<>> first, last;

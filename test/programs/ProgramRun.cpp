@@ -6,6 +6,7 @@
 #include "kernels/harness/DeviceArguments.h"
 #include "kernels/harness/ElementBits.h"
 #include "kernels/library/Compile.h"
+#include "runtime/target/Target.h"
 #include "test/Expect.h"
 
 #include <algorithm>
@@ -37,7 +38,8 @@ Artifact test::compiled(dsl::Program program, const CompileOptions &options) {
 }
 
 void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors) {
-  std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = 3});
+  std::unique_ptr<Device> device =
+      createEmulatorDevice({.target = findTarget(artifact.target), .multiprocessors = 3});
   std::shared_ptr<const LoadedProgram> program = expectValue(device->load(artifact));
   std::vector<kernels::DeviceMemory> places;
   LaunchArguments arguments;

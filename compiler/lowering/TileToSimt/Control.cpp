@@ -127,7 +127,7 @@ static LogicalResult lowerOp(KernelLowering &k, scf::IfOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Whether one thread can do all that the role does: it issues asynchronous copies, and else waits, arrives,
+/// Whether one thread can do all that the role does: it issues copies or products, and else waits, arrives,
 /// reads and writes positions. Without its fellows it needs no election around each operation.
 bool isForOneThread(tile::RoleOp role) {
   bool issues = false;
@@ -137,7 +137,8 @@ bool isForOneThread(tile::RoleOp role) {
       return WalkResult::interrupt();
     issues |= tile::synchronisationOf(op).event == tile::SlotEvent::announced ||
               llvm::any_of(tile::memoryAccessesOf(op), [](const tile::MemoryAccess &access) {
-                return access.agent == tile::Agent::copyEngine;
+                return access.agent == tile::Agent::copyEngine ||
+                       (access.agent == tile::Agent::oneThread && access.isAsynchronous());
               });
     auto accessing = dyn_cast<tile::AccessOpInterface>(op);
     bool alone = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) || isMemoryEffectFree(op) ||

@@ -3,10 +3,12 @@
 /// Buffers, views, and transfers by ordinary loads and stores.
 #include "compiler/analysis/Remarks.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/TensorMemory.h"
 #include "compiler/lowering/TileToSimt/Tma.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
 #include "dialects/tile/Names.h"
+#include "dialects/tile/Shapes.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -36,9 +38,13 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AllocSharedOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::SlotOp op) {
+  if (isa<tile::TensorMemoryType>(op.getTile().getType())) {
+    k.set(op.getTile(), slotInTensorMemory(k, op));
+    return success();
+  }
   SharedTile tile = k.shared(op.getBuffer());
   tile.base = k.b.offset(tile.base, k.b.mul(k.cursor(op.getCursor()).slot, slotPitch(tile.layout)));
-  tile.shape = shapeOf(op.getTile().getType().getShape());
+  tile.shape = shapeOf(tile::extentsOf(op.getTile().getType()));
   k.set(op.getTile(), std::move(tile));
   return success();
 }
@@ -315,6 +321,11 @@ static LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op) {
     k.set(op.getValue(), loadGlobal(k, k.slice(op.getSource()), k.layoutOf(type), type.getShape()));
     return success();
   }
+  if (isa<tile::TensorMemoryType>(op.getSource().getType())) {
+    Value loaded = loadTensorMemory(k, op);
+    k.set(op.getValue(), loaded);
+    return success(bool(loaded));
+  }
   const SharedTile &tile = k.shared(op.getSource());
   std::optional<FragmentLayout> layout = layoutFor(k, op, type, tile.shape);
   if (!layout)
@@ -332,6 +343,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
     storeGlobal(k, k.slice(op.getDestination()), k.layoutOf(type), type.getShape(), k.value(op.getValue()));
     return success();
   }
+  if (isa<tile::TensorMemoryType>(op.getDestination().getType()))
+    return storeTensorMemory(k, op);
   const SharedTile &tile = k.shared(op.getDestination());
   std::optional<FragmentLayout> layout = layoutFor(k, op, type, tile.shape);
   if (!layout)

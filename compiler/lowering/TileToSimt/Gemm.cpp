@@ -149,6 +149,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::GemmOp op) {
   case tile::MatrixAtom::fma:
     result = multiplyByFma(k, op);
     break;
+  case tile::MatrixAtom::tcgen05:
+    llvm_unreachable("it adds in tensor memory, as the verifier says");
   }
   k.set(op.getResult(), result);
   return success(bool(result));

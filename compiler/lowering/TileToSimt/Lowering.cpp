@@ -60,6 +60,12 @@ SmallVector<PlannedObject> plannedObjects(tile::KernelOp source) {
         objects.push_back({barrier.getName(), program::SharedKind::barrier, offset, 1, mbarrierBytes,
                            offset + mbarrierBytes});
       }
+    } else if (auto columns = dyn_cast<tile::ReserveTensorMemoryOp>(op)) {
+      if (columns.getOffset()) {
+        int64_t offset = *columns.getOffset();
+        objects.push_back({columns.getName(), program::SharedKind::buffer, offset, 1, registerBytes,
+                           offset + registerBytes});
+      }
     }
   });
   return objects;
@@ -295,6 +301,7 @@ LogicalResult KernelLowering::run() {
     return failure();
   b.setLoc(source.getLoc());
   endStores();
+  freeTensorMemory();
   return finish();
 }
 
@@ -438,6 +445,7 @@ const LoweringTable &LoweringTable::all() {
     addReduceLowerings(filled);
     addRelayoutLowerings(filled);
     addSyncLowerings(filled);
+    addTensorMemoryLowerings(filled);
     addTmaLowerings(filled);
     return filled;
   }();

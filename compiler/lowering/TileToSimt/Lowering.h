@@ -116,6 +116,9 @@ public:
   Team team;
   const Target &target;
   Value sharedBase, thread, warpIndex; ///< of the block
+  /// The columns of tensor memory that the block has reserved: their address, or null, and their number.
+  Value tensorMemory;
+  int64_t tensorMemoryColumns = 0;
 
   // What tile values have become.
   Type typeOf(Type type);
@@ -174,6 +177,8 @@ public:
   void awaitStores();
   /// The same at the end of the team's work, if there are any.
   void endStores();
+  /// At the end of the block's work, if it has reserved any.
+  void freeTensorMemory();
 
   bool hasStores = false; ///< the team stored by TMA
   const tile::RingBuffers ringBuffers;
@@ -244,6 +249,7 @@ void addGridLowerings(LoweringTable &table);
 void addReduceLowerings(LoweringTable &table);
 void addRelayoutLowerings(LoweringTable &table);
 void addSyncLowerings(LoweringTable &table);
+void addTensorMemoryLowerings(LoweringTable &table);
 void addTmaLowerings(LoweringTable &table);
 
 /// A vector of f32 as the bytes of e4m3, and back.

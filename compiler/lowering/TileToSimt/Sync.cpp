@@ -3,7 +3,7 @@
 /// Rings and cursors, barriers, fences.
 ///
 /// A ring is its mbarriers: `full` of all slots, then `empty` of all slots.
-#include "compiler/lowering/TileToSimt/Lowering.h"
+#include "compiler/lowering/TileToSimt/TensorMemory.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -97,6 +97,10 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ExpectOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::PublishOp op) {
+  if (op.getAfterProducts()) {
+    arriveAfterProducts(k, fullBarrier(k, op.getRing(), op.getCursor()));
+    return success();
+  }
   if (k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
     return failure();
   return arriveOncePerGroup(k, op, fullBarrier(k, op.getRing(), op.getCursor()));
@@ -151,6 +155,14 @@ static bool isAccessedByThreads(const tile::RingBuffers &buffers, tile::ReleaseO
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op) {
+  if (op.getAfterProducts()) {
+    if (k.ring(op.getRing()).multicast)
+      return op.emitOpError()
+             << "expected a ring of this block alone because products of one block arrive at "
+                "its own barriers, but this one is filled by multicast";
+    arriveAfterProducts(k, emptyBarrier(k, op.getRing(), op.getCursor()));
+    return success();
+  }
   // The wait for a wgmma covers its whole warpgroup, ordinary loads are each thread's own. Where there may
   // have been no product, warps have yet to see that the slot was full: its barrier must not go on without
   // them.
@@ -182,6 +194,10 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AllocBarrierOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::ArriveOp op) {
+  if (op.getAfterProducts()) {
+    arriveAfterProducts(k, k.value(op.getBarrier()));
+    return success();
+  }
   simt::BarrierArriveOp::create(k.b, k.value(op.getBarrier()), Value());
   return success();
 }

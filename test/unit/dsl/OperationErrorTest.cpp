@@ -344,3 +344,39 @@ TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]"
         }) == "expected a shared tile of at least two axes to exchange the last two, but got 'a' "
               "64 of bf16\n'a' is declared here");
 }
+
+TEST_CASE("tensor memory has 128 rows and slots only where it says so", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.tensorMemory("acc", f32, {64, 64}); }) ==
+        "'acc' in tensor memory: expected 128 rows because tensor memory has as many lanes, and axes of "
+        "columns "
+        "and at most of slots beside them, but got 64x64");
+  CHECK(errorOf([](Scope &k) { k.tensorMemory("acc", f32, {128, 256}, {.slots = 3}); }) ==
+        "'acc' in tensor memory: expected at most 512 columns because tensor memory has no more, but got 768 "
+        "for "
+        "3x128x256 of 'f32'");
+  CHECK(errorOf([](Scope &k) { k.tensorMemory("acc", f32, {128, 64}, {.slots = -1}); }) ==
+        "expected 'acc' in tensor memory to have at least 0 slots, but got -1");
+  CHECK(errorOf([](Scope &k) {
+          TensorMemory acc = k.tensorMemory("acc", f32, {128, 64});
+          Ring ring = k.ring("ring", {.slots = 2});
+          Cursor at = ring.cursor();
+          acc.slot(at);
+        }) ==
+        "expected a tile in tensor memory with slots for a cursor, but got 'acc' 128x64 of f32\n'acc' is "
+        "declared here");
+}
+
+TEST_CASE("products in tensor memory are checked like others", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Shared a = k.shared("a", bf16, {128, 64}), b = k.shared("b", bf16, {64, 32});
+          gemmAsync(a, b, k.tensorMemory("acc", f32, {128, 64}));
+        }) == "gemmAsync: expected an accumulator of 128x32 because 'a' is 128x64 and 'b' is 64x32, but got "
+              "128x64\n'a' is declared here\n'b' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Shared a = k.shared("a", bf16, {128, 64}), b = k.shared("b", bf16, {64, 32});
+          Fragment x = k.fragment(f32, {128, 32});
+          gemmAsync(a, b, k.tensorMemory("acc", f32, {128, 32}), {.accumulate = x > 0});
+        })
+            .starts_with(
+                "expected whether gemmAsync accumulates to be one truth value, but got one per element"));
+}

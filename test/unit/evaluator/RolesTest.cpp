@@ -190,3 +190,53 @@ TEST_CASE("roles may have nothing to do", "[evaluator][unit]") {
   });
   CHECK(!y.elements[0].defined);
 }
+
+TEST_CASE("products add up in tensor memory, and arrive once", "[evaluator][unit]") {
+  std::vector<double> ones(128 * 2, 1);
+  Tensor y =
+      run({{given(f16, {128, 2}, ones), given(f16, {16, 2}, counting(32)), unwritten(f32, {128, 16})}, {}},
+          [](Scope &k) {
+            Global A = k.input("A", f16, {128, 2}), B = k.input("B", f16, {16, 2});
+            Global C = k.output("C", f32, {128, 16});
+            Shared a = k.shared("a", f16, {128, 2}), b = k.shared("b", f16, {16, 2});
+            TensorMemory accs = k.tensorMemory("accs", f32, {128, 16}, {.slots = 2});
+            Ring sums = k.ring("sums", {.slots = 2, .producers = 1, .consumers = 1});
+            Barrier started = k.barrier("started", 1);
+            k.roles([&] {
+              k.role("store", {.warps = 4}, [&] {
+                Cursor at = sums.cursor();
+                at.advance();
+                started.wait(0);
+                sums.wait(at);
+                Fragment c = k.fragment(f32, {128, 16});
+                copy(accs.slot(at), c);
+                copy(c, C.tile({0, 0}, {128, 16}));
+              });
+              k.role("multiply", {.warps = 8}, [&] {
+                copy(A.tile({0, 0}, {128, 2}), a);
+                copy(B.tile({0, 0}, {16, 2}), b);
+                Cursor at = sums.cursor();
+                at.advance();
+                gemmAsync(a, b.t(), accs.slot(at), {.accumulate = false});
+                started.arrive(Arrival::afterProducts);
+                gemmAsync(a, b.t(), accs.slot(at));
+                sums.publish(at, Arrival::afterProducts);
+              });
+            });
+          });
+  std::vector<double> numbers = exactValues(y);
+  CHECK(Numbers(numbers.begin(), numbers.begin() + 3) == Numbers{2, 10, 18}); // 2 (2 j + 2 j + 1)
+  CHECK(numbers.back() == 122);
+}
+
+TEST_CASE("tensor memory holds nothing at first", "[evaluator][unit]") {
+  CHECK(errorOf({{given(f16, {128, 2}, std::vector<double>(256, 1)), unwritten(f32, {128, 16})}, {}},
+                [](Scope &k) {
+                  Global A = k.input("A", f16, {128, 2}), C = k.output("C", f32, {128, 16});
+                  Shared a = k.shared("a", f16, {128, 2}), b = k.shared("b", f16, {2, 16});
+                  TensorMemory acc = k.tensorMemory("acc", f32, {128, 16});
+                  fill(b, 1);
+                  copy(A.tile({0, 0}, {128, 2}), a);
+                  gemmAsync(a, b, acc);
+                }) == "element [0, 0] of 'acc' is read, but nobody has written it");
+}

@@ -30,7 +30,11 @@ TEST_CASE("what an operation says of itself goes together") {
     INFO(name.getStringRef().str());
     if (name.hasInterface<InFlightOpInterface>() || name.hasInterface<CompletionOpInterface>())
       CHECK(name.hasInterface<AccessOpInterface>());
-    if (name.hasInterface<ScratchOpInterface>() || name.hasInterface<ProductOpInterface>())
+    // A product with a choice of instructions adds in registers, one without it in memory.
+    bool addsInRegisters = name.hasInterface<ProductOpInterface>() && name.hasInterface<AtomOpInterface>();
+    if (name.hasInterface<ScratchOpInterface>() || addsInRegisters)
       CHECK(name.hasInterface<FragmentOpInterface>());
+    else if (name.hasInterface<ProductOpInterface>())
+      CHECK(name.hasInterface<InFlightOpInterface>());
   }
 }

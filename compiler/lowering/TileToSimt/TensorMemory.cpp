@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Tensor memory: its columns, moves to and from fragments, products that add there. A tile in tensor memory
+/// becomes its address, of which the columns are the lower bits.
+#include "compiler/lowering/TileToSimt/TensorMemory.h"
+
+#include "dialects/layout/LayoutText.h"
+#include "dialects/layout/SharedOperands.h"
+#include "dialects/layout/StockLayouts.h"
+#include "dialects/tile/Names.h"
+#include "dialects/tile/Shapes.h"
+#include "runtime/support/Math.h"
+
+#include <bit>
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// All threads of the block meet, with what they did and do in tensor memory.
+void syncWithTensorMemory(Emitter &b) {
+  simt::Tcgen05FenceOp::create(b, /*after=*/false);
+  simt::SyncOp::create(b, b.i32(0), IntegerAttr(), UnitAttr());
+  simt::Tcgen05FenceOp::create(b, /*after=*/true);
+}
+} // namespace
+
+static LogicalResult lowerOp(KernelLowering &k, tile::ReserveTensorMemoryOp op) {
+  if (!op.getOffset())
+    return op.emitOpError() << "expected an offset in shared memory, but got none; run "
+                               "'tile-plan-shared-memory' before 'tile-to-simt'";
+  Emitter &b = k.b;
+  Value word = k.sharedAt(*op.getOffset());
+  b.when(b.isEqual(k.warpIndex, 0), [&] { simt::Tcgen05AllocOp::create(b, word, op.getColumns()); });
+  syncWithTensorMemory(b);
+  k.tensorMemory = simt::LoadOp::create(b, b.getI32Type(), word, Value());
+  k.tensorMemoryColumns = op.getColumns();
+  return success();
+}
+
+void KernelLowering::freeTensorMemory() {
+  if (!tensorMemory)
+    return;
+  syncWithTensorMemory(b);
+  b.when(b.isEqual(warpIndex, 0),
+         [&] { simt::Tcgen05DeallocOp::create(b, tensorMemory, tensorMemoryColumns); });
+}
+
+static LogicalResult lowerOp(KernelLowering &k, tile::AllocTensorMemoryOp op) {
+  if (!op.getOffset() || !k.tensorMemory)
+    return op.emitOpError() << "expected columns of tensor memory, but got none; run "
+                               "'tile-plan-tensor-memory' before 'tile-to-simt'";
+  k.set(op.getBuffer(), k.b.add(k.tensorMemory, int64_t(*op.getOffset())));
+  return success();
+}
+
+Value lowering::slotInTensorMemory(KernelLowering &k, tile::SlotOp op) {
+  auto tile = cast<tile::TensorMemoryType>(op.getTile().getType());
+  return k.b.add(k.value(op.getBuffer()), k.b.mul(k.cursor(op.getCursor()).slot, tile.slotColumns()));
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A fragment's part of one thread: consecutive columns of the lane that it reaches.
+struct ThreadColumns {
+  Value address;
+  int64_t registers;
+};
+
+std::optional<ThreadColumns> columnsOfThread(KernelLowering &k, Operation *op, Value tile,
+                                             RankedTensorType fragment) {
+  Emitter &b = k.b;
+  int64_t bits = fragment.getElementTypeBitWidth();
+  Result<FragmentLayout> layout = tensorMemoryFragment(fragment.getShape().back(), bits, k.team.warps);
+  if (!layout || !k.team.hasWarpgroups()) {
+    op->emitOpError() << "expected whole warpgroups that begin at a multiple of " << warpsPerWarpgroup
+                      << " warps because each warp of one reaches a quarter of the lanes, but " << k.team.name
+                      << " has " << k.team.warps << " warps from warp " << k.team.firstWarp;
+    return std::nullopt;
+  }
+  if (k.layoutOf(fragment) != *layout) {
+    op->emitOpError() << "expected the fragment in the layout " << printLayout(*layout)
+                      << " because it is one of tensor memory, but got " << printLayout(k.layoutOf(fragment));
+    return std::nullopt;
+  }
+  int64_t registers = layout->registersPerThread() * bits / registerBits;
+  Value warp = b.remainder(k.team.warp, warpsPerWarpgroup);
+  Value address = b.add(k.value(tile), b.mul(warp, lanesPerWarp << tensorMemoryColumnBits));
+  if (k.team.warps > warpsPerWarpgroup)
+    address = b.add(address, b.mul(b.divide(k.team.warp, warpsPerWarpgroup), registers));
+  return ThreadColumns{address, registers};
+}
+
+/// Calls `move(first, count)` for as few pieces as instructions can move.
+void forEachMove(int64_t registers, function_ref<void(int64_t, int64_t)> move) {
+  for (int64_t first = 0; first < registers;) {
+    int64_t count = std::min(int64_t(1) << log2Floor(registers - first), maxTensorMemoryRegisters);
+    move(first, count);
+    first += count;
+  }
+}
+} // namespace
+
+Value lowering::loadTensorMemory(KernelLowering &k, tile::LoadOp op) {
+  Emitter &b = k.b;
+  RankedTensorType type = op.getValue().getType();
+  std::optional<ThreadColumns> columns = columnsOfThread(k, op, op.getSource(), type);
+  if (!columns)
+    return {};
+  SmallVector<Value> words;
+  forEachMove(columns->registers, [&](int64_t first, int64_t count) {
+    Value loaded =
+        simt::Tcgen05LoadOp::create(b, b.vectorOf(count, b.getI32Type()), b.add(columns->address, first));
+    words.push_back(simt::Tcgen05WaitLoadOp::create(b, loaded.getType(), loaded));
+  });
+  return b.recast(b.join(words), k.registersOf(type).getElementType());
+}
+
+LogicalResult lowering::storeTensorMemory(KernelLowering &k, tile::StoreOp op) {
+  Emitter &b = k.b;
+  std::optional<ThreadColumns> columns = columnsOfThread(k, op, op.getDestination(), op.getValue().getType());
+  if (!columns)
+    return failure();
+  Value words = b.recast(k.value(op.getValue()), b.getI32Type());
+  forEachMove(columns->registers, [&](int64_t first, int64_t count) {
+    simt::Tcgen05StoreOp::create(b, b.piece(words, first, count), b.add(columns->address, first));
+  });
+  simt::Tcgen05WaitStoreOp::create(b);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A factor in shared memory: its descriptor, which steps along the reduced axis move.
+struct SharedFactor {
+  WgmmaOperand operand; // the two instructions read the same layouts
+  Value descriptor;
+
+  static std::optional<SharedFactor> create(KernelLowering &k, Operation *op, Value factor, StringRef name,
+                                            int kAxis) {
+    const SharedTile &tile = k.shared(factor);
+    Result<WgmmaOperand> operand = wgmmaOperand(tile.layout, tile.layoutAxis(kAxis));
+    if (!operand) {
+      op->emitOpError() << "expected " << tile::describe(factor, name)
+                        << " in a layout that tcgen05.mma reads, as wgmma does: " << operand.error().message;
+      return std::nullopt;
+    }
+    Value descriptor =
+        simt::Tcgen05DescriptorOp::create(k.b, tile.base, operand->leadingByteOffset,
+                                          operand->strideByteOffset, program::Swizzle(operand->swizzle));
+    return SharedFactor{std::move(*operand), descriptor};
+  }
+
+  Value at(Emitter &b, int64_t step) const {
+    return b.add(descriptor, operand.startOffset(0, step) / matrixRowBytes);
+  }
+  bool isTransposed() const { return operand.majorness == Majorness::mn; }
+};
+} // namespace
+
+static LogicalResult lowerOp(KernelLowering &k, tile::GemmInPlaceOp op) {
+  Emitter &b = k.b;
+  std::optional<SharedFactor> right = SharedFactor::create(k, op, op.getB(), "the right factor", /*kAxis=*/0);
+  std::optional<SharedFactor> left;
+  bool leftIsShared = isa<tile::SharedType>(op.getA().getType());
+  if (right && leftIsShared)
+    left = SharedFactor::create(k, op, op.getA(), "the left factor", /*kAxis=*/1);
+  if (!right || (leftIsShared && !left))
+    return failure();
+  ArrayRef<int64_t> shape = op.getAcc().getType().getShape();
+  int64_t steps = tile::extentsOf(op.getB().getType()).front() / right->operand.kPerInstruction;
+  // In tensor memory, too, a step takes as many bytes of each row.
+  constexpr int64_t columnsPerStep = matrixDepthBytes / registerBytes;
+  Value acc = k.value(op.getAcc()), accumulate = k.value(op.getAccumulate());
+  k.byOneThread([&] {
+    for (int64_t step = 0; step < steps; ++step)
+      simt::Tcgen05MmaOp::create(
+          b, acc, left ? left->at(b, step) : b.add(k.value(op.getA()), step * columnsPerStep),
+          right->at(b, step), step == 0 ? accumulate : b.i1(true), shape[0], shape[1],
+          op.getB().getType().getElementType(), left && left->isTransposed(), right->isTransposed());
+  });
+  return success();
+}
+
+void lowering::arriveAfterProducts(KernelLowering &k, Value barrier) {
+  k.byOneThread([&] { simt::Tcgen05CommitOp::create(k.b, barrier); });
+}
+
+static LogicalResult lowerOp(KernelLowering &k, tile::TensorMemoryFenceOp op) {
+  simt::Tcgen05FenceOp::create(k.b, op.getAfter());
+  return success();
+}
+
+void lowering::addTensorMemoryLowerings(LoweringTable &table) {
+  table.add<tile::ReserveTensorMemoryOp>(lowerOp);
+  table.add<tile::AllocTensorMemoryOp>(lowerOp);
+  table.add<tile::GemmInPlaceOp>(lowerOp);
+  table.add<tile::TensorMemoryFenceOp>(lowerOp);
+}

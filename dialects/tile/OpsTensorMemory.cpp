@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Tensor memory: checks, and what its operations say of themselves. Products that add there are in
+/// OpsProduct.cpp.
+#include "dialects/tile/Names.h"
+#include "dialects/tile/Tile.h"
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
+#include "runtime/target/Target.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+static TensorMemoryFacts factsFor(Operation *op) {
+  const Target *target = program::findTarget(op);
+  return target && target->tensorMemory.available ? target->tensorMemory : TensorMemoryFacts();
+}
+
+void AllocTensorMemoryOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getBuffer(), getName()); }
+
+MemorySpace AllocTensorMemoryOp::getMemorySpace() { return MemorySpace::tensorMemory; }
+
+int64_t AllocTensorMemoryOp::getAlignment() { return 1; }
+int64_t AllocTensorMemoryOp::takePlace(BlockBudget &block) {
+  TensorMemoryType type = getBuffer().getType();
+  return block.addColumns(type.numSlots() * type.slotColumns());
+}
+
+LogicalResult AllocTensorMemoryOp::verify() { // alloc_tensor_memory_c1
+  if (!getOffset())
+    return success();
+  TensorMemoryType type = getBuffer().getType();
+  int64_t first = *getOffset(), count = type.numSlots() * type.slotColumns();
+  int64_t columns = factsFor(*this).columns;
+  if (first >= 0 && first <= columns - count)
+    return success();
+  return emitOpError() << "expected the " << count << " columns of '" << getName() << "' to lie within the "
+                       << columns << " of tensor memory, but got them from column " << first;
+}
+
+/// The word in which the warp that reserves the columns tells the others where they are.
+int64_t ReserveTensorMemoryOp::getAlignment() { return registerBytes; }
+int64_t ReserveTensorMemoryOp::takePlace(BlockBudget &block) {
+  return block.addBuffer({registerBytes, registerBytes});
+}
+
+LogicalResult ReserveTensorMemoryOp::verify() {
+  TensorMemoryFacts facts = factsFor(*this);
+  int64_t columns = getColumns();
+  if (!isPowerOf2(columns) || columns < facts.minAllocation ||
+      columns > facts.columns) // reserve_tensor_memory_c1
+    return emitOpError() << "expected a power of two from " << facts.minAllocation << " to " << facts.columns
+                         << " columns because tensor memory is reserved in such parts, but got " << columns;
+  if (std::optional<int64_t> offset = getOffset();
+      offset && (*offset < 0 || *offset % registerBytes != 0)) // reserve_tensor_memory_c2
+    return emitOpError() << "expected an offset that is a multiple of " << registerBytes
+                         << " bytes, at least 0, because an address of tensor memory is written there, but "
+                            "got "
+                         << *offset;
+  return success();
+}
+
+Synchronisation TensorMemoryFenceOp::getSynchronisation() { return {}; }
+bool TensorMemoryFenceOp::suitsOneThread() { return true; }

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Draws kernels that add up products in tensor memory. Either roles do it: one fills slots with factors, one
+/// multiplies them, one stores the sums; all go round as often and give back what they have waited for, so
+/// that none waits for ever. Or all warps do one after the other, and wait for the products.
+#include "test/differential/Generator.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace tlc;
+using namespace tlc::differential;
+
+namespace {
+
+using Kind = Statement::Kind;
+
+Statement fixed(Statement statement) {
+  statement.isFixed = true;
+  return statement;
+}
+
+Statement atCursor(Kind kind, int cursor, bool afterProducts = false) {
+  return fixed({.kind = kind, .id = cursor, .number = double(afterProducts)});
+}
+
+void append(Body &body, Body more) {
+  body.insert(body.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+constexpr int64_t warpsOfWarpgroup = 4, lanesOfTensorMemory = 128;
+
+} // namespace
+
+int Generator::newTensorMemory(Body &body, const Sizes &shape, ElementType element, int64_t slots) {
+  int id = int(tree.tensorMemory.size());
+  tree.tensorMemory.push_back({fmt::format("m{}", id), element, shape, slots});
+  body.push_back(fixed({.kind = Kind::declareTensorMemory, .id = id}));
+  return id;
+}
+
+bool Generator::tensorMemory(LaunchTree &launch) {
+  if (tree.tensors.size() > 6)
+    return false;
+  Size rows = newSize(lanesOfTensorMemory), depth = newSize(draw.oneOf<int64_t>({16, 32, 48, 64}));
+  Size columns = newSize(draw.oneOf<int64_t>({16, 32, 48, 64}));
+  if (!spend(2.0 * double(lanesOfTensorMemory * (tree.valueOf(depth) + tree.valueOf(columns)))))
+    return false;
+  ProductInTensorMemory product = {.rows = rows, .columns = columns, .depth = depth};
+  product.element = draw.chance(60) ? ElementType::bf16 : ElementType::f16;
+  draw.note(product.element == ElementType::bf16 ? Feature::bf16 : Feature::f16);
+  draw.note(Feature::tensorMemory);
+  draw.note(Feature::product);
+  product.leftAcross = draw.wants(Feature::transposedLeft);
+  product.rightAcross = !draw.wants(Feature::transposedRight);
+  if (product.leftAcross)
+    draw.note(Feature::transposedLeft);
+  if (!product.rightAcross)
+    draw.note(Feature::transposedRight);
+  if (!tiles && draw.chance(40))
+    multiplyTogether(launch, product);
+  else
+    multiplyInRoles(launch, product);
+  return true;
+}
+
+Sizes Generator::ProductInTensorMemory::leftShape() const {
+  return leftAcross ? Sizes{depth, rows} : Sizes{rows, depth};
+}
+
+Sizes Generator::ProductInTensorMemory::rightShape() const {
+  return rightAcross ? Sizes{depth, columns} : Sizes{columns, depth};
+}
+
+void Generator::multiplyInRoles(LaunchTree &launch, const ProductInTensorMemory &product) {
+  draw.note(Feature::roles);
+  draw.note(Feature::asyncCopy);
+  launch.warps = env.warps = 0; // those of the roles
+  Body &body = launch.body;
+  auto count = IndexNode::constant(draw.between(1, 4));
+  int64_t slots = draw.between(1, 3), sumSlots = draw.between(1, 2);
+  int64_t storing = warpsOfWarpgroup * draw.between(1, 2);
+  int64_t loading = draw.chance(70) ? 1 : warpsOfWarpgroup,
+          multiplying = draw.chance(70) ? 1 : warpsOfWarpgroup;
+  int left = newSlots(body, product.leftShape(), product.element, slots, {});
+  int right = newSlots(body, product.rightShape(), product.element, slots, {});
+  int sums = newTensorMemory(body, {product.rows, product.columns}, ElementType::f32, sumSlots);
+  int ring = newRing(body, slots, 1, 1), ringOfSums = newRing(body, sumSlots, 1, storing / warpsOfWarpgroup);
+
+  Body loads = role(newRole("load", loading), [&](Body &statements) {
+    int cursor = newCursor(statements, ring);
+    Body tile;
+    rounds(tile, count, [&](Body &round, const Axis &) {
+      round.push_back(atCursor(Kind::acquire, cursor));
+      round.push_back(atCursor(Kind::expect, cursor));
+      round.back().slots = {left, right};
+      for (int factor : {left, right}) {
+        std::optional<Box> box = drawAsyncBox(tree.shared[size_t(factor)].shape, product.element, false);
+        tileHolds[size_t(factor)].current = tensorDomains[size_t(box->tensor)];
+        round.push_back(atCursor(Kind::copyAsync, cursor));
+        round.back().from = Place::of(std::move(*box));
+        round.back().to = Place::of(View{.shared = factor, .cursor = cursor});
+      }
+      round.push_back(atCursor(Kind::advance, cursor));
+    });
+    append(statements, forTiles(std::move(tile)));
+  });
+  Body multiplies = role(newRole("multiply", multiplying), [&](Body &statements) {
+    int cursor = newCursor(statements, ring), sum = newCursor(statements, ringOfSums);
+    Body tile = {atCursor(Kind::acquire, sum)};
+    rounds(tile, count, [&](Body &round, const Axis &axis) {
+      round.push_back(atCursor(Kind::wait, cursor));
+      round.push_back(fixed({.kind = Kind::gemmInPlace, .to = Place::inTensorMemory(sums, sum)}));
+      round.back().factors = {
+          Place::of(View{.shared = left, .cursor = cursor, .transposed = product.leftAcross}),
+          Place::of(View{.shared = right, .cursor = cursor, .transposed = !product.rightAcross})};
+      round.back().tests.push_back({.a = IndexNode::of(IndexKind::position, axis.position),
+                                    .b = IndexNode::constant(0),
+                                    .comparison = Comparison::greater});
+      round.push_back(atCursor(Kind::release, cursor, /*afterProducts=*/true));
+      round.push_back(atCursor(Kind::advance, cursor));
+    });
+    tile.push_back(atCursor(Kind::publish, sum, /*afterProducts=*/true));
+    tile.push_back(atCursor(Kind::advance, sum));
+    append(statements, forTiles(std::move(tile)));
+  });
+  Body stores = role(newRole("store", storing), [&](Body &statements) {
+    int cursor = newCursor(statements, ringOfSums);
+    Body tile = {atCursor(Kind::wait, cursor)};
+    Domain all =
+        repeated(differential::product(tileHolds[size_t(left)].current, tileHolds[size_t(right)].current),
+                 double(tree.valueOf(product.depth) * count.number));
+    int sum = declare(tile, ElementType::f32, {product.rows, product.columns}, all);
+    tile.push_back(
+        fixed({.kind = Kind::copy, .from = Place::inTensorMemory(sums, cursor), .to = Place::of(sum)}));
+    tile.push_back(atCursor(Kind::release, cursor));
+    tile.push_back(atCursor(Kind::advance, cursor));
+    drawBody(tile, int(draw.between(0, 2)));
+    store(tile, sum);
+    append(statements, forTiles(std::move(tile)));
+  });
+  // Whole warpgroups come first.
+  Statement roles = {.kind = Kind::roles};
+  roles.bodies.push_back(std::move(stores));
+  bool loadsFirst = loading >= multiplying;
+  append(roles.bodies[0], loadsFirst ? loads : multiplies);
+  append(roles.bodies[0], loadsFirst ? multiplies : loads);
+  body.push_back(std::move(roles));
+}
+
+void Generator::multiplyTogether(LaunchTree &launch, const ProductInTensorMemory &product) {
+  draw.note(Feature::barrier);
+  launch.warps = env.warps = warpsOfWarpgroup * draw.between(1, 2);
+  draw.note(Feature::warps);
+  Body &body = launch.body;
+  Statement multiply = fixed({.kind = Kind::gemmInPlace});
+  Domain ofLeft, ofRight;
+  auto fill = [&](const Sizes &shape, Domain &domain) {
+    int tile = newShared(body, shape, product.element);
+    std::optional<Box> box = drawInputBox(shape, product.element, domain);
+    body.push_back(fixed(
+        {.kind = Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(View{.shared = tile})}));
+    tileHolds[size_t(tile)].current = domain;
+    env.tiles.pop_back(); // products read it until they are waited for
+    return tile;
+  };
+  Sizes shape = {product.rows, product.depth};
+  int variable = draw.wants(Feature::registerFactor) ? loaded(body, shape, product.element) : -1;
+  if (variable >= 0) {
+    draw.note(Feature::registerFactor);
+    int left = newTensorMemory(body, shape, product.element, 0);
+    Drawn value = drawFull(shape, product.element, 1).value_or(variableValue(variable));
+    ofLeft = value.domain;
+    body.push_back(fixed({.kind = Kind::store,
+                          .to = Place::inTensorMemory(left, -1),
+                          .values = {std::move(value.expression)}}));
+    multiply.factors = {Place::inTensorMemory(left, -1)};
+  } else {
+    int left = fill(product.leftShape(), ofLeft);
+    multiply.factors = {Place::of(View{.shared = left, .transposed = product.leftAcross})};
+  }
+  int right = fill(product.rightShape(), ofRight);
+  multiply.factors.push_back(Place::of(View{.shared = right, .transposed = !product.rightAcross}));
+  int sums = newTensorMemory(body, {product.rows, product.columns}, ElementType::f32, 0);
+  multiply.to = Place::inTensorMemory(sums, -1);
+  int done = newBarrier(body, BarrierInfo::Kind::threads, 1);
+  int64_t products = draw.between(1, 3);
+  for (int64_t number = 0; number < products; ++number) {
+    body.push_back(multiply);
+    if (number == 0) // what is there does not count
+      body.back().tests.push_back(
+          {.a = IndexNode::constant(0), .b = IndexNode::constant(0), .comparison = Comparison::greater});
+  }
+  body.push_back(fixed({.kind = Kind::arrive, .id = done, .number = 1}));
+  body.push_back(fixed({.kind = Kind::awaitPhase, .id = done, .index = {IndexNode::constant(0)}}));
+  Domain all =
+      repeated(differential::product(ofLeft, ofRight), double(tree.valueOf(product.depth) * products));
+  int sum = declare(body, ElementType::f32, {product.rows, product.columns}, all);
+  body.push_back(fixed({.kind = Kind::copy, .from = Place::inTensorMemory(sums, -1), .to = Place::of(sum)}));
+  drawBody(body, int(draw.between(0, 3)));
+  store(body, sum);
+}

@@ -1,0 +1,129 @@
+// RUN: %tile-opt %s -split-input-file -verify-diagnostics
+
+// tensor_memory_c1
+// expected-error @below {{expected 128 rows because tensor memory has as many lanes, and axes of columns and at most of slots beside them, but got 64x64}}
+tile.kernel @type1() attributes {t = !tile.tensor_memory<64x64xf32>} { tile.return }
+
+// -----
+
+// tensor_memory_c1
+// expected-error @below {{expected 128 rows because tensor memory has as many lanes, and axes of columns and at most of slots beside them, but got 128}}
+tile.kernel @type2() attributes {t = !tile.tensor_memory<128xf32>} { tile.return }
+
+// -----
+
+// tensor_memory_c2
+// expected-error @below {{expected rows that fill whole columns of 32 bits because tensor memory is made of these, but got 33 of 'bf16'}}
+tile.kernel @type3() attributes {t = !tile.tensor_memory<128x33xbf16>} { tile.return }
+
+// -----
+
+// tensor_memory_c2
+// expected-error @below {{expected rows that fill whole columns of 32 bits because tensor memory is made of these, but got 32 of 'f64'}}
+tile.kernel @type4() attributes {t = !tile.tensor_memory<128x32xf64>} { tile.return }
+
+// -----
+
+// tensor_memory_c2
+// expected-error @below {{expected at most 512 columns because tensor memory has no more, but got 768 for 3x128x256 of 'f32'}}
+tile.kernel @type5() attributes {t = !tile.tensor_memory<3x128x256xf32>} { tile.return }
+
+// -----
+
+// alloc_tensor_memory_c1
+tile.kernel @beyond() {
+  // expected-error @below {{expected the 128 columns of 'acc' to lie within the 512 of tensor memory, but got them from column 400}}
+  %acc = tile.alloc_tensor_memory "acc" at 400 : !tile.tensor_memory<128x128xf32>
+  tile.return
+}
+
+// -----
+
+// reserve_tensor_memory_c1
+tile.kernel @part() {
+  // expected-error @below {{expected a power of two from 32 to 512 columns because tensor memory is reserved in such parts, but got 96}}
+  tile.reserve_tensor_memory "columns" columns(96)
+  tile.return
+}
+
+// -----
+
+// reserve_tensor_memory_c2
+tile.kernel @offset() {
+  // expected-error @below {{expected an offset that is a multiple of 4 bytes, at least 0, because an address of tensor memory is written there, but got 2}}
+  tile.reserve_tensor_memory "columns" columns(32) at 2
+  tile.return
+}
+
+// -----
+
+// slot_c1
+tile.kernel @slots() {
+  // expected-note @below {{'acc' is declared here}}
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x128xf32>
+  %at = tile.cursor : !tile.cursor<2>
+  // expected-error @below {{expected 'acc' to have a leading axis of 2 because the cursor counts 2 slots, but got 128x128}}
+  %slot = tile.slot %acc[%at] : !tile.tensor_memory<128x128xf32>, !tile.cursor<2> -> !tile.tensor_memory<128x128xf32>
+  tile.return
+}
+
+// -----
+
+// load_c2
+tile.kernel @load_axes() {
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
+  // expected-error @below {{expected a fragment of 128x64 because warps hold rows of tensor memory, but got 1x128x64}}
+  %loaded = tile.load %acc : !tile.tensor_memory<128x64xf32> -> tensor<1x128x64xf32>
+  tile.return
+}
+
+// -----
+
+// store_c3
+tile.kernel @store_axes(%x: f32 {program.argument = #program.scalar<"x">}) {
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
+  %f = tile.splat %x : f32 -> tensor<128x1x64xf32>
+  // expected-error @below {{expected a fragment of 128x64 because warps hold rows of tensor memory, but got 128x1x64}}
+  tile.store %f, %acc : tensor<128x1x64xf32>, !tile.tensor_memory<128x64xf32>
+  tile.return
+}
+
+// -----
+
+// gemm_in_place_c1
+tile.kernel @product_extents() {
+  %true = arith.constant true
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  // expected-note @below {{'b' is declared here}}
+  %b = tile.alloc_shared "b" : !tile.shared<64x32xbf16>
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
+  // expected-error @below {{expected an accumulator of 128x32 because 'a' is 128x64 and 'b' is 64x32, but got 128x64}}
+  tile.gemm_in_place %a, %b, %acc if %true : !tile.shared<128x64xbf16>, !tile.shared<64x32xbf16>, !tile.tensor_memory<128x64xf32>
+  tile.return
+}
+
+// -----
+
+// gemm_in_place_c1
+tile.kernel @product_types() {
+  %true = arith.constant true
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x32xbf16>
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x32xbf16>
+  // expected-error @below {{expected an accumulator of f32 because products of 'bf16' are summed in f32, but got 'bf16'}}
+  tile.gemm_in_place %a, %b, %acc if %true : !tile.shared<128x64xbf16>, !tile.shared<64x32xbf16>, !tile.tensor_memory<128x32xbf16>
+  tile.return
+}
+
+// -----
+
+// gemm_c3
+tile.kernel @atom(%x: f32 {program.argument = #program.scalar<"x">}) {
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x32xbf16>
+  %acc = tile.splat %x : f32 -> tensor<128x32xf32>
+  // expected-error @below {{expected an atom that adds in registers because the accumulator is a fragment, but got tcgen05, which adds in tensor memory}}
+  %sum = tile.gemm %a, %b, %acc atom tcgen05 : !tile.shared<128x64xbf16>, !tile.shared<64x32xbf16>, tensor<128x32xf32>
+  tile.return
+}
