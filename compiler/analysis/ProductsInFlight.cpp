@@ -42,7 +42,7 @@ Position positionOf(Value cursor) {
 
 /// A buffer, or a slot of it: all names of its position; none for the whole buffer.
 struct Place {
-  AllocSharedOp buffer;
+  AllocationOpInterface buffer;
   bool isSlot = false;
   SmallVector<Position, 2> positions;
 
@@ -56,7 +56,7 @@ struct Place {
 Place placeOf(Value memory) {
   Place place;
   while (Operation *op = memory.getDefiningOp()) {
-    if (auto buffer = dyn_cast<AllocSharedOp>(op)) {
+    if (auto buffer = dyn_cast<AllocationOpInterface>(op)) {
       place.buffer = buffer;
       break;
     }
@@ -72,14 +72,21 @@ Place placeOf(Value memory) {
   return place;
 }
 
-bool share(AllocSharedOp a, AllocSharedOp b) {
+/// In the units in which its offset counts.
+int64_t sizeOf(AllocationOpInterface buffer) {
+  Type type = buffer->getResult(0).getType();
+  if (auto inTensorMemory = dyn_cast<TensorMemoryType>(type))
+    return inTensorMemory.numSlots() * inTensorMemory.slotColumns();
+  return sizeInBytes(cast<SharedType>(type));
+}
+
+bool share(AllocationOpInterface a, AllocationOpInterface b) {
   if (a == b || !a || !b)
     return true;
-  if (!a.getOffset() || !b.getOffset())
+  if (a.getMemorySpace() != b.getMemorySpace() || !a.getOffset() || !b.getOffset())
     return false;
   auto [first, second] = *a.getOffset() < *b.getOffset() ? std::pair(a, b) : std::pair(b, a);
-  return int64_t(*first.getOffset()) + sizeInBytes(first.getBuffer().getType()) >
-         int64_t(*second.getOffset());
+  return int64_t(*first.getOffset()) + sizeOf(first) > int64_t(*second.getOffset());
 }
 
 enum class Relation { same, different, unknown };
@@ -156,15 +163,19 @@ Relation relationOf(const Place &a, const Place &b) {
   return a.buffer == b.buffer && a.isSlot && b.isSlot ? relationOf(a.positions, b.positions) : Relation::same;
 }
 
-/// A product in flight.
+/// A product in flight, and what its completion can be told by.
 struct InFlight {
   InFlightOpInterface product;
-  int64_t startedSince = 0;     ///< products that every path has started after it, at least
-  SmallVector<Value, 2> sums;   ///< values that are its accumulator
-  SmallVector<Place, 2> shared; ///< factors in shared memory
+  Completion completion;
+  int64_t startedSince = 0;            ///< products that every path has started after it, at least
+  SmallVector<Value, 2> sums = {};     ///< values that are its accumulator
+  SmallVector<Place, 2> factors = {};  ///< in memory
+  SmallVector<Place, 1> memory = {};   ///< that it adds to
+  SmallVector<Value, 2> arrivals = {}; ///< rings and barriers at which every path has it arrive
 
   bool isLike(const InFlight &other) const {
-    return product == other.product && shared == other.shared && sums.size() == other.sums.size() &&
+    return product == other.product && factors == other.factors && memory == other.memory &&
+           sums.size() == other.sums.size() &&
            llvm::all_of(sums, [&](Value sum) { return llvm::is_contained(other.sums, sum); });
   }
 };
@@ -182,10 +193,13 @@ bool merge(State &into, const State &from) {
     if (mine == into.end()) {
       into.push_back(theirs);
       changed = true;
-    } else if (theirs.startedSince < mine->startedSince) {
-      mine->startedSince = theirs.startedSince;
-      changed = true;
+      continue;
     }
+    changed |= theirs.startedSince < mine->startedSince;
+    mine->startedSince = std::min(mine->startedSince, theirs.startedSince);
+    size_t known = mine->arrivals.size();
+    llvm::erase_if(mine->arrivals, [&](Value at) { return !llvm::is_contained(theirs.arrivals, at); });
+    changed |= mine->arrivals.size() < known;
   }
   return changed;
 }
@@ -207,7 +221,7 @@ void rename(State &state, ValueRange from, ValueRange to, Region *left) {
       if (llvm::is_contained(flying.sums, before))
         addName(sums, Value(after));
     flying.sums = std::move(sums);
-    for (Place &place : flying.shared) {
+    for (Place &place : llvm::concat<Place>(flying.factors, flying.memory)) {
       SmallVector<Position, 2> positions;
       for (const Position &position : place.positions)
         if (!isLost(position.root))
@@ -225,13 +239,31 @@ void rename(State &state, ValueRange from, ValueRange to, Region *left) {
   }
 }
 
-/// Shared memory that the operation writes.
+/// Shared and tensor memory that the operation accesses.
+SmallVector<MemoryAccess, 3> buffersOf(Operation *op) {
+  SmallVector<MemoryAccess, 3> accesses = memoryAccessesOf(op);
+  llvm::erase_if(accesses,
+                 [](const MemoryAccess &access) { return !access.isShared() && !access.isTensorMemory(); });
+  return accesses;
+}
+
 SmallVector<Value, 2> writtenBy(Operation *op) {
   SmallVector<Value, 2> written;
-  for (const MemoryAccess &access : memoryAccessesOf(op))
-    if (access.isShared() && access.kind != AccessKind::read)
+  for (const MemoryAccess &access : buffersOf(op))
+    if (access.kind != AccessKind::read)
       written.push_back(access.memory);
   return written;
+}
+
+/// Whether it starts a product that is complete only when something tells so.
+bool startsProduct(Operation *op) { return isa<ProductOpInterface>(op) && completionOf(op); }
+
+/// The ring or barrier at which the operation arrives or waits, or null.
+Value meetingOf(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (isa<RingType, BarrierType>(operand.getType()))
+      return operand;
+  return {};
 }
 
 /// Shared memory that is the operation's own while it runs, or null.
@@ -284,12 +316,17 @@ private:
     }
     if (failed(check(op, state)))
       return failure();
-    if (completionOf(op) == Completion::productGroup)
+    Synchronisation order = synchronisationOf(op);
+    if (startsProduct(op))
       start(cast<InFlightOpInterface>(op), state);
     else if (completedBy(op) == Completion::productGroup)
       complete(cast<CompletionOpInterface>(op), state);
     else if (completesProducts(op))
-      state.clear();
+      llvm::erase_if(state, isInGroup);
+    else if (order.afterProducts)
+      arrive(meetingOf(op), state);
+    else if (order.waits)
+      completeArrived(meetingOf(op), state);
     return success();
   }
 
@@ -330,16 +367,37 @@ private:
   void start(InFlightOpInterface product, State &state) {
     for (InFlight &flying : state)
       flying.startedSince = std::min(flying.startedSince + 1, mostStarted);
-    InFlight started{product, 0, {product.getValueInFlight()}, {}};
-    for (const MemoryAccess &access : memoryAccessesOf(product))
-      if (access.isShared())
-        started.shared.push_back(placeOf(access.memory));
+    InFlight started{.product = product, .completion = *product.getCompletion()};
+    if (Value sum = product.getValueInFlight())
+      started.sums.push_back(sum);
+    for (const MemoryAccess &access : buffersOf(product))
+      if (access.kind == AccessKind::read)
+        started.factors.push_back(placeOf(access.memory));
+      else
+        started.memory.push_back(placeOf(access.memory));
     merge(state, {started});
   }
 
+  static bool isInGroup(const InFlight &flying) { return flying.completion == Completion::productGroup; }
+
+  /// All that are in flight will arrive there.
+  static void arrive(Value meeting, State &state) {
+    for (InFlight &flying : state)
+      if (flying.completion == Completion::arrival)
+        addName(flying.arrivals, meeting);
+  }
+
+  /// Which of the arrivals it was that is waited for is for the author to know.
+  static void completeArrived(Value meeting, State &state) {
+    llvm::erase_if(state, [&](const InFlight &flying) {
+      return meeting && llvm::is_contained(flying.arrivals, meeting);
+    });
+  }
+
   static void complete(CompletionOpInterface wait, State &state) {
-    llvm::erase_if(state,
-                   [&](const InFlight &flying) { return flying.startedSince >= wait.getNumInFlight(); });
+    llvm::erase_if(state, [&](const InFlight &flying) {
+      return isInGroup(flying) && flying.startedSince >= wait.getNumInFlight();
+    });
     for (InFlight &flying : state)
       if (llvm::is_contained(flying.sums, wait.getAwaitedValue()))
         addName(flying.sums, wait.getCompleteValue());
@@ -381,17 +439,37 @@ private:
       if (!passesOn && llvm::any_of(op->getOperands(),
                                     [&](Value operand) { return llvm::is_contained(flying.sums, operand); }))
         return report(op, flying, "the accumulator is read", "adds to it");
-      for (const Place &factor : flying.shared)
+      for (const Place &factor : flying.factors)
         if (failed(checkMemory(op, flying, factor)))
           return failure();
+      for (const Place &sum : flying.memory)
+        if (failed(checkSum(op, flying, sum)))
+          return failure();
     }
+    return success();
+  }
+
+  /// What the operation accesses or gives away, and an accumulator in memory. Products add one after the
+  /// other.
+  LogicalResult checkSum(Operation *op, const InFlight &flying, const Place &sum) {
+    if (completionOf(op) == flying.completion)
+      return success();
+    Synchronisation order = synchronisationOf(op);
+    if (order.event == SlotEvent::published && !order.afterProducts && sum.isSlot &&
+        guards(order.ring, sum.buffer) && isBroken(relationOf(sum.positions, positionOf(order.cursor)), op))
+      return report(op, flying, "the slot of " + nameOf(sum) + " is published", "adds to it");
+    for (const MemoryAccess &access : buffersOf(op))
+      if (isBroken(relationOf(sum, placeOf(access.memory)), op))
+        return report(op, flying,
+                      nameOf(sum) + (access.kind == AccessKind::read ? " is read" : " is written"),
+                      "adds to it");
     return success();
   }
 
   /// What the operation writes or gives away, and a factor.
   LogicalResult checkMemory(Operation *op, const InFlight &flying, const Place &factor) {
     if (Synchronisation order = synchronisationOf(op); order.event == SlotEvent::released) {
-      if (!guards(order.ring, factor.buffer))
+      if (order.afterProducts || !guards(order.ring, factor.buffer))
         return success();
       Relation relation =
           factor.isSlot ? relationOf(factor.positions, positionOf(order.cursor)) : Relation::same;
@@ -434,24 +512,31 @@ private:
 
   /// Whether the ring hands the buffer's slots over: the one of the copies that fill it, or the only one that
   /// says what stores have filled.
-  bool guards(Value ring, AllocSharedOp buffer) {
-    if (rings.isFilled(buffer))
-      return rings.fills(ring, buffer);
+  bool guards(Value ring, AllocationOpInterface buffer) {
+    auto shared = dyn_cast_if_present<AllocSharedOp>(buffer.getOperation());
+    if (shared && rings.isFilled(shared))
+      return rings.fills(ring, shared);
     auto found = publishedBy.find(buffer);
     return found != publishedBy.end() && found->second.size() == 1 && found->second.contains(ring);
   }
 
   static std::string nameOf(const Place &factor) {
-    AllocSharedOp buffer = factor.buffer;
-    return buffer ? describe(buffer.getBuffer(), "a factor") : "a factor";
+    AllocationOpInterface buffer = factor.buffer;
+    return buffer ? describe(buffer->getResult(0), "a factor") : "a factor";
+  }
+
+  static StringRef completionWords(Operation *op, const InFlight &flying, bool byHand) {
+    if (flying.completion == Completion::arrival)
+      return synchronisationOf(op).handsOn ? "Arrival::afterProducts" : "a wait for Arrival::afterProducts";
+    return byHand ? "gemmWait" : "a wait for the product";
   }
 
   static LogicalResult report(Operation *op, const InFlight &flying, const Twine &event, StringRef use) {
     Operation *product = flying.product;
     bool byHand = isByHand(op);
     InFlightDiagnostic diagnostic = op->emitError(byHand ? "" : "internal error: ")
-                                    << "expected " << (byHand ? "gemmWait" : "a wait for the product")
-                                    << " before " << event << " because a product in flight " << use;
+                                    << "expected " << completionWords(op, flying, byHand) << " before "
+                                    << event << " because a product in flight " << use;
     diagnostic.attachNote(product->getLoc()) << "the product is started here";
     return diagnostic;
   }

@@ -146,7 +146,7 @@ static bool isAccessedByThreads(const tile::RingBuffers &buffers, tile::ReleaseO
   return scopeOf(release)
       ->walk([&](Operation *op) {
         bool accesses = llvm::any_of(tile::memoryAccessesOf(op), [&](const tile::MemoryAccess &access) {
-          return access.isShared() && access.proxy == tile::Proxy::generic &&
+          return (access.isShared() || access.isTensorMemory()) && access.proxy == tile::Proxy::generic &&
                  buffers.mayGuard(release.getRing(), access.memory);
         });
         return accesses ? WalkResult::interrupt() : WalkResult::advance();
