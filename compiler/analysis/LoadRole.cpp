@@ -71,6 +71,12 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target
   if (products.empty())
     return Obstacle{pipelined, "the kernel has no product, and a role loads ahead only of products by wgmma"};
   for (Operation *op : products)
+    if (isa<GemmInPlaceOp>(op))
+      return Obstacle{op,
+                      "the " + describeStatement(op) +
+                          " adds in tensor memory, and a role loads ahead only of wgmma; write the roles by "
+                          "hand"};
+  for (Operation *op : products)
     if (auto product = dyn_cast<GemmOp>(op); product && product.getAtom() != MatrixAtom::wgmma)
       return Obstacle{product, productProblem(product, target)};
   for (Operation *op : products)

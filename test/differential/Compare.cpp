@@ -112,8 +112,7 @@ public:
   Comparer(const ProgramTree &tree, const CompareOptions &options) : tree(tree), options(options) {}
 
   Outcome run() {
-    if (options.onGpu && gpu() && !tree.tensorMemory.empty() &&
-        (*gpu())->properties().target != tree.target)
+    if (options.onGpu && gpu() && !tree.tensorMemory.empty() && (*gpu())->properties().target != tree.target)
       return failure(Verdict::discarded, "the GPU has no tensor memory");
     dsl::Program program = trace(tree);
     if (!program.ok())

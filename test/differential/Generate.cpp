@@ -54,7 +54,8 @@ DrawnProgram Generator::run() {
   return {std::move(tree), draw.features()};
 }
 
-/// A target that has what the program needs: the oldest one sometimes, for programs that ask for nothing newer.
+/// A target that has what the program needs: the oldest one sometimes, for programs that ask for nothing
+/// newer.
 void Generator::drawTarget() {
   if (!tree.tensorMemory.empty()) {
     tree.target = std::ranges::find_if(allTargets(), [](const Target &target) {

@@ -145,6 +145,28 @@ Program persistent() {
   });
 }
 
+/// All warps copy, and wait for each product.
+Program inTurns() {
+  return Program::trace("in_turns", [](Scope &k) {
+    Index depth = k.dim("k");
+    Global A = k.input("A", bf16, {128, depth}), B = k.input("B", bf16, {64, depth}),
+           C = k.output("C", f32, {128, 64});
+    Shared a = k.shared("a", bf16, {128, 64}), b = k.shared("b", bf16, {64, 64});
+    TensorMemory acc = k.tensorMemory("acc", f32, {128, 64});
+    Barrier done = k.barrier("done", 1);
+    k.pipelined(ceilDiv(depth, 64), {.stages = 3}, [&](Index s) {
+      copy(A.tile({0, s * 64}, {128, 64}), a);
+      copy(B.tile({0, s * 64}, {64, 64}), b);
+      gemmAsync(a, b.t(), acc, {.accumulate = s > 0});
+      done.arrive(Arrival::afterProducts);
+      done.wait(s);
+    });
+    Fragment c = k.fragment(f32, {128, 64});
+    copy(acc, c);
+    copy(c, C.tile({0, 0}, {128, 64}));
+  });
+}
+
 /// C = (2 A) Bᵀ of one tile, by one role: threads write the left factor to tensor memory.
 Program leftInTensorMemory(ElementType element) {
   return Program::trace("left_in_tensor_memory", [element](Scope &k) {
@@ -244,6 +266,19 @@ TEST_CASE("two accumulators in tensor memory that take turns", "[programs][tenso
   Memory c = Memory::filled(f16, {384, 272}, test::notANumber);
   test::run(test::compiled(persistent(), forBlackwell()), {&a, &b, &c});
   CHECK(countWrong(c, [&](int64_t i, int64_t j) { return product(a, false, b, false, i, j); }) == 0);
+}
+
+TEST_CASE("products in tensor memory, waited for one by one", "[programs][tensor-memory]") {
+  std::mt19937 generator(Catch::rngSeed());
+  Memory a = random(bf16, {128, 200}, generator), b = random(bf16, {64, 200}, generator);
+  Memory c = Memory::filled(f32, {128, 64}, test::notANumber);
+  Artifact artifact = test::compiled(inTurns(), forBlackwell());
+  test::run(artifact, {&a, &b, &c});
+  CHECK(countWrong(c, [&](int64_t i, int64_t j) { return product(a, false, b, false, i, j); }) == 0);
+  CHECK(std::ranges::any_of(artifact.remarks, [](const Remark &remark) {
+    return remark.message.find("adds in tensor memory, and a role loads ahead only of wgmma") !=
+           std::string::npos;
+  }));
 }
 
 TEST_CASE("a left factor in tensor memory", "[programs][tensor-memory]") {

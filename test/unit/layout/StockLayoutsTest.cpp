@@ -99,6 +99,26 @@ TEST_CASE("mma.sync fragments follow the instruction", "[layout][stock][unit]") 
   }));
 }
 
+// tcgen05.ld and st of the shape 32x32b.
+TEST_CASE("tiles of tensor memory have a row in each lane", "[layout][stock][unit]") {
+  Result<FragmentLayout> one = tensorMemoryFragment(48, 32, 4), two = tensorMemoryFragment(48, 16, 8);
+  REQUIRE((one && two));
+  REQUIRE(follows(*one, [](const HardwareLocation &l) { return Coordinates{32 * l.warp + l.lane, l.reg}; }));
+  REQUIRE(follows(*two, [](const HardwareLocation &l) {
+    return Coordinates{32 * (l.warp % 4) + l.lane, 24 * (l.warp / 4) + l.reg};
+  }));
+  requireLaws(*one);
+  requireLaws(*two);
+  REQUIRE(tensorMemoryFragment(48, 32, 6).error().message ==
+          "expected whole warpgroups because each warp of one reaches a quarter of the lanes of tensor "
+          "memory, but "
+          "got 6 warps");
+  REQUIRE(
+      tensorMemoryFragment(34, 16, 8).error().message ==
+      "expected columns of 16 bits that 2 warpgroups can share because each has whole registers of tensor "
+      "memory, but got 34");
+}
+
 TEST_CASE("the operands of a warp meet its accumulator", "[layout][stock][unit]") {
   for (WarpGrid grid : {WarpGrid{2, 2}, WarpGrid{4, 1}, WarpGrid{1, 4}, WarpGrid{3, 2}}) {
     int64_t m = 96, n = 72, k = 32;
