@@ -15,6 +15,7 @@ ours is faster. Exit status 1 if a result is wrong.
 
     peers.py [gemm] [--dtype bf16] [--layout tn] [--out bf16] [--shape m,n,k ...]
     peers.py attention_fwd [--dtype bf16] [--d 128] [--causal yes] [--shape b,s,h,hkv ...]
+    peers.py attention_bwd [--dtype bf16] [--d 128] [--causal yes] [--shape b,s,h,hkv ...]
     peers.py attention_fwd_fp8 [--d 128] [--mean 1] [-D sums=fast] [--shape b,s,h,hkv ...]
     peers.py block_causal [--d 128] [--shape b,s,h,hkv ...]
     peers.py varlen [--d 128] [--causal yes] [--shape b,longest,h,hkv ...]
@@ -41,6 +42,7 @@ import sys
 import torch
 
 from attention_cases import attention_cases, block_causal_cases, varlen_cases
+from backward_cases import backward_cases
 from decode_cases import decode_cases
 from fp8_cases import fp8_cases
 from gemm_cases import gemm_cases
@@ -52,6 +54,7 @@ ATTENTION = "b,s,h,hkv"
 SUITES = {
     "gemm": (gemm_cases, "m,n,k"),
     "attention_fwd": (attention_cases, ATTENTION),
+    "attention_bwd": (backward_cases, ATTENTION),
     "attention_fwd_fp8": (fp8_cases, ATTENTION),
     "block_causal": (block_causal_cases, ATTENTION),
     "varlen": (varlen_cases, "b,longest,h,hkv"),
