@@ -131,6 +131,9 @@ attention_fwd
 attention_fwd --d 64 --against form=plain --shape 16,1024,32,32 --shape 4,4096,32,32 --shape 1,16384,32,32
 attention_fwd --d 256 --shape 2,8192,8,8
 attention_fwd --against form=plain --shape 16,1024,16,16 --shape 4,4096,16,16 --shape 1,16384,16,16
+attention_bwd
+attention_bwd --d 64 --shape 4,4096,32,32
+attention_bwd --d 256 --shape 2,8192,8,8
 block_causal
 varlen
 attention_decode
