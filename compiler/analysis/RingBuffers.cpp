@@ -11,8 +11,12 @@ using namespace mlir;
 
 RingBuffers::RingBuffers(KernelOp kernel) {
   kernel.walk([&](Operation *op) {
-    if (Synchronisation order = synchronisationOf(op); order.event == SlotEvent::published)
-      published.insert(order.ring);
+    Operation *role = op->getParentOfType<RoleOp>();
+    if (!role)
+      role = kernel;
+    if (Synchronisation order = synchronisationOf(op);
+        order.event == SlotEvent::published || order.event == SlotEvent::announced)
+      handedOverBy[order.ring].insert(role);
     auto started = dyn_cast<InFlightOpInterface>(op);
     bool fillsRing = started && started.getCompletion() == Completion::ring;
     for (const MemoryAccess &access : memoryAccessesOf(op)) {
@@ -22,7 +26,7 @@ RingBuffers::RingBuffers(KernelOp kernel) {
       if (fillsRing)
         filledBy[buffer].insert(started.getCompletingRing());
       else
-        stored.insert(buffer);
+        storedBy[buffer].insert(role);
     }
   });
 }
@@ -32,16 +36,27 @@ bool RingBuffers::fills(Value ring, AllocSharedOp buffer) const {
   return found != filledBy.end() && found->second.contains(ring);
 }
 
+bool RingBuffers::isHandedOver(Value ring, AllocSharedOp buffer) const {
+  auto stores = storedBy.find(buffer);
+  auto hands = handedOverBy.find(ring);
+  return stores != storedBy.end() && hands != handedOverBy.end() &&
+         llvm::any_of(stores->second, [&](Operation *role) { return hands->second.contains(role); });
+}
+
 bool RingBuffers::guards(Value ring, Value tile) const {
   AllocSharedOp buffer = bufferOf(tile);
   if (!buffer)
     return false;
-  return isFilled(buffer) ? fills(ring, buffer) : published.size() == 1 && published.contains(ring);
+  if (isFilled(buffer))
+    return fills(ring, buffer);
+  return isHandedOver(ring, buffer) && llvm::none_of(handedOverBy, [&](const auto &other) {
+           return other.first != ring && isHandedOver(other.first, buffer);
+         });
 }
 
 bool RingBuffers::mayGuard(Value ring, Value tile) const {
   AllocSharedOp buffer = bufferOf(tile);
-  return !buffer || fills(ring, buffer) || (stored.contains(buffer) && published.contains(ring));
+  return !buffer || fills(ring, buffer) || isHandedOver(ring, buffer);
 }
 
 } // namespace tlc::tile

@@ -25,9 +25,13 @@ public:
   bool mayGuard(mlir::Value ring, mlir::Value tile) const;
 
 private:
+  /// Whether a role stores to the buffer and hands slots of the ring over.
+  bool isHandedOver(mlir::Value ring, AllocSharedOp buffer) const;
+
+  using Roles = llvm::SmallDenseSet<mlir::Operation *, 2>; ///< the kernel for what is in none
   llvm::DenseMap<mlir::Operation *, llvm::SmallDenseSet<mlir::Value, 2>> filledBy; ///< rings, by buffer
-  llvm::DenseSet<mlir::Operation *> stored;                                        ///< buffers
-  llvm::DenseSet<mlir::Value> published;                                           ///< rings
+  llvm::DenseMap<mlir::Operation *, Roles> storedBy;                               ///< by buffer
+  llvm::DenseMap<mlir::Value, Roles> handedOverBy;                                 ///< by ring
 };
 
 } // namespace tlc::tile

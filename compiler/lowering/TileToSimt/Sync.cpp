@@ -141,15 +141,15 @@ static bool isAwaited(tile::ReleaseOp release) {
       .wasInterrupted();
 }
 
-/// Whether threads of the role themselves read or write slots of the ring.
-static bool isAccessedByThreads(const tile::RingBuffers &buffers, tile::ReleaseOp release) {
+/// Whether threads of the role themselves read slots of the ring.
+static bool isReadByThreads(const tile::RingBuffers &buffers, tile::ReleaseOp release) {
   return scopeOf(release)
       ->walk([&](Operation *op) {
-        bool accesses = llvm::any_of(tile::memoryAccessesOf(op), [&](const tile::MemoryAccess &access) {
-          return (access.isShared() || access.isTensorMemory()) && access.proxy == tile::Proxy::generic &&
-                 buffers.mayGuard(release.getRing(), access.memory);
+        bool reads = llvm::any_of(tile::memoryAccessesOf(op), [&](const tile::MemoryAccess &access) {
+          return (access.isShared() || access.isTensorMemory()) && access.kind == tile::AccessKind::read &&
+                 access.proxy == tile::Proxy::generic && buffers.mayGuard(release.getRing(), access.memory);
         });
-        return accesses ? WalkResult::interrupt() : WalkResult::advance();
+        return reads ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -166,7 +166,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op) {
   // The wait for a wgmma covers its whole warpgroup, ordinary loads are each thread's own. Where there may
   // have been no product, warps have yet to see that the slot was full: its barrier must not go on without
   // them.
-  bool meet = isAccessedByThreads(k.ringBuffers, op) || (isAwaited(op) && !followsProduct(k.ringBuffers, op));
+  bool meet = isReadByThreads(k.ringBuffers, op) || (isAwaited(op) && !followsProduct(k.ringBuffers, op));
   if (meet && k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
     return failure();
   Value barrier = emptyBarrier(k, op.getRing(), op.getCursor());
