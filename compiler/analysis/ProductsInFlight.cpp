@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A walk in the order of execution with the products in flight. Values that loops and branches pass on get
-/// the names that they have there; a slot is known by a cursor and how far it has moved since.
+/// the names that they have there.
 #include "compiler/analysis/ProductsInFlight.h"
 
-#include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/RegisterWriters.h"
 #include "compiler/analysis/RingBuffers.h"
+#include "compiler/analysis/SlotPlaces.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -17,151 +17,6 @@ namespace tlc::tile {
 using namespace mlir;
 
 namespace {
-
-/// So many advances from where `root` stands, modulo the number of slots.
-struct Position {
-  Value root;
-  int64_t offset = 0;
-
-  bool operator==(const Position &) const = default;
-};
-
-int64_t slotsOf(Value cursor) { return cast<CursorType>(cursor.getType()).getSlots(); }
-
-int64_t modulo(int64_t number, int64_t slots) { return (number % slots + slots) % slots; }
-
-Position positionOf(Value cursor) {
-  Position position{cursor, 0};
-  while (auto advance = position.root.getDefiningOp<AdvanceOp>()) {
-    position.root = advance.getCursor();
-    ++position.offset;
-  }
-  position.offset = modulo(position.offset, slotsOf(cursor));
-  return position;
-}
-
-/// A buffer, or a slot of it: all names of its position; none for the whole buffer.
-struct Place {
-  AllocationOpInterface buffer;
-  bool isSlot = false;
-  SmallVector<Position, 2> positions;
-
-  bool operator==(const Place &other) const {
-    return buffer == other.buffer && isSlot == other.isSlot && positions.size() == other.positions.size() &&
-           llvm::all_of(positions, [&](const Position &p) { return llvm::is_contained(other.positions, p); });
-  }
-};
-
-/// Null buffer for memory that does not come from one in sight.
-Place placeOf(Value memory) {
-  Place place;
-  while (Operation *op = memory.getDefiningOp()) {
-    if (auto buffer = dyn_cast<AllocationOpInterface>(op)) {
-      place.buffer = buffer;
-      break;
-    }
-    auto view = dyn_cast<ViewOpInterface>(op);
-    if (!view)
-      break;
-    if (Value cursor = view.getSlotCursor()) {
-      place.isSlot = true;
-      place.positions = {positionOf(cursor)};
-    }
-    memory = op->getOperand(0);
-  }
-  return place;
-}
-
-/// In the units in which its offset counts.
-int64_t sizeOf(AllocationOpInterface buffer) {
-  Type type = buffer->getResult(0).getType();
-  if (auto inTensorMemory = dyn_cast<TensorMemoryType>(type))
-    return inTensorMemory.numSlots() * inTensorMemory.slotColumns();
-  return sizeInBytes(cast<SharedType>(type));
-}
-
-bool share(AllocationOpInterface a, AllocationOpInterface b) {
-  if (a == b || !a || !b)
-    return true;
-  if (a.getMemorySpace() != b.getMemorySpace() || !a.getOffset() || !b.getOffset())
-    return false;
-  auto [first, second] = *a.getOffset() < *b.getOffset() ? std::pair(a, b) : std::pair(b, a);
-  return int64_t(*first.getOffset()) + sizeOf(first) > int64_t(*second.getOffset());
-}
-
-enum class Relation { same, different, unknown };
-
-/// How far one cursor is ahead of another, where that is the same whenever both are there.
-class CursorDistance {
-public:
-  std::optional<int64_t> between(Value a, Value b) {
-    if (slotsOf(a) != slotsOf(b))
-      return std::nullopt;
-    Position from = positionOf(a), to = positionOf(b);
-    std::optional<int64_t> roots = from.root == to.root ? 0 : betweenRoots(from.root, to.root);
-    if (!roots)
-      return std::nullopt;
-    return modulo(*roots + to.offset - from.offset, slotsOf(a));
-  }
-
-private:
-  std::optional<int64_t> betweenRoots(Value a, Value b) {
-    if (auto assumed = assumptions.find({a, b}); assumed != assumptions.end())
-      return assumed->second;
-    Operation *op = controlOf(a);
-    if (!op || op != controlOf(b))
-      return std::nullopt;
-    if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      auto [i, j] = std::pair(cast<OpResult>(a).getResultNumber(), cast<OpResult>(b).getResultNumber());
-      std::optional<int64_t> yes =
-          between(branch.thenYield()->getOperand(i), branch.thenYield()->getOperand(j));
-      return yes == between(branch.elseYield()->getOperand(i), branch.elseYield()->getOperand(j))
-                 ? yes
-                 : std::nullopt;
-    }
-    // By induction over the iterations.
-    auto loop = cast<scf::ForOp>(op);
-    unsigned i = numberOf(a), j = numberOf(b);
-    std::optional<int64_t> first = between(loop.getInitArgs()[i], loop.getInitArgs()[j]);
-    if (!first)
-      return std::nullopt;
-    std::pair<Value, Value> arguments(loop.getRegionIterArg(i), loop.getRegionIterArg(j));
-    assumptions[arguments] = *first;
-    std::optional<int64_t> next = between(loop.getYieldedValues()[i], loop.getYieldedValues()[j]);
-    assumptions.erase(arguments);
-    return next == first ? first : std::nullopt;
-  }
-
-  /// The loop or branch that the value comes from, as what it carries or as a result.
-  static Operation *controlOf(Value value) {
-    Operation *op = value.getDefiningOp();
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      op = argument.getOwner()->getParentOp();
-    return isa_and_present<scf::ForOp, scf::IfOp>(op) ? op : nullptr;
-  }
-  static unsigned numberOf(Value carried) {
-    auto argument = dyn_cast<BlockArgument>(carried);
-    return argument ? argument.getArgNumber() - 1 : cast<OpResult>(carried).getResultNumber();
-  }
-
-  llvm::DenseMap<std::pair<Value, Value>, int64_t> assumptions;
-};
-
-Relation relationOf(ArrayRef<Position> a, ArrayRef<Position> b) {
-  for (const Position &x : a)
-    for (const Position &y : b)
-      if (slotsOf(x.root) == slotsOf(y.root))
-        if (std::optional<int64_t> distance = CursorDistance().between(x.root, y.root))
-          return modulo(*distance + y.offset - x.offset, slotsOf(x.root)) == 0 ? Relation::same
-                                                                               : Relation::different;
-  return Relation::unknown;
-}
-
-Relation relationOf(const Place &a, const Place &b) {
-  if (!share(a.buffer, b.buffer))
-    return Relation::different;
-  return a.buffer == b.buffer && a.isSlot && b.isSlot ? relationOf(a.positions, b.positions) : Relation::same;
-}
 
 /// A product in flight, and what its completion can be told by.
 struct InFlight {

@@ -18,7 +18,7 @@ namespace {
 struct PlanTensorMemory : impl::PlanTensorMemoryBase<PlanTensorMemory> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
-    kernel.walk([](ReserveTensorMemoryOp earlier) { earlier.erase(); }); // what was planned is planned anew
+    kernel.walk([](ReserveTensorMemoryOp earlier) { earlier.erase(); }); // an earlier plan is replaced
     SmallVector<AllocTensorMemoryOp> buffers;
     kernel.walk([&](AllocTensorMemoryOp buffer) { buffers.push_back(buffer); });
     if (buffers.empty())

@@ -151,24 +151,12 @@ Result<ForwardChoice> attention::chooseForm(const Programs &programs, const Forw
 
 Result<size_t> attention::workspaceSize(Programs &programs, const ForwardTensors &tensors,
                                         const ForwardOptions &options) {
-  Result<Call> call = checkCall(tensors, options);
-  if (!call)
-    return call.error();
-  Result<kernels::CallProgram> program = programOf(programs, *call, options);
-  if (!program)
-    return program.error();
-  return programs.workspaceSize(*program, call->schema);
+  return kernels::workspaceSize(programs, checkCall(tensors, options),
+                                [&](const Call &call) { return programOf(programs, call, options); });
 }
 
 Result<void> attention::forward(Programs &programs, Stream stream, const ForwardTensors &tensors,
                                 Workspace workspace, const ForwardOptions &options) {
-  Result<Call> call = checkCall(tensors, options);
-  if (!call)
-    return call.error();
-  if (Result<void> valid = call->schema.checkMemory(); !valid)
-    return valid;
-  Result<kernels::CallProgram> program = programOf(programs, *call, options);
-  if (!program)
-    return program.error();
-  return programs.launch(*program, call->schema, workspace, stream);
+  return kernels::launch(programs, stream, workspace, checkCall(tensors, options),
+                         [&](const Call &call) { return programOf(programs, call, options); });
 }

@@ -10,10 +10,8 @@ using namespace tlc::simt;
 
 namespace {
 
-/// The fields of PTX ISA "Matrix Descriptor Format" that do not depend on the address; offsets are in units
-/// of 16 bytes.
+/// The fields of PTX ISA "Matrix Descriptor Format" that do not depend on the address.
 uint64_t descriptorConstant(MatrixDescriptorOp op) {
-  auto offset = [](int64_t bytes) { return uint64_t(bytes >> 4) & 0x3fff; };
   auto mode = [&]() -> uint64_t {
     switch (op.getSwizzle()) {
     case program::Swizzle::none:
@@ -27,7 +25,7 @@ uint64_t descriptorConstant(MatrixDescriptorOp op) {
     }
     llvm_unreachable("all swizzles are handled");
   };
-  return offset(op.getLeading()) << 16 | offset(op.getStride()) << 32 | mode() << 62;
+  return descriptorDistances(op.getLeading(), op.getStride()) | mode() << 62;
 }
 
 struct LowerMatrixDescriptor : OpConversionPattern<MatrixDescriptorOp> {
@@ -127,6 +125,11 @@ struct LowerStMatrix : OpConversionPattern<StMatrixOp> {
 };
 
 } // namespace
+
+uint64_t tlc::simt::descriptorDistances(uint64_t leading, uint64_t stride) {
+  auto units = [](uint64_t bytes) { return bytes >> 4 & 0x3fff; };
+  return units(leading) << 16 | units(stride) << 32;
+}
 
 Value tlc::simt::matrixDescriptor(OpBuilder &builder, Location loc, Value address, uint64_t fields) {
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();

@@ -42,6 +42,8 @@ llvm::SmallVector<mlir::Value> toWords(mlir::OpBuilder &builder, mlir::Location 
 /// The reverse of `toWords`.
 mlir::Value fromWords(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::ValueRange words);
 
+/// The distances of a matrix unit's descriptor, in bytes, as its fields: 14 bits each, in units of 16 bytes.
+uint64_t descriptorDistances(uint64_t leading, uint64_t stride);
 /// A matrix unit's descriptor of what lies at an address in shared memory, with these other fields.
 mlir::Value matrixDescriptor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address,
                              uint64_t fields);

@@ -123,10 +123,8 @@ struct LowerWaitStore : OpConversionPattern<Tcgen05WaitStoreOp> {
   }
 };
 
-/// The fields of PTX ISA "tcgen05 matrix descriptor" that do not depend on the address; offsets are in units
-/// of 16 bytes.
+/// The fields of PTX ISA "tcgen05 matrix descriptor" that do not depend on the address.
 uint64_t descriptorConstant(Tcgen05DescriptorOp op) {
-  auto offset = [](int64_t bytes) { return uint64_t(bytes >> 4) & 0x3fff; };
   auto mode = [&]() -> uint64_t {
     switch (op.getSwizzle()) {
     case program::Swizzle::none:
@@ -141,7 +139,7 @@ uint64_t descriptorConstant(Tcgen05DescriptorOp op) {
     llvm_unreachable("all swizzles are handled");
   };
   constexpr uint64_t version = 1;
-  return offset(op.getLeading()) << 16 | offset(op.getStride()) << 32 | version << 46 | mode() << 61;
+  return descriptorDistances(op.getLeading(), op.getStride()) | version << 46 | mode() << 61;
 }
 
 struct LowerDescriptor : OpConversionPattern<Tcgen05DescriptorOp> {

@@ -70,4 +70,30 @@ private:
   MemoryCache<LoadedProgram> loaded;
 };
 
+/// Workspace of a typed call whose arguments have been checked. `call` has a `schema`, `programOf(*call)` is
+/// its CallProgram or what is wrong with it.
+template <class Call, class ProgramOf>
+Result<size_t> workspaceSize(Programs &programs, const Result<Call> &call, const ProgramOf &programOf) {
+  if (!call)
+    return call.error();
+  Result<CallProgram> program = programOf(*call);
+  if (!program)
+    return program.error();
+  return programs.workspaceSize(*program, call->schema);
+}
+
+/// Its launch. Memory comes first: which program suits may depend on addresses.
+template <class Call, class ProgramOf>
+Result<void> launch(Programs &programs, Stream stream, Workspace workspace, const Result<Call> &call,
+                    const ProgramOf &programOf) {
+  if (!call)
+    return call.error();
+  if (Result<void> valid = call->schema.checkMemory(); !valid)
+    return valid;
+  Result<CallProgram> program = programOf(*call);
+  if (!program)
+    return program.error();
+  return programs.launch(*program, call->schema, workspace, stream);
+}
+
 } // namespace tlc::kernels

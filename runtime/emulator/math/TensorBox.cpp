@@ -205,46 +205,50 @@ Result<void> loadBox(const EmulatedTensorMap &map, BoxCoordinates coordinates, s
   return {};
 }
 
-Result<void> storeBox(const EmulatedTensorMap &map, BoxCoordinates coordinates,
-                      std::span<const std::byte> shared, uint32_t address) {
+namespace {
+
+/// Calls `write` for each row of a box in shared memory that has elements in the tensor: with where these lie
+/// in global memory, their bytes, and their number.
+template <class Write>
+Result<void> forEachStoredRow(const EmulatedTensorMap &map, BoxCoordinates coordinates,
+                              std::span<const std::byte> shared, uint32_t address, const Write &write) {
   if (Result<void> ok = checkShared(map, address, shared.size()); !ok)
     return ok;
-  const unsigned size = sizeInBytes(map.element);
   const SwizzledRows rows(map, address);
   visitRows(map, coordinates, BoxUse::store, [&](uint32_t row, const RowPart &part) {
     if (part.first == part.end)
       return;
     std::byte bytes[maxRowBytes];
     rows.read(shared, row, bytes);
-    std::memcpy(hostPointer(part.global), bytes + part.first * size, (part.end - part.first) * size);
+    write(hostPointer(part.global), bytes + part.first * sizeInBytes(map.element), part.end - part.first);
   });
   return {};
+}
+
+} // namespace
+
+Result<void> storeBox(const EmulatedTensorMap &map, BoxCoordinates coordinates,
+                      std::span<const std::byte> shared, uint32_t address) {
+  return forEachStoredRow(map, coordinates, shared, address,
+                          [&](std::byte *global, const std::byte *elements, uint32_t count) {
+                            std::memcpy(global, elements, count * sizeInBytes(map.element));
+                          });
 }
 
 Result<void> reduceBox(const EmulatedTensorMap &map, Reduction reduction, BoxCoordinates coordinates,
                        std::span<const std::byte> shared, uint32_t address) {
   if (Result<void> ok = checkReduction(reduction, map.element); !ok)
     return ok;
-  if (Result<void> ok = checkShared(map, address, shared.size()); !ok)
-    return ok;
-  const unsigned size = sizeInBytes(map.element);
-  const SwizzledRows rows(map, address);
-  visitRows(map, coordinates, BoxUse::store, [&](uint32_t row, const RowPart &part) {
-    if (part.first == part.end)
-      return;
-    std::byte bytes[maxRowBytes];
-    rows.read(shared, row, bytes);
-    std::byte *global = hostPointer(part.global);
-    const std::byte *operands = bytes + part.first * size;
-    const uint32_t count = part.end - part.first;
-    if (size == 2)
-      reduceRow<uint16_t>(reduction, map.element, global, operands, count);
-    else if (size == 4)
-      reduceRow<uint32_t>(reduction, map.element, global, operands, count);
-    else
-      reduceRow<uint64_t>(reduction, map.element, global, operands, count);
-  });
-  return {};
+  return forEachStoredRow(map, coordinates, shared, address,
+                          [&](std::byte *global, const std::byte *operands, uint32_t count) {
+                            const unsigned size = sizeInBytes(map.element);
+                            if (size == 2)
+                              reduceRow<uint16_t>(reduction, map.element, global, operands, count);
+                            else if (size == 4)
+                              reduceRow<uint32_t>(reduction, map.element, global, operands, count);
+                            else
+                              reduceRow<uint64_t>(reduction, map.element, global, operands, count);
+                          });
 }
 
 } // namespace tlc::emulator

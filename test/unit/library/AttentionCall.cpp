@@ -124,6 +124,36 @@ Slice test::newTensor(Device &device, ElementType element, const std::vector<int
   return slice;
 }
 
+CallFixture::CallFixture() : random{Catch::rngSeed()} {}
+
+Slice CallFixture::input(ElementType element, const std::vector<int64_t> &shape, int64_t padding) {
+  Slice slice = newTensor(device, element, shape, padding);
+  slice.fill(random);
+  slice.block->upload();
+  return slice;
+}
+
+Slice CallFixture::output(ElementType element, const std::vector<int64_t> &shape) {
+  Slice slice = newTensor(device, element, shape);
+  slice.block->upload();
+  return slice;
+}
+
+kernels::Workspace CallFixture::workspace(const Result<size_t> &bytes) {
+  INFO((bytes ? "" : bytes.error().message));
+  REQUIRE(bool(bytes));
+  if (*bytes == 0)
+    return {};
+  Result<void *> memory = device.allocate(*bytes);
+  REQUIRE(bool(memory));
+  return {*memory, *bytes};
+}
+
+void CallFixture::require(const Result<void> &done) {
+  INFO((done ? "" : done.error().message));
+  REQUIRE(bool(done));
+}
+
 attention::ForwardTensors CallTensors::views() const {
   auto viewOf = [](const std::optional<Slice> &slice) {
     return slice ? std::optional(slice->view()) : std::nullopt;

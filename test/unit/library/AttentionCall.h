@@ -93,6 +93,23 @@ struct Slice {
 Slice newTensor(Device &device, ElementType element, const std::vector<int64_t> &shape, int64_t padding = 0,
                 int64_t shift = 0);
 
+/// A device, programs and random tensors on it, for calls of any kernel.
+struct CallFixture {
+  CountingDevice device;
+  kernels::ArtifactCache artifacts;
+  kernels::Programs programs{device, artifacts};
+  kernels::Random random;
+
+  CallFixture();
+  /// With random elements, uploaded.
+  Slice input(ElementType element, const std::vector<int64_t> &shape, int64_t padding = 0);
+  /// With NaN, uploaded.
+  Slice output(ElementType element, const std::vector<int64_t> &shape);
+  /// Memory of the size that a call asked for; fails the running test if it did not say.
+  kernels::Workspace workspace(const Result<size_t> &bytes);
+  static void require(const Result<void> &done);
+};
+
 /// The tensors of a call.
 struct CallTensors {
   Slice q, k, v, o, lse;

@@ -19,41 +19,12 @@ using namespace tlc::test;
 
 namespace {
 
-struct Fixture {
-  CountingDevice device;
-  ArtifactCache artifacts;
-  attention::Programs programs{device, artifacts};
-  Random random{Catch::rngSeed()};
-
-  Slice input(ElementType element, const std::vector<int64_t> &shape) {
-    Slice slice = newTensor(device, element, shape);
-    slice.fill(random);
-    slice.block->upload();
-    return slice;
-  }
-  Slice output(ElementType element, const std::vector<int64_t> &shape) {
-    Slice slice = newTensor(device, element, shape);
-    slice.block->upload();
-    return slice;
-  }
+struct Fixture : CallFixture {
   Slice numbers(const std::vector<int64_t> &values) {
     Slice slice = newTensor(device, ElementType::i32, {int64_t(values.size())});
     slice.fill(values);
     slice.block->upload();
     return slice;
-  }
-  attention::Workspace workspace(const Result<size_t> &bytes) {
-    INFO((bytes ? "" : bytes.error().message));
-    REQUIRE(bool(bytes));
-    if (*bytes == 0)
-      return {};
-    Result<void *> memory = device.allocate(*bytes);
-    REQUIRE(bool(memory));
-    return {*memory, *bytes};
-  }
-  static void require(const Result<void> &done) {
-    INFO((done ? "" : done.error().message));
-    REQUIRE(bool(done));
   }
   static void compare(const Slice &actual, AttentionGradients &gradients,
                       std::vector<double> (AttentionGradients::*of)(std::span<const int64_t>), double floor) {

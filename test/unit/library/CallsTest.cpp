@@ -22,34 +22,9 @@ using Catch::StartsWith;
 
 namespace {
 
-struct Fixture {
-  CountingDevice device;
-  ArtifactCache artifacts;
-  Programs programs{device, artifacts};
-  Random random{Catch::rngSeed()};
-
-  Slice input(ElementType element, const std::vector<int64_t> &shape, int64_t padding = 0) {
-    Slice slice = newTensor(device, element, shape, padding);
-    slice.fill(random);
-    slice.block->upload();
-    return slice;
-  }
-  Slice output(ElementType element, const std::vector<int64_t> &shape) {
-    Slice slice = newTensor(device, element, shape);
-    slice.block->upload();
-    return slice;
-  }
-  Workspace workspace(const Result<size_t> &bytes) {
-    REQUIRE(bool(bytes));
-    if (*bytes == 0)
-      return {};
-    Result<void *> memory = device.allocate(*bytes);
-    REQUIRE(bool(memory));
-    return {*memory, *bytes};
-  }
+struct Fixture : CallFixture {
   void finish(const Result<void> &done, const Slice &result) {
-    INFO((done ? "" : done.error().message));
-    REQUIRE(bool(done));
+    require(done);
     REQUIRE(bool(device.synchronize({})));
     result.block->download();
   }
