@@ -12,6 +12,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -23,6 +24,7 @@
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
+#include <algorithm>
 #include <mutex>
 
 using namespace mlir;
@@ -139,7 +141,33 @@ void NvptxBackend::optimize(llvm::Module &module) const {
       passes.run(function, functions);
 }
 
+namespace {
+/// Leaves out passes of code generation that take too long for a module. LLVM's n-ary reassociation searches a whole
+/// block for each of its candidates: seconds in a block of 12,000 instructions, where it finds little.
+class SlowPassGate : public llvm::OptPassGate {
+public:
+  explicit SlowPassGate(llvm::Module &module) : context(module.getContext()), outer(context.getOptPassGate()) {
+    for (const llvm::Function &function : module)
+      for (const llvm::BasicBlock &block : function)
+        largestBlock = std::max(largestBlock, block.size());
+    context.setOptPassGate(*this);
+  }
+  ~SlowPassGate() override { context.setOptPassGate(outer); }
+
+  bool isEnabled() const override { return largestBlock > limit; }
+  bool shouldRunPass(StringRef pass, StringRef) const override { return pass != "Nary reassociation"; }
+
+private:
+  static constexpr size_t limit = 8000; // instructions
+
+  llvm::LLVMContext &context;
+  llvm::OptPassGate &outer;
+  size_t largestBlock = 0;
+};
+} // namespace
+
 std::string NvptxBackend::emitPtx(llvm::Module &module) const {
+  SlowPassGate gate(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream os(text);
   llvm::legacy::PassManager passes;
