@@ -130,11 +130,7 @@ Value ownMemoryOf(Operation *op) {
 }
 
 /// Whether the operation is a product that is complete when it is done, and all that were started with it.
-bool completesProducts(Operation *op) {
-  return isa<ProductOpInterface>(op) && !completionOf(op) &&
-         llvm::any_of(memoryAccessesOf(op),
-                      [](const MemoryAccess &access) { return access.proxy == Proxy::matrixUnit; });
-}
+bool completesProducts(Operation *op) { return isAsynchronousProduct(op) && !completionOf(op); }
 
 class Verifier {
 public:

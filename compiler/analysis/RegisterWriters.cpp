@@ -158,6 +158,12 @@ Value factorInRegisters(InFlightOpInterface product) {
   return {};
 }
 
+bool isAsynchronousProduct(Operation *op) {
+  return isa<ProductOpInterface>(op) && llvm::any_of(memoryAccessesOf(op), [](const MemoryAccess &access) {
+           return access.proxy == Proxy::matrixUnit;
+         });
+}
+
 bool readsRegisters(Operation *op, Value fragment) {
   auto rootOf = [](Value value) {
     while (Operation *definition = value.getDefiningOp()) {
@@ -167,7 +173,7 @@ bool readsRegisters(Operation *op, Value fragment) {
     }
     return value;
   };
-  if (completionOf(op) == Completion::productGroup || passesOn(op) || isCheapFragment(fragment))
+  if (isAsynchronousProduct(op) || passesOn(op) || isCheapFragment(fragment))
     return false;
   Value root = rootOf(fragment);
   return llvm::any_of(op->getOperands(), [&](Value operand) {

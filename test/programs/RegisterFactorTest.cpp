@@ -265,6 +265,34 @@ TEST_CASE("by hand the next factor may be made while the product reads its own",
   CHECK(std::ranges::count(c.values, 64. * (1 + 2 + 3 + 4 + 5)) == 64 * 64);
 }
 
+TEST_CASE("by hand a product that waits reads the factor of one in flight", "[register-factor]") {
+  Artifact artifact = compiled(Program::trace("shared_factor", [](Scope &k) {
+    Index steps = k.dim("steps");
+    k.input("unused", f32, {steps});
+    Global C = k.output("C", f32, {2, 64, 64});
+    Shared a = k.shared("a", bf16, {64, 64});
+    k.roles([&] {
+      k.role("math", {.warps = 4}, [&] {
+        Fragment sum = k.fragment(f32, {64, 64}), other = k.fragment(f32, {64, 64});
+        Fragment weights = k.fragment(bf16, {64, 64}, 1);
+        copy(weights, a);
+        k.loop(steps, [&](Index) {
+          gemmAsync(weights, a.t(), sum);
+          gemm(weights, a.t(), other);
+          weights = (weights.to(f32) + 1).to(bf16);
+        });
+        gemmWait(sum);
+        copy(sum, C.tile({0, 0, 0}, {1, 64, 64}));
+        copy(other, C.tile({1, 0, 0}, {1, 64, 64}));
+      });
+    });
+  }));
+  constexpr int64_t steps = 5;
+  Memory unused = Memory::filled(f32, {steps}, 0), c = Memory::filled(f32, {2, 64, 64}, notANumber);
+  run(artifact, {&unused, &c});
+  CHECK(std::ranges::count(c.values, 64. * (1 + 2 + 3 + 4 + 5)) == 2 * 64 * 64);
+}
+
 TEST_CASE("sums made in the iteration that multiplies", "[register-factor]") {
   constexpr int64_t rows = 64, columns = 32, depth = 64;
   const Artifact artifact = compiled(Program::trace("made_sums", [&](Scope &k) {
