@@ -51,8 +51,12 @@ def gemm_case(library, options, m, n, k):
         error = max(sampled, everywhere)
         return {"largest_error": error, "limit": 1.0, "correct": error <= 1.0}
 
-    return Case({"kernel": "gemm", **parameters, **dict(options.define)}, 2 * m * n * k, ours,
-                {"cublas": cublas}, check, others)
+    peers = {"cublas": cublas}
+    if options.target == "sm_80":
+        from triton_gemm import triton_gemm  # which needs Triton
+
+        peers["triton"] = triton_gemm(a, factor, torch.empty_like(c))
+    return Case({"kernel": "gemm", **parameters, **dict(options.define)}, 2 * m * n * k, ours, peers, check, others)
 
 
 def gemm_cases(library, options):

@@ -63,13 +63,14 @@ class Library:
     def error(self):
         return Error(self.library.tlc_last_error().decode())
 
-    def compile(self, kernel, **parameters):
-        """The program of a registered kernel, for the current device."""
+    def compile(self, kernel, target=None, **parameters):
+        """The program of a registered kernel, for the current device or for an architecture that it runs, too."""
         torch.cuda.current_stream().synchronize()  # PyTorch's context is current from here on
         count = len(parameters)
         strings = ctypes.c_char_p * count
         program = self.library.tlc_compile(kernel.encode(), strings(*[name.encode() for name in parameters]),
-                                           strings(*[str(value).encode() for value in parameters.values()]), count, None)
+                                           strings(*[str(value).encode() for value in parameters.values()]), count,
+                                           target.encode() if target else None)
         if not program:
             raise self.error()
         return Program(self, program)

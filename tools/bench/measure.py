@@ -31,7 +31,8 @@ def programs(library, kernel, parameters, tensors, options):
     it, and of --older the same program by that build."""
 
     def launch(further=(), build=library):
-        return build.compile(kernel, **{**parameters, **dict(options.define), **dict(further)}).bind(*tensors)
+        chosen = {**parameters, **dict(options.define), **dict(further)}
+        return build.compile(kernel, options.target, **chosen).bind(*tensors)
 
     others = {",".join(map("=".join, further)): launch(further) for further in options.against}
     if options.older:

@@ -30,6 +30,8 @@ With --older, it takes turns with the same program of another build, which shows
 
     peers.py attention_fwd --older old/libtlc.so --peers no
 
+With --target sm_80, ours does without what later machines have, and GEMM's peers are cuBLAS and Triton without wgmma.
+
 A peer of decoding is a copy that moves as many bytes as K and V have: that ratio is the share of the copy's bandwidth.
 """
 
@@ -107,6 +109,7 @@ def main():
                         help="a program of ours with these parameters takes turns, too; may repeat")
     parser.add_argument("--older", metavar="libtlc.so", help="another build, whose program takes turns, too")
     parser.add_argument("--peers", choices=["yes", "no"], default="yes", help="whether peers take turns")
+    parser.add_argument("--target", metavar="sm_80", help="architecture that ours is compiled for (default: the GPU's)")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="of the random inputs")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--warmups", type=int, default=5, help="launches before each batch")
