@@ -142,11 +142,12 @@ void NvptxBackend::optimize(llvm::Module &module) const {
 }
 
 namespace {
-/// Leaves out passes of code generation that take too long for a module. LLVM's n-ary reassociation searches a whole
-/// block for each of its candidates: seconds in a block of 12,000 instructions, where it finds little.
+/// Skips passes of code generation that take too long for a module. LLVM's n-ary reassociation searches a
+/// whole block for each of its candidates: seconds in a block of 12,000 instructions, where it finds little.
 class SlowPassGate : public llvm::OptPassGate {
 public:
-  explicit SlowPassGate(llvm::Module &module) : context(module.getContext()), outer(context.getOptPassGate()) {
+  explicit SlowPassGate(llvm::Module &module)
+      : context(module.getContext()), outer(context.getOptPassGate()) {
     for (const llvm::Function &function : module)
       for (const llvm::BasicBlock &block : function)
         largestBlock = std::max(largestBlock, block.size());
