@@ -5,6 +5,27 @@
 
 namespace tlc::emulator {
 
+std::optional<uint32_t> CopyCommits::completeAt(unsigned lane, uint64_t pending) const {
+  for (auto commit = commits.rbegin(); commit != commits.rend(); ++commit)
+    if (commit->lanes >> lane & 1 && pending-- == 0)
+      return commit->number;
+  return std::nullopt;
+}
+
+uint32_t CopyCommits::likeFirst(uint32_t lanes) const {
+  const int first = std::countr_zero(lanes);
+  for (const Commit &commit : commits)
+    lanes &= commit.lanes >> first & 1 ? commit.lanes : ~commit.lanes;
+  return lanes;
+}
+
+void CopyCommits::drop(uint32_t number, uint32_t lanes) {
+  for (Commit &commit : commits)
+    if (commit.number <= number)
+      commit.lanes &= ~lanes;
+  std::erase_if(commits, [](const Commit &commit) { return commit.lanes == 0; });
+}
+
 OperationOrder::OperationOrder(Cluster &cluster, ThreadClocks &clocks, BarrierOrder &barriers)
     : clocks(clocks), barriers(barriers), streams(clocks.warps().size()), warpgroups(cluster.blocks.size()) {
   for (const Block &block : cluster.blocks)
@@ -17,10 +38,10 @@ ClockEntry OperationOrder::warpgroupOf(const Warp &warp) const {
   return warpgroups[warp.block->rank][warp.index / warpsPerWarpgroup];
 }
 
-std::span<const uint32_t> OperationOrder::copyCommits(const Warp &warp) const {
+const CopyCommits *OperationOrder::copyCommits(const Warp &warp) const {
   const Streams &ofWarp = streams[clocks.indexOf(warp)];
   const auto found = ofWarp.find({AsyncEngine::copy, 0});
-  return found == ofWarp.end() ? std::span<const uint32_t>() : found->second.commits;
+  return found == ofWarp.end() ? nullptr : &found->second.commits;
 }
 
 std::shared_ptr<AsyncOrder> OperationOrder::issueCopy(const Warp &warp, const Instruction &instruction,
@@ -61,28 +82,35 @@ std::shared_ptr<AsyncOrder> OperationOrder::issue(const Warp &warp, const Instru
 void OperationOrder::commitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes) {
   for (auto &[key, stream] : streams[clocks.indexOf(warp)])
     if (key.first == engine && (engine == AsyncEngine::copy || lanes >> key.second & 1))
-      stream.commits.push_back(stream.issued);
+      stream.commits.add(stream.issued, engine == AsyncEngine::copy ? lanes : 1u << key.second);
 }
 
 void OperationOrder::waitCopies(const Warp &warp, AsyncEngine engine, uint32_t lanes, uint64_t pending,
                                 CopyWait until) {
   WarpClock &warpClock = clocks.clockOf(warp);
   for (auto &[key, stream] : streams[clocks.indexOf(warp)]) {
-    if (key.first != engine || (engine != AsyncEngine::copy && !(lanes >> key.second & 1)) ||
-        stream.commits.size() <= pending)
+    if (key.first != engine)
       continue;
-    const uint32_t over = stream.commits[stream.commits.size() - 1 - pending];
-    if (until == CopyWait::complete)
-      stream.commits.erase(stream.commits.begin(), stream.commits.end() - ptrdiff_t(pending));
-    // Each lane waits for its own copies.
-    if (engine == AsyncEngine::copy)
-      clocks.forLaneSets(warpClock, lanes, [&](LaneSet &set) { set.copies = std::max(set.copies, over); });
-    else
-      clocks.forLaneSets(warpClock, 1u << key.second, [&, &stream = stream](LaneSet &set) {
-        set.known.seen.raise(stream.readEntry, over);
+    uint32_t waiting = engine == AsyncEngine::copy ? lanes : lanes & 1u << key.second;
+    while (waiting != 0) {
+      const uint32_t alike = stream.commits.likeFirst(waiting);
+      waiting &= ~alike;
+      const std::optional<uint32_t> over =
+          stream.commits.completeAt(unsigned(std::countr_zero(alike)), pending);
+      if (!over)
+        continue;
+      if (until == CopyWait::complete)
+        stream.commits.drop(*over, alike);
+      clocks.forLaneSets(warpClock, alike, [&, &stream = stream](LaneSet &set) {
+        if (engine == AsyncEngine::copy) { // each lane waits for its own copies
+          set.copies = std::max(set.copies, *over);
+          return;
+        }
+        set.known.seen.raise(stream.readEntry, *over);
         if (until == CopyWait::complete)
-          set.known.seen.raise(stream.entry, over);
+          set.known.seen.raise(stream.entry, *over);
       });
+    }
   }
 }
 

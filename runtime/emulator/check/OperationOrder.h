@@ -7,6 +7,7 @@
 #include "runtime/emulator/check/BarrierOrder.h"
 
 #include <map>
+#include <optional>
 
 namespace tlc::emulator {
 
@@ -22,6 +23,26 @@ struct AsyncOrder final : OperationNote {
   uint32_t copies = 0;         ///< cp.async that the lane had waited for
   uint32_t repeat = 0;
   bool uniform = false; ///< all lanes of the warp issued the same
+};
+
+/// Commits of copies that some lanes have not waited for. Lanes commit and wait on their own.
+class CopyCommits {
+public:
+  /// Copies up to `number` are committed by the lanes.
+  void add(uint32_t number, uint32_t lanes) { commits.push_back({number, lanes}); }
+  /// The last copy that is complete once the lane has at most `pending` groups in flight; nothing if none is.
+  std::optional<uint32_t> completeAt(unsigned lane, uint64_t pending) const;
+  /// Those of the lanes that have the same commits as the first of them.
+  uint32_t likeFirst(uint32_t lanes) const;
+  /// The lanes have waited for copies up to `number`.
+  void drop(uint32_t number, uint32_t lanes);
+
+private:
+  struct Commit {
+    uint32_t number = 0;
+    uint32_t lanes = 0;
+  };
+  std::vector<Commit> commits;
 };
 
 class OperationOrder {
@@ -43,8 +64,8 @@ public:
 
   /// Accesses are this operation's; null: the threads'.
   AsyncOrder *running = nullptr;
-  /// Numbers of a warp's cp.async at each of its commits that nobody has waited for.
-  std::span<const uint32_t> copyCommits(const Warp &warp) const;
+  /// Of a warp's cp.async; null if it has none.
+  const CopyCommits *copyCommits(const Warp &warp) const;
 
 private:
   /// Operations that complete in groups.
@@ -52,7 +73,7 @@ private:
     ClockEntry entry = 0;
     ClockEntry readEntry = 0; ///< of bulk copies
     uint32_t issued = 0;
-    std::vector<uint32_t> commits; ///< `issued` at each commit that nobody has waited for
+    CopyCommits commits;
   };
   using Streams = std::map<std::pair<AsyncEngine, unsigned>, Stream>; ///< by lane; cp.async of all lanes: 0
 

@@ -106,14 +106,15 @@ std::string RaceReport::nameOfWarp(unsigned index) const {
 
 bool RaceReport::isAwaited(const Record &copy, const Record &access) const {
   const WarpClock &warpClock = clocks.warps()[copy.warp];
-  const std::span<const uint32_t> commits = operations.copyCommits(*warpClock.warp);
-  return std::ranges::any_of(warpClock.warp->groups, [&](const Group &group) {
-    const Wait &wait = group.wait;
-    if (wait.kind != Wait::Kind::asyncGroups || wait.engine != AsyncEngine::copy || group.pc > access.pc ||
-        (copy.lane < warpSize && !(group.mask >> copy.lane & 1)))
-      return false;
-    return commits.size() > wait.count && copy.number <= commits[commits.size() - 1 - size_t(wait.count)];
-  });
+  const CopyCommits *commits = operations.copyCommits(*warpClock.warp);
+  return commits && std::ranges::any_of(warpClock.warp->groups, [&](const Group &group) {
+           const Wait &wait = group.wait;
+           if (wait.kind != Wait::Kind::asyncGroups || wait.engine != AsyncEngine::copy ||
+               group.pc > access.pc || (copy.lane < warpSize && !(group.mask >> copy.lane & 1)))
+             return false;
+           const unsigned lane = copy.lane < warpSize ? copy.lane : unsigned(std::countr_zero(group.mask));
+           return copy.number <= commits->completeAt(lane, wait.count).value_or(0);
+         });
 }
 
 bool RaceReport::hasWaited(const Record &copy, const Record &now) const {

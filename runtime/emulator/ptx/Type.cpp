@@ -34,6 +34,10 @@ std::optional<Type> parseType(std::string_view word) {
 std::string_view toString(Type type) { return types[size_t(type)].name; }
 unsigned sizeInBytes(Type type) { return types[size_t(type)].bytes; }
 
+Type bitsOf(unsigned bytes) {
+  return bytes == 1 ? Type::b8 : bytes == 2 ? Type::b16 : bytes == 4 ? Type::b32 : Type::b64;
+}
+
 bool isSigned(Type type) { return type >= Type::s8 && type <= Type::s64; }
 bool isFloat(Type type) {
   return (type >= Type::f16 && type <= Type::f32x2) || (type >= Type::e4m3 && type <= Type::e3m2x4);

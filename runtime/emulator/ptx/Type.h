@@ -60,6 +60,8 @@ std::string_view toString(Type type);
 /// Bytes of one element, which is also what a register of the type holds in
 /// each lane. A predicate is a bit per lane, hence 0.
 unsigned sizeInBytes(Type type);
+/// The untyped bits of 1, 2, 4 or 8 bytes.
+Type bitsOf(unsigned bytes);
 
 bool isSigned(Type type);
 bool isFloat(Type type);

@@ -108,6 +108,22 @@ const std::string commit = "cp.async.bulk.commit_group;\n", waitBulk = "cp.async
 
 } // namespace
 
+TEST_CASE("lanes that part commit and wait for themselves") {
+  const std::string readNext = "bar.warp.sync -1; ld.shared.b32 %r1, [%next];";
+  const auto parted = [](const std::string &byOthers, const std::string &byFirst) {
+    return "@%p1 bra $first;\n" + byOthers + "bra $end;\n$first:\n" + byFirst + "$end:\n";
+  };
+  const std::string commit = "cp.async.commit_group;\n", wait = "cp.async.wait_group 0;\n",
+                    waitButOne = "cp.async.wait_group 1;\n";
+  CHECK(found(copy + commit + parted(wait, wait) + readNext) == "");
+  CHECK(found(copy + parted(commit + wait, commit + wait) + readNext) == "");
+  CHECK(found(copy + parted(commit + commit + waitButOne, commit + wait) + readNext) == "");
+  CHECK_THAT(found(copy + parted(commit + commit + waitButOne, commit + waitButOne) + readNext + wait),
+             Contains("race") && Contains("cp.async.wait_group in warp 0"));
+  CHECK_THAT(found(copy + parted(commit + wait, commit) + readNext + wait),
+             Contains("race") && Contains("cp.async.wait_group in warp 0"));
+}
+
 TEST_CASE("lanes of a warp may issue one copy all alike") {
   CHECK(found(whole + bulkStore("%out") + commit + waitBulk) == "");
   CHECK(found(whole + bulkStore("%out") + commit + waitBulk + meet + "ld.global.b32 %r1, [%mine];") == "");

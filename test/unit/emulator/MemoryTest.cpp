@@ -43,6 +43,9 @@ TEST_CASE("loads extend to wider registers, stores truncate") {
   CHECK(compute("ld.global.u16 %d, [%in];", 64, {b32(0xFFFF8001)}) == 0x8001);
   CHECK(compute("st.global.b8 [%out+8], %a; ld.global.nc.b32 %d, [%out+8];", 32, {b32(0x1234)}) ==
         0xDDDDDD34);
+  // A constant is as wide as the registers beside it.
+  CHECK(compute("st.global.v4.b8 [%out+8], {%a, 1, -2, %a}; ld.global.nc.b32 %d, [%out+8];", 32,
+                {b32(0x1234)}) == 0x34FE0134);
 }
 
 TEST_CASE("vector accesses in every space and with every qualifier") {

@@ -225,9 +225,13 @@ void access(Decoder &d, size_t addressIndex, size_t valueIndex, bool isLoad) {
                   values.size());
   std::vector<Slot> slots{address.base};
   unsigned widest = access.bytes;
+  for (const Operand &value : values)
+    widest = std::max(widest, d.registerBytes(value).value_or(0));
   for (const Operand &value : values) {
-    slots.push_back(isLoad ? d.outWide(value, type) : d.inWide(value, type));
-    widest = std::max<unsigned>(widest, slots.back().bytes);
+    const bool isConstant = !isLoad && value.kind != Operand::Kind::reg; // as wide as the registers beside it
+    slots.push_back(isLoad       ? d.outWide(value, type)
+                    : isConstant ? d.in(value, widest > access.bytes ? bitsOf(widest) : type)
+                                 : d.inWide(value, type));
   }
   access.registerBytes = uint8_t(widest);
   d.accesses(access.space, access.bytes * access.count);

@@ -141,7 +141,7 @@ void decodeParts(Decoder &d, Type type, const Operand &whole, const Operand &vec
   if ((count != 2 && count != 4 && count != 8) || total % count != 0 || total / count > 8)
     return d.fail("'{}' cannot take {} elements", d.at().fullName(), count);
   const unsigned bytes = total / unsigned(count);
-  const Type part = bytes == 1 ? Type::b8 : bytes == 2 ? Type::b16 : bytes == 4 ? Type::b32 : Type::b64;
+  const Type part = bitsOf(bytes);
   std::vector<Slot> slots{packing ? d.out(whole, type) : d.in(whole, type)};
   for (const Operand &element : vector.elements)
     slots.push_back(packing ? d.in(element, part) : d.out(element, part));
