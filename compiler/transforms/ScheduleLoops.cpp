@@ -351,6 +351,8 @@ private:
           problem.addDependence(numbers[wait], numbers[op], 1, 0, DependenceKind::order);
       } else {
         problem.addDependence(numbers[wait], numbers[op], 0, 0, DependenceKind::order);
+        if (!isInvariant) // else the end of the round moves the registers for the later reader
+          problem.addDependence(numbers[product], numbers[wait], 0, 0, DependenceKind::sameRound);
       }
     }
     return "";
