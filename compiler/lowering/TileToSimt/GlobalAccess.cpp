@@ -164,17 +164,42 @@ struct Write {
   function_ref<void(Value piece, Value address, Value predicate)> emit;
 };
 
+/// A vector, and whether it is inside; no predicate: it is.
+struct Piece {
+  Value value, address, predicate;
+};
+
 void writeElements(KernelLowering &k, const Write &write, Value value, Guarding guarding) {
   Emitter &b = k.b;
   GlobalAccess access(k, write.slice, write.layout, write.shape, write.use);
   bool vectors = guarding == Guarding::interior || !access.mayStraddle();
   int64_t width = vectors ? access.vectorWidth() : 1;
   Value owner = isOwner(b, write.layout, k.team);
+  SmallVector<Piece> pieces;
   for (const RegisterGroup &group : access.groups(width).groups) {
     Value predicate =
         guarding == Guarding::interior ? access.insideTile(group.start) : access.predicate(group.start);
-    Value piece = width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers);
-    write.emit(piece, access.address(group.start), b.both(owner, predicate));
+    pieces.push_back({width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers),
+                      access.address(group.start), predicate});
+  }
+  auto emit = [&](ArrayRef<Piece> alike, Value predicate) {
+    for (const Piece &piece : alike)
+      write.emit(piece.value, piece.address, predicate);
+  };
+  if (write.use != GlobalUse::add) {
+    for (const Piece &piece : pieces)
+      emit(piece, b.both(owner, piece.predicate));
+    return;
+  }
+  // One branch around all that have a predicate in common: ptxas makes a branch of each that has one.
+  for (ArrayRef<Piece> rest = pieces; !rest.empty();) {
+    Value predicate = rest.front().predicate;
+    ArrayRef<Piece> alike = rest.take_while([&](const Piece &piece) { return piece.predicate == predicate; });
+    rest = rest.drop_front(alike.size());
+    if (Value all = b.both(owner, predicate))
+      b.when(all, [&] { emit(alike, Value()); });
+    else
+      emit(alike, Value());
   }
 }
 } // namespace

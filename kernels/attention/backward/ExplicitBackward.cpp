@@ -13,11 +13,15 @@ using namespace dsl;
 
 namespace {
 
-/// One role loads tiles, one loads the numbers of their rows, one computes. A step has a tile of queries; its
-/// scores were computed in the step before, under the reduction of that step's dQ:
+/// One role loads tiles, one loads the numbers of their rows, one computes. A step has the gradients of
+/// scores of one tile of queries, and makes those of the next:
 ///
-///     weights and their sums under dO Vᵀ, then the gradients of scores; dV and dQ; under dK and the next
-///     scores dQ leaves.
+///     dV and dQ; dQ leaves under dK; the next scores; their weights under dO Vᵀ; the next gradients of
+///     scores.
+///
+/// dQ leaves before the next scores are started: a warp that starts a product waits until the matrix unit
+/// takes it, which is after dK. No product is in flight when a step ends: ptxas would let each finish before
+/// it starts another.
 ///
 /// Scores have keys as rows, so that weights and gradients are left factors of dV and dK in registers. dQ
 /// needs gradients of all rows: they go through shared memory.
@@ -143,14 +147,14 @@ private:
   // Arithmetic
   //===--------------------------------------------------------------------===//
 
-  enum class Next : uint8_t { scores, none };
-  enum class Edge : uint8_t { unmasked, masked, maskedIfPartial };
+  enum class Edge : uint8_t { unmasked, masked, maskedIfAny };
 
   /// What a role that computes carries from step to step.
   struct Sums {
     Cursor kv, q, out, number, product;
-    Cursor next; ///< of q, one tile later
+    Cursor nextQ, nextNumber; ///< one tile later
     Fragment ofKeys = {}, ofValues = {}, scores = {};
+    Fragment weights = {}, gradients = {}; ///< of scores, as left factors
   };
   /// The tiles of queries that one head of a tile of keys visits.
   struct Visits {
@@ -161,9 +165,9 @@ private:
 
   void startScores(Sums &sums) const {
     sums.scores = 0;
-    qRing.wait(sums.next);
-    gemmAsync(ks.slot(sums.kv), qs.slot(sums.next).t(), sums.scores, policy);
-    sums.next.advance();
+    qRing.wait(sums.nextQ);
+    gemmAsync(ks.slot(sums.kv), qs.slot(sums.nextQ).t(), sums.scores, policy);
+    sums.nextQ.advance();
   }
 
   Fragment numbersIn(const Shared &slot) const {
@@ -181,87 +185,101 @@ private:
     if (edge == Edge::masked)
       return masked(scores);
     Fragment result = scores;
-    k.when(visits.tiles.partial == visits.tiles.count, [&] { result = masked(result); });
+    k.when(visits.tiles.partial > 0, [&] { result = masked(result); });
     return result;
   }
 
-  void step(Sums &sums, const Visits &visits, Edge edge, Next next) const {
+  /// The gradients of the scores that were started last.
+  void makeGradients(Sums &sums, const Visits &visits, Edge edge) const {
     ElementType dtype = c.problem.dtype;
     Fragment dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
     doRing.wait(sums.out);
     gemmAsync(vs.slot(sums.kv), dos.slot(sums.out).t(), dp, policy);
-    numberRing.wait(sums.number);
-    Index row = tileNumbers.slot(sums.number).read({0}) * c.bq; // computed by those with registers left
+    gemmWait(sums.scores, 1);
+    numberRing.wait(sums.nextNumber);
+    Index row = rowAt(sums.nextNumber);
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
-    Fragment weights = p.weights(seen(visits, row, scores, edge), numbersIn(exponents.slot(sums.number)));
-    FragmentValue delta = numbersIn(deltas.slot(sums.number)); // not before: registers are few
+    Fragment weights = p.weights(seen(visits, row, scores, edge), numbersIn(exponents.slot(sums.nextNumber)));
+    FragmentValue delta = numbersIn(deltas.slot(sums.nextNumber)); // not before: registers are few
     gemmWait(dp);
-    Fragment gradients = p.gradients(weights, dp, scores, delta).to(dtype);
-    Fragment factors = weights.to(dtype);
+    sums.gradients = p.gradients(weights, dp, scores, delta).to(dtype);
+    sums.weights = weights.to(dtype);
     if (sharesProducts) {
       productRing.acquire(sums.product);
-      copy(gradients, products.slot(sums.product));
+      copy(sums.gradients, products.slot(sums.product));
       if (sharesColumns)
-        copy(factors, weightTiles.slot(sums.product));
+        copy(sums.weights, weightTiles.slot(sums.product));
       productRing.publish(sums.product);
     }
-    numberRing.release(sums.number);
-    sums.number.advance();
+    sums.nextNumber.advance();
+  }
 
-    if (sharesColumns) {
+  /// The first query of the tile, computed by those with registers left.
+  Index rowAt(const Cursor &number) const { return tileNumbers.slot(number).read({0}) * c.bq; }
+
+  /// Adds up what the gradients of scores give. The product for dK is left in flight.
+  void useGradients(Sums &sums, const Visits &visits) const {
+    if (sharesProducts && sharesColumns)
       productRing.wait(sums.product);
+    if (sharesColumns)
       gemmAsync(weightTiles.slot(sums.product), dos.slot(sums.out), sums.ofValues, policy);
-    } else {
-      gemmAsync(factors, dos.slot(sums.out), sums.ofValues);
-    }
-    auto releaseOutput = [&](int64_t pending) {
-      gemmWait(sums.ofValues, pending);
-      doRing.release(sums.out);
-      sums.out.advance();
-    };
-    const int64_t after = next == Next::scores ? 2 : 1; // products that are started below
-    auto startKeysAndScores = [&] {
-      if (sharesColumns)
-        gemmAsync(products.slot(sums.product), qs.slot(sums.q), sums.ofKeys, policy);
-      else
-        gemmAsync(gradients, qs.slot(sums.q), sums.ofKeys);
-      if (next == Next::scores)
-        startScores(sums);
-    };
+    else
+      gemmAsync(sums.weights, dos.slot(sums.out), sums.ofValues);
+    Fragment dq = hasQuerySums ? k.fragment(f32, {c.bq, d}).named("dq") : Fragment();
     if (hasQuerySums) {
-      Fragment dq = k.fragment(f32, {c.bq, d}).named("dq");
       if (!sharesColumns)
         productRing.wait(sums.product);
       gemmAsync(products.slot(sums.product).t(), ks.slot(sums.kv), dq, queryPolicy);
-      releaseOutput(1);
-      startKeysAndScores();
-      gemmWait(dq, after);
-      if (!sharesColumns)
-        productRing.release(sums.product);
-      atomicAdd(dq, p.querySums(visits.sequence, row));
-    } else {
-      startKeysAndScores();
-      releaseOutput(after);
+      gemmWait(sums.ofValues, 1);
+      doRing.release(sums.out);
     }
-    gemmWait(sums.ofKeys, after - 1);
-    if (next == Next::scores)
-      gemmWait(sums.scores);
     if (sharesColumns)
+      gemmAsync(products.slot(sums.product), qs.slot(sums.q), sums.ofKeys, policy);
+    else
+      gemmAsync(sums.gradients, qs.slot(sums.q), sums.ofKeys);
+    if (hasQuerySums) {
+      gemmWait(dq, 1);
+      atomicAdd(dq, p.querySums(visits.sequence, rowAt(sums.number)));
+    } else {
+      gemmWait(sums.ofValues, 1);
+      doRing.release(sums.out);
+    }
+    sums.out.advance();
+  }
+
+  /// Once at most `pending` products are in flight, which are younger than that for dK.
+  void releaseGradients(Sums &sums, int64_t pending) const {
+    gemmWait(sums.ofKeys, pending);
+    if (sharesProducts) {
       productRing.release(sums.product);
-    if (sharesProducts)
       sums.product.advance();
+    }
     qRing.release(sums.q);
     sums.q.advance();
   }
 
+  void releaseNumbers(Sums &sums) const {
+    numberRing.release(sums.number);
+    sums.number.advance();
+  }
+
   void visit(Sums &sums, const Visits &visits) const {
-    k.when(visits.tiles.count > 0, [&] {
+    auto step = [&](Edge edge) {
+      useGradients(sums, visits);
       startScores(sums);
-      gemmWait(sums.scores);
-      Index last = visits.tiles.count - 1, partial = min(visits.tiles.partial, last);
-      k.loop(partial, [&](Index) { step(sums, visits, Edge::masked, Next::scores); });
-      k.loop({partial, last}, [&](Index) { step(sums, visits, Edge::unmasked, Next::scores); });
-      step(sums, visits, Edge::maskedIfPartial, Next::none);
+      releaseGradients(sums, 1);
+      makeGradients(sums, visits, edge);
+      releaseNumbers(sums);
+    };
+    const VisitedTiles &tiles = visits.tiles;
+    k.when(tiles.count > 0, [&] {
+      startScores(sums);
+      makeGradients(sums, visits, Edge::maskedIfAny);
+      k.loop({1, tiles.partial}, [&](Index) { step(Edge::masked); });
+      k.loop({max(tiles.partial, 1), tiles.count}, [&](Index) { step(Edge::unmasked); });
+      useGradients(sums, visits);
+      releaseGradients(sums, 0);
+      releaseNumbers(sums);
     });
   }
 
@@ -271,11 +289,14 @@ private:
               .out = doRing.cursor(),
               .number = numberRing.cursor(),
               .product = sharesProducts ? productRing.cursor() : Cursor(),
-              .next = qRing.cursor()};
+              .nextQ = qRing.cursor(),
+              .nextNumber = numberRing.cursor()};
     forEachTile([&](const GradientTile &tile) {
       sums.ofKeys = k.fragment(f32, {c.bk, d}).named("dk");
       sums.ofValues = k.fragment(f32, {c.bk, dv}).named("dv");
       sums.scores = k.fragment(f32, {c.bk, c.bq}).named("s");
+      sums.weights = k.fragment(c.problem.dtype, {c.bk, c.bq}).named("p");
+      sums.gradients = k.fragment(c.problem.dtype, {c.bk, c.bq}).named("ds");
       kvRing.wait(sums.kv);
       p.forEachHead(tile, [&](const Sequence &sequence) {
         visit(sums, {tile, sequence, p.queriesSeeing(tile, sequence)});
