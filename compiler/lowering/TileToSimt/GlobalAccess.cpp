@@ -175,31 +175,29 @@ void writeElements(KernelLowering &k, const Write &write, Value value, Guarding 
   bool vectors = guarding == Guarding::interior || !access.mayStraddle();
   int64_t width = vectors ? access.vectorWidth() : 1;
   Value owner = isOwner(b, write.layout, k.team);
-  SmallVector<Piece> pieces;
+  SmallVector<Piece> added;
   for (const RegisterGroup &group : access.groups(width).groups) {
     Value predicate =
         guarding == Guarding::interior ? access.insideTile(group.start) : access.predicate(group.start);
-    pieces.push_back({width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers),
-                      access.address(group.start), predicate});
-  }
-  auto emit = [&](ArrayRef<Piece> alike, Value predicate) {
-    for (const Piece &piece : alike)
-      write.emit(piece.value, piece.address, predicate);
-  };
-  if (write.use != GlobalUse::add) {
-    for (const Piece &piece : pieces)
-      emit(piece, b.both(owner, piece.predicate));
-    return;
+    Value piece = width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers);
+    if (write.use == GlobalUse::add)
+      added.push_back({piece, access.address(group.start), predicate});
+    else
+      write.emit(piece, access.address(group.start), b.both(owner, predicate));
   }
   // One branch around all that have a predicate in common: ptxas makes a branch of each that has one.
-  for (ArrayRef<Piece> rest = pieces; !rest.empty();) {
+  for (ArrayRef<Piece> rest = added; !rest.empty();) {
     Value predicate = rest.front().predicate;
     ArrayRef<Piece> alike = rest.take_while([&](const Piece &piece) { return piece.predicate == predicate; });
     rest = rest.drop_front(alike.size());
+    auto emit = [&] {
+      for (const Piece &piece : alike)
+        write.emit(piece.value, piece.address, Value());
+    };
     if (Value all = b.both(owner, predicate))
-      b.when(all, [&] { emit(alike, Value()); });
+      b.when(all, emit);
     else
-      emit(alike, Value());
+      emit();
   }
 }
 } // namespace

@@ -8,7 +8,7 @@
 /// the per-thread program beside it; nothing is rewritten in place.
 #pragma once
 
-#include "compiler/analysis/RingBuffers.h"
+#include "compiler/analysis/ReleaseMeetings.h"
 #include "compiler/lowering/TileToSimt/Emitter.h"
 #include "dialects/layout/Layout.h"
 #include "dialects/layout/SharedLayout.h"
@@ -181,7 +181,7 @@ public:
   void freeTensorMemory();
 
   bool hasStores = false; ///< the team stored by TMA
-  const tile::RingBuffers ringBuffers;
+  const tile::ReleaseMeetings releaseMeetings;
 
 private:
   LogicalResult checkLayouts();

@@ -112,48 +112,6 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AwaitOp op) {
   return success();
 }
 
-/// Whether a wgmma on a slot of the ring stands between the last wait for one and the release, and runs
-/// whenever that does.
-static bool followsProduct(const tile::RingBuffers &buffers, tile::ReleaseOp release) {
-  auto reads = [&](Value operand) { return buffers.guards(release.getRing(), operand); };
-  for (Operation *end = release; end == release || isa<scf::IfOp>(end); end = end->getParentOp())
-    for (Operation *op = end->getPrevNode(); op; op = op->getPrevNode()) {
-      if (tile::completionOf(op) == tile::Completion::productGroup && llvm::any_of(op->getOperands(), reads))
-        return true;
-      if (auto await = dyn_cast<tile::AwaitOp>(op); await && await.getRing() == release.getRing())
-        return false;
-    }
-  return false;
-}
-
-/// The role that the operation is in, or its kernel.
-static Operation *scopeOf(Operation *op) {
-  Operation *role = op->getParentOfType<tile::RoleOp>();
-  return role ? role : op->getParentOfType<tile::KernelOp>();
-}
-
-/// Whether the role waits for slots of the ring that it releases.
-static bool isAwaited(tile::ReleaseOp release) {
-  return scopeOf(release)
-      ->walk([&](tile::AwaitOp await) {
-        return await.getRing() == release.getRing() ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-/// Whether threads of the role themselves read slots of the ring.
-static bool isReadByThreads(const tile::RingBuffers &buffers, tile::ReleaseOp release) {
-  return scopeOf(release)
-      ->walk([&](Operation *op) {
-        bool reads = llvm::any_of(tile::memoryAccessesOf(op), [&](const tile::MemoryAccess &access) {
-          return (access.isShared() || access.isTensorMemory()) && access.kind == tile::AccessKind::read &&
-                 access.proxy == tile::Proxy::generic && buffers.mayGuard(release.getRing(), access.memory);
-        });
-        return reads ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 static LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op) {
   if (op.getAfterProducts()) {
     if (k.ring(op.getRing()).multicast)
@@ -163,11 +121,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op) {
     arriveAfterProducts(k, emptyBarrier(k, op.getRing(), op.getCursor()));
     return success();
   }
-  // The wait for a wgmma covers its whole warpgroup, ordinary loads are each thread's own. Where there may
-  // have been no product, warps have yet to see that the slot was full: its barrier must not go on without
-  // them.
-  bool meet = isReadByThreads(k.ringBuffers, op) || (isAwaited(op) && !followsProduct(k.ringBuffers, op));
-  if (meet && k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
+  if (k.releaseMeetings.isNeeded(op) && k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
     return failure();
   Value barrier = emptyBarrier(k, op.getRing(), op.getCursor());
   if (!k.ring(op.getRing()).multicast)

@@ -5,18 +5,20 @@
 #acc = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp()">
 module attributes {program.target = #program.target<"sm_90a">} {
 // The thread's place is computed once; the next piece along the rows is 128 elements further. What is added may reach
-// to the end of a piece: one test for four elements.
+// to the end of a piece: one test for four elements, and one branch around all additions with the same test.
 // CHECK-LABEL: simt.kernel @add(
 // CHECK-SAME:    %[[M:arg[0-9]+]]: i32 {program.parameter = #program.parameter<dimension, 0>},
 // CHECK-SAME:    %[[PITCH:arg[0-9]+]]: i64 {program.parameter = #program.parameter<tensor_stride, 0>})
 // CHECK:         %[[ROW:.*]] = arith.shrui %{{.*}}, %c2_i32
 // CHECK:         arith.addi %[[M]], %c15_i32
 // CHECK:         %[[END:.*]] = arith.andi %{{.*}}, %c-16_i32
-// CHECK:         arith.cmpi ult, %[[ROW]], %[[END]]
+// CHECK:         %[[INSIDE:.*]] = arith.cmpi ult, %[[ROW]], %[[END]]
 // CHECK:         %[[FIRST:.*]] = llvm.getelementptr %{{.*}} : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
-// CHECK:         simt.atomic_add %{{.*}}, %[[FIRST]] if %{{.*}} : vector<4xf32>
 // CHECK:         %[[NEXT:.*]] = llvm.getelementptr %[[FIRST]][128]
-// CHECK:         simt.atomic_add %{{.*}}, %[[NEXT]] if %{{.*}} : vector<4xf32>
+// CHECK:         scf.if %[[INSIDE]] {
+// CHECK-NEXT:      simt.atomic_add %{{.*}}, %[[FIRST]] : vector<4xf32>
+// CHECK-NEXT:      simt.atomic_add %{{.*}}, %[[NEXT]] : vector<4xf32>
+// CHECK-NEXT:    }
 // CHECK-NOT:     simt.atomic_add
 tile.kernel @add(%m: index {program.argument = #program.dimension<"m">},
     %X: !tile.global<?x16xf32> {program.argument = #program.tensor<"X", workspace, dims[0, -1], alignment = 16, order = accumulator>}) attributes {warps = 1 : i64} {

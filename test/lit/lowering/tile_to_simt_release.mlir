@@ -81,3 +81,82 @@ tile.kernel @of_previous_iteration(%A: !tile.global<64x64xbf16> {program.argumen
   tile.return
 }
 }
+
+// -----
+
+#swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+#numbers = #tile.shared_layout<"64 32b axis 0 panel 64 swizzle none pad 0">
+#accumulator = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+
+module attributes {program.target = #program.target<"sm_90a">} {
+
+// Warps that have met need not meet again: not for numbers that they read before they met for `products`, and not for the
+// slot of `products`, which only a product reads that all of them have started.
+// CHECK-LABEL: simt.kernel @met_already(
+// CHECK:         scf.for
+// CHECK:           simt.barrier_wait
+// CHECK:           simt.load
+// CHECK:           simt.sync %{{.*}} threads 128
+// CHECK:           simt.barrier_arrive
+// CHECK-NOT:       simt.sync
+// CHECK:           simt.barrier_arrive
+// CHECK-NOT:       simt.sync
+// CHECK:           simt.wgmma_wait
+// CHECK-NOT:       simt.sync
+// CHECK:           simt.barrier_arrive
+// CHECK:         }
+// Here they read the numbers after they met.
+// CHECK:         simt.load
+// CHECK:         simt.sync %{{.*}} threads 128
+// CHECK:         simt.barrier_arrive
+tile.kernel @met_already(%A: !tile.global<64xi32> {program.argument = #program.tensor<"A", input, dims[-1], alignment = 16>})
+    attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %f0 = arith.constant 0.0 : f32
+  %h0 = arith.constant 0.0 : bf16
+  %ring = tile.alloc_ring "numbers" producers(1) consumers(1) at 16896 : !tile.ring<2>
+  %products = tile.alloc_ring "products" producers(1) consumers(1) at 16960 : !tile.ring<1>
+  %buffer = tile.alloc_shared "numbers" at 0 : !tile.shared<2x64xi32, #numbers>
+  %tiles = tile.alloc_shared "products" at 1024 : !tile.shared<1x64x64xbf16, #swizzled>
+  %c = tile.cursor : !tile.cursor<2>
+  %p = tile.cursor : !tile.cursor<1>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32, #accumulator>
+      %half = tile.splat %h0 : bf16 -> tensor<64x64xbf16, #accumulator>
+      %end:2 = scf.for %i = %c1 to %c4 step %c1 iter_args(%at = %c, %to = %p) -> (!tile.cursor<2>, !tile.cursor<1>) {
+        tile.await %ring[%at] : !tile.ring<2>
+        %slot = tile.slot %buffer[%at] : !tile.shared<2x64xi32, #numbers>, !tile.cursor<2> -> !tile.shared<64xi32, #numbers>
+        %number = tile.load_index %slot[%c0] : !tile.shared<64xi32, #numbers>
+        tile.acquire %products[%to] : !tile.ring<1>
+        %tile = tile.slot %tiles[%to] : !tile.shared<1x64x64xbf16, #swizzled>, !tile.cursor<1> -> !tile.shared<64x64xbf16, #swizzled>
+        tile.store %half, %tile atom simt : tensor<64x64xbf16, #accumulator>, !tile.shared<64x64xbf16, #swizzled>
+        tile.proxy_fence
+        tile.publish %products[%to] : !tile.ring<1>
+        tile.release %ring[%at] : !tile.ring<2>
+        tile.await %products[%to] : !tile.ring<1>
+        %started = tile.gemm_async %tile, %tile, %zero atom wgmma : !tile.shared<64x64xbf16, #swizzled>, !tile.shared<64x64xbf16, #swizzled>, tensor<64x64xf32, #accumulator>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32, #accumulator>
+        tile.release %products[%to] : !tile.ring<1>
+        %then = tile.advance %at : !tile.cursor<2>
+        %next = tile.advance %to : !tile.cursor<1>
+        scf.yield %then, %next : !tile.cursor<2>, !tile.cursor<1>
+      }
+      tile.await %ring[%end#0] : !tile.ring<2>
+      %last = tile.slot %buffer[%end#0] : !tile.shared<2x64xi32, #numbers>, !tile.cursor<2> -> !tile.shared<64xi32, #numbers>
+      %number = tile.load_index %last[%c0] : !tile.shared<64xi32, #numbers>
+      tile.release %ring[%end#0] : !tile.ring<2>
+    }
+    tile.role "load" warps(4) {
+      %slot = tile.slot %buffer[%c] : !tile.shared<2x64xi32, #numbers>, !tile.cursor<2> -> !tile.shared<64xi32, #numbers>
+      %from = tile.slice %A[%c0] : !tile.global<64xi32> -> !tile.slice<64xi32>
+      tile.acquire %ring[%c] : !tile.ring<2>
+      tile.expect %ring[%c] bytes(256) : !tile.ring<2>
+      tile.copy_async %from, %slot, %ring[%c] : !tile.slice<64xi32>, !tile.shared<64xi32, #numbers>, !tile.ring<2>
+    }
+  }
+  tile.return
+}
+}
