@@ -40,6 +40,13 @@ def backward_case(library, options, b, s, h, hkv, causal):
     def cudnn():
         return torch.autograd.grad(of_peer, leaves, d_o.transpose(1, 2), retain_graph=True)
 
+    peers = {"cudnn": cudnn}
+    for module in options.peer:
+        # A launch that computes the gradients on tensors of its own, or None. O and LSE are of our forward.
+        launch = module.attention_bwd(d_o, q, k, v, o, lse, causal)
+        if launch:
+            peers[module.__name__] = launch
+
     def check():
         for tensor in gradients:
             tensor.fill_(math.nan)
@@ -60,7 +67,7 @@ def backward_case(library, options, b, s, h, hkv, causal):
         return {"largest_error": worst, "limit": 1.0, "correct": worst <= 1.0}
 
     return Case({"kernel": "attention_bwd", **parameters, **dict(options.define)},
-                10 * b * h * s * s * d // (2 if causal else 1), ours, {"cudnn": cudnn}, check, others)
+                10 * b * h * s * s * d // (2 if causal else 1), ours, peers, check, others)
 
 
 def backward_cases(library, options):

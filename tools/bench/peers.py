@@ -36,6 +36,7 @@ A peer of decoding is a copy that moves as many bytes as K and V have: that rati
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import statistics
@@ -74,6 +75,17 @@ def find_library():
     return None
 
 
+def load_peer(path):
+    """The module in a file."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or not os.path.exists(path):
+        raise argparse.ArgumentTypeError(f"expected a Python file, but got '{path}'")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def parse_shape(text):
     extents = tuple(int(part) for part in text.split(","))
     if min(extents) < 1:
@@ -110,6 +122,9 @@ def main():
     parser.add_argument("--older", metavar="libtlc.so", help="another build, whose program takes turns, too")
     parser.add_argument("--peers", choices=["yes", "no"], default="yes", help="whether peers take turns")
     parser.add_argument("--target", metavar="sm_80", help="architecture that ours is compiled for (default: the GPU's)")
+    parser.add_argument("--peer", type=load_peer, action="append", default=[], metavar="file.py",
+                        help="a further peer: a module with a function of the suite's name, see attention_bwd in "
+                             "backward_cases.py; may repeat")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="of the random inputs")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--warmups", type=int, default=5, help="launches before each batch")
