@@ -67,18 +67,16 @@ Result<Call> checkCall(const BackwardTensors &tensors, const BackwardOptions &op
   Schema schema = schemaOf(tensors, options.lengths);
   if (Result<void> valid = schema.check(); !valid)
     return valid.error();
-  BackwardConfig config{
-      .problem = {.dtype = element,
-                  .d = schema.extent("d"),
-                  .dv = schema.extent("dv"),
-                  .mask = options.mask,
-                  .scale = options.scale,
-                  .softCap = options.softCap,
-                  .sink = tensors.sink ? AttentionSink::perHead : AttentionSink::none,
-                  .logBase = options.logBase,
-                  .lengths = options.lengths},
-      .gradients = gradient == element ? GradientType::same : GradientType::f32,
-      .dq = options.dq.value_or(options.isDeterministic ? QuerySum::ownLaunch : QuerySum::atomic)};
+  BackwardConfig config{.problem = {.dtype = element,
+                                    .d = schema.extent("d"),
+                                    .dv = schema.extent("dv"),
+                                    .mask = options.mask,
+                                    .scale = options.scale,
+                                    .softCap = options.softCap,
+                                    .sink = tensors.sink ? AttentionSink::perHead : AttentionSink::none,
+                                    .logBase = options.logBase,
+                                    .lengths = options.lengths},
+                        .gradients = gradient == element ? GradientType::same : GradientType::f32};
   if (Result<void> valid = checkProblem(schema, config.problem); !valid)
     return valid.error();
   if (int64_t longest = std::max(config.problem.d, config.problem.dv); longest > kernels::longestGradientRow)
@@ -86,9 +84,12 @@ Result<Call> checkCall(const BackwardTensors &tensors, const BackwardOptions &op
         "{}: expected d and dv of at most {} because gradients of a tile are in registers, but got "
         "{} and {}",
         callName, kernels::longestGradientRow, config.problem.d, config.problem.dv);
-  if (options.isDeterministic && config.dq == QuerySum::atomic)
-    return mistake("option 'dq': expected no atomic sums because option 'isDeterministic' is set and they "
-                   "add in any order; leave it open");
+  for (auto [name, isWrong] : {std::pair("dq", options.dq && isUnordered(*options.dq)),
+                               {"dkv", options.dkv && isUnordered(*options.dkv)}})
+    if (options.isDeterministic && isWrong)
+      return mistake("option '{}': expected no atomic sums because option 'isDeterministic' is set and they "
+                     "add in any order; leave it open",
+                     name);
   return Call{std::move(schema), config};
 }
 
@@ -109,8 +110,11 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
         why);
   config.form = options.form.value_or(why.empty() ? AttentionForm::explicitRoles : AttentionForm::plain);
   chooseTiles(config);
-  int64_t group = call.schema.extent("h") / call.schema.extent("hkv");
-  chooseSlots(config, call.schema.extent("sq") * group, **target);
+  auto extent = [&](std::string_view name) { return call.schema.extent(name); };
+  kernels::BackwardExtents extents = {options.lengths == Lengths::packed ? 1 : extent("b"), extent("sq"),
+                                      extent("sk"), extent("h"), extent("hkv")};
+  chooseSums(config, {options.dq, options.dkv, options.isDeterministic}, extents, **target);
+  chooseSlots(config, extents, **target);
   return backwardCall(config);
 }
 

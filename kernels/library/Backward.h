@@ -8,6 +8,7 @@
 
 namespace tlc::attention {
 
+using kernels::KeySum;
 using kernels::QuerySum;
 
 /// What a call reads and writes. Strides are free as forward's; what is written overlaps nothing.
@@ -33,6 +34,8 @@ struct BackwardOptions {
   /// How dq is summed up; the fastest way if it is not given, with `isDeterministic` the fastest of those
   /// that give the same bits in every run.
   std::optional<QuerySum> dq = {};
+  /// Likewise dk and dv, over the heads of Q that share them.
+  std::optional<KeySum> dkv = {};
   bool isDeterministic = false;
   /// As forward's.
   std::optional<AttentionForm> form = {};

@@ -69,6 +69,7 @@ std::vector<Option> backwardOptions() {
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}},
       {{{"dq", "atomic"}}, {{"dq", "own_launch"}}},
+      {{{"dkv", "loop"}}, {{"dkv", "split"}}, {{"dkv", "atomic"}}},
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       {{{"gradients", "same"}}, {{"gradients", "f32"}}},
       rows,

@@ -68,8 +68,8 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     VisitedTiles visited = p.queriesSeeing(tile, sequence);
     k.pipelined(visited.count, {.stages = c.stages}, [&](Index i) { step(sequence, visited, i); });
   });
-  copy((keySum * problem.scoreScale()).to(c.gradientType()), p.keyGradients(tile));
-  copy(valueSum.to(c.gradientType()), p.valueGradients(tile));
+  p.store(p.ofKeys, tile, keySum);
+  p.store(p.ofValues, tile, valueSum);
 }
 
 /// dQ of a tile of queries, which has as many rows as otherwise a tile of keys.
@@ -97,14 +97,14 @@ void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &
     FragmentValue weights = p.weights(seen, numbers.exponent);
     gemm(p.gradients(weights, dp, scores, numbers.delta).to(problem.dtype), keys, dq);
   });
-  copy((dq * problem.scoreScale()).to(c.gradientType()), p.queryGradients(tile));
+  p.store(p.ofQueries, tile, dq);
 }
 
 void forEachTile(Scope &k, const BackwardArguments &p, const TileScheduler &scheduler, Axis axis,
-                 const std::function<void(const Sequences::Fields &)> &body) {
+                 const std::function<void(const GradientTile &)> &body) {
   auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
   TileScheduler::Share tiles = scheduler.shareOf(block, k.blocks());
-  k.loop(tiles.count, [&](Index n) { body(p.inputs.sequences.fieldsOf(axis, tiles.at(n))); });
+  k.loop(tiles.count, [&](Index n) { body(p.tileAt(axis, p.inputs.sequences.fieldsOf(axis, tiles.at(n)))); });
 }
 
 } // namespace
@@ -136,18 +136,18 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
     k.launch("attention_bwd", [&] {
       if (config.form == AttentionForm::explicitRoles)
         return explicitKeyTiles(k, config, arguments, keyTiles);
-      forEachTile(k, arguments, keyTiles, Axis::keys, [&](const auto &fields) {
-        plainKeyTile(k, config, arguments, arguments.keyTileAt(fields));
-      });
+      forEachTile(k, arguments, keyTiles, Axis::keys,
+                  [&](const GradientTile &tile) { plainKeyTile(k, config, arguments, tile); });
     });
     if (queryTiles)
       k.launch("attention_bwd_queries", [&] {
-        forEachTile(k, arguments, *queryTiles, Axis::queries, [&](const auto &fields) {
-          plainQueryTile(k, config, arguments, arguments.queryTileAt(fields));
-        });
+        forEachTile(k, arguments, *queryTiles, Axis::queries,
+                    [&](const GradientTile &tile) { plainQueryTile(k, config, arguments, tile); });
       });
     else
-      k.launch("attention_bwd_convert", [&] { arguments.convertQuerySums(); });
+      k.launch("attention_bwd_convert", [&] { arguments.convertSums(Axis::queries); });
+    if (config.dkv != KeySum::loop)
+      k.launch("attention_bwd_convert_keys", [&] { arguments.convertSums(Axis::keys); });
     if (config.problem.sink == AttentionSink::perHead)
       k.launch("attention_bwd_sinks", [&] { arguments.writeSinkGradients(); });
   });

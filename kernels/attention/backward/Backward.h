@@ -10,6 +10,7 @@
 #include "kernels/attention/problem/Options.h"
 #include "runtime/target/Target.h"
 
+#include <optional>
 #include <string>
 
 namespace tlc::kernels {
@@ -26,12 +27,20 @@ enum class QuerySum : uint8_t {
   ownLaunch, ///< a launch over tiles of queries computes scores again: the same bits in every run
 };
 
+/// How the gradients of keys are summed up over the query heads that share them.
+enum class KeySum : uint8_t {
+  loop,   ///< a block walks over these heads
+  split,  ///< blocks, each with one of them, have slices of a workspace, which a launch sums up
+  atomic, ///< such blocks add to a workspace in f32, in no fixed order
+};
+
 struct BackwardConfig {
   AttentionProblem problem = {}; ///< what is computed, on f16 or bf16
   GradientType gradients = GradientType::same;
 
   // How.
   QuerySum dq = QuerySum::atomic;
+  KeySum dkv = KeySum::loop;
   int64_t bq = 64, bk = 128; ///< queries and keys of the tile of scores that a block computes at once; in a
                              ///< launch over queries the other way round
   int64_t stages = 2;        ///< tiles of queries that are in shared memory
@@ -62,11 +71,29 @@ bool sharesColumns(const BackwardConfig &config);
 /// What is wrong with tiles; empty if nothing is.
 std::string conflictOfTiles(const BackwardConfig &config);
 
+/// What is asked of sums over blocks; what is left open is for `chooseSums`.
+struct SumOptions {
+  std::optional<QuerySum> dq = {};
+  std::optional<KeySum> dkv = {};
+  bool isDeterministic = false; ///< whether every run has the same bits
+};
+/// Whether blocks add in no fixed order.
+bool isUnordered(QuerySum dq);
+bool isUnordered(KeySum dkv);
+
+/// Numbers of rows and heads that choices depend on; packed sequences count as one.
+struct BackwardExtents {
+  int64_t sequences, queries, keys, heads, kvHeads;
+};
+/// Chooses how sums are made, for tiles that are chosen already.
+void chooseSums(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
+                const Target &target);
+
 /// Chooses the tiles for what is to be computed, in its form.
 void chooseTiles(BackwardConfig &config);
-/// Chooses how many of them are in shared memory, for about so many queries for each tile of keys. The
-/// explicit form has two tiles of queries at least.
-void chooseSlots(BackwardConfig &config, int64_t queries, const Target &target);
+/// Chooses how many of them are in shared memory, for sums that are chosen already. The explicit form has two
+/// tiles of queries at least.
+void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const Target &target);
 
 dsl::Program backwardProgram(const BackwardConfig &config, const dsl::TraceOptions &options = {});
 /// With a mask of one's own instead of the problem's.

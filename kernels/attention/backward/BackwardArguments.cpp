@@ -26,40 +26,52 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
   LSE = k.input("LSE", f32, inputs.shapeOf({batches, heads, sq}));
   mask = makeMask({k, batches, sq, sk, heads});
   ElementType type = config.gradientType();
-  dQ = k.output("dQ", type, inputs.shapeOf({batches, sq, heads, problem.d}));
-  dK = k.output("dK", type, inputs.shapeOf({batches, sk, kvHeads, problem.d}));
-  dV = k.output("dV", type, inputs.shapeOf({batches, sk, kvHeads, problem.dv}));
+  double scale = problem.scoreScale();
+  ofQueries = {Axis::queries, problem.d, scale,
+               k.output("dQ", type, inputs.shapeOf({batches, sq, heads, problem.d}))};
+  ofKeys = {Axis::keys, problem.d, scale,
+            k.output("dK", type, inputs.shapeOf({batches, sk, kvHeads, problem.d}))};
+  ofValues = {Axis::keys, problem.dv, 1,
+              k.output("dV", type, inputs.shapeOf({batches, sk, kvHeads, problem.dv}))};
   if (problem.sink == AttentionSink::perHead)
     dSink = k.output("dSink", f32, {heads});
   delta = k.workspace("delta", f32, inputs.shapeOf({batches, heads, sq}));
-  if (config.dq == QuerySum::atomic) {
-    // Packed sequences begin anywhere, so that their tiles are not whole pieces of an accumulator.
-    TensorOrder order = inputs.sequences.isPacked() ? TensorOrder::natural : TensorOrder::accumulator;
-    querySum =
-        k.workspace("dq_sum", f32, inputs.shapeOf({batches, heads, sq, problem.d}), {Initial::zero, order});
-  }
+  // Packed sequences begin anywhere, so that their tiles are not whole pieces of an accumulator.
+  TensorOrder order = inputs.sequences.isPacked() ? TensorOrder::natural : TensorOrder::accumulator;
+  auto newShares = [&](const char *name, const GradientSum &gradient, const Index &ofHeads, Initial initial) {
+    const Index &rows = inputs.sequences.rows(gradient.axis);
+    return k.workspace(name, f32, inputs.shapeOf({batches, ofHeads, rows, gradient.length}),
+                       {initial, order});
+  };
+  if (config.dq == QuerySum::atomic)
+    ofQueries.shares = newShares("dq_sum", ofQueries, heads, Initial::zero);
+  if (config.dkv == KeySum::loop)
+    return;
+  bool isSplit = config.dkv == KeySum::split;
+  for (auto [name, gradient] : {std::pair("dk_sum", &ofKeys), {"dv_sum", &ofValues}})
+    gradient->shares =
+        newShares(name, *gradient, isSplit ? heads : kvHeads, isSplit ? Initial::undefined : Initial::zero);
 }
 
 TileScheduler::Space BackwardArguments::tileSpace(Axis axis) const {
   const AttentionProblem &problem = config.problem;
+  // Heads of tiles of keys share no rows of the other axis.
+  const Index &keyHeads = config.dkv == KeySum::loop ? inputs.kvHeads : inputs.heads;
   bool isOfKeys = axis == Axis::keys;
   return {.axis = axis,
           .rowsOfTile = config.bk,
           .order = mask.order,
-          .heads = isOfKeys ? inputs.kvHeads : inputs.heads,
-          .kvHeads = inputs.kvHeads,
+          .heads = isOfKeys ? keyHeads : inputs.heads,
+          .kvHeads = isOfKeys ? keyHeads : inputs.kvHeads,
           .cachedRowBytes = (problem.d + problem.dv) * int64_t(sizeInBytes(problem.dtype))};
 }
 
-GradientTile BackwardArguments::keyTileAt(const Sequences::Fields &fields) const {
+GradientTile BackwardArguments::tileAt(Axis axis, const Sequences::Fields &fields) const {
   Sequence sequence = inputs.sequences.sequenceOf(fields);
-  return {.row = Sequences::rowOf(fields), .kvHead = sequence.head, .sequence = sequence};
-}
-
-GradientTile BackwardArguments::queryTileAt(const Sequences::Fields &fields) const {
-  GradientTile tile = keyTileAt(fields);
-  tile.kvHead = tile.sequence.head / (inputs.heads / inputs.kvHeads);
-  return tile;
+  bool isForGroup = axis == Axis::keys && config.dkv == KeySum::loop;
+  return {.row = Sequences::rowOf(fields),
+          .kvHead = isForGroup ? sequence.head : sequence.head / group(),
+          .sequence = sequence};
 }
 
 VisitedTiles BackwardArguments::queriesSeeing(const GradientTile &tile, const Sequence &sequence) const {
@@ -75,10 +87,11 @@ VisitedTiles BackwardArguments::keysSeen(const GradientTile &tile) const {
 
 void BackwardArguments::forEachHead(const GradientTile &keys,
                                     const std::function<void(const Sequence &)> &body) const {
-  Index group = inputs.heads / inputs.kvHeads;
-  k.loop(group, [&](Index n) {
+  if (config.dkv != KeySum::loop)
+    return body(keys.sequence);
+  k.loop(group(), [&](Index n) {
     Sequence sequence = keys.sequence;
-    sequence.head = keys.kvHead * group + n;
+    sequence.head = keys.kvHead * group() + n;
     body(sequence);
   });
 }
@@ -103,27 +116,46 @@ Slice BackwardArguments::values(const Sequence &sequence, const Index &row, cons
   return rows(inputs.V, Axis::keys, sequence, row, count, kvHead, paddedRow(config.problem.dv));
 }
 
-Slice BackwardArguments::keyGradients(const GradientTile &tile) const {
-  return rows(dK, Axis::keys, tile.sequence, tile.row, config.bk, tile.kvHead, paddedRow(config.problem.d))
-      .disjoint(whyDisjoint);
-}
-Slice BackwardArguments::valueGradients(const GradientTile &tile) const {
-  return rows(dV, Axis::keys, tile.sequence, tile.row, config.bk, tile.kvHead, paddedRow(config.problem.dv))
-      .disjoint(whyDisjoint);
-}
-Slice BackwardArguments::queryGradients(const GradientTile &tile) const {
-  return rows(dQ, Axis::queries, tile.sequence, tile.row, config.bk, tile.sequence.head,
-              paddedRow(config.problem.d))
+Slice BackwardArguments::results(const GradientSum &gradient, const GradientTile &tile) const {
+  const Index &head = gradient.axis == Axis::keys ? tile.kvHead : tile.sequence.head;
+  return rows(gradient.result, gradient.axis, tile.sequence, tile.row, config.bk, head,
+              paddedRow(gradient.length))
       .disjoint(whyDisjoint);
 }
 
-Slice BackwardArguments::querySums(const Sequence &sequence, const Index &row) const {
+Slice BackwardArguments::shares(const GradientSum &gradient, const Sequence &sequence, const Index &head,
+                                const Index &row, int64_t count, int64_t length) const {
+  if (!inputs.sequences.isPacked())
+    return gradient.shares.tile({sequence.batch, head, row, 0}, {1, 1, count, length});
+  if (gradient.axis == Axis::keys)
+    return gradient.shares.tile({head, sequence.firstKey + row, 0}, {1, count, length})
+        .limited(1, sequence.firstKey + sequence.keys);
   // What rows after a sequence's last one get is 0.
-  if (inputs.sequences.isPacked())
-    return querySum.tile({sequence.head, sequence.firstQuery + row, 0},
-                         {1, config.bq, paddedRow(config.problem.d)});
-  return querySum.tile({sequence.batch, sequence.head, row, 0},
-                       {1, 1, config.bq, paddedRow(config.problem.d)});
+  return gradient.shares.tile({head, sequence.firstQuery + row, 0}, {1, count, length});
+}
+
+Slice BackwardArguments::querySums(const Sequence &sequence, const Index &row) const {
+  return shares(ofQueries, sequence, sequence.head, row, config.bq, paddedRow(ofQueries.length));
+}
+
+FragmentValue BackwardArguments::finished(const GradientSum &gradient, const FragmentValue &sum) const {
+  return (gradient.scale == 1 ? sum : sum * gradient.scale).to(config.gradientType());
+}
+
+void BackwardArguments::store(const GradientSum &gradient, const GradientTile &tile,
+                              const Fragment &sum) const {
+  KeySum way = gradient.axis == Axis::keys ? config.dkv : KeySum::loop;
+  auto sharesOf = [&](const Index &head) {
+    return shares(gradient, tile.sequence, head, tile.row, config.bk, paddedRow(gradient.length));
+  };
+  switch (way) {
+  case KeySum::loop:
+    return copy(finished(gradient, sum), results(gradient, tile));
+  case KeySum::split:
+    return copy(sum, sharesOf(tile.sequence.head).disjoint(whyDisjoint));
+  case KeySum::atomic:
+    return atomicAdd(sum, sharesOf(tile.kvHead));
+  }
 }
 
 Slice BackwardArguments::numbers(const Global &tensor, const Sequence &sequence, const Index &row,
@@ -172,15 +204,16 @@ FragmentValue BackwardArguments::gradients(const FragmentValue &weights, const F
 //===----------------------------------------------------------------------===//
 
 /// All rows of tensors, of packed sequences as if they were one.
-Sequence BackwardArguments::sequenceOf(const Index &batch, const Index &head) const {
+Sequence BackwardArguments::sequenceOf(Axis axis, const Index &batch, const Index &head) const {
   const Sequences &all = inputs.sequences;
-  if (all.isPacked())
-    return {.batch = 0, .head = head, .queries = all.begins(Axis::queries).read({all.count}), .keys = 0};
-  return {.batch = batch, .head = head, .queries = all.rowsOf(Axis::queries, batch), .keys = 0};
+  Sequence sequence = {.batch = all.isPacked() ? Index(0) : batch, .head = head, .queries = 0, .keys = 0};
+  (axis == Axis::queries ? sequence.queries : sequence.keys) =
+      all.isPacked() ? all.begins(axis).read({all.count}) : all.rowsOf(axis, batch);
+  return sequence;
 }
 
 void BackwardArguments::writeDeltas() const {
-  forEachTileOfRows([&](const Sequence &sequence, const Index &row) {
+  forEachTileOfRows(Axis::queries, [&](const Sequence &sequence, const Index &row) {
     auto load = [&](const Global &tensor) {
       Fragment tile = k.fragment(config.problem.dtype, {rowsTogether, config.problem.dv});
       copy(rows(tensor, Axis::queries, sequence, row, rowsTogether, sequence.head, config.problem.dv), tile);
@@ -190,27 +223,40 @@ void BackwardArguments::writeDeltas() const {
   });
 }
 
-void BackwardArguments::convertQuerySums() const {
-  forEachTileOfRows([&](const Sequence &sequence, const Index &row) {
-    int64_t d = config.problem.d;
-    Fragment sum = k.fragment(f32, {rowsTogether, d});
-    copy(inputs.sequences.isPacked()
-             ? querySum.tile({sequence.head, row, 0}, {1, rowsTogether, d})
-             : querySum.tile({sequence.batch, sequence.head, row, 0}, {1, 1, rowsTogether, d}),
-         sum);
-    copy((sum * config.problem.scoreScale()).to(config.gradientType()),
-         rows(dQ, Axis::queries, sequence, row, rowsTogether, sequence.head, d));
+void BackwardArguments::convertSums(Axis axis) const {
+  forEachTileOfRows(axis, [&](const Sequence &sequence, const Index &row) {
+    if (axis == Axis::queries)
+      return convert(ofQueries, sequence, row);
+    convert(ofKeys, sequence, row);
+    convert(ofValues, sequence, row);
   });
 }
 
+void BackwardArguments::convert(const GradientSum &gradient, const Sequence &sequence,
+                                const Index &row) const {
+  auto load = [&](const Index &head) {
+    Fragment share = k.fragment(f32, {rowsTogether, gradient.length});
+    copy(shares(gradient, sequence, head, row, rowsTogether, gradient.length), share);
+    return share;
+  };
+  bool isSplit = gradient.axis == Axis::keys && config.dkv == KeySum::split;
+  Index head = isSplit ? sequence.head * group() : sequence.head;
+  Fragment sum = load(head);
+  if (isSplit)
+    k.loop({1, group()}, [&](Index n) { sum = sum + load(head + n); });
+  copy(finished(gradient, sum),
+       rows(gradient.result, gradient.axis, sequence, row, rowsTogether, sequence.head, gradient.length));
+}
+
 void BackwardArguments::forEachTileOfRows(
-    const std::function<void(const Sequence &, const Index &)> &body) const {
-  Index rowTiles = ceilDiv(inputs.sequences.rows(Axis::queries), rowsTogether);
+    Axis axis, const std::function<void(const Sequence &, const Index &)> &body) const {
+  Index rowTiles = ceilDiv(inputs.sequences.rows(axis), rowsTogether);
+  const Index &heads = axis == Axis::queries ? inputs.heads : inputs.kvHeads;
   Index batches = inputs.sequences.isPacked() ? Index(1) : inputs.sequences.count;
   k.warps(4);
-  auto [block] = k.grid(rowTiles * inputs.heads * batches);
+  auto [block] = k.grid(rowTiles * heads * batches);
   Index pair = block / rowTiles;
-  body(sequenceOf(pair / inputs.heads, pair % inputs.heads), block % rowTiles * rowsTogether);
+  body(sequenceOf(axis, pair / heads, pair % heads), block % rowTiles * rowsTogether);
 }
 
 void BackwardArguments::writeSinkGradients() const {
@@ -220,7 +266,7 @@ void BackwardArguments::writeSinkGradients() const {
   Fragment sink = k.fragment(f32, {1, 1}), sum = k.fragment(f32, {1, together});
   copy(inputs.sink.tile({head}, {1}), sink);
   k.loop(inputs.sequences.isPacked() ? Index(1) : inputs.sequences.count, [&](Index batch) {
-    Sequence sequence = sequenceOf(batch, head);
+    Sequence sequence = sequenceOf(Axis::queries, batch, head);
     k.loop(ceilDiv(sequence.queries, together), [&](Index i) {
       Fragment logSum = k.fragment(f32, {1, together}), ofRows = k.fragment(f32, {1, together});
       copy(numbers(LSE, sequence, i * together, together).fill(inf), logSum);

@@ -16,7 +16,16 @@ namespace tlc::kernels {
 /// Rows of keys or of queries of one head of one sequence.
 struct GradientTile {
   dsl::Index row, kvHead;
-  Sequence sequence; ///< of a tile of keys without a head of Q
+  Sequence sequence; ///< with a head of Q, but of a tile of keys that is for all that share its head
+};
+
+/// The gradient of the rows of an axis.
+struct GradientSum {
+  Axis axis = Axis::queries;
+  int64_t length = 0; ///< of a row
+  double scale = 1;   ///< of what is summed up
+  dsl::Global result;
+  dsl::Global shares = {}; ///< a workspace in which blocks leave what they have summed up, if they do
 };
 
 class BackwardArguments {
@@ -25,12 +34,11 @@ public:
                     dsl::TensorFacts facts);
 
   TileScheduler::Space tileSpace(Axis axis) const;
-  GradientTile keyTileAt(const Sequences::Fields &fields) const;
-  GradientTile queryTileAt(const Sequences::Fields &fields) const;
+  GradientTile tileAt(Axis axis, const Sequences::Fields &fields) const;
   /// The tiles of the other axis that a tile visits.
   VisitedTiles queriesSeeing(const GradientTile &tile, const Sequence &sequence) const;
   VisitedTiles keysSeen(const GradientTile &tile) const;
-  /// Does `body` for the sequence with each head of Q that reads the tile's head of K and V.
+  /// Does `body` for the sequence with each head of Q that the tile of keys is for.
   void forEachHead(const GradientTile &keys, const std::function<void(const Sequence &)> &body) const;
 
   // Boxes of tensors, from a row of a sequence on. What lies after its last row reads as zeros and is not
@@ -41,11 +49,14 @@ public:
                   int64_t count) const;
   dsl::Slice values(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead,
                     int64_t count) const;
-  dsl::Slice keyGradients(const GradientTile &tile) const;
-  dsl::Slice valueGradients(const GradientTile &tile) const;
-  dsl::Slice queryGradients(const GradientTile &tile) const;
-  /// In the workspace.
+  dsl::Slice results(const GradientSum &gradient, const GradientTile &tile) const;
+  /// Where blocks that have tiles of keys add to dQ.
   dsl::Slice querySums(const Sequence &sequence, const dsl::Index &row) const;
+
+  /// A sum as elements of its gradient.
+  dsl::FragmentValue finished(const GradientSum &gradient, const dsl::FragmentValue &sum) const;
+  /// What a block has summed up for a tile leaves its registers.
+  void store(const GradientSum &gradient, const GradientTile &tile, const dsl::Fragment &sum) const;
 
   /// Of the queries of a tile, as a row or a column of the tile of scores: what is subtracted from exponents,
   /// so that weights of queries that see nothing and of those that do not exist are 0; and the sums of O dO.
@@ -65,30 +76,37 @@ public:
     return applyMask(k, mask, sequence, at, scores);
   }
 
-  /// Launches before and after: sums of O dO, gradients of queries in their type, gradients of sinks.
+  /// Launches before and after: sums of O dO, gradients from what blocks have left, gradients of sinks.
   void writeDeltas() const;
-  void convertQuerySums() const;
+  void convertSums(Axis axis) const;
   void writeSinkGradients() const;
 
   const BackwardConfig &config;
   dsl::Scope &k;
   Inputs inputs;
   Scores scores;
+  GradientSum ofQueries, ofKeys, ofValues;
 
 private:
+  /// Heads of Q that share one of K and V.
+  dsl::Index group() const { return inputs.heads / inputs.kvHeads; }
   dsl::Slice rows(const dsl::Global &tensor, Axis axis, const Sequence &sequence, const dsl::Index &row,
                   int64_t count, const dsl::Index &head, int64_t length) const;
   /// Of h x rows, or b x h x rows.
   dsl::Slice numbers(const dsl::Global &tensor, const Sequence &sequence, const dsl::Index &row,
                      int64_t count) const;
+  /// Of what blocks have left for a head.
+  dsl::Slice shares(const GradientSum &gradient, const Sequence &sequence, const dsl::Index &head,
+                    const dsl::Index &row, int64_t count, int64_t length) const;
+  void convert(const GradientSum &gradient, const Sequence &sequence, const dsl::Index &row) const;
   /// The launch has a block for each tile of rows of each head.
-  void forEachTileOfRows(const std::function<void(const Sequence &, const dsl::Index &row)> &body) const;
-  Sequence sequenceOf(const dsl::Index &batch, const dsl::Index &head) const;
+  void forEachTileOfRows(Axis axis,
+                         const std::function<void(const Sequence &, const dsl::Index &row)> &body) const;
+  Sequence sequenceOf(Axis axis, const dsl::Index &batch, const dsl::Index &head) const;
   dsl::FragmentValue inBaseTwo(const dsl::FragmentValue &logSums) const;
 
   Mask mask;
-  dsl::Global O, dO, LSE, dQ, dK, dV, dSink;
-  dsl::Global delta, querySum;
+  dsl::Global O, dO, LSE, dSink, delta;
 };
 
 } // namespace tlc::kernels

@@ -16,6 +16,38 @@ namespace tlc::kernels {
 
 namespace {
 
+/// A choice that may be left open.
+Parameter openChoice(std::string name, std::string description, std::vector<std::string> choices) {
+  choices.insert(choices.begin(), "auto");
+  return choiceParameter(std::move(name), std::move(description), std::move(choices));
+}
+/// Choices are in the order of T's values.
+template <class T> std::optional<T> chosen(const Parameters &values, const Parameter &parameter) {
+  size_t number = choiceNumber(parameter, values.choice(parameter.name));
+  return number == 0 ? std::nullopt : std::optional(T(number - 1));
+}
+
+Parameter querySumParameter() {
+  return openChoice(
+      "dq",
+      "how dQ is summed up: blocks add to it atomically, or a launch of its own computes scores "
+      "again; auto: atomically, where the result may differ from run to run",
+      {"atomic", "own_launch"});
+}
+Parameter keySumParameter() {
+  return openChoice(
+      "dkv",
+      "how dK and dV are summed up over the heads of Q that share them: a block walks over these "
+      "heads, or has one of them, and a slice of a workspace, which are summed up after, or adds "
+      "to a workspace atomically; auto: loop or split, by the number of tiles of keys",
+      {"loop", "split", "atomic"});
+}
+SumOptions sumsOf(const Parameters &values) {
+  return {.dq = chosen<QuerySum>(values, querySumParameter()),
+          .dkv = chosen<KeySum>(values, keySumParameter()),
+          .isDeterministic = values.choice("deterministic") == "yes"};
+}
+
 std::vector<Parameter> allParameters() {
   std::vector<Parameter> all = extentParameters("2048");
   auto add = [&](const std::vector<Parameter> &more) { all.insert(all.end(), more.begin(), more.end()); };
@@ -24,14 +56,12 @@ std::vector<Parameter> allParameters() {
     parameterNamed(problem, name).most = longestGradientRow;
   add(problem);
   add(lengthParameters());
-  add({choiceParameter("dq",
-                       "how dQ is summed up: blocks add to it atomically, or a launch of its own computes "
-                       "scores again; auto: atomically, where the result may differ from run to run",
-                       {"auto", "atomic", "own_launch"}),
-       choiceParameter("form",
-                       "roles written by hand, or one loop that takes tensors of any alignment; auto: by "
-                       "hand where the other parameters and the target allow it",
-                       {"auto", "explicit", "plain"}),
+  add({querySumParameter(), keySumParameter(),
+       openChoice(
+           "form",
+           "roles written by hand, or one loop that takes tensors of any alignment; auto: by hand where "
+           "the other parameters and the target allow it",
+           {"explicit", "plain"}),
        choiceParameter("deterministic", "whether every run has the same bits", {"no", "yes"})});
   add({config.begin() + std::ptrdiff_t(problem.size()), config.end()});
   return all;
@@ -44,14 +74,9 @@ BackwardConfig problemOf(const Parameters &values) {
   return config;
 }
 
-bool isDeterministic(const Parameters &values) { return values.choice("deterministic") == "yes"; }
-
-/// Without how many tiles are in shared memory.
+/// Without what depends on extents.
 BackwardConfig tilesOf(const Parameters &values, AttentionForm form) {
   BackwardConfig config = problemOf(values);
-  bool hasOwnLaunch =
-      values.choice("dq") == "own_launch" || (values.choice("dq") == "auto" && isDeterministic(values));
-  config.dq = hasOwnLaunch ? QuerySum::ownLaunch : QuerySum::atomic;
   config.form = form;
   chooseTiles(config);
   read(values, config); // what is given
@@ -63,7 +88,9 @@ BackwardConfig configOf(const Parameters &values, const Target &target) {
   bool isPlain = form == "plain" || (form == "auto" && !whyNotExplicit(target).empty());
   BackwardConfig config = tilesOf(values, isPlain ? AttentionForm::plain : AttentionForm::explicitRoles);
   AttentionExtents e = extentsOf(values);
-  chooseSlots(config, e.sq * (e.h / e.hkv), target);
+  BackwardExtents extents = {config.problem.lengths == Lengths::packed ? 1 : e.b, e.sq, e.sk, e.h, e.hkv};
+  chooseSums(config, sumsOf(values), extents, target);
+  chooseSlots(config, extents, target);
   return config;
 }
 
@@ -175,9 +202,19 @@ public:
             values, values.choice("form") == "plain" ? AttentionForm::plain : AttentionForm::explicitRoles));
         !tiles.empty())
       return tiles;
-    if (isDeterministic(values) && values.choice("dq") == "atomic")
-      return "expected dq = own_launch or auto because deterministic = yes, but got dq = atomic, which adds "
-             "in any order";
+    SumOptions sums = sumsOf(values);
+    if (!sums.isDeterministic)
+      return {};
+    auto conflict = [&](const char *name, const char *others) {
+      return fmt::format(
+          "expected {} = {} or auto because deterministic = yes, but got {} = {}, which adds in "
+          "any order",
+          name, others, name, values.choice(name));
+    };
+    if (sums.dq && isUnordered(*sums.dq))
+      return conflict("dq", "own_launch");
+    if (sums.dkv && isUnordered(*sums.dkv))
+      return conflict("dkv", "loop, split");
     return {};
   }
 

@@ -11,7 +11,7 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfig> &config) {
   using Kind = Parameter::Kind;
-  auto &[problem, gradients, dq, bq, bk, stages, form, slots] = config;
+  auto &[problem, gradients, dq, dkv, bq, bk, stages, form, slots] = config;
   describe(visit, problem);
   visit.hidden(form); // the registry's may be left open
   visit.option(
@@ -20,6 +20,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfi
       },
       gradients);
   visit.hidden(dq); // likewise
+  visit.hidden(dkv);
   auto rows = [](std::string name, std::string description) -> Parameter {
     return {.name = std::move(name),
             .description = std::move(description),

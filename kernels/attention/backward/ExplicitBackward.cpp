@@ -71,7 +71,7 @@ public:
 
 private:
   /// Whether dK and dV leave through the memory of K and V.
-  bool hasStore() const { return c.gradients == GradientType::same; }
+  bool hasStore() const { return c.gradients == GradientType::same && c.dkv == KeySum::loop; }
 
   TileScheduler::Share tilesOfBlock(const TileScheduler &scheduler) const {
     auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
@@ -79,8 +79,9 @@ private:
   }
 
   void forEachTile(const std::function<void(const GradientTile &)> &body) const {
-    k.loop(tiles.count,
-           [&](Index n) { body(p.keyTileAt(p.inputs.sequences.fieldsOf(Axis::keys, tiles.at(n)))); });
+    k.loop(tiles.count, [&](Index n) {
+      body(p.tileAt(Axis::keys, p.inputs.sequences.fieldsOf(Axis::keys, tiles.at(n))));
+    });
   }
   /// For each tile of queries that a tile of keys visits, head by head.
   void forEachVisit(const GradientTile &tile,
@@ -136,8 +137,8 @@ private:
     Cursor kv = kvRing.cursor();
     forEachTile([&](const GradientTile &tile) {
       sumRing.wait(kv);
-      copy(vs.slot(kv), p.valueGradients(tile));
-      copy(ks.slot(kv), p.keyGradients(tile));
+      copy(vs.slot(kv), p.results(p.ofValues, tile));
+      copy(ks.slot(kv), p.results(p.ofKeys, tile));
       kvRing.release(kv);
       kv.advance();
     });
@@ -301,16 +302,16 @@ private:
       p.forEachHead(tile, [&](const Sequence &sequence) {
         visit(sums, {tile, sequence, p.queriesSeeing(tile, sequence)});
       });
-      FragmentValue ofValues = sums.ofValues.to(c.gradientType());
-      FragmentValue ofKeys = (sums.ofKeys * c.problem.scoreScale()).to(c.gradientType());
       if (hasStore()) {
+        FragmentValue ofValues = p.finished(p.ofValues, sums.ofValues),
+                      ofKeys = p.finished(p.ofKeys, sums.ofKeys);
         copy(ofValues, vs.slot(sums.kv));
         copy(ofKeys, ks.slot(sums.kv));
         sumRing.publish(sums.kv);
       } else {
         kvRing.release(sums.kv);
-        copy(ofValues, p.valueGradients(tile));
-        copy(ofKeys, p.keyGradients(tile));
+        p.store(p.ofValues, tile, sums.ofValues);
+        p.store(p.ofKeys, tile, sums.ofKeys);
       }
       sums.kv.advance();
     });

@@ -61,11 +61,12 @@ void chooseTiles(BackwardConfig &config) {
   config.stages = isExplicit(config) ? 3 : 2;
 }
 
-void chooseSlots(BackwardConfig &config, int64_t queries, const Target &target) {
+void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const Target &target) {
   if (!isExplicit(config))
     return;
   // Where a tile of keys visits few queries, the next one's copies have to run under it.
   constexpr int64_t few = 2048;
+  int64_t queries = extents.queries * (config.dkv == KeySum::loop ? extents.heads / extents.kvHeads : 1);
   int64_t keys = queries <= few ? 2 : 1;
   auto tryTo = [&](int64_t keySlots, int64_t stages, int64_t outputs, int64_t products) {
     config.slots = {keySlots, outputs, products};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Configurations that are chosen, or made smaller until they fit.
+#include "kernels/attention/backward/Backward.h"
 #include "kernels/attention/decode/Decode.h"
 #include "kernels/gemm/Gemm.h"
 
@@ -51,4 +52,23 @@ TEST_CASE("a GEMM has the stages that fit beside the panels of its result", "[ke
   CHECK(stages(128, 128, 64) == 6);
   CHECK(stages(64, 64, 64) == 8); // more would fit
   CHECK(stages(256, 256, 256) == 1);
+}
+
+TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few", "[kernels]") {
+  auto chosen = [](const BackwardExtents &extents, const SumOptions &options = {}) {
+    BackwardConfig config;
+    chooseSums(config, options, extents, hopper());
+    return config.dkv;
+  };
+  CHECK(chosen({4, 4096, 4096, 32, 8}) == KeySum::loop);
+  CHECK(chosen({1, 1024, 1024, 32, 4}) == KeySum::split); // 32 tiles
+  CHECK(chosen({1, 1024, 16384, 32, 4}) == KeySum::loop); // 512
+  CHECK(chosen({1, 16384, 2560, 64, 8}) ==
+        KeySum::split);                                   // 160, of which 28 would be left for a second round
+  CHECK(chosen({1, 64, 1024, 32, 4}) == KeySum::loop);    // a single step of each head
+  CHECK(chosen({1, 1024, 1024, 16, 16}) == KeySum::loop); // nothing to sum up
+  CHECK(chosen({0, 0, 0, 0, 1}) == KeySum::loop);
+  for (KeySum way : {KeySum::loop, KeySum::split, KeySum::atomic})
+    for (int64_t length : {64, 16384})
+      CHECK(chosen({1, length, length, 32, 4}, {.dkv = way}) == way);
 }

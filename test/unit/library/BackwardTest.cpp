@@ -146,5 +146,8 @@ TEST_CASE_METHOD(Fixture, "backward refuses what does not fit by name", "[attent
   CHECK(errorOf(good, {.dq = QuerySum::atomic, .isDeterministic = true}) ==
         "option 'dq': expected no atomic sums because option 'isDeterministic' is set and they add in any "
         "order; leave it open");
+  CHECK(errorOf(good, {.dkv = KeySum::atomic, .isDeterministic = true}) ==
+        "option 'dkv': expected no atomic sums because option 'isDeterministic' is set and they add in any "
+        "order; leave it open");
   CHECK(device.launches == 0);
 }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The choice of how sums over blocks are made.
+#include "kernels/attention/backward/Backward.h"
+#include "runtime/support/Math.h"
+
+#include <algorithm>
+
+namespace tlc::kernels {
+
+bool isUnordered(QuerySum dq) { return dq == QuerySum::atomic; }
+bool isUnordered(KeySum dkv) { return dkv == KeySum::atomic; }
+
+/// `loop` needs the fewest bytes; `split` fills multiprocessors that it leaves idle. Counted in steps of a
+/// tile of queries, of which the last block has most.
+static KeySum fastestKeySum(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
+  // What a block does before and after its steps, and what its part of the sum takes later.
+  constexpr int64_t stepsAround = 4;
+  int64_t group = e.heads / std::max<int64_t>(e.kvHeads, 1);
+  int64_t tiles = ceilDiv(e.keys, c.bk) * e.kvHeads * e.sequences, steps = ceilDiv(e.queries, c.bq);
+  auto rounds = [&](int64_t blocks) { return ceilDiv(blocks, int64_t(target.multiprocessors)); };
+  return rounds(tiles * group) * (steps + stepsAround) < rounds(tiles) * group * steps ? KeySum::split
+                                                                                       : KeySum::loop;
+}
+
+void chooseSums(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
+                const Target &target) {
+  config.dq = options.dq.value_or(options.isDeterministic ? QuerySum::ownLaunch : QuerySum::atomic);
+  config.dkv = options.dkv ? *options.dkv : fastestKeySum(config, extents, target);
+}
+
+} // namespace tlc::kernels
