@@ -6,6 +6,7 @@
 #include "runtime/target/Hardware.h"
 
 #include <functional>
+#include <optional>
 
 namespace tlc::kernels {
 
@@ -164,9 +165,16 @@ private:
     VisitedTiles tiles;
   };
 
+  /// Waits for the next tile of queries and returns its exponents. Not under the reduction of dQ, which keeps
+  /// loads of shared memory waiting.
+  Fragment awaitQueries(const Sums &sums) const {
+    qRing.wait(sums.nextQ);
+    numberRing.wait(sums.nextNumber);
+    return numbersIn(exponents.slot(sums.nextNumber));
+  }
+
   void startScores(Sums &sums) const {
     sums.scores = 0;
-    qRing.wait(sums.nextQ);
     gemmAsync(ks.slot(sums.kv), qs.slot(sums.nextQ).t(), sums.scores, policy);
     sums.nextQ.advance();
   }
@@ -191,18 +199,17 @@ private:
   }
 
   /// The gradients of the scores that were started last.
-  void makeGradients(Sums &sums, const Visits &visits, Edge edge) const {
+  void makeGradients(Sums &sums, const Visits &visits, const Fragment &exponent, Edge edge) const {
     ElementType dtype = c.problem.dtype;
     Fragment dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
     doRing.wait(sums.out);
     gemmAsync(vs.slot(sums.kv), dos.slot(sums.out).t(), dp, policy);
     gemmWait(sums.scores, 1);
-    numberRing.wait(sums.nextNumber);
     Index row = rowAt(sums.nextNumber);
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
-    Fragment weights = p.weights(seen(visits, row, scores, edge), numbersIn(exponents.slot(sums.nextNumber)));
-    FragmentValue delta = numbersIn(deltas.slot(sums.nextNumber)); // not before: registers are few
+    Fragment weights = p.weights(seen(visits, row, scores, edge), exponent);
     gemmWait(dp);
+    FragmentValue delta = numbersIn(deltas.slot(sums.nextNumber)); // not before: registers are few
     sums.gradients = p.gradients(weights, dp, scores, delta).to(dtype);
     sums.weights = weights.to(dtype);
     if (sharesProducts) {
@@ -218,8 +225,10 @@ private:
   /// The first query of the tile, computed by those with registers left.
   Index rowAt(const Cursor &number) const { return tileNumbers.slot(number).read({0}) * c.bq; }
 
-  /// Adds up what the gradients of scores give. The product for dK is left in flight.
-  void useGradients(Sums &sums, const Visits &visits) const {
+  /// Adds up what the gradients of scores give. The product for dK is left in flight. `beforeReduction` runs
+  /// before dQ leaves.
+  void
+  useGradients(Sums &sums, const Visits &visits, const std::function<void()> &beforeReduction = [] {}) const {
     if (sharesProducts && sharesColumns)
       productRing.wait(sums.product);
     if (sharesColumns)
@@ -239,9 +248,12 @@ private:
     else
       gemmAsync(sums.gradients, qs.slot(sums.q), sums.ofKeys);
     if (hasQuerySums) {
+      Index row = rowAt(sums.number);
       gemmWait(dq, 1);
-      atomicAdd(dq, p.querySums(visits.sequence, rowAt(sums.number)));
+      beforeReduction();
+      atomicAdd(dq, p.querySums(visits.sequence, row));
     } else {
+      beforeReduction();
       gemmWait(sums.ofValues, 1);
       doRing.release(sums.out);
     }
@@ -266,16 +278,18 @@ private:
 
   void visit(Sums &sums, const Visits &visits) const {
     auto step = [&](Edge edge) {
-      useGradients(sums, visits);
+      std::optional<Fragment> exponent;
+      useGradients(sums, visits, [&] { exponent = awaitQueries(sums); });
       startScores(sums);
       releaseGradients(sums, 1);
-      makeGradients(sums, visits, edge);
+      makeGradients(sums, visits, *exponent, edge);
       releaseNumbers(sums);
     };
     const VisitedTiles &tiles = visits.tiles;
     k.when(tiles.count > 0, [&] {
+      Fragment exponent = awaitQueries(sums);
       startScores(sums);
-      makeGradients(sums, visits, Edge::maskedIfAny);
+      makeGradients(sums, visits, exponent, Edge::maskedIfAny);
       k.loop({1, tiles.partial}, [&](Index) { step(Edge::masked); });
       k.loop({max(tiles.partial, 1), tiles.count}, [&](Index) { step(Edge::unmasked); });
       useGradients(sums, visits);
