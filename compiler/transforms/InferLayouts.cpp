@@ -6,6 +6,7 @@
 #include "compiler/analysis/CheapFragments.h"
 #include "compiler/analysis/ElementOrders.h"
 #include "compiler/analysis/LayoutConstraints.h"
+#include "compiler/analysis/RegisterWriters.h"
 #include "compiler/analysis/Remarks.h"
 #include "compiler/solvers/LayoutSolver.h"
 #include "compiler/transforms/Passes.h"
@@ -86,10 +87,23 @@ void setTypes(const LayoutConstraints &constraints, const LayoutSolution &soluti
   }
 }
 
+/// Where a conversion for the use stands: before its operation. A product may read its left factor until a
+/// later iteration, so that what is made before a loop is converted there, too.
+Operation *placeBefore(const OpOperand &use) {
+  Operation *place = use.getOwner();
+  auto product = dyn_cast<InFlightOpInterface>(place);
+  if (!product || completionOf(place) != Completion::productGroup || factorInRegisters(product) != use.get())
+    return place;
+  for (Operation *at = place->getParentOp(); !isa<RoleOp, KernelOp>(at); at = at->getParentOp())
+    if (auto loop = dyn_cast<scf::ForOp>(at); loop && loop.isDefinedOutsideOfLoop(use.get()))
+      place = loop;
+  return place;
+}
+
 void insertConversion(const LayoutConversion &conversion, const LayoutConstraints &constraints) {
   const ConstraintSite &site = constraints.sites[conversion.constraint];
   if (site.use) {
-    OpBuilder builder(site.use->getOwner());
+    OpBuilder builder(placeBefore(*site.use));
     Value value = site.use->get();
     auto to = withLayout(value.getType(), conversion.to);
     site.use->set(ConvertLayoutOp::create(builder, site.use->getOwner()->getLoc(), to, value, Value()));
