@@ -165,12 +165,12 @@ private:
     VisitedTiles tiles;
   };
 
-  /// Waits for the next tile of queries and returns its exponents. Not under the reduction of dQ, which keeps
-  /// loads of shared memory waiting.
-  Fragment awaitQueries(const Sums &sums) const {
+  /// Waits for the next tile of queries and returns its exponents, if there are registers for them. Not under
+  /// the reduction of dQ, which keeps loads of shared memory waiting.
+  std::optional<Fragment> awaitQueries(const Sums &sums) const {
     qRing.wait(sums.nextQ);
     numberRing.wait(sums.nextNumber);
-    return numbersIn(exponents.slot(sums.nextNumber));
+    return c.bq <= wgmmaRows ? std::optional(numbersIn(exponents.slot(sums.nextNumber))) : std::nullopt;
   }
 
   void startScores(Sums &sums) const {
@@ -199,7 +199,8 @@ private:
   }
 
   /// The gradients of the scores that were started last.
-  void makeGradients(Sums &sums, const Visits &visits, const Fragment &exponent, Edge edge) const {
+  void makeGradients(Sums &sums, const Visits &visits, const std::optional<Fragment> &early,
+                     Edge edge) const {
     ElementType dtype = c.problem.dtype;
     Fragment dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
     doRing.wait(sums.out);
@@ -207,6 +208,7 @@ private:
     gemmWait(sums.scores, 1);
     Index row = rowAt(sums.nextNumber);
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
+    Fragment exponent = early ? *early : numbersIn(exponents.slot(sums.nextNumber));
     Fragment weights = p.weights(seen(visits, row, scores, edge), exponent);
     gemmWait(dp);
     FragmentValue delta = numbersIn(deltas.slot(sums.nextNumber)); // not before: registers are few
@@ -248,9 +250,9 @@ private:
     else
       gemmAsync(sums.gradients, qs.slot(sums.q), sums.ofKeys);
     if (hasQuerySums) {
+      beforeReduction();
       Index row = rowAt(sums.number);
       gemmWait(dq, 1);
-      beforeReduction();
       atomicAdd(dq, p.querySums(visits.sequence, row));
     } else {
       beforeReduction();
@@ -282,12 +284,12 @@ private:
       useGradients(sums, visits, [&] { exponent = awaitQueries(sums); });
       startScores(sums);
       releaseGradients(sums, 1);
-      makeGradients(sums, visits, *exponent, edge);
+      makeGradients(sums, visits, exponent, edge);
       releaseNumbers(sums);
     };
     const VisitedTiles &tiles = visits.tiles;
     k.when(tiles.count > 0, [&] {
-      Fragment exponent = awaitQueries(sums);
+      std::optional<Fragment> exponent = awaitQueries(sums);
       startScores(sums);
       makeGradients(sums, visits, exponent, Edge::maskedIfAny);
       k.loop({1, tiles.partial}, [&](Index) { step(Edge::masked); });
