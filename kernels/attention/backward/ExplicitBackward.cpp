@@ -214,29 +214,36 @@ private:
     FragmentValue delta = numbersIn(deltas.slot(sums.nextNumber)); // not before: registers are few
     sums.gradients = p.gradients(weights, dp, scores, delta).to(dtype);
     sums.weights = weights.to(dtype);
-    if (sharesProducts) {
-      productRing.acquire(sums.product);
-      copy(sums.gradients, products.slot(sums.product));
-      if (sharesColumns)
-        copy(sums.weights, weightTiles.slot(sums.product));
-      productRing.publish(sums.product);
-    }
     sums.nextNumber.advance();
   }
 
   /// The first query of the tile, computed by those with registers left.
   Index rowAt(const Cursor &number) const { return tileNumbers.slot(number).read({0}) * c.bq; }
 
+  /// Hands them to the other warpgroup, and the weights, if it needs them.
+  void publishGradients(const Sums &sums) const {
+    productRing.acquire(sums.product);
+    copy(sums.gradients, products.slot(sums.product));
+    if (sharesColumns)
+      copy(sums.weights, weightTiles.slot(sums.product));
+    productRing.publish(sums.product);
+  }
+
   /// Adds up what the gradients of scores give. The product for dK is left in flight. `beforeReduction` runs
   /// before dQ leaves.
   void
   useGradients(Sums &sums, const Visits &visits, const std::function<void()> &beforeReduction = [] {}) const {
-    if (sharesProducts && sharesColumns)
-      productRing.wait(sums.product);
-    if (sharesColumns)
-      gemmAsync(weightTiles.slot(sums.product), dos.slot(sums.out), sums.ofValues, policy);
-    else
+    Index row = rowAt(sums.number);
+    if (!sharesColumns)
       gemmAsync(sums.weights, dos.slot(sums.out), sums.ofValues);
+    if (sharesProducts)
+      publishGradients(sums); // under the product, where it can
+    numberRing.release(sums.number);
+    sums.number.advance();
+    if (sharesColumns) {
+      productRing.wait(sums.product);
+      gemmAsync(weightTiles.slot(sums.product), dos.slot(sums.out), sums.ofValues, policy);
+    }
     Fragment dq = hasQuerySums ? k.fragment(f32, {c.bq, d}).named("dq") : Fragment();
     if (hasQuerySums) {
       if (!sharesColumns)
@@ -251,7 +258,6 @@ private:
       gemmAsync(sums.gradients, qs.slot(sums.q), sums.ofKeys);
     if (hasQuerySums) {
       beforeReduction();
-      Index row = rowAt(sums.number);
       gemmWait(dq, 1);
       atomicAdd(dq, p.querySums(visits.sequence, row));
     } else {
@@ -273,11 +279,6 @@ private:
     sums.q.advance();
   }
 
-  void releaseNumbers(Sums &sums) const {
-    numberRing.release(sums.number);
-    sums.number.advance();
-  }
-
   void visit(Sums &sums, const Visits &visits) const {
     auto step = [&](Edge edge) {
       std::optional<Fragment> exponent;
@@ -285,7 +286,6 @@ private:
       startScores(sums);
       releaseGradients(sums, 1);
       makeGradients(sums, visits, exponent, edge);
-      releaseNumbers(sums);
     };
     const VisitedTiles &tiles = visits.tiles;
     k.when(tiles.count > 0, [&] {
@@ -296,7 +296,6 @@ private:
       k.loop({max(tiles.partial, 1), tiles.count}, [&](Index) { step(Edge::unmasked); });
       useGradients(sums, visits);
       releaseGradients(sums, 0);
-      releaseNumbers(sums);
     });
   }
 
