@@ -28,6 +28,14 @@ bool CopyGroup::isMulticast() const {
   return llvm::any_of(copies, [](const GroupedCopy &copy) { return copy.multicast; });
 }
 
+bool CopyGroup::has(CopyAtom atom) const {
+  return llvm::any_of(copies, [&](GroupedCopy copy) { return copy.op.getAtom() == atom; });
+}
+
+bool isLoad(CopyOp copy) {
+  return copy.getSource().getDefiningOp<SliceOp>() && isa<SharedType>(copy.getDestination().getType());
+}
+
 CopyGroup *CopyGroups::groupOf(CopyOp copy) const {
   for (auto &group : groups)
     if (llvm::any_of(group->copies, [&](const GroupedCopy &grouped) { return grouped.op == copy; }))
@@ -153,10 +161,11 @@ public:
     CopyGroup &group = groupFor(copy, first);
     if (group.lastReader->isBeforeInBlock(last))
       group.lastReader = last;
-    bool multicast = kernel.getCluster() > 1 && uniformity.isUniform(copy, slice) &&
+    bool isByTma = copy.getAtom() == CopyAtom::tma;
+    bool multicast = isByTma && kernel.getCluster() > 1 && uniformity.isUniform(copy, slice) &&
                      dividesAmongBlocks(buffer.getBuffer().getType(), kernel.getCluster());
     group.copies.push_back({copy, buffer, multicast});
-    group.bytes += sizeInBytes(buffer.getBuffer().getType());
+    group.bytesByTma += isByTma ? sizeInBytes(buffer.getBuffer().getType()) : 0;
     return "";
   }
 

@@ -27,9 +27,10 @@ struct CopyGroup {
   mlir::Operation *lastReader = nullptr; ///< in the same block as the copies
   llvm::SmallVector<GroupedCopy> copies;
   int64_t slots = 1;
-  int64_t bytes = 0; ///< of one slot
+  int64_t bytesByTma = 0; ///< of one slot
 
   bool isMulticast() const;
+  bool has(CopyAtom atom) const;
 };
 
 struct CopyGroups {
@@ -38,6 +39,9 @@ struct CopyGroups {
 
   CopyGroup *groupOf(CopyOp copy) const;
 };
+
+/// Whether the copy fills shared memory from a tensor.
+bool isLoad(CopyOp copy);
 
 /// Of the wanted copies, those of one block whose data the same operation reads first form a group.
 CopyGroups findCopyGroups(KernelOp kernel, llvm::function_ref<bool(CopyOp)> isWanted);

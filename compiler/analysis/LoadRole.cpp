@@ -3,8 +3,8 @@
 /// Looks at loops, products and copies in this order, so that every message names the same culprit.
 #include "compiler/analysis/LoadRole.h"
 
+#include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/ProductRegisters.h"
-#include "compiler/analysis/TmaAccess.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -35,17 +35,6 @@ std::string productProblem(GemmOp product, const Target &target) {
          ", and a role loads ahead only of wgmma";
 }
 
-/// Why a role that loads cannot issue this copy; empty if it can.
-std::string copyProblem(CopyOp copy, const Target &target) {
-  std::string statement = "one role issues all copies of the kernel, and the " + describeStatement(copy);
-  auto slice = copy.getSource().getDefiningOp<SliceOp>();
-  auto shared = dyn_cast<SharedType>(copy.getDestination().getType());
-  if (!slice || !shared)
-    return statement + " reads shared memory";
-  std::string problem = loadProblem(slice, shared, target);
-  return problem.empty() ? "" : statement + " cannot use the TMA: " + problem;
-}
-
 } // namespace
 
 std::string Obstacle::reasonWithPlace() const {
@@ -56,14 +45,14 @@ std::string Obstacle::reasonWithPlace() const {
 std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target &target) {
   scf::ForOp pipelined;
   SmallVector<Operation *> products;
-  SmallVector<CopyOp> copies;
+  bool loads = false;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op); loop && loop->hasAttr(TileDialect::pipelineAttrName))
       pipelined = pipelined ? pipelined : loop;
     else if (isa<ProductOpInterface>(op))
       products.push_back(op);
     else if (auto copy = dyn_cast<CopyOp>(op))
-      copies.push_back(copy);
+      loads |= isLoad(copy);
   });
   if (!pipelined)
     return Obstacle{kernel,
@@ -88,10 +77,7 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target
       if (!problem.empty())
         return Obstacle{product, "beside a role that loads " + problem};
     }
-  if (copies.empty())
+  if (!loads)
     return Obstacle{pipelined, "no copy fills a shared tile from a tensor"};
-  for (CopyOp copy : copies)
-    if (std::string problem = copyProblem(copy, target); !problem.empty())
-      return Obstacle{copy, problem};
   return std::nullopt;
 }

@@ -23,8 +23,8 @@ struct Obstacle {
   std::string reasonWithPlace() const;
 };
 
-/// The first obstacle of a kernel without roles whose products have their instructions, or nothing. One role
-/// issues every copy of the kernel, and it runs ahead of wgmma in pipelined loops.
+/// The first obstacle of a kernel without roles whose products have their instructions, or nothing. The role
+/// runs ahead of wgmma in pipelined loops.
 std::optional<Obstacle> findLoadRoleObstacle(KernelOp kernel, const Target &target);
 
 } // namespace tlc::tile

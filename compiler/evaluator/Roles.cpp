@@ -104,7 +104,11 @@ Step evaluateExpect(Task &task, tile::ExpectOp op) {
 Step evaluatePublish(Task &task, tile::PublishOp op) {
   Ring &ring = ringIn(task, op.getRing());
   Ring::Slot &slot = ring.at(cursorIn(task, op.getCursor()));
-  slot.fullArrivals += op.getAfterProducts() ? 1 : warpgroupsOf(task);
+  if (op.getAfterCopies() && task.warps == 0)
+    return task.fail(op, "expected k.warps because the threads that arrive are counted");
+  slot.fullArrivals += op.getAfterProducts() ? 1
+                       : op.getAfterCopies() ? task.warps * lanesPerWarp
+                                             : warpgroupsOf(task);
   noteFull(ring, slot);
   return Step::done;
 }

@@ -21,6 +21,7 @@ struct Warpgroups {
   SmallVector<RoleOp> roles;
   int64_t warps = 0;
   bool computes = false;
+  int64_t toCopy = 0;               ///< registers that it takes to copy tiles
   std::optional<int64_t> registers; ///< that the author gives
 
   bool areWhole() const { return warps % warpsPerWarpgroup == 0; }
@@ -31,13 +32,25 @@ bool computes(RoleOp role) {
   auto isFragment = llvm::IsaPred<RankedTensorType>;
   return role
       .walk([&](Operation *op) {
-        auto copy = dyn_cast<CopyOp>(op);
-        bool holdsTile = llvm::any_of(op->getResultTypes(), isFragment) ||
-                         llvm::any_of(op->getOperandTypes(), isFragment) ||
-                         (copy && copy.getAtom() == CopyAtom::simt);
+        bool holdsTile =
+            llvm::any_of(op->getResultTypes(), isFragment) || llvm::any_of(op->getOperandTypes(), isFragment);
         return holdsTile ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+/// Registers of a thread that starts its part of a copy, for where it comes from and goes to; and of one that
+/// makes it, for vectors on their way besides.
+constexpr int64_t registersToStart = 40, registersToCopy = 72;
+
+/// Registers that the copies take which the role's threads make themselves.
+int64_t registersForCopies(RoleOp role) {
+  int64_t most = 0;
+  role.walk([&](CopyOp copy) {
+    if (copy.getAtom() != CopyAtom::tma)
+      most = std::max(most, copy.getAtom() == CopyAtom::cp_async ? registersToStart : registersToCopy);
+  });
+  return most;
 }
 
 SmallVector<Warpgroups> warpgroupsOf(RolesOp roles) {
@@ -49,6 +62,7 @@ SmallVector<Warpgroups> warpgroupsOf(RolesOp roles) {
     last.roles.push_back(role);
     last.warps += int64_t(role.getWarps());
     last.computes |= computes(role);
+    last.toCopy = std::max(last.toCopy, registersForCopies(role));
     if (role.getRegisters())
       last.registers = int64_t(*role.getRegisters());
   }
@@ -94,9 +108,11 @@ std::optional<Shares> sharesOf(ArrayRef<Warpgroups> groups, RolesOp roles, const
                                const Target &target) {
   SmallVector<RoleRegisters> given;
   int64_t warps = 0, computing = 0, issuingLeftOut = 0, computingLeftOut = 0;
+  int64_t toCopy = 0;
   for (const Warpgroups &group : groups) {
     warps += group.warps;
     computing += group.computes ? group.warps : 0;
+    toCopy = std::max(toCopy, group.computes ? 0 : group.toCopy);
     if (group.registers)
       given.push_back({group.warps, *group.registers});
     else
@@ -105,7 +121,7 @@ std::optional<Shares> sharesOf(ArrayRef<Warpgroups> groups, RolesOp roles, const
   if (!target.setmaxnreg.available || !groups.back().areWhole())
     return std::nullopt;
   int64_t atLaunch = block.registersAtLaunch(warps), least = target.setmaxnreg.min;
-  int64_t wanted = std::min(registersToIssue(computing, roles), atLaunch);
+  int64_t wanted = std::min(std::max(registersToIssue(computing, roles), toCopy), atLaunch);
   // Nobody gives any up, or all threads have at the launch what they can use.
   bool isMoved = issuingLeftOut > 0 && wanted < atLaunch && computing >= 2 * warpsPerWarpgroup;
   if (given.empty() && !isMoved)

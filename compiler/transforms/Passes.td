@@ -10,7 +10,7 @@ def AssignRegisters : Pass<"tile-assign-registers", "::tlc::tile::KernelOp"> {
   let description = [{
     Requires: phase `atoms`; the kernel's roles are those that it will have.
     Ensures:  on targets that move registers, in a kernel of whole warpgroups, all roles set `registers` or none does. What
-              the author gives stays. Of what is left, warpgroups that hold no tile in registers, but issue copies,
+              the author gives stays. Of what is left, warpgroups that hold no tile in registers, but issue or make copies,
               get what that takes; those that compute share the rest, by `BlockBudget`. No role sets registers if nobody
               can give any up, or if a single warpgroup computes and none was given: it has as many as it can use.
     Registers that are given and leave a product of another role too few are an error.
@@ -153,7 +153,8 @@ def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
     Ensures:  between two accesses of one buffer of which one writes, by threads of one role, there is a `tile.sync`, also
               around the back edge of loops, and before the roles for what all threads did; between an ordinary write
               and an asynchronous access (TMA, wgmma) there is a `tile.proxy_fence` before the sync, publish, release,
-              arrival or named barrier that the access waits for.
+              arrival or named barrier that the access waits for; after `tile.publish after_copies` it stands before the
+              access.
               So it is for accesses of a tensor by threads of one role, but where their boxes are disjoint
               (compiler/analysis/BoxRelation), where the same threads store the same box, and between two `tile.atomic_add`.
               Before that sync, or that by which another role gets to know, there is a `tile.await_stores` where fragments
@@ -307,10 +308,12 @@ def WarpSpecialize : Pass<"tile-warp-specialize", "::tlc::tile::KernelOp"> {
   let summary = "Split a kernel with pipelined loops into a role that loads and a role that computes";
   let description = [{
     Requires: phase `atoms`.
-    Ensures:  a kernel whose pipelined loops copy by TMA and multiply by wgmma consists of `tile.roles`: a "load" role of one
+    Ensures:  a kernel whose pipelined loops multiply by wgmma consists of `tile.roles`: a "load" role of one
               warpgroup that runs ahead, and a "math" role with the rest; the buffers of each pipelined loop have
-              `stages` slots (fewer where they do not fit, with a remark) and one ring. No `tile.pipeline` is left. A
-              kernel with roles already is left alone.
+              `stages` slots (fewer where they do not fit, with a remark) and one ring. What the TMA cannot load, the
+              threads of the role do, by cp.async where that can and else by loads and stores. A copy that cannot run
+              ahead stays in the math role, with a remark. No `tile.pipeline` is left. A kernel with roles already is
+              left alone.
     Leaves to others: the roles' registers (`tile-assign-registers`), and the order inside the math role
                       (`tile-schedule-loops`).
   }];

@@ -25,11 +25,6 @@ using namespace mlir;
 
 namespace {
 
-scf::ForOp pipelinedLoopOf(CopyOp copy) {
-  auto loop = dyn_cast<scf::ForOp>(copy->getParentOp());
-  return loop && loop->hasAttr(TileDialect::pipelineAttrName) ? loop : scf::ForOp();
-}
-
 /// Makes the copies of one loop asynchronous.
 class CopyPipeliner {
 public:
@@ -177,8 +172,7 @@ struct PipelineCopies : impl::PipelineCopiesBase<PipelineCopies> {
 
   /// Whether the copy fills shared memory in a pipelined loop.
   static bool isInPipeline(CopyOp copy) {
-    return copy.getSource().getDefiningOp<SliceOp>() && isa<SharedType>(copy.getDestination().getType()) &&
-           pipelinedLoopOf(copy);
+    return isLoad(copy) && copy->getParentOp()->hasAttr(TileDialect::pipelineAttrName);
   }
 
   static std::string problemOf(CopyOp copy, const Target &target) {

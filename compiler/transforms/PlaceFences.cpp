@@ -10,6 +10,7 @@
 #include "dialects/layout/StockLayouts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -199,6 +200,7 @@ struct State {
   PlacesByAccess accessed;
   PlacesByAccess unfenced; ///< ordinary accesses that the asynchronous proxy has not been told of
   PlacesByAccess started;  ///< by copies that these threads have yet to await
+  PlacesByAccess arrived;  ///< by copies of other threads: they have arrived, but the proxy has not been told
   TensorAccesses tensors, unfencedTensors;
   TensorAccesses unawaited; ///< stores through the TMA that may be on their way
 
@@ -206,6 +208,7 @@ struct State {
     accessed.add(other.accessed);
     unfenced.add(other.unfenced);
     started.add(other.started);
+    arrived.add(other.arrived);
     tensors.add(other.tensors);
     unfencedTensors.add(other.unfencedTensors);
     unawaited.add(other.unawaited);
@@ -221,9 +224,14 @@ public:
   explicit FencePlacer(KernelOp kernel) : allTensors(tensorAccessesIn(kernel)) {
     kernel.walk([&](Operation *op) {
       for (const MemoryAccess &access : memoryAccessesOf(op))
-        if (access.isShared() && access.isAsynchronous())
-          if (std::optional<Place> place = placeOf(access.memory))
+        if (std::optional<Place> place = access.isShared() ? placeOf(access.memory) : std::nullopt) {
+          if (access.isAsynchronous())
             (access.kind == AccessKind::read ? asynchronous.reads : asynchronous.writes).add(*place);
+          else if (completionOf(op) == Completion::copyGroup)
+            copied.writes.add(*place);
+        }
+      if (Synchronisation order = synchronisationOf(op); order.afterCopies)
+        filledByCopies.insert(order.ring);
     });
   }
 
@@ -255,8 +263,11 @@ private:
       state.accessed.add(state.started);
       state.unfenced.add(state.started);
     }
+    // Threads that copy do not wait for it, and so cannot tell the asynchronous proxy themselves.
+    if (order.event == SlotEvent::awaited && filledByCopies.contains(order.ring))
+      state.arrived.add(copied);
     if (order.fencesShared)
-      state.unfenced = {};
+      state.unfenced = state.arrived = {};
     if (order.fencesTensors)
       state.unfencedTensors.clear();
     return placeAround(op, state);
@@ -347,6 +358,11 @@ private:
     if (awaitStores(op, accesses.tensors, state) || fencesTensors || fences ||
         places.conflictsWith(state.accessed) || anyOf(state.tensors, accesses.tensors, needsBarrier))
       meet(op, fencesTensors, state);
+    if (accesses.asynchronous && needsProxyFence(state.arrived, places)) {
+      OpBuilder builder(op);
+      ProxyFenceOp::create(builder, op->getLoc(), /*tensors=*/false);
+      state.arrived = {};
+    }
     if (completionOf(op) == Completion::copyGroup) {
       state.started.add(places);
     } else {
@@ -401,6 +417,7 @@ private:
     if (fencesTensors || needsProxyFence(state.unfenced, asynchronous)) {
       OpBuilder builder(before);
       ProxyFenceOp::create(builder, before->getLoc(), fencesTensors);
+      state.arrived = {};
     }
     state.unfenced = {};
     if (fencesTensors)
@@ -425,7 +442,9 @@ private:
     state.accessed.writes.removeAt(cursor);
   }
 
-  PlacesByAccess asynchronous; ///< what its proxy does anywhere in the kernel
+  PlacesByAccess asynchronous;                  ///< what its proxy does anywhere in the kernel
+  PlacesByAccess copied;                        ///< what cp.async does
+  llvm::SmallDenseSet<Value, 4> filledByCopies; ///< rings that threads publish after such copies
   SmallVector<TensorAccess> allTensors;
 };
 

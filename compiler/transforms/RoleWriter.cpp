@@ -99,14 +99,33 @@ private:
     AllocRingOp ring = plan.rings.lookup(&group);
     if (op == group.copies.front().op) {
       AcquireOp::create(builder, loc, ring, cursor);
-      ExpectOp::create(builder, loc, ring, cursor, group.bytes);
+      if (group.bytesByTma > 0)
+        ExpectOp::create(builder, loc, ring, cursor, group.bytesByTma);
     }
     const GroupedCopy &copy =
         *llvm::find_if(group.copies, [&](const GroupedCopy &candidate) { return candidate.op == op; });
-    CopyAsyncOp::create(builder, loc, lookup(op.getSource()), slot(copy.buffer, cursor, loc), ring, cursor,
-                        copy.multicast);
-    if (op == group.copies.back().op)
-      cursor = AdvanceOp::create(builder, loc, cursor);
+    if (op.getAtom() == CopyAtom::tma)
+      CopyAsyncOp::create(builder, loc, lookup(op.getSource()), slot(copy.buffer, cursor, loc), ring, cursor,
+                          copy.multicast);
+    if (op != group.copies.back().op)
+      return;
+    writeLoadsByThreads(group, CopyAtom::cp_async);
+    writeLoadsByThreads(group, CopyAtom::simt);
+    cursor = AdvanceOp::create(builder, loc, cursor);
+  }
+
+  /// Those that take the role's threads longer come later: the others are on their way meanwhile.
+  void writeLoadsByThreads(CopyGroup &group, CopyAtom atom) {
+    Value cursor = cursors[&group];
+    for (GroupedCopy copy : group.copies)
+      if (copy.op.getAtom() == atom) {
+        Location loc = copy.op.getLoc();
+        CopyOp::create(builder, loc, lookup(copy.op.getSource()), slot(copy.buffer, cursor, loc),
+                       copy.op.getAtomAttr());
+      }
+    if (group.has(atom))
+      PublishOp::create(builder, group.copies.back().op.getLoc(), plan.rings.lookup(&group), cursor,
+                        /*after_products=*/false, /*after_copies=*/atom == CopyAtom::cp_async);
   }
 
   Value slot(AllocSharedOp buffer, Value cursor, Location loc) {

@@ -122,6 +122,8 @@ bool scheduleCopies(scf::ForOp loop) {
   Block *body = loop.getBody();
   llvm::SetVector<Operation *> ahead;
   int64_t slots = 1;
+  if (llvm::none_of(*body, [](Operation &op) { return completedBy(&op) == Completion::copyGroup; }))
+    return false; // a role that only starts them
   for (Operation &op : *body) {
     if (completionOf(&op) == Completion::copyGroup)
       for (Value operand : op.getOperands())

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards a kernel whose copies go through the TMA is two programs: a "load" role
-/// that runs ahead through rings, and a "math" role. Both repeat the kernel's control
-/// flow; each keeps only what it needs, and counts its own cursors through it.
+/// Afterwards a kernel with pipelined loops is two programs: a "load" role that runs ahead through rings, and
+/// a "math" role. Both repeat the kernel's control flow; each keeps only what it needs, and counts its own
+/// cursors through it. What the TMA cannot load, the threads of the role do, by cp.async where it can.
 
+#include "compiler/analysis/CpAsyncAccess.h"
 #include "compiler/analysis/Remarks.h"
 #include "compiler/transforms/FitSlots.h"
 #include "compiler/transforms/Passes.h"
@@ -22,6 +23,14 @@ using namespace mlir;
 
 namespace {
 
+/// Arrivals that make a slot of the group full: one for what the TMA brings, one of each thread that copies
+/// by cp.async, and one for what the role's threads have stored.
+int64_t producersOf(const CopyGroup &group) {
+  return (group.has(CopyAtom::tma) ? 1 : 0) +
+         (group.has(CopyAtom::cp_async) ? warpsPerLoadRole * lanesPerWarp : 0) +
+         (group.has(CopyAtom::simt) ? 1 : 0);
+}
+
 /// Gives the buffers of a group their slots, and makes its ring.
 AllocRingOp createRing(CopyGroup &group, int64_t consumers, OpBuilder &builder) {
   std::string name;
@@ -31,7 +40,7 @@ AllocRingOp createRing(CopyGroup &group, int64_t consumers, OpBuilder &builder) 
     giveSlots(buffer, group.slots);
   }
   return AllocRingOp::create(builder, group.copies.front().op.getLoc(),
-                             RingType::get(builder.getContext(), group.slots), name, /*producers=*/1,
+                             RingType::get(builder.getContext(), group.slots), name, producersOf(group),
                              consumers, IntegerAttr());
 }
 
@@ -52,7 +61,19 @@ SmallVector<Operation *> operationsOfRoles(KernelOp kernel) {
   return ops;
 }
 
-LogicalResult specialize(KernelOp kernel, CopyGroups &copies) {
+/// What the TMA does not load is copied by threads, and is on its way beside them where cp.async can.
+void chooseAtoms(const CopyGroup &group, const Target &target) {
+  for (GroupedCopy copy : group.copies)
+    if (copy.op.getAtom() != CopyAtom::tma) {
+      std::string problem = cpAsyncProblem(copy.op.getSource().getDefiningOp<SliceOp>(),
+                                           copy.buffer.getBuffer().getType(), target);
+      copy.op.setAtom(problem.empty() ? CopyAtom::cp_async : CopyAtom::simt);
+    }
+}
+
+LogicalResult specialize(KernelOp kernel, CopyGroups &copies, const Target &target) {
+  for (auto &group : copies.groups)
+    chooseAtoms(*group, target);
   if (failed(fitSlots(kernel, copies)))
     return failure();
   int64_t mathWarps = kernel.getWarps(), mathWarpgroups = mathWarps / warpsPerLoadRole;
@@ -97,20 +118,51 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
       return;
     }
     hoistBuffers(kernel);
-    CopyGroups copies = findCopyGroups(kernel, [](CopyOp copy) { return copy.getAtom() == CopyAtom::tma; });
-    std::optional<Obstacle> obstacle;
-    if (!copies.obstacles.empty())
-      obstacle = copies.obstacles.front();
-    if (!enable)
-      obstacle = {kernel, "warp specialisation is switched off"};
-    if (!obstacle && copies.groups.empty())
-      obstacle =
-          findLoadRoleObstacle(kernel, *target).value_or(Obstacle{kernel, "its copies use ordinary loads"});
-    if (!obstacle && (kernel.getWarps() + warpsPerLoadRole) * lanesPerWarp > target->maxThreadsPerBlock)
-      obstacle = {kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
-                                        kernel.getWarps(), warpsPerLoadRole)};
-    if (failed(obstacle ? decline(*obstacle, kernel) : specialize(kernel, copies)))
+    CopyGroups copies = findCopyGroups(kernel, isLoad);
+    std::optional<Obstacle> obstacle = findObstacle(kernel, copies, *target);
+    if (obstacle ? failed(decline(*obstacle, kernel))
+                 : failed(leaveOthers(copies, kernel)) || failed(specialize(kernel, copies, *target)))
       signalPassFailure();
+  }
+
+  /// What keeps the kernel one program, or nothing.
+  std::optional<Obstacle> findObstacle(KernelOp kernel, const CopyGroups &copies, const Target &target) {
+    if (!enable)
+      return Obstacle{kernel, "warp specialisation is switched off"};
+    auto isByTma = [](CopyOp copy) {
+      return copy.getAtom() == CopyAtom::tma ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    if (!kernel.walk(isByTma).wasInterrupted()) // else the atoms have been chosen for roles
+      if (std::optional<Obstacle> obstacle = findLoadRoleObstacle(kernel, target))
+        return obstacle;
+    if (copies.groups.empty())
+      return copies.obstacles.front();
+    if ((kernel.getWarps() + warpsPerLoadRole) * lanesPerWarp > target.maxThreadsPerBlock)
+      return Obstacle{kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
+                                            kernel.getWarps(), warpsPerLoadRole)};
+    return std::nullopt;
+  }
+
+  /// Copies that cannot run ahead stay with those who compute.
+  static LogicalResult leaveOthers(const CopyGroups &copies, KernelOp kernel) {
+    for (const Obstacle &obstacle : copies.obstacles) {
+      auto copy = cast<CopyOp>(obstacle.culprit);
+      if (copy.getAtom() == CopyAtom::tma)
+        if (RequireOp require = findRequirement(kernel, Requirement::tma)) {
+          InFlightDiagnostic diag = copy.emitError("copy uses ordinary loads, not the TMA: ")
+                                    << obstacle.reason;
+          diag.attachNote(require.getLoc()) << "required here";
+          return diag;
+        }
+      if (copy.getAtom() == CopyAtom::tma)
+        emitRemark(copy, RemarkId::copyWithoutTma)
+            << "copy uses ordinary loads, not the TMA: " << obstacle.reason;
+      else if (copy->getParentOp()->hasAttr(TileDialect::pipelineAttrName))
+        emitRemark(copy, RemarkId::copyNotAhead)
+            << "copy does not run ahead of its loop: " << obstacle.reason;
+      copy.setAtom(CopyAtom::simt);
+    }
+    return success();
   }
 
   static void hoistBuffers(KernelOp kernel) {

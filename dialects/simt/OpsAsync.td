@@ -22,6 +22,13 @@ def Simt_BarrierArriveOp : Simt_EffectOp<"barrier_arrive", [Program_Needs<"mbarr
   let assemblyFormat = "$barrier (`rank` $rank^)? attr-dict";
 }
 
+def Simt_BarrierArriveAfterCopiesOp : Simt_EffectOp<"barrier_arrive_after_copies", [Program_Needs<"cpAsync">]> {
+  let summary = "cp.async.mbarrier.arrive.noinc: this thread arrives once the copies that it has started are complete";
+  let description = "It does not wait for that. The arrival is one of those that the barrier was made for.";
+  let arguments = (ins Simt_SharedPtr:$barrier);
+  let assemblyFormat = "$barrier attr-dict";
+}
+
 def Simt_BarrierExpectOp : Simt_EffectOp<"barrier_expect", [Program_Needs<"mbarrier">]> {
   let summary = "mbarrier.arrive.expect_tx: arrives and announces bytes";
   let arguments = (ins Simt_SharedPtr:$barrier, I64Attr:$bytes);

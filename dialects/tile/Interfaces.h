@@ -79,6 +79,8 @@ struct Synchronisation {
   bool fencesShared = false, fencesTensors = false;
   /// It takes place once the products are complete that the thread has started, which need not wait for them.
   bool afterProducts = false;
+  /// The same of the copies by cp.async that each executing thread has started.
+  bool afterCopies = false;
   SlotEvent event = SlotEvent::none;
   mlir::Value ring = {}, cursor = {}; ///< of the event, or null
 };

@@ -61,6 +61,13 @@ LogicalResult ExpectOp::verify() {
   return diagnostic;
 }
 
+LogicalResult PublishOp::verify() { // publish_c1
+  if (getAfterProducts() && getAfterCopies())
+    return emitOpError("expected one of 'after_products' and 'after_copies' because a tensor core does not "
+                       "arrive for the copies of threads, but got both");
+  return success();
+}
+
 static LogicalResult verifyTurn(Operation *op) {
   auto role = op->getParentOfType<RoleOp>();
   if (!role)
@@ -115,12 +122,15 @@ bool ExpectOp::suitsOneThread() { return true; }
 Synchronisation PublishOp::getSynchronisation() {
   return {.handsOn = true,
           .afterProducts = getAfterProducts(),
+          .afterCopies = getAfterCopies(),
           .event = SlotEvent::published,
           .ring = getRing(),
           .cursor = getCursor()};
 }
-bool PublishOp::suitsOneThread() { return getAfterProducts() || arrivesOnce(*this); }
-std::optional<Unit> PublishOp::getNeededUnit() { return unitOfArrival(getAfterProducts()); }
+bool PublishOp::suitsOneThread() { return getAfterProducts() || (!getAfterCopies() && arrivesOnce(*this)); }
+std::optional<Unit> PublishOp::getNeededUnit() {
+  return getAfterCopies() ? Unit::cpAsync : unitOfArrival(getAfterProducts());
+}
 
 Synchronisation AwaitOp::getSynchronisation() {
   return {.waits = true, .event = SlotEvent::awaited, .ring = getRing(), .cursor = getCursor()};

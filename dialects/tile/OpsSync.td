@@ -32,7 +32,7 @@ def Tile_AllocRingOp : Tile_Op<"alloc_ring", [Tile_AccessesNothing, DeclareOpInt
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The barriers of a ring, initialised at kernel entry";
   let description = [{
-    A slot is full after `producers` arrivals (`tile.expect` or `tile.publish`) and the expected bytes, and empty again after
+    A slot is full after `producers` arrivals (of `tile.expect` and `tile.publish`) and the expected bytes, and empty again after
     `consumers` arrivals (`tile.release`), where every warpgroup of a consuming role (every role, if it is
     smaller) arrives once; in a cluster with multicast, those of all its blocks. `offset` is set by `tile-plan-shared-memory`.
 
@@ -77,31 +77,38 @@ def Tile_ExpectOp : Tile_SyncBase<"expect", [Tile_CursorOfRing, Tile_ForOne]> {
   let hasVerifier = 1;
 }
 
-/// Arrives, at once or after the products.
-class Tile_ArrivalOp<string mnemonic> : Tile_SyncBase<mnemonic, [Tile_CursorOfRing, Tile_ForOne, Tile_CommitsProducts]> {
-  let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor, UnitAttr:$after_products);
-  let assemblyFormat = "$ring `[` $cursor `]` (`after_products` $after_products^)? attr-dict `:` qualified(type($ring))";
-}
-
-def Tile_PublishOp : Tile_ArrivalOp<"publish"> {
+def Tile_PublishOp : Tile_SyncBase<"publish", [Tile_CursorOfRing, Tile_ForOne,
+    DeclareOpInterfaceMethods<Program_UnitOpInterface>]> {
   let summary = "Producer: says that what it wrote is there";
   let description = [{
     Every warpgroup of the role (the role, if it is smaller) arrives once on `full`, after all its threads' writes. With
     `after_products` the tensor core arrives once in their place, as soon as the `tile.gemm_in_place` that the role has
-    started before are complete.
+    started before are complete. With `after_copies` every thread of the role arrives once, as soon as the copies are complete
+    that it has started before with the atom `cp_async`; nobody waits for that. Of its other writes such an arrival says nothing.
+
+    Constraints
+    - publish_c1: not both of `after_products` and `after_copies`.
+
+        tile.copy %slice, %slot atom<cp_async>
+        tile.publish %ring[%cursor] after_copies
   }];
+  let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor, UnitAttr:$after_products, UnitAttr:$after_copies);
+  let assemblyFormat = "$ring `[` $cursor `]` (`after_products` $after_products^)? (`after_copies` $after_copies^)? attr-dict `:` qualified(type($ring))";
+  let hasVerifier = 1;
 }
 
 def Tile_AwaitOp : Tile_RingOp<"await"> {
   let summary = "Consumer: waits until the slot is full";
 }
 
-def Tile_ReleaseOp : Tile_ArrivalOp<"release"> {
+def Tile_ReleaseOp : Tile_SyncBase<"release", [Tile_CursorOfRing, Tile_ForOne, Tile_CommitsProducts]> {
   let summary = "Consumer: the slot may be refilled";
   let description = [{
     Each warpgroup of the role (the role, if it is smaller) arrives once on `empty`, after its reads are complete. With
     `after_products` as in `tile.publish`.
   }];
+  let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor, UnitAttr:$after_products);
+  let assemblyFormat = "$ring `[` $cursor `]` (`after_products` $after_products^)? attr-dict `:` qualified(type($ring))";
 }
 
 def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier", [Tile_AccessesNothing, DeclareOpInterfaceMethods<Tile_AllocationOpInterface>,

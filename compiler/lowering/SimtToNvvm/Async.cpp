@@ -63,6 +63,15 @@ struct LowerBarrierArrive : OpConversionPattern<BarrierArriveOp> {
   }
 };
 
+struct LowerBarrierArriveAfterCopies : OpConversionPattern<BarrierArriveAfterCopiesOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(BarrierArriveAfterCopiesOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::CpAsyncMBarrierArriveOp>(op, adaptor.getBarrier(), /*noinc=*/true);
+    return success();
+  }
+};
+
 struct LowerBarrierExpect : OpConversionPattern<BarrierExpectOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(BarrierExpectOp op, OpAdaptor adaptor,
@@ -201,8 +210,8 @@ struct LowerProxyFence : OpConversionPattern<ProxyFenceOp> {
 } // namespace
 
 void tlc::simt::populateAsyncPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerBarrierInit, LowerBarrierInitFence, LowerBarrierArrive, LowerBarrierExpect,
-               LowerBarrierWait, LowerTmaLoad, LowerTmaStore, LowerTmaPrefetch, LowerBulkCommit,
-               LowerBulkWait, LowerCopyAsync, LowerCommitCopies, LowerAwaitCopies, LowerProxyFence>(
-      converter, patterns.getContext());
+  patterns.add<LowerBarrierInit, LowerBarrierInitFence, LowerBarrierArrive, LowerBarrierArriveAfterCopies,
+               LowerBarrierExpect, LowerBarrierWait, LowerTmaLoad, LowerTmaStore, LowerTmaPrefetch,
+               LowerBulkCommit, LowerBulkWait, LowerCopyAsync, LowerCommitCopies, LowerAwaitCopies,
+               LowerProxyFence>(converter, patterns.getContext());
 }

@@ -90,8 +90,12 @@ static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Vectors in flight per thread before the first one is stored.
-constexpr size_t vectorsInFlight = 8;
+/// Vectors of so many bytes that a thread loads before it stores the first one: as many registers as a few of
+/// the widest take.
+size_t vectorsInFlight(const Target &target, int64_t bytes) {
+  constexpr int64_t ofTheWidest = 8;
+  return size_t(ofTheWidest * int64_t(target.maxVectorBytes) / std::max<int64_t>(bytes, registerBytes));
+}
 
 /// The layout in which the team's threads share a copy of this shape.
 FragmentLayout copyLayout(KernelLowering &k, ArrayRef<int64_t> shape, int64_t elementBytes, int axis,
@@ -161,9 +165,10 @@ private:
     bool contiguous = axis == tile.contiguousAxis();
     int64_t sharedWidth = contiguous ? std::min(width, sharedVectorWidth(k, tile, layout, tile.shape)) : 1;
     std::vector<RegisterGroup> groups = groupRegisters(layout, axis, width).groups;
-    for (size_t first = 0; first < groups.size(); first += vectorsInFlight) {
+    size_t together = vectorsInFlight(k.target, width * tile.elementBytes());
+    for (size_t first = 0; first < groups.size(); first += together) {
       ArrayRef<RegisterGroup> chunk =
-          ArrayRef(groups).slice(first, std::min(vectorsInFlight, groups.size() - first));
+          ArrayRef(groups).slice(first, std::min(together, groups.size() - first));
       SmallVector<SmallVector<Value>> pieces;
       for (const RegisterGroup &group : chunk) {
         Value inTile = b.both(owner, global.insideTile(group.start));
@@ -244,9 +249,9 @@ void copyShared(KernelLowering &k, const SharedTile &source, const SharedTile &d
   Value owner = isOwner(b, layout, k.team);
   Type type = width == 1 ? source.element : Type(b.vectorOf(width, source.element));
   std::vector<RegisterGroup> groups = groupRegisters(layout, axis, width).groups;
-  for (size_t first = 0; first < groups.size(); first += vectorsInFlight) {
-    ArrayRef<RegisterGroup> chunk =
-        ArrayRef(groups).slice(first, std::min(vectorsInFlight, groups.size() - first));
+  size_t together = vectorsInFlight(k.target, width * source.elementBytes());
+  for (size_t first = 0; first < groups.size(); first += together) {
+    ArrayRef<RegisterGroup> chunk = ArrayRef(groups).slice(first, std::min(together, groups.size() - first));
     SmallVector<Value> loaded;
     for (const RegisterGroup &group : chunk)
       loaded.push_back(

@@ -101,6 +101,10 @@ static LogicalResult lowerOp(KernelLowering &k, tile::PublishOp op) {
     arriveAfterProducts(k, fullBarrier(k, op.getRing(), op.getCursor()));
     return success();
   }
+  if (op.getAfterCopies()) {
+    simt::BarrierArriveAfterCopiesOp::create(k.b, fullBarrier(k, op.getRing(), op.getCursor()));
+    return success();
+  }
   if (k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
     return failure();
   return arriveOncePerGroup(k, op, fullBarrier(k, op.getRing(), op.getCursor()));

@@ -13,6 +13,8 @@ simt.kernel @barriers(%parity: i32 {program.parameter = #program.parameter<dimen
   simt.barrier_expect %bar bytes(49152)
   // CHECK: nvvm.mbarrier.arrive %[[BAR]], %{{.*}} : !llvm.ptr<3> -> i64
   simt.barrier_arrive %bar
+  // CHECK: nvvm.cp.async.mbarrier.arrive %{{.*}} {noinc = true}
+  simt.barrier_arrive_after_copies %bar
   // An arrival in another block has the scope of this one: the wider one would fence all memory.
   // A rank outside of the cluster has no address, not even for threads that never arrive there: assembly stays in its branch.
   // CHECK: %[[OWN:.*]] = llvm.ptrtoint %[[BAR]]

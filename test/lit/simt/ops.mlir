@@ -85,6 +85,8 @@ simt.kernel @asynchronous(%map: !llvm.ptr {program.parameter = #program.paramete
   simt.barrier_arrive %b
   // CHECK: simt.barrier_arrive %[[B]] rank %[[X:.*]]
   simt.barrier_arrive %b rank %x
+  // CHECK: simt.barrier_arrive_after_copies %[[B]]
+  simt.barrier_arrive_after_copies %b
   // CHECK: simt.barrier_expect %[[B]] bytes(4096)
   simt.barrier_expect %b bytes(4096)
   // CHECK: simt.barrier_wait %[[B]] parity(%[[X]])

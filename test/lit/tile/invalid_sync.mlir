@@ -134,3 +134,14 @@ tile.kernel @negative_groups() {
   tile.await_copies pending(-1)
   tile.return
 }
+
+// -----
+
+// publish_c1
+tile.kernel @after_both() {
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %at = tile.cursor : !tile.cursor<2>
+  // expected-error @below {{expected one of 'after_products' and 'after_copies' because a tensor core does not arrive for the copies of threads, but got both}}
+  tile.publish %ring[%at] after_products after_copies : !tile.ring<2>
+  tile.return
+}

@@ -141,10 +141,10 @@ tile.kernel @all_compute() attributes {warps = 12 : i64} {
 
 // -----
 
-// A role whose threads copy holds values, too: the loads of ordinary copies.
+// A role whose threads copy needs registers for what is on its way, fewer than one that computes.
 // CHECK-LABEL: tile.kernel @copies
-// CHECK: tile.role "load" warps(4) {
-// CHECK: tile.role "math" warps(8) {
+// CHECK: tile.role "load" warps(4) registers(72) {
+// CHECK: tile.role "math" warps(8) registers(216) {
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @copies() attributes {warps = 12 : i64} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>

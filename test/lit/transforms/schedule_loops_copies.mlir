@@ -1,5 +1,5 @@
-// RUN: %tile-opt %s --tile-schedule-loops | FileCheck %s
-// RUN: %tile-opt %s --tile-schedule-loops=overlap=false | FileCheck %s
+// RUN: %tile-opt %s --tile-schedule-loops -split-input-file | FileCheck %s
+// RUN: %tile-opt %s --tile-schedule-loops=overlap=false -split-input-file | FileCheck %s
 
 // Copies in groups, and what tells their places, run as many iterations ahead as there are slots beside the one that is
 // read. The wait and the barrier come first: then the slot that was read last is free.
@@ -37,6 +37,30 @@ tile.kernel @copies_ahead(%n: index {program.argument = #program.dimension<"n">}
     %p1 = tile.advance %p : !tile.cursor<3>
     %q1 = tile.advance %q : !tile.cursor<3>
     scf.yield %p1, %q1 : !tile.cursor<3>, !tile.cursor<3>
+  }
+  tile.return
+}
+
+// -----
+
+// A role that starts copies and leaves it to a ring to say when they are complete has nothing to schedule.
+// CHECK-LABEL: tile.kernel @by_ring(
+// CHECK-NOT:     tile.stage
+tile.kernel @by_ring(%n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ring = tile.alloc_ring "a" producers(128) consumers(1) : !tile.ring<3>
+  %a = tile.alloc_shared "a" : !tile.shared<3x1x64xbf16>
+  %first = tile.cursor : !tile.cursor<3>
+  %end = scf.for %i = %c0 to %n step %c1 iter_args(%p = %first) -> (!tile.cursor<3>) {
+    %from = tile.slice %A[%i, %c0] : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    %into = tile.slot %a[%p] : !tile.shared<3x1x64xbf16>, !tile.cursor<3> -> !tile.shared<1x64xbf16>
+    tile.acquire %ring[%p] : !tile.ring<3>
+    tile.copy %from, %into atom cp_async : !tile.slice<1x64xbf16>, !tile.shared<1x64xbf16>
+    tile.publish %ring[%p] after_copies : !tile.ring<3>
+    %p1 = tile.advance %p : !tile.cursor<3>
+    scf.yield %p1 : !tile.cursor<3>
   }
   tile.return
 }

@@ -556,6 +556,168 @@ tile.kernel @explicit() attributes {warps = 4 : i64} {
 }
 }
 
+// -----
+
+// What the TMA cannot load, threads of the role do: by cp.async where rows are known to be aligned for it, else by loads
+// and stores; after the TMA's copies of the slot, which are on their way meanwhile. A slot is full after the arrival that
+// announces what the TMA brings, those of 128 threads for what they have started, and one for what they have stored.
+// CHECK-LABEL: tile.kernel @mixed(
+// CHECK-DAG:   %[[RING:.*]] = tile.alloc_ring "even.b" producers(129) consumers(2) : !tile.ring<3>
+// CHECK-DAG:   %[[LAST:.*]] = tile.alloc_ring "odd.other" producers(2) consumers(2) : !tile.ring<3>
+// CHECK:       tile.role "load" warps(4) registers(72) {
+// CHECK:         scf.for {{.*}} iter_args(%[[C:.*]] = %{{.*}}, %[[D:.*]] = %{{.*}}) -> (!tile.cursor<3>, !tile.cursor<3>) {
+// CHECK:           tile.acquire %[[RING]][%[[C]]]
+// CHECK-NEXT:      tile.expect %[[RING]][%[[C]]] bytes(8192)
+// CHECK:           tile.copy_async %{{.*}}, %{{.*}}, %[[RING]][%[[C]]]
+// CHECK-NEXT:      %[[EVEN:.*]] = tile.slot %even{{.*}}[%[[C]]]
+// CHECK-NEXT:      tile.copy %{{.*}}, %[[EVEN]] atom cp_async
+// CHECK-NEXT:      tile.publish %[[RING]][%[[C]]] after_copies
+// CHECK-NEXT:      tile.advance %[[C]]
+// CHECK:           tile.acquire %[[LAST]][%[[D]]]
+// CHECK-NEXT:      tile.expect %[[LAST]][%[[D]]] bytes(8192)
+// CHECK:           tile.copy_async %{{.*}}, %{{.*}}, %[[LAST]][%[[D]]]
+// CHECK-NEXT:      %[[ODD:.*]] = tile.slot %odd{{.*}}[%[[D]]]
+// CHECK-NEXT:      tile.copy %{{.*}}, %[[ODD]] atom simt
+// CHECK-NEXT:      tile.publish %[[LAST]][%[[D]]] : !tile.ring<3>
+// CHECK-NEXT:      tile.advance %[[D]]
+// CHECK:       tile.role "math" warps(8) registers(216) {
+// CHECK:           tile.await %[[RING]]
+// CHECK:           tile.gemm_async
+// CHECK:           tile.release %[[RING]]
+// CHECK:           tile.await %[[LAST]]
+// CHECK:           tile.gemm_async
+// CHECK:           tile.release %[[LAST]]
+// OFF-LABEL: tile.kernel @mixed(
+// OFF-COUNT-4: tile.copy {{.*}} atom simt
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @mixed(%k: index {program.argument = #program.dimension<"k">},
+    %Odd: !tile.global<128x?xbf16> {program.argument = #program.tensor<"Odd", input, dims[-1, 0]>},
+    %Even: !tile.global<128x?xbf16> {program.argument = #program.tensor<"Even", input, dims[-1, 0], alignment = 4>},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<128x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %odd = tile.alloc_shared "odd" : !tile.shared<128x64xbf16>
+  %other = tile.alloc_shared "other" : !tile.shared<64x64xbf16>
+  %even = tile.alloc_shared "even" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+    %se = tile.slice %Even[%c0, %kk] : !tile.global<128x?xbf16> -> !tile.slice<128x64xbf16>
+    tile.copy %se, %even atom simt : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+    %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %so = tile.slice %Odd[%c0, %kk] : !tile.global<128x?xbf16> -> !tile.slice<128x64xbf16>
+    tile.copy %so, %odd atom simt : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+    tile.copy %sb, %other atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %both = tile.gemm %even, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    %new = tile.gemm %odd, %other, %both atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    scf.yield %new : tensor<128x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 3>}
+  %sc = tile.slice %C[%c0, %c0] : !tile.global<128x64xf32> -> !tile.slice<128x64xf32>
+  tile.store %sum, %sc atom simt : tensor<128x64xf32>, !tile.slice<128x64xf32>
+  tile.return
+}
+}
+
+// -----
+
+// A copy that cannot run ahead stays with those who compute, and so does one that reads shared memory.
+// CHECK-LABEL: tile.kernel @stays(
+// CHECK:       tile.alloc_ring "b" producers(1)
+// CHECK:       tile.role "load"
+// CHECK-COUNT-1: tile.copy_async
+// CHECK-NOT:   tile.copy
+// CHECK:       tile.role "math"
+// CHECK:         scf.for
+// CHECK:           tile.copy %{{.*}}, %a atom simt
+// CHECK:           tile.await %b
+// CHECK:         tile.copy %a, %{{.*}} atom simt
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @stays(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: 'a' is used outside the loop that fills it}}
+    tile.copy %sa, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 3>}
+  %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %a, %sc atom simt : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.return
+}
+}
+
+// -----
+
+// So does one by threads, where its position follows from what is computed.
+// CHECK-LABEL: tile.kernel @stays_by_threads(
+// CHECK:       tile.role "math"
+// CHECK:           tile.copy %{{.*}}, %a atom simt
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @stays_by_threads(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0]>},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %places = tile.alloc_shared "places" : !tile.shared<4xi32>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %at = tile.load_index %places[%c0] : !tile.shared<4xi32>
+    %sa = tile.slice %A[%c0, %at] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[copy-not-ahead] copy does not run ahead of its loop: the position of the copy to 'a' depends on computed data}}
+    tile.copy %sa, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 3>}
+  tile.return
+}
+}
+
+// -----
+
+// Without the TMA, threads load everything.
+// CHECK-LABEL: tile.kernel @ordinary(
+// CHECK:       tile.alloc_ring "a" producers(128) consumers(1)
+// CHECK:       tile.role "load" warps(4) {
+// CHECK-NOT:     tile.expect
+// CHECK:         tile.copy {{.*}} atom cp_async
+// CHECK-NEXT:    tile.publish {{.*}} after_copies
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @ordinary(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
 //--- decline.mlir
 
 // Nothing to split off.
@@ -594,57 +756,6 @@ tile.kernel @product(%k: index {program.argument = #program.dimension<"k">},
     tile.copy %s, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     // expected-remark @below {{[not-warp-specialised] kernel 'product' is not warp-specialised: the product of 'a' and 'a' uses mma.sync, and a role loads ahead only of wgmma}}
     %new = tile.gemm %a, %a, %acc atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
-    scf.yield %new : tensor<64x64xf32>
-  } {tile.pipeline = #tile.pipeline<stages = 2>}
-  tile.return
-}
-}
-
-// -----
-
-// another copy,
-module attributes {program.target = #program.target<"sm_90a">} {
-// CHECK-LABEL: tile.kernel @copy_out(
-// CHECK-NOT:   tile.roles
-tile.kernel @copy_out(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
-    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
-  %c0 = arith.constant 0 : index
-  %c64 = arith.constant 64 : index
-  %f0 = arith.constant 0.0 : f32
-  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
-  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
-    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    %new = tile.gemm %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
-    scf.yield %new : tensor<64x64xf32>
-  } {tile.pipeline = #tile.pipeline<stages = 2>}
-  %o = tile.slice %C[%c0, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-  // expected-remark @below {{[not-warp-specialised] kernel 'copy_out' is not warp-specialised: one role issues all copies of the kernel, and the copy to 'C' reads shared memory}}
-  tile.copy %a, %o atom simt : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
-  tile.return
-}
-}
-
-// -----
-
-// nothing but that the TMA was switched off,
-module attributes {program.target = #program.target<"sm_90a">} {
-// CHECK-LABEL: tile.kernel @ordinary(
-// CHECK-NOT:   tile.roles
-// expected-remark @below {{[not-warp-specialised] kernel 'ordinary' is not warp-specialised: its copies use ordinary loads}}
-tile.kernel @ordinary(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
-  %c0 = arith.constant 0 : index
-  %c64 = arith.constant 64 : index
-  %f0 = arith.constant 0.0 : f32
-  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
-  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
-    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    %new = tile.gemm %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return

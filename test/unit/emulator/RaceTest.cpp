@@ -327,6 +327,15 @@ TEST_CASE("cp.async is waited for, by group or on an mbarrier") {
   // The write after the copy: the copy comes later, and would overwrite it.
   CHECK_THAT(check({.body = copy + "st.shared.b32 [%at], %t; cp.async.wait_group 0;"}),
              Contains("missing: cp.async.wait_group in warp 0 before that write"));
+  // Of 64 arrivals a barrier waits for 63: the copy of a thread may still be on its way.
+  CHECK_THAT(check({.body = copy + R"(
+    bar.sync 0; @%p1 mbarrier.inval.shared.b64 [bar2]; @%p1 mbarrier.init.shared.b64 [bar2], 63; fence.mbarrier_init.release.cluster; bar.sync 0;
+    cp.async.mbarrier.arrive.noinc.shared.b64 [bar2];
+  $wait: mbarrier.try_wait.parity.shared.b64 %p9, [bar2], 0; @!%p9 bra $wait;
+    xor.b32 %r1, %t, 32; mad.wide.u32 %d1, %r1, 4, %s; ld.shared.b32 %r2, [%d1];
+)",
+                    .threads = 64}),
+             Contains("missing: cp.async.wait_group"));
   CHECK(check({.body = copy + R"(
     cp.async.mbarrier.arrive.noinc.shared.b64 [bar2];
   $wait: mbarrier.try_wait.parity.shared.b64 %p9, [bar2], 0; @!%p9 bra $wait;

@@ -10,6 +10,7 @@
 #include "runtime/emulator/exec/memory/MemoryModifiers.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace tlc::emulator {
 
@@ -153,7 +154,11 @@ Step arriveAfterCopies(Warp &warp, uint32_t active, const Instruction &instructi
         return false;
       }
       --barrier.pending;
-      if (observer)
+      // Lanes arrive in any order: who waits knows of a warp's copies when the last of them has arrived.
+      const auto isAtBarrier = [&](unsigned other) {
+        return (active >> other & 1) != 0 && addresses.lane[other] == addresses.lane[l];
+      };
+      if (observer && std::ranges::none_of(std::views::iota(l + 1, warpSize), isAtBarrier))
         observer->arriveAfter(*note, place);
       noteArrival(*place.block, place.address, warp, instruction);
       storeMbarrier(*place.block, place.address, barrier);

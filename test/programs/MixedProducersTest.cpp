@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Rings whose slots are filled in several ways: by the TMA, by cp.async and by threads' stores. What the TMA
+/// cannot load takes neither roles nor wgmma from the kernel.
+#include "test/programs/ProgramRun.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::dsl;
+using namespace tlc::test;
+
+namespace {
+
+constexpr int64_t step = 64;
+
+struct Form {
+  int64_t alignmentOfA, alignmentOfB; ///< bytes that rows are known to be aligned to; 0: nothing is known
+  int64_t stages, cluster;
+};
+
+TensorFacts aligned(int64_t bytes) { return bytes == 0 ? TensorFacts() : TensorFacts{.alignment = bytes}; }
+
+/// C = A Bᵀ, rows of a cluster sharing tiles of B.
+Program product(const Form &form) {
+  return Program::trace("product", [&](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
+    Global A = k.input("A", bf16, {m, depth}, aligned(form.alignmentOfA));
+    Global B = k.input("B", bf16, {n, depth}, aligned(form.alignmentOfB));
+    Global C = k.output("C", f32, {m, n});
+    k.cluster(form.cluster);
+    k.persistent({ceilDiv(m, 128), ceilDiv(n, 64)}, {.cluster = ClusterAxis::rows}, [&](Index i, Index j) {
+      Shared a = k.shared("a", bf16, {128, step}), b = k.shared("b", bf16, {64, step});
+      Fragment acc = k.fragment(f32, {128, 64});
+      k.pipelined(ceilDiv(depth, step), {.stages = form.stages}, [&](Index s) {
+        copy(A.tile({i * 128, s * step}, {128, step}), a);
+        copy(B.tile({j * 64, s * step}, {64, step}), b);
+        gemm(a, b.t(), acc);
+      });
+      copy(acc, C.tile({i * 128, j * 64}, {128, 64}));
+    });
+  });
+}
+
+/// A row's length whose bytes are a multiple of `bytes` and of no larger power of two.
+int64_t paddingTo(int64_t bytes, int64_t length) {
+  int64_t elements = std::max<int64_t>(bytes / 2, 1), padding = 0;
+  while ((length + padding) % elements != 0 || (bytes < 16 && (length + padding) % (2 * elements) == 0))
+    ++padding;
+  return padding;
+}
+
+Memory counting(std::vector<int64_t> shape, int64_t padding) {
+  Memory memory = Memory::filled(bf16, std::move(shape), 0, padding);
+  for (size_t i = 0; i < memory.values.size(); ++i)
+    memory.values[i] = double(i % 13) - 5;
+  return memory;
+}
+
+bool contains(const std::string &text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+} // namespace
+
+TEST_CASE("a factor that the TMA cannot load keeps roles and wgmma", "[roles]") {
+  int64_t alignmentOfA = GENERATE(0, 4, 8), alignmentOfB = GENERATE(0, 16);
+  int64_t stages = GENERATE(1, 3), cluster = GENERATE(1, 2);
+  Artifact artifact = compiled(product({alignmentOfA, alignmentOfB, stages, cluster}));
+  const std::string &ptx = artifact.variants.back().ptx;
+  INFO("A aligned to " << alignmentOfA << ", B to " << alignmentOfB << ", " << stages
+                       << " stages, clusters of " << cluster);
+  CHECK(contains(ptx, "wgmma.mma_async"));
+  CHECK(contains(ptx, ".maxntid 384"));
+  CHECK(contains(ptx, "cp.async.bulk.tensor") == (alignmentOfB == 16));
+  CHECK(contains(ptx, "multicast::cluster") == (alignmentOfB == 16 && cluster > 1));
+  CHECK(contains(ptx, "cp.async.mbarrier.arrive.noinc") == (alignmentOfA > 0));
+
+  auto [m, n, depth] = GENERATE(table<int64_t, int64_t, int64_t>({{1, 1, 1}, {130, 70, 77}, {257, 65, 321}}));
+  Memory a = counting({m, depth}, paddingTo(std::max<int64_t>(alignmentOfA, 2), depth));
+  Memory b = counting({n, depth}, paddingTo(std::max<int64_t>(alignmentOfB, 2), depth));
+  Memory c = Memory::filled(f32, {m, n}, notANumber);
+  run(artifact, {&a, &b, &c});
+  int64_t wrong = 0;
+  for (int64_t row = 0; row < m; ++row)
+    for (int64_t column = 0; column < n; ++column) {
+      double expected = 0;
+      for (int64_t at = 0; at < depth; ++at)
+        expected += a.at({row, at}) * b.at({column, at});
+      wrong += c.at({row, column}) != expected;
+    }
+  CHECK(wrong == 0);
+}
