@@ -11,16 +11,26 @@ namespace tlc::tile {
 
 using namespace mlir;
 
-ComputedValues::ComputedValues(KernelOp kernel) {
+/// Whether the operation computes fragments or reads memory.
+static bool computes(Operation *op) {
+  // Allocations and the grid stay outside of roles, so that all have them.
+  bool isOutside = isa<AllocationOpInterface>(op) || op->hasTrait<OfLaunch>();
+  return (!isMemoryEffectFree(op) && !isOutside) ||
+         llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+ComputedValues::ComputedValues(KernelOp kernel) : ComputedValues(kernel, computes) {}
+
+ComputedValues::ComputedValues(KernelOp kernel, function_ref<bool(Operation *)> isSource) {
   bool grown = true;
   while (grown) {
     grown = false;
-    kernel.walk([&](Operation *op) { grown |= add(op); });
+    kernel.walk([&](Operation *op) { grown |= add(op, isSource(op)); });
   }
 }
 
 /// Adds what follows for the operation's own values; true if that is anything new.
-bool ComputedValues::add(Operation *op) {
+bool ComputedValues::add(Operation *op, bool isSource) {
   bool grown = false;
   auto isComputed = [&](Value value) { return computed.contains(value); };
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -29,9 +39,7 @@ bool ComputedValues::add(Operation *op) {
     if (bounds)
       grown |= add(loop.getInductionVar());
     for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
-      bool fragment = isa<RankedTensorType>(argument.getType());
-      if (!fragment && !bounds && !isComputed(loop.getInitArgs()[i]) &&
-          !isComputed(loop.getYieldedValues()[i]))
+      if (!bounds && !isComputed(loop.getInitArgs()[i]) && !isComputed(loop.getYieldedValues()[i]))
         continue;
       grown |= add(argument);
       grown |= add(loop.getResult(i));
@@ -41,17 +49,14 @@ bool ComputedValues::add(Operation *op) {
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
     for (OpResult result : branch.getResults()) {
       unsigned i = result.getResultNumber();
-      if (isa<RankedTensorType>(result.getType()) || isComputed(branch.getCondition()) ||
-          isComputed(branch.thenYield().getOperand(i)) || isComputed(branch.elseYield().getOperand(i)))
+      if (isComputed(branch.getCondition()) || isComputed(branch.thenYield().getOperand(i)) ||
+          isComputed(branch.elseYield().getOperand(i)))
         grown |= add(result);
     }
     return grown;
   }
-  // Allocations and the grid stay outside of roles, so that all have them.
-  bool isOutside = isa<AllocationOpInterface>(op) || op->hasTrait<OfLaunch>();
-  bool fromMemory = !isMemoryEffectFree(op) && !isOutside;
-  for (Value result : op->getResults())
-    if (fromMemory || isa<RankedTensorType>(result.getType()) || llvm::any_of(op->getOperands(), isComputed))
+  if (isSource || llvm::any_of(op->getOperands(), isComputed))
+    for (Value result : op->getResults())
       grown |= add(result);
   return grown;
 }

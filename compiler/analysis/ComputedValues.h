@@ -10,17 +10,19 @@
 
 namespace tlc::tile {
 
-/// The values that depend on fragments or on memory, directly, through arithmetic, or
-/// because a loop or branch that they come out of does. A role that loads ahead does
-/// not have them; it has all others.
+/// The values that depend on what some operations compute, directly, through arithmetic, or because a loop or
+/// branch that they come out of does.
 class ComputedValues {
 public:
+  /// Of operations that compute fragments or read memory. A role that loads ahead does not have these values;
+  /// it has all others.
   explicit ComputedValues(KernelOp kernel);
+  ComputedValues(KernelOp kernel, llvm::function_ref<bool(mlir::Operation *)> isSource);
 
   bool contains(mlir::Value value) const { return computed.contains(value); }
 
 private:
-  bool add(mlir::Operation *op);
+  bool add(mlir::Operation *op, bool isSource);
   bool add(mlir::Value value) { return computed.insert(value).second; }
 
   llvm::DenseSet<mlir::Value> computed;

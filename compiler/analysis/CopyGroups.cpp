@@ -24,12 +24,26 @@ int64_t sizeInBytes(SharedType type) {
   return bits / 8;
 }
 
+void CopyGroup::add(const GroupedCopy &copy) {
+  GroupedCopy added = copy;
+  block = added.op->getBlock();
+  copies.push_back(added);
+  if (added.op.getAtom() == CopyAtom::tma)
+    bytesByTma += sizeInBytes(added.buffer.getBuffer().getType());
+}
+
 bool CopyGroup::isMulticast() const {
   return llvm::any_of(copies, [](const GroupedCopy &copy) { return copy.multicast; });
 }
 
 bool CopyGroup::has(CopyAtom atom) const {
   return llvm::any_of(copies, [&](GroupedCopy copy) { return copy.op.getAtom() == atom; });
+}
+
+ValueRange conditionOf(Operation *control) {
+  constexpr unsigned bounds = 3; // before what the loop carries
+  ValueRange operands = control->getOperands();
+  return isa<scf::ForOp>(control) ? operands.take_front(bounds) : operands;
 }
 
 bool isLoad(CopyOp copy) {
@@ -52,13 +66,6 @@ SmallVector<Operation *> controlAround(Operation *op) {
        parent = parent->getParentOp())
     around.push_back(parent);
   return around;
-}
-
-/// What decides how often a loop or branch runs its body.
-ValueRange conditionOf(Operation *control) {
-  constexpr unsigned bounds = 3; // before what the loop carries
-  ValueRange operands = control->getOperands();
-  return isa<scf::ForOp>(control) ? operands.take_front(bounds) : operands;
 }
 
 /// Which values are the same in all blocks of a cluster.
@@ -161,11 +168,10 @@ public:
     CopyGroup &group = groupFor(copy, first);
     if (group.lastReader->isBeforeInBlock(last))
       group.lastReader = last;
-    bool isByTma = copy.getAtom() == CopyAtom::tma;
-    bool multicast = isByTma && kernel.getCluster() > 1 && uniformity.isUniform(copy, slice) &&
+    bool multicast = copy.getAtom() == CopyAtom::tma && kernel.getCluster() > 1 &&
+                     uniformity.isUniform(copy, slice) &&
                      dividesAmongBlocks(buffer.getBuffer().getType(), kernel.getCluster());
-    group.copies.push_back({copy, buffer, multicast});
-    group.bytesByTma += isByTma ? sizeInBytes(buffer.getBuffer().getType()) : 0;
+    group.add({copy, buffer, multicast});
     return "";
   }
 

@@ -22,6 +22,7 @@ struct GroupedCopy {
 
 /// Copies that arrive together: they share a ring, one slot for all of them.
 struct CopyGroup {
+  ChannelAttr channel; ///< once it is planned
   mlir::Block *block = nullptr;
   mlir::Operation *firstReader = nullptr;
   mlir::Operation *lastReader = nullptr; ///< in the same block as the copies
@@ -29,6 +30,7 @@ struct CopyGroup {
   int64_t slots = 1;
   int64_t bytesByTma = 0; ///< of one slot
 
+  void add(const GroupedCopy &copy);
   bool isMulticast() const;
   bool has(CopyAtom atom) const;
 };
@@ -39,6 +41,9 @@ struct CopyGroups {
 
   CopyGroup *groupOf(CopyOp copy) const;
 };
+
+/// What decides how often a loop or branch runs its body.
+mlir::ValueRange conditionOf(mlir::Operation *control);
 
 /// Whether the copy fills shared memory from a tensor.
 bool isLoad(CopyOp copy);

@@ -32,11 +32,13 @@ void toPromoted(PassManager &passes, const Optimizations &) {
 void toAtoms(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createSelectAtoms({/*tma=*/on.tma, /*wgmma=*/on.wgmma}));
+  kernels.addPass(
+      tile::createAssignRoles({/*enable=*/on.warpSpecialization})); // after: by what can be loaded how
 }
 
 void toSpecialized(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
-  kernels.addPass(tile::createWarpSpecialize({/*enable=*/on.warpSpecialization}));
+  kernels.addPass(tile::createWarpSpecialize());
   kernels.addPass(tile::createPipelineCopies({/*enable=*/on.asyncCopies})); // after: of what has no roles
   kernels.addPass(tile::createAssignRegisters()); // after: now every kernel has the roles that it will have
   simplify(kernels);                              // each role keeps only the arithmetic it needs

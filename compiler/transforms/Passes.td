@@ -23,6 +23,27 @@ def AssignRegisters : Pass<"tile-assign-registers", "::tlc::tile::KernelOp"> {
   }];
 }
 
+def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
+  let summary = "Plan the roles of a kernel with pipelined loops";
+  let description = [{
+    Requires: every copy, store and product has its atom.
+    Ensures:  a kernel whose pipelined loops multiply by wgmma has a `tile.role_plan`: a "load" role of one warpgroup that runs
+              ahead, a "math" role with the rest, and a channel for the copies of a loop that the same operation reads
+              first. It has as many slots as the loop has stages (fewer where they do not fit, with a remark). Each
+              operation that has effects or computes fragments has its `tile.role`, and a copy of a channel its
+              `tile.channel`. What the TMA cannot load, the threads of the role do, by cp.async where that can and else by
+              loads and stores. A copy that cannot run ahead belongs to the math role, with a remark. Another kernel has no
+              plan and no copies or stores by the TMA, with a remark; one with roles already is left alone.
+    Leaves to others: making roles of the plan (`tile-warp-specialize`).
+
+        tile.kernel @k attributes {warps = 8, tile.role_plan = #tile.role_plan<
+            roles = [<"load", warps = 4>, <"math", warps = 8>],
+            channels = [<"a.b", from = "load", to = "math", slots = 4, by = [tma]>]>}
+  }];
+  let options = [Option<"enable", "enable", "bool", /*default=*/"true",
+      "`false` leaves all warps one program, with synchronous copies: the reference lowering">];
+}
+
 def DeferStores : Pass<"tile-defer-stores", "::tlc::tile::KernelOp"> {
   let summary = "Let the store of a tile run under the first products of the next";
   let description = [{
@@ -305,20 +326,24 @@ def VerifyPhase : Pass<"tile-verify-phase", "::mlir::ModuleOp"> {
 }
 
 def WarpSpecialize : Pass<"tile-warp-specialize", "::tlc::tile::KernelOp"> {
-  let summary = "Split a kernel with pipelined loops into a role that loads and a role that computes";
+  let summary = "Rewrite a kernel into the roles of its plan";
   let description = [{
     Requires: phase `atoms`.
-    Ensures:  a kernel whose pipelined loops multiply by wgmma consists of `tile.roles`: a "load" role of one
-              warpgroup that runs ahead, and a "math" role with the rest; the buffers of each pipelined loop have
-              `stages` slots (fewer where they do not fit, with a remark) and one ring. What the TMA cannot load, the
-              threads of the role do, by cp.async where that can and else by loads and stores. A copy that cannot run
-              ahead stays in the math role, with a remark. No `tile.pipeline` is left. A kernel with roles already is
-              left alone.
-    Leaves to others: the roles' registers (`tile-assign-registers`), and the order inside the math role
-                      (`tile-schedule-loops`).
+    Ensures:  a kernel with a `tile.role_plan` consists of `tile.roles`, one for each role of the plan. Each repeats the
+              kernel's control flow, and keeps its own operations and the positions that they need. A channel is a ring:
+              the buffers of its copies have slots, the producing role fills them, and the consuming one waits for a slot
+              before the first operation that uses it and releases it after the last. No plan is left. A kernel without
+              one stays as it is.
+    A plan that its operations contradict is an error: one that needs what another role computes, say.
+    Leaves to others: the plan (`tile-assign-roles`), the roles' registers (`tile-assign-registers`), and the order inside
+                      of the roles (`tile-schedule-loops`).
+
+        tile.copy %s, %a atom tma {tile.channel = "a", tile.role = "load"}
+        %y = tile.gemm %a, %b, %x {tile.role = "math"}
+        ==>
+        tile.role "load" { tile.acquire %r[%c]; tile.expect %r[%c]; tile.copy_async %s, %slot, %r[%c] }
+        tile.role "math" { tile.await %r[%c]; %y = tile.gemm_async %slot, ...; tile.gemm_wait; tile.release %r[%c] }
   }];
-  let options = [Option<"enable", "enable", "bool", /*default=*/"true",
-      "`false` leaves all warps one program, with synchronous copies: the reference lowering">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 

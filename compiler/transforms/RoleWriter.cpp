@@ -5,6 +5,7 @@
 
 #include "compiler/transforms/RoleWriter.h"
 
+#include "compiler/analysis/RolePlan.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -17,13 +18,22 @@ namespace {
 
 class RoleWriter {
 public:
-  RoleWriter(RoleKind kind, const RolePlan &plan, OpBuilder builder)
-      : kind(kind), plan(plan), context(builder.getContext()), builder(builder) {}
+  RoleWriter(StringRef role, const CopyGroups &channels, const Rings &rings, KernelOp kernel,
+             OpBuilder builder)
+      : role(role), rings(rings), elsewhere(valuesOfOtherRoles(kernel, role)), context(builder.getContext()),
+        builder(builder) {
+    for (auto &channel : channels.groups) {
+      for (GroupedCopy copy : channel->copies)
+        ringed.insert(copy.buffer);
+      if (channel->channel.getFrom() == role || channel->channel.getTo() == role)
+        ends.push_back(channel.get());
+    }
+  }
 
   void write(ArrayRef<Operation *> ops) {
-    for (auto &group : plan.copies.groups) {
+    for (CopyGroup *group : ends) {
       Location loc = group->copies.front().op->getLoc();
-      cursors[group.get()] = CursorOp::create(builder, loc, CursorType::get(context, group->slots));
+      cursors[group] = CursorOp::create(builder, loc, CursorType::get(context, group->slots));
     }
     for (Operation *op : ops)
       write(op);
@@ -33,33 +43,29 @@ private:
   Value lookup(Value value) { return mapping.lookupOrDefault(value); }
 
   SmallVector<CopyGroup *> groupsWithin(Operation *op) {
-    SmallVector<CopyGroup *> within;
-    for (auto &group : plan.copies.groups)
-      if (op->isProperAncestor(group->copies.front().op))
-        within.push_back(group.get());
-    return within;
+    return llvm::filter_to_vector(
+        ends, [&](CopyGroup *group) { return op->isProperAncestor(group->copies.front().op); });
   }
 
   void write(Operation *op) {
-    if (auto copy = dyn_cast<CopyOp>(op))
-      if (CopyGroup *group = plan.copies.groupOf(copy)) {
-        if (kind == RoleKind::load)
-          writeLoad(copy, *group);
-        return;
-      }
-    if (kind == RoleKind::math)
-      for (auto &group : plan.copies.groups)
-        if (group->firstReader == op)
-          awaitGroup(*group);
+    for (CopyGroup *group : ends)
+      if (group->channel.getFrom() == role && isFilledBy(*group, op))
+        return writeLoad(cast<CopyOp>(op), *group);
+    for (CopyGroup *group : ends)
+      if (group->channel.getTo() == role && group->firstReader == op)
+        awaitGroup(*group);
     writeOther(op);
-    if (kind == RoleKind::math)
-      for (auto &group : plan.copies.groups)
-        if (group->lastReader == op)
-          releaseGroup(*group, op->getLoc());
+    for (CopyGroup *group : ends)
+      if (group->channel.getTo() == role && group->lastReader == op)
+        releaseGroup(*group, op->getLoc());
   }
 
-  /// The load role keeps what positions and trip counts are made of; dead parts fold away.
-  bool keeps(Value value) { return kind == RoleKind::math || !plan.computed.contains(value); }
+  static bool isFilledBy(const CopyGroup &group, Operation *op) {
+    return llvm::any_of(group.copies, [&](const GroupedCopy &copy) { return copy.op == op; });
+  }
+
+  /// A role keeps what positions and trip counts are made of; dead parts fold away.
+  bool keeps(Value value) { return !elsewhere.contains(value); }
 
   void writeOther(Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -68,12 +74,10 @@ private:
       return writeBranch(branch);
     if (Value viewed = viewedTile(op); viewed && isRinged(viewed))
       return; // made with the slot
-    if (kind == RoleKind::load) {
-      if (isMemoryEffectFree(op) &&
-          llvm::all_of(op->getResults(), [&](Value result) { return keeps(result); }))
-        builder.clone(*op, mapping);
+    StringRef own = plannedRoleOf(op);
+    if (own.empty() ? !llvm::all_of(op->getResults(), [&](Value result) { return keeps(result); })
+                    : own != role)
       return;
-    }
     if (auto gemm = dyn_cast<GemmOp>(op)) {
       auto started = GemmAsyncOp::create(builder, op->getLoc(), lookup(gemm.getA()), lookup(gemm.getB()),
                                          lookup(gemm.getAcc()), gemm.getPolicy(), gemm.getAtomAttr());
@@ -81,22 +85,20 @@ private:
       mapping.map(gemm.getResult(), done.getResult());
       return;
     }
-    builder.clone(*op, mapping);
+    Operation *copy = builder.clone(*op, mapping);
+    copy->removeDiscardableAttr(TileDialect::roleAttrName);
   }
 
   bool isRinged(Value view) {
     while (Value viewed = viewedTile(view.getDefiningOp()))
       view = viewed;
-    return llvm::any_of(plan.copies.groups, [&](auto &group) {
-      return llvm::any_of(group->copies,
-                          [&](const GroupedCopy &copy) { return copy.buffer == view.getDefiningOp(); });
-    });
+    return ringed.contains(view.getDefiningOp());
   }
 
   void writeLoad(CopyOp op, CopyGroup &group) {
     Location loc = op.getLoc();
     Value &cursor = cursors[&group];
-    AllocRingOp ring = plan.rings.lookup(&group);
+    AllocRingOp ring = rings.lookup(&group);
     if (op == group.copies.front().op) {
       AcquireOp::create(builder, loc, ring, cursor);
       if (group.bytesByTma > 0)
@@ -124,7 +126,7 @@ private:
                        copy.op.getAtomAttr());
       }
     if (group.has(atom))
-      PublishOp::create(builder, group.copies.back().op.getLoc(), plan.rings.lookup(&group), cursor,
+      PublishOp::create(builder, group.copies.back().op.getLoc(), rings.lookup(&group), cursor,
                         /*after_products=*/false, /*after_copies=*/atom == CopyAtom::cp_async);
   }
 
@@ -135,7 +137,7 @@ private:
   void awaitGroup(CopyGroup &group) {
     Location loc = group.firstReader->getLoc();
     Value cursor = cursors[&group];
-    AwaitOp::create(builder, loc, plan.rings.lookup(&group), cursor);
+    AwaitOp::create(builder, loc, rings.lookup(&group), cursor);
     for (GroupedCopy copy : group.copies)
       mapViews(copy.buffer.getBuffer(), slot(copy.buffer, cursor, loc));
   }
@@ -150,7 +152,7 @@ private:
 
   void releaseGroup(CopyGroup &group, Location loc) {
     Value &cursor = cursors[&group];
-    ReleaseOp::create(builder, loc, plan.rings.lookup(&group), cursor);
+    ReleaseOp::create(builder, loc, rings.lookup(&group), cursor);
     cursor = AdvanceOp::create(builder, loc, cursor);
   }
 
@@ -188,14 +190,17 @@ private:
       cursors[group] = to->getResult(kept.size() + i);
   }
 
-  bool isNeeded(ArrayRef<unsigned> kept, ArrayRef<CopyGroup *> within) {
-    return kind == RoleKind::math || !kept.empty() || !within.empty();
+  bool isNeeded(Operation *op, ArrayRef<unsigned> kept) {
+    auto isOwn = [&](Operation *inner) {
+      return plannedRoleOf(inner) == role ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    return !kept.empty() || op->walk(isOwn).wasInterrupted();
   }
 
   void writeLoop(scf::ForOp loop) {
     SmallVector<CopyGroup *> within = groupsWithin(loop);
     SmallVector<unsigned> kept = keptResults(loop);
-    if (!isNeeded(kept, within))
+    if (!isNeeded(loop, kept))
       return;
     SmallVector<Value> inits;
     for (unsigned number : kept)
@@ -218,7 +223,7 @@ private:
   void writeBranch(scf::IfOp branch) {
     SmallVector<CopyGroup *> within = groupsWithin(branch);
     SmallVector<unsigned> kept = keptResults(branch);
-    if (!isNeeded(kept, within))
+    if (!isNeeded(branch, kept))
       return;
     SmallVector<Type> types;
     for (unsigned number : kept)
@@ -246,8 +251,11 @@ private:
     mapResults(branch, copy, kept, within);
   }
 
-  RoleKind kind;
-  const RolePlan &plan;
+  StringRef role;
+  const Rings &rings;
+  const ComputedValues elsewhere;
+  SmallVector<CopyGroup *> ends;            ///< channels from or to the role
+  llvm::SmallPtrSet<Operation *, 8> ringed; ///< buffers of channels
   MLIRContext *context;
   OpBuilder builder;
   IRMapping mapping;
@@ -256,8 +264,11 @@ private:
 
 } // namespace
 
-void writeRole(RoleKind kind, const RolePlan &plan, ArrayRef<Operation *> ops, OpBuilder builder) {
-  RoleWriter(kind, plan, builder).write(ops);
+void writeRole(StringRef role, const CopyGroups &channels, const Rings &rings, ArrayRef<Operation *> ops,
+               OpBuilder builder) {
+  if (ops.empty())
+    return;
+  RoleWriter(role, channels, rings, ops.front()->getParentOfType<KernelOp>(), builder).write(ops);
 }
 
 } // namespace tlc::tile

@@ -68,6 +68,11 @@ const Invariant invariants[] = {
        return promise(op->hasAttr(TileDialect::pipelineAttrName), "no loop left to be pipelined");
      }},
     {"specialized",
+     [](Operation *op) {
+       return promise(op->hasAttr(TileDialect::rolePlanAttrName) || op->hasAttr(TileDialect::roleAttrName),
+                      "no role left to be made");
+     }},
+    {"specialized",
      [](Operation *op) { return promise(loadsByEngine(op), "no synchronous load through the TMA"); }},
     {"specialized",
      [](Operation *op) {

@@ -79,3 +79,47 @@ LogicalResult StageAttr::verify(function_ref<InFlightDiagnostic()> emitError, in
     return emitError() << "expected stage and order to be at least 0, but got " << stage << " and " << order;
   return success();
 }
+
+namespace {
+template <class Named> Named findNamed(ArrayRef<Named> all, StringRef name) {
+  auto found = llvm::find_if(all, [&](Named one) { return one.getName() == name; });
+  return found == all.end() ? Named() : *found;
+}
+
+template <class Named>
+LogicalResult verifyNames(function_ref<InFlightDiagnostic()> emitError, ArrayRef<Named> all, StringRef what) {
+  for (auto [i, one] : llvm::enumerate(all))
+    if (findNamed(all.take_front(i), one.getName()))
+      return emitError() << "expected " << what << " of different names, but got '" << one.getName()
+                         << "' twice";
+  return success();
+}
+} // namespace
+
+PlannedRoleAttr RolePlanAttr::findRole(StringRef name) const { return findNamed(getRoles(), name); }
+ChannelAttr RolePlanAttr::findChannel(StringRef name) const { return findNamed(getChannels(), name); }
+
+LogicalResult RolePlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<PlannedRoleAttr> roles, ArrayRef<ChannelAttr> channels) {
+  if (failed(verifyNames(emitError, roles, "roles")) || // role_plan_c1
+      failed(verifyNames(emitError, channels, "channels")))
+    return failure();
+  for (PlannedRoleAttr role : roles)
+    if (role.getWarps() < 1)
+      return emitError() << "expected role '" << role.getName() << "' to have at least 1 warp, but got "
+                         << role.getWarps();
+  for (ChannelAttr channel : channels) { // role_plan_c2
+    for (StringRef end : {channel.getFrom(), channel.getTo()})
+      if (!findNamed(roles, end))
+        return emitError() << "expected channel '" << channel.getName()
+                           << "' between roles of the plan, but it has no role '" << end << "'";
+    if (channel.getFrom() == channel.getTo())
+      return emitError() << "expected channel '" << channel.getName()
+                         << "' to lead from one role to another, but got '" << channel.getTo()
+                         << "' at both ends";
+    if (channel.getSlots() < 1)
+      return emitError() << "expected channel '" << channel.getName() << "' to have at least 1 slot, but got "
+                         << channel.getSlots();
+  }
+  return success();
+}

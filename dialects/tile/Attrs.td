@@ -91,6 +91,44 @@ def Tile_PipelineAttr : Tile_Attr<"Pipeline", "pipeline"> {
   let genVerifyDecl = 1;
 }
 
+def Tile_PlannedRoleAttr : Tile_Attr<"PlannedRole", "planned_role"> {
+  let summary = "A role that a kernel will have, and its number of warps";
+  let parameters = (ins StringRefParameter<"the role's name">:$name, "int64_t":$warps);
+  let assemblyFormat = "`<` $name `,` `warps` `=` $warps `>`";
+}
+
+def Tile_ChannelAttr : Tile_Attr<"Channel", "channel"> {
+  let summary = "Tiles that one planned role hands to another, in slots";
+  let description = [{
+    The tiles are those that the copies with `tile.channel = "name"` fill; all of a round share a slot. `by` lists the atoms of
+    these copies, each of which announces its part of a slot in its own way.
+  }];
+  let parameters = (ins StringRefParameter<"the channel's name">:$name, StringRefParameter<"the producing role">:$from,
+    StringRefParameter<"the consuming role">:$to, "int64_t":$slots, ArrayRefParameter<"::tlc::tile::CopyAtom">:$atoms);
+  let assemblyFormat = "`<` $name `,` `from` `=` $from `,` `to` `=` $to `,` `slots` `=` $slots `,` `by` `=` `[` $atoms `]` `>`";
+}
+
+def Tile_RolePlanAttr : Tile_Attr<"RolePlan", "role_plan"> {
+  let summary = "The roles that a kernel will have, and the channels between them";
+  let description = [{
+    Hangs on a kernel as `tile.role_plan`. Each operation with effects, or of fragments, says as `tile.role` who executes it;
+    all others every role repeats that needs them.
+
+    Constraints
+    - role_plan_c1: roles of different names, with at least 1 warp; channels of different names.
+    - role_plan_c2: each channel leads from one of the roles to another, by at least 1 slot.
+  }];
+  let parameters = (ins ArrayRefParameter<"::tlc::tile::PlannedRoleAttr">:$roles,
+    ArrayRefParameter<"::tlc::tile::ChannelAttr">:$channels);
+  let assemblyFormat = "`<` `roles` `=` `[` $roles `]` `,` `channels` `=` `[` $channels `]` `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Null if there is none of that name.
+    ::tlc::tile::PlannedRoleAttr findRole(::llvm::StringRef name) const;
+    ::tlc::tile::ChannelAttr findChannel(::llvm::StringRef name) const;
+  }];
+}
+
 def Tile_StageAttr : Tile_Attr<"Stage", "stage"> {
   let summary = "Place of an operation in a scheduled loop";
   let description = [{

@@ -76,9 +76,36 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
              << "' on an operation of an 'scf.for' because it is its place in that loop's schedule";
     return success();
   }
-  return op->emitError() << "expected '" << pipelineAttrName << "' or '" << stageAttrName
-                         << "', but the tile dialect has no attribute '" << attribute.getName().getValue()
-                         << "'";
+  if (attribute.getName() == rolePlanAttrName) {
+    if (!isa<KernelOp>(op) || !isa<RolePlanAttr>(attribute.getValue()))
+      return op->emitError() << "expected '" << rolePlanAttrName
+                             << "' to be a #tile.role_plan of a kernel, but got " << attribute.getValue()
+                             << " of '" << op->getName() << "'";
+    return success();
+  }
+  if (attribute.getName() == roleAttrName) {
+    if (!isa<StringAttr>(attribute.getValue()))
+      return op->emitError() << "expected '" << roleAttrName << "' to be a role's name, but got "
+                             << attribute.getValue();
+    return success();
+  }
+  if (attribute.getName() == channelAttrName) {
+    if (!isa<CopyOp>(op) || !isa<StringAttr>(attribute.getValue()))
+      return op->emitError() << "expected '" << channelAttrName
+                             << "' to be the name of a channel that a copy fills, but got "
+                             << attribute.getValue() << " of '" << op->getName() << "'";
+    return success();
+  }
+  if (attribute.getName() == multicastAttrName) {
+    if (!op->hasAttr(channelAttrName))
+      return op->emitError() << "expected '" << multicastAttrName
+                             << "' on a copy that fills a channel because its blocks share the slots";
+    return success();
+  }
+  return op->emitError() << "expected '" << pipelineAttrName << "', '" << stageAttrName << "', '"
+                         << rolePlanAttrName << "', '" << roleAttrName << "', '" << channelAttrName
+                         << "' or '" << multicastAttrName << "', but the tile dialect has no attribute '"
+                         << attribute.getName().getValue() << "'";
 }
 
 #define GET_OP_CLASSES

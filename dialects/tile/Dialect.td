@@ -40,6 +40,14 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral pipelineAttrName = "tile.pipeline";
     /// Attribute of type StageAttr on the operations of a scheduled loop.
     static constexpr llvm::StringLiteral stageAttrName = "tile.stage";
+    /// Attribute of type RolePlanAttr on a kernel.
+    static constexpr llvm::StringLiteral rolePlanAttrName = "tile.role_plan";
+    /// The name of the planned role that executes an operation.
+    static constexpr llvm::StringLiteral roleAttrName = "tile.role";
+    /// The name of the channel whose slots a copy fills.
+    static constexpr llvm::StringLiteral channelAttrName = "tile.channel";
+    /// On such a copy: all blocks of the cluster load the same tile together.
+    static constexpr llvm::StringLiteral multicastAttrName = "tile.multicast";
 
   private:
     void registerAttributes();

@@ -450,3 +450,70 @@ tile.kernel @one(%x: f32 {program.argument = #program.scalar<"x">}) {
 tile.kernel @two(%x: f32 {program.argument = #program.scalar<"x">}, %y: f32 {program.argument = #program.scalar<"y">}) {
   tile.return
 }
+
+// -----
+
+// role_plan_c1
+// expected-error @below {{expected roles of different names, but got 'a' twice}}
+#roles_of_one_name = #tile.role_plan<roles = [<"a", warps = 4>, <"a", warps = 4>], channels = [<"x", from = "a", to = "a", slots = 1, by = [tma]>]>
+
+// -----
+
+// role_plan_c1
+// expected-error @below {{expected channels of different names, but got 'x' twice}}
+#channels_of_one_name = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "a", to = "b", slots = 1, by = [tma]>, <"x", from = "b", to = "a", slots = 1, by = [tma]>]>
+
+// -----
+
+// role_plan_c1
+// expected-error @below {{expected role 'a' to have at least 1 warp, but got 0}}
+#role_without_warps = #tile.role_plan<roles = [<"a", warps = 0>, <"b", warps = 4>], channels = [<"x", from = "a", to = "b", slots = 1, by = [tma]>]>
+
+// -----
+
+// role_plan_c2
+// expected-error @below {{expected channel 'x' between roles of the plan, but it has no role 'c'}}
+#channel_from_nowhere = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "c", to = "b", slots = 1, by = [tma]>]>
+
+// -----
+
+// role_plan_c2
+// expected-error @below {{expected channel 'x' to lead from one role to another, but got 'a' at both ends}}
+#channel_to_itself = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "a", to = "a", slots = 1, by = [tma]>]>
+
+// -----
+
+// role_plan_c2
+// expected-error @below {{expected channel 'x' to have at least 1 slot, but got 0}}
+#channel_without_slots = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "a", to = "b", slots = 0, by = [tma]>]>
+
+// -----
+
+// expected-error @below {{expected 'tile.role_plan' to be a #tile.role_plan of a kernel, but got 1 : i64 of 'tile.kernel'}}
+tile.kernel @plan() attributes {tile.role_plan = 1 : i64} {
+  tile.return
+}
+
+// -----
+
+tile.kernel @role() {
+  // expected-error @below {{expected 'tile.role' to be a role's name, but got 1 : i64}}
+  tile.sync {tile.role = 1 : i64}
+  tile.return
+}
+
+// -----
+
+tile.kernel @channel() {
+  // expected-error @below {{expected 'tile.channel' to be the name of a channel that a copy fills, but got "a" of 'tile.sync'}}
+  tile.sync {tile.channel = "a"}
+  tile.return
+}
+
+// -----
+
+tile.kernel @multicast() {
+  // expected-error @below {{expected 'tile.multicast' on a copy that fills a channel because its blocks share the slots}}
+  tile.sync {tile.multicast}
+  tile.return
+}

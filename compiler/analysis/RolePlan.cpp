@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Reads a plan and checks it: an operation finds what it uses in its own role, or a channel brings it.
+#include "compiler/analysis/RolePlan.h"
+
+#include "compiler/analysis/ComputedValues.h"
+#include "compiler/analysis/ElementOrders.h"
+#include "dialects/tile/Names.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+RolePlanAttr tile::rolePlanOf(KernelOp kernel) {
+  return kernel->getAttrOfType<RolePlanAttr>(TileDialect::rolePlanAttrName);
+}
+
+StringRef tile::plannedRoleOf(Operation *op) {
+  auto role = op->getAttrOfType<StringAttr>(TileDialect::roleAttrName);
+  return role ? role.getValue() : StringRef();
+}
+
+bool tile::belongsToOneRole(Operation *op) {
+  if (isa<KernelOp, scf::ForOp, scf::IfOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  bool isOutside = isa<AllocationOpInterface>(op) || op->hasTrait<OfLaunch>();
+  return (!isMemoryEffectFree(op) && !isOutside) ||
+         llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+namespace {
+
+class PlanReader {
+public:
+  PlanReader(KernelOp kernel, RolePlanAttr plan) : kernel(kernel), plan(plan) {}
+
+  FailureOr<CopyGroups> read() {
+    for (ChannelAttr channel : plan.getChannels()) {
+      found.groups.push_back(std::make_unique<CopyGroup>());
+      found.groups.back()->channel = channel;
+      found.groups.back()->slots = channel.getSlots();
+    }
+    WalkResult walked = kernel.walk([&](Operation *op) { return WalkResult(readOperation(op)); });
+    if (walked.wasInterrupted())
+      return failure();
+    for (auto &group : found.groups)
+      if (failed(findReaders(*group)))
+        return failure();
+    if (failed(checkBuffers()) || failed(checkValues()))
+      return failure();
+    return std::move(found);
+  }
+
+private:
+  LogicalResult readOperation(Operation *op) {
+    StringRef role = plannedRoleOf(op);
+    if (role.empty()) {
+      if (belongsToOneRole(op))
+        return op->emitError("expected '")
+               << TileDialect::roleAttrName
+               << "' because roles repeat only what has no effects and is no fragment";
+      return success();
+    }
+    if (!plan.findRole(role))
+      return op->emitError("expected '")
+             << TileDialect::roleAttrName << "' to be a role of the kernel's plan, but it has no '" << role
+             << "'";
+    if (auto name = op->getAttrOfType<StringAttr>(TileDialect::channelAttrName))
+      return readFilling(cast<CopyOp>(op), name.getValue());
+    return success();
+  }
+
+  LogicalResult readFilling(CopyOp copy, StringRef name) {
+    auto known = llvm::find_if(found.groups, [&](auto &group) { return group->channel.getName() == name; });
+    if (known == found.groups.end())
+      return copy.emitError("expected '")
+             << TileDialect::channelAttrName << "' to be a channel of the kernel's plan, but it has no '"
+             << name << "'";
+    CopyGroup &group = **known;
+    auto buffer = copy.getDestination().getDefiningOp<AllocSharedOp>();
+    if (!isLoad(copy) || !buffer)
+      return copy.emitError(
+          "expected a copy that fills a whole shared tile from a tensor because its channel "
+          "hands that over");
+    if (plannedRoleOf(copy) != group.channel.getFrom())
+      return copy.emitError("expected role '") << group.channel.getFrom() << "' because channel '" << name
+                                               << "' comes from it, but got '" << plannedRoleOf(copy) << "'";
+    if (!llvm::is_contained(group.channel.getAtoms(), *copy.getAtom()))
+      return copy.emitError("expected channel '") << name << "' to list the copy's atom because each has "
+                                                  << "arrivals of its own, but it does not";
+    if (!group.copies.empty() && group.block != copy->getBlock())
+      return copy.emitError("expected the copies of channel '")
+             << name << "' in one loop or branch because they share its slots";
+    group.add({copy, buffer, copy->hasAttr(TileDialect::multicastAttrName)});
+    return success();
+  }
+
+  /// The operations of the copies' block that use the tiles, directly, through views or inside of them.
+  LogicalResult findReaders(CopyGroup &group) {
+    if (group.copies.empty())
+      return kernel.emitError("expected copies that fill channel '")
+             << group.channel.getName() << "', but there are none";
+    for (GroupedCopy copy : group.copies)
+      if (failed(findReaders(group, copy, copy.buffer.getBuffer())))
+        return failure();
+    if (!group.firstReader)
+      return group.copies.front().op.emitError("expected a reader of channel '")
+             << group.channel.getName() << "' because nobody would release its slots";
+    return success();
+  }
+
+  LogicalResult findReaders(CopyGroup &group, const GroupedCopy &copy, Value view) {
+    for (Operation *user : view.getUsers()) {
+      if (user == copy.op)
+        continue;
+      if (viewedTile(user)) {
+        if (failed(findReaders(group, copy, user->getResult(0))))
+          return failure();
+        continue;
+      }
+      if (plannedRoleOf(user) != group.channel.getTo())
+        return user->emitError("expected role '")
+               << group.channel.getTo() << "' because channel '" << group.channel.getName()
+               << "' hands it what it uses, but got '" << plannedRoleOf(user) << "'";
+      Operation *reader = group.block->findAncestorOpInBlock(*user);
+      if (!reader)
+        return user->emitError("expected the uses of a channel's tiles in the loop or branch of its copies "
+                               "because there its slots are released");
+      if (!group.firstReader || reader->isBeforeInBlock(group.firstReader))
+        group.firstReader = reader;
+      if (!group.lastReader || group.lastReader->isBeforeInBlock(reader))
+        group.lastReader = reader;
+    }
+    return success();
+  }
+
+  /// What several roles access, a channel hands over.
+  LogicalResult checkBuffers() {
+    llvm::DenseMap<Operation *, Operation *> users;
+    for (auto &group : found.groups)
+      for (GroupedCopy copy : group->copies)
+        users[copy.buffer] = nullptr;
+    WalkResult walked = kernel.walk([&](Operation *op) {
+      for (const MemoryAccess &access : memoryAccessesOf(op)) {
+        AllocSharedOp buffer = access.isShared() ? bufferOf(access.memory) : AllocSharedOp();
+        if (!buffer)
+          continue;
+        Operation *other = users.try_emplace(buffer, op).first->second;
+        if (other && plannedRoleOf(other) != plannedRoleOf(op)) {
+          op->emitError("expected role '")
+              << plannedRoleOf(other) << "', which uses '" << buffer.getName()
+              << "', too, because no channel hands it over, but got '" << plannedRoleOf(op) << "'";
+          return WalkResult::interrupt();
+        }
+      }
+      return WalkResult::advance();
+    });
+    return failure(walked.wasInterrupted());
+  }
+
+  /// Values do not go from role to role.
+  LogicalResult checkValues() {
+    for (PlannedRoleAttr role : plan.getRoles()) {
+      ComputedValues elsewhere = valuesOfOtherRoles(kernel, role.getName());
+      WalkResult walked = kernel.walk([&](Operation *op) {
+        if (plannedRoleOf(op) != role.getName())
+          return WalkResult::advance();
+        auto isElsewhere = [&](Value value) { return elsewhere.contains(value); };
+        bool isLost = llvm::any_of(op->getOperands(), isElsewhere);
+        for (Operation *around = op->getParentOp(); around != kernel; around = around->getParentOp())
+          isLost |= llvm::any_of(conditionOf(around), isElsewhere);
+        if (!isLost)
+          return WalkResult::advance();
+        op->emitError("expected role '")
+            << role.getName() << "' to compute what the operation needs, where and when it runs included, "
+            << "because values do not go from role to role";
+        return WalkResult::interrupt();
+      });
+      if (walked.wasInterrupted())
+        return failure();
+    }
+    return success();
+  }
+
+  KernelOp kernel;
+  RolePlanAttr plan;
+  CopyGroups found;
+};
+
+} // namespace
+
+ComputedValues tile::valuesOfOtherRoles(KernelOp kernel, StringRef role) {
+  return ComputedValues(kernel, [&](Operation *op) {
+    StringRef own = plannedRoleOf(op);
+    return !own.empty() && own != role;
+  });
+}
+
+FailureOr<CopyGroups> tile::readRolePlan(KernelOp kernel) {
+  return PlanReader(kernel, rolePlanOf(kernel)).read();
+}

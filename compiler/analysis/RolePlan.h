@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The roles that a kernel is planned to have: a table on the kernel, and on each operation who executes it.
+#pragma once
+
+#include "compiler/analysis/ComputedValues.h"
+#include "compiler/analysis/CopyGroups.h"
+
+namespace tlc::tile {
+
+/// The table, or null.
+RolePlanAttr rolePlanOf(KernelOp kernel);
+
+/// Who executes the operation; empty where every role does that needs it.
+llvm::StringRef plannedRoleOf(mlir::Operation *op);
+
+/// Whether one role executes the operation: it has effects, or computes fragments. All others are repeated.
+bool belongsToOneRole(mlir::Operation *op);
+
+/// What operations of other roles compute, and what follows from it.
+ComputedValues valuesOfOtherRoles(KernelOp kernel, llvm::StringRef role);
+
+/// The channels of the plan, in its order. Fails with a diagnostic where the operations contradict the plan.
+mlir::FailureOr<CopyGroups> readRolePlan(KernelOp kernel);
+
+} // namespace tlc::tile

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Afterwards a kernel with pipelined loops has a plan of its roles, a "load" role that runs ahead and a
+/// "math" role, with the channels between them; and each operation that one role executes says which. What
+/// the TMA cannot load, the threads of the role do, by cp.async where it can.
+
+#include "compiler/analysis/CpAsyncAccess.h"
+#include "compiler/analysis/Remarks.h"
+#include "compiler/analysis/RolePlan.h"
+#include "compiler/transforms/FitSlots.h"
+#include "compiler/transforms/Passes.h"
+#include "dialects/program/Program.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace tlc::tile {
+#define GEN_PASS_DEF_ASSIGNROLES
+#include "compiler/transforms/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+constexpr StringRef loadRole = "load", mathRole = "math";
+
+/// What the TMA does not load is copied by threads, and is on its way beside them where cp.async can.
+void chooseAtoms(const CopyGroup &group, const Target &target) {
+  for (GroupedCopy copy : group.copies)
+    if (copy.op.getAtom() != CopyAtom::tma) {
+      std::string problem = cpAsyncProblem(copy.op.getSource().getDefiningOp<SliceOp>(),
+                                           copy.buffer.getBuffer().getType(), target);
+      copy.op.setAtom(problem.empty() ? CopyAtom::cp_async : CopyAtom::simt);
+    }
+}
+
+/// The atoms that fill a slot of the group, in the order of their numbers.
+SmallVector<CopyAtom> atomsOf(const CopyGroup &group) {
+  SmallVector<CopyAtom> atoms;
+  for (CopyAtom atom : {CopyAtom::simt, CopyAtom::tma, CopyAtom::cp_async})
+    if (group.has(atom))
+      atoms.push_back(atom);
+  return atoms;
+}
+
+std::string nameOf(const CopyGroup &group) {
+  std::string name;
+  for (GroupedCopy copy : group.copies)
+    name += (name.empty() ? "" : ".") + copy.buffer.getName().str();
+  return name;
+}
+
+void setRole(Operation *op, StringRef role) {
+  op->setDiscardableAttr(TileDialect::roleAttrName, StringAttr::get(op->getContext(), role));
+}
+
+/// Writes the plan: copies that arrive together are a channel to those who compute.
+LogicalResult plan(KernelOp kernel, CopyGroups &copies, const Target &target) {
+  for (auto &group : copies.groups)
+    chooseAtoms(*group, target);
+  if (failed(fitSlots(kernel, copies)))
+    return failure();
+  MLIRContext *context = kernel.getContext();
+  SmallVector<ChannelAttr> channels;
+  llvm::StringSet<> names;
+  for (auto &group : copies.groups) {
+    std::string name = nameOf(*group);
+    while (!names.insert(name).second)
+      name += "'";
+    channels.push_back(ChannelAttr::get(context, name, loadRole, mathRole, group->slots, atomsOf(*group)));
+    for (GroupedCopy copy : group->copies) {
+      setRole(copy.op, loadRole);
+      copy.op->setDiscardableAttr(TileDialect::channelAttrName, StringAttr::get(context, name));
+      if (copy.multicast)
+        copy.op->setDiscardableAttr(TileDialect::multicastAttrName, UnitAttr::get(context));
+    }
+  }
+  kernel.walk([](Operation *op) {
+    if (belongsToOneRole(op) && plannedRoleOf(op).empty())
+      setRole(op, mathRole);
+  });
+  PlannedRoleAttr roles[] = {PlannedRoleAttr::get(context, loadRole, warpsPerLoadRole),
+                             PlannedRoleAttr::get(context, mathRole, int64_t(kernel.getWarps()))};
+  kernel->setDiscardableAttr(TileDialect::rolePlanAttrName, RolePlanAttr::get(context, roles, channels));
+  return success();
+}
+
+struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    const Target *target = program::findTarget(kernel);
+    if (!target) {
+      kernel.emitError("the module has no 'program.target'");
+      return signalPassFailure();
+    }
+    bool hasRoles = kernel.walk([](RolesOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (hasRoles) {
+      if (failed(dropPipelines({kernel, "it has roles already"}, kernel)))
+        signalPassFailure();
+      return;
+    }
+    hoistBuffers(kernel);
+    CopyGroups copies = findCopyGroups(kernel, isLoad);
+    std::optional<Obstacle> obstacle = findObstacle(kernel, copies, *target);
+    if (obstacle ? failed(decline(*obstacle, kernel))
+                 : failed(leaveOthers(copies, kernel)) || failed(plan(kernel, copies, *target)))
+      signalPassFailure();
+  }
+
+  /// What keeps the kernel one program, or nothing.
+  std::optional<Obstacle> findObstacle(KernelOp kernel, const CopyGroups &copies, const Target &target) {
+    if (!enable)
+      return Obstacle{kernel, "warp specialisation is switched off"};
+    auto isByTma = [](CopyOp copy) {
+      return copy.getAtom() == CopyAtom::tma ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    if (!kernel.walk(isByTma).wasInterrupted()) // else the atoms have been chosen for roles
+      if (std::optional<Obstacle> obstacle = findLoadRoleObstacle(kernel, target))
+        return obstacle;
+    if (copies.groups.empty())
+      return copies.obstacles.front();
+    if ((kernel.getWarps() + warpsPerLoadRole) * lanesPerWarp > target.maxThreadsPerBlock)
+      return Obstacle{kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
+                                            kernel.getWarps(), warpsPerLoadRole)};
+    return std::nullopt;
+  }
+
+  /// Copies that cannot run ahead stay with those who compute.
+  static LogicalResult leaveOthers(const CopyGroups &copies, KernelOp kernel) {
+    for (const Obstacle &obstacle : copies.obstacles) {
+      auto copy = cast<CopyOp>(obstacle.culprit);
+      if (copy.getAtom() == CopyAtom::tma)
+        if (RequireOp require = findRequirement(kernel, Requirement::tma)) {
+          InFlightDiagnostic diag = copy.emitError("copy uses ordinary loads, not the TMA: ")
+                                    << obstacle.reason;
+          diag.attachNote(require.getLoc()) << "required here";
+          return diag;
+        }
+      if (copy.getAtom() == CopyAtom::tma)
+        emitRemark(copy, RemarkId::copyWithoutTma)
+            << "copy uses ordinary loads, not the TMA: " << obstacle.reason;
+      else if (copy->getParentOp()->hasAttr(TileDialect::pipelineAttrName))
+        emitRemark(copy, RemarkId::copyNotAhead)
+            << "copy does not run ahead of its loop: " << obstacle.reason;
+      copy.setAtom(CopyAtom::simt);
+    }
+    return success();
+  }
+
+  static void hoistBuffers(KernelOp kernel) {
+    Block &top = kernel.getBody().front();
+    SmallVector<AllocSharedOp> buffers;
+    kernel.walk([&](AllocSharedOp buffer) { buffers.push_back(buffer); });
+    for (AllocSharedOp buffer : llvm::reverse(buffers))
+      buffer->moveBefore(&top, top.begin());
+  }
+
+  /// All warps stay one program, whose copies and stores are synchronous.
+  static LogicalResult decline(const Obstacle &obstacle, KernelOp kernel) {
+    CopyOp lost;
+    kernel.walk([&](Operation *op) {
+      if (auto copy = dyn_cast<CopyOp>(op)) {
+        if (copy.getAtom() == CopyAtom::tma && !lost)
+          lost = copy;
+        copy.setAtom(CopyAtom::simt);
+      } else if (auto store = dyn_cast<StoreOp>(op)) {
+        store.setAtom(CopyAtom::simt);
+        if (Value staging = store.getStaging()) {
+          store.getStagingMutable().clear();
+          staging.getDefiningOp()->erase();
+        }
+      }
+    });
+    if (RequireOp require = findRequirement(kernel, Requirement::tma); require && lost) {
+      InFlightDiagnostic diag = lost.emitError("copy uses ordinary loads, not the TMA: kernel '")
+                                << kernel.getName() << "' is not warp-specialised: "
+                                << (obstacle.culprit == lost ? obstacle.reason : obstacle.reasonWithPlace());
+      diag.attachNote(require.getLoc()) << "required here";
+      return diag;
+    }
+    return report(obstacle, kernel, "is not warp-specialised");
+  }
+
+  /// Loops of a kernel with roles stay as they are.
+  static LogicalResult dropPipelines(const Obstacle &obstacle, KernelOp kernel) {
+    LogicalResult reported = report(obstacle, kernel, "keeps its pipelined loops synchronous");
+    kernel.walk([](scf::ForOp loop) { loop->removeDiscardableAttr(TileDialect::pipelineAttrName); });
+    return reported;
+  }
+
+  /// Says that pipelined loops have no role that loads, if there are any.
+  static LogicalResult report(const Obstacle &obstacle, KernelOp kernel, StringRef consequence) {
+    bool pipelined = kernel
+                         .walk([](scf::ForOp loop) {
+                           return loop->hasAttr(TileDialect::pipelineAttrName) ? WalkResult::interrupt()
+                                                                               : WalkResult::advance();
+                         })
+                         .wasInterrupted();
+    if (!pipelined)
+      return success();
+    if (RequireOp require = findRequirement(kernel, Requirement::warp_specialized)) {
+      InFlightDiagnostic diag = obstacle.culprit->emitError("kernel '")
+                                << kernel.getName() << "' is not warp-specialised: " << obstacle.reason;
+      diag.attachNote(require.getLoc()) << "required here";
+      return diag;
+    }
+    if (program::findTarget(kernel)->tma.available)
+      emitRemark(obstacle.culprit, RemarkId::notWarpSpecialised)
+          << "kernel '" << kernel.getName() << "' " << consequence << ": " << obstacle.reason;
+    return success();
+  }
+
+  static RequireOp findRequirement(KernelOp kernel, Requirement what) {
+    RequireOp found;
+    kernel.walk([&](RequireOp require) {
+      if (require.getWhat() == what && !found)
+        found = require;
+    });
+    return found;
+  }
+};
+
+} // namespace
+} // namespace tlc::tile
