@@ -284,8 +284,8 @@ std::optional<std::pair<Value, Value>> unify(Trace &trace, const Scalar &a, cons
   if (x.getType() == y.getType())
     return std::pair(x, y);
   trace.error(loc, "expected operands of " + operation +
-                       " of one type because nothing is converted unasked, but got " + trace.describe(x) +
-                       " and " + trace.describe(y) + "; convert one with .to(...)");
+                       " of one type because there are no implicit conversions, but got " +
+                       trace.describe(x) + " and " + trace.describe(y) + "; convert one with .to(...)");
   return std::nullopt;
 }
 

@@ -115,8 +115,8 @@ private:
     if (!typed || getElementTypeOrSelf(typed) == getElementTypeOrSelf(value))
       return true;
     Diagnostic &diagnostic = trace.error(loc, "expected operands of " + operation +
-                                                  " with one element type because nothing is converted " +
-                                                  "unasked, but got " + trace.describe(typed) + " and " +
+                                                  " with one element type because there are no implicit " +
+                                                  "conversions, but got " + trace.describe(typed) + " and " +
                                                   trace.describe(value) + "; convert one with .to(...)");
     trace.noteDeclaration(diagnostic, typed);
     trace.noteDeclaration(diagnostic, value);

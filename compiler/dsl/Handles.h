@@ -263,9 +263,9 @@ public:
   Slice() = default;
   explicit Slice(detail::Ref ref) : Handle(std::move(ref)) {}
 
-  /// The same box of a tensor that ends at `end` along `axis`: elements there and behind are outside, as are
-  /// all elements of a box that begins at a negative position along it. An end behind the tensor's
-  /// extent stands for the extent, a negative one for 0.
+  /// The same box of a tensor that ends at `end` along `axis`: elements from there on are outside, as are
+  /// all elements of a box that begins at a negative position along it. An end beyond the tensor's
+  /// extent means the extent, a negative one means 0.
   Slice limited(int64_t axis, const Index &end, Loc loc = Loc::current()) const;
   /// The same box, whose elements outside the tensor read as `value`.
   Slice fill(const Scalar &value, Loc loc = Loc::current()) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Values behind handles, operations and their verification, kernels.
+/// Values of handles, operations and their verification, kernels.
 #include "compiler/dsl/Trace.h"
 
 #include "dialects/tile/Names.h"
@@ -133,7 +133,7 @@ bool Trace::checkOwner(const Trace *owner, StringRef what, Loc loc) {
   if (!checkCurrent(loc))
     return false;
   if (!owner)
-    error(loc, "expected " + what + ", but got a handle that was never given a value");
+    error(loc, "expected " + what + ", but got a handle without a value");
   else if (owner != this)
     error(loc, "expected " + what + " of program '" + excerpt(name) + "', but got one of program '" +
                    excerpt(owner->name) + "'; make it in the body of '" + excerpt(name) + "'");
@@ -166,8 +166,8 @@ Value Trace::use(const Index &index, StringRef what, Loc loc) {
   std::optional<int64_t> constant = index.constant();
   if (!constant && !index.ref().trace) {
     error(loc, "expected " + what +
-                   ", but got a handle that was never given a value, or numbers whose arithmetic divides by "
-                   "zero or needs more than 64 bits");
+                   ", but got a handle without a value, or a number whose computation divides "
+                   "by zero or exceeds 64 bits");
     return {};
   }
   if (!constant)

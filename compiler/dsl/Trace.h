@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The recording behind the handles: where operations go, what was declared,
+/// The recording that handles belong to: where operations go, what was declared,
 /// what was wrong. One per program being traced; a thread knows only which
 /// one of its programs is being traced innermost.
 ///
@@ -69,7 +69,7 @@ public:
   bool checkCurrent(Loc loc);
   /// Whether a handle of `owner` was set, and in this program; says what is wrong otherwise.
   bool checkOwner(const Trace *owner, llvm::StringRef what, Loc loc);
-  /// The value behind a handle, or null: silently if it is poisoned, with an
+  /// The value of a handle, or null: silently if it is poisoned, with an
   /// error if it was never set, is of another program, or cannot be seen here.
   mlir::Value use(const detail::Ref &ref, llvm::StringRef what, Loc loc);
   /// The value of an index, a constant if need be.
@@ -77,7 +77,7 @@ public:
   /// As above, for one position and not one per element.
   mlir::Value useUniform(const Index &index, llvm::StringRef what, Loc loc);
   mlir::Value read(const detail::Ref &variable, llvm::StringRef what, Loc loc);
-  /// The value behind a handle as long as its program is being traced, or null, silently.
+  /// The value of a handle as long as its program is being traced, or null, silently.
   static mlir::Value peek(const detail::Ref &ref);
 
   template <class H> H make(mlir::Value value) {

@@ -213,8 +213,8 @@ Step evaluateScan(Task &task, tile::ScanOp op) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Of two factors, as a matrix instruction may take it: f16 and bf16 with the bits of f32; e4m3 with 13 bits
-/// behind the point of the largest term, the sum so far included.
+/// Of two factors, as a matrix instruction may take it: f16 and bf16 with the bits of f32; e4m3 with 13
+/// fractional bits of the largest term, the sum so far included.
 Accumulation matrixSums(const Kind &factors) {
   return factors.bits == 8 ? Accumulation{14, 0x1.1p-13} : Accumulation{24, 0x1p-24};
 }

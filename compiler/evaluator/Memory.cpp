@@ -155,7 +155,7 @@ Step readElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number
     return failRace(task, op, tensor, number, "reads", access.writer, "written");
   into = tensor.elements[number];
   if (!into.defined)
-    return task.fail(op, "element " + placeText(tensor, number) + " is read, but nobody has written it");
+    return task.fail(op, "element " + placeText(tensor, number) + " is read, but has never been written");
   note(access.reader, task);
   return Step::done;
 }
@@ -179,7 +179,7 @@ Step addElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number,
   Access &access = tensor.accesses[number];
   Element &known = tensor.elements[number];
   if (!known.defined)
-    return task.fail(op, "element " + placeText(tensor, number) + " is added to, but nobody has written it");
+    return task.fail(op, "element " + placeText(tensor, number) + " is added to, but has never been written");
   if (isAnother(task, access.reader))
     return failRace(task, op, tensor, number, "adds to", access.reader, "read");
   if (isAnother(task, access.writer) && !access.isAtomic)
@@ -241,7 +241,7 @@ std::optional<std::vector<Element>> readView(Task &task, Operation *op, const Vi
     const Element &element = view.buffer->elements[placeIn(view, position)];
     if (!element.defined) {
       task.fail(op, "element " + positionText(position) + " of '" + view.buffer->declaration.getName() +
-                        "' is read, but nobody has written it");
+                        "' is read, but has never been written");
       return std::nullopt;
     }
     elements.push_back(element);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards the store of a tile stands behind the first product of the next tile, whose
-/// work it would otherwise hold up: the loop over tiles carries what is still to be stored.
+/// Afterwards the store of a tile comes after the first product of the next tile, whose
+/// work it would otherwise delay: the loop over tiles carries the values to store.
 
 #include "compiler/analysis/BoxRelation.h"
 #include "compiler/transforms/Passes.h"

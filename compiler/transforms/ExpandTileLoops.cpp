@@ -2,7 +2,7 @@
 /// \file
 /// Afterwards no `tile.persistent` is left: the kernel has a `tile.grid` and a loop
 /// over the tiles of this block. The blocks of a cluster stay together, as they may share copies, so that
-/// some may run for tiles that do not exist; what these would leave behind is guarded.
+/// some may run for tiles that do not exist; their stores are guarded.
 
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
@@ -111,7 +111,7 @@ bool reachEnd(Value count, int64_t pitch, SliceOp slice, size_t axis) {
   return quotient.getLhs() == dimension && divisor && *divisor >= 1 && *divisor <= pitch;
 }
 
-/// What an operation leaves behind: memory, or a variable; nothing of an operation without such an effect.
+/// The memory or variable that an operation writes, or null.
 Value destinationOf(Operation *op) {
   if (auto write = dyn_cast<WriteOp>(op))
     return write.getVariable();
@@ -121,7 +121,7 @@ Value destinationOf(Operation *op) {
   return {};
 }
 
-/// Guards what the blocks leave behind whose tile does not exist, the last ones of a cluster.
+/// Guards the effects of blocks whose tile does not exist, the last ones of a cluster.
 class TileGuard {
 public:
   TileGuard(PersistentOp op)

@@ -34,7 +34,7 @@ bool isDecidedWhereItIs(AnyInWarpOp any, Value result) {
                       Shape(to.begin(), to.end()));
 }
 
-/// What a warp that takes a branch by itself cannot do there, and the way out.
+/// What a warp that takes a branch by itself cannot do there, and how to fix it.
 std::string whyItWaits(ScratchOpInterface op, const ScratchNeed &need) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   std::string shape = printShape(Shape(type.getShape().begin(), type.getShape().end()));
@@ -61,9 +61,10 @@ LogicalResult checkBranchOfWarp(AnyInWarpOp any, Operation *branch) {
     return failure();
   };
   if (!llvm::all_of(branch->getResults(), [&](Value result) { return isDecidedWhereItIs(any, result); }))
-    return refuse(branch, "expected what is assigned to lie in the warps that hold what belongs to it of the "
-                          "condition, because each warp decides by itself, but other warps hold it; compute "
-                          "the condition from what is assigned, or use 'where' instead");
+    return refuse(branch,
+                  "expected the assigned value to be distributed over warps like the condition, because each "
+                  "warp decides by itself, but other warps hold it; compute the condition "
+                  "from the assigned value, or use 'where' instead");
   LogicalResult checked = success();
   branch->walk([&](ScratchOpInterface op) {
     std::optional<ScratchNeed> need = op.getScratchNeed();

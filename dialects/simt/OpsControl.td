@@ -104,7 +104,7 @@ def Simt_LaunchOrderOp : Simt_EffectOp<"launch_order"> {
   let summary = "griddepcontrol: waits for the launch before this one, then lets the next one start its prologue";
   let description = [{
     Launched with programmatic stream serialization, a block may start while the launch before it drains. What
-    stands before this operation touches no global memory; behind it the earlier launch is complete and visible.
+    stands before this operation touches no global memory; after it the earlier launch is complete and visible.
   }];
   let assemblyFormat = "attr-dict";
 }

@@ -47,7 +47,7 @@ def Simt_WgmmaCommitOp : Simt_EffectOp<"wgmma_commit", [Program_Needs<"wgmma">]>
 
 def Simt_WgmmaWaitOp : Simt_EffectOp<"wgmma_wait", [Program_Needs<"wgmma">, AllTypesMatch<["values", "results"]>]> {
   let summary = "Waits until at most `pending` wgmma groups are in flight; the values pass through";
-  let description = "Passing the accumulators through keeps their readers behind the wait.";
+  let description = "Passing the accumulators through keeps their readers after the wait.";
   let arguments = (ins Variadic<AnyVectorOfNonZeroRank>:$values, I64Attr:$pending);
   let results = (outs Variadic<AnyVectorOfNonZeroRank>:$results);
   let assemblyFormat = "$pending (`for` $values^ `:` type($values))? attr-dict";

@@ -32,11 +32,10 @@ LogicalResult verifySameTile(Operation *op, Value source, StringRef from, Value 
                                     << toText(extentsOf(sourceType)) << " and "
                                     << toText(extentsOf(destinationType)));
   if (elementTypeOf(sourceType) != elementTypeOf(destinationType))
-    return report(
-        op->emitOpError() << "expected " << sourceName << " and " << destinationName
-                          << " to have the same element type because nothing is converted on the way, "
-                          << "but got " << elementTypeOf(sourceType) << " and "
-                          << elementTypeOf(destinationType));
+    return report(op->emitOpError() << "expected " << sourceName << " and " << destinationName
+                                    << " to have the same element type because copies do not convert, "
+                                    << "but got " << elementTypeOf(sourceType) << " and "
+                                    << elementTypeOf(destinationType));
   return success();
 }
 } // namespace
@@ -61,14 +60,14 @@ LogicalResult AllocSharedOp::verify() {
   SharedType type = getBuffer().getType();
   if (type.getTransposed()) // alloc_shared_c1
     return emitOpError() << "expected buffer '" << getName()
-                         << "' not to be a transposed view because it is what "
-                         << "views are made of, but got " << type;
+                         << "' not to be a transposed view because an allocation "
+                         << "is no view, but got " << type;
   auto isRowsOfMore = [](const SharedLayout &layout, ArrayRef<int64_t> shape) {
     return layout.rank() == 2 && shape.size() == 2 && layout.shape.front() != shape.front();
   };
   if (type.getLayout() && isRowsOfMore(type.getLayout().getLayout(), type.getShape()))
     return emitOpError() << "expected buffer '" << getName()
-                         << "' not to be some rows of another because it is what views are made of, but got "
+                         << "' not to be some rows of another because an allocation is no view, but got "
                          << type;
   if (!getOffset())
     return success();
@@ -354,9 +353,8 @@ LogicalResult AtomicAddOp::verify() {
   }
   if (!element.isF32() && !element.isF64() && !element.isInteger(32) &&
       !element.isInteger(64)) // atomic_add_c2
-    return report(
-        emitOpError() << "expected f32, f64, i32 or i64 because sums of narrower elements lose what "
-                      << "the sum needs, but " << name << " has " << element);
+    return report(emitOpError() << "expected f32, f64, i32 or i64 because narrower elements are too inexact "
+                                << "for sums, but " << name << " has " << element);
   return success();
 }
 

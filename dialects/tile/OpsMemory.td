@@ -78,8 +78,8 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     read as `fill` (0 without it) and are not written. `unchecked` says why the box is known to be inside, `disjoint`
     why the block accesses none of its elements other than through this slice, once.
 
-    With a `limit` the tensor ends there along the axis `limited_axis`, for this slice: elements at or behind it are
-    outside, whatever `unchecked` says. A limit behind the tensor's extent stands for the extent, a negative one for 0.
+    With a `limit` the tensor ends there along the axis `limited_axis`, for this slice: elements from it on are
+    outside, whatever `unchecked` says. A limit beyond the tensor's extent means the extent, a negative one means 0.
     A slice whose origin along that axis is negative is outside altogether: the TMA tells one end of a run of rows from
     another, not both.
 
@@ -173,7 +173,7 @@ def Tile_StoreOp : Tile_Op<"store", [Tile_AtomOpInterface, Tile_StatesLayouts,
   let summary = "Writes a fragment to a slice, or to a tile in shared or tensor memory";
   let description = [{
     With `atom tma` the fragment goes through `staging` (shared memory of the executing warpgroups, two panels of 64 rows
-    each per warpgroup) and the TMA writes it; the write is complete behind `tile.await_stores`, or at the end of the role or
+    each per warpgroup) and the TMA writes it; the write is complete after `tile.await_stores`, or at the end of the role or
     kernel, and `staging` may be used again by the next such store.
 
     Constraints

@@ -32,7 +32,7 @@ struct GemmConfig {
 /// The program; `split` > 1 makes it two launches with a workspace of partial sums.
 dsl::Program gemmProgram(const GemmConfig &config, const dsl::TraceOptions &options = {});
 
-/// As many stages as shared memory holds beside the tile's way out.
+/// As many stages as shared memory holds beside the epilogue's buffers.
 void fitGemmStages(GemmConfig &config, const Target &target);
 
 /// A good configuration for a problem of that size on the reference device of `target`.

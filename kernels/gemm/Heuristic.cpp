@@ -62,7 +62,7 @@ struct Problem {
   }
 };
 
-/// As many as fit beside the tile's way out by the TMA, eight at most: more hide nothing.
+/// As many as fit beside the staging buffers of the TMA's epilogue, eight at most: more hide nothing.
 int64_t chooseStages(const GemmConfig &c, const Target &target) {
   constexpr int64_t bytes = 2; // of an element
   BlockBudget block(target);

@@ -21,7 +21,7 @@ using namespace tlc::kernels;
 namespace {
 
 constexpr std::byte poisonByte{0xFF};
-/// Elements behind the last one that nobody may write.
+/// Elements after the last one that nobody may write.
 constexpr int64_t guardElements = 64;
 
 int64_t physicalMemoryBytes() {

@@ -34,9 +34,9 @@ Result<KernelRun> KernelRun::create(Device &device, const Request &request,
   if (options.alignment == Alignment::aligned && artifact->variants.size() == 1)
     return Error{
         ErrorKind::invalidArgument,
-        fmt::format("expected no variant or the general one because '{}' has no other: alignment makes "
-                    "no difference to it, or it requires what it needs, but the aligned one was asked "
-                    "for",
+        fmt::format("expected the general variant, or none, because '{}' has only one: alignment "
+                    "makes no difference to it, or it always requires alignment; but got the aligned "
+                    "one",
                     artifact->name)};
   Result<std::shared_ptr<const LoadedProgram>> loaded = device.load(restrict(*artifact, options.alignment));
   if (!loaded)

@@ -111,10 +111,10 @@ Result<ForwardChoice> choose(const Target &target, const Call &call, const Forwa
     return ForwardChoice{AttentionForm::plain, "option 'form' says so"};
   std::string why = whyNotExplicit(target, call);
   if (options.form && !why.empty())
-    return mistake(
-        "option 'form': expected what the explicit form takes because it is insisted on, but {}; leave the "
-        "form open to take the plain one",
-        why);
+    return mistake("option 'form': expected arguments for the explicit form because it was requested, but "
+                   "{}; leave 'form' "
+                   "out to use the plain form",
+                   why);
   return ForwardChoice{why.empty() ? AttentionForm::explicitRoles : AttentionForm::plain, why};
 }
 

@@ -104,10 +104,10 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
   if (why.empty())
     why = call.schema.unaligned(config.problem.dtype, copyAlignment);
   if (options.form == AttentionForm::explicitRoles && !why.empty())
-    return mistake(
-        "option 'form': expected what the explicit form takes because it is insisted on, but {}; leave the "
-        "form open to take the plain one",
-        why);
+    return mistake("option 'form': expected arguments for the explicit form because it was requested, but "
+                   "{}; leave 'form' "
+                   "out to use the plain form",
+                   why);
   config.form = options.form.value_or(why.empty() ? AttentionForm::explicitRoles : AttentionForm::plain);
   chooseTiles(config);
   auto extent = [&](std::string_view name) { return call.schema.extent(name); };

@@ -100,13 +100,13 @@ struct ScalarArgument {
 /// How to build a TMA tensor map at launch (`cuTensorMapEncodeTiled`): the
 /// tensor's own shape and strides, this box, zero fill outside.
 ///
-/// A map with a limited axis lets each box end at a place of its own along it, of r rows
-/// the first n: it has one axis more, outermost, with the stride of the limited one, whose
-/// own extent becomes r. A box at row t is at r - n of the one, so that the TMA drops what
-/// lies behind r, and at t + n - r of the other, as both advance by rows. Where that is negative,
-/// the box needs a map that begins r rows before the tensor, and is at t + n there. For a
-/// box that lies outside altogether the hardware reads the map's first bytes, so such a
-/// map is for the others only.
+/// A map with a limited axis has one axis more, outermost, with the same stride, and the
+/// limited axis has the extent r of the box. A box of r rows from row t, of which n are
+/// valid, starts at r - n of the limited axis and at t + n - r of the other one, which is
+/// row t, and the TMA clips the last r - n rows. If t + n - r is negative, the box needs a
+/// map that begins r rows before the tensor, and starts at t + n there. For a box that is
+/// completely outside the hardware reads the map's first bytes, so such a map is for other
+/// boxes only.
 struct TensorMapRecipe {
   int64_t tensor = 0;            ///< index into `Artifact::tensors`
   std::vector<int64_t> box = {}; ///< elements per axis, outermost first as in the tensor

@@ -313,7 +313,7 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant,
   config.numAttrs = count;
 
   // One address per parameter, not one buffer of all: the driver aligns parameters in a
-  // bank that does not begin at a multiple of 64, so tensor maps behind others lie elsewhere there.
+  // bank that does not begin at a multiple of 64, so tensor maps after others are at other places there.
   std::vector<void *> parameters;
   size_t offset = 0;
   for (const KernelParameter &parameter : launch.parameters) {

@@ -26,7 +26,7 @@ bool isAligned(const TensorView &tensor, int64_t bytes);
 /// What is wrong with the strides of an argument whose element type and shape are those of the schema: their
 /// number, an inner one that is not 1, elements that are written and overlap.
 Result<void> checkStrides(const TensorArgument &argument, const TensorView &tensor);
-/// The same, and the address: there, aligned as the schema says, with room behind it.
+/// The same, and the address: there, aligned as the schema says, with room after it.
 Result<void> checkMemory(const TensorArgument &argument, const TensorView &tensor);
 
 /// The most fills that one tensor may take.

@@ -43,8 +43,8 @@ public:
     changed.wait(lock, [&] { return launches.empty(); });
   }
 
-  /// Likewise; the first error since the last call. What stands behind a launch
-  /// that fails is dropped.
+  /// Likewise; the first error since the last call. Launches queued after one
+  /// that fails are dropped.
   Result<void> wait() {
     drain();
     const std::lock_guard lock(mutex);

@@ -93,7 +93,7 @@ extern "C" __global__ void k(const int *in, int *block, int *warps) {
   using Warp = cub::WarpMergeSort<int, 4, 16>;
   __shared__ Block::TempStorage blockStorage;
   __shared__ Warp::TempStorage warpStorage[4];
-  // It reads one element behind the last, and takes nothing of it.
+  // It reads one element after the last, and takes nothing of it.
   if (threadIdx.x == 0) {
     memset(&blockStorage, 0, sizeof(blockStorage));
     memset(&warpStorage, 0, sizeof(warpStorage));

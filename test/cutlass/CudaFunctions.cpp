@@ -39,7 +39,7 @@ CUresult encodeTiled(CUtensorMap *result, CUtensorMapDataType type, cuuint32_t r
   if (rank > EmulatedTensorMap::maxRank || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
       swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
     return CUDA_ERROR_INVALID_VALUE;
-  // The types behind bf16 are f32 for the TMA unless it adds.
+  // The types after bf16 are f32 for the TMA unless it adds.
   const bool isFloat = type > CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   EmulatedTensorMap map{.globalAddress = reinterpret_cast<uint64_t>(address),
                         .element = isFloat ? emulator::TensorElement::f32 : emulator::TensorElement(type),

@@ -158,7 +158,7 @@ TEST_CASE("two warpgroups share a tile, and two blocks what they load", "[cutlas
   check(halfCooperative, {.m = 300, .n = 136, .k = 200, .batches = 2, .multiprocessors = 4});
 }
 
-TEST_CASE("two warpgroups take turns, with a bias and relu behind", "[cutlass]") {
+TEST_CASE("two warpgroups take turns, with a bias and relu after", "[cutlass]") {
   check(bf16Pingpong, {.m = 136, .n = 264, .k = 200, .batches = 2, .multiprocessors = 4});
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("products of e4m3 are added up in the tensor cores", "[cutlass]") {
 }
 
 // These kernels have no fence.proxy.async between what threads bring to shared memory, by cp.async and as
-// zeros behind the matrix, and the products that read it. PTX asks for one.
+// zeros beyond the matrix, and the products that read it. PTX asks for one.
 TEST_CASE("rows that the TMA refuses are loaded by cp.async", "[cutlass]") {
   const GemmCall call = {.m = 130, .n = 140, .k = 84, .batches = 2, .multiprocessors = 4};
   CHECK_THAT(Product(halfCpAsync, call).run({}), Catch::Contains("missing: fence.proxy.async between them"));

@@ -24,7 +24,7 @@ struct GemmCall {
 struct Gemm {
   Element a, b, d;                ///< C as D
   bool aByRows, bByRows, dByRows; ///< whether rows are contiguous
-  bool hasBias;                   ///< and relu behind it
+  bool hasBias;                   ///< and relu after it
   size_t (*workspaceBytes)(const GemmCall &);
   /// Whether CUTLASS took it. Launches by the CUDA runtime.
   bool (*run)(const GemmCall &, void *workspace);

@@ -332,7 +332,7 @@ bool Generator::product(Body &body) {
   right.shared = *tile;
   gemm.to = Place::of(right);
   Domain all = repeated(differential::product(left, tileHolds[size_t(*tile)].current), double(k));
-  // A sum of e4m3 keeps 13 bits behind the point of its largest term.
+  // A sum of e4m3 keeps 13 bits after the point of its largest term.
   bool isExactSum =
       !all.exact || element != ElementType::e4m3 || all.magnitude < std::ldexp(1.0, 12 + all.exponent);
   if (tree.isExact && !isExactSum)

@@ -78,7 +78,7 @@ private:
           tensor.access == Access::output || tensor.access == Access::workspace ? "" : valuesText(tensor);
       line("// {}: [{}]{}{}{}", tensor.name, fmt::join(tree.shapeOf(tensor), ", "), values,
            tensor.rowPadding == 0 ? "" : fmt::format(", rows {} elements apart", tensor.rowPadding),
-           tensor.offset == 0 ? "" : fmt::format(", {} elements behind an aligned address", tensor.offset));
+           tensor.offset == 0 ? "" : fmt::format(", {} elements after an aligned address", tensor.offset));
     }
     for (const ScalarInfo &scalar : tree.scalars)
       line("// {} = {}", scalar.name, numberText(scalar.value));

@@ -45,7 +45,7 @@ Program signs() {
 // [signs]
 
 // [unpacked]
-/// Y[b] has the rows of X from ends[b - 1] up to ends[b], and zeros behind.
+/// Y[b] has the rows of X from ends[b - 1] up to ends[b], and zeros after them.
 Program unpacked() {
   return Program::trace("unpacked", [](Scope &k) {
     Index rows = k.dim("rows"), sequences = k.dim("sequences"), longest = k.dim("longest");

@@ -28,12 +28,12 @@ std::vector<Mutant> mutantsOfBody(const std::string &body) {
 /// "change: what the body becomes", for each mutant.
 std::vector<std::string> changesOf(const std::string &body) {
   const std::string module = moduleOf(body);
-  const size_t begin = module.find(body), behind = module.size() - begin - body.size();
+  const size_t begin = module.find(body), rest = module.size() - begin - body.size();
   std::vector<std::string> changes;
   for (const Mutant &mutant : mutantsOfBody(body)) {
     const std::string changed = mutant.applyTo(module);
     changes.push_back(std::string(toString(mutant.change)) + ": " +
-                      changed.substr(begin, changed.size() - behind - begin));
+                      changed.substr(begin, changed.size() - rest - begin));
   }
   return changes;
 }
@@ -113,7 +113,7 @@ TEST_CASE("accesses change sides where registers and branches allow it", "[mutat
       Changes{"removed: st.shared.b32 [s], %r1; add.s32 %r2, %r3, 1;  ld.shared.b32 %r4, [s];",
               "narrowed: st.shared.b32 [s], %r1; add.s32 %r2, %r3, 1; fence.proxy.async.global ; "
               "ld.shared.b32 %r4, [s];",
-              "access moved behind:  add.s32 %r2, %r3, 1; fence.proxy.async; st.shared.b32 [s], %r1; "
+              "access moved after:  add.s32 %r2, %r3, 1; fence.proxy.async; st.shared.b32 [s], %r1; "
               "ld.shared.b32 %r4, "
               "[s];",
               "access moved before: st.shared.b32 [s], %r1; add.s32 %r2, %r3, 1; ld.shared.b32 %r4, [s]; "
@@ -202,7 +202,7 @@ TEST_CASE("a survey counts, and holds mutants against the list", "[mutate]") {
 TEST_CASE("lists and cases that cannot be read say which line", "[mutate]") {
   CHECK(parseEquivalents("gemm | here | removed").error().message ==
         "line 1: expected 'kernel words | place | changes | reason', but got 'gemm | here | removed'");
-  CHECK(parseCases("# none\ngemm bm=64").error().message == "line 2: expected sizes behind a colon");
+  CHECK(parseCases("# none\ngemm bm=64").error().message == "line 2: expected sizes after a colon");
   CHECK(parseCases("gemm bm : m=1").error().message == "line 1: expected name=value, but got 'bm'");
   CHECK(parseCases("gemm disable=tma,speed : m=1").error().message ==
         "line 1: 'speed' is not an optimisation");

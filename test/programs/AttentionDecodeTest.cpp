@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Decoding with tensors laid out by hand: what lies behind a sequence's last key, and in pages that nobody
+/// Decoding with tensors laid out by hand: what lies beyond a sequence's last key, and in pages that nobody
 /// has, is NaN, table entries that nobody needs are no pages, and rows have strides of their own.
 #include "kernels/Tolerance.h"
 #include "kernels/attention/decode/Decode.h"
@@ -25,7 +25,7 @@ constexpr int64_t kvHeads = 2;
 
 /// How K and V lie in memory.
 enum class Strides : uint8_t {
-  keysFirst,  ///< b x sk x hkv x d, with room behind each row
+  keysFirst,  ///< b x sk x hkv x d, with room after each row
   headsFirst, ///< b x hkv x sk x d
   together,   ///< b x sk x 2 x hkv x d: K and V in one tensor
 };
@@ -234,7 +234,7 @@ std::string describe(const DecodeConfig &c) {
 
 } // namespace
 
-TEST_CASE("decoding looks at no key behind a sequence's last one", "[programs][attention]") {
+TEST_CASE("decoding looks at no key beyond a sequence's last one", "[programs][attention]") {
   const uint64_t seed = Catch::rngSeed();
   std::mt19937_64 random(seed);
   for (int repetition = 0; repetition != 10; ++repetition) {

@@ -94,7 +94,7 @@ void check(const Scores &scores) {
       size += right * right;
     }
   }
-  // O is rounded to bf16, and the product of a tile is cut off behind 13 bits of its sum.
+  // O is rounded to bf16, and the product of a tile is cut off after 13 bits of its sum.
   double cut = std::ldexp(1.0, -13) * double(config.bk);
   double limit = 2 * std::sqrt(plainError) + (std::ldexp(1.0, -9) + cut / 4) * std::sqrt(size);
   INFO("error " << std::sqrt(error) << ", of the plain form " << std::sqrt(plainError) << ", limit "

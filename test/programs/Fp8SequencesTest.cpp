@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Attention forward on e4m3 of sequences of different lengths, of which one is nothing but NaN: that one
-/// alone gets NaN, and rows behind a sequence harm nobody.
+/// alone gets NaN, and rows beyond a sequence harm nobody.
 #include "kernels/attention/forward/Forward.h"
 #include "kernels/reference/Attention.h"
 #include "test/programs/ProgramRun.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Slices with a limit: what lies behind it is NaN and reads as 0, and is not written, whichever
+/// Slices with a limit: what lies beyond it is NaN and reads as 0, and is not written, whichever
 /// instructions copy.
 #include "test/programs/ProgramRun.h"
 
@@ -36,7 +36,7 @@ struct Arguments {
   Global X, Y, Z;
 };
 
-/// X, and as outputs Y with the limit and Z, tiles one behind the other, without.
+/// X, and as outputs Y with the limit and Z, tiles one after the other, without.
 Arguments declare(Scope &k, const Case &c, ElementType element, int64_t alignment) {
   Arguments a;
   Index limit = k.dim("limit"), first = k.dim("first");
@@ -166,7 +166,7 @@ void checkLimits(const Artifact &artifact, const Case &c, ElementType element) {
   for (int64_t limit : {int64_t(0), int64_t(1), int64_t(77), rows - 1, rows, rows + 50, int64_t(-3)})
     check(artifact, c, element, limit, 0, random);
   check(artifact, c, element, 101, 37, random);  // limit inside a tile that begins anywhere
-  check(artifact, c, element, 101, 640, random); // behind everything
+  check(artifact, c, element, 101, 640, random); // beyond everything
   check(artifact, c, element, 101, -70, random); // before the tensor
 }
 
@@ -225,7 +225,7 @@ void checkGemm(const Artifact &artifact, int64_t aRows, int64_t bRows, std::mt19
 }
 
 //===----------------------------------------------------------------------===//
-// Sequences packed one behind the other
+// Sequences packed one after the other
 //===----------------------------------------------------------------------===//
 
 /// Y[b] = Xᵀ X of the rows of sequence b: roles and rings are the compiler's.
@@ -247,7 +247,7 @@ Program packedProducts() {
   });
 }
 
-/// Y[b] has the rows of sequence b; what is behind them is not written. The role that loads reads where they
+/// Y[b] has the rows of sequence b; what is beyond them is not written. The role that loads reads where they
 /// are and hands the limit of each tile on.
 Program packedCopy() {
   return Program::trace("packed_copy", [](Scope &k) {

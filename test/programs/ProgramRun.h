@@ -21,7 +21,7 @@ struct Memory {
   std::vector<int64_t> shape, strides;
   std::vector<double> values; ///< of the memory; what no element of the tensor is must not change
 
-  /// Contiguous but for `padding` elements behind each of the axes of stride 1; the same value everywhere.
+  /// Contiguous but for `padding` elements after each of the axes of stride 1; the same value everywhere.
   static Memory filled(ElementType element, std::vector<int64_t> shape, double value, int64_t padding = 0);
   double &at(const std::vector<int64_t> &position);
 };

@@ -3,7 +3,7 @@
 /// Every operation of atom and red on every type, in memory of the thread's own
 /// and in memory that all threads of a block change at once. Integers have the
 /// first 32 of a thread's 80 bytes; floating-point numbers are stored anew by
-/// each instruction behind them, so that no NaN's bits are read as an integer.
+/// each instruction after them, so that no NaN's bits are read as an integer.
 #include "tools/conformance/Forms.h"
 
 namespace tlc::conformance {

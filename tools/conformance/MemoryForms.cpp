@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Loads, stores and atomics. Of a thread's 80 bytes integers have the first 32;
-/// floating-point numbers have words of their own behind them, so that no
+/// floating-point numbers have words of their own after them, so that no
 /// NaN's bits are read as an integer.
 #include "tools/conformance/Forms.h"
 

@@ -11,7 +11,7 @@ namespace {
 struct MmaClass {
   unsigned m, n, k;
   MatrixType a, b, accumulator;
-  std::string_view more = ""; ///< modifiers behind the types, or before them
+  std::string_view more = ""; ///< modifiers after the types, or before them
 };
 
 std::vector<MmaClass> mmaClasses() {

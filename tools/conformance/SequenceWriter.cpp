@@ -56,7 +56,7 @@ bool losesGuard(const Form &form) { return form.text.starts_with("testp.") || fo
 
 bool isVideo(const Form &form) { return form.text.starts_with("v") && !form.text.starts_with("vote"); }
 
-/// Of one instruction, which may stand behind a guard.
+/// Of one instruction, which may have a guard.
 bool isSingle(const Form &form) {
   return !form.text.starts_with("{") && std::ranges::count(form.text, ';') == 1;
 }

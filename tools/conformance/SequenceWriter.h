@@ -88,7 +88,7 @@ private:
   std::vector<Register> usable;
   std::vector<Input> inputs;
   std::string declarations, loads, body;
-  std::vector<std::byte> inputBytes; ///< behind the inputs of registers
+  std::vector<std::byte> inputBytes; ///< after the inputs of registers
   std::vector<Column> columns;
   size_t registers = 0, labels = 0, sharedBlocks = 0, stageBegin = 0;
   size_t globalBytes = 0, outputWords = 0;

@@ -21,7 +21,7 @@ private:
   int pipe;
 };
 
-/// What `work` returns after a program has failed: a new process goes on behind it.
+/// What `work` returns after a program has failed: a new process continues after it.
 inline constexpr int programFailed = 3;
 
 /// Calls `work` in a new process, and again for as long as one ended in a program: by `programFailed`, by a

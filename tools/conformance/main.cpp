@@ -35,7 +35,7 @@ A program such as sequence3.17 may stand in place of a group, but for record.
   --outputs <folder>   record, compare: take the GPU's outputs from a folder that dump has written
 
 Without a group: all of them. A program that the GPU refuses, that faults or that has not ended after 15 s is named;
-record and dump go on behind it in a new process. What is in the folder already stays; to record it again, take it away
+record and dump continue after it in a new process. What is in the folder already stays; to record it again, take it away
 first. The groups sequence0 to sequence7 may be recorded at the same time.
 Exit status: 0 all equal, 1 differences, 2 an error.
 )";

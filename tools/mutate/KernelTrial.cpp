@@ -77,7 +77,7 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
     line = line.substr(0, line.find('#'));
     line.erase(line.find_last_not_of(" \t\r") + 1);
     if (line.ends_with(':'))
-      line += ' '; // so that what is missing behind it is seen
+      line += ' '; // so that missing sizes after it are seen
     std::istringstream parts(line);
     std::string part;
     Case next;
@@ -103,7 +103,7 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
         next.parameters = std::move(*definitions);
       } else if (definitions->empty()) {
         return Error{ErrorKind::invalidArgument,
-                     fmt::format("line {}: expected sizes behind each colon, but got none", number)};
+                     fmt::format("line {}: expected sizes after each colon, but got none", number)};
       } else {
         next.sizes.push_back(std::move(*definitions));
       }
@@ -114,7 +114,7 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
       if (Result<Request> request = next.problem(sizes); !request)
         return Error{ErrorKind::invalidArgument, fmt::format("line {}: {}", number, request.error().message)};
     if (next.sizes.empty())
-      return Error{ErrorKind::invalidArgument, fmt::format("line {}: expected sizes behind a colon", number)};
+      return Error{ErrorKind::invalidArgument, fmt::format("line {}: expected sizes after a colon", number)};
     cases.push_back(std::move(next));
   }
   if (cases.empty())

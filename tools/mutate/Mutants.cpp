@@ -39,7 +39,7 @@ constexpr std::string_view names[] = {
     "arrives only",
     "other barrier",
     "all lanes",
-    "access moved behind",
+    "access moved after",
     "access moved before",
 };
 

@@ -14,7 +14,7 @@ struct Reordering {
 };
 
 /// For the synchronisation that is statement `sync` of the function: the nearest access before it moved
-/// behind what publishes it, the nearest one after it moved before what it waits for. Only inside a basic
+/// after what publishes it, the nearest one after it moved before what it waits for. Only inside a basic
 /// block, and where registers allow it.
 std::vector<Reordering> reorderings(std::string_view ptx, const emulator::Function &function, size_t sync);
 

@@ -51,7 +51,7 @@ std::string read(std::span<char *> arguments, Settings &settings) {
   for (size_t i = 0; i < arguments.size(); i += 2) {
     std::string_view name = arguments[i];
     if (i + 1 == arguments.size())
-      return fmt::format("expected a value behind '{}'; --help shows what there is", name);
+      return fmt::format("expected a value after '{}'; --help shows what there is", name);
     std::string_view value = arguments[i + 1];
     bool isGood = false;
     if (name == "--device") {

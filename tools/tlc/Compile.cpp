@@ -144,9 +144,8 @@ ExitCode CompileCommand::execute() const {
     printTimes(compiler.times());
   if (mlir::failed(text)) {
     if (input.module && isGuessed && isPastInput(*input.module))
-      errs() << "tlc: note: '" << excerpt(source)
-             << "' is taken for phase input, but has what later phases add; "
-             << "--start-from says which it is in\n";
+      errs() << "tlc: note: '" << excerpt(source) << "' is read as phase input, but is of a later "
+             << "phase; name that phase with --start-from\n";
     return ExitCode::failure;
   }
   if (emit == cubin) {

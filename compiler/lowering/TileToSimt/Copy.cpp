@@ -74,7 +74,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
   if (op.getLimit()) {
     slice.limitedAxis = int(*op.getLimitedAxis());
     Value &origin = slice.origin[size_t(slice.limitedAxis)], &end = slice.ends[size_t(slice.limitedAxis)];
-    // As unsigned numbers, so that what begins before the tensor is behind its end.
+    // As unsigned numbers, so that a begin before the tensor is beyond its end.
     origin = k.b.smaller(origin, end);
     end = k.b.clamp(k.value(op.getLimit()), end);
   }

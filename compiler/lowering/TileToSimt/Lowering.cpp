@@ -386,7 +386,7 @@ void KernelLowering::emitPrologue() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult KernelLowering::lowerBlock(Block &block, function_ref<void()> atStart) {
-  // What is forgotten in the block is known as before behind it.
+  // What is forgotten in the block is known as before after it.
   Team before = team;
   SmallVector<Value> arguments;
   for (BlockArgument argument : source.getBody().getArguments())

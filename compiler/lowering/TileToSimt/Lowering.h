@@ -76,7 +76,7 @@ struct GlobalTensor {
 struct Slice {
   const GlobalTensor *tensor = nullptr;
   llvm::SmallVector<Value> origin; ///< i32; along a limited axis from 0 to the extent
-  llvm::SmallVector<Value> ends;   ///< i32: what lies there and behind is outside; the extents, or the limit
+  llvm::SmallVector<Value> ends;   ///< i32: elements from there on are outside; the extents, or the limit
   Shape shape;
   Value fill;           ///< or null: 0
   int limitedAxis = -1; ///< or -1
@@ -149,7 +149,7 @@ public:
   void forgetDimensions();
   void forgetWarp();
 
-  /// Lowers the operations of a block, its terminator excluded, behind what `atStart` emits.
+  /// Lowers the operations of a block, its terminator excluded, after what `atStart` emits.
   LogicalResult lowerBlock(mlir::Block &block, mlir::function_ref<void()> atStart = {});
   LogicalResult lower(Operation &op);
 
@@ -193,7 +193,7 @@ private:
   void emitPrologue();
   LogicalResult finish();
 
-  Operation *prologue = nullptr; ///< barriers are initialised behind it
+  Operation *prologue = nullptr; ///< barriers are initialised after it
   llvm::DenseMap<Value, Value> values;
   llvm::DenseMap<Value, Cursor> cursors;
   llvm::DenseMap<Value, SharedTile> tiles;

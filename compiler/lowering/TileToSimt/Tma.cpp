@@ -115,7 +115,7 @@ SmallVector<Value> boxCoordinates(KernelLowering &k, const Slice &slice, const S
 }
 
 /// Where a copy finds its boxes: the tensor map and, of a limited slice, the one for boxes that end
-/// less than their own rows behind the tensor's begin. See TensorMapRecipe.
+/// less than their own rows after the tensor's begin. See TensorMapRecipe.
 class BoxMaps {
 public:
   BoxMaps(KernelLowering &k, const Slice &slice, Shape box, Swizzle swizzle)
@@ -246,10 +246,11 @@ LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
   if (!boxes)
     return failure();
   if (slice.tensor->multiples.back() % granuleElements(*slice.tensor, k.target) != 0)
-    return op.emitOpError() << "expected the last extent of '" << slice.tensor->argument.getName()
-                            << "' to be a multiple of " << granuleElements(*slice.tensor, k.target)
-                            << " because the TMA would write behind it, but that is not known; use the atom "
-                               "simt";
+    return op.emitOpError()
+           << "expected the last extent of '" << slice.tensor->argument.getName() << "' to be a multiple of "
+           << granuleElements(*slice.tensor, k.target)
+           << " because the TMA would otherwise write beyond it, but that is not known; use the atom "
+              "simt";
   BoxMaps maps(k, slice, boxes->box, boxes->boxes.swizzle);
   k.byOneThread([&] {
     for (const TmaPiece &piece : boxes->boxes.pieces) {
@@ -270,8 +271,8 @@ LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
 
 namespace {
 /// Whether the TMA may store to the slice; null if that is known. It clips boxes at the
-/// tensor's edge, but along the innermost axis to 16 bytes: behind an extent that is no multiple
-/// of them it would overwrite what follows.
+/// tensor's edge, but along the innermost axis to 16 bytes: after an extent that is no multiple
+/// of them it would overwrite memory.
 Value isStorable(Emitter &b, const Slice &slice, const Target &target) {
   const GlobalTensor &tensor = *slice.tensor;
   int64_t granule = granuleElements(tensor, target);

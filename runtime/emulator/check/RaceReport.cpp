@@ -214,24 +214,25 @@ std::string RaceReport::missing(const Record &before, const Record &now) const {
   }
   std::string text = missingWait(before);
   if (kind == Kind::laneCopies && isSameWarp && before.lane != now.lane)
-    text += " and bar.warp.sync behind it";
+    text += " and bar.warp.sync after it";
   else if (kind == Kind::laneCopies && !isSameWarp)
     text += " and " + missingBarrier(now.warp, before.warp);
   for (size_t index = 0; index < clocks.warps().size(); ++index)
     if (index != now.warp && std::ranges::any_of(clocks.warps()[index].laneSets, [&](const LaneSet &set) {
           return set.known.seen.at(before.entry) >= before.number;
         }))
-      return fmt::format("{0}, or a barrier behind that of {1}", text, nameOfWarp(unsigned(index)));
+      return fmt::format("{0}, or a barrier after that of {1}", text, nameOfWarp(unsigned(index)));
   return text;
 }
 
 std::string RaceReport::missingFence(const Record &before, const Record &now) const {
   if (now.proxy == Proxy::tensorMap)
-    return "fence.proxy.tensormap::generic.release behind that write, and behind this "
-           "fence.proxy.tensormap::generic.acquire of the map before its use";
+    return "fence.proxy.tensormap::generic.release after that write, then "
+           "fence.proxy.tensormap::generic.acquire "
+           "of the map before its use";
   if (before.kind == AccessKind::initialise)
-    return "fence.mbarrier_init behind it, by the same thread";
-  return fmt::format("fence.proxy.async{} between them, by a thread that comes behind that {}",
+    return "fence.mbarrier_init after it, by the same thread";
+  return fmt::format("fence.proxy.async{} between them, by a thread that is ordered after that {}",
                      now.cluster != 0 ? " (or .global)" : "", nameOf(before.kind));
 }
 
@@ -285,7 +286,7 @@ void RaceReport::report(Warp &warp, const Instruction &instruction, const Record
     const std::string by = fmt::format("by '{}' at PTX line {} ({}, {})", first->name, first->line,
                                        finding.before->location(), finding.before->place());
     if (conflict.wrong == Wrong::ended) {
-      text = fmt::format("the block ends without an order behind the {} of {} {}", finding.before->what,
+      text = fmt::format("the exit of the block is not ordered after the {} of {} {}", finding.before->what,
                          place, by);
       finding.site.what = "exit";
     } else {
@@ -294,7 +295,7 @@ void RaceReport::report(Warp &warp, const Instruction &instruction, const Record
     }
     finding.missing =
         conflict.wrong == Wrong::unfenced   ? missingFence(before, now)
-        : conflict.wrong == Wrong::readOnly ? "ld.global without .nc, as this launch writes what it reads"
+        : conflict.wrong == Wrong::readOnly ? "ld.global without .nc, because this launch writes the memory"
         : isFirstWrite                      ? missingOrder(now, before)
         : conflict.wrong == Wrong::ended && clocks.ownerOf(before.entry).kind == ClockOwner::Kind::laneCopies
             ? missingWait(before)

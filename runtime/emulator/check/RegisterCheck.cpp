@@ -292,7 +292,7 @@ void RegisterCheck::reportUnwritten(Warp &warp, const Instruction &instruction, 
                                                                    : "a register";
   finding.site.what = "use";
   finding.site.lane = unsigned(std::countr_zero(lanes));
-  finding.missing = "a write of it, or of what it was computed from, on the way here";
+  finding.missing = "a write of it, or of a value that it was computed from, before this instruction";
   record(warp, instruction,
          fmt::format("use of {}, which nothing has written; missing: {}", finding.memory, finding.missing),
          finding);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What is wrong with an access behind another one, and what is kept of both.
+/// What is wrong with an access after another one, and what is kept of both.
 #include "runtime/emulator/check/Shadow.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tlc::emulator {
 namespace {
 
 /// Reads of a cell that are kept beside the last one. Nothing orders them, so that
-/// a write that comes behind these mostly comes behind all.
+/// a write that is ordered after these is mostly ordered after all.
 constexpr uint32_t maximumReads = 16;
 
 bool isRead(const Record &record) {

@@ -102,7 +102,7 @@ std::shared_ptr<AsyncOrder> TensorCheck::commitPipe(const Warp &warp) {
 }
 
 void TensorCheck::completePipe(const AsyncOrder &order, const SharedPlace &place) {
-  // What the operations came behind, who waits for them comes behind too.
+  // Whoever waits for the operations is ordered after all that they are ordered after.
   Knowledge &arrived =
       barriers.phasesOf(*place.block, place.address).arrived.from(*place.block, Scope::cluster);
   arrived.join(order.known);
@@ -136,7 +136,7 @@ void TensorCheck::allocate(const Block &block, uint32_t column, uint32_t count) 
 }
 
 void TensorCheck::free(Warp &warp, const Instruction &instruction, uint32_t column, uint32_t count) {
-  // Not asynchronous itself: it needs no fence to come behind what is complete.
+  // Not asynchronous itself: it needs no fence to be ordered after complete operations.
   WarpClock &warpClock = clocks.clockOf(warp);
   Knowledge known;
   known.seen = orderOf(warp, TensorEngine::load, Fences::assumed);
@@ -173,7 +173,7 @@ std::string TensorCheck::missing(const Warp &warp, TensorEngine engine, const Re
     if (clocks.ownerOf(now.entry).kind == ClockOwner::Kind::tensorPipe)
       return fmt::format("a barrier or mbarrier at which {} waits for {}", reports.nameOfWarp(now.warp),
                          reports.nameOfWarp(before.warp));
-    return fmt::format("a wait in {} for the mbarrier of a tcgen05.commit behind it",
+    return fmt::format("a wait in {} for the mbarrier of a tcgen05.commit after it",
                        reports.nameOfWarp(now.warp));
   }
   if (before.warp == now.warp)

@@ -281,7 +281,7 @@ Result<Operand> Parser::constantOperand() {
   return result;
 }
 
-/// `+ n`, or `- n`, behind a register or a name.
+/// `+ n`, or `- n`, after a register or a name.
 Result<int64_t> Parser::offset() {
   if (!peek().is("-") && !accept("+"))
     return 0;

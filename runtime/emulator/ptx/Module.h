@@ -44,7 +44,7 @@ struct Variable {
   uint64_t bytes = 0; ///< 0 for `.extern .shared x[]`: the launch's dynamic shared memory
   uint64_t alignment = 1;
   bool isExtern = false;
-  std::vector<std::byte> initial; ///< of the first bytes; zero behind
+  std::vector<std::byte> initial; ///< of the first bytes; the others are zero
   std::vector<InitialAddress> initialAddresses;
 };
 
@@ -84,7 +84,7 @@ struct Statement {
   bool guardNegated = false;
   unsigned line = 0;     ///< of the PTX text
   size_t begin = 0;      ///< where it stands in the text, guard and semicolon included
-  size_t end = 0;        ///< behind it
+  size_t end = 0;        ///< the place after it
   uint32_t location = 0; ///< index into `Module::locations`
   // Only for `call`: (results), callee, (arguments).
   std::vector<std::string> callResults;

@@ -22,7 +22,7 @@ uint64_t reachOf(const NamedTensor &tensor) {
   return reach;
 }
 
-/// The position of the element that lies so many elements behind the first; nothing in the gaps that strides
+/// The position of the element that lies so many elements after the first; nothing in the gaps that strides
 /// leave.
 std::optional<std::vector<int64_t>> positionOf(const NamedTensor &tensor, uint64_t element) {
   std::vector<size_t> axes(tensor.shape.size());

@@ -208,10 +208,10 @@ std::string summaryText(const Trace &trace, const TraceSummary &summary) {
     }
   }
   if (summary.bytesIn + summary.bytesOut != 0)
-    text +=
-        fmt::format("memory: {} bytes in, {:.0f} % of the way in; {} bytes out, {:.0f} % of the way out\n",
-                    summary.bytesIn, share(summary.bytesIn / trace.blocks / trace.loadBytesPerCycle),
-                    summary.bytesOut, share(summary.bytesOut / trace.blocks / trace.storeBytesPerCycle));
+    text += fmt::format(
+        "memory: {} bytes in, {:.0f} % of the bandwidth; {} bytes out, {:.0f} % of the bandwidth\n",
+        summary.bytesIn, share(summary.bytesIn / trace.blocks / trace.loadBytesPerCycle), summary.bytesOut,
+        share(summary.bytesOut / trace.blocks / trace.storeBytesPerCycle));
   for (const LaneSummary &lane : summary.lanes) {
     const uint64_t warps = lane.lane.tracks.size();
     text +=

@@ -16,8 +16,8 @@ namespace tlc::emulator {
 struct TraceTrack {
   enum class Kind : uint8_t {
     warp,
-    loads,       ///< the way into the multiprocessor's shared memory
-    stores,      ///< the way out
+    loads,       ///< copies into the multiprocessor's shared memory
+    stores,      ///< copies out of it
     tensorCores, ///< asynchronous products
     slot,        ///< of a ring
   };

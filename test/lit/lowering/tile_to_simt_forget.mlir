@@ -4,8 +4,8 @@
 #half = #tile.layout<"reg(2@1:1, 2@0:8, 18@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
 
-// Fragments of 144 registers in loops within a loop: dimensions are known anew in each round and behind each inner loop,
-// the warp's number behind the last one.
+// Fragments of 144 registers in loops within a loop: dimensions are known anew in each round and after each inner loop,
+// the warp's number after the last one.
 // CHECK-LABEL: simt.kernel @full(
 // CHECK-SAME:    %[[M:arg[0-9]+]]: i32 {program.parameter = #program.parameter<dimension, 0>},
 // CHECK-SAME:    %[[N:arg[0-9]+]]: i32 {program.parameter = #program.parameter<dimension, 1>},
@@ -38,7 +38,7 @@ tile.kernel @full(%m: index {program.argument = #program.dimension<"m">}, %n: in
     %s = tile.slice %X[%i, %c0] : !tile.global<?x?xf32> -> !tile.slice<64x288xf32>
     tile.store %b, %s : tensor<64x288xf32, #full>, !tile.slice<64x288xf32>
   }
-  // Behind it all they are what they were.
+  // After it all they are what they were.
   %last = arith.subi %m, %c1 : index
   %one = tile.slice %X[%last, %c0] : !tile.global<?x?xf32> -> !tile.slice<64x288xf32>
   tile.store %zero, %one : tensor<64x288xf32, #full>, !tile.slice<64x288xf32>

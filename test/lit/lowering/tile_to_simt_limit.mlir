@@ -1,7 +1,7 @@
 // RUN: %tlc-opt %s -tile-to-simt -split-input-file | FileCheck %s
 
 // Through the TMA: the maps have an axis more, and where a box begins and how many of its rows are inside
-// is two of its coordinates. The map that begins before the tensor is for boxes that end less than their rows behind
+// is two of its coordinates. The map that begins before the tensor is for boxes that end less than their rows after
 // its begin, of which something is inside along every axis. A box of the other slice, without a limit, has the tensor's own.
 #p = #tile.shared_layout<"64x128 16b axis 1 panel 64 swizzle 128 pad 0">
 // CHECK-LABEL: simt.kernel @boxes(
@@ -28,7 +28,7 @@ tile.kernel @boxes(%n: index {program.argument = #program.dimension<"n">}, %end:
     tile.role "load" warps(4) {
       tile.acquire %r[%c] : !tile.ring<1>
       tile.expect %r[%c] bytes(32768) : !tile.ring<1>
-      // Before the tensor is behind its end; the limit is at most that.
+      // Before the tensor is beyond its end; the limit is at most that.
       // CHECK: %[[BEGIN:.*]] = arith.minui %[[END]], %[[N]] : i32
       // CHECK: %[[POSITIVE:.*]] = arith.maxsi %[[END]], %c0_i32 : i32
       // CHECK: %[[LIMIT:.*]] = arith.minsi %[[POSITIVE]], %[[N]] : i32

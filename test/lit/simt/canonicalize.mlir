@@ -1,7 +1,7 @@
 // RUN: %simt-opt %s --canonicalize | FileCheck %s
 
 // An access that never happens is none, and what hangs on it is gone: the machine's compiler must not find a product in
-// a loop that cannot run, for it leaves the sums undefined behind it.
+// a loop that cannot run, for it leaves the sums undefined after it.
 // CHECK-LABEL: llvm.func @never(
 // CHECK-NEXT:    %[[ONES:.*]] = arith.constant dense<1.000000e+00> : vector<4xf32>
 // CHECK-NEXT:    llvm.return %[[ONES]] : vector<4xf32>

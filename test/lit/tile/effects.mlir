@@ -89,7 +89,7 @@ tile.kernel @products() {
 // -----
 
 // A position read from an input is the same whoever reads it, and goes where nobody wants it; one from a tensor that
-// the kernel writes, or may write, stays behind what was before it.
+// the kernel writes, or may write, stays after what was before it.
 // CHECK-LABEL: tile.kernel @positions(
 tile.kernel @positions(
     %X: !tile.global<8xi32> {program.argument = #program.tensor<"X", input, dims[-1]>},

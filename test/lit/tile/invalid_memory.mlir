@@ -2,7 +2,7 @@
 
 // alloc_shared_c1
 tile.kernel @transposed() {
-  // expected-error @below {{expected buffer 'q' not to be a transposed view because it is what views are made of, but got '!tile.shared<64x32xbf16, transposed>'}}
+  // expected-error @below {{expected buffer 'q' not to be a transposed view because an allocation is no view, but got '!tile.shared<64x32xbf16, transposed>'}}
   %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16, transposed>
   tile.return
 }
@@ -10,7 +10,7 @@ tile.kernel @transposed() {
 // -----
 
 tile.kernel @some_rows() {
-  // expected-error @below {{expected buffer 'q' not to be some rows of another because it is what views are made of}}
+  // expected-error @below {{expected buffer 'q' not to be some rows of another because an allocation is no view}}
   %q = tile.alloc_shared "q" : !tile.shared<16x32xbf16, #tile.shared_layout<"64x32 16b axis 1 panel 32 swizzle 64 pad 0">>
   tile.return
 }
@@ -206,7 +206,7 @@ tile.kernel @copy_type() {
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   // expected-note @below {{'b' is declared here}}
   %b = tile.alloc_shared "b" : !tile.shared<64x64xf32>
-  // expected-error @below {{expected 'a' and 'b' to have the same element type because nothing is converted on the way, but got 'bf16' and 'f32'}}
+  // expected-error @below {{expected 'a' and 'b' to have the same element type because copies do not convert, but got 'bf16' and 'f32'}}
   tile.copy %a, %b : !tile.shared<64x64xbf16>, !tile.shared<64x64xf32>
   tile.return
 }
@@ -286,7 +286,7 @@ tile.kernel @load_extents() {
 tile.kernel @load_type() {
   // expected-note @below {{'a' is declared here}}
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
-  // expected-error @below {{expected 'a' and the fragment to have the same element type because nothing is converted on the way, but got 'bf16' and 'f32'}}
+  // expected-error @below {{expected 'a' and the fragment to have the same element type because copies do not convert, but got 'bf16' and 'f32'}}
   %f = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xf32>
   tile.return
 }
@@ -391,7 +391,7 @@ tile.kernel @atomic_type(
     %A: !tile.global<?xbf16> {program.argument = #program.tensor<"A", output, dims[0]>}) {
   %f = arith.constant dense<0.0> : tensor<64xbf16>
   %t = tile.slice %A[%m] : !tile.global<?xbf16> -> !tile.slice<64xbf16>
-  // expected-error @below {{expected f32, f64, i32 or i64 because sums of narrower elements lose what the sum needs, but 'A' has 'bf16'}}
+  // expected-error @below {{expected f32, f64, i32 or i64 because narrower elements are too inexact for sums, but 'A' has 'bf16'}}
   tile.atomic_add %f, %t : tensor<64xbf16>, !tile.slice<64xbf16>
   tile.return
 }

@@ -7,7 +7,7 @@
 
 //--- tiles.mlir
 
-// The store of a tile comes behind the first product of the next one, also if that tile has no products, and after
+// The store of a tile comes after the first product of the next one, also if that tile has no products, and after
 // the loop for the last. Before the first tile there is nothing to store.
 // CHECK-LABEL: tile.role "math"
 // CHECK:         %[[NONE:.*]] = tile.splat %{{.*}} : bf16 -> tensor<128x256xbf16>
@@ -157,7 +157,7 @@ tile.kernel @by_threads(%m: index {program.argument = #program.dimension<"m">},
 
 // -----
 
-// A release behind the store hands memory over: the store is not the tile's last effect.
+// A release after the store hands memory over: the store is not the tile's last effect.
 // CHECK-LABEL: tile.kernel @not_last(
 // CHECK-NOT:     iter_args(%{{.*}} = %false
 // CHECK:         tile.gemm_wait

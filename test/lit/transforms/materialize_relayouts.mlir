@@ -193,7 +193,7 @@ tile.kernel @other_warps(%x: f32 {program.argument = #program.scalar<"x">}, %y: 
   %any = tile.any_in_warp %p : tensor<64x64xi1, #four>
   %a = tile.splat %y : f16 -> tensor<64x64xf16, #eight>
   %b = arith.addf %a, %a : tensor<64x64xf16, #eight>
-  // expected-error @below {{expected what is assigned to lie in the warps that hold what belongs to it of the condition, because each warp decides by itself, but other warps hold it; compute the condition from what is assigned, or use 'where' instead}}
+  // expected-error @below {{expected the assigned value to be distributed over warps like the condition, because each warp decides by itself, but other warps hold it; compute the condition from the assigned value, or use 'where' instead}}
   %c = arith.select %any, %a, %b : tensor<64x64xf16, #eight>
   tile.return
 }

@@ -213,7 +213,7 @@ tile.kernel @overlapping_tiles(%rows: index {program.argument = #program.dimensi
 
 // -----
 
-// What the TMA stores is on its way until it is waited for; what threads stored, it sees behind a fence.
+// What the TMA stores is on its way until it is waited for; what threads stored, it sees after a fence.
 // CHECK-LABEL: tile.kernel @by_tma(
 // CHECK:         tile.store {{.*}} atom tma
 // CHECK-NEXT:    tile.await_stores

@@ -7,7 +7,7 @@
 // OFF-REMARK-NOT: remark: [
 
 // The accumulator only travels around the loop: its completion, and the release of what the product reads, slip
-// into the next round, behind the next product. The cursor moves on at once.
+// into the next round, after the next product. The cursor moves on at once.
 // CHECK-LABEL: tile.kernel @chain(
 // CHECK:       tile.await {{.*}} {tile.stage = #tile.stage<stage = 0, order = 0>}
 // CHECK:       tile.slot {{.*}} {tile.stage = #tile.stage<stage = 0, order = 1>}

@@ -107,7 +107,7 @@ tile.kernel @others(%n: index {program.argument = #program.dimension<"n">}, %edg
 
 // -----
 
-// The loop begins behind the iterations that a condition is for, as loops do whose first iteration is peeled.
+// The loop begins after the iterations that a condition is for, as loops do whose first iteration is peeled.
 // CHECK-LABEL: tile.kernel @passed(
 // CHECK:       scf.for
 // CHECK-NOT:   scf.if

@@ -89,7 +89,7 @@ TEST_CASE("a damaged entry is a miss and can be replaced", "[cache][disk]") {
     file.seekp(200);
     file.put('\x7f');
   }
-  SECTION("with more behind it") {
+  SECTION("with more after it") {
     std::ofstream(cache.pathOf(key), std::ios::app | std::ios::binary) << "more";
   }
   SECTION("larger than entries are, without taking memory for it") {

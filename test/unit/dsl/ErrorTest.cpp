@@ -42,8 +42,8 @@ TEST_CASE("all errors of a program are reported, and what follows from one is si
   CHECK(program.errors()[1].message == "expected operands of + with extents that are equal, or 1 where one "
                                        "is repeated, but got 16x16 of f32 and "
                                        "16x8 of f32");
-  CHECK(program.errors()[2].message == "expected operands of - with one element type because nothing is "
-                                       "converted unasked, but got 16x1 of f32 and "
+  CHECK(program.errors()[2].message == "expected operands of - with one element type because there are no "
+                                       "implicit conversions, but got 16x1 of f32 and "
                                        "16x1 of bf16; convert one with .to(...)");
 }
 
@@ -296,8 +296,8 @@ TEST_CASE("positions have 32 bits", "[dsl][errors]") {
 }
 
 TEST_CASE("a handle that was never given a value is refused", "[dsl][errors]") {
-  const std::string noIndex = "expected the end of a loop, but got a handle that was never given a value, or "
-                              "numbers whose arithmetic divides by zero or needs more than 64 bits";
+  const std::string noIndex = "expected the end of a loop, but got a handle without a value, or "
+                              "a number whose computation divides by zero or exceeds 64 bits";
   CHECK(errorOf([](Scope &k) {
           Index never;
           k.loop(never, [](Index) {});
@@ -307,13 +307,13 @@ TEST_CASE("a handle that was never given a value is refused", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Shared never;
           copy(never, k.shared("a", f32, {4}));
-        }) == "expected the source of copy, but got a handle that was never given a value");
+        }) == "expected the source of copy, but got a handle without a value");
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {4}), never;
           x = never;
-        }) == "expected a fragment to assign, but got a handle that was never given a value");
+        }) == "expected a fragment to assign, but got a handle without a value");
   CHECK(errorOf([](Scope &) { NamedBarrier().sync(); }) ==
-        "expected a named barrier, but got a handle that was never given a value");
+        "expected a named barrier, but got a handle without a value");
 }
 
 TEST_CASE("a handle of another program is refused, also after that program has ended", "[dsl][errors]") {

@@ -24,9 +24,10 @@ TEST_CASE("arithmetic wants common extents and one element type", "[dsl][errors]
   CHECK(errorOf([](Scope &k) {
           Fragment s = k.fragment(f32, {16, 8});
           s = s + k.scalar("x", f16);
-        }) == "expected operands of + with one element type because nothing is converted unasked, but got "
-              "16x8 of f32 "
-              "and 'x' f16; convert one with .to(...)\n'x' is declared here");
+        }) ==
+        "expected operands of + with one element type because there are no implicit conversions, but got "
+        "16x8 of f32 "
+        "and 'x' f16; convert one with .to(...)\n'x' is declared here");
   CHECK(errorOf([](Scope &k) {
           Fragment s = k.fragment(i32, {16, 8});
           s = s + 0.5;
@@ -35,13 +36,12 @@ TEST_CASE("arithmetic wants common extents and one element type", "[dsl][errors]
           Fragment s = k.fragment(i8, {16, 8});
           s = 128;
         }) == "expected a whole number of 8 bits because the element type is i8, but got 1.280000e+02");
-  CHECK(
-      errorOf([](Scope &k) {
-        Scalar a = k.scalar("a", f32), b = k.scalar("b", f64);
-        a = a * b;
-      }) ==
-      "expected operands of * of one type because nothing is converted unasked, but got 'a' f32 and 'b' f64; "
-      "convert one with .to(...)");
+  CHECK(errorOf([](Scope &k) {
+          Scalar a = k.scalar("a", f32), b = k.scalar("b", f64);
+          a = a * b;
+        }) == "expected operands of * of one type because there are no implicit conversions, but got 'a' f32 "
+              "and 'b' f64; "
+              "convert one with .to(...)");
   CHECK(errorOf([](Scope &k) { k.loop(k.dim("m") / 0, [](Index) {}); }) ==
         "expected a divisor other than 0 for /");
 }
@@ -120,9 +120,8 @@ TEST_CASE("messages have the names of the language", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 8});
           copy(k.shared("a", e4m3, {16, 8}), x);
-        }) ==
-        "copy: expected 'a' and the fragment to have the same element type because nothing is converted on "
-        "the way, but got 'e4m3' and 'f32'\n'a' is declared here");
+        }) == "copy: expected 'a' and the fragment to have the same element type because copies do not "
+              "convert, but got 'e4m3' and 'f32'\n'a' is declared here");
   CHECK(errorOf([](Scope &k) {
           Shared a = k.shared("a", i32, {16});
           k.roles([&] {
@@ -214,10 +213,9 @@ TEST_CASE("slices have one limit, along an axis of the tensor, at one position",
   CHECK(limited([](const Slice &slice) { return slice.limited(1, 8).limited(0, 8); }) ==
         "expected a slice without a limit because it can have one, but got one that is limited along axis 1\n"
         "limited here");
-  CHECK(
-      limited([](const Slice &slice) { return slice.limited(0, Index()); }) ==
-      "expected a limit, but got a handle that was never given a value, or numbers whose arithmetic divides "
-      "by zero or needs more than 64 bits");
+  CHECK(limited([](const Slice &slice) { return slice.limited(0, Index()); }) ==
+        "expected a limit, but got a handle without a value, or a number whose computation "
+        "divides by zero or exceeds 64 bits");
 }
 
 TEST_CASE("rows are those of a tile, from a multiple of 8", "[dsl][errors]") {
@@ -253,9 +251,9 @@ TEST_CASE("copies want the same tile on both sides", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 64});
           copy(x, k.shared("a", bf16, {16, 64}));
-        }) == "copy: expected the fragment and 'a' to have the same element type because nothing is "
-              "converted on the "
-              "way, but got 'f32' and 'bf16'\n'a' is declared here");
+        }) == "copy: expected the fragment and 'a' to have the same element type because copies "
+              "do not "
+              "convert, but got 'f32' and 'bf16'\n'a' is declared here");
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 32});
           copy(k.shared("a", f32, {16, 64}), x);
@@ -305,9 +303,8 @@ TEST_CASE("atomic sums want wide elements", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Global A = k.inout("A", bf16, {64, 64});
           atomicAdd(k.fragment(bf16, {16, 64}), A.tile({0, 0}, {16, 64}));
-        }) ==
-        "atomicAdd: expected f32, f64, i32 or i64 because sums of narrower elements lose what the sum needs, "
-        "but 'A' has 'bf16'\n'A' is declared here");
+        }) == "atomicAdd: expected f32, f64, i32 or i64 because narrower elements are too inexact for sums, "
+              "but 'A' has 'bf16'\n'A' is declared here");
   CHECK(errorOf([](Scope &k) {
           Global A = k.inout("A", f32, {64, 64});
           atomicAdd(1, A.tile({0, 0}, {16, 64}));

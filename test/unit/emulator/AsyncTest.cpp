@@ -250,8 +250,8 @@ TEST_CASE("a box outside of its tensor is filled if there is memory where the ma
   CHECK(rows[16] == 0);
   CHECK_THAT(
       load(14, 4).first,
-      Contains("the box lies outside of the tensor altogether, so that the hardware reads the first bytes of "
-               "the tensor map, but there is no memory at its address 0x"));
+      Contains("the box is completely outside the tensor, so the hardware reads the first bytes at the "
+               "address of the tensor map, but there is no memory at 0x"));
 }
 
 TEST_CASE("a multicast load reaches every block of its mask") {

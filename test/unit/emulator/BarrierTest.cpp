@@ -70,8 +70,9 @@ TEST_CASE("misuse of named barriers") {
       failure({.body = ".loc 1 5 1\n bar.sync 2, 96;", .header = ".file 1 \"x.cpp\"", .threads = 64});
   CHECK_THAT(message, Contains("x.cpp:5:1: deadlock in 'k'"));
   CHECK_THAT(message, Contains("block (0, 0, 0), warps 0 1: x.cpp:5:1: 'bar.sync'"));
-  CHECK_THAT(message,
-             Contains("waits at barrier 2; 64 of 96 threads have arrived, 32 are missing; warps 0 1 came"));
+  CHECK_THAT(
+      message,
+      Contains("waits at barrier 2; 64 of 96 threads have arrived, 32 are missing; warps 0 1 arrived"));
 }
 
 namespace {
@@ -188,11 +189,11 @@ TEST_CASE("a deadlock names barrier, phase and what is pending") {
   CHECK_THAT(message, Contains("ring.cpp:77:5: deadlock in 'k'"));
   CHECK_THAT(message, Contains("warps 0 1: ring.cpp:77:5: 'mbarrier.try_wait.parity.shared.b64'"));
   CHECK_THAT(message, Contains("waits for the mbarrier at shared offset 0 to end phase 0; 2 of 3 arrivals "
-                               "and 64 bytes are pending; warp 0 came in this phase by "
+                               "and 64 bytes are pending; warp 0 arrived in this phase by "
                                "'mbarrier.arrive.expect_tx.shared.b64' at PTX line"));
 }
 
-TEST_CASE("a deadlock says who came to the mbarrier before, or what might") {
+TEST_CASE("a deadlock says who arrived at the mbarrier before, or what might") {
   const Outcome outcome = run({.body = barrierOf(1) + R"(
     @%p1 mbarrier.arrive.shared.b64 _, [bar];
   $first: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra $first;
@@ -203,7 +204,7 @@ TEST_CASE("a deadlock says who came to the mbarrier before, or what might") {
   REQUIRE(outcome.findings.all().size() == 1);
   const tlc::Finding &finding = outcome.findings.all()[0];
   CHECK_THAT(finding.message,
-             Contains("to end phase 1; 1 of 1 arrivals are pending; warp 0 (load) came last in an "
+             Contains("to end phase 1; 1 of 1 arrivals are pending; warp 0 (load) last arrived in an "
                       "earlier phase by 'mbarrier.arrive.shared.b64' at PTX line"));
   REQUIRE(finding.waiting.size() == 2);
   for (unsigned warp = 0; warp < 2; ++warp) {
@@ -224,8 +225,9 @@ TEST_CASE("a deadlock says who came to the mbarrier before, or what might") {
     $wait: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra $wait;
     mbarrier.arrive.shared.b64 _, [bar];
   )"}),
-      Contains("nobody has ever arrived there, what arrives at mbarriers is 'mbarrier.arrive.shared.b64' "
-               "at PTX line"));
+      Contains(
+          "nothing has ever arrived there; the program arrives at mbarriers by 'mbarrier.arrive.shared.b64' "
+          "at PTX line"));
   CHECK_THAT(failure({.body = barrierOf(1) +
                               "$wait: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra $wait;"}),
              Contains("nothing in the program arrives at mbarriers"));
@@ -244,7 +246,7 @@ TEST_CASE("a deadlock at a named barrier says who has come and who has not") {
   const tlc::Finding &finding = outcome.findings.all()[0];
   CHECK_THAT(finding.message,
              Contains("waits at barrier 3; 32 of 64 threads have arrived, 32 are missing; warp 0 "
-                      "came; warp 1 came last in an earlier phase"));
+                      "arrived; warp 1 last arrived in an earlier phase"));
   REQUIRE(finding.waiting.size() == 1);
   CHECK(finding.waiting[0].barrier == 3u);
   CHECK(finding.waiting[0].missing == 32);
@@ -259,7 +261,7 @@ TEST_CASE("a deadlock at a named barrier says who has come and who has not") {
     bar.sync 2, 96;
   )",
                       .threads = 64}),
-             Contains("waits at barrier 1; 32 of 64 threads have arrived, 32 are missing; warp 0 came; "
+             Contains("waits at barrier 1; 32 of 64 threads have arrived, 32 are missing; warp 0 arrived; "
                       "warp 1 did not"));
 }
 

@@ -222,7 +222,7 @@ TEST_CASE("malloc gives memory of each thread's own, free takes it back") {
   for (unsigned lane = 0; lane < 32; ++lane)
     CHECK(out[lane] == lane);
   CHECK_THAT(failure({.body = take + giveBack + giveBack, .header = header, .threads = 1}),
-             Contains("in lane 0 is not what malloc gave"));
+             Contains("in lane 0 is not an address that malloc returned"));
   CHECK(output({.body = "{ .param .b64 a; .param .b64 r; st.param.b64 [a], 0x1000000; call (r), malloc, (a);"
                         " ld.param.b64 %d1, [r]; } st.global.b64 [%out], %d1;",
                 .header = header,

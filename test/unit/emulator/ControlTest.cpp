@@ -30,7 +30,7 @@ TEST_CASE("lanes diverge in a loop and come together again") {
 }
 
 TEST_CASE("a lane that waits for another one of its warp lets it run") {
-  // Lane 0 spins until lane 31 has stored, which is behind it in program order.
+  // Lane 0 spins until lane 31 has stored, which is after it in program order.
   const auto out = output({.body = R"(
     .shared .b32 flag;
     st.shared.b32 [flag], 0;
@@ -167,7 +167,8 @@ TEST_CASE("setmaxnreg that asks too much is a deadlock, without launch bounds an
   CHECK_THAT(message, Contains("warps 5 6 7: PTX line"));
   CHECK_THAT(
       message,
-      Contains("waits for 128 registers a thread more, the block's pool has 0 of a warp's threads free"));
+      Contains(
+          "waits for 128 more registers per thread; the block's pool has 0 free for each thread of a warp"));
   CHECK_THAT(failure({.body = transfer(24, 240), .threads = 256}),
              Contains("setmaxnreg needs an entry with .maxnreg"));
   CHECK_THAT(failure({.body = transfer(200, 240), .directives = ".maxnreg 128", .threads = 256}),

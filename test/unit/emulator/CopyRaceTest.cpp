@@ -36,7 +36,7 @@ std::string found(const std::string &text, uint32_t threads = 32) {
 
 } // namespace
 
-TEST_CASE("a proxy fence behind a wait covers the lane's own cp.async") {
+TEST_CASE("a proxy fence after a wait covers the lane's own cp.async") {
   CHECK(found(copy + waitAll + fence + meet + store) == "");
   CHECK(found(copy + "cp.async.commit_group; cp.async.wait_group 0;" + fence + meet + store) == "");
   CHECK(found(copy + waitAll + meet + fence + store) == "");
@@ -78,7 +78,7 @@ TEST_CASE("a lane passes on the cp.async that it has waited for, not those of ot
   CHECK_THAT(flag(copy + waitAll + "fence.acq_rel.cta;"), Contains("race between the read of shared offset"));
 }
 
-TEST_CASE("where the wait for a cp.async stands, only the order behind it is missing") {
+TEST_CASE("where the wait for a cp.async stands, only the order after it is missing") {
   const std::string read = "ld.shared.b32 %r1, [%next];", far = "ld.shared.b32 %r1, [%far];";
   const auto misses = [](const std::string &text, const std::string &what, uint32_t threads = 32) {
     const std::string message = found(text, threads);
@@ -160,7 +160,7 @@ TEST_CASE("copies of a warp that differ, or that nobody waits for, race as any o
   // Two warps.
   CHECK_THAT(found(whole + bulkStore("%out") + commit + waitBulk, 64),
              Contains("race between the asynchronous write of offset"));
-  // What the copies read and write is free behind waits alone, those of all lanes.
+  // What the copies read and write is free after waits alone, those of all lanes.
   CHECK_THAT(found(whole + bulkStore("%out") + commit + "st.shared.b32 [%at], 0;" + waitBulk),
              Contains("missing: cp.async.bulk.wait_group.read in warp 0"));
   CHECK_THAT(found(whole + bulkStore("%out") + commit + "@%p1 " + waitBulk + meet +

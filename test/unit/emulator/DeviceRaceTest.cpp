@@ -43,7 +43,7 @@ struct Machines {
 
 /// Device 0 writes word 1 of device 1 and sets word 0; device 1 waits for that and reads. Lines of the
 /// source are 10 for the write, 11 for the flag, 20 for the poll and 21 for the read.
-std::string passing(std::string_view set, std::string_view get, std::string_view behind = "") {
+std::string passing(std::string_view set, std::string_view get, std::string_view after = "") {
   Machines machines(2);
   Words a(machines[0], {0, 0}), b(machines[1], {0, 0});
   REQUIRE(launch(machines[0],
@@ -55,7 +55,7 @@ std::string passing(std::string_view set, std::string_view get, std::string_view
   REQUIRE(launch(machines[1],
                  kernel(fmt::format("@!%first ret;\n$poll:\n.loc 1 20 3\n{}\nsetp.ne.u32 %p1, %r2, 1; @%p1 "
                                     "bra $poll;\n{}\n.loc 1 21 3\nld.global.b32 %r3, [%mine+4];\n",
-                                    get, behind),
+                                    get, after),
                         1, 0, "consume"),
                  b, a));
   return machines.finish().text();
@@ -173,7 +173,7 @@ TEST_CASE("a third device learns what the second one has acquired", "[devices]")
   CHECK_THAT(run("gpu"), Contains("of 'k', device 2"));
 }
 
-TEST_CASE("launches come behind those that the host has waited for, and those of their device", "[devices]") {
+TEST_CASE("launches come after those that the host has waited for, and those of their device", "[devices]") {
   const Artifact writes = kernel("@%first st.global.b32 [%mine], 7;"),
                  reads = kernel("@%first ld.global.b32 %r1, [%theirs];");
   for (const bool waits : {true, false}) {
@@ -187,7 +187,7 @@ TEST_CASE("launches come behind those that the host has waited for, and those of
     CHECK(found.empty() == waits);
     CHECK((waits || found.find("a wait of the host for the first launch") != std::string::npos));
   }
-  // Two launches before the flag, two behind it, by the order of their devices.
+  // Two launches before the flag, two after it, by the order of their devices.
   Machines machines(2);
   Words a(machines[0], {0}), b(machines[1], {0});
   const Artifact sets = kernel("@!%first ret; mov.b32 %r1, 1;\n" + release),

@@ -149,12 +149,12 @@ TEST_CASE("devices that wait for each other for ever are told so", "[devices]") 
   CHECK_THAT(first,
              Contains("deadlock in 'k'")
                  .operator&&(Contains("reads 0x"))
-                 .operator&&(Contains("again and again, memory of device 1, and nothing that runs writes "
+                 .operator&&(Contains("again and again, memory of device 1, and no running warp writes "
                                       "there")));
   CHECK_THAT(second, Contains("deadlock in 'k'").operator&&(!Contains("memory of device")));
 }
 
-TEST_CASE("what stands behind a launch that fails does not run", "[devices]") {
+TEST_CASE("what stands after a launch that fails does not run", "[devices]") {
   const auto devices = createEmulatorDevices(2);
   Words a(*devices[0], {0});
   REQUIRE(launch(*devices[0], kernel("  trap;"), a, a));

@@ -40,10 +40,11 @@ TEST_CASE("a block does not end before its bulk copies have read shared memory")
 )" + std::string(sync)});
   };
   CHECK(kernel("@%p1 cp.async.bulk.wait_group.read 0;") == "");
-  CHECK_THAT(kernel(""),
-             Contains("the block ends without an order behind the asynchronous read of shared offset 128 by "
-                      "'cp.async.bulk.global.shared::cta.bulk_group' at PTX line") &&
-                 Contains("missing: cp.async.bulk.wait_group.read in warp 0 ('ret' at PTX line"));
+  CHECK_THAT(
+      kernel(""),
+      Contains("the exit of the block is not ordered after the asynchronous read of shared offset 128 by "
+               "'cp.async.bulk.global.shared::cta.bulk_group' at PTX line") &&
+          Contains("missing: cp.async.bulk.wait_group.read in warp 0 ('ret' at PTX line"));
   CHECK_THAT(kernel("@%p1 cp.async.bulk.wait_group.read 1;"),
              Contains("missing: cp.async.bulk.wait_group.read"));
 }
@@ -57,11 +58,12 @@ TEST_CASE("a block does not end before a load that it asked for has come") {
                   .threads = 64});
   };
   CHECK(kernel(wait) == "");
-  CHECK_THAT(kernel(""), Contains("the block ends without an order behind the asynchronous write of shared "
-                                  "offset 128 by 'cp.async.bulk.shared::cluster") &&
-                             Contains("missing: a wait for phase 0 of the mbarrier at shared offset 0"));
+  CHECK_THAT(kernel(""),
+             Contains("the exit of the block is not ordered after the asynchronous write of shared "
+                      "offset 128 by 'cp.async.bulk.shared::cluster") &&
+                 Contains("missing: a wait for phase 0 of the mbarrier at shared offset 0"));
   // Also when the copy is over by then.
-  CHECK_THAT(kernel(later + later + later), Contains("the block ends without an order behind"));
+  CHECK_THAT(kernel(later + later + later), Contains("the exit of the block is not ordered after"));
   // One warp that waits is enough.
   CHECK(kernel("setp.lt.u32 %p3, %t, 32; @%p3 bra $end;" + wait + "$end:") == "");
 }
@@ -73,7 +75,7 @@ TEST_CASE("a block does not end before cp.async of its threads") {
                           std::string(sync)});
   };
   CHECK(kernel("cp.async.wait_all;") == "");
-  CHECK_THAT(kernel(""), Contains("the block ends without an order behind the asynchronous write") &&
+  CHECK_THAT(kernel(""), Contains("the exit of the block is not ordered after the asynchronous write") &&
                              Contains("missing: cp.async.wait_group in warp 0"));
 }
 
@@ -86,7 +88,7 @@ TEST_CASE("a block does not end while another of its cluster reads its shared me
   };
   CHECK(kernel(meet) == "");
   const std::string words =
-      "the block ends without an order behind the read of shared offset 128 of block rank 0 "
+      "the exit of the block is not ordered after the read of shared offset 128 of block rank 0 "
       "by 'ld.shared::cluster.b32' at PTX line";
   CHECK_THAT(kernel(""),
              Contains(words) && Contains("missing: a barrier or mbarrier at which warp 0 of block rank "
@@ -110,11 +112,11 @@ TEST_CASE("a block does not end before the last arrival at its mbarrier from ano
   };
   CHECK(kernel(wait) == "");
   CHECK_THAT(kernel(""),
-             Contains("the block ends without an order behind the use as an mbarrier of shared offset 0 "
+             Contains("the exit of the block is not ordered after the use as an mbarrier of shared offset 0 "
                       "of block rank 0 by 'mbarrier.arrive"));
 }
 
-TEST_CASE("a launch that may begin early touches global memory behind griddepcontrol.wait") {
+TEST_CASE("a launch that may begin early touches global memory after griddepcontrol.wait") {
   const auto kernel = [](std::string_view before, bool ordered = true) {
     return check({.body = prepare + std::string(before) + "ld.global.b32 %r1, [%in];",
                   .threads = 64,
@@ -126,7 +128,7 @@ TEST_CASE("a launch that may begin early touches global memory behind griddepcon
                              Contains("which the launch before this one may still access; missing: "
                                       "griddepcontrol.wait before it ('ld.global.b32' at PTX line"));
   CHECK_THAT(kernel("griddepcontrol.launch_dependents;"), Contains("missing: griddepcontrol.wait"));
-  // One thread waits for all, with a barrier behind it, or for itself.
+  // One thread waits for all, with a barrier after it, or for itself.
   CHECK(kernel("@%p1 griddepcontrol.wait; bar.sync 0;") == "");
   CHECK_THAT(kernel("bar.sync 0; @%p1 griddepcontrol.wait;"), Contains("missing: griddepcontrol.wait"));
 }

@@ -23,7 +23,7 @@ const std::string prepare = R"(
 
 /// Block 0 writes a word and sets a flag, block 1 waits for the flag and reads.
 std::string passing(std::string_view write, std::string_view set, std::string_view get,
-                    std::string_view behind = "") {
+                    std::string_view after = "") {
   return check({.body = prepare + fmt::format(R"(
     @!%p1 bra $end; mov.b32 %r1, 1;
     @%p2 bra $second;
@@ -33,7 +33,7 @@ std::string passing(std::string_view write, std::string_view set, std::string_vi
     {} ld.global.b32 %r3, [%out];
   $end:
 )",
-                                              write, set, get, behind),
+                                              write, set, get, after),
                 .blocks = 2});
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("a fence has a scope, too") {
              Contains("missing: scope .gpu, or wider, at both ends"));
   CHECK_THAT(passing(writeWord, "fence.acq_rel.gpu;" + set, poll, "membar.cta;"),
              Contains("missing: scope .gpu, or wider, at both ends"));
-  // What a wide fence has released, a narrow one behind it leaves so.
+  // What a wide fence has released, a narrow one after it leaves so.
   CHECK(passing(writeWord, "fence.acq_rel.gpu; membar.cta;" + set, poll, "membar.cta; fence.acq_rel.gpu;") ==
         "");
 }
@@ -109,7 +109,7 @@ TEST_CASE("atomics of several blocks need a scope that reaches them") {
                                   Contains("missing: scope .gpu, or wider, of both"));
 }
 
-TEST_CASE("what a block wrote its first thread may release behind a barrier") {
+TEST_CASE("what a block wrote its first thread may release after a barrier") {
   const auto kernel = [&](std::string_view before) {
     return KernelText{.body = prepare + fmt::format(R"(
     @%p2 bra $second;
@@ -158,7 +158,7 @@ TEST_CASE("a copy of global memory that threads wrote needs a proxy fence") {
   CHECK_THAT(check(kernel("")), Contains("proxy race between the asynchronous read of offset 0"));
 }
 
-TEST_CASE("what a bulk copy writes is read behind its wait_group, not that of its reads") {
+TEST_CASE("what a bulk copy writes is read after its wait_group, not that of its reads") {
   const auto kernel = [&](std::string_view wait) {
     return KernelText{.body = ".shared .align 128 .b8 s[256]; .reg .b64 %s, %at;" + prepare +
                               fmt::format(R"(

@@ -52,7 +52,7 @@ struct KernelText {
   bool cooperative = false;
   int multiprocessors = 132;
   size_t outWords = 256;          ///< at first all 0xDDDDDDDD
-  size_t writtenWords = SIZE_MAX; ///< of `out`; those behind them count as never written
+  size_t writtenWords = SIZE_MAX; ///< of `out`; those after them count as never written
   std::vector<uint32_t> in = {};
   uint64_t maximumSteps = 1000000;
   RaceCheck raceCheck = RaceCheck::off;

@@ -47,7 +47,7 @@ TEST_CASE("threads that share memory of the heap are ordered there as elsewhere"
   CHECK_THAT(found(takeForAll + "st.b32 [%d1], 1;", 64), Contains("race between the write of offset 0"));
 }
 
-TEST_CASE("memory is freed behind all that others do there") {
+TEST_CASE("memory is freed after all that others do there") {
   const std::string use = takeForAll + "st.b32 [%d2], %t;", freeAll = "@!%p1 bra $end;\n" + give;
   CHECK(found(use + "bar.sync 0;" + freeAll, 64) == "");
   CHECK_THAT(found(use + freeAll, 64), Contains("race between the write of offset") && Contains("'call"));

@@ -103,7 +103,7 @@ TEST_CASE("lanes that have read the same are ordered by a bar.warp.sync of them"
              Contains("and the read by 'ld.shared.b32'") && Contains("missing: bar.warp.sync in warp 0"));
 }
 
-TEST_CASE("a lane that arrives for its warp comes behind bar.warp.sync") {
+TEST_CASE("a lane that arrives for its warp comes after bar.warp.sync") {
   const auto kernel = [&](std::string_view sync) {
     return KernelText{.body = prepare + "@%p2 bra $second;\n" + writeOwn + std::string(sync) + R"(
     @%p3 mbarrier.arrive.shared.b64 _, [bar];
@@ -128,7 +128,7 @@ TEST_CASE("a lane that arrives for its warp comes behind bar.warp.sync") {
              .threads = 64}) == "");
 }
 
-TEST_CASE("what one lane waited for, the others know behind bar.warp.sync") {
+TEST_CASE("what one lane waited for, the others know after bar.warp.sync") {
   const auto kernel = [&](std::string_view sync) {
     return KernelText{.body = prepare + "@%p2 bra $second;\n" + writeOwn + R"(
     bar.warp.sync -1;
@@ -145,7 +145,7 @@ TEST_CASE("what one lane waited for, the others know behind bar.warp.sync") {
   CHECK(check(kernel("bar.warp.sync -1;")) == "");
 }
 
-TEST_CASE("a lane that copies what its warp wrote comes behind fences and bar.warp.sync of all") {
+TEST_CASE("a lane that copies what its warp wrote comes after fences and bar.warp.sync of all") {
   const auto kernel = [&](std::string_view before) {
     return KernelText{.body = prepare + writeOwn + std::string(before) + R"(
     @%p1 cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 128;
@@ -161,7 +161,7 @@ TEST_CASE("a lane that copies what its warp wrote comes behind fences and bar.wa
   CHECK_THAT(check(kernel("@%p1 fence.proxy.async; bar.warp.sync -1;")), Contains("proxy race"));
 }
 
-TEST_CASE("a lane knows its own cp.async, and those of others behind bar.warp.sync") {
+TEST_CASE("a lane knows its own cp.async, and those of others after bar.warp.sync") {
   const std::string copy = prepare + R"(
     mad.wide.u32 %d2, %t, 4, %in; cp.async.ca.shared.global [%at], [%d2], 4; cp.async.wait_all;
 )";
@@ -206,7 +206,7 @@ TEST_CASE("in global memory, too") {
                                "st.global.b32 [%out], 7; st.b32 [%l], %t; ld.b32 %r3, [%l];"}) == "");
 }
 
-TEST_CASE("matrices are loaded behind bar.warp.sync") {
+TEST_CASE("matrices are loaded after bar.warp.sync") {
   const std::string load =
       "mad.wide.u32 %d1, %lane, 16, %s; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%d1];";
   const std::string fill =

@@ -38,7 +38,7 @@ TEST_CASE("strides may transpose a tensor, leave gaps and repeat elements") {
   CHECK(describe({{"row", 0, 4, {9, 4}, {0, 1}}}, 8) == "tensor 'row' at element [0, 2] (byte offset 8)");
 }
 
-TEST_CASE("behind a tensor one names the element that would be there") {
+TEST_CASE("beyond a tensor one names the element that would be there") {
   const std::vector<NamedTensor> tensors = {
       {"X", 4096, 4, {8, 64}, {64, 1}}, {"T", 8192, 4, {3, 5}, {1, 3}}, {"even", 12000, 4, {4}, {2}}};
   const auto missed = [&](uint64_t begin, uint64_t end, uint64_t address) {

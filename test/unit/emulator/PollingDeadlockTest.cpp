@@ -37,7 +37,7 @@ $poll:
     CHECK_THAT(message, Contains("deadlock in 'k'"));
     CHECK_THAT(message, Contains("block (0, 0, 0), warp"));
     CHECK_THAT(message, Contains("runs in a loop: 'ld.acquire.gpu.global.u32' at PTX line 15 reads 0x"));
-    CHECK_THAT(message, Contains("again and again, and nothing that runs writes there"));
+    CHECK_THAT(message, Contains("again and again, and no running warp writes there"));
   }
 }
 

@@ -32,7 +32,7 @@ const std::string load = R"(
 
 } // namespace
 
-TEST_CASE("copies know an mbarrier behind fence.mbarrier_init") {
+TEST_CASE("copies know an mbarrier after fence.mbarrier_init") {
   const auto kernel = [](const std::string &before, const std::string &after = "") {
     return check({.body = variables + init + before + "bar.sync 0;" + after + load, .threads = 64});
   };
@@ -45,7 +45,7 @@ TEST_CASE("copies know an mbarrier behind fence.mbarrier_init") {
       "proxy race between the asynchronous use as an mbarrier of shared offset 0 and the "
       "initialisation of an mbarrier by 'mbarrier.init.shared.b64' at PTX line";
   CHECK_THAT(kernel(""),
-             Contains(words) && Contains("missing: fence.mbarrier_init behind it, by the same thread"));
+             Contains(words) && Contains("missing: fence.mbarrier_init after it, by the same thread"));
   // By another thread, or too late for the one that copies.
   CHECK_THAT(kernel("@!%p1 fence.mbarrier_init.release.cluster;"), Contains(words));
   CHECK_THAT(kernel("", "@%p1 fence.mbarrier_init.release.cluster;"), Contains(words));
@@ -105,7 +105,7 @@ TEST_CASE("ld.global.nc reads what the launch does not write") {
   const auto kernel = [](const std::string &text) {
     return check({.body = variables + text, .threads = 64});
   };
-  const std::string words = "missing: ld.global without .nc, as this launch writes what it reads";
+  const std::string words = "missing: ld.global without .nc, because this launch writes the memory";
   CHECK(kernel("ld.global.nc.b32 %r1, [%in]; st.global.b32 [%mine], %r1;") == "");
   CHECK(kernel("st.global.b32 [%mine], %t; ld.global.b32 %r1, [%mine];") == "");
   CHECK_THAT(kernel("st.global.b32 [%mine], %t; bar.sync 0; ld.global.nc.b32 %r1, [%mine];"),
@@ -164,9 +164,9 @@ TEST_CASE("a tensor map that the kernel changes is released and acquired") {
   CHECK(changeMap(publish, acquire) == "");
   CHECK(changeMap(publish, "@%p2 " + acquire) == "");
   CHECK(changeMap(store + release, acquire) == "");
-  const std::string words =
-      "missing: fence.proxy.tensormap::generic.release behind that write, and behind this "
-      "fence.proxy.tensormap::generic.acquire of the map before its use";
+  const std::string words = "missing: fence.proxy.tensormap::generic.release after that write, then "
+                            "fence.proxy.tensormap::generic.acquire "
+                            "of the map before its use";
   CHECK_THAT(changeMap(publish, ""),
              Contains("proxy race between the read of offset 0 of the allocation of 128 bytes") &&
                  Contains("and the write by 'tensormap.cp_fenceproxy") && Contains(words));

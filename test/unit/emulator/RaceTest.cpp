@@ -224,7 +224,7 @@ TEST_CASE("a copy to shared memory is read after a wait for its mbarrier") {
   CHECK_THAT(chance, Contains("race between the read of shared offset 1024 and the asynchronous write by "
                               "'cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes'"));
   CHECK_THAT(chance, Contains("missing: a wait for phase 0 of the mbarrier at shared offset 0, or a barrier "
-                              "behind that of warp 0"));
+                              "after that of warp 0"));
 }
 
 TEST_CASE("a buffer is refilled after its readers are done with it") {
@@ -252,7 +252,7 @@ TEST_CASE("a buffer is refilled after its readers are done with it") {
                  Contains("missing: fence.proxy.async between them"));
 }
 
-TEST_CASE("a store of shared memory needs a proxy fence behind the writes") {
+TEST_CASE("a store of shared memory needs a proxy fence after the writes") {
   const std::string copy = R"(
     @%p1 cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 256;
     @%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;
@@ -270,7 +270,7 @@ TEST_CASE("a store of shared memory needs a proxy fence behind the writes") {
                     .threads = 64}),
              Contains("proxy race"));
   CHECK_THAT(pairOf(kernel, "fence.acq_rel.cta;").with, Contains("proxy race"));
-  // The fence may stand behind the barrier, in the thread that copies.
+  // The fence may stand after the barrier, in the thread that copies.
   CHECK(check({.body = prepare + "st.shared.b32 [%at], %t; bar.sync 0; @%p1 fence.proxy.async;" + copy,
                .threads = 64}) == "");
   // A fence without a barrier orders one warp alone.

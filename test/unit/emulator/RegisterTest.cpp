@@ -16,7 +16,8 @@ namespace {
 
 std::string body(const std::string &text) { return check({.body = text}); }
 
-const std::string here = "which nothing has written; missing: a write of it, or of what it was computed from";
+const std::string here =
+    "which nothing has written; missing: a write of it, or of a value that it was computed from";
 
 /// A product of a warpgroup with accumulators %f0 to %f3, of columns 0 to 7 of `s`.
 std::string product(std::string_view scale, const std::string &fragments = "%da") {
@@ -218,7 +219,7 @@ TEST_CASE("parameters and results of functions are followed") {
   CHECK_THAT(byMemory("st.param.b32 [a], %t;", "st.param.b32 [r], %n;"), Contains("use of register %r2"));
 }
 
-TEST_CASE("registers that threads used come to a product behind wgmma.fence") {
+TEST_CASE("registers that threads used come to a product after wgmma.fence") {
   const std::string start =
       "mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; add.f32 %f3, %f0, %f1;\n";
   CHECK(products(start + fence + product("%yes")) == "");

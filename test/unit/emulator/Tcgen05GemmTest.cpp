@@ -83,8 +83,8 @@ constexpr std::string_view
     after = "tcgen05.fence::after_thread_sync;";
 
 /// With the fence that follows a piece of text gone.
-std::string withoutAfter(const std::string &text, std::string_view behind) {
-  const size_t at = text.find(behind);
+std::string withoutAfter(const std::string &text, std::string_view instruction) {
+  const size_t at = text.find(instruction);
   REQUIRE(at != std::string::npos);
   const size_t fence = text.find(after, at);
   REQUIRE(fence != std::string::npos);
@@ -105,7 +105,7 @@ TEST_CASE("every synchronisation of the tcgen05 GEMM is missed when it is gone")
   CHECK_THAT(gemmFinding(waitDone, ""),
              Contains("race between the write of column 0 of lanes 0 to 15 of tensor memory and the read by "
                       "'tcgen05.ld.sync.aligned.32x32b.x32.b32'") &&
-                 Contains("missing: a wait in warp 0 for the mbarrier of a tcgen05.commit behind it") &&
+                 Contains("missing: a wait in warp 0 for the mbarrier of a tcgen05.commit after it") &&
                  !Contains("nothing has written"));
   CHECK_THAT(gemmFinding(waitEmpty, ""), Contains("1 arrivals at the mbarrier at shared offset 0"));
   CHECK_THAT(gemmFinding("mbarrier.init.shared.b64 [done], 1;", "mbarrier.init.shared.b64 [done], 2;"),
@@ -153,7 +153,7 @@ TEST_CASE("an operand in tensor memory is waited for, fenced and published") {
              Contains("tensor memory") && Contains("missing: "));
   CHECK_THAT(operandFinding(waitDone, ""),
              Contains("columns 0 to 63 of tensor memory were freed before") &&
-                 Contains("missing: a wait in warp 2 for the mbarrier of a tcgen05.commit behind it"));
+                 Contains("missing: a wait in warp 2 for the mbarrier of a tcgen05.commit after it"));
   CHECK_THAT(
       operandFinding("[%tm+64], %d9", "[%tm+128], %d9"),
       Contains("columns 128 to 135 of tensor memory are accessed, but the block has allocated 128 at 0x0"));

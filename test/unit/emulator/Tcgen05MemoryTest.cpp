@@ -205,7 +205,7 @@ TEST_CASE("tensor memory starts as NaN, and a store shows only once it is waited
   }
 }
 
-TEST_CASE("a register of tcgen05.ld is used behind tcgen05.wait::ld") {
+TEST_CASE("a register of tcgen05.ld is used after tcgen05.wait::ld") {
   const auto text = [](const std::string &wait) {
     return check(kernel(quarter + R"(
     mov.b32 %r5, 7;

@@ -146,7 +146,7 @@ TEST_CASE("tcgen05.mma.ws spreads the columns of few rows over the lanes") {
       Contains("a zero-column mask is enabled, which is not emulated"));
 }
 
-TEST_CASE("tcgen05.mma multiplies A from tensor memory, and shifts it behind") {
+TEST_CASE("tcgen05.mma multiplies A from tensor memory, and shifts it afterwards") {
   // Row r of A is 1 + r / 32 in bf16, all along k.
   const std::string prepare = R"(
     cvt.rn.f32.u32 %r20, %w; add.f32 %r20, %r20, 0f3F800000; cvt.rn.bf16x2.f32 %r20, %r20, %r20;
@@ -324,12 +324,12 @@ TEST_CASE("an address without bit 24 is one of the even block of the pair") {
   CHECK(std::vector(out.begin(), out.begin() + 4) == std::vector<uint32_t>{0, 1, 2, 3});
 }
 
-TEST_CASE("an accumulator is read behind the wait for its commit") {
+TEST_CASE("an accumulator is read after the wait for its commit") {
   const std::string early = mma("0") + "bar.sync 0;\n" + show(8) + std::string(finish);
   CHECK_THAT(failure(kernel(early)),
              Contains("race between the read of column 0 of lanes") &&
                  Contains("of tensor memory and the write by 'tcgen05.mma.cta_group::1.kind::f16'") &&
-                 Contains("for the mbarrier of a tcgen05.commit behind it"));
+                 Contains("for the mbarrier of a tcgen05.commit after it"));
   CHECK(failure(kernel(mma("0") + "bar.sync 0;\n" + std::string(finish) + show(8))) == "");
 }
 

@@ -109,7 +109,7 @@ TEST_CASE("an atomic reads what it changes") {
   CHECK(unwritten("atom.global.cas.b32 %r1, [%mine], 0, 1;", 31) == "offset 124");
 }
 
-TEST_CASE("a read that an unordered write comes behind is a race, not unwritten") {
+TEST_CASE("a read that an unordered write comes after is a race, not unwritten") {
   // Warp 0 runs first. Word 0 is warp 1's, which writes it without an order; nobody writes word 9.
   const auto races = [](const std::string &text, const std::string &words, size_t all = 1) {
     const Findings findings = check(text + "$end:", 0, 64);

@@ -17,7 +17,7 @@ namespace {
 
 /// Words of `s` that are zero; %own and %other: addresses of the thread's word and of that of a thread of the
 /// other warp, in `s` or in `out`; %p1: thread 32, %p2: thread 0.
-/// Behind the barrier the other warp runs first.
+/// After the barrier the other warp runs first.
 std::string twoWarps(const std::string &text, std::string_view space) {
   return check({.body = fmt::format(R"(
     .shared .align 16 .b8 s[256]; .reg .b64 %base, %own, %other; .reg .b32 %x;
@@ -146,7 +146,7 @@ TEST_CASE("a lock needs a fence on both sides") {
   CHECK(locked("fence.acq_rel.gpu;", ".relaxed.gpu", "") == "");
 }
 
-TEST_CASE("an access of a lane is not forgotten behind a stronger one of its own") {
+TEST_CASE("an access of a lane is not forgotten after a stronger one of its own") {
   for (const char *space : {"shared", "global"}) {
     INFO(space);
     const auto body = [](const std::string &first, const std::string &between) {

@@ -26,7 +26,7 @@ TEST_CASE("elements outside of a tensor read as the fill and are not written", "
   CHECK(shifted([](const Slice &slice) { return slice.limited(0, 2).fill(7); }) == Numbers{9, 7, 7, 7, 7});
 }
 
-TEST_CASE("a limit ends a tensor, never behind its extent", "[evaluator][unit]") {
+TEST_CASE("a limit ends a tensor, never beyond its extent", "[evaluator][unit]") {
   auto limited = [](int64_t end) {
     return exactValues(
         run({{given(i32, {1}, {double(end)}), given(f32, {3}, {1, 2, 3}), unwritten(f32, {5})}, {}},
@@ -98,7 +98,7 @@ TEST_CASE("reading what nobody has written is an error", "[evaluator][unit]") {
           copy(tile.rows(0, 8), x);
           copy(tile.rows(8, 8), x);
           copy(X.tile({0}, {2}), Y.tile({0}, {2}));
-        }) == "element [0, 0] of 'tile' is read, but nobody has written it");
+        }) == "element [0, 0] of 'tile' is read, but has never been written");
   CHECK(errorOf({{unwritten(f32, {2, 2})}, {}}, [](Scope &k) {
           Global Y = k.output("Y", f32, {2, 2});
           Fragment y = k.fragment(f32, {1, 2});
@@ -106,7 +106,7 @@ TEST_CASE("reading what nobody has written is an error", "[evaluator][unit]") {
           copy(Y.tile({0, 0}, {1, 2}), y);
           copy(Y.tile({1, 0}, {1, 2}), y);
           copy(y, Y.tile({1, 0}, {1, 2}));
-        }) == "element [1, 0] of 'Y' is read, but nobody has written it");
+        }) == "element [1, 0] of 'Y' is read, but has never been written");
 }
 
 TEST_CASE("a workspace hands numbers from launch to launch", "[evaluator][unit]") {
@@ -124,7 +124,7 @@ TEST_CASE("a workspace hands numbers from launch to launch", "[evaluator][unit]"
   };
   CHECK(exactValues(run({{unwritten(f32, {4})}, {}}, program(Initial::zero))) == Numbers{0, 5, 5, 0});
   CHECK(errorOf({{unwritten(f32, {4})}, {}}, program(Initial::undefined)) ==
-        "element [0] of 'W' is read, but nobody has written it");
+        "element [0] of 'W' is read, but has never been written");
 }
 
 TEST_CASE("atomic additions of several blocks make one sum, in any order", "[evaluator][unit]") {
@@ -182,5 +182,5 @@ TEST_CASE("positions in shared tiles are kept to", "[evaluator][unit]") {
   Arguments arguments{{given(f32, {3}, {1, 2, 3}), unwritten(i32, {1})}, {}};
   CHECK(exactValues(run(arguments, program(2))) == Numbers{42});
   CHECK(errorOf(arguments, program(4)) == "expected a position in 'tile' of 4, but got 4 along axis 0");
-  CHECK(errorOf(arguments, program(3)) == "element [0] of 'tile' is read, but nobody has written it");
+  CHECK(errorOf(arguments, program(3)) == "element [0] of 'tile' is read, but has never been written");
 }

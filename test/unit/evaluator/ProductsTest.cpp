@@ -113,7 +113,7 @@ TEST_CASE("products that need more bits have a bound by their magnitudes", "[eva
   CHECK(large.value == (1 << 25) + 16);
   CHECK(large.bound >= 16);
   CHECK(large.bound <= 256);
-  // e4m3 adds with 13 bits behind the point of the largest term.
+  // e4m3 adds with 13 bits after the point of the largest term.
   CHECK(product(e4m3, 32, 1, 1, 8000).bound == 0);
   Element bytes = product(e4m3, 32, 1, 1, 1 << 15);
   CHECK(bytes.value == (1 << 15) + 32);

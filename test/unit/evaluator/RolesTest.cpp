@@ -238,5 +238,5 @@ TEST_CASE("tensor memory holds nothing at first", "[evaluator][unit]") {
                   fill(b, 1);
                   copy(A.tile({0, 0}, {128, 2}), a);
                   gemmAsync(a, b, acc);
-                }) == "element [0, 0] of 'acc' is read, but nobody has written it");
+                }) == "element [0, 0] of 'acc' is read, but has never been written");
 }

@@ -89,7 +89,7 @@ struct Slice {
   Slice part(size_t axis, int64_t begin, int64_t extent) const;
 };
 
-/// In memory of its own, with `padding` elements behind each row and `shift` before the first.
+/// In memory of its own, with `padding` elements after each row and `shift` before the first.
 Slice newTensor(Device &device, ElementType element, const std::vector<int64_t> &shape, int64_t padding = 0,
                 int64_t shift = 0);
 

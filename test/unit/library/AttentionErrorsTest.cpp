@@ -255,8 +255,9 @@ TEST_CASE_METHOD(Fixture, "attention that insists on the explicit form says what
       change(c);
     };
   };
-  std::string begin = "option 'form': expected what the explicit form takes because it is insisted on, but ",
-              end = "; leave the form open to take the plain one";
+  std::string begin =
+                  "option 'form': expected arguments for the explicit form because it was requested, but ",
+              end = "; leave 'form' out to use the plain form";
   CHECK(errorOf(insist([](Call &c) {
           c.tensors.v = bf16({2, 80, 2, 40});
           c.tensors.o = bf16({2, 48, 4, 40});

@@ -129,7 +129,7 @@ TEST_CASE_METHOD(Fixture, "attention on devices without wgmma", "[attention]") {
   }
 }
 
-TEST_CASE_METHOD(Fixture, "attention of padded sequences does not read what is behind them", "[attention]") {
+TEST_CASE_METHOD(Fixture, "attention of padded sequences does not read what is beyond them", "[attention]") {
   constexpr ElementType type = ElementType::f16;
   constexpr int64_t b = 4, h = 2, hkv = 1, d = 32, dv = 48;
   int64_t sq = draw(1, 150), sk = draw(1, 150);

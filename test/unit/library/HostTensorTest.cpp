@@ -56,14 +56,14 @@ TEST_CASE("an element that was not written is found", "[library][tensor]") {
   CHECK(tensor.findUnwritten().value() == "element [2, 1] of 'C' was never written");
 }
 
-TEST_CASE("a write between rows or behind the last one is found", "[library][tensor]") {
+TEST_CASE("a write between rows or beyond the last one is found", "[library][tensor]") {
   HostTensor between = makeTensor({3, 4}, {.rowPadding = 1});
   between.bytes()[4 * 4] = std::byte{0};
   CHECK(between.findStrayWrite().value() ==
         "'C' of shape [3, 4] and strides [5, 1] was written outside, 4 elements from its first one");
-  HostTensor behind = makeTensor({2, 2});
-  behind.bytes()[4 * 4] = std::byte{0};
-  CHECK(behind.findStrayWrite().value() ==
+  HostTensor beyond = makeTensor({2, 2});
+  beyond.bytes()[4 * 4] = std::byte{0};
+  CHECK(beyond.findStrayWrite().value() ==
         "'C' of shape [2, 2] and strides [2, 1] was written outside, 4 elements from its first one");
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("a specialised persistent GEMM computes every tile") {
     HostTensor a = randomTensor(ElementType::bf16, {mnk[0], mnk[2]}, random);
     HostTensor b = randomTensor(ElementType::bf16, {mnk[1], mnk[2]}, random);
     HostTensor c = poisoned(ElementType::bf16, {mnk[0], mnk[1]});
-    c.rowPitch = (mnk[1] + 7) / 8 * 8; // what lies behind a row's end stays
+    c.rowPitch = (mnk[1] + 7) / 8 * 8; // what lies beyond a row's end stays
     runKernels(module, {&a, &b, &c});
     checkProduct(a, b, c);
   }

@@ -28,7 +28,7 @@ TEST_CASE("the rows of matrix instructions are consistent", "[target][mma]") {
   }
 }
 
-TEST_CASE("wgmma is preferred on sm_90a, with mma.sync behind it", "[target][mma]") {
+TEST_CASE("wgmma is preferred on sm_90a, with mma.sync next", "[target][mma]") {
   auto atoms = findMmaAtoms(*findTarget("sm_90a"), ElementType::bf16, ElementType::bf16, ElementType::f32);
   REQUIRE(atoms.size() == 3);
   CHECK(atoms[0]->kind == MmaKind::wgmma);

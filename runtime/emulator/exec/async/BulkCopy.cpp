@@ -103,11 +103,10 @@ bool reachesMap(Warp &warp, const Instruction &instruction, const EmulatedTensor
   const MemoryRange *range = gridOf(warp).memory->find(map.globalAddress);
   if ((range && range->reachable) || map.globalAddress == 0)
     return true;
-  fault(
-      warp, instruction,
-      fmt::format("the box lies outside of the tensor altogether, so that the hardware reads the first bytes "
-                  "of the tensor map, but there is no memory at its address {:#x}",
-                  map.globalAddress));
+  fault(warp, instruction,
+        fmt::format("the box is completely outside the tensor, so the hardware reads the first bytes at "
+                    "the address of the tensor map, but there is no memory at {:#x}",
+                    map.globalAddress));
   return false;
 }
 

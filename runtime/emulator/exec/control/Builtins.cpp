@@ -276,7 +276,8 @@ Step freeMemory(Warp &warp, uint32_t active, const Instruction &instruction) {
                               .bytes = bytes}))
       return Step::fault;
     if (!gridOf(warp).program->heap->free(pointer))
-      return fault(warp, instruction, fmt::format("{:#x} in lane {} is not what malloc gave", pointer, l));
+      return fault(warp, instruction,
+                   fmt::format("{:#x} in lane {} is not an address that malloc returned", pointer, l));
   }
   return Step::next;
 }

@@ -11,7 +11,7 @@ namespace tlc::emulator {
 
 namespace {
 
-/// Addresses below are elements and fields behind a null pointer; nothing is ever there.
+/// Addresses below are elements and fields of a null pointer; nothing is ever there.
 constexpr uint64_t nullBytes = 4096;
 
 std::string_view toString(AccessKind kind) {

@@ -45,7 +45,7 @@ enum class Proxy : uint8_t {
   tensorMap, ///< their reads of tensor maps
   readOnly,  ///< ld.global.nc
 };
-/// Threads may make all but weak accesses at the same time, and volatile ones behind a fence.
+/// Threads may make all but weak accesses at the same time, and volatile ones after a fence.
 enum class AccessOrdering : uint8_t { weak, volatileRelaxed, relaxed, acquire, release, acquireRelease };
 /// The threads that an access or a fence orders with.
 enum class Scope : uint8_t { cta, cluster, gpu, sys };

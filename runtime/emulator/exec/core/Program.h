@@ -29,7 +29,7 @@ using Print = std::function<void(std::string_view)>;
 
 /// What an instruction did to the group of lanes that ran it.
 enum class Step : uint8_t {
-  next,  ///< done; the group goes on behind it
+  next,  ///< done; the group continues after it
   moved, ///< the warp's groups changed (branch, call, exit): pick one again
   wait,  ///< the group has its `Wait` set
   fault, ///< a finding says why

@@ -100,7 +100,7 @@ public:
   /// Source or destination that may be wider than the type, as for ld, st, cvt.
   Slot inWide(const Operand &operand, Type type);
   Slot outWide(const Operand &operand, Type type);
-  /// The register behind `|`, or a sink.
+  /// The register after `|`, or a sink.
   Slot second(const Operand &operand, Type type);
   /// A constant operand's value; an error if it is a register.
   int64_t immediate(const Operand &operand);

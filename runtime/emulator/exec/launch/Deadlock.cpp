@@ -64,10 +64,10 @@ std::vector<FindingSite> mbarrierArrivers(const Warp &warp) {
 
 std::string describeArrivers(const std::vector<FindingSite> &sites) {
   constexpr size_t shown = 4;
-  std::string text = "; nobody has ever arrived there, ";
+  std::string text = "; nothing has ever arrived there";
   if (sites.empty())
-    return text + "and nothing in the program arrives at mbarriers";
-  text += "what arrives at mbarriers is ";
+    return text + ", and nothing in the program arrives at mbarriers";
+  text += "; the program arrives at mbarriers by ";
   for (size_t i = 0; i < std::min(shown, sites.size()); ++i) {
     text += fmt::format("{}'{}' at PTX line {}", i == 0 ? "" : ", ", sites[i].instruction, sites[i].ptxLine);
     if (sites[i].line != 0)
@@ -95,8 +95,8 @@ std::string describeBarrier(const Warp &warp, const MbarrierWait &wait, WaitingW
     (arrival.phase == history.phase ? waiting.arrived : waiting.earlier)
         .push_back(siteOf(*arrival.warp, *arrival.instruction));
   const bool clustered = clusterOf(warp).blocks.size() > 1;
-  text += describeSites(waiting.arrived, "came in this phase", clustered) +
-          describeSites(waiting.earlier, "came last in an earlier phase", clustered);
+  text += describeSites(waiting.arrived, "arrived in this phase", clustered) +
+          describeSites(waiting.earlier, "last arrived in an earlier phase", clustered);
   if (history.arrivals.empty()) {
     waiting.arrivers = mbarrierArrivers(warp);
     text += describeArrivers(waiting.arrivers);
@@ -126,7 +126,7 @@ std::string describeNamed(const Warp &warp, unsigned id, WaitingWarp &waiting) {
   waiting.arrived = sitesOf(block, barrier.warps);
   std::string text = fmt::format("waits at barrier {}; {} of {} threads have arrived, {} are missing", id,
                                  barrier.arrived, waiting.expected, waiting.missing);
-  text += describeSites(waiting.arrived, "came", false);
+  text += describeSites(waiting.arrived, "arrived", false);
   // All warps were to come, or those that came before.
   uint32_t live = 0;
   for (const Warp &other : block.warps)
@@ -136,20 +136,20 @@ std::string describeNamed(const Warp &warp, unsigned id, WaitingWarp &waiting) {
     return text + describeSites(waiting.earlier, "did not", false);
   }
   waiting.earlier = sitesOf(block, barrier.earlier & ~barrier.warps);
-  return text + describeSites(waiting.earlier, "came last in an earlier phase", false);
+  return text + describeSites(waiting.earlier, "last arrived in an earlier phase", false);
 }
 
 /// A group that runs and gets nowhere.
 std::string describePoll(const Warp &warp) {
   const Poll &poll = warp.lastPoll;
   if (!poll.instruction)
-    return "runs in a loop that nothing can end";
+    return "runs in an endless loop";
   std::string text = fmt::format("runs in a loop: '{}' at PTX line {} reads {:#x} again and again",
                                  poll.instruction->name, poll.instruction->line, poll.address);
   const Grid &grid = gridOf(warp);
   if (const MemoryRange *range = grid.memory->find(poll.address); range && range->device != grid.device)
     text += fmt::format(", memory of device {}", range->device);
-  return text + ", and nothing that runs writes there";
+  return text + ", and no running warp writes there";
 }
 
 std::string describeMembers(const Warp &warp, const Group &group) {
@@ -188,8 +188,8 @@ std::string describe(Warp &warp, const Group &group, WaitingWarp &waiting) {
   }
   case Wait::Kind::registers:
     return fmt::format(
-        "waits for {} registers a thread more, the block's pool has {} of a warp's threads free", wait.count,
-        warp.block->freeRegisters);
+        "waits for {} more registers per thread; the block's pool has {} free for each thread of a warp",
+        wait.count, warp.block->freeRegisters);
   case Wait::Kind::asyncGroups:
     return fmt::format("waits until at most {} groups of copies are pending", wait.count);
   case Wait::Kind::warpgroup:

@@ -321,7 +321,7 @@ void decodeMmaAsync(Decoder &d) {
   const Type types[] = {d.type(), d.type(), d.type()};
   const auto accumulator = matrixElement(types[0]), a = matrixElement(types[1]), b = matrixElement(types[2]);
   if (!accumulator || !a || !b)
-    return d.fail("'{}' has types that no form takes", d.at().fullName());
+    return d.fail("'{}' has a combination of types that does not exist", d.at().fullName());
   use.wgmma.n = n, use.wgmma.accumulator = *accumulator, use.wgmma.a = *a, use.wgmma.b = *b;
   use.wgmma.overflow = d.take("satfinite") ? IntegerOverflow::saturate : IntegerOverflow::wrap;
   auto registers = wgmmaAccumulatorRegisters(use.wgmma);

@@ -73,7 +73,7 @@ void decodeMma(Decoder &d) {
   const auto accumulator = takeMatrixElement(d), a = takeMatrixElement(d), b = takeMatrixElement(d),
              addend = takeMatrixElement(d);
   if (!accumulator || !a || !b || accumulator != addend || (*a == MatrixElement::b1) != bits.has_value())
-    return d.fail("'{}' has types that no form takes", d.at().fullName());
+    return d.fail("'{}' has a combination of types that does not exist", d.at().fullName());
   use.mma.accumulator = *accumulator, use.mma.a = *a, use.mma.b = *b;
   auto registers = mmaSyncRegisters(use.mma);
   if (!registers)

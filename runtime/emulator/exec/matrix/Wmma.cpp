@@ -353,7 +353,7 @@ void decodeProduct(Decoder &d) {
     b = takeMatrixElement(d), c = takeMatrixElement(d);
   }
   if (!first || !a || !b || !c)
-    return d.fail("'{}' has types that no form takes", d.at().fullName());
+    return d.fail("'{}' has a combination of types that does not exist", d.at().fullName());
   const auto partA = fragmentOf(shape, Part::a, *a), partB = fragmentOf(shape, Part::b, *b),
              partC = fragmentOf(shape, Part::accumulator, *c),
              partD = fragmentOf(shape, Part::accumulator, *first);

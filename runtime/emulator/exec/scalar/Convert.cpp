@@ -2,7 +2,7 @@
 /// \file
 /// cvt in all combinations, and the packed conversions. A value travels as an
 /// integer or as a double, which hold every source exactly; it is rounded once,
-/// on the way out.
+/// at the result.
 #include "runtime/emulator/exec/core/Lanes.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/math/Float.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Floating-point arithmetic behind names that integers share (add, min, ...).
+/// Floating-point arithmetic under names that integers share (add, min, ...).
 #pragma once
 
 #include "runtime/emulator/exec/decode/Decoder.h"

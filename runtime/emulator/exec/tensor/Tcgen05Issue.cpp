@@ -212,7 +212,7 @@ bool checkNotFreed(Warp &warp, const Instruction &instruction, const Block &bloc
   fault(warp, instruction,
         fmt::format(
             "columns {} to {} of tensor memory were freed before the operation was complete; missing: a "
-            "wait for the mbarrier of a tcgen05.commit behind it, before tcgen05.dealloc",
+            "wait for the mbarrier of a tcgen05.commit after it, before tcgen05.dealloc",
             column, column + columns - 1));
   return false;
 }
