@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Copies, loads, stores and atomics: checks, accesses, layouts.
+#include "dialects/layout/StockLayouts.h"
+#include "dialects/tile/Names.h"
+#include "dialects/tile/Shapes.h"
+#include "dialects/tile/Tile.h"
+#include "runtime/target/Hardware.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Same extents, those of 1 aside, and the same element type; `from` and `to` say
+/// what the two are where the user gave them no name.
+LogicalResult verifySameTile(Operation *op, Value source, StringRef from, Value destination, StringRef to) {
+  Type sourceType = source.getType(), destinationType = destination.getType();
+  std::string sourceName = describe(source, from), destinationName = describe(destination, to);
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, source);
+    noteDeclaration(diagnostic, destination);
+    return diagnostic;
+  };
+  if (!sameTile(extentsOf(sourceType), extentsOf(destinationType)))
+    return report(op->emitOpError() << "expected " << sourceName << " and " << destinationName
+                                    << " to have the same extents, those of 1 aside, but got "
+                                    << toText(extentsOf(sourceType)) << " and "
+                                    << toText(extentsOf(destinationType)));
+  if (elementTypeOf(sourceType) != elementTypeOf(destinationType))
+    return report(op->emitOpError() << "expected " << sourceName << " and " << destinationName
+                                    << " to have the same element type because copies do not convert, "
+                                    << "but got " << elementTypeOf(sourceType) << " and "
+                                    << elementTypeOf(destinationType));
+  return success();
+}
+} // namespace
+
+LogicalResult CopyOp::verify() {
+  if (failed(
+          verifySameTile(*this, getSource(), "the source", getDestination(), "the destination"))) // copy_c1
+    return failure();
+  bool fromGlobal = isa<SliceType>(getSource().getType()),
+       toGlobal = isa<SliceType>(getDestination().getType());
+  if (fromGlobal && toGlobal) { // copy_c2
+    InFlightDiagnostic diagnostic =
+        emitOpError() << "expected a shared buffer as " << describe(getSource(), "the source") << " or "
+                      << describe(getDestination(), "the destination")
+                      << " because no instruction copies within global memory, but got two slices";
+    diagnostic.attachNote() << "copy through a fragment: load the one, store to the other";
+    return diagnostic;
+  }
+  if (getAtom() == CopyAtom::tma && !fromGlobal && !toGlobal) // copy_c3
+    return emitOpError()
+           << "expected a slice as source or destination because the atom tma copies between global "
+           << "and shared memory, but got two shared buffers";
+  if (getAtom() == CopyAtom::cp_async && (!fromGlobal || toGlobal)) // copy_c4
+    return emitOpError() << "expected a slice as source and a shared buffer as destination because the atom "
+                            "cp_async copies that way only, but got "
+                         << getSource().getType() << " and " << getDestination().getType();
+  return success();
+}
+
+LogicalResult CopyAsyncOp::verify() {
+  if (failed(verifySameTile(*this, getSource(), "the source", getDestination(), "the destination")))
+    return failure(); // copy_async_c1
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (getMulticast() && kernel && kernel.getCluster() < 2) // copy_async_c2
+    return emitOpError()
+           << "expected a kernel with a cluster of at least 2 blocks because multicast shares a tile "
+           << "among them, but '" << kernel.getName() << "' has " << kernel.getCluster();
+  return success();
+}
+
+namespace {
+/// load_c2, store_c3
+LogicalResult verifyFragmentOfTensorMemory(Operation *op, Value memory, Value fragment) {
+  if (!isa<TensorMemoryType>(memory.getType()) ||
+      extentsOf(memory.getType()) == extentsOf(fragment.getType()))
+    return success();
+  return op->emitOpError() << "expected a fragment of " << toText(extentsOf(memory.getType()))
+                           << " because warps hold rows of tensor memory, but got "
+                           << toText(extentsOf(fragment.getType()));
+}
+} // namespace
+
+LogicalResult LoadOp::verify() {
+  if (failed(verifySameTile(*this, getSource(), "the source", getValue(), "the fragment"))) // load_c1
+    return failure();
+  return verifyFragmentOfTensorMemory(*this, getSource(), getValue()); // load_c2
+}
+
+namespace {
+/// load_index_c1: `source` is a shared tile, or a slice, in which there are no positions to name.
+LogicalResult verifyElement(Operation *op, Value source, OperandRange position) {
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, source);
+    return diagnostic;
+  };
+  std::string name = describe(source, "the tile");
+  if (!elementTypeOf(source.getType()).isInteger(32))
+    return report(op->emitOpError() << "expected " << name
+                                    << " to be of i32 because its elements are positions, but got "
+                                    << elementTypeOf(source.getType()));
+  ArrayRef<int64_t> extents = extentsOf(source.getType());
+  if (isa<SliceType>(source.getType())) {
+    if (numElements(extents) == 1 && position.empty())
+      return success();
+    return report(op->emitOpError() << "expected a slice of one element of " << name
+                                    << " and no positions in it because one is read, but got "
+                                    << toText(extents) << " and " << position.size() << " positions");
+  }
+  if (position.size() != extents.size())
+    return report(op->emitOpError() << "expected " << extents.size() << " positions because " << name
+                                    << " has " << extents.size() << " axes, but got " << position.size());
+  return success();
+}
+} // namespace
+
+LogicalResult LoadIndexOp::verify() { return verifyElement(*this, getSource(), getPosition()); }
+
+namespace {
+bool isOnlyRead(SliceOp slice) {
+  auto argument = dyn_cast<BlockArgument>(slice.getTensor());
+  auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
+  auto tensor =
+      kernel ? dyn_cast_or_null<program::TensorAttr>(kernel.getArgument(argument.getArgNumber())) : nullptr;
+  if (!tensor || tensor.getAccess() != program::Access::input)
+    return false;
+  return llvm::none_of(argument.getUsers(), [](Operation *user) {
+    return llvm::any_of(user->getUsers(), [&](Operation *access) {
+      auto effects = dyn_cast<MemoryEffectOpInterface>(access);
+      return effects && !isa<LoadIndexOp>(access) &&
+             effects.getEffectOnValue<MemoryEffects::Write>(user->getResult(0));
+    });
+  });
+}
+} // namespace
+
+void LoadIndexOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  auto slice = getSource().getDefiningOp<SliceOp>();
+  if (!slice || !isOnlyRead(slice))
+    effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable());
+}
+
+LogicalResult StoreIndexOp::verify() { return verifyElement(*this, getDestination(), getPosition()); }
+
+LogicalResult StoreOp::verify() {
+  if (failed(
+          verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination"))) // store_c1
+    return failure();
+  bool tma = getAtom() == CopyAtom::tma; // store_c2
+  if (tma && !isa<SliceType>(getDestination().getType()))
+    return emitOpError()
+           << "expected a slice as destination because the atom tma writes to global memory, but got "
+           << getDestination().getType();
+  if (tma && !getStaging())
+    return emitOpError()
+           << "expected a staging buffer because the atom tma reads from shared memory, but got none";
+  if (!tma && getStaging())
+    return emitOpError() << "expected no staging buffer because only the atom tma goes through one, but got "
+                         << describe(getStaging(), "one");
+  return verifyFragmentOfTensorMemory(*this, getDestination(), getValue()); // store_c3
+}
+
+LogicalResult AtomicAddOp::verify() {
+  SliceType slice = getDestination().getType();
+  std::string name = describe(getDestination(), "the destination");
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, getDestination());
+    return diagnostic;
+  };
+  Type element = slice.getElementType();
+  if (isa<RankedTensorType>(getValue().getType())) { // atomic_add_c1
+    if (failed(verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination")))
+      return failure();
+  } else if (numElements(slice.getShape()) != 1) {
+    return report(emitOpError() << "expected a slice of one element of " << name
+                                << " because one number is added, but got " << toText(slice.getShape()));
+  } else if (element != getValue().getType()) {
+    return report(emitOpError() << "expected a number of " << element << " because " << name
+                                << " is, but got " << getValue().getType());
+  }
+  if (!element.isF32() && !element.isF64() && !element.isInteger(32) &&
+      !element.isInteger(64)) // atomic_add_c2
+    return report(emitOpError() << "expected f32, f64, i32 or i64 because narrower elements are too inexact "
+                                << "for sums, but " << name << " has " << element);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses, layouts, units
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The TMA moves bytes as they lie on its other side.
+OrderUse orderByTma(Value otherSide) {
+  auto slice = otherSide.getDefiningOp<SliceOp>();
+  return slice && slice.getTensorOrder() == program::TensorOrder::interleaved ? OrderUse::interleaved
+                                                                              : OrderUse::natural;
+}
+
+std::optional<Unit> unitOf(std::optional<CopyAtom> atom) {
+  if (!atom || atom == CopyAtom::simt)
+    return std::nullopt;
+  return atom == CopyAtom::tma ? Unit::tma : Unit::cpAsync;
+}
+
+/// Ordinary loads and stores are faster where threads have elements that are neighbours in `memory`.
+FragmentLayout coalesced(Value value, Value memory, Operation *op) {
+  Shape shape = shapeOf(value);
+  auto slice = memory.getDefiningOp<SliceOp>();
+  if (slice && slice.getTensorOrder() == program::TensorOrder::accumulator && shape.size() == 2)
+    return accumulatorFor(shape[0], shape[1], executingWarps(op));
+  return blockedLayout(shape, elementBitsOf(value), executingWarps(op), int(shape.size()) - 1);
+}
+
+/// The fragment's layout on its way from or to tensor memory; fails with a diagnostic where there is none.
+FailureOr<FragmentLayout> tensorMemoryLayout(Operation *op, Value value) {
+  Result<FragmentLayout> layout =
+      tensorMemoryFragment(shapeOf(value).back(), elementBitsOf(value), executingWarps(op));
+  if (!layout)
+    return op->emitError() << layout.error().message;
+  return *layout;
+}
+constexpr StringLiteral reachedLanes = "the lanes of tensor memory that each warp reaches";
+} // namespace
+
+SmallVector<MemoryAccess, 3> CopyOp::getMemoryAccesses() {
+  bool tma = getAtom() == CopyAtom::tma;
+  auto access = [&](Value memory, AccessKind kind, Value otherSide) {
+    return MemoryAccess{.memory = memory,
+                        .kind = kind,
+                        .proxy = tma ? Proxy::asyncCopy : Proxy::generic,
+                        .agent = tma ? Agent::copyEngine : Agent::eachThread,
+                        .order = tma ? orderByTma(otherSide) : OrderUse::any};
+  };
+  return {access(getSource(), AccessKind::read, getDestination()),
+          access(getDestination(), AccessKind::write, getSource())};
+}
+
+bool CopyOp::suitsOneThread() { return getAtom() == CopyAtom::tma; }
+
+/// By the TMA one thread makes it, and the others wait.
+Synchronisation CopyOp::getSynchronisation() { return {.meetsWithin = getAtom() == CopyAtom::tma}; }
+
+std::optional<Completion> CopyOp::getCompletion() {
+  return getAtom() == CopyAtom::cp_async ? std::optional(Completion::copyGroup) : std::nullopt;
+}
+
+std::optional<Unit> CopyOp::getNeededUnit() { return unitOf(getAtom()); }
+
+SmallVector<MemoryAccess, 3> CopyAsyncOp::getMemoryAccesses() {
+  MemoryAccess read{.memory = getSource(), .proxy = Proxy::asyncCopy, .agent = Agent::copyEngine};
+  MemoryAccess write = read;
+  write.memory = getDestination();
+  write.kind = AccessKind::write;
+  write.order = orderByTma(getSource());
+  return {read, write};
+}
+
+bool CopyAsyncOp::suitsOneThread() { return true; }
+
+std::optional<Completion> CopyAsyncOp::getCompletion() { return Completion::ring; }
+
+Value CopyAsyncOp::getCompletingRing() { return getRing(); }
+
+SmallVector<MemoryAccess, 3> LoadOp::getMemoryAccesses() {
+  return {{.memory = getSource(), .order = OrderUse::any}};
+}
+
+LogicalResult LoadOp::stateLayouts(FragmentRules &rules) {
+  if (isa<TensorMemoryType>(getSource().getType())) {
+    FailureOr<FragmentLayout> layout = tensorMemoryLayout(*this, getValue());
+    if (failed(layout))
+      return failure();
+    rules.produces(getValue(), *layout, Strength::required, reachedLanes.str());
+    return success();
+  }
+  rules.produces(getValue(), coalesced(getValue(), getSource(), *this), Strength::preferred,
+                 "coalesced loads");
+  return success();
+}
+
+SmallVector<MemoryAccess, 3> StoreOp::getMemoryAccesses() {
+  bool tma = getAtom() == CopyAtom::tma;
+  return {{.memory = getDestination(),
+           .kind = AccessKind::write,
+           .proxy = tma ? Proxy::asyncCopy : Proxy::generic,
+           .order = OrderUse::any,
+           .fragment = getValue(),
+           .mayBeGeneric = true}};
+}
+
+Value StoreOp::getStagingMemory() { return getStaging(); }
+
+std::optional<Completion> StoreOp::getCompletion() {
+  return getAtom() == CopyAtom::tma ? std::optional(Completion::storeGroup) : std::nullopt;
+}
+
+LogicalResult StoreOp::stateLayouts(FragmentRules &rules) {
+  OpOperand &value = getValueMutable();
+  if (getAtom() == CopyAtom::tma) {
+    Shape shape = shapeOf(getValue());
+    WarpGrid grid = {executingWarps(*this) / warpsPerWarpgroup, 1};
+    rules.takes(value, wgmmaAccumulator(shape[0], shape[1], grid), Strength::required,
+                "the panels of a store through the TMA");
+    return success();
+  }
+  if (isa<TensorMemoryType>(getDestination().getType())) {
+    FailureOr<FragmentLayout> layout = tensorMemoryLayout(*this, getValue());
+    if (failed(layout))
+      return failure();
+    rules.takes(value, *layout, Strength::required, reachedLanes.str());
+    return success();
+  }
+  rules.takes(value, coalesced(getValue(), getDestination(), *this), Strength::preferred, "coalesced stores");
+  return success();
+}
+
+std::optional<Unit> StoreOp::getNeededUnit() { return unitOf(getAtom()); }
+
+SmallVector<MemoryAccess, 3> AtomicAddOp::getMemoryAccesses() {
+  bool isFragment = isa<RankedTensorType>(getValue().getType());
+  return {{.memory = getDestination(),
+           .kind = AccessKind::add,
+           .agent = isFragment ? Agent::eachThread : Agent::oneThread,
+           .order = OrderUse::any,
+           .fragment = isFragment ? getValue() : Value()}};
+}
+
+SmallVector<MemoryAccess, 3> LoadIndexOp::getMemoryAccesses() { return {{.memory = getSource()}}; }
+bool LoadIndexOp::suitsOneThread() { return true; }
+
+SmallVector<MemoryAccess, 3> StoreIndexOp::getMemoryAccesses() {
+  return {{.memory = getDestination(), .kind = AccessKind::write, .agent = Agent::oneThread}};
+}
+bool StoreIndexOp::suitsOneThread() { return true; }
