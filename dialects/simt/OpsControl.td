@@ -58,10 +58,10 @@ def Simt_WarpIndexOp : Simt_Op<"warp_index", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
-def Simt_AnewOp : Simt_Op<"anew", [SameOperandsAndResultType]> {
-  let summary = "The value, unlike any other to the compiler";
+def Simt_OpaqueOp : Simt_Op<"opaque", [SameOperandsAndResultType]> {
+  let summary = "The value, which the compiler cannot recognise";
   let description = [{
-    What follows from the result is computed behind it, instead of kept in registers from where it was computed before.
+    Values that follow from the result are rematerialised after the operation, instead of kept in registers from before.
   }];
   let arguments = (ins I32:$value);
   let results = (outs Res<I32, "", [MemAlloc]>:$result);

@@ -93,9 +93,9 @@ struct LowerWarpIndex : OpConversionPattern<WarpIndexOp> {
   }
 };
 
-struct LowerAnew : OpConversionPattern<AnewOp> {
+struct LowerOpaque : OpConversionPattern<OpaqueOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(AnewOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(OpaqueOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, inlineAssembly(rewriter, op.getLoc(), "mov.b32 $0, $1;", "=r,r",
                                           op.getResult().getType(), adaptor.getValue()));
@@ -185,7 +185,7 @@ struct LowerClusterRank : OpConversionPattern<ClusterRankOp> {
 void tlc::simt::populateControlPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                                         LLVM::GlobalOp dynamicShared) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<LowerKernel, LowerReturn, LowerWarpIndex, LowerAnew, LowerElect, LowerSetRegisters, LowerSync,
-               LowerClusterSync, LowerClusterRank, LowerLaunchOrder>(converter, context);
+  patterns.add<LowerKernel, LowerReturn, LowerWarpIndex, LowerOpaque, LowerElect, LowerSetRegisters,
+               LowerSync, LowerClusterSync, LowerClusterRank, LowerLaunchOrder>(converter, context);
   patterns.add<LowerSharedBase>(converter, context, dynamicShared);
 }

@@ -81,15 +81,15 @@ static LogicalResult lowerOp(KernelLowering &k, scf::ForOp op) {
                            k.unflatten(op.getRegionIterArgs(), carried);
                            body = lowerBody(k, *op.getBody(), [&] {
                              if (containsOneThatFills(k, op))
-                               k.forgetDimensions();
+                               k.rematerialiseDimensions();
                            });
                          });
   loop.setUnsignedCmp(op.getUnsignedCmp());
   k.unflatten(op.getResults(), loop.getResults());
   if (isNested(op) && fillsRegisters(k, op)) {
-    k.forgetDimensions();
+    k.rematerialiseDimensions();
     if (!anotherFollows(k, op)) // which reads the same tiles by the same descriptors
-      k.forgetWarp();
+      k.rematerialiseWarp();
   }
   return body;
 }

@@ -305,15 +305,15 @@ LogicalResult KernelLowering::run() {
   return finish();
 }
 
-void KernelLowering::forgetDimensions() {
+void KernelLowering::rematerialiseDimensions() {
   for (BlockArgument argument : source.getBody().getArguments())
     if (isa<program::DimensionAttr>(source.getArgument(argument.getArgNumber())) &&
         !Emitter::known(value(argument)))
-      set(argument, simt::AnewOp::create(b, value(argument)));
+      set(argument, simt::OpaqueOp::create(b, value(argument)));
 }
 
-void KernelLowering::forgetWarp() {
-  Value number = simt::AnewOp::create(b, thread);
+void KernelLowering::rematerialiseWarp() {
+  Value number = simt::OpaqueOp::create(b, thread);
   team.warp = b.add(b.divide(number, lanesPerWarp), -team.firstWarp);
 }
 
@@ -386,7 +386,7 @@ void KernelLowering::emitPrologue() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult KernelLowering::lowerBlock(Block &block, function_ref<void()> atStart) {
-  // What is forgotten in the block is known as before after it.
+  // Values made opaque in the block are known again after it.
   Team before = team;
   SmallVector<Value> arguments;
   for (BlockArgument argument : source.getBody().getArguments())

@@ -144,10 +144,10 @@ public:
   void flatten(mlir::ValueRange tiles, llvm::SmallVectorImpl<Value> &flat) const;
   void unflatten(mlir::ValueRange tiles, mlir::ValueRange flat);
 
-  // Computed again instead of kept in registers, to the end of the block at hand: what follows from the
-  // dimensions, and from the warp's number. (Machine code computes lanes again by itself.)
-  void forgetDimensions();
-  void forgetWarp();
+  // To the end of the current block, values that follow from the dimensions, or from the warp's number, are
+  // rematerialised instead of kept in registers. (Machine code does so with lanes by itself.)
+  void rematerialiseDimensions();
+  void rematerialiseWarp();
 
   /// Lowers the operations of a block, its terminator excluded, after what `atStart` emits.
   LogicalResult lowerBlock(mlir::Block &block, mlir::function_ref<void()> atStart = {});

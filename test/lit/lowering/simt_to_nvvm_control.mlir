@@ -42,7 +42,7 @@ simt.kernel @whole(
   // CHECK: %[[UNIFORM:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[WARP]], %{{.*}}, %{{.*}} : i32 -> i32
   %warp = simt.warp_index
   // CHECK: llvm.inline_asm has_side_effects {{.*}}"mov.b32 $0, $1;", "=r,r" %[[UNIFORM]]
-  %again = simt.anew %warp
+  %again = simt.opaque %warp
   // CHECK: nvvm.read.ptx.sreg.cluster.ctarank
   %rank = simt.cluster_rank
   %c4 = arith.constant 4 : i32

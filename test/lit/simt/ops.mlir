@@ -39,8 +39,8 @@ simt.kernel @control() attributes {threads = 384 : i64, cluster = 2 : i64, share
   %base = simt.shared_base
   // CHECK: simt.warp_index
   %warp = simt.warp_index
-  // CHECK: simt.anew %{{.*}}
-  %again = simt.anew %warp
+  // CHECK: simt.opaque %{{.*}}
+  %again = simt.opaque %warp
   // CHECK: %[[ELECTED:.*]] = simt.elect
   %elected = simt.elect
   // CHECK: simt.cluster_rank

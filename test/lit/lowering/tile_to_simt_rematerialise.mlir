@@ -4,24 +4,24 @@
 #half = #tile.layout<"reg(2@1:1, 2@0:8, 18@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
 
-// Fragments of 144 registers in loops within a loop: dimensions are known anew in each round and after each inner loop,
+// Fragments of 144 registers in loops within a loop: dimensions are rematerialised in each round and after each inner loop,
 // the warp's number after the last one.
 // CHECK-LABEL: simt.kernel @full(
 // CHECK-SAME:    %[[M:arg[0-9]+]]: i32 {program.parameter = #program.parameter<dimension, 0>},
 // CHECK-SAME:    %[[N:arg[0-9]+]]: i32 {program.parameter = #program.parameter<dimension, 1>},
 // CHECK:         %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
-// CHECK-NOT:     simt.anew
+// CHECK-NOT:     simt.opaque
 // CHECK:         scf.for {{.*}} to %[[N]]
-// CHECK:           %[[FIRST:.*]] = simt.anew %[[M]]
-// CHECK-NOT:       simt.anew
+// CHECK:           %[[FIRST:.*]] = simt.opaque %[[M]]
+// CHECK-NOT:       simt.opaque
 // CHECK:           scf.for {{.*}} to %[[FIRST]]
-// CHECK:           %[[SECOND:.*]] = simt.anew %[[FIRST]]
-// CHECK-NOT:       simt.anew
+// CHECK:           %[[SECOND:.*]] = simt.opaque %[[FIRST]]
+// CHECK-NOT:       simt.opaque
 // CHECK:           scf.for {{.*}} to %[[SECOND]]
-// CHECK:           %[[AGAIN:.*]] = simt.anew %[[THREAD]]
+// CHECK:           %[[AGAIN:.*]] = simt.opaque %[[THREAD]]
 // CHECK:           %[[WARP:.*]] = arith.shrui %[[AGAIN]], %c5_i32
 // CHECK:           arith.muli %[[WARP]], %c16_i32
-// CHECK-NOT:     simt.anew
+// CHECK-NOT:     simt.opaque
 // CHECK:         arith.subi %[[M]], %c1_i32
 tile.kernel @full(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {warps = 4 : i64} {
@@ -38,7 +38,7 @@ tile.kernel @full(%m: index {program.argument = #program.dimension<"m">}, %n: in
     %s = tile.slice %X[%i, %c0] : !tile.global<?x?xf32> -> !tile.slice<64x288xf32>
     tile.store %b, %s : tensor<64x288xf32, #full>, !tile.slice<64x288xf32>
   }
-  // After it all they are what they were.
+  // After the loops the original values are used again.
   %last = arith.subi %m, %c1 : index
   %one = tile.slice %X[%last, %c0] : !tile.global<?x?xf32> -> !tile.slice<64x288xf32>
   tile.store %zero, %one : tensor<64x288xf32, #full>, !tile.slice<64x288xf32>
@@ -46,7 +46,7 @@ tile.kernel @full(%m: index {program.argument = #program.dimension<"m">}, %n: in
 }
 
 // CHECK-LABEL: simt.kernel @half(
-// CHECK-NOT:     simt.anew
+// CHECK-NOT:     simt.opaque
 // CHECK:         simt.return
 tile.kernel @half(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {warps = 4 : i64} {
