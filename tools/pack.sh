@@ -13,7 +13,7 @@ tools/scripts/build.sh portable
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/tlc/bin" "$folder/tlc/lib"
-cp build/portable/bin/tlc build/portable/bin/tlc-product build/portable/bin/tlc-conformance \
+cp build/portable/bin/tlc build/portable/bin/tlc-attention-matrix build/portable/bin/tlc-conformance \
   build/portable/bin/tlc-differential build/portable/bin/*_test tools/conformance/record_sequences.sh "$folder/tlc/bin"
 cp build/portable/lib/libtlc.so "$folder/tlc/lib"
 cp -r tools/bench "$folder/tlc/bench"

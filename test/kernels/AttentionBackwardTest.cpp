@@ -7,7 +7,7 @@
 
 using namespace tlc;
 using namespace tlc::kernels::test;
-using namespace tlc::product;
+using namespace tlc::attention_matrix;
 
 TEST_CASE("attention backward is right with every pair of its options", "[kernels][attention]") {
   checkPairs("attention_bwd", 8, backwardOptions(), 1, 100);

@@ -10,7 +10,7 @@
 using namespace tlc;
 using namespace tlc::kernels;
 using namespace tlc::kernels::test;
-using namespace tlc::product;
+using namespace tlc::attention_matrix;
 
 TEST_CASE("attention forward is right with every pair of its options", "[kernels][attention]") {
   checkPairs("attention_fwd", 8, attentionOptions(shortRows()), 800);

@@ -10,7 +10,7 @@
 
 using namespace tlc;
 using namespace tlc::kernels;
-using namespace tlc::product;
+using namespace tlc::attention_matrix;
 
 void test::checkPairs(std::string_view name, int64_t alignment, const std::vector<Option> &options,
                       size_t wanted, int longest) {

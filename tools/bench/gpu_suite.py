@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything there is to find out on a GPU, in one go.
 
-    gpu_suite.py [--out results.json] [--only tests,devices,...] [--product 37]
+    gpu_suite.py [--out results.json] [--only tests,devices,...] [--every 37]
 
 tests      the test programs that need a GPU
 devices    each line of checks.txt twice on the GPU and once on the emulator,
            verified; the GPU's two runs must be the same bit for bit; whether
            the emulator's result is so as well is in the field same_bits
 sanitizer  the same lines under compute-sanitizer's memcheck
-product    tlc-product on the GPU, every n-th combination of options; a prime n
+matrix     tlc-attention-matrix on the GPU, every n-th combination of options; a prime n
            meets all values
 bench      tlc bench
 peers      peers.py, all suites; needs PyTorch
@@ -111,10 +111,10 @@ def sanitizer(_):
     return run_all([(f"memcheck {line}", check + command + ON_GPU, 300) for line, command in check_commands()])
 
 
-def product(options):
-    program, workers = os.path.join(ROOT, "bin", "tlc-product"), min(os.cpu_count() or 1, 8)
-    return run_all([(f"product, {i + 1} of {workers}",
-                     [program, *ON_GPU, "--part", f"{i * options.product + 1}/{workers * options.product}"], 600)
+def matrix(options):
+    program, workers = os.path.join(ROOT, "bin", "tlc-attention-matrix"), min(os.cpu_count() or 1, 8)
+    return run_all([(f"matrix, {i + 1} of {workers}",
+                     [program, *ON_GPU, "--part", f"{i * options.every + 1}/{workers * options.every}"], 600)
                     for i in range(workers)])
 
 
@@ -152,7 +152,7 @@ def peers(_):
     return [run(f"peers {line}", script + line.split() + ["--rounds", "15"], 300) for line in PEERS.split("\n") if line]
 
 
-STEPS = {"tests": tests, "devices": devices, "sanitizer": sanitizer, "product": product, "bench": bench, "peers": peers}
+STEPS = {"tests": tests, "devices": devices, "sanitizer": sanitizer, "matrix": matrix, "bench": bench, "peers": peers}
 
 
 def describe_machine():
@@ -168,7 +168,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default="results.json")
     parser.add_argument("--only", default=",".join(STEPS), help="steps, of " + ",".join(STEPS))
-    parser.add_argument("--product", type=int, default=37, metavar="n", help="of product: every n-th combination")
+    parser.add_argument("--every", type=int, default=37, metavar="n", help="of matrix: every n-th combination")
     options = parser.parse_args()
     wanted = options.only.split(",")
     if unknown := [name for name in wanted if name not in STEPS]:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Options of attention forward and backward, and sizes around those of its tiles: what its tests and
-/// tlc-product combine.
+/// tlc-attention-matrix combine.
 #pragma once
 
 #include "kernels/Parameters.h"
@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace tlc::product {
+namespace tlc::attention_matrix {
 
 /// The definitions that each value of an option stands for.
 using Option = std::vector<kernels::Definitions>;
@@ -36,4 +36,4 @@ struct Case {
 Case drawCase(const std::vector<Option> &options, const std::vector<size_t> &values, kernels::Random &random,
               int longest = 0);
 
-} // namespace tlc::product
+} // namespace tlc::attention_matrix

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Options of attention, and draws of sizes.
-#include "tools/product/AttentionCases.h"
+#include "tools/attention_matrix/AttentionCases.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace tlc::product {
+namespace tlc::attention_matrix {
 
 using kernels::Definitions, kernels::Random;
 
@@ -178,4 +178,4 @@ Case drawCase(const std::vector<Option> &options, const std::vector<size_t> &val
   return drawn;
 }
 
-} // namespace tlc::product
+} // namespace tlc::attention_matrix

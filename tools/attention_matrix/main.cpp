@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// tlc-product: attention forward with every combination of its options, on the emulator or a GPU.
+/// tlc-attention-matrix: attention forward with every combination of its options, on the emulator or a GPU.
 #include "compiler/pipeline/Options.h"
 #include "kernels/Registry.h"
 #include "kernels/harness/KernelRun.h"
 #include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatorDevice.h"
-#include "tools/product/AttentionCases.h"
+#include "tools/attention_matrix/AttentionCases.h"
 
 #include <charconv>
 #include <fmt/format.h>
@@ -17,12 +17,12 @@
 
 using namespace tlc;
 using namespace tlc::kernels;
-using namespace tlc::product;
+using namespace tlc::attention_matrix;
 
 namespace {
 
 constexpr std::string_view help =
-    R"(tlc-product: attention forward with every combination of its options, each at sizes drawn for it.
+    R"(tlc-attention-matrix: attention forward with every combination of its options, each at sizes drawn for it.
 
   --device <emulator|cuda>  where programs run (default: emulator, its checker on)
   --part <i>/<n>            only the i-th program of every n, from 1 (default: 1/1, all)
@@ -188,7 +188,7 @@ private:
 };
 
 int fail(const std::string &message) {
-  fmt::print(stderr, "tlc-product: error: {}\n", message);
+  fmt::print(stderr, "tlc-attention-matrix: error: {}\n", message);
   return 2;
 }
 
