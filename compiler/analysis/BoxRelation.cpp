@@ -106,9 +106,10 @@ Range multiplesBetween(int64_t low, int64_t high, int64_t factor) {
   return {llvm::divideFloorSigned(low, factor) + 1, llvm::divideCeilSigned(high, factor) - 1};
 }
 
-class Rounds {
+/// The boxes of one iteration of a loop, and those of a later one.
+class IterationPair {
 public:
-  explicit Rounds(scf::ForOp loop) : loop(loop) {}
+  explicit IterationPair(scf::ForOp loop) : loop(loop) {}
 
   BoxRelation relate(SliceOp earlier, SliceOp later) {
     collect(earlier->getOperands());
@@ -248,5 +249,5 @@ private:
 BoxRelation tile::relate(SliceOp earlier, SliceOp later, scf::ForOp loop) {
   if (earlier.getDisjoint() || later.getDisjoint())
     return BoxRelation::disjoint;
-  return Rounds(loop).relate(earlier, later);
+  return IterationPair(loop).relate(earlier, later);
 }

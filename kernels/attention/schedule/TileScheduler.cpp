@@ -111,8 +111,8 @@ TilePlace TileScheduler::packedTile(const Index &number) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Tiles dealt to so many places in rounds, every other round backwards.
-struct Rounds {
+/// Tiles assigned to so many places in rounds, every other round backwards.
+struct SnakeOrder {
   Index places;
 
   Index opposite(const Index &place) const { return places - 1 - place; }
@@ -139,16 +139,16 @@ Index TileScheduler::headsInCache(const Index &rows) const {
 
 TileScheduler::Share::Share(const TileScheduler &all, const Index &block, const Index &blocks)
     : all(all), block(block), blocks(blocks) {
-  Rounds rounds{blocks};
+  SnakeOrder snake{blocks};
   const Space &space = all.space;
   if (all.sequences.isPacked()) {
-    count = rounds.countOf(all.lineCount.read({0, 0}) * space.heads, block);
+    count = snake.countOf(all.lineCount.read({0, 0}) * space.heads, block);
     return;
   }
   Index tilesOfHead = all.tilesOfHead();
   pairs = space.heads * all.sequences.count;
   if (space.order == RowOrder::any) {
-    count = rounds.countOf(pairs * tilesOfHead, block);
+    count = snake.countOf(pairs * tilesOfHead, block);
     return;
   }
   Index headsPerKv = space.heads / space.kvHeads,
@@ -157,20 +157,20 @@ TileScheduler::Share::Share(const TileScheduler &all, const Index &block, const 
   groupSize = max(min(max(cached, atLeast), space.kvHeads * all.sequences.count), 1) * headsPerKv;
   Index tiles = groupSize * tilesOfHead;
   fullGroups = pairs / groupSize;
-  forwards = rounds.countOf(tiles, block);
-  backwards = rounds.countOf(tiles, rounds.opposite(block));
+  forwards = snake.countOf(tiles, block);
+  backwards = snake.countOf(tiles, snake.opposite(block));
   inFullGroups = fullGroups / 2 * (forwards + backwards) + where(fullGroups % 2 == 0, Index(0), forwards);
-  count = inFullGroups + rounds.countOf(pairs % groupSize * tilesOfHead, placeIn(fullGroups));
+  count = inFullGroups + snake.countOf(pairs % groupSize * tilesOfHead, placeIn(fullGroups));
 }
 
 TilePlace TileScheduler::Share::at(const Index &n) const {
-  Rounds rounds{blocks};
+  SnakeOrder snake{blocks};
   if (all.sequences.isPacked())
-    return all.packedTile(rounds.tileAt(n, block));
+    return all.packedTile(snake.tileAt(n, block));
   const Space &space = all.space;
   Index tilesOfHead = all.tilesOfHead();
   if (space.order == RowOrder::any) {
-    Index tile = rounds.tileAt(n, block), pair = tile / tilesOfHead;
+    Index tile = snake.tileAt(n, block), pair = tile / tilesOfHead;
     return {tile % tilesOfHead * space.rowsOfTile, pair % space.heads, pair / space.heads};
   }
   Index twoGroups = max(forwards + backwards, 1), rest = n % twoGroups;
@@ -178,7 +178,7 @@ TilePlace TileScheduler::Share::at(const Index &n) const {
   Predicate isFull = n < inFullGroups;
   Index group = where(isFull, n / twoGroups * 2 + isSecond, fullGroups);
   Index round = where(isFull, rest - isSecond * forwards, n - inFullGroups);
-  Index tile = rounds.tileAt(round, placeIn(group));
+  Index tile = snake.tileAt(round, placeIn(group));
   Index width = min(pairs - group * groupSize, groupSize), line = tile / width;
   Index pair = group * groupSize + tile % width;
   return {tileOfLine(space.axis, space.order, line, tilesOfHead) * space.rowsOfTile, pair % space.heads,
@@ -209,7 +209,7 @@ Index tileOfLine(Axis axis, RowOrder order, const Index &line, const Index &tile
 } // namespace
 
 Index TileScheduler::Share::placeIn(const Index &group) const {
-  return where(group % 2 == 0, block, Rounds{blocks}.opposite(block));
+  return where(group % 2 == 0, block, SnakeOrder{blocks}.opposite(block));
 }
 
 } // namespace tlc::kernels
