@@ -165,11 +165,12 @@ private:
     VisitedTiles tiles;
   };
 
-  /// Waits for the next tile of queries. Not under the reduction of dQ: the registers of its addresses would
-  /// be taken again, which waits for it.
-  void awaitQueries(const Sums &sums) const {
+  /// Waits for the next tile of queries and returns its exponents, if there are registers for them. Not under
+  /// the reduction of dQ, which keeps loads of shared memory waiting.
+  std::optional<Fragment> awaitQueries(const Sums &sums) const {
     qRing.wait(sums.nextQ);
     numberRing.wait(sums.nextNumber);
+    return c.bq <= wgmmaRows ? std::optional(numbersIn(exponents.slot(sums.nextNumber))) : std::nullopt;
   }
 
   void startScores(Sums &sums) const {
@@ -198,20 +199,17 @@ private:
   }
 
   /// The gradients of the scores that were started last.
-  void makeGradients(Sums &sums, const Visits &visits, Edge edge) const {
+  void makeGradients(Sums &sums, const Visits &visits, const std::optional<Fragment> &early,
+                     Edge edge) const {
     ElementType dtype = c.problem.dtype;
     Fragment dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
-    std::optional<Fragment> exponent;
-    if (c.bq <= wgmmaRows) // else registers are few
-      exponent = numbersIn(exponents.slot(sums.nextNumber));
     doRing.wait(sums.out);
     gemmAsync(vs.slot(sums.kv), dos.slot(sums.out).t(), dp, policy);
     gemmWait(sums.scores, 1);
     Index row = rowAt(sums.nextNumber);
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
-    if (!exponent)
-      exponent = numbersIn(exponents.slot(sums.nextNumber));
-    Fragment weights = p.weights(seen(visits, row, scores, edge), *exponent);
+    Fragment exponent = early ? *early : numbersIn(exponents.slot(sums.nextNumber));
+    Fragment weights = p.weights(seen(visits, row, scores, edge), exponent);
     gemmWait(dp);
     FragmentValue delta = numbersIn(deltas.slot(sums.nextNumber)); // not before: registers are few
     sums.gradients = p.gradients(weights, dp, scores, delta).to(dtype);
@@ -283,16 +281,17 @@ private:
 
   void visit(Sums &sums, const Visits &visits) const {
     auto step = [&](Edge edge) {
-      useGradients(sums, visits, [&] { awaitQueries(sums); });
+      std::optional<Fragment> exponent;
+      useGradients(sums, visits, [&] { exponent = awaitQueries(sums); });
       startScores(sums);
       releaseGradients(sums, 1);
-      makeGradients(sums, visits, edge);
+      makeGradients(sums, visits, exponent, edge);
     };
     const VisitedTiles &tiles = visits.tiles;
     k.when(tiles.count > 0, [&] {
-      awaitQueries(sums);
+      std::optional<Fragment> exponent = awaitQueries(sums);
       startScores(sums);
-      makeGradients(sums, visits, Edge::maskedIfAny);
+      makeGradients(sums, visits, exponent, Edge::maskedIfAny);
       k.loop({1, tiles.partial}, [&](Index) { step(Edge::masked); });
       k.loop({max(tiles.partial, 1), tiles.count}, [&](Index) { step(Edge::unmasked); });
       useGradients(sums, visits);
