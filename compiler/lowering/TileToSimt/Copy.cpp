@@ -125,6 +125,7 @@ public:
       int64_t width = std::min(widest, sharedVectorWidth(k, tile, layout, tile.shape));
       if (width * bytes >= minCpAsyncBytes)
         return start(width);
+      k.hasStoredCopies = true;
     }
     if (widest == 1 || !probe.mayStraddle())
       return move(toShared, widest, /*guarded=*/true);

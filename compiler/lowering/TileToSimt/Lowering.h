@@ -181,6 +181,9 @@ public:
   void freeTensorMemory();
 
   bool hasStores = false; ///< the team stored by TMA
+  /// Since it last published copies, threads have made some by loads and stores: the layout left no units
+  /// that cp.async copies.
+  bool hasStoredCopies = false;
   const tile::ReleaseMeetings releaseMeetings;
 
 private:

@@ -5,6 +5,8 @@
 /// A ring is its mbarriers: `full` of all slots, then `empty` of all slots.
 #include "compiler/lowering/TileToSimt/TensorMemory.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::lowering;
@@ -102,7 +104,15 @@ static LogicalResult lowerOp(KernelLowering &k, tile::PublishOp op) {
     return success();
   }
   if (op.getAfterCopies()) {
-    simt::BarrierArriveAfterCopiesOp::create(k.b, fullBarrier(k, op.getRing(), op.getCursor()));
+    Value barrier = fullBarrier(k, op.getRing(), op.getCursor());
+    if (!std::exchange(k.hasStoredCopies, false)) {
+      simt::BarrierArriveAfterCopiesOp::create(k.b, barrier);
+      return success();
+    }
+    // It tells of no stores: an arrival that does waits for the copies.
+    simt::CommitCopiesOp::create(k.b);
+    simt::AwaitCopiesOp::create(k.b, 0);
+    simt::BarrierArriveOp::create(k.b, barrier, Value());
     return success();
   }
   if (k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
