@@ -65,11 +65,11 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target
                       "the " + describeStatement(op) +
                           " adds in tensor memory, and a role loads ahead only of wgmma; write the roles by "
                           "hand"};
+  auto isWgmma = [](Operation *op) { return cast<ProductOpInterface>(op).getAtom() == MatrixAtom::wgmma; };
+  if (llvm::none_of(products, isWgmma)) // and so none is asynchronous
+    return Obstacle{products.front(), productProblem(cast<GemmOp>(products.front()), target)};
   for (Operation *op : products)
-    if (auto product = dyn_cast<GemmOp>(op); product && product.getAtom() != MatrixAtom::wgmma)
-      return Obstacle{product, productProblem(product, target)};
-  for (Operation *op : products)
-    if (auto product = dyn_cast<GemmOp>(op)) {
+    if (auto product = dyn_cast<GemmOp>(op); product && isWgmma(product)) {
       auto warps = int64_t(kernel.getWarps());
       std::string problem =
           registerProblem(product, tlc::WarpPolicy(product.getPolicy()), warps,

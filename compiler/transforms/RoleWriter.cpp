@@ -78,7 +78,7 @@ private:
     if (own.empty() ? !llvm::all_of(op->getResults(), [&](Value result) { return keeps(result); })
                     : own != role)
       return;
-    if (auto gemm = dyn_cast<GemmOp>(op)) {
+    if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getAtom() == MatrixAtom::wgmma) {
       auto started = GemmAsyncOp::create(builder, op->getLoc(), lookup(gemm.getA()), lookup(gemm.getB()),
                                          lookup(gemm.getAcc()), gemm.getPolicy(), gemm.getAtomAttr());
       auto done = GemmWaitOp::create(builder, op->getLoc(), started.getResult(), 0);

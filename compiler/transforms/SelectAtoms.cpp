@@ -205,20 +205,24 @@ private:
       kernel.setWarps(llvm::sum_of(llvm::map_range(roles.getBody().getOps<RoleOp>(),
                                                    [](RoleOp role) { return int64_t(role.getWarps()); })));
     int64_t warps = kernel.getWarps() ? kernel.getWarps() : warpsPerWarpgroup * chooseWarpgroups(products);
-    const Product *culprit =
-        llvm::find_if(products, [&](const Product &p) { return !whyNoWgmma(p, warps).empty(); });
     if (!kernel.getWarps())
-      kernel.setWarps(culprit == products.end() && !products.empty() ? warps : chooseWarps(products, target));
-    std::string others;
-    if (culprit != products.end())
-      others = "the " + describeStatement(culprit->op) + placeOf(culprit->op) +
-               " cannot use it: " + whyNoWgmma(*culprit, warps) + cureFor(*culprit, warps);
+      kernel.setWarps(!products.empty() && haveInstructions(warps) ? warps : chooseWarps(products, target));
     for (const Product &product : products) {
-      std::string own = whyNoWgmma(product, warps);
-      if (failed(selectProduct(product, own.empty() ? others : own + cureFor(product, warps))))
+      std::string problem = whyNoWgmma(product, warps);
+      if (problem.empty()) // though for others the kernel may have fewer warps
+        problem = whyNoWgmma(product, kernel.getWarps());
+      if (failed(selectProduct(product, problem.empty() ? "" : problem + cureFor(product, warps))))
         return failure();
     }
     return success();
+  }
+
+  /// Whether a matrix instruction can make each product, if the kernel has `warps`.
+  bool haveInstructions(int64_t warps) {
+    return llvm::all_of(products, [&](const Product &product) {
+      return whyNoWgmma(product, warps).empty() ||
+             mmaSyncProblem(product, target, warpsAt(product.op, warps)).empty();
+    });
   }
 
   /// "; WarpPolicy::square or k.warps(4) would do": what changes of the author's make wgmma possible for a
@@ -265,7 +269,7 @@ private:
     });
   }
 
-  /// `problem` is what keeps this product or the kernel from wgmma.
+  /// `problem` is what keeps this product from wgmma; empty if nothing does.
   LogicalResult selectProduct(const Product &product, const std::string &problem) {
     auto gemm = dyn_cast<GemmOp>(product.op);
     if (!gemm) {

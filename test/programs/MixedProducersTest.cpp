@@ -89,3 +89,60 @@ TEST_CASE("a factor that the TMA cannot load keeps roles and wgmma", "[roles]") 
     }
   CHECK(wrong == 0);
 }
+
+namespace {
+
+/// D = A Bᵀ and E = A Cᵀ, where C has too few rows for a warpgroup to share: its product is mma.sync.
+Program twoProducts() {
+  return Program::trace("two_products", [](Scope &k) {
+    Index m = k.dim("m"), depth = k.dim("k");
+    Global A = k.input("A", bf16, {m, depth}), B = k.input("B", bf16, {64, depth}),
+           C = k.input("C", bf16, {48, depth});
+    Global D = k.output("D", f32, {m, 64}), E = k.output("E", f32, {48, m});
+    k.require(Requirement::warpSpecialized);
+    auto [i] = k.grid(ceilDiv(m, 128));
+    Shared a = k.shared("a", bf16, {128, step}), b = k.shared("b", bf16, {64, step}),
+           c = k.shared("c", bf16, {48, step});
+    Fragment d = k.fragment(f32, {128, 64}), e = k.fragment(f32, {48, 128});
+    k.pipelined(ceilDiv(depth, step), {.stages = 2}, [&](Index s) {
+      copy(A.tile({i * 128, s * step}, {128, step}), a);
+      copy(B.tile({0, s * step}, {64, step}), b);
+      copy(C.tile({0, s * step}, {48, step}), c);
+      gemm(a, b.t(), d);
+      gemm(c, a.t(), e, WarpPolicy::fullColumn);
+    });
+    copy(d, D.tile({i * 128, 0}, {128, 64}));
+    copy(e, E.tile({0, i * 128}, {48, 128}));
+  });
+}
+
+} // namespace
+
+TEST_CASE("a product without wgmma takes it from no other, nor the roles", "[roles]") {
+  Artifact artifact = compiled(twoProducts());
+  CHECK(contains(artifact.variants.front().ptx, "wgmma.mma_async"));
+  CHECK(contains(artifact.variants.front().ptx, "mma.sync"));
+  CHECK(contains(artifact.variants.front().ptx, "cp.async.bulk.tensor"));
+  bool isAligned = GENERATE(true, false);
+  auto [m, depth] = GENERATE(table<int64_t, int64_t>({{1, 1}, {130, 77}, {300, 330}}));
+  int64_t padding = paddingTo(isAligned ? 16 : 2, depth);
+  Memory a = counting({m, depth}, padding), b = counting({64, depth}, padding),
+         c = counting({48, depth}, padding);
+  Memory d = Memory::filled(f32, {m, 64}, notANumber, isAligned ? 0 : 1),
+         e = Memory::filled(f32, {48, m}, notANumber, paddingTo(8, m));
+  run(artifact, {&a, &b, &c, &d, &e});
+  auto dot = [&](Memory &left, int64_t row, Memory &right, int64_t column) {
+    double sum = 0;
+    for (int64_t at = 0; at < depth; ++at)
+      sum += left.at({row, at}) * right.at({column, at});
+    return sum;
+  };
+  int64_t wrong = 0;
+  for (int64_t row = 0; row < m; ++row) {
+    for (int64_t column = 0; column < 64; ++column)
+      wrong += d.at({row, column}) != dot(a, row, b, column);
+    for (int64_t column = 0; column < 48; ++column)
+      wrong += e.at({column, row}) != dot(c, column, a, row);
+  }
+  CHECK(wrong == 0);
+}
