@@ -92,6 +92,10 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AcquireOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::ExpectOp op) {
+  // One thread makes the slot full. Warps that have yet to see that it was empty would find its barrier two
+  // phases further.
+  if (k.team.threads == Team::Threads::all && failed(k.syncTeam()))
+    return failure();
   k.byOneThread([&] {
     simt::BarrierExpectOp::create(k.b, fullBarrier(k, op.getRing(), op.getCursor()), op.getBytes());
   });
