@@ -21,10 +21,10 @@ Result<Parameters> Kernel::parse(const Definitions &given, const Definitions &de
 double Kernel::bytes(const Parameters &values) const {
   double sum = 0;
   for (const TensorSpec &tensor : tensors(values)) {
-    double bytes = sizeInBytes(tensor.element);
+    double bits = bitsOf(tensor.element);
     for (int64_t extent : tensor.shape)
-      bytes *= double(extent);
-    sum += bytes;
+      bits *= double(extent);
+    sum += bits / 8;
   }
   return sum;
 }

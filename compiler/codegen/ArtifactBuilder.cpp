@@ -4,6 +4,7 @@
 #include "compiler/codegen/ArtifactBuilder.h"
 
 #include "dialects/layout/AccumulatorOrder.h"
+#include "dialects/program/Elements.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -56,27 +57,6 @@ private:
   SmallVector<unsigned> order;
 };
 
-std::optional<ElementType> elementOf(Type type) {
-  return TypeSwitch<Type, std::optional<ElementType>>(type)
-      .Case<Float16Type>([](auto) { return ElementType::f16; })
-      .Case<BFloat16Type>([](auto) { return ElementType::bf16; })
-      .Case<Float32Type>([](auto) { return ElementType::f32; })
-      .Case<Float64Type>([](auto) { return ElementType::f64; })
-      .Case<Float8E4M3FNType>([](auto) { return ElementType::e4m3; })
-      .Case<IntegerType>([](IntegerType integer) -> std::optional<ElementType> {
-        switch (integer.getWidth()) {
-        case 8:
-          return ElementType::i8;
-        case 32:
-          return ElementType::i32;
-        case 64:
-          return ElementType::i64;
-        }
-        return std::nullopt;
-      })
-      .Default([](Type) { return std::nullopt; });
-}
-
 /// What memory needs along the axis for this extent: a tensor in the order of accumulators has whole pieces.
 HostExpr wholePieces(TensorAttr tensor, size_t axis, const HostExpr &extent) {
   size_t fromLast = tensor.getDims().size() - 1 - axis;
@@ -90,7 +70,7 @@ HostExpr wholePieces(TensorAttr tensor, size_t axis, const HostExpr &extent) {
 FailureOr<TensorArgument> describeTensor(const Schema &schema, unsigned number, Location location) {
   auto attribute = cast<TensorAttr>(schema.entry(number));
   auto type = cast<RankedTensorType>(schema.type(number));
-  std::optional<ElementType> element = elementOf(type.getElementType());
+  std::optional<ElementType> element = toElementType(type.getElementType());
   if (!element)
     return emitError(location) << "expected tensor '" << attribute.getName()
                                << "' to have elements that a device holds, but got " << type.getElementType();
@@ -251,7 +231,7 @@ FailureOr<Artifact> tlc::describeProgram(ModuleOp module, StringRef name) {
         dimension.fixed = attribute.getFixed();
       artifact.dimensions.push_back(std::move(dimension));
     } else if (auto attribute = dyn_cast<ScalarAttr>(schema.entry(number))) {
-      std::optional<ElementType> element = elementOf(schema.type(number));
+      std::optional<ElementType> element = toElementType(schema.type(number));
       if (!element)
         return emitError(module.getLoc())
                << "expected scalar '" << attribute.getName()

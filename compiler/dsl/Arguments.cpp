@@ -107,9 +107,10 @@ Index Scope::dim(std::string_view name, DimensionFacts facts, Loc loc) {
 }
 
 Scalar Scope::scalar(std::string_view name, ElementType element, Loc loc) {
-  if (element == e4m3) {
+  if (!isComputed(element)) {
     trace->error(loc, "expected argument '" + excerpt(name) +
-                          "' to be a number that the machine computes with, but got e4m3; pass it as f32");
+                          "' to be a number that the machine computes with, but got " +
+                          llvm::StringRef(toString(element)) + "; pass it as f32");
     return trace->poison<Scalar>();
   }
   auto attr = program::ScalarAttr::get(trace->builder.getContext(), name);
@@ -211,13 +212,13 @@ bool checkOrder(Trace &trace, std::string_view name, ElementType element, const 
   std::string what = "'" + excerpt(name) + "'";
   std::optional<int64_t> row = shape.empty() ? std::nullopt : shape.back().constant();
   constexpr int64_t together = 16; // elements that are interleaved
-  if (order == TensorOrder::interleaved && (element != e4m3 || !row || *row % together != 0)) {
+  if (order == TensorOrder::interleaved && (bitsOf(element) != 8 || !row || *row % together != 0)) {
     trace.error(loc, "expected elements of 8 bits in rows of a constant multiple of " + Twine(together) +
                          " because " + what + " is interleaved, but got " +
-                         (element != e4m3 ? "larger elements" : "other rows"));
+                         (bitsOf(element) != 8 ? "larger elements" : "other rows"));
     return false;
   }
-  int64_t bits = 8 * int64_t(sizeInBytes(element));
+  int64_t bits = bitsOf(element);
   if (order == TensorOrder::accumulator && ((bits != 16 && bits != 32) || shape.size() < 2)) {
     trace.error(loc, "expected rows and columns of elements of 16 or 32 bits because " + what +
                          " keeps them in the order of accumulators, but got " + Twine(bits) + " bits and " +

@@ -159,7 +159,7 @@ Shared Scope::shared(std::string_view name, ElementType element, const Shape &sh
     extents.insert(extents.begin(), options.slots);
   if (!trace->checkExtents(what, extents, loc))
     return trace->poison<Shared>();
-  int64_t bytes = tile::numElements(extents) * sizeInBytes(element), available = 0;
+  int64_t bytes = bytesOf(element, tile::numElements(extents)), available = 0;
   for (const Target &target : allTargets())
     available = std::max(available, int64_t(target.sharedBytesPerBlock));
   if (bytes > available) {

@@ -227,8 +227,8 @@ int64_t Shared::slotBytes() const {
     return 0;
   auto type = cast<tile::SharedType>(tile.getType());
   ArrayRef<int64_t> extents = type.getShape();
-  return tile::numElements(slots ? extents.drop_front() : extents) *
-         sizeInBytes(*tile::toElementType(type.getElementType()));
+  return bytesOf(*toElementType(type.getElementType()),
+                 tile::numElements(slots ? extents.drop_front() : extents));
 }
 
 //===----------------------------------------------------------------------===//

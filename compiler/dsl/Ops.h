@@ -12,9 +12,8 @@
 
 namespace tlc::dsl {
 
-inline constexpr ElementType i8 = ElementType::i8, i32 = ElementType::i32, i64 = ElementType::i64,
-                             f16 = ElementType::f16, bf16 = ElementType::bf16, f32 = ElementType::f32,
-                             f64 = ElementType::f64, e4m3 = ElementType::e4m3;
+#define TLC_ELEMENT_TYPE(name, ...) inline constexpr ElementType name = ElementType::name;
+#include "runtime/support/ElementTypes.def"
 inline constexpr float inf = std::numeric_limits<float>::infinity();
 
 //===----------------------------------------------------------------------===//

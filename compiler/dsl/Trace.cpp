@@ -234,27 +234,7 @@ void Trace::inside(Block *block, llvm::function_ref<void()> body) {
   body();
 }
 
-Type Trace::typeOf(ElementType element) {
-  switch (element) {
-  case ElementType::i8:
-    return builder.getI8Type();
-  case ElementType::i32:
-    return builder.getI32Type();
-  case ElementType::i64:
-    return builder.getI64Type();
-  case ElementType::f16:
-    return builder.getF16Type();
-  case ElementType::bf16:
-    return builder.getBF16Type();
-  case ElementType::f32:
-    return builder.getF32Type();
-  case ElementType::f64:
-    return builder.getF64Type();
-  case ElementType::e4m3:
-    return builder.getType<Float8E4M3FNType>();
-  }
-  return {};
-}
+Type Trace::typeOf(ElementType element) { return toMlirType(element, builder.getContext()); }
 
 TypedAttr Trace::numberAttr(double number, Type element, Loc loc) {
   if (isa<FloatType>(element))

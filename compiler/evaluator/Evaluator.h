@@ -66,14 +66,14 @@ Result<Report> evaluate(mlir::ModuleOp module, Arguments &arguments, const Optio
 /// Whether the evaluator has a rule for operations of that name, such as "tile.copy".
 bool hasRule(llvm::StringRef operation);
 
-/// The number nearest to `value` in the element type, as the language converts: ties to even, e4m3 saturated.
+/// The number nearest to `value` in the element type, of two the even one. What is too large becomes
+/// infinite, or the largest number of a type without infinities.
 double roundTo(ElementType type, double value);
 
 /// A number that was written. Of integer types the value is whole.
 inline Element elementOf(ElementType type, double value) {
-  bool isInteger = type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64;
-  return isInteger ? Element{.integer = static_cast<int64_t>(value), .defined = true}
-                   : Element{.value = roundTo(type, value), .defined = true};
+  return isInteger(type) ? Element{.integer = static_cast<int64_t>(value), .defined = true}
+                         : Element{.value = roundTo(type, value), .defined = true};
 }
 
 /// Whether a program that computes `actual` where `expected` was evaluated is right. Elements of integer
@@ -81,7 +81,7 @@ inline Element elementOf(ElementType type, double value) {
 inline bool agrees(ElementType type, const Element &expected, const Element &actual) {
   if (std::isinf(expected.bound))
     return true;
-  if (type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64)
+  if (isInteger(type))
     return expected.integer == actual.integer;
   if (std::isnan(expected.value) || std::isnan(actual.value))
     return std::isnan(expected.value) && std::isnan(actual.value);

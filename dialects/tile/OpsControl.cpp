@@ -112,11 +112,10 @@ LogicalResult verifyArgument(KernelOp kernel, unsigned index) {
   }
   if (type.isIndex())
     return isa_and_present<program::DimensionAttr>(argument) ? success() : report("dimension");
-  if (!isElementType(type))
-    return kernel.emitOpError()
-           << "expected argument " << index
-           << " to be an index, a global tensor or a number (i8, i32, i64, f16, bf16, f32, "
-           << "f64), but got " << type;
+  if (!toElementType(type) || !isComputed(type))
+    return kernel.emitOpError() << "expected argument " << index
+                                << " to be an index, a global tensor or a number that the machine computes "
+                                << "with, but got " << type;
   return isa_and_present<program::ScalarAttr>(argument) ? success() : report("scalar");
 }
 

@@ -3,18 +3,14 @@
 /// Types of the tile dialect.
 #pragma once
 
+#include "dialects/program/Elements.h"
 #include "dialects/tile/TileAttrs.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "runtime/support/ElementType.h"
 
 #define GET_TYPEDEF_CLASSES
 #include "dialects/tile/Types.h.inc"
 
 namespace tlc::tile {
-
-/// What memory can hold; nothing for other types.
-std::optional<ElementType> toElementType(mlir::Type type);
-bool isElementType(mlir::Type type);
 
 /// Positions are 32 bits on the device: no extent and no tile of memory has more elements.
 inline constexpr int64_t maxElements = (int64_t(1) << 31) - 1;

@@ -82,35 +82,12 @@ LogicalResult verifyShaped(function_ref<InFlightDiagnostic()> emitError, StringR
   if (extents == Extents::fixed && !countElements(shape))
     return emitError() << "expected " << what << " of at most " << maxElements
                        << " elements because positions are 32 bits, but got " << toText(shape);
-  if (!isElementType(elementType))
-    return emitError()
-           << "expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN), "
-           << "but got " << elementType;
+  if (!toElementType(elementType))
+    return emitError() << "expected an element type that memory can hold ("
+                       << elementTypesText(elementType.getContext()) << "), but got " << elementType;
   return success();
 }
 } // namespace
-
-std::optional<ElementType> tile::toElementType(Type type) {
-  if (type.isInteger(8))
-    return ElementType::i8;
-  if (type.isInteger(32))
-    return ElementType::i32;
-  if (type.isInteger(64))
-    return ElementType::i64;
-  if (type.isF16())
-    return ElementType::f16;
-  if (type.isBF16())
-    return ElementType::bf16;
-  if (type.isF32())
-    return ElementType::f32;
-  if (type.isF64())
-    return ElementType::f64;
-  if (isa<Float8E4M3FNType>(type))
-    return ElementType::e4m3;
-  return std::nullopt;
-}
-
-bool tile::isElementType(Type type) { return toElementType(type).has_value(); }
 
 bool tile::isFragment(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);

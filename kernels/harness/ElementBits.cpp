@@ -13,103 +13,72 @@ using namespace tlc;
 
 namespace {
 
-template <class T> void put(std::byte *bytes, T value) { std::memcpy(bytes, &value, sizeof(T)); }
-template <class T> T get(const std::byte *bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof(T));
-  return value;
-}
-
-/// Sign, exponent and fraction of a format of up to 16 bits.
-struct NarrowFormat {
-  int fractionBits;
-  int smallestExponent; ///< of normal numbers
-  uint16_t sign;
-  uint16_t overflow; ///< what is too large becomes
-  uint16_t nan;
-};
-constexpr NarrowFormat f16Format = {10, -14, 0x8000, 0x7C00, 0x7E00};
-constexpr NarrowFormat bf16Format = {7, -126, 0x8000, 0x7F80, 0x7FC0};
-/// Without infinities, saturating at 448.
-constexpr NarrowFormat e4m3Format = {3, -6, 0x80, 0x7E, 0x7F};
-
-uint16_t toBits(NarrowFormat format, double value) {
-  uint16_t sign = std::signbit(value) ? format.sign : 0;
+/// In a format of up to 32 bits. What is too large becomes infinite, or the largest number where there is no
+/// infinity.
+uint64_t codeOf(const NumberFormat &format, double value) {
+  const uint64_t sign = std::signbit(value) ? format.signBit() : 0;
+  const uint64_t overflow = format.hasInfinities() ? format.infinityCode() : format.largestCode();
   double magnitude = std::fabs(value);
   if (std::isnan(value))
-    return sign | format.nan;
+    return format.specials == Specials::none ? format.largestCode() : sign | format.nanCode();
   if (magnitude == 0)
     return sign;
   if (std::isinf(magnitude))
-    return sign | format.overflow;
-  int exponent = std::max(std::ilogb(magnitude), format.smallestExponent);
+    return sign | overflow;
+  int exponent = std::max(std::ilogb(magnitude), format.leastExponent());
   // In units of the last place; `nearbyint` rounds to nearest even. Carries go on into the exponent by
   // themselves.
   double units = std::nearbyint(std::ldexp(magnitude, format.fractionBits - exponent));
-  double bits = std::ldexp(exponent - format.smallestExponent, format.fractionBits) + units;
-  return bits >= format.overflow ? sign | format.overflow : sign | static_cast<uint16_t>(bits);
+  double code = std::ldexp(exponent - format.leastExponent(), format.fractionBits) + units;
+  return sign | (code >= double(overflow) ? overflow : static_cast<uint64_t>(code));
 }
 
-/// The fraction and exponent stand where f32 has them; the product moves the bias and makes subnormals
+/// The code stands where f32 has exponent and fraction; the product moves the bias and makes subnormals
 /// normal.
-double f16ToDouble(uint16_t bits) {
-  float magnitude = std::bit_cast<float>(uint32_t(bits & 0x7FFF) << 13) * 0x1p112f;
-  if ((bits & 0x7FFF) >= f16Format.overflow)
-    magnitude = (bits & 0x7FFF) == f16Format.overflow ? INFINITY : NAN;
-  return bits & 0x8000 ? -magnitude : magnitude;
+double valueOf(const NumberFormat &format, uint64_t code) {
+  const uint64_t magnitude = code & (format.signBit() - 1);
+  float value = std::bit_cast<float>(static_cast<uint32_t>(magnitude << (23 - format.fractionBits))) *
+                std::bit_cast<float>(static_cast<uint32_t>(254 - format.bias) << 23);
+  if (magnitude > format.largestCode())
+    value = format.hasInfinities() && magnitude == format.infinityCode() ? INFINITY : NAN;
+  return code & format.signBit() ? -value : value;
 }
 
-/// bf16 is the upper half of f32.
-double bf16ToDouble(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
-
-/// As f16, whose bias is larger by 8.
-double e4m3ToDouble(uint8_t bits) {
-  if ((bits & 0x7F) == e4m3Format.nan)
-    return NAN;
-  return f16ToDouble(uint16_t((bits & 0x80) << 8 | (bits & 0x7F) << 7)) * 0x1p8;
+int64_t signExtended(uint64_t code, unsigned bits) {
+  return static_cast<int64_t>(code << (64 - bits)) >> (64 - bits);
 }
 
 } // namespace
 
+uint64_t kernels::encodeElement(ElementType type, double value) {
+  const ElementFacts &facts = factsOf(type);
+  if (isUnsigned(type))
+    return static_cast<uint64_t>(value);
+  if (isInteger(type))
+    return static_cast<uint64_t>(static_cast<int64_t>(value));
+  if (facts.bits == 64)
+    return std::bit_cast<uint64_t>(value);
+  return facts.bits == 32 ? std::bit_cast<uint32_t>(static_cast<float>(value)) : codeOf(facts.format, value);
+}
+
+double kernels::decodeElement(ElementType type, uint64_t code) {
+  const ElementFacts &facts = factsOf(type);
+  if (isUnsigned(type))
+    return static_cast<double>(code);
+  if (isInteger(type))
+    return static_cast<double>(signExtended(code, facts.bits));
+  if (facts.bits == 64)
+    return std::bit_cast<double>(code);
+  return facts.bits == 32 ? std::bit_cast<float>(static_cast<uint32_t>(code)) : valueOf(facts.format, code);
+}
+
 void kernels::storeElement(ElementType type, std::byte *bytes, double value) {
-  switch (type) {
-  case ElementType::i8:
-    return put(bytes, static_cast<int8_t>(value));
-  case ElementType::i32:
-    return put(bytes, static_cast<int32_t>(value));
-  case ElementType::i64:
-    return put(bytes, static_cast<int64_t>(value));
-  case ElementType::f16:
-    return put(bytes, toBits(f16Format, value));
-  case ElementType::bf16:
-    return put(bytes, toBits(bf16Format, value));
-  case ElementType::f32:
-    return put(bytes, static_cast<float>(value));
-  case ElementType::f64:
-    return put(bytes, value);
-  case ElementType::e4m3:
-    return put(bytes, static_cast<uint8_t>(toBits(e4m3Format, value)));
-  }
+  uint64_t code = encodeElement(type, value);
+  std::memcpy(bytes, &code, sizeInBytes(type)); // the lowest byte is the first
 }
 
 double kernels::loadElement(ElementType type, const std::byte *bytes) {
-  switch (type) {
-  case ElementType::i8:
-    return get<int8_t>(bytes);
-  case ElementType::i32:
-    return get<int32_t>(bytes);
-  case ElementType::i64:
-    return static_cast<double>(get<int64_t>(bytes));
-  case ElementType::f16:
-    return f16ToDouble(get<uint16_t>(bytes));
-  case ElementType::bf16:
-    return bf16ToDouble(get<uint16_t>(bytes));
-  case ElementType::f32:
-    return get<float>(bytes);
-  case ElementType::f64:
-    return get<double>(bytes);
-  case ElementType::e4m3:
-    return e4m3ToDouble(get<uint8_t>(bytes));
-  }
-  return 0;
+  uint64_t code = 0;
+  std::memcpy(&code, bytes, sizeInBytes(type));
+  return decodeElement(type, code);
 }

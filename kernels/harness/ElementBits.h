@@ -7,8 +7,14 @@
 #include "runtime/support/ElementType.h"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tlc::kernels {
+
+/// The bits of `value` as an element, from the lowest on.
+uint64_t encodeElement(ElementType type, double value);
+/// The number that the lowest bits stand for.
+double decodeElement(ElementType type, uint64_t code);
 
 /// Writes `value` as one element to `bytes`.
 void storeElement(ElementType type, std::byte *bytes, double value);

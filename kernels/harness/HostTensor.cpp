@@ -28,10 +28,6 @@ int64_t physicalMemoryBytes() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
 }
 
-bool isInteger(ElementType type) {
-  return type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64;
-}
-
 } // namespace
 
 std::string kernels::shapeText(std::span<const int64_t> shape) {
@@ -61,8 +57,10 @@ std::optional<Layout> layOut(ElementType element, std::span<const int64_t> shape
     if (axis + 1 == shape.size())
       pitch += placement.rowPadding;
   }
-  if (__builtin_mul_overflow(elements, int64_t(sizeInBytes(element)), &layout.bytes))
+  std::optional<int64_t> bytes = checkedBytesOf(element, elements);
+  if (!bytes)
     return std::nullopt;
+  layout.bytes = *bytes;
   return layout;
 }
 } // namespace

@@ -115,7 +115,7 @@ unsigned tlc::parameterBytes(const Artifact &artifact, const KernelParameter &pa
   case KernelParameter::Kind::dimension:
     return 4;
   case KernelParameter::Kind::scalar:
-    return sizeInBytes(artifact.scalars[parameter.index].element);
+    return unsigned(bytesOf(artifact.scalars[parameter.index].element, 1));
   case KernelParameter::Kind::tensorMap:
     return 128;
   }

@@ -8,27 +8,18 @@ using namespace tlc;
 
 namespace {
 
-CUtensorMapDataType dataTypeOf(ElementType element) {
-  switch (element) {
-  case ElementType::i8:
-  case ElementType::e4m3:
-    return CU_TENSOR_MAP_DATA_TYPE_UINT8;
-  case ElementType::i32:
-    return CU_TENSOR_MAP_DATA_TYPE_INT32;
-  case ElementType::i64:
-    return CU_TENSOR_MAP_DATA_TYPE_INT64;
-  case ElementType::f16:
-    return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-  case ElementType::bf16:
-    return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-  case ElementType::f32:
-    return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-  case ElementType::f64:
-    return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-  }
-  assert(false && "unknown element type");
-  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
-}
+namespace memory {
+constexpr CUtensorMapDataType u8 = CU_TENSOR_MAP_DATA_TYPE_UINT8, s32 = CU_TENSOR_MAP_DATA_TYPE_INT32,
+                              s64 = CU_TENSOR_MAP_DATA_TYPE_INT64, f16 = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                              bf16 = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, f32 = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                              f64 = CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+} // namespace memory
+
+constexpr std::array dataTypes = {
+#define TLC_ELEMENT_TYPE(name, C, bits, number, exponent, fraction, bias, specials, use, mlir, ptx, ...)     \
+  memory::ptx,
+#include "runtime/support/ElementTypes.def"
+};
 
 CUtensorMapSwizzle swizzleOf(Swizzle swizzle) {
   switch (swizzle) {
@@ -69,7 +60,7 @@ CUresult encodeMap(const Driver &driver, const TensorMapValues &values, void *ad
     if (axis > 0)
       strides[axis - 1] = values.strideBytes[ours];
   }
-  return driver.cuTensorMapEncodeTiled(&map, dataTypeOf(values.element), rank, address, shape.data(),
+  return driver.cuTensorMapEncodeTiled(&map, dataTypes[size_t(values.element)], rank, address, shape.data(),
                                        strides.data(), box.data(), elementStrides.data(),
                                        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleOf(values.swizzle),
                                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);

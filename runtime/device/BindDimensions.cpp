@@ -102,7 +102,8 @@ Result<std::vector<WorkspaceRequest>> tlc::workspaceRequests(const Artifact &art
     if (tensor.access != Access::workspace)
       continue;
     WorkspaceRequest request = {.name = tensor.name, .element = tensor.element, .zeroFill = tensor.zeroFill};
-    int64_t bytes = sizeInBytes(tensor.element);
+    int64_t elements = 1;
+    std::optional<int64_t> bytes;
     for (size_t axis = 0; axis < tensor.workspaceShape.size(); ++axis) {
       std::optional<int64_t> extent =
           tensor.workspaceShape[axis].evaluate(dimensions, device.multiprocessors);
@@ -111,12 +112,14 @@ Result<std::vector<WorkspaceRequest>> tlc::workspaceRequests(const Artifact &art
                          "workspace '{}' axis {}: these sizes need an extent of {}, but expected 0 to {}",
                          tensor.name, axis, extent ? fmt::to_string(*extent) : "more than 64 bits",
                          maxExtent)};
-      if (__builtin_mul_overflow(bytes, *extent, &bytes))
+      bytes = __builtin_mul_overflow(elements, *extent, &elements) ? std::nullopt
+                                                                   : checkedBytesOf(tensor.element, elements);
+      if (!bytes)
         return Error{.message =
                          fmt::format("workspace '{}': these sizes need more than 2^63 bytes", tensor.name)};
       request.shape.push_back(*extent);
     }
-    request.bytes = bytes;
+    request.bytes = bytes.value_or(bytesOf(tensor.element, 1));
     requests.push_back(std::move(request));
   }
   return requests;

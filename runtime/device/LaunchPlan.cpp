@@ -130,7 +130,7 @@ struct Planner {
     for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
       const size_t place = axis + limited;
       values.shape[place] = empty ? 1 : tensor.shape[axis];
-      values.strideBytes[place] = effectiveStride(tensor, axis) * sizeInBytes(tensor.element);
+      values.strideBytes[place] = bytesOf(tensor.element, effectiveStride(tensor, axis));
       values.box[place] = recipe.box[axis];
       if (values.strideBytes[place] >= target.tma.maxStride)
         return mistake("argument '{}' axis {}: expected a stride of less than {} bytes because it is copied "

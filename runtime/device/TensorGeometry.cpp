@@ -49,10 +49,7 @@ std::optional<int64_t> tlc::spanBytes(const TensorView &tensor) {
         __builtin_add_overflow(elements, reach, &elements))
       return std::nullopt;
   }
-  int64_t bytes = 0;
-  if (__builtin_mul_overflow(elements, int64_t(sizeInBytes(tensor.element)), &bytes))
-    return std::nullopt;
-  return bytes;
+  return checkedBytesOf(tensor.element, elements);
 }
 
 int64_t tlc::effectiveStride(const TensorView &tensor, size_t axis) {
@@ -60,7 +57,7 @@ int64_t tlc::effectiveStride(const TensorView &tensor, size_t axis) {
     return 1;
   if (tensor.shape[axis] > 1 && !isEmpty(tensor))
     return tensor.strides[axis];
-  return strideAlignmentBytes / sizeInBytes(tensor.element);
+  return elementsOf(tensor.element, strideAlignmentBytes);
 }
 
 bool tlc::isAligned(const TensorView &tensor, int64_t bytes) {
@@ -69,7 +66,7 @@ bool tlc::isAligned(const TensorView &tensor, int64_t bytes) {
   if (reinterpret_cast<uintptr_t>(tensor.data) % bytes != 0)
     return false;
   for (size_t axis = 0; axis + 1 < tensor.shape.size(); ++axis) {
-    if (tensor.shape[axis] > 1 && tensor.strides[axis] * int64_t(sizeInBytes(tensor.element)) % bytes != 0)
+    if (tensor.shape[axis] > 1 && bytesOf(tensor.element, tensor.strides[axis]) % bytes != 0)
       return false;
   }
   return true;
@@ -116,10 +113,10 @@ Result<void> tlc::checkMemory(const TensorArgument &argument, const TensorView &
   auto address = reinterpret_cast<uintptr_t>(tensor.data);
   if (address == 0)
     return mistake("argument '{}': expected the address of {} bytes, but got null", argument.name, bytes);
-  if (address % sizeInBytes(tensor.element) != 0)
+  if (address % bytesOf(tensor.element, 1) != 0)
     return mistake("argument '{}': expected an address that is a multiple of {} because its elements are {}, "
                    "but got {:#x}",
-                   argument.name, sizeInBytes(tensor.element), toString(tensor.element), address);
+                   argument.name, bytesOf(tensor.element, 1), toString(tensor.element), address);
   if (!isAligned(tensor, argument.alignment))
     return mistake(
         "argument '{}': expected an address and outer strides that are multiples of {} bytes because the "
@@ -135,7 +132,6 @@ Result<void> tlc::checkMemory(const TensorArgument &argument, const TensorView &
 int64_t tlc::appendZeroFills(const TensorView &tensor, std::vector<ZeroFill> &fills) {
   if (isEmpty(tensor))
     return 0;
-  const int64_t elementBytes = sizeInBytes(tensor.element);
   struct Axis {
     int64_t extent;
     int64_t stride;
@@ -163,14 +159,15 @@ int64_t tlc::appendZeroFills(const TensorView &tensor, std::vector<ZeroFill> &fi
   if (count > maxZeroFills)
     return count;
 
+  auto bytes = [&](int64_t elements) { return bytesOf(tensor.element, elements); };
   for (int64_t i = 0; i < count; ++i) {
     int64_t offset = 0, remaining = i;
     for (auto axis = rest; axis != axes.end(); ++axis) {
       offset += remaining % axis->extent * axis->stride;
       remaining /= axis->extent;
     }
-    fills.push_back({static_cast<std::byte *>(tensor.data) + offset * elementBytes,
-                     size_t(rowElements * elementBytes), size_t(rows), size_t(pitch * elementBytes)});
+    fills.push_back({static_cast<std::byte *>(tensor.data) + bytes(offset), size_t(bytes(rowElements)),
+                     size_t(rows), size_t(bytes(pitch))});
   }
   return count;
 }

@@ -1,67 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The element types of tensors, their sizes and their names in text.
+/// The element types of tensors and what is known of them. ElementTypes.def is the table.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace tlc {
 
-/// `e4m3`: floats of 8 bits without infinities, up to 448.
-enum class ElementType : uint8_t { i8, i32, i64, f16, bf16, f32, f64, e4m3 };
+enum class ElementType : uint8_t {
+#define TLC_ELEMENT_TYPE(name, ...) name,
+#include "runtime/support/ElementTypes.def"
+};
 
-inline constexpr std::array allElementTypes = {ElementType::i8,  ElementType::i32,  ElementType::i64,
-                                               ElementType::f16, ElementType::bf16, ElementType::f32,
-                                               ElementType::f64, ElementType::e4m3};
+enum class NumberKind : uint8_t { signedInteger, unsignedInteger, floating };
 
-/// Size of one element in bytes.
+/// Which codes of a float are no finite numbers.
+enum class Specials : uint8_t {
+  none,
+  nan,        ///< all bits set, whatever the sign
+  infinities, ///< the largest exponent: infinities, and NaN where the fraction is not 0
+};
+
+enum class ElementUse : uint8_t {
+  computed,  ///< the machine computes with it
+  converted, ///< it is held, as an integer of as many bits, and converted
+};
+
+/// Sign, exponent and fraction, from the first bit on.
+struct NumberFormat {
+  int exponentBits = 0, fractionBits = 0, bias = 0;
+  Specials specials = Specials::none;
+
+  constexpr bool hasInfinities() const { return specials == Specials::infinities; }
+  /// Bits of a significand, the one before the point included.
+  constexpr int precision() const { return fractionBits + 1; }
+  /// Exponent of the smallest normal number.
+  constexpr int leastExponent() const { return 1 - bias; }
+  constexpr uint64_t signBit() const { return uint64_t(1) << (exponentBits + fractionBits); }
+  /// Of the largest finite number.
+  constexpr uint64_t largestCode() const {
+    switch (specials) {
+    case Specials::none:
+      return signBit() - 1;
+    case Specials::nan:
+      return signBit() - 2;
+    case Specials::infinities:
+      return infinityCode() - 1;
+    }
+    return 0;
+  }
+  constexpr uint64_t infinityCode() const { return signBit() - (uint64_t(1) << fractionBits); }
+  /// The NaN that conversions of the machine give.
+  constexpr uint64_t nanCode() const { return signBit() - 1; }
+  /// The largest finite number.
+  constexpr double largest() const {
+    uint64_t code = largestCode(), fraction = code & ((uint64_t(1) << fractionBits) - 1);
+    uint64_t exponent = uint64_t(int64_t(code >> fractionBits) - bias + 1023);
+    return std::bit_cast<double>(exponent << 52 | fraction << (52 - fractionBits));
+  }
+};
+
+struct ElementFacts {
+  ElementType type;
+  std::string_view name;
+  unsigned bits;
+  NumberKind number;
+  NumberFormat format; ///< of a float
+  ElementUse use;
+  char numpy; ///< letter of its kind in .npy files, or 0
+  int dlpack; ///< DLDataTypeCode
+};
+
+inline constexpr std::array elementTable = {
+#define TLC_ELEMENT_TYPE(name, C, bits, number, exponent, fraction, bias, specials, use, mlir, ptx, numpy,   \
+                         dlpack)                                                                             \
+  ElementFacts{                                                                                              \
+      ElementType::name, #name, bits,  NumberKind::number, {exponent, fraction, bias, Specials::specials},   \
+      ElementUse::use,   numpy, dlpack},
+#include "runtime/support/ElementTypes.def"
+};
+
+inline constexpr std::array allElementTypes = {
+#define TLC_ELEMENT_TYPE(name, ...) ElementType::name,
+#include "runtime/support/ElementTypes.def"
+};
+
+constexpr const ElementFacts &factsOf(ElementType type) { return elementTable[size_t(type)]; }
+
+constexpr bool isFloat(ElementType type) { return factsOf(type).number == NumberKind::floating; }
+constexpr bool isInteger(ElementType type) { return !isFloat(type); }
+constexpr bool isUnsigned(ElementType type) { return factsOf(type).number == NumberKind::unsignedInteger; }
+/// Whether the machine computes with it.
+constexpr bool isComputed(ElementType type) { return factsOf(type).use == ElementUse::computed; }
+
+/// Whether conversions to it always saturate.
+constexpr bool saturates(ElementType type) { return isFloat(type) && factsOf(type).bits <= 8; }
+
+constexpr unsigned bitsOf(ElementType type) { return factsOf(type).bits; }
+
+/// What this many elements take that follow one another, in bytes; nothing if it is not below 2^63.
+constexpr std::optional<int64_t> checkedBytesOf(ElementType type, int64_t count) {
+  const int64_t bits = bitsOf(type);
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(count / 8, bits, &bytes) ||
+      __builtin_add_overflow(bytes, (count % 8 * bits + 7) / 8, &bytes))
+    return std::nullopt;
+  return bytes;
+}
+
+/// The same where it is known to be small.
+constexpr int64_t bytesOf(ElementType type, int64_t count) { return (count * bitsOf(type) + 7) / 8; }
+
+/// How many elements fill so many bytes.
+constexpr int64_t elementsOf(ElementType type, int64_t bytes) { return bytes * 8 / bitsOf(type); }
+
+/// Of one element, which is to be of whole bytes.
 constexpr unsigned sizeInBytes(ElementType type) {
-  switch (type) {
-  case ElementType::i8:
-  case ElementType::e4m3:
-    return 1;
-  case ElementType::f16:
-  case ElementType::bf16:
-    return 2;
-  case ElementType::i32:
-  case ElementType::f32:
-    return 4;
-  case ElementType::i64:
-  case ElementType::f64:
-    return 8;
-  }
-  return 0;
+  if (bitsOf(type) % 8 != 0)
+    __builtin_trap();
+  return bitsOf(type) / 8;
 }
 
-constexpr std::string_view toString(ElementType type) {
-  switch (type) {
-  case ElementType::i8:
-    return "i8";
-  case ElementType::i32:
-    return "i32";
-  case ElementType::i64:
-    return "i64";
-  case ElementType::f16:
-    return "f16";
-  case ElementType::bf16:
-    return "bf16";
-  case ElementType::f32:
-    return "f32";
-  case ElementType::f64:
-    return "f64";
-  case ElementType::e4m3:
-    return "e4m3";
-  }
-  return "";
-}
+constexpr std::string_view toString(ElementType type) { return factsOf(type).name; }
 
 constexpr std::optional<ElementType> parseElementType(std::string_view text) {
-  for (ElementType type : allElementTypes) {
-    if (toString(type) == text)
-      return type;
+  for (const ElementFacts &facts : elementTable) {
+    if (facts.name == text)
+      return facts.type;
   }
   return std::nullopt;
 }

@@ -34,7 +34,7 @@ constexpr MmaAtom mmaSync(ElementType operand, ElementType accumulator, unsigned
 
 /// Only 16-bit operands may have m or n contiguous in shared memory.
 constexpr OperandMajors majorsOf(ElementType operand) {
-  return sizeInBytes(operand) == 2 ? OperandMajors::kOrMn : OperandMajors::kOnly;
+  return bitsOf(operand) == 16 ? OperandMajors::kOrMn : OperandMajors::kOnly;
 }
 
 constexpr MmaAtom wgmma(ElementType operand, ElementType accumulator, unsigned nMin, unsigned nStep,
@@ -128,7 +128,7 @@ constexpr std::array atoms = {
 
 unsigned MmaAtom::registersFor(unsigned columns, bool aInRegisters) const {
   auto registersOf = [&](unsigned elements, ElementType type) {
-    return elements / threads * unsigned(sizeInBytes(type)) / unsigned(registerBytes);
+    return unsigned(bytesOf(type, elements / threads)) / unsigned(registerBytes);
   };
   return registersOf(m * columns, accumulator) + (aInRegisters ? registersOf(m * k, a) : 0) + otherRegisters;
 }

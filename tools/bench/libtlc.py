@@ -6,7 +6,7 @@ import os
 
 import torch
 
-INTERFACE_VERSION = 2
+INTERFACE_VERSION = 3
 ELEMENTS = {
     torch.int8: 0,
     torch.int32: 1,

@@ -28,16 +28,15 @@ kernels::Library &library() {
   return library;
 }
 
-constexpr std::array elements = {ElementType::i8,   ElementType::i32, ElementType::i64, ElementType::f16,
-                                 ElementType::bf16, ElementType::f32, ElementType::f64, ElementType::e4m3};
-static_assert(elements[TLC_BF16] == ElementType::bf16 && elements[TLC_F64] == ElementType::f64 &&
-              elements[TLC_E4M3] == ElementType::e4m3);
+// The numbers of both are one.
+#define TLC_ELEMENT_TYPE(name, C, ...) static_assert(TLC_##C == int(ElementType::name));
+#include "runtime/support/ElementTypes.def"
 
 Result<ElementType> elementOf(int32_t element) {
-  if (element < 0 || element >= static_cast<int32_t>(elements.size()))
+  if (element < 0 || element >= static_cast<int32_t>(allElementTypes.size()))
     return invalid(
-        fmt::format("expected a tlc_element from 0 to {}, but got {}", elements.size() - 1, element));
-  return elements[static_cast<size_t>(element)];
+        fmt::format("expected a tlc_element from 0 to {}, but got {}", allElementTypes.size() - 1, element));
+  return static_cast<ElementType>(element);
 }
 
 Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count) {
@@ -89,6 +88,13 @@ Result<kernels::Definitions> definitionsOf(const char *const *names, const char 
 }
 
 } // namespace
+
+Result<int> calls::elementOfDlpack(int code, int bits) {
+  for (const ElementFacts &facts : elementTable)
+    if (facts.dlpack == code && int(facts.bits) == bits)
+      return static_cast<int>(facts.type);
+  return invalid(fmt::format("expected a DLPack type of tensors, but got code {} with {} bits", code, bits));
+}
 
 Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const char *const *names,
                                                     const char *const *values, int count,

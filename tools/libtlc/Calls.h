@@ -17,6 +17,9 @@ struct tlc_program {
 
 namespace tlc::calls {
 
+/// The number of a tlc_element.
+Result<int> elementOfDlpack(int code, int bits);
+
 Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *const *names,
                                              const char *const *values, int count, const char *target);
 

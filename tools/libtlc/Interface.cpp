@@ -29,6 +29,18 @@ int tlc_version(void) { return TLC_INTERFACE_VERSION; }
 
 const char *tlc_last_error(void) { return lastError.c_str(); }
 
+int tlc_element_of_dlpack(int code, int bits) {
+  int element = 0;
+  tlc_status status = run([&]() -> Result<void> {
+    Result<int> found = calls::elementOfDlpack(code, bits);
+    if (!found)
+      return found.error();
+    element = *found;
+    return {};
+  });
+  return status == TLC_OK ? element : -static_cast<int>(status);
+}
+
 tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values, int count,
                          const char *target) {
   tlc_program *program = nullptr;

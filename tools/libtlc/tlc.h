@@ -36,7 +36,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 2
+#define TLC_INTERFACE_VERSION 3
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -58,6 +58,10 @@ typedef enum tlc_element {
   TLC_F64 = 6,
   TLC_E4M3 = 7, ///< floats of 8 bits
 } tlc_element;
+
+/// The tlc_element of DLPack's DLDataTypeCode and bits, with one lane. Negative if there is none: minus a
+/// tlc_status. Since version 3.
+TLC_API int tlc_element_of_dlpack(int code, int bits);
 
 /// A tensor in the device's memory. Shape and strides are in elements,
 /// outermost axis first; the innermost stride is 1. They are read during the

@@ -33,10 +33,6 @@ constexpr size_t shownElements = 8;
 
 tlc::Error invalid(const Twine &message) { return {ErrorKind::invalidArgument, message.str()}; }
 
-bool isInteger(ElementType type) {
-  return type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64;
-}
-
 double valueOf(ElementType type, const evaluator::Element &element) {
   return isInteger(type) ? static_cast<double>(element.integer) : element.value;
 }
@@ -84,14 +80,9 @@ Result<evaluator::Tensor> makeTensor(const kernels::TensorSpec &spec,
 }
 
 std::optional<ElementType> typeOf(NpyType type) {
-  for (auto [own, npy] : {std::pair(ElementType::f16, NpyType{'f', 2}),
-                          {ElementType::f32, {'f', 4}},
-                          {ElementType::f64, {'f', 8}},
-                          {ElementType::i8, {'i', 1}},
-                          {ElementType::i32, {'i', 4}},
-                          {ElementType::i64, {'i', 8}}})
-    if (npy == type)
-      return own;
+  for (const ElementFacts &facts : elementTable)
+    if (facts.numpy == type.kind && facts.bits == 8 * type.bytes)
+      return facts.type;
   return std::nullopt;
 }
 
@@ -245,7 +236,7 @@ Result<Problem> problemOfFile(const std::string &file, const kernels::Definition
     mlir::Attribute attribute = kernel.getArgAttr(unsigned(i), program::ProgramDialect::argumentAttrName);
     dimensions.push_back(0);
     if (auto tensor = dyn_cast<program::TensorAttr>(attribute)) {
-      ElementType element = *tile::toElementType(tile::elementTypeOf(argument.getType()));
+      ElementType element = *toElementType(tile::elementTypeOf(argument.getType()));
       kernels::TensorSpec spec{tensor.getName().str(), element, accessOf(tensor.getAccess()), {}};
       for (auto [extent, dimension] : zip(tile::extentsOf(argument.getType()), tensor.getDims()))
         spec.shape.push_back(dimension < 0 ? extent : dimensions[dimension]);
@@ -263,7 +254,7 @@ Result<Problem> problemOfFile(const std::string &file, const kernels::Definition
     ++used;
     dimensions.back() = static_cast<int64_t>(value);
     if (isa<program::ScalarAttr>(attribute))
-      problem.scalars.push_back(evaluator::elementOf(*tile::toElementType(argument.getType()), value));
+      problem.scalars.push_back(evaluator::elementOf(*toElementType(argument.getType()), value));
   }
   if (used != definitions.size())
     return invalid("expected -D for the program's dimensions and numbers only, but got others, too");

@@ -63,7 +63,7 @@ TileScheduler::Space BackwardArguments::tileSpace(Axis axis) const {
           .order = mask.order,
           .heads = isOfKeys ? keyHeads : inputs.heads,
           .kvHeads = isOfKeys ? keyHeads : inputs.kvHeads,
-          .cachedRowBytes = (problem.d + problem.dv) * int64_t(sizeInBytes(problem.dtype))};
+          .cachedRowBytes = bytesOf(problem.dtype, problem.d + problem.dv)};
 }
 
 GradientTile BackwardArguments::tileAt(Axis axis, const Sequences::Fields &fields) const {

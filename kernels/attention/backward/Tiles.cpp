@@ -15,7 +15,7 @@ namespace {
 bool isExplicit(const BackwardConfig &c) { return c.form == AttentionForm::explicitRoles; }
 
 bool fits(const BackwardConfig &c, const Target &target) {
-  int64_t bytes = sizeInBytes(c.problem.dtype), d = paddedRow(c.problem.d), dv = paddedRow(c.problem.dv);
+  int64_t bytes = bytesOf(c.problem.dtype, 1), d = paddedRow(c.problem.d), dv = paddedRow(c.problem.dv);
   BlockBudget block(target);
   auto add = [&](int64_t rows, int64_t length, int64_t slots) {
     block.addBuffer(SharedBytes::tile(rows, length * bytes), slots);

@@ -487,7 +487,7 @@ static bool hasRegisters(DecodeConfig c, int64_t residents, int64_t bk, const Ta
 }
 
 void fitDecode(DecodeConfig &c, const Target &target) {
-  int64_t bytes = sizeInBytes(c.problem.dtype);
+  int64_t bytes = bytesOf(c.problem.dtype, 1);
   bool hasStaging = isWhole(c) && partsOf(c).size() == 1; // without it, stores leave from registers
   auto stagesOf = [&](int64_t residents, int64_t bk) {
     BlockBudget block(target, residents);
@@ -522,8 +522,7 @@ void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys,
   c.residents = c.rows == 64 && longest <= 128 ? 2 : 1;
   constexpr int64_t tileBytes = 16384;
   int64_t least = longest <= 256 || !areApart(c) ? 64 : 32; // two tiles in flight
-  c.bk = std::clamp<int64_t>(tileBytes / (longest * int64_t(sizeInBytes(c.problem.dtype))) / productDepth *
-                                 productDepth,
+  c.bk = std::clamp<int64_t>(tileBytes / bytesOf(c.problem.dtype, longest) / productDepth * productDepth,
                              least, 128);
 
   // Parts that fill the rounds of all blocks, at a cost of some keys for each of them.

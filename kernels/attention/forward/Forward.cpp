@@ -64,13 +64,13 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, cons
 }
 
 SharedBytes outputTile(const ForwardConfig &c) {
-  return SharedBytes::tile(c.bq, c.problem.dv * sizeInBytes(c.problem.outputType()));
+  return SharedBytes::tile(c.bq, bytesOf(c.problem.outputType(), c.problem.dv));
 }
 
 /// What a block takes that has `tileSlots` tiles of Q at a time. Positions of tiles, and barriers, are part
 /// of the reserve.
 BlockBudget budgetOf(const ForwardConfig &c, int64_t tileSlots, const Target &target) {
-  int64_t elementBytes = sizeInBytes(c.problem.dtype);
+  int64_t elementBytes = bytesOf(c.problem.dtype, 1);
   BlockBudget block(target);
   block.reserveScratch();
   block.addBuffer(SharedBytes::tile(c.bq, c.problem.d * elementBytes), tileSlots);

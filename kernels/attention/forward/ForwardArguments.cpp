@@ -32,7 +32,7 @@ TileScheduler::Space ForwardArguments::tileSpace() const {
           .order = mask.order,
           .heads = inputs.heads,
           .kvHeads = inputs.kvHeads,
-          .cachedRowBytes = (problem.d + problem.dv) * int64_t(sizeInBytes(problem.dtype))};
+          .cachedRowBytes = bytesOf(problem.dtype, problem.d + problem.dv)};
 }
 
 QueryTile ForwardArguments::tileAt(const Sequences::Fields &fields) const {

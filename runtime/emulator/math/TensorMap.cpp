@@ -102,24 +102,12 @@ std::string_view toString(TensorElement element) {
 }
 
 TensorElement tensorElement(ElementType type) {
-  switch (type) {
-  case ElementType::i8:
-  case ElementType::e4m3:
-    return TensorElement::u8;
-  case ElementType::i32:
-    return TensorElement::s32;
-  case ElementType::i64:
-    return TensorElement::s64;
-  case ElementType::f16:
-    return TensorElement::f16;
-  case ElementType::bf16:
-    return TensorElement::bf16;
-  case ElementType::f32:
-    return TensorElement::f32;
-  case ElementType::f64:
-    break;
-  }
-  return TensorElement::f64;
+  constexpr TensorElement elements[] = {
+#define TLC_ELEMENT_TYPE(name, C, bits, number, exponent, fraction, bias, specials, use, mlir, ptx, ...)     \
+  TensorElement::ptx,
+#include "runtime/support/ElementTypes.def"
+  };
+  return elements[size_t(type)];
 }
 
 unsigned swizzleSpanBytes(Swizzle swizzle) { return swizzle == Swizzle::none ? 0 : 16u << unsigned(swizzle); }

@@ -25,7 +25,7 @@ tile.kernel @no_scalar(%x: f32 {program.argument = #program.dimension<"x">}) {
 // -----
 
 // kernel_c1
-// expected-error @below {{expected argument 0 to be an index, a global tensor or a number (i8, i32, i64, f16, bf16, f32, f64), but got 'i7'}}
+// expected-error @below {{expected argument 0 to be an index, a global tensor or a number that the machine computes with, but got 'i7'}}
 tile.kernel @no_type(%x: i7 {program.argument = #program.scalar<"x">}) {
   tile.return
 }

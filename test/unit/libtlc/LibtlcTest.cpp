@@ -23,6 +23,14 @@ TEST_CASE("the library has the version of its header", "[libtlc]") {
   CHECK(tlc_version() == TLC_INTERFACE_VERSION);
 }
 
+TEST_CASE("element types have DLPack's numbers", "[libtlc]") {
+  CHECK(tlc_element_of_dlpack(/*kDLInt*/ 0, 32) == TLC_I32);
+  CHECK(tlc_element_of_dlpack(/*kDLBfloat*/ 4, 16) == TLC_BF16);
+  CHECK(tlc_element_of_dlpack(/*kDLFloat8_e4m3fn*/ 10, 8) == TLC_E4M3);
+  CHECK(tlc_element_of_dlpack(/*kDLComplex*/ 5, 64) == -TLC_INVALID_ARGUMENT);
+  CHECK(std::string(tlc_last_error()) == "expected a DLPack type of tensors, but got code 5 with 64 bits");
+}
+
 TEST_CASE("compiling says what does not exist", "[libtlc]") {
   CHECK(errorOfCompile("gem", "m", "64") ==
         "expected one of the kernels gemm, softmax, attention_fwd, "

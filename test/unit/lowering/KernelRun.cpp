@@ -4,9 +4,9 @@
 #include "test/unit/lowering/KernelRun.h"
 
 #include "compiler/pipeline/Compiler.h"
+#include "kernels/harness/ElementBits.h"
 #include "runtime/device/Device.h"
 #include "runtime/emulator/EmulatorDevice.h"
-#include "runtime/emulator/math/Float.h"
 #include "test/Expect.h"
 
 #include <catch2/catch.hpp>
@@ -25,48 +25,6 @@ std::string textOf(const std::vector<Diagnostic> &diagnostics) {
   return text;
 }
 
-uint64_t bitsOf(ElementType element, double value) {
-  switch (element) {
-  case ElementType::f32:
-    return std::bit_cast<uint32_t>(float(value));
-  case ElementType::f64:
-    return std::bit_cast<uint64_t>(value);
-  case ElementType::f16:
-    return emulator::fromDouble(emulator::FloatFormat::f16, value);
-  case ElementType::bf16:
-    return emulator::fromDouble(emulator::FloatFormat::bf16, value);
-  case ElementType::e4m3:
-    return emulator::fromDouble(emulator::FloatFormat::e4m3, value);
-  case ElementType::i8:
-  case ElementType::i32:
-  case ElementType::i64:
-    return uint64_t(int64_t(value));
-  }
-  return 0;
-}
-
-double valueOf(ElementType element, uint64_t bits) {
-  switch (element) {
-  case ElementType::f32:
-    return std::bit_cast<float>(uint32_t(bits));
-  case ElementType::f64:
-    return std::bit_cast<double>(bits);
-  case ElementType::f16:
-    return emulator::toDouble(emulator::FloatFormat::f16, uint32_t(bits));
-  case ElementType::bf16:
-    return emulator::toDouble(emulator::FloatFormat::bf16, uint32_t(bits));
-  case ElementType::e4m3:
-    return emulator::toDouble(emulator::FloatFormat::e4m3, uint32_t(bits));
-  case ElementType::i8:
-    return int8_t(bits);
-  case ElementType::i32:
-    return int32_t(bits);
-  case ElementType::i64:
-    return double(int64_t(bits));
-  }
-  return 0;
-}
-
 /// A tensor in device memory; what lies between its rows keeps a pattern.
 class DeviceTensor {
 public:
@@ -77,7 +35,7 @@ public:
     bytes.assign(size_t(rows * pitch) * size, gap);
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t column = 0; column < host.shape.back(); ++column) {
-        uint64_t bits = bitsOf(host.element, host.at(row, column));
+        uint64_t bits = kernels::encodeElement(host.element, host.at(row, column));
         std::memcpy(&bytes[offset(row, column)], &bits, size);
       }
     address = expectValue(device.allocate(bytes.size()));
@@ -105,7 +63,7 @@ public:
         }
         uint64_t bits = 0;
         std::memcpy(&bits, &bytes[offset(row, column)], size);
-        host.at(row, column) = valueOf(host.element, bits);
+        host.at(row, column) = kernels::decodeElement(host.element, bits);
       }
     CHECK(overwritten == 0);
   }
