@@ -34,9 +34,7 @@ bool mayBeIdentity(Operation *op) {
     return ofFragments.mayKeepElements();
   if (!op->hasTrait<OpTrait::Elementwise>() || !isMemoryEffectFree(op))
     return false;
-  return op->getNumOperands() > 1 ||
-         isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::TruncIOp, arith::SIToFPOp,
-             arith::FPToSIOp, arith::NegFOp, math::AbsFOp, math::FloorOp, math::CeilOp>(op);
+  return op->getNumOperands() > 1 || isa<arith::NegFOp, math::AbsFOp, math::FloorOp, math::CeilOp>(op);
 }
 
 class Collector {

@@ -44,7 +44,7 @@ StringRef nameOf(Comparison kind) {
 }
 
 bool checkComputable(Trace &trace, Value value, StringRef operation, Loc loc) {
-  if (!isa<Float8E4M3FNType>(getElementTypeOrSelf(value)))
+  if (isComputed(value.getType()))
     return true;
   Diagnostic &diagnostic =
       trace.error(loc, "expected numbers that the machine computes with for " + operation + ", but got " +
@@ -89,36 +89,24 @@ Value compare(Trace &trace, Comparison kind, Value a, Value b, Loc loc) {
   return trace.create<arith::CmpIOp>(loc, ofIntegers, a, b);
 }
 
-Value convert(Trace &trace, Value value, Type element, Loc loc) {
-  Type from = getElementTypeOrSelf(value);
-  auto withElement = [&](Type element) {
+namespace {
+TLC_ENUM_CONVERSION(roundingOf, Rounding, tile::Rounding, TLC_ROUNDINGS)
+} // namespace
+
+Value convert(Trace &trace, Value value, ElementType element, Conversion how, Loc loc) {
+  auto with = [&](Type element) {
     auto tensor = dyn_cast<RankedTensorType>(value.getType());
     return tensor ? Type(tensor.clone(element)) : element;
   };
-  Type to = withElement(element);
+  if (getElementTypeOrSelf(value).isIndex()) // positions have 32 bits on the device
+    value = trace.create<arith::IndexCastOp>(loc, with(trace.builder.getI32Type()), value);
+  ElementType from = *toElementType(getElementTypeOrSelf(value));
   if (from == element)
     return value;
-  unsigned fromBits = from.isIndex() ? 0 : from.getIntOrFloatBitWidth(),
-           toBits = element.getIntOrFloatBitWidth();
-  if (from.isIndex()) { // positions have 32 bits on the device
-    Value number = trace.create<arith::IndexCastOp>(loc, withElement(trace.builder.getI32Type()), value);
-    return convert(trace, number, element, loc);
-  }
-  if (isa<FloatType>(from) && isa<FloatType>(element)) {
-    if (fromBits == toBits) // f16 and bf16 hold different numbers: by way of one that holds both
-      return convert(trace, convert(trace, value, trace.builder.getF32Type(), loc), element, loc);
-    return fromBits < toBits ? trace.create<arith::ExtFOp>(loc, to, value)
-                             : trace.create<arith::TruncFOp>(loc, to, value);
-  }
-  if (isa<FloatType>(from) != isa<FloatType>(element) &&
-      (isa<Float8E4M3FNType>(from) || isa<Float8E4M3FNType>(element)))
-    return convert(trace, convert(trace, value, trace.builder.getF32Type(), loc), element, loc);
-  if (isa<FloatType>(from))
-    return trace.create<arith::FPToSIOp>(loc, to, value);
-  if (isa<FloatType>(element))
-    return trace.create<arith::SIToFPOp>(loc, to, value);
-  return fromBits < toBits ? trace.create<arith::ExtSIOp>(loc, to, value)
-                           : trace.create<arith::TruncIOp>(loc, to, value);
+  bool isCut = isFloat(from) && isInteger(element);
+  Rounding rounding = how.rounding.value_or(isCut ? Rounding::zero : Rounding::nearest);
+  return trace.create<tile::ConvertOp>(loc, with(trace.typeOf(element)), value, roundingOf(rounding),
+                                       how.saturate || saturates(element));
 }
 
 //===----------------------------------------------------------------------===//
@@ -257,7 +245,7 @@ Scalar Index::to(ElementType element, Loc loc) const {
   if (!trace)
     return {};
   Value value = trace->useUniform(*this, "a position to convert", loc);
-  return trace->make<Scalar>(value ? convert(*trace, value, trace->typeOf(element), loc) : Value());
+  return trace->make<Scalar>(value ? convert(*trace, value, element, {}, loc) : Value());
 }
 
 //===----------------------------------------------------------------------===//
@@ -361,12 +349,12 @@ Predicate operator!=(At<Scalar> a, At<Scalar> b) {
 Scalar min(const Scalar &a, const Scalar &b, Loc loc) { return binary(Arithmetic::min, a, b, loc); }
 Scalar max(const Scalar &a, const Scalar &b, Loc loc) { return binary(Arithmetic::max, a, b, loc); }
 
-Scalar Scalar::to(ElementType element, Loc loc) const {
+Scalar Scalar::to(ElementType element, Conversion how, Loc loc) const {
   Trace *trace = traceOf(reference);
   if (known || !trace)
     return *this;
   Value value = trace->use(reference, "a number to convert", loc);
-  return trace->make<Scalar>(value ? convert(*trace, value, trace->typeOf(element), loc) : Value());
+  return trace->make<Scalar>(value ? convert(*trace, value, element, how, loc) : Value());
 }
 
 //===----------------------------------------------------------------------===//

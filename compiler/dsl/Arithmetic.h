@@ -27,6 +27,6 @@ mlir::Value truth(Trace &trace, const Predicate &predicate, llvm::StringRef what
 /// As above, for one truth value and not one per element.
 mlir::Value uniformTruth(Trace &trace, const Predicate &predicate, llvm::StringRef what, Loc loc);
 /// The value, a number or a fragment, with another element type.
-mlir::Value convert(Trace &trace, mlir::Value value, mlir::Type element, Loc loc);
+mlir::Value convert(Trace &trace, mlir::Value value, ElementType element, Conversion how, Loc loc);
 
 } // namespace tlc::dsl

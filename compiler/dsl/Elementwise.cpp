@@ -290,14 +290,14 @@ FragmentValue abs(const FragmentValue &x, Loc loc) {
   return binary(Arithmetic::max, x, negate(x, loc), loc);
 }
 
-FragmentValue FragmentValue::to(ElementType element, Loc loc) const {
+FragmentValue FragmentValue::to(ElementType element, Conversion how, Loc loc) const {
   Trace *trace = traceOf(reference);
   if (!trace)
     return {};
   Value value = trace->use(reference, "a fragment to convert", loc);
   if (!value)
     return trace->poison<FragmentValue>();
-  return trace->make<FragmentValue>(convert(*trace, value, trace->typeOf(element), loc));
+  return trace->make<FragmentValue>(convert(*trace, value, element, how, loc));
 }
 
 Index FragmentValue::toIndex(Loc loc) const {

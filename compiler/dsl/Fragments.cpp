@@ -45,8 +45,8 @@ Shape Fragment::shape() const { return shapeOf(reference); }
 Shape Shared::shape() const { return shapeOf(reference); }
 Shape TensorMemory::shape() const { return shapeOf(reference); }
 
-FragmentValue Fragment::to(ElementType element, Loc loc) const {
-  return FragmentValue(*this, loc).to(element, loc);
+FragmentValue Fragment::to(ElementType element, Conversion how, Loc loc) const {
+  return FragmentValue(*this, loc).to(element, how, loc);
 }
 
 void Fragment::store(const FragmentValue &value, Loc loc) {

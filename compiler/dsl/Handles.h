@@ -12,6 +12,7 @@
 
 #include "compiler/dsl/At.h"
 #include "runtime/support/ElementType.h"
+#include "runtime/support/Enum.h"
 
 #include <memory>
 #include <optional>
@@ -29,6 +30,20 @@ class Predicate;
 class Ring;
 class Scalar;
 class Trace;
+
+/// Which of the two numbers around it a number becomes: the nearest (of two that are equally near, the even
+/// one), the one of smaller magnitude, the one below or the one above.
+#define TLC_ROUNDINGS(X) X(nearest) X(zero) X(down) X(up)
+TLC_ENUM(Rounding, TLC_ROUNDINGS)
+
+/// How numbers become elements of another type.
+struct Conversion {
+  /// Not said: to the nearest, but a float that becomes an integer is cut off.
+  std::optional<Rounding> rounding = {};
+  /// What is too large becomes the largest number of the type, and not infinite or any integer. In floats of
+  /// 8 bits or less it always does.
+  bool saturate = false;
+};
 
 /// Extents of a tile, outermost first.
 using Shape = std::vector<int64_t>;
@@ -163,7 +178,8 @@ public:
 
   /// The value, where it is a C++ number.
   std::optional<double> constant() const { return known; }
-  Scalar to(ElementType element, Loc loc = Loc::current()) const;
+  Scalar to(ElementType element, Loc loc = Loc::current()) const { return to(element, {}, loc); }
+  Scalar to(ElementType element, Conversion how, Loc loc = Loc::current()) const;
 
   template <std::same_as<bool> B> operator B() const {
     static_assert(detail::never<B>,
@@ -197,7 +213,8 @@ public:
   /// Empty for a poisoned handle.
   Shape shape() const;
   /// Converted element by element.
-  FragmentValue to(ElementType element, Loc loc = Loc::current()) const;
+  FragmentValue to(ElementType element, Loc loc = Loc::current()) const { return to(element, {}, loc); }
+  FragmentValue to(ElementType element, Conversion how, Loc loc = Loc::current()) const;
   /// Elements of i32 as positions, one for each element, to be compared with others in `where`.
   Index toIndex(Loc loc = Loc::current()) const;
 
@@ -229,7 +246,8 @@ public:
   Fragment &&named(std::string_view name) &&;
 
   Shape shape() const;
-  FragmentValue to(ElementType element, Loc loc = Loc::current()) const;
+  FragmentValue to(ElementType element, Loc loc = Loc::current()) const { return to(element, {}, loc); }
+  FragmentValue to(ElementType element, Conversion how, Loc loc = Loc::current()) const;
 
   template <std::same_as<bool> B> operator B() const {
     static_assert(detail::never<B>, "a fragment has no C++ truth value: compare its elements in where()");

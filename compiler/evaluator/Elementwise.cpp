@@ -259,7 +259,7 @@ template <class Op> void addSignExtension(Rules &rules) {
     return evaluateEach(task, op, [&](Operands x) {
       Element extended = *x[0];
       extended.integer = isTruth ? -extended.integer : extended.integer;
-      return to.isFloat ? integerToFloat(to, extended) : resized(to, extended);
+      return resized(to, extended);
     });
   });
 }
@@ -286,24 +286,35 @@ void addFloatRules(Rules &rules) {
   add<math::CeilOp>(rules, applied<Function::ceil>);
 }
 
-/// Of what an integer was just converted to, the integer itself is rounded.
-void addTruncation(Rules &rules) {
-  rules.add(arith::TruncFOp::getOperationName(), [](Task &task, Operation *op) {
-    Kind to = kindOf(op->getResult(0).getType());
-    bool isOfInteger = isa_and_present<arith::SIToFPOp>(op->getOperand(0).getDefiningOp());
-    return evaluateEach(task, op, [&](Operands x) {
+/// A float that an integer was just converted to: the compiled program may round the integer itself.
+bool isConvertedInteger(Value value) {
+  auto inner = value.getDefiningOp<tile::ConvertOp>();
+  return inner && !kindOf(inner.getSource().getType()).isFloat;
+}
+
+Step evaluateConvert(Task &task, tile::ConvertOp op) {
+  Kind from = kindOf(op.getSource().getType()), to = kindOf(op.getType());
+  Rounding rounding = op.getRounding();
+  bool saturate = op.getSaturate();
+  to.saturates |= saturate;
+  bool isNarrowed = from.isFloat && to.isFloat && to.bits < from.bits && rounding == Rounding::nearest;
+  bool isOfInteger = isConvertedInteger(op.getSource());
+  return evaluateEach(task, op, [&](Operands x) {
+    if (!to.isFloat)
+      return from.isFloat ? floatToInteger(to, *x[0], rounding, saturate)
+                          : integerToInteger(to, *x[0], saturate);
+    if (!from.isFloat)
+      return integerToFloat(to, *x[0]);
+    if (isNarrowed)
       return isOfInteger ? integerToFloat(to, *x[0]) : roundedAgain(to, *x[0]);
-    });
+    return floatToFloat(to, *x[0], rounding);
   });
 }
 
 void addConversionRules(Rules &rules) {
-  add<arith::ExtFOp>(rules, floatToFloat);
-  addTruncation(rules);
-  add<arith::FPToSIOp>(rules, floatToInteger);
+  rules.add(evaluateConvert);
   add<arith::TruncIOp>(rules, resized);
   add<arith::IndexCastOp>(rules, resized); // a position has 32 bits, with a sign
-  addSignExtension<arith::SIToFPOp>(rules);
   addSignExtension<arith::ExtSIOp>(rules);
   addZeroExtension<arith::ExtUIOp>(rules);
   addZeroExtension<arith::IndexCastUIOp>(rules);

@@ -24,55 +24,59 @@ constexpr double smallestNormalF32 = 0x1p-126;
 //===----------------------------------------------------------------------===//
 
 Kind kindOf(ElementType type) {
-  switch (type) {
-  case ElementType::i8:
-    return {.bits = 8};
-  case ElementType::i32:
-    return {.bits = 32};
-  case ElementType::i64:
-    return {.bits = 64};
-  case ElementType::f16:
-    return {true, 16, 11, -14, 65504};
-  case ElementType::bf16:
-    return {true, 16, 8, -126, 0x1.fep127};
-  case ElementType::f32:
-    return {true, 32, 24, -126, std::numeric_limits<float>::max()};
-  case ElementType::f64:
-    return {true, 64, 53, -1022, std::numeric_limits<double>::max()};
-  case ElementType::e4m3:
-    return {true, 8, 4, -6, 448, /*saturates=*/true};
-  }
-  return {};
+  const ElementFacts &facts = factsOf(type);
+  const NumberFormat &format = facts.format;
+  if (isInteger(type))
+    return {.bits = facts.bits, .isUnsigned = isUnsigned(type)};
+  return {.isFloat = true,
+          .bits = facts.bits,
+          .precision = format.precision(),
+          .leastExponent = format.leastExponent(),
+          .largest = format.largest(),
+          .saturates = !format.hasInfinities()};
 }
 
 Kind kindOf(Type type) {
   Type element = getElementTypeOrSelf(type);
-  if (element.isF16())
-    return kindOf(ElementType::f16);
-  if (element.isBF16())
-    return kindOf(ElementType::bf16);
-  if (element.isF32())
-    return kindOf(ElementType::f32);
-  if (element.isF64())
-    return kindOf(ElementType::f64);
-  if (isa<Float8E4M3FNType>(element))
-    return kindOf(ElementType::e4m3);
+  if (std::optional<ElementType> known = toElementType(element))
+    return kindOf(*known);
   return {.bits = element.isIndex() ? 32 : element.getIntOrFloatBitWidth()};
 }
 
-double nearest(const Kind &kind, double value) {
-  if (kind.bits == 64 || std::isnan(value) || value == 0)
-    return value;
-  double rounded = value;
-  if (kind.bits == 32) {
-    rounded = static_cast<float>(value);
-  } else if (std::isfinite(value)) {
-    int last = std::max(std::ilogb(value), kind.leastExponent) - (kind.precision - 1);
-    rounded = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last); // ties to even
+namespace {
+double whole(double value, Rounding rounding) {
+  switch (rounding) {
+  case Rounding::nearest:
+    return std::nearbyint(value); // ties to even
+  case Rounding::zero:
+    return std::trunc(value);
+  case Rounding::down:
+    return std::floor(value);
+  case Rounding::up:
+    return std::ceil(value);
   }
-  if (std::abs(rounded) <= kind.largest)
-    return rounded;
-  return std::copysign(kind.saturates ? kind.largest : infinity, value);
+  return value;
+}
+} // namespace
+
+double rounded(const Kind &kind, double value, Rounding rounding) {
+  if (std::isnan(value) || value == 0)
+    return value;
+  double result = value;
+  if (std::isfinite(value) && kind.bits < 64) {
+    int last = std::max(std::ilogb(value), kind.leastExponent) - (kind.precision - 1);
+    result = std::copysign(std::ldexp(whole(std::ldexp(value, -last), rounding), last), value);
+  }
+  if (std::abs(result) <= kind.largest)
+    return result;
+  bool isCut =
+      std::isfinite(value) && (rounding == Rounding::zero || (rounding == Rounding::down && value > 0) ||
+                               (rounding == Rounding::up && value < 0));
+  return std::copysign(kind.saturates || isCut ? kind.largest : infinity, value);
+}
+
+double nearest(const Kind &kind, double value) {
+  return kind.bits == 32 ? static_cast<float>(value) : rounded(kind, value, Rounding::nearest);
 }
 
 double roundTo(ElementType type, double value) { return nearest(kindOf(type), value); }
@@ -80,6 +84,8 @@ double roundTo(ElementType type, double value) { return nearest(kindOf(type), va
 int64_t wrapped(const Kind &kind, int64_t value) {
   if (kind.bits == 1)
     return value & 1;
+  if (kind.isUnsigned && kind.bits < 64)
+    return value & ((int64_t(1) << kind.bits) - 1);
   unsigned unused = 64 - kind.bits;
   return static_cast<int64_t>(static_cast<uint64_t>(value) << unused) >> unused;
 }
@@ -107,14 +113,15 @@ bool isSame(const Kind &kind, const Element &a, const Element &b) {
 }
 
 namespace {
-/// The nearest number to `value`, where the compiled program rounds some number from `low` to `high`.
-Element enclosed(const Kind &kind, double value, double low, double high) {
-  Element result = exactFloat(kind, value);
+/// What `value` is rounded to, where the compiled program rounds some number from `low` to `high`.
+Element enclosed(const Kind &kind, double value, double low, double high,
+                 Rounding rounding = Rounding::nearest) {
+  Element result = {.value = rounded(kind, value, rounding), .defined = true};
   if (std::isnan(low) || std::isnan(high))
     return unspecified(result);
   constexpr double slack = 0x1p-51; // of what is computed here
-  low = nearest(kind, low - std::abs(low) * slack);
-  high = nearest(kind, high + std::abs(high) * slack);
+  low = rounded(kind, low - std::abs(low) * slack, rounding);
+  high = rounded(kind, high + std::abs(high) * slack, rounding);
   if (low == high && low == result.value)
     return result;
   result.bound = std::max(high - result.value, result.value - low) * (1 + slack);
@@ -331,11 +338,12 @@ Element apply(const Kind &kind, Function function, const Element &x) {
 // Conversions and choices
 //===----------------------------------------------------------------------===//
 
-Element floatToFloat(const Kind &to, const Element &x) {
+Element floatToFloat(const Kind &to, const Element &x, Rounding rounding) {
+  Element exact = {.value = rounded(to, x.value, rounding), .defined = true};
   if (isExact(x) || !isFinite(x))
-    return exactFloat(to, x.value);
-  return isUnspecified(x) ? unspecified(exactFloat(to, x.value))
-                          : mayBe(enclosed(to, x.value, x.value - x.bound, x.value + x.bound), x);
+    return exact;
+  return isUnspecified(x) ? unspecified(exact)
+                          : mayBe(enclosed(to, x.value, x.value - x.bound, x.value + x.bound, rounding), x);
 }
 
 Element integerToFloat(const Kind &to, const Element &x) {
@@ -355,17 +363,36 @@ Element integerToFloat(const Kind &to, const Element &x) {
 }
 
 Element roundedAgain(const Kind &to, const Element &x) {
-  Element twice = floatToFloat(to, x);
+  Element twice = floatToFloat(to, x, Rounding::nearest);
   return x.integer == 0 ? twice : either(to, integerToFloat(to, x), twice);
 }
 
-Element floatToInteger(const Kind &to, const Element &x) {
-  double limit = std::ldexp(1.0, static_cast<int>(to.bits) - 1);
-  double low = std::trunc(x.value - x.bound), high = std::trunc(x.value + x.bound);
-  if (!(low >= -limit && high < limit))
+Element floatToInteger(const Kind &to, const Element &x, Rounding rounding, bool saturate) {
+  double end = std::ldexp(1.0, static_cast<int>(to.bits) - (to.isUnsigned ? 0 : 1)); // the largest, and 1
+  double least = to.isUnsigned ? 0 : -end;
+  auto fits = [&](double value) { return value >= least && value < end; };
+  auto integerOf = [&](double value) -> int64_t {
+    if (std::isnan(value))
+      return 0;
+    if (value >= end)
+      return static_cast<int64_t>((uint64_t(1) << (to.bits - (to.isUnsigned ? 0 : 1))) - 1);
+    return static_cast<int64_t>(std::max(value, least));
+  };
+  double low = whole(x.value - x.bound, rounding), high = whole(x.value + x.bound, rounding);
+  if (isUnspecified(x) || (!saturate && !(fits(low) && fits(high))))
     return unspecified({});
-  Element result = exactInteger(to, static_cast<int64_t>(std::trunc(x.value)));
-  return low == high ? result : unspecified(result);
+  Element result = exactInteger(to, integerOf(whole(x.value, rounding)));
+  return integerOf(low) == integerOf(high) ? result : unspecified(result);
+}
+
+Element integerToInteger(const Kind &to, const Element &x, bool saturate) {
+  int64_t value = x.integer;
+  if (saturate && to.bits < 64) {
+    int64_t most = (int64_t(1) << (to.bits - (to.isUnsigned ? 0 : 1))) - 1;
+    value = std::clamp(value, to.isUnsigned ? 0 : -most - 1, most);
+  }
+  Element result = exactInteger(to, value);
+  return isExact(x) ? result : unspecified(result);
 }
 
 Element either(const Kind &kind, const Element &preferred, const Element &other) {

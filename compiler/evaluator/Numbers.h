@@ -10,6 +10,7 @@
 #pragma once
 
 #include "compiler/evaluator/Evaluator.h"
+#include "dialects/tile/Tile.h"
 #include "mlir/IR/Types.h"
 
 #include <limits>
@@ -20,7 +21,8 @@ namespace tlc::evaluator {
 /// Which numbers a type has.
 struct Kind {
   bool isFloat = false;
-  unsigned bits = 0;      ///< an `index` has 32
+  unsigned bits = 0; ///< an `index` has 32
+  bool isUnsigned = false;
   int precision = 0;      ///< bits of a float's significand, the first one included
   int leastExponent = 0;  ///< of its normal numbers
   double largest = 0;     ///< finite one
@@ -32,6 +34,8 @@ Kind kindOf(ElementType type);
 /// Of a type or of the elements of a fragment.
 Kind kindOf(mlir::Type type);
 
+using tile::Rounding;
+double rounded(const Kind &kind, double value, Rounding rounding);
 double nearest(const Kind &kind, double value);
 /// The last bits that an integer of this kind keeps, sign-extended; truth values are 0 and 1.
 int64_t wrapped(const Kind &kind, int64_t value);
@@ -69,13 +73,15 @@ bool isOpen(const Element &a, const Element &b);
 // Conversions and choices
 //===----------------------------------------------------------------------===//
 
-Element floatToFloat(const Kind &to, const Element &x);
+Element floatToFloat(const Kind &to, const Element &x, Rounding rounding);
 /// Keeps the integer, for `roundedAgain`.
 Element integerToFloat(const Kind &to, const Element &x);
 /// Of what an integer was rounded to: the compiler may round the integer instead.
 Element roundedAgain(const Kind &to, const Element &x);
-/// Towards zero. What no integer of the kind is near to gives an unspecified one.
-Element floatToInteger(const Kind &to, const Element &x);
+/// What is larger than the kind's integers gives an unspecified one, or the largest; NaN the same, or 0.
+Element floatToInteger(const Kind &to, const Element &x, Rounding rounding, bool saturate);
+/// The last bits, or the nearest integer of the kind.
+Element integerToInteger(const Kind &to, const Element &x, bool saturate);
 /// `preferred`, with a bound that covers `other`.
 Element either(const Kind &kind, const Element &preferred, const Element &other);
 Element select(const Kind &kind, const Element &condition, const Element &x, const Element &y);

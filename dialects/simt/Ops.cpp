@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Operations of the simt dialect: checks, text form.
+#include "dialects/program/Elements.h"
 #include "dialects/simt/Simt.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -276,6 +277,18 @@ LogicalResult SetRegistersOp::verify() { // set_registers_c1
                          << " to " << limits.max << ", but got " << count;
   return success();
 }
+
+namespace {
+LogicalResult verifyFloat8(Operation *op, Type type) {
+  std::optional<ElementType> element = toElementType(type);
+  if (element && isFloat(*element) && bitsOf(*element) == 8)
+    return success();
+  return op->emitOpError() << "expected 'element' to be a float of 8 bits, but got " << type;
+}
+} // namespace
+
+LogicalResult EncodeOp::verify() { return verifyFloat8(*this, getElement()); } // encode_c1
+LogicalResult DecodeOp::verify() { return verifyFloat8(*this, getElement()); } // decode_c1
 
 LogicalResult WgmmaOp::verify() {
   int64_t n = getN();

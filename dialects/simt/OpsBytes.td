@@ -13,18 +13,29 @@ def Simt_PermuteBytesOp : Simt_Op<"permute_bytes", [Pure]> {
   let assemblyFormat = "$low `,` $high `,` $selector attr-dict";
 }
 
-def Simt_EncodeE4M3Op : Simt_Op<"encode_e4m3", [Pure, AllShapesMatch<["source", "result"]>]> {
-  let summary = "The nearest e4m3 of each number: what is too large becomes +-448";
-  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$source);
-  let results = (outs VectorOfRankAndType<[1], [I8]>:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+class Simt_Float8Op<string mnemonic> : Simt_Op<mnemonic, [Pure, Program_Needs<"float8">, AllShapesMatch<["source", "result"]>]> {
+  let assemblyFormat = "$source `as` $element attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
-def Simt_DecodeE4M3Op : Simt_Op<"decode_e4m3", [Pure, AllShapesMatch<["source", "result"]>]> {
-  let summary = "The numbers that e4m3 bytes stand for";
-  let arguments = (ins VectorOfRankAndType<[1], [I8]>:$source);
+def Simt_EncodeOp : Simt_Float8Op<"encode"> {
+  let summary = "cvt: the bytes of the nearest floats of 8 bits; what is too large becomes the largest";
+  let description = [{
+    Constraints
+    - encode_c1: `element` is a float of 8 bits.
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$source, TypeAttr:$element);
+  let results = (outs VectorOfRankAndType<[1], [I8]>:$result);
+}
+
+def Simt_DecodeOp : Simt_Float8Op<"decode"> {
+  let summary = "cvt: the numbers that bytes stand for as floats of 8 bits";
+  let description = [{
+    Constraints
+    - decode_c1: `element` is a float of 8 bits.
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [I8]>:$source, TypeAttr:$element);
   let results = (outs VectorOfRankAndType<[1], [F32]>:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
 }
 
 #endif

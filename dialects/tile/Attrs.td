@@ -45,6 +45,12 @@ def Tile_RequirementEnum : Tile_Enum<"Requirement", "what the author insists on"
   I32EnumCase<"tma", 0>, I32EnumCase<"wgmma", 1>, I32EnumCase<"warp_specialized", 2>]>;
 def Tile_Requirement : Tile_EnumAttr<Tile_RequirementEnum, "requirement">;
 
+def Tile_RoundingEnum : Tile_Enum<"Rounding", "which of the two numbers around it a number becomes", [
+  I32EnumCase<"nearest", 0>, I32EnumCase<"zero", 1>, I32EnumCase<"down", 2>, I32EnumCase<"up", 3>]>;
+def Tile_Rounding : Tile_EnumAttr<Tile_RoundingEnum, "rounding"> {
+  let description = "`nearest`: of two that are equally near, the even one. `zero`: the one of smaller magnitude.";
+}
+
 class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
     : AttrDef<Tile_Dialect, name, traits> {
   let mnemonic = attrMnemonic;

@@ -35,6 +35,7 @@ def Tile_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasConstantMaterializer = 1;
   let extraClassDeclaration = [{
     /// Loop attribute of type PipelineAttr on an `scf.for` that is to be pipelined.
     static constexpr llvm::StringLiteral pipelineAttrName = "tile.pipeline";

@@ -89,6 +89,7 @@ std::string tile::callOf(StringRef operation) {
       .Case("alloc_ring", "k.ring")
       .Case("alloc_barrier", "k.barrier")
       .Case("variable", "k.fragment")
+      .Case("convert", "to")
       .Case("any_in_warp", "k.whenAny")
       .Cases({"take_turn", "pass_turn"}, "k.inTurn")
       .Cases({"load", "store", "copy_async"}, "copy")

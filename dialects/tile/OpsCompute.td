@@ -144,6 +144,33 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure,
   let hasFolder = 1;
 }
 
+def Tile_ConvertOp : Tile_Op<"convert", !listconcat([Pure,
+    DeclareOpInterfaceMethods<Tile_FragmentOpInterface, ["stateLayouts", "mayKeepElements"]>], ElementwiseMappable.traits)> {
+  let summary = "The same numbers as elements of another type";
+  let description = [{
+    What the type does not have is rounded; of integers, the bits that the type has are kept. With `saturate` what is
+    larger than all numbers of the type becomes the largest (an infinity, too), what is less than all of them the least,
+    and NaN becomes 0 in an integer. Without it, a float becomes infinite, and what integer it becomes is not specified.
+
+    The target's instruction is used where it has one, with the same result as without.
+
+    Constraints
+    - convert_c1: the operand and the result are numbers, or fragments of the same extents; their element types are
+      different ones that memory can hold.
+    - convert_c2: a float of 8 bits or less saturates.
+    - convert_c3: an integer that becomes a float is rounded to `nearest`.
+
+        %p = tile.convert %x : tensor<64x64xf32> to tensor<64x64xbf16>
+        %q = tile.convert %x rounding down saturate : tensor<64x64xf32> to tensor<64x64xi8>
+  }];
+  let arguments = (ins Tile_FragmentOrNumber:$source, DefaultValuedAttr<Tile_Rounding, "Rounding::nearest">:$rounding,
+    UnitAttr:$saturate);
+  let results = (outs Tile_FragmentOrNumber:$result);
+  let assemblyFormat = "$source (`rounding` `` $rounding^)? (`saturate` $saturate^)? attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Tile_SplatOp : Tile_Op<"splat", [Pure, Tile_FragmentOpInterface]> {
   let summary = "A fragment with one number everywhere";
   let description = [{

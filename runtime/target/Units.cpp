@@ -11,6 +11,8 @@ const char *describe(Unit unit) {
     return "clusters";
   case Unit::cpAsync:
     return "cp.async";
+  case Unit::float8:
+    return "conversions of floats of 8 bits";
   case Unit::mbarrier:
     return "mbarriers that count bytes";
   case Unit::mmaSync:
@@ -35,6 +37,8 @@ bool hasUnit(const Target &target, Unit unit) {
     return target.maxClusterSize > 1;
   case Unit::cpAsync:
     return target.cpAsync;
+  case Unit::float8:
+    return target.float8;
   case Unit::mbarrier:
     return target.mbarrier;
   case Unit::mmaSync:

@@ -7,7 +7,18 @@
 
 namespace tlc {
 
-enum class Unit : uint8_t { cluster, cpAsync, mbarrier, mmaSync, setmaxnreg, stmatrix, tcgen05, tma, wgmma };
+enum class Unit : uint8_t {
+  cluster,
+  cpAsync,
+  float8,
+  mbarrier,
+  mmaSync,
+  setmaxnreg,
+  stmatrix,
+  tcgen05,
+  tma,
+  wgmma
+};
 
 /// As in "expected a target with a tensor memory accelerator".
 const char *describe(Unit unit);

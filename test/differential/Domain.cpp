@@ -42,26 +42,15 @@ struct Format {
   double greatest;
 };
 
+/// Of wide types so much that sums and products stay within them, and that doubles hold their integers.
 Format formatOf(ElementType type) {
-  switch (type) {
-  case ElementType::i8:
-    return {7, 0, 127};
-  case ElementType::i32:
-    return {31, 0, 0x1p31 - 1};
-  case ElementType::i64:
-    return {52, 0, 0x1p52}; // so that doubles hold them, too
-  case ElementType::e4m3:
-    return {4, -6, 448};
-  case ElementType::f16:
-    return {11, -14, 65504};
-  case ElementType::bf16:
-    return {8, -60, 0x1p60};
-  case ElementType::f32:
-    return {24, -60, 0x1p60};
-  case ElementType::f64:
-    return {53, -60, 0x1p60};
+  const ElementFacts &facts = factsOf(type);
+  if (isInteger(type)) {
+    int bits = std::min(int(facts.bits) - (isUnsigned(type) ? 0 : 1), 52);
+    return {bits, 0, std::ldexp(1.0, bits) - (bits < 52 ? 1 : 0)};
   }
-  return {};
+  return {facts.format.precision(), std::max(facts.format.leastExponent(), -60),
+          std::min(facts.format.largest(), 0x1p60)};
 }
 } // namespace
 
@@ -85,6 +74,7 @@ bool isAsTame(Domain domain, Domain limit) {
 
 Domain wholeRange(ElementType type) { return {formatOf(type).greatest, 0}; }
 
+/// Of the widest types so little that sums stay exact.
 Domain defaultDomain(ElementType type) {
   switch (type) {
   case ElementType::i8:
@@ -93,8 +83,6 @@ Domain defaultDomain(ElementType type) {
     return {0x1p20, 0};
   case ElementType::i64:
     return {0x1p30, 0};
-  case ElementType::e4m3:
-    return {8, 0};
   case ElementType::f16:
     return {512, -1};
   case ElementType::bf16:
@@ -103,8 +91,9 @@ Domain defaultDomain(ElementType type) {
     return {0x1p19, -4};
   case ElementType::f64:
     return {0x1p24, -8};
+  default: // what is only converted
+    return {std::min(8.0, formatOf(type).greatest), 0};
   }
-  return {};
 }
 
 } // namespace tlc::differential

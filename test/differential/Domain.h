@@ -38,11 +38,7 @@ Domain wholeRange(ElementType type);
 /// What variables of this type may hold in loops.
 Domain defaultDomain(ElementType type);
 
-constexpr bool isInteger(ElementType type) {
-  return type == ElementType::i8 || type == ElementType::i32 || type == ElementType::i64;
-}
-/// Whether variables of this type may hold infinities and NaN. e4m3 has no infinities, and is not computed
-/// with.
-constexpr bool mayBeInfinite(ElementType type) { return !isInteger(type) && type != ElementType::e4m3; }
+/// Whether variables of this type may hold infinities and NaN.
+constexpr bool mayBeInfinite(ElementType type) { return isFloat(type) && isComputed(type); }
 
 } // namespace tlc::differential

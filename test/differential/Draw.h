@@ -78,6 +78,8 @@ namespace tlc::differential {
   X(where, 10)                                                                                               \
   X(wherePlace, 10)                                                                                          \
   X(conversion, 15)                                                                                          \
+  X(directedRounding, 20)                                                                                    \
+  X(saturation, 15)                                                                                          \
   X(function, 20)                                                                                            \
   X(product, 30)                                                                                             \
   X(registerFactor, 35)                                                                                      \

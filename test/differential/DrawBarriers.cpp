@@ -143,7 +143,7 @@ bool Generator::handshake(LaunchTree &launch) {
         draw.note(Feature::transposedView);
         std::swap(seen[0], seen[1]);
       }
-      int sum = declare(statements, element == ElementType::e4m3 ? ElementType::f32 : element, seen, {});
+      int sum = declare(statements, !isComputed(element) ? ElementType::f32 : element, seen, {});
       rounds(statements, count, [&](Body &round, const Axis &axis) {
         meetAt(round, full, roundOf(axis));
         addTile(round, sum, view, seen);

@@ -178,7 +178,7 @@ bool Generator::when(Body &body) {
 bool Generator::whenAny(Body &body) {
   std::vector<int> candidates;
   for (int id : env.variables)
-    if (tree.variables[size_t(id)].element != ElementType::e4m3 && variableValue(id).domain.exact)
+    if (isComputed(tree.variables[size_t(id)].element) && variableValue(id).domain.exact)
       candidates.push_back(id);
   if (candidates.empty())
     return false;

@@ -74,10 +74,19 @@ std::optional<Drawn> Generator::converted(Drawn value, ElementType element) {
   ElementType from = value.expression.type;
   if (from == element)
     return value;
+  dsl::Conversion how;
+  if (isFloat(from) && draw.wants(Feature::directedRounding))
+    how.rounding =
+        draw.oneOf({dsl::Rounding::nearest, dsl::Rounding::zero, dsl::Rounding::down, dsl::Rounding::up});
   if (isInteger(element)) {
     if (!value.domain.exact)
       return std::nullopt; // which whole number it is, rounding would decide
     value.domain.exponent = std::max(value.domain.exponent, 0);
+    value.domain.magnitude = std::ceil(value.domain.magnitude);
+    // Of i64 doubles do not hold the largest numbers.
+    how.saturate = bitsOf(element) <= 32 && draw.wants(Feature::saturation);
+  } else if (value.domain.finite) {
+    how.saturate = draw.wants(Feature::saturation);
   }
   Domain goal = value.domain;
   goal.magnitude = 0;
@@ -85,8 +94,10 @@ std::optional<Drawn> Generator::converted(Drawn value, ElementType element) {
   if (!fits(element, goal))
     return std::nullopt;
   double most = value.domain.exact ? largest(element, value.domain.exponent) : 200;
-  if (!fits(element, value.domain)) {
-    if (from == ElementType::e4m3) // not computed with
+  if (!fits(element, value.domain) && how.saturate && isInteger(element)) {
+    value.domain = wholeRange(element);
+  } else if (!fits(element, value.domain)) {
+    if (!isComputed(from))
       return std::nullopt;
     double limit = std::exp2(std::floor(std::log2(most)));
     if (!fits(from, domainOf(limit)) || limit < 1)
@@ -94,8 +105,14 @@ std::optional<Drawn> Generator::converted(Drawn value, ElementType element) {
     value = clamped(std::move(value), draw.chance(50) ? limit : std::max(1.0, limit / 4));
   }
   draw.note(Feature::conversion);
-  value.expression = {
-      .kind = Expression::Kind::convert, .type = element, .operands = {std::move(value.expression)}};
+  if (how.rounding)
+    draw.note(Feature::directedRounding);
+  if (how.saturate)
+    draw.note(Feature::saturation);
+  value.expression = {.kind = Expression::Kind::convert,
+                      .type = element,
+                      .conversion = how,
+                      .operands = {std::move(value.expression)}};
   return value;
 }
 
@@ -118,8 +135,8 @@ std::optional<Drawn> Generator::drawLeaf(const Sizes &shape, ElementType element
 }
 
 std::optional<Drawn> Generator::drawFull(const Sizes &shape, ElementType element, int depth) {
-  if (element == ElementType::e4m3) { // not computed with
-    std::optional<Drawn> leaf = drawLeaf(shape, draw.chance(70) ? ElementType::f32 : ElementType::e4m3);
+  if (!isComputed(element)) { // not computed with
+    std::optional<Drawn> leaf = drawLeaf(shape, draw.chance(70) ? ElementType::f32 : element);
     return leaf ? converted(std::move(*leaf), element) : std::nullopt;
   }
   if (depth <= 0)
@@ -421,7 +438,7 @@ std::optional<Drawn> Generator::drawWithin(const Sizes &shape, ElementType eleme
       (value->domain.exact && value->domain.exponent < domain.exponent))
     return std::nullopt;
   if (value->domain.magnitude > domain.magnitude || (domain.finite && !value->domain.finite)) {
-    if (element == ElementType::e4m3 || domain.magnitude < 1)
+    if (!isComputed(element) || domain.magnitude < 1)
       return std::nullopt;
     double limit = std::exp2(std::floor(std::log2(domain.magnitude)));
     value = clamped(std::move(*value), limit);

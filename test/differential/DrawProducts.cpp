@@ -68,7 +68,7 @@ bool Generator::writeTile(Body &body, int tile) {
   if (draw.wants(Feature::fill)) {
     draw.note(Feature::fill);
     Drawn value = number(info.element, 3);
-    if (info.element == ElementType::e4m3)
+    if (!isComputed(info.element))
       value = {{}, {}};
     domain = value.domain;
     body.push_back({.kind = Statement::Kind::fill, .number = value.expression.number, .to = whole(tile)});

@@ -10,12 +10,12 @@ using namespace tlc;
 using namespace tlc::differential;
 
 std::optional<Drawn> Generator::drawReduction(const Sizes &shape, ElementType element) {
-  if (element == ElementType::e4m3)
+  if (!isComputed(element))
     return std::nullopt;
   std::vector<std::pair<int, int>> candidates; // variable, axis
   for (int id : env.variables) {
     const VariableInfo &info = tree.variables[size_t(id)];
-    if (info.shape.size() != shape.size() || info.element == ElementType::e4m3)
+    if (info.shape.size() != shape.size() || !isComputed(info.element))
       continue;
     int different = 0, at = -1;
     for (size_t axis = 0; axis < shape.size(); ++axis)

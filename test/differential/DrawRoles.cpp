@@ -157,7 +157,7 @@ void Generator::consume(Body &statements, int ring, const std::vector<int> &tile
     draw.note(Feature::transposedView);
     std::swap(shape[0], shape[1]);
   }
-  ElementType of = isProduct || first.element == ElementType::e4m3 ? ElementType::f32 : first.element;
+  ElementType of = isProduct || !isComputed(first.element) ? ElementType::f32 : first.element;
   int sum = declare(body, of, shape, {});
   bool isAsync =
       isProduct && hasRegisters && tree.valueOf(shape[0]) % 64 == 0 && draw.wants(Feature::asyncProduct);
@@ -215,7 +215,7 @@ bool Generator::roles(LaunchTree &launch) {
   bool isProduct = (element == ElementType::bf16 || element == ElementType::f16) && draw.chance(70);
   bool isMulticast = launch.cluster > 1 && draw.wants(Feature::multicast);
   bool isAsync = isMulticast || draw.wants(Feature::asyncCopy);
-  bool isChained = !isProduct && element != ElementType::e4m3 && draw.wants(Feature::chainedRings);
+  bool isChained = !isProduct && isComputed(element) && draw.wants(Feature::chainedRings);
   int64_t granule = 16 / int64_t(sizeInBytes(element));
   Size rows = newSize(isProduct ? draw.oneOf<int64_t>({64, 64, 128}) : draw.oneOf<int64_t>({8, 16, 32, 64}));
   Size depth = newSize(isProduct ? draw.oneOf<int64_t>({16, 32, 64}) : granule * draw.between(1, 4));

@@ -150,7 +150,7 @@ bool Generator::declareComputed(Body &body) {
     return false;
   if (draw.chance(25)) {
     Drawn start = number(element, 3);
-    if (element == ElementType::e4m3)
+    if (!isComputed(element))
       start = {{}, {}};
     else if (mayBeInfinite(element) && draw.wants(Feature::infinity))
       start = infinite(element);
@@ -162,7 +162,7 @@ bool Generator::declareComputed(Body &body) {
   if (!env.variables.empty() && draw.chance(30)) {
     shape = tree.variables[size_t(draw.oneOf(env.variables))].shape;
     shape[draw.below(shape.size())] = {};
-    if (element == ElementType::e4m3)
+    if (!isComputed(element))
       element = ElementType::f32;
     if (std::optional<Drawn> value = drawReduction(shape, element)) {
       int id = declare(body, element, shape, value->domain);
@@ -221,7 +221,7 @@ bool Generator::assign(Body &body) {
   if (!spend(double(tree.elementsOf(info.shape))))
     return false;
   const Holds &holds = variableHolds[size_t(variable)];
-  if (info.element != ElementType::e4m3 && draw.chance(40)) { // x += value
+  if (isComputed(info.element) && draw.chance(40)) { // x += value
     std::optional<Drawn> value = drawFull(info.shape, info.element, int(draw.between(0, 2)));
     if (!value)
       return false;

@@ -65,10 +65,7 @@ void Generator::drawTarget() {
   }
   constexpr Feature newer[] = {Feature::roles,   Feature::cluster,     Feature::barrier,
                                Feature::require, Feature::interleaved, Feature::handshake};
-  auto isNewer = [](const auto &declared) { return declared.element == ElementType::e4m3; };
-  if (std::ranges::none_of(newer, [&](Feature feature) { return draw.has(feature); }) &&
-      std::ranges::none_of(tree.tensors, isNewer) && std::ranges::none_of(tree.variables, isNewer) &&
-      std::ranges::none_of(tree.shared, isNewer) && draw.chance(25))
+  if (std::ranges::none_of(newer, [&](Feature feature) { return draw.has(feature); }) && draw.chance(25))
     tree.target = allTargets().front().name;
 }
 
@@ -393,9 +390,8 @@ int Generator::newIndexTensor(int64_t most) {
 
 namespace {
 constexpr std::pair<Feature, ElementType> elementFeatures[] = {
-    {Feature::i8, ElementType::i8},   {Feature::i32, ElementType::i32},   {Feature::i64, ElementType::i64},
-    {Feature::f16, ElementType::f16}, {Feature::bf16, ElementType::bf16}, {Feature::f32, ElementType::f32},
-    {Feature::f64, ElementType::f64}, {Feature::e4m3, ElementType::e4m3},
+#define TLC_ELEMENT_TYPE(name, ...) {Feature::name, ElementType::name},
+#include "runtime/support/ElementTypes.def"
 };
 } // namespace
 
@@ -410,7 +406,7 @@ ElementType Generator::drawElement() {
 
 ElementType Generator::drawFloat() {
   for (;;)
-    if (ElementType element = drawElement(); !isInteger(element) && element != ElementType::e4m3)
+    if (ElementType element = drawElement(); !isInteger(element) && isComputed(element))
       return element;
 }
 

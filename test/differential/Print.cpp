@@ -238,6 +238,16 @@ private:
   // Expressions and places
   //===--------------------------------------------------------------------===//
 
+  static std::string conversionText(dsl::Conversion how) {
+    std::string rounding =
+        how.rounding ? fmt::format(".rounding = Rounding::{}", toString(*how.rounding)) : "";
+    std::string saturation = how.saturate ? ".saturate = true" : "";
+    if (rounding.empty() && saturation.empty())
+      return "";
+    return fmt::format(", {{{}{}{}}}", rounding, rounding.empty() || saturation.empty() ? "" : ", ",
+                       saturation);
+  }
+
   std::string value(const Expression &expression) const {
     using Kind = Expression::Kind;
     auto operand = [&](size_t i) { return value(expression.operands[i]); };
@@ -251,7 +261,8 @@ private:
     case Kind::position:
       return fmt::format("({}).to({})", index(expression.positions.front().a), toString(expression.type));
     case Kind::convert:
-      return fmt::format("{}.to({})", operand(0), toString(expression.type));
+      return fmt::format("{}.to({}{})", operand(0), toString(expression.type),
+                         conversionText(expression.conversion));
     case Kind::reduce:
       return fmt::format("reduce(Reduction::{}, {}, {})", nameOf(expression.reduction), operand(0),
                          expression.axis);

@@ -103,7 +103,7 @@ struct Expression {
     scalar,     ///< the argument `id`
     position,   ///< `positions.front().a` as a number
     apply,      ///< `function`
-    convert,    ///< to `type`
+    convert,    ///< to `type`, as `conversion` says
     reduce,     ///< along `axis`
     scan,       ///< along `axis`, in `direction`
     where,      ///< operands 0 and 1 are compared, 2 or 3 is taken
@@ -115,6 +115,7 @@ struct Expression {
   Comparison comparison = Comparison::less;
   dsl::Reduction reduction = dsl::Reduction::sum;
   dsl::Direction direction = dsl::Direction::forward;
+  dsl::Conversion conversion = {};
   int id = -1;
   int axis = 0;
   double number = 0;

@@ -124,7 +124,7 @@ Value Tracer::value(const Expression &expression) {
   case Kind::apply:
     return {isOfTwo(expression.function) ? ofTwo(expression) : ofOne(expression)};
   case Kind::convert:
-    return {fragment(expression.operands[0]).to(expression.type)};
+    return {fragment(expression.operands[0]).to(expression.type, expression.conversion)};
   case Kind::reduce:
     return {reduce(expression.reduction, fragment(expression.operands[0]), expression.axis)};
   case Kind::scan:

@@ -4,6 +4,7 @@
 /// too, which carry narrow elements in words. Vectors are left only where an operation wants one whole, and
 /// are put together right before it.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
+#include "dialects/program/Elements.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
 using namespace mlir;
@@ -137,9 +138,9 @@ private:
     }
     if (auto narrowing = dyn_cast<arith::TruncFOp>(op); narrowing && narrowInPairs(narrowing))
       return;
-    if (auto encode = dyn_cast<EncodeE4M3Op>(op))
+    if (auto encode = dyn_cast<EncodeOp>(op))
       return encodeInPairs(encode);
-    if (auto decode = dyn_cast<DecodeE4M3Op>(op))
+    if (auto decode = dyn_cast<DecodeOp>(op))
       return decodeInPairs(decode);
     if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
       return splitElementwise(op);
@@ -268,22 +269,26 @@ private:
         .getResults();
   }
 
-  void encodeInPairs(EncodeE4M3Op op) {
+  static std::string nameOf(Type element) { return std::string(tlc::toString(*tlc::toElementType(element))); }
+
+  void encodeInPairs(EncodeOp op) {
     Location loc = op.getLoc();
+    std::string intrinsic = "llvm.nvvm.ff.to." + nameOf(op.getElement()) + "x2.rn";
     ArrayRef<Value> source = elementsOf(op.getSource());
     Type pair = VectorType::get(2, builder.getI8Type());
     Elements result;
     for (size_t i = 0; i < source.size(); i += 2) {
       Value low = source[i], high = i + 1 < source.size() ? source[i + 1] : low;
-      Value bits = callIntrinsic(loc, builder.getI16Type(), "llvm.nvvm.ff.to.e4m3x2.rn", {high, low});
+      Value bits = callIntrinsic(loc, builder.getI16Type(), intrinsic, {high, low});
       llvm::append_range(result, unpack(builder, loc, LLVM::BitcastOp::create(builder, loc, pair, bits)));
     }
     result.resize(source.size());
     replace(op, std::move(result));
   }
 
-  void decodeInPairs(DecodeE4M3Op op) {
+  void decodeInPairs(DecodeOp op) {
     Location loc = op.getLoc();
+    std::string intrinsic = "llvm.nvvm." + nameOf(op.getElement()) + "x2.to.f16x2.rn";
     ArrayRef<Value> source = elementsOf(op.getSource());
     Type bytes = VectorType::get(2, builder.getI8Type()), halves = VectorType::get(2, builder.getF16Type());
     Elements result;
@@ -291,7 +296,7 @@ private:
       Value both[] = {source[i], i + 1 < source.size() ? source[i + 1] : source[i]};
       Value bits =
           LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), pack(builder, loc, bytes, both));
-      Value pair = callIntrinsic(loc, halves, "llvm.nvvm.e4m3x2.to.f16x2.rn", bits);
+      Value pair = callIntrinsic(loc, halves, intrinsic, bits);
       for (Value half : unpack(builder, loc, pair))
         result.push_back(LLVM::FPExtOp::create(builder, loc, builder.getF32Type(), half));
     }

@@ -6,6 +6,7 @@
 /// until the wait, which the data flow does not say: what ordinary code reads passes through the wait.
 /// Registers that only travel from product to product do not: a copy while they are in flight would be wrong.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
+#include "dialects/program/Elements.h"
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -307,9 +308,9 @@ private:
 
   /// The one place that knows the instruction's text.
   std::string textOf(WgmmaOp op) {
-    bool isFloat8 = isa<Float8E4M3FNType>(op.getElement());
+    bool isFloat8 = op.getElement().getIntOrFloatBitWidth() == 8;
     bool fromRegisters = isa<VectorType>(op.getA().getType());
-    StringRef element = op.getElement().isF16() ? "f16" : isFloat8 ? "e4m3" : "bf16";
+    StringRef element = tlc::toString(*tlc::toElementType(op.getElement()));
     std::string text;
     llvm::raw_string_ostream os(text);
     std::string a = "a", b = "b";

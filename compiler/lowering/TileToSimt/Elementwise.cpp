@@ -8,19 +8,7 @@ using namespace mlir;
 using namespace tlc;
 using namespace tlc::lowering;
 
-Value lowering::encodeFloat8(Emitter &b, Value vector) {
-  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
-  return simt::EncodeE4M3Op::create(b, b.vectorOf(count, b.getI8Type()), vector);
-}
-
-Value lowering::decodeFloat8(Emitter &b, Value vector) {
-  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
-  return simt::DecodeE4M3Op::create(b, b.vectorOf(count, b.getF32Type()), vector);
-}
-
 namespace {
-bool isFloat8(Type type) { return isa<Float8E4M3FNType>(getElementTypeOrSelf(type)); }
-
 /// Folding leaves constants without a place in the source; then it is that of the first use.
 Location placeOf(arith::ConstantOp op) {
   bool known = !isa<UnknownLoc>(op.getLoc()) || op->use_empty();
@@ -35,7 +23,7 @@ LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
              << "expected one number for all elements because which element a thread has is decided by "
                 "the layout, but got several; load them from a tensor";
     auto vector = cast<VectorType>(type);
-    if (isFloat8(dense.getElementType())) {
+    if (isa<FloatType>(dense.getElementType()) && !isComputed(dense.getElementType())) {
       APInt bits = dense.getSplatValue<APFloat>().bitcastToAPInt();
       k.set(op, k.b.constant(DenseElementsAttr::get(vector, bits)));
     } else if (vector.getElementType().isInteger()) {
@@ -54,48 +42,13 @@ LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
     k.set(op, k.b.i32(value));
     return success();
   }
-  if (isFloat8(op.getType())) {
+  if (isa<FloatType>(op.getType()) && !isComputed(op.getType())) {
     APInt bits = cast<FloatAttr>(op.getValue()).getValue().bitcastToAPInt();
     k.set(op, k.b.constant(k.b.getIntegerAttr(type, bits)));
     return success();
   }
   k.set(op, k.b.constant(cast<TypedAttr>(op.getValue())));
   return success();
-}
-
-/// Numbers of one floating-point type as those of another.
-Value convertFloats(Emitter &b, Value value, Type to) {
-  Type from = getElementTypeOrSelf(value.getType());
-  if (from == to)
-    return value;
-  auto vector = cast<VectorType>(value.getType());
-  Type type = b.vectorOf(vector.getNumElements(), to);
-  return from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth()
-             ? arith::ExtFOp::create(b, type, value).getResult()
-             : arith::TruncFOp::create(b, type, value).getResult();
-}
-
-/// To or from floats of 8 bits, by way of f32. It holds every integer up to 2^24, and larger ones saturate.
-Value convertFloat8(KernelLowering &k, Operation &op) {
-  Emitter &b = k.b;
-  Value value = k.value(op.getOperand(0));
-  Type result = k.typeOf(op.getResult(0).getType());
-  bool isScalar = !isa<VectorType>(result);
-  if (isScalar)
-    value = b.splat(value, 1);
-  int64_t count = cast<VectorType>(value.getType()).getNumElements();
-  if (!isFloat8(op.getResult(0).getType())) {
-    value = lowering::decodeFloat8(b, value);
-    if (isa<arith::FPToSIOp>(op))
-      value = arith::FPToSIOp::create(b, b.vectorOf(count, getElementTypeOrSelf(result)), value);
-    else
-      value = convertFloats(b, value, getElementTypeOrSelf(result));
-  } else if (isa<arith::SIToFPOp>(op)) {
-    value = lowering::encodeFloat8(b, arith::SIToFPOp::create(b, b.vectorOf(count, b.getF32Type()), value));
-  } else {
-    value = lowering::encodeFloat8(b, convertFloats(b, value, b.getF32Type()));
-  }
-  return isScalar ? b.extract(value, 0) : value;
 }
 
 /// Casts between index, which is 32 bits, and integers.
@@ -165,15 +118,16 @@ static LogicalResult lowerElementwise(KernelLowering &k, Operation &op) {
     k.set(op.getResult(0), expandDivision(k, op));
     return success();
   }
-  bool isConversion = isa<arith::TruncFOp, arith::ExtFOp, arith::SIToFPOp, arith::FPToSIOp>(op);
-  bool hasFloat8 = llvm::any_of(op.getOperandTypes(), isFloat8) || isFloat8(op.getResult(0).getType());
-  if (hasFloat8 && isConversion) {
-    k.set(op.getResult(0), convertFloat8(k, op));
-    return success();
-  }
-  if (hasFloat8 && !isa<arith::SelectOp>(op))
+  Type source = op.getNumOperands() == 1 ? getElementTypeOrSelf(op.getOperand(0)) : Type();
+  if (isa<CastOpInterface>(op) && !isa<arith::BitcastOp>(op) && toElementType(source) &&
+      toElementType(getElementTypeOrSelf(op.getResult(0))))
+    return op.emitOpError()
+           << "expected elements to be converted by 'tile.convert', but got another operation";
+  auto isOnlyConverted = [](Type type) { return !isComputed(type); };
+  if (!isa<arith::SelectOp>(op) &&
+      (llvm::any_of(op.getOperandTypes(), isOnlyConverted) || isOnlyConverted(op.getResult(0).getType())))
     return op.emitOpError() << "expected numbers that the machine computes with, but got "
-                            << Float8E4M3FNType::get(op.getContext()) << "; convert them to f32";
+                            << getElementTypeOrSelf(op.getOperand(0)) << "; convert them to f32";
   IRMapping mapping;
   for (Value operand : op.getOperands())
     mapping.map(operand, k.value(operand));

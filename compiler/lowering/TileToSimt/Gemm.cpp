@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Products: by wgmma (Wgmma.cpp), by mma.sync, or element by element.
+#include "compiler/lowering/TileToSimt/Convert.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Wgmma.h"
 #include "dialects/layout/LayoutText.h"
@@ -89,13 +90,12 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
 // Element by element
 //===----------------------------------------------------------------------===//
 
-Value extendTo(Emitter &b, Value vector, Type element) {
+/// Of factors that are elements of this type, as f32.
+Value extend(KernelLowering &k, Value vector, Type element) {
+  if (!isComputed(element))
+    return decodeFloats(k, vector, *toElementType(element));
   auto type = cast<VectorType>(vector.getType());
-  if (type.getElementType() == element)
-    return vector;
-  if (type.getElementType().isInteger()) // of factors: floats of 8 bits
-    return decodeFloat8(b, vector);
-  return arith::ExtFOp::create(b, b.vectorOf(type.getNumElements(), element), vector);
+  return arith::ExtFOp::create(k.b, type.clone(k.b.getF32Type()), vector);
 }
 
 /// A loop along the reduced axis; in each step a thread loads what its rows and columns need.
@@ -113,15 +113,15 @@ Value multiplyByFma(KernelLowering &k, tile::GemmOp op) {
   SmallVector<int64_t> rowOf = reducedRegisters(layout, rows, {1}),
                        columnOf = reducedRegisters(layout, columns, {0});
   int64_t m = accType.getShape()[0], n = accType.getShape()[1];
+  Type element = op.getB().getType().getElementType(); // of both
   auto loop =
       scf::ForOp::create(b, b.i32(0), b.i32(right.shape[0]), b.i32(1), ValueRange{k.value(op.getAcc())},
                          [&](OpBuilder &, Location, Value at, ValueRange carried) {
                            Value zero = b.i32(0);
                            Value a = loadShared(k, left, rows, {m, 1}, {}, {zero, at});
                            Value factor = loadShared(k, right, columns, {1, n}, {}, {at, zero});
-                           Type element = accType.getElementType();
-                           a = b.pick(extendTo(b, a, element), rowOf);
-                           factor = b.pick(extendTo(b, factor, element), columnOf);
+                           a = b.pick(extend(k, a, element), rowOf);
+                           factor = b.pick(extend(k, factor, element), columnOf);
                            scf::YieldOp::create(b, math::FmaOp::create(b, a, factor, carried[0]).getResult());
                          });
   return loop.getResult(0);

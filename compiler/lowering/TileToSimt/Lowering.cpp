@@ -438,6 +438,7 @@ const LoweringTable &LoweringTable::all() {
   static const LoweringTable table = [] {
     LoweringTable filled;
     addControlLowerings(filled);
+    addConvertLowerings(filled);
     addCopyLowerings(filled);
     addElementwiseLowerings(filled);
     addGemmLowerings(filled);

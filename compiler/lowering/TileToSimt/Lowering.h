@@ -245,6 +245,7 @@ private:
 };
 
 void addControlLowerings(LoweringTable &table);
+void addConvertLowerings(LoweringTable &table);
 void addCopyLowerings(LoweringTable &table);
 void addElementwiseLowerings(LoweringTable &table);
 void addGemmLowerings(LoweringTable &table);
@@ -254,9 +255,5 @@ void addRelayoutLowerings(LoweringTable &table);
 void addSyncLowerings(LoweringTable &table);
 void addTensorMemoryLowerings(LoweringTable &table);
 void addTmaLowerings(LoweringTable &table);
-
-/// A vector of f32 as the bytes of e4m3, and back.
-Value encodeFloat8(Emitter &b, Value vector);
-Value decodeFloat8(Emitter &b, Value vector);
 
 } // namespace tlc::lowering

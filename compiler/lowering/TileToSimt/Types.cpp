@@ -16,9 +16,7 @@ Type KernelLowering::typeOf(Type type) {
     return b.getI32Type();
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return registersOf(tensor);
-  if (isa<Float8E4M3FNType>(type)) // bytes to everything but conversions and products
-    return b.getI8Type();
-  return type;
+  return registerTypeOf(type);
 }
 
 VectorType KernelLowering::registersOf(RankedTensorType type) {

@@ -174,7 +174,7 @@ simt.kernel @eight_bits(%b: i64 {program.parameter = #program.parameter<tensor_s
   // CHECK: %[[LOW:.*]] = llvm.call_intrinsic "llvm.nvvm.ff.to.e4m3x2.rn"(%{{.*}}, %{{.*}}) : (f32, f32) -> i16
   // CHECK: %[[HIGH:.*]] = llvm.call_intrinsic "llvm.nvvm.ff.to.e4m3x2.rn"(%{{.*}}, %{{.*}}) : (f32, f32) -> i16
   // CHECK-COUNT-6: llvm.nvvm.ff.to.e4m3x2.rn
-  %bytes = simt.encode_e4m3 %numbers : vector<16xf32> -> vector<16xi8>
+  %bytes = simt.encode %numbers as f8E4M3FN : vector<16xf32> -> vector<16xi8>
   // CHECK: llvm.insertelement %[[LOW]], %{{.*}} : vector<2xi16>
   // CHECK: llvm.insertelement %[[HIGH]], %{{.*}} : vector<2xi16>
   // CHECK: llvm.bitcast %{{.*}} : vector<2xi16> to i32

@@ -88,7 +88,7 @@ tile.kernel @cluster(
         %next = tile.advance %at : !tile.cursor<3>
         scf.yield %new, %next : tensor<64x64xf32, #acc>, !tile.cursor<3>
       }
-      %h = arith.truncf %sum : tensor<64x64xf32, #acc> to tensor<64x64xbf16, #acc>
+      %h = tile.convert %sum : tensor<64x64xf32, #acc> to tensor<64x64xbf16, #acc>
       %sc = tile.slice %C[%row, %column] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
       tile.store %h, %sc atom simt : tensor<64x64xbf16, #acc>, !tile.slice<64x64xbf16>
     }

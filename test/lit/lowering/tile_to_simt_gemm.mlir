@@ -207,7 +207,7 @@ tile.kernel @gemm(
         } else {
           scf.yield %zero, %outer : tensor<128x256xf32, #acc>, !tile.cursor<4>
         }
-        %h = arith.truncf %sum : tensor<128x256xf32, #acc> to tensor<128x256xbf16, #acc>
+        %h = tile.convert %sum : tensor<128x256xf32, #acc> to tensor<128x256xbf16, #acc>
         %sc = tile.slice %C[%row, %column] : !tile.global<?x?xbf16> -> !tile.slice<128x256xbf16>
         tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16, #c> atom tma : tensor<128x256xbf16, #acc>, !tile.slice<128x256xbf16>
         scf.yield %after : !tile.cursor<4>

@@ -924,6 +924,17 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test() attributes {warps = 1 : i64} {
+  %zero = arith.constant dense<0.0> : tensor<32xf32, #tile.layout<"rank 1 reg() lane(32@0:1) warp()">>
+  // expected-error @below {{expected elements to be converted by 'tile.convert', but got another operation}}
+  %half = arith.truncf %zero : tensor<32xf32, #tile.layout<"rank 1 reg() lane(32@0:1) warp()">> to tensor<32xf16, #tile.layout<"rank 1 reg() lane(32@0:1) warp()">>
+  tile.return
+}
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test() attributes {warps = 1 : i64} {
   %zero = arith.constant dense<0.0> : tensor<32xf8E4M3FN, #tile.layout<"rank 1 reg() lane(32@0:1) warp()">>
   // expected-error @below {{expected numbers that the machine computes with, but got 'f8E4M3FN'; convert them to f32}}
   %sum = arith.addf %zero, %zero : tensor<32xf8E4M3FN, #tile.layout<"rank 1 reg() lane(32@0:1) warp()">>

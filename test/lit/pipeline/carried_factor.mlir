@@ -45,7 +45,7 @@ tile.kernel @carried(%n: index {program.argument = #program.dimension<"n">},
     scf.if %early {
       %sum = tile.read %x1 : !tile.variable<tensor<64x64xf32>>
       %parts = tile.reduce sum %factor axis(1) : tensor<64x16xbf16> -> tensor<64x1xbf16>
-      %wide = arith.extf %parts : tensor<64x1xbf16> to tensor<64x1xf32>
+      %wide = tile.convert %parts : tensor<64x1xbf16> to tensor<64x1xf32>
       %all = tile.broadcast %wide : tensor<64x1xf32> -> tensor<64x64xf32>
       %larger = arith.maximumf %sum, %all : tensor<64x64xf32>
       tile.write %larger, %x1 : !tile.variable<tensor<64x64xf32>>

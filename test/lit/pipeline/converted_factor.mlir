@@ -48,7 +48,7 @@ tile.kernel @converted(%A: !tile.global<100x90xf8E4M3FN> {program.argument = #pr
       }
       scf.for %i = %c0 to %c3 step %c1 {
         scf.for %j = %c0 to %c3 step %c1 {
-          %wide = arith.extf %loaded : tensor<128x128xf8E4M3FN> to tensor<128x128xbf16>
+          %wide = tile.convert %loaded : tensor<128x128xf8E4M3FN> to tensor<128x128xbf16>
           %to = tile.slice %Y[%c0, %c0] : !tile.global<128x128xbf16> -> !tile.slice<128x128xbf16>
           tile.store %wide, %to : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
         }

@@ -86,7 +86,7 @@ tile.kernel @gemm(
       tile.write %next, %acc : !tile.variable<tensor<128x256xf32>>
     } {tile.pipeline = #tile.pipeline<stages = 4>}
     %sum = tile.read %acc : !tile.variable<tensor<128x256xf32>>
-    %c = arith.truncf %sum : tensor<128x256xf32> to tensor<128x256xbf16>
+    %c = tile.convert %sum : tensor<128x256xf32> to tensor<128x256xbf16>
     %cTile = tile.slice %C[%row, %column] : !tile.global<?x?xbf16> -> !tile.slice<128x256xbf16>
     tile.store %c, %cTile : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
   }

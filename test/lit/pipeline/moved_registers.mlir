@@ -33,7 +33,7 @@ module {
       %old = tile.read %carried : !tile.variable<tensor<64x8xf32>>
       %less = arith.cmpf ole, %sum, %old : tensor<64x8xf32>
       %number = arith.index_cast %i : index to i32
-      %number_f = arith.sitofp %number : i32 to f32
+      %number_f = tile.convert %number : i32 to f32
       %lowest = tile.splat %inf : f32 -> tensor<64x8xf32>
       %numbers = tile.splat %number_f : f32 -> tensor<64x8xf32>
       %chosen = arith.select %less, %lowest, %numbers : tensor<64x8xi1>, tensor<64x8xf32>

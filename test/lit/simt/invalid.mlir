@@ -296,6 +296,30 @@ simt.kernel @wgmma_acc(%a: i64 {program.parameter = #program.parameter<scalar, 0
 
 // -----
 
+// encode_c1
+simt.kernel @encode_element(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %x = arith.constant dense<0.0> : vector<4xf32>
+  // expected-error @below {{expected 'element' to be a float of 8 bits, but got 'f16'}}
+  %r = simt.encode %x as f16 : vector<4xf32> -> vector<4xi8>
+  simt.return
+}
+
+// -----
+
+// decode_c1
+simt.kernel @decode_element(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %x = arith.constant dense<0> : vector<4xi8>
+  // expected-error @below {{expected 'element' to be a float of 8 bits, but got 'i8'}}
+  %r = simt.decode %x as i8 : vector<4xi8> -> vector<4xf32>
+  simt.return
+}
+
+// -----
+
 // wgmma_c2
 simt.kernel @wgmma_element(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
     attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],

@@ -130,10 +130,10 @@ simt.kernel @matrices() attributes {threads = 128 : i64, shared_bytes = 4096 : i
   // CHECK: simt.permute_bytes %{{.*}}, %{{.*}}, %{{.*}}
   %selector = arith.constant 0x6420 : i32
   %permuted = simt.permute_bytes %selector, %selector, %selector
-  // CHECK: %[[BYTES:.*]] = simt.encode_e4m3 %{{.*}} : vector<64xf32> -> vector<64xi8>
-  %bytes = simt.encode_e4m3 %acc : vector<64xf32> -> vector<64xi8>
-  // CHECK: simt.decode_e4m3 %[[BYTES]] : vector<64xi8> -> vector<64xf32>
-  %numbers = simt.decode_e4m3 %bytes : vector<64xi8> -> vector<64xf32>
+  // CHECK: %[[BYTES:.*]] = simt.encode %{{.*}} as f8E4M3FN : vector<64xf32> -> vector<64xi8>
+  %bytes = simt.encode %acc as f8E4M3FN : vector<64xf32> -> vector<64xi8>
+  // CHECK: simt.decode %[[BYTES]] as f8E4M3FN : vector<64xi8> -> vector<64xf32>
+  %numbers = simt.decode %bytes as f8E4M3FN : vector<64xi8> -> vector<64xf32>
   // CHECK: simt.wgmma_fence
   simt.wgmma_fence
   // CHECK: %[[FIRST:.*]] = simt.wgmma %{{.*}}, %[[D]], %[[D]] zero %{{.*}} {element = bf16, n = 128 : i64, transpose_b} : vector<64xf32>, i64

@@ -103,3 +103,61 @@ tile.kernel @scratch(%O: !tile.global<64x2xf32> {program.argument = #program.ten
   tile.store %h, %o : tensor<64x2xf32, #tile.layout<"reg(4@0:1) lane(16@0:4, 2@1:1) warp()">>, !tile.slice<64x2xf32>
   tile.return
 }
+
+// -----
+
+// A wider type holds what the narrower one has, and gives it back.
+// CHECK-LABEL: tile.kernel @back(
+// CHECK:         %[[H:.*]] = tile.load
+// CHECK-NEXT:    tile.store %[[H]],
+// The other way, bits are lost.
+// CHECK:         %[[F:.*]] = tile.load
+// CHECK-NEXT:    %[[NARROW:.*]] = tile.convert %[[F]]
+// CHECK-NEXT:    %[[WIDE:.*]] = tile.convert %[[NARROW]]
+// CHECK-NEXT:    tile.store %[[WIDE]],
+tile.kernel @back(%H: !tile.global<64xf16> {program.argument = #program.tensor<"H", inout, dims[-1]>},
+    %F: !tile.global<64xf32> {program.argument = #program.tensor<"F", inout, dims[-1]>}) {
+  %c0 = arith.constant 0 : index
+  %h = tile.slice %H[%c0] : !tile.global<64xf16> -> !tile.slice<64xf16>
+  %f = tile.slice %F[%c0] : !tile.global<64xf32> -> !tile.slice<64xf32>
+  %0 = tile.load %h : !tile.slice<64xf16> -> tensor<64xf16>
+  %1 = tile.convert %0 : tensor<64xf16> to tensor<64xf32>
+  %2 = tile.convert %1 : tensor<64xf32> to tensor<64xf16>
+  tile.store %2, %h : tensor<64xf16>, !tile.slice<64xf16>
+  %3 = tile.load %f : !tile.slice<64xf32> -> tensor<64xf32>
+  %4 = tile.convert %3 : tensor<64xf32> to tensor<64xf16>
+  %5 = tile.convert %4 : tensor<64xf16> to tensor<64xf32>
+  tile.store %5, %f : tensor<64xf32>, !tile.slice<64xf32>
+  tile.return
+}
+
+// -----
+
+// Constants are converted as the device would; what it leaves open stays.
+// CHECK-LABEL: tile.kernel @constants(
+tile.kernel @constants(%F: !tile.global<8xf32> {program.argument = #program.tensor<"F", output, dims[-1]>},
+    %E: !tile.global<8xf8E4M3FN> {program.argument = #program.tensor<"E", output, dims[-1]>},
+    %I: !tile.global<8xi8> {program.argument = #program.tensor<"I", output, dims[-1]>}) {
+  %c0 = arith.constant 0 : index
+  %f = tile.slice %F[%c0] : !tile.global<8xf32> -> !tile.slice<8xf32>
+  %e = tile.slice %E[%c0] : !tile.global<8xf8E4M3FN> -> !tile.slice<8xf8E4M3FN>
+  %i = tile.slice %I[%c0] : !tile.global<8xi8> -> !tile.slice<8xi8>
+  %large = arith.constant dense<1000.5> : tensor<8xf32>
+  %three = arith.constant dense<3> : tensor<8xi32>
+  // CHECK-DAG: %[[MOST:.*]] = arith.constant dense<4.480000e+02> : tensor<8xf8E4M3FN>
+  // CHECK-DAG: %[[UP:.*]] = arith.constant dense<127> : tensor<8xi8>
+  // CHECK-DAG: %[[THREE:.*]] = arith.constant dense<3.000000e+00> : tensor<8xf32>
+  %0 = tile.convert %large saturate : tensor<8xf32> to tensor<8xf8E4M3FN>
+  // CHECK: tile.store %[[MOST]],
+  tile.store %0, %e : tensor<8xf8E4M3FN>, !tile.slice<8xf8E4M3FN>
+  %1 = tile.convert %large rounding up saturate : tensor<8xf32> to tensor<8xi8>
+  // CHECK: tile.store %[[UP]],
+  tile.store %1, %i : tensor<8xi8>, !tile.slice<8xi8>
+  %2 = tile.convert %three : tensor<8xi32> to tensor<8xf32>
+  // CHECK: tile.store %[[THREE]],
+  tile.store %2, %f : tensor<8xf32>, !tile.slice<8xf32>
+  // CHECK: tile.convert %{{.*}} rounding zero : tensor<8xf32> to tensor<8xi8>
+  %3 = tile.convert %large rounding zero : tensor<8xf32> to tensor<8xi8>
+  tile.store %3, %i : tensor<8xi8>, !tile.slice<8xi8>
+  tile.return
+}

@@ -48,7 +48,7 @@ tile.kernel @plain(
       scf.yield %next : tensor<128x256xf32>
     // CHECK: } {tile.pipeline = #tile.pipeline<stages = 4>}
     } {tile.pipeline = #tile.pipeline<stages = 4>}
-    %c = arith.truncf %sum : tensor<128x256xf32> to tensor<128x256xbf16>
+    %c = tile.convert %sum : tensor<128x256xf32> to tensor<128x256xbf16>
     %cTile = tile.slice %C[%row, %column] : !tile.global<?x?xbf16> -> !tile.slice<128x256xbf16>
     tile.store %c, %cTile : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
   }
@@ -163,8 +163,8 @@ tile.kernel @specialized(
         scf.if %more {
           tile.release %ring[%open] : !tile.ring<4>
         }
-        // CHECK: arith.truncf %[[DONE]]
-        %narrow = arith.truncf %product : tensor<128x256xf32> to tensor<128x256xbf16>
+        // CHECK: tile.convert %[[DONE]]
+        %narrow = tile.convert %product : tensor<128x256xf32> to tensor<128x256xbf16>
         %cTile = tile.slice %C[%row, %column] : !tile.global<?x?xbf16> -> !tile.slice<128x256xbf16>
         // CHECK: tile.store %{{.*}}, %{{.*}} staging %{{.*}} : !tile.shared<256x64xbf16> atom tma :
         tile.store %narrow, %cTile staging %c : !tile.shared<256x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>

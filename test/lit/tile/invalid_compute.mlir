@@ -190,6 +190,52 @@ tile.kernel @broadcast_type() {
 
 // -----
 
+// convert_c1
+tile.kernel @convert_same(%x: f32 {program.argument = #program.scalar<"x">}) {
+  // expected-error @below {{expected numbers of two types that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN), but got 'f32' and 'f32'}}
+  %y = tile.convert %x : f32 to f32
+  tile.return
+}
+
+// -----
+
+// convert_c1
+tile.kernel @convert_unknown(%x: f32 {program.argument = #program.scalar<"x">}) {
+  // expected-error @below {{expected numbers of two types that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN), but got 'f32' and 'i7'}}
+  %y = tile.convert %x : f32 to i7
+  tile.return
+}
+
+// -----
+
+// convert_c1
+tile.kernel @convert_shapes() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %y = tile.convert %x : tensor<64x16xf32> to tensor<16x64xf16>
+  tile.return
+}
+
+// -----
+
+// convert_c2
+tile.kernel @convert_unsaturated(%x: f32 {program.argument = #program.scalar<"x">}) {
+  // expected-error @below {{expected 'saturate' because 'f8E4M3FN' is a float of at most 8 bits}}
+  %y = tile.convert %x : f32 to f8E4M3FN
+  tile.return
+}
+
+// -----
+
+// convert_c3
+tile.kernel @convert_rounding(%x: i32 {program.argument = #program.scalar<"x">}) {
+  // expected-error @below {{expected rounding to the nearest because 'i32' is an integer, but got 'up'}}
+  %y = tile.convert %x rounding up : i32 to f32
+  tile.return
+}
+
+// -----
+
 // splat_c1
 tile.kernel @splat_type(%x: f32 {program.argument = #program.scalar<"x">}) {
   // expected-error @below {{expected a fragment of 'f32' because the number is, but got one of 'bf16'}}

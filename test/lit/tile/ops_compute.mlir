@@ -88,3 +88,18 @@ tile.kernel @layouts() {
   %back = tile.convert_layout %c scratch %scratch : !tile.shared<64x16xf32> : tensor<64x16xf32, #tile.layout<"reg(8@1:1) lane(2@1:8, 16@0:1) warp(4@0:16)">> -> tensor<64x16xf32, #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">>
   tile.return
 }
+
+// CHECK-LABEL: tile.kernel @conversions(
+tile.kernel @conversions() {
+  %x = arith.constant 1.5 : f32
+  // CHECK: tile.convert %{{.*}} : f32 to bf16
+  %0 = tile.convert %x : f32 to bf16
+  // CHECK: tile.convert %{{.*}} rounding zero : f32 to i32
+  %1 = tile.convert %x rounding zero : f32 to i32
+  %s = tile.splat %x : f32 -> tensor<64x16xf32>
+  // CHECK: tile.convert %{{.*}} saturate : tensor<64x16xf32> to tensor<64x16xf8E4M3FN>
+  %2 = tile.convert %s rounding nearest saturate : tensor<64x16xf32> to tensor<64x16xf8E4M3FN>
+  // CHECK: tile.convert %{{.*}} rounding down saturate : tensor<64x16xf32> to tensor<64x16xi8>
+  %3 = tile.convert %s rounding down saturate : tensor<64x16xf32> to tensor<64x16xi8>
+  tile.return
+}

@@ -21,7 +21,7 @@
 // CHECK:           } else {
 // CHECK-NEXT:        scf.if %[[ANY]] {
 // CHECK:               tile.store %[[TILE]]
-// CHECK:           %[[NEXT:.*]] = arith.truncf
+// CHECK:           %[[NEXT:.*]] = tile.convert
 // CHECK-NOT:       tile.store
 // CHECK:           scf.yield %{{true.*}}, %[[NEXT]], %[[I:.*]], %[[J:.*]] :
 // CHECK:         scf.if %[[LAST]]#0 {
@@ -32,7 +32,7 @@
 // OFF-LABEL: tile.role "math"
 // OFF:         scf.for
 // OFF-NOT:     tile.store
-// OFF:         arith.truncf
+// OFF:         tile.convert
 // OFF:         tile.store
 // OFF-NOT:     tile.store
 module attributes {program.target = #program.target<"sm_90a">} {
@@ -57,7 +57,7 @@ tile.kernel @tiles(%m: index {program.argument = #program.dimension<"m">}, %n: i
         } else {
           scf.yield %zero : tensor<128x256xf32>
         }
-        %h = arith.truncf %sum : tensor<128x256xf32> to tensor<128x256xbf16>
+        %h = tile.convert %sum : tensor<128x256xf32> to tensor<128x256xbf16>
         %at = tile.slice %C[%t, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x256xbf16>
         tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
       }
@@ -91,7 +91,7 @@ tile.kernel @limited(%m: index {program.argument = #program.dimension<"m">},
     %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
     %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
     %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
-    %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+    %h = tile.convert %g : tensor<128x256xf32> to tensor<128x256xbf16>
     %end = arith.addi %t, %c1 : index
     %at = tile.slice %C[%t, %c0] limit %end along 0 : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
     tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
@@ -119,7 +119,7 @@ tile.kernel @far(%m: index {program.argument = #program.dimension<"m">},
     %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
     %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
     %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
-    %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+    %h = tile.convert %g : tensor<128x256xf32> to tensor<128x256xbf16>
     %p = arith.muli %t, %factor : index
     %at = tile.slice %C[%p, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
     tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
@@ -178,7 +178,7 @@ tile.kernel @not_last(%m: index {program.argument = #program.dimension<"m">},
     %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
     %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
     %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
-    %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+    %h = tile.convert %g : tensor<128x256xf32> to tensor<128x256xbf16>
     %slice = tile.slice %C[%t, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
     tile.store %h, %slice staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
     tile.release %ring[%at] : !tile.ring<2>
@@ -211,7 +211,7 @@ tile.kernel @read_again(%m: index {program.argument = #program.dimension<"m">},
     %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
     %f = tile.gemm_async %a, %b, %zero atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     %g = tile.gemm_wait %f pending(0) : tensor<64x64xf32>
-    %h = arith.truncf %g : tensor<64x64xf32> to tensor<64x64xbf16>
+    %h = tile.convert %g : tensor<64x64xf32> to tensor<64x64xbf16>
     %slice = tile.slice %C[%t, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     tile.store %h, %slice staging %staging : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
   }
@@ -243,7 +243,7 @@ tile.kernel @in_turn(%m: index {program.argument = #program.dimension<"m">},
         %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
         tile.pass_turn
         %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
-        %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+        %h = tile.convert %g : tensor<128x256xf32> to tensor<128x256xbf16>
         %at = tile.slice %C[%t, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
         tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
       }
@@ -279,7 +279,7 @@ tile.kernel @overlapping(%m: index {program.argument = #program.dimension<"m">},
     %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
     %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
     %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
-    %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+    %h = tile.convert %g : tensor<128x256xf32> to tensor<128x256xbf16>
     %at = tile.slice %C[%t, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
     tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
   }
@@ -300,7 +300,7 @@ tile.kernel @stored_elsewhere(%m: index {program.argument = #program.dimension<"
     %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
     %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
     %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
-    %h = arith.truncf %g : tensor<128x256xf32> to tensor<128x256xbf16>
+    %h = tile.convert %g : tensor<128x256xf32> to tensor<128x256xbf16>
     %at = tile.slice %C[%t, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
     tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
   }

@@ -25,7 +25,7 @@
 // CHECK-NEXT:  } else {
 // CHECK-NEXT:    scf.yield %[[ZERO]], %[[FIRST]]
 // CHECK-NEXT:  }
-// CHECK:       arith.truncf %[[END]]#0
+// CHECK:       tile.convert %[[END]]#0
 // CHECK:       tile.await %r[%[[END]]#1]
 // CHECK-NOT:   tile.stage
 // FOLDED-LABEL: tile.kernel @chain(
@@ -48,7 +48,7 @@ tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}, %O: !
         %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 5>} : !tile.cursor<2>
         scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
       }
-      %h = arith.truncf %end#0 : tensor<64x64xf32> to tensor<64x64xbf16>
+      %h = tile.convert %end#0 : tensor<64x64xf32> to tensor<64x64xbf16>
       %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
       tile.store %h, %o atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
       tile.await %r[%end#1] : !tile.ring<2>
@@ -92,7 +92,7 @@ tile.kernel @one_stage(%n: index {program.argument = #program.dimension<"n">}) a
 // FOLDED-LABEL: tile.kernel @no_iteration(
 // FOLDED-NOT:    tile.gemm
 // FOLDED-NOT:    scf.if
-// FOLDED:        arith.truncf
+// FOLDED:        tile.convert
 // FOLDED-NEXT:   tile.slice
 // FOLDED-NEXT:   tile.store
 // CHECK-LABEL: tile.kernel @no_iteration(
@@ -115,7 +115,7 @@ tile.kernel @no_iteration(%n: index {program.argument = #program.dimension<"n">}
         %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 5>} : !tile.cursor<2>
         scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
       }
-      %h = arith.truncf %end#0 : tensor<64x64xf32> to tensor<64x64xbf16>
+      %h = tile.convert %end#0 : tensor<64x64xf32> to tensor<64x64xbf16>
       %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
       tile.store %h, %o atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
       tile.await %r[%end#1] : !tile.ring<2>
@@ -155,7 +155,7 @@ tile.kernel @one_iteration(%n: index {program.argument = #program.dimension<"n">
         %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 5>} : !tile.cursor<2>
         scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
       }
-      %h = arith.truncf %end#0 : tensor<64x64xf32> to tensor<64x64xbf16>
+      %h = tile.convert %end#0 : tensor<64x64xf32> to tensor<64x64xbf16>
       %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
       tile.store %h, %o atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
       tile.await %r[%end#1] : !tile.ring<2>
@@ -319,13 +319,13 @@ tile.kernel @nested(%n: index {program.argument = #program.dimension<"n">}) attr
 // CHECK-LABEL: tile.kernel @used_later(
 // CHECK:         %[[S0:.*]] = tile.gemm_async
 // CHECK-NEXT:    %[[SCORES0:.*]] = tile.gemm_wait %[[S0]] pending(0)
-// CHECK-NEXT:    %[[P0:.*]] = arith.truncf %[[SCORES0]]
+// CHECK-NEXT:    %[[P0:.*]] = tile.convert %[[SCORES0]]
 // CHECK-NEXT:    %[[ACC0:.*]] = arith.mulf %[[ZERO:.*]], %[[SCORES0]]
 // CHECK:         %[[ROUNDS:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]], %[[P:.*]] = %[[P0]], %[[ACC:.*]] = %[[ACC0]])
 // CHECK-NEXT:      %[[S:.*]] = tile.gemm_async
 // CHECK-NEXT:      %[[O:.*]] = tile.gemm_async %[[P]], {{.*}}, %[[ACC]]
 // CHECK-NEXT:      %[[SCORES:.*]] = tile.gemm_wait %[[S]] pending(1)
-// CHECK-NEXT:      %[[NEXT:.*]] = arith.truncf %[[SCORES]]
+// CHECK-NEXT:      %[[NEXT:.*]] = tile.convert %[[SCORES]]
 // CHECK-NEXT:      %[[DONE:.*]] = tile.gemm_wait %[[O]] pending(0)
 // CHECK-NEXT:      %[[SCALED:.*]] = arith.mulf %[[DONE]], %[[SCORES]]
 // CHECK-NEXT:      scf.yield %[[DONE]], %[[NEXT]], %[[SCALED]]
@@ -345,7 +345,7 @@ tile.kernel @used_later(%n: index {program.argument = #program.dimension<"n">}) 
       %end = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
         %s = tile.gemm_async %x, %x, %zero atom wgmma {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %scores = tile.gemm_wait %s pending(0) {tile.stage = #tile.stage<stage = 0, order = 2>} : tensor<64x64xf32>
-        %p = arith.truncf %scores {tile.stage = #tile.stage<stage = 0, order = 3>} : tensor<64x64xf32> to tensor<64x64xbf16>
+        %p = tile.convert %scores {tile.stage = #tile.stage<stage = 0, order = 3>} : tensor<64x64xf32> to tensor<64x64xbf16>
         %scaled = arith.mulf %acc, %scores {tile.stage = #tile.stage<stage = 0, order = 5>} : tensor<64x64xf32>
         %o = tile.gemm_async %p, %x, %scaled atom wgmma {tile.stage = #tile.stage<stage = 1, order = 1>} : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %done = tile.gemm_wait %o pending(0) {tile.stage = #tile.stage<stage = 1, order = 4>} : tensor<64x64xf32>
@@ -381,7 +381,7 @@ tile.kernel @in_turn(%n: index {program.argument = #program.dimension<"n">}) att
       %end = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
         %s = tile.gemm_async %q, %x, %zero atom wgmma {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
         %scores = tile.gemm_wait %s pending(0) {tile.stage = #tile.stage<stage = 0, order = 2>} : tensor<128x64xf32>
-        %p = arith.truncf %scores {tile.stage = #tile.stage<stage = 0, order = 3>} : tensor<128x64xf32> to tensor<128x64xbf16>
+        %p = tile.convert %scores {tile.stage = #tile.stage<stage = 0, order = 3>} : tensor<128x64xf32> to tensor<128x64xbf16>
         %scaled = arith.mulf %acc, %scores {tile.stage = #tile.stage<stage = 0, order = 5>} : tensor<128x64xf32>
         %o = tile.gemm_async %p, %x, %scaled atom wgmma {tile.stage = #tile.stage<stage = 1, order = 1>} : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
         %done = tile.gemm_wait %o pending(0) {tile.stage = #tile.stage<stage = 1, order = 4>} : tensor<128x64xf32>
@@ -412,7 +412,7 @@ tile.kernel @view_in_both(%n: index {program.argument = #program.dimension<"n">}
         %v = tile.slot %x[%c] {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
         %s = tile.gemm_async %v, %v, %zero atom wgmma {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %scores = tile.gemm_wait %s pending(0) {tile.stage = #tile.stage<stage = 0, order = 3>} : tensor<64x64xf32>
-        %p = arith.truncf %scores {tile.stage = #tile.stage<stage = 0, order = 4>} : tensor<64x64xf32> to tensor<64x64xbf16>
+        %p = tile.convert %scores {tile.stage = #tile.stage<stage = 0, order = 4>} : tensor<64x64xf32> to tensor<64x64xbf16>
         %o = tile.gemm_async %p, %v, %zero atom wgmma {tile.stage = #tile.stage<stage = 1, order = 2>} : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %done = tile.gemm_wait %o pending(0) {tile.stage = #tile.stage<stage = 1, order = 5>} : tensor<64x64xf32>
         %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 6>} : !tile.cursor<2>

@@ -15,7 +15,7 @@
 // CHECK:       %[[ZERO:.*]] = tile.splat %{{.*}} : f32 -> tensor<64x64xf32, #[[ACC]]>
 // CHECK-NEXT:  scf.for {{.*}} -> (tensor<64x64xf32, #[[ACC]]>)
 // CHECK:         tile.gemm {{.*}} : !tile.shared<64x32xbf16, #[[A]]>, !tile.shared<32x64xbf16, #[[B]]>, tensor<64x64xf32, #[[ACC]]>
-// CHECK:       arith.truncf %{{.*}} : tensor<64x64xf32, #[[ACC]]> to tensor<64x64xbf16, #[[ACC]]>
+// CHECK:       tile.convert %{{.*}} : tensor<64x64xf32, #[[ACC]]> to tensor<64x64xbf16, #[[ACC]]>
 // CHECK-NOT:   tile.convert_layout
 tile.kernel @product(%n: index {program.argument = #program.dimension<"n">},
     %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
@@ -29,7 +29,7 @@ tile.kernel @product(%n: index {program.argument = #program.dimension<"n">},
     %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<64x32xbf16>, !tile.shared<32x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   }
-  %h = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+  %h = tile.convert %sum : tensor<64x64xf32> to tensor<64x64xbf16>
   %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
   tile.store %h, %o atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
   tile.return
@@ -108,7 +108,7 @@ tile.kernel @softmax(%L: !tile.global<64x1xf32> {program.argument = #program.ten
   %mb = tile.broadcast %m : tensor<64x1xf32> -> tensor<64x64xf32>
   %d = arith.subf %s, %mb : tensor<64x64xf32>
   %p = math.exp2 %d : tensor<64x64xf32>
-  %h = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+  %h = tile.convert %p : tensor<64x64xf32> to tensor<64x64xbf16>
   %o = tile.gemm %h, %v, %zero atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %l = tile.slice %L[%c0, %c0] : !tile.global<64x1xf32> -> !tile.slice<64x1xf32>
   tile.store %m, %l atom simt : tensor<64x1xf32>, !tile.slice<64x1xf32>
@@ -122,14 +122,14 @@ tile.kernel @softmax(%L: !tile.global<64x1xf32> {program.argument = #program.ten
 // CHECK: #[[LOADS:.*]] = #tile.layout<"reg(4@1:1, 4@0:2) lane(32@1:4) warp(2@1:128, 2@0:1)">
 // CHECK-LABEL: tile.kernel @coalesced(
 // CHECK:       tile.load %{{.*}} -> tensor<8x256xf32, #[[LOADS]]>
-// CHECK:       arith.truncf %{{.*}} to tensor<8x256xbf16, #[[LOADS]]>
+// CHECK:       tile.convert %{{.*}} to tensor<8x256xbf16, #[[LOADS]]>
 // CHECK-NOT:   tile.convert_layout
 tile.kernel @coalesced(%X: !tile.global<8x256xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>},
     %Y: !tile.global<8x256xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X[%c0, %c0] : !tile.global<8x256xf32> -> !tile.slice<8x256xf32>
   %f = tile.load %x : !tile.slice<8x256xf32> -> tensor<8x256xf32>
-  %h = arith.truncf %f : tensor<8x256xf32> to tensor<8x256xbf16>
+  %h = tile.convert %f : tensor<8x256xf32> to tensor<8x256xbf16>
   %y = tile.slice %Y[%c0, %c0] : !tile.global<8x256xbf16> -> !tile.slice<8x256xbf16>
   tile.store %h, %y atom simt : tensor<8x256xbf16>, !tile.slice<8x256xbf16>
   tile.return
@@ -199,7 +199,7 @@ tile.kernel @constant_in_roles() attributes {warps = 12 : i64} {
 // CHECK:       scf.for {{.*}} -> (tensor<128x64xf32, #[[COLUMNS]]>)
 // CHECK:         tile.gemm
 // CHECK-NEXT:    scf.yield
-// CHECK:       %[[H:.*]] = arith.truncf %{{.*}} to tensor<128x64xbf16, #[[COLUMNS]]>
+// CHECK:       %[[H:.*]] = tile.convert %{{.*}} to tensor<128x64xbf16, #[[COLUMNS]]>
 // CHECK:       %[[P:.*]] = tile.convert_layout %[[H]] : tensor<128x64xbf16, #[[COLUMNS]]> -> tensor<128x64xbf16, #[[ROWS]]>
 // CHECK:       tile.gemm %[[P]]
 // CHECK-NOT:   tile.convert_layout
@@ -214,7 +214,7 @@ tile.kernel @conversion(%n: index {program.argument = #program.dimension<"n">}) 
     %new = tile.gemm %a, %b, %acc policy full_col atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     scf.yield %new : tensor<128x64xf32>
   }
-  %h = arith.truncf %sum : tensor<128x64xf32> to tensor<128x64xbf16>
+  %h = tile.convert %sum : tensor<128x64xf32> to tensor<128x64xbf16>
   // expected-remark @below {{[layout-conversion] 'to' (128x64, 16 bits) is converted at operand A of wgmma, which takes a round trip through shared memory: it comes in the layout of the accumulator of wgmma, but the layout of operand A of wgmma is needed}}
   %o = tile.gemm %h, %b, %zero atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
   tile.return
@@ -246,7 +246,7 @@ tile.kernel @cheap_conversion(%n: index {program.argument = #program.dimension<"
 // A store through the TMA takes whole rows per warpgroup, so that an accumulator that is split along columns is
 // converted for it; the loop's own values stay.
 // CHECK-LABEL: tile.kernel @tma_store(
-// CHECK:       %[[H:.*]] = arith.truncf
+// CHECK:       %[[H:.*]] = tile.convert
 // CHECK:       %[[ROWS:.*]] = tile.convert_layout %[[H]]
 // CHECK:       tile.store %[[ROWS]], {{.*}} atom tma
 tile.kernel @tma_store(%O: !tile.global<128x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
@@ -257,7 +257,7 @@ tile.kernel @tma_store(%O: !tile.global<128x64xbf16> {program.argument = #progra
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
   %sum = tile.gemm %a, %b, %zero policy full_col atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
-  %h = arith.truncf %sum : tensor<128x64xf32> to tensor<128x64xbf16>
+  %h = tile.convert %sum : tensor<128x64xf32> to tensor<128x64xbf16>
   %o = tile.slice %O[%c0, %c0] : !tile.global<128x64xbf16> -> !tile.slice<128x64xbf16>
   // expected-remark @below {{[layout-conversion] 'to' (128x64, 16 bits) is converted at the panels of a store through the TMA, which takes a round trip through shared memory: it comes in the layout of the accumulator of wgmma, but the layout of the panels of a store through the TMA is needed}}
   tile.store %h, %o staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x64xbf16>, !tile.slice<128x64xbf16>
@@ -376,7 +376,7 @@ tile.kernel @weights_of_bytes(%X: !tile.global<64x64xf32> {program.argument = #p
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %qView = tile.transpose %q : !tile.shared<64x64xf8E4M3FN> -> !tile.shared<64x64xf8E4M3FN, transposed>
   %s = tile.gemm %q, %qView, %zero atom wgmma : !tile.shared<64x64xf8E4M3FN>, !tile.shared<64x64xf8E4M3FN, transposed>, tensor<64x64xf32>
-  %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf8E4M3FN>
+  %p = tile.convert %s saturate : tensor<64x64xf32> to tensor<64x64xf8E4M3FN>
   %vtView = tile.transpose %vt : !tile.shared<64x64xf8E4M3FN> -> !tile.shared<64x64xf8E4M3FN, transposed>
   %o = tile.gemm %p, %vtView, %zero atom wgmma : tensor<64x64xf8E4M3FN>, !tile.shared<64x64xf8E4M3FN, transposed>, tensor<64x64xf32>
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
@@ -398,7 +398,7 @@ tile.kernel @shared_factor(%X: !tile.global<64x64xf32> {program.argument = #prog
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %view = tile.transpose %vt : !tile.shared<64x64xf8E4M3FN> -> !tile.shared<64x64xf8E4M3FN, transposed>
   %s = tile.gemm %q, %view, %zero atom wgmma : !tile.shared<64x64xf8E4M3FN>, !tile.shared<64x64xf8E4M3FN, transposed>, tensor<64x64xf32>
-  %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf8E4M3FN>
+  %p = tile.convert %s saturate : tensor<64x64xf32> to tensor<64x64xf8E4M3FN>
   %o = tile.gemm %p, %view, %zero atom wgmma : tensor<64x64xf8E4M3FN>, !tile.shared<64x64xf8E4M3FN, transposed>, tensor<64x64xf32>
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
   tile.store %o, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>

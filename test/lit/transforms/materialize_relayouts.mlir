@@ -36,7 +36,7 @@ tile.kernel @between_warps(%x: f32 {program.argument = #program.scalar<"x">}) at
 // CHECK-LABEL: tile.kernel @without_conflicts(
 // CHECK:         tile.alloc_shared "relayout.0" : !tile.shared<64x64xbf16, #[[SWIZZLED]]>
 tile.kernel @without_conflicts(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
-  %h = arith.truncf %x : f32 to bf16
+  %h = tile.convert %x : f32 to bf16
   %f = tile.splat %h : bf16 -> tensor<64x64xbf16, #accumulator>
   %g = tile.convert_layout %f : tensor<64x64xbf16, #accumulator> -> tensor<64x64xbf16, #whole_rows>
   tile.return

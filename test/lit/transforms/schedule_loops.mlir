@@ -134,9 +134,9 @@ tile.kernel @other_reads(%n: index {program.argument = #program.dimension<"n">})
 // waits.
 // CHECK-LABEL: tile.kernel @dequantized(
 // CHECK:       tile.load {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}
-// CHECK:       arith.extf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 3>}
+// CHECK:       tile.convert {{.*}} {tile.stage = #tile.stage<stage = 0, order = 3>}
 // CHECK:       arith.mulf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 4>}
-// CHECK:       arith.truncf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 6>}
+// CHECK:       tile.convert {{.*}} {tile.stage = #tile.stage<stage = 0, order = 6>}
 // CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 7>}
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 5>}
 tile.kernel @dequantized(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
@@ -153,9 +153,9 @@ tile.kernel @dequantized(%n: index {program.argument = #program.dimension<"n">})
         tile.await %r[%c] : !tile.ring<2>
         %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
         %w = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
-        %x = arith.extf %w : tensor<64x64xbf16> to tensor<64x64xf32>
+        %x = tile.convert %w : tensor<64x64xbf16> to tensor<64x64xf32>
         %y = arith.mulf %x, %x : tensor<64x64xf32>
-        %f = arith.truncf %y : tensor<64x64xf32> to tensor<64x64xbf16>
+        %f = tile.convert %y : tensor<64x64xf32> to tensor<64x64xbf16>
         %started = tile.gemm_async %f, %a, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
         tile.release %r[%c] : !tile.ring<2>
@@ -371,7 +371,7 @@ tile.kernel @two_slots_per_round(%n: index {program.argument = #program.dimensio
 // CHECK:       tile.gemm_wait %[[S]] {{.*}} {tile.stage = #tile.stage<stage = 0, order = 8>}
 // CHECK:       tile.release %k{{.*}} {tile.stage = #tile.stage<stage = 0, order = 9>}
 // CHECK:       math.exp2 {{.*}} {tile.stage = #tile.stage<stage = 0, order = 10>}
-// CHECK:       arith.truncf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 13>}
+// CHECK:       tile.convert {{.*}} {tile.stage = #tile.stage<stage = 0, order = 13>}
 // CHECK:       arith.mulf {{.*}} {tile.stage = #tile.stage<stage = 0, order = 14>}
 // CHECK:       tile.await %v{{.*}} {tile.stage = #tile.stage<stage = 1, order = 3>}
 // CHECK:       %[[O:.*]] = tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 1, order = 5>}
@@ -398,7 +398,7 @@ tile.kernel @attention(%n: index {program.argument = #program.dimension<"n">}) a
         tile.release %k[%c] : !tile.ring<1>
         %next = tile.advance %c : !tile.cursor<1>
         %e = math.exp2 %s : tensor<64x64xf32>
-        %p = arith.truncf %e : tensor<64x64xf32> to tensor<64x64xbf16>
+        %p = tile.convert %e : tensor<64x64xf32> to tensor<64x64xbf16>
         %scaled = arith.mulf %acc, %e : tensor<64x64xf32>
         tile.await %v[%d] : !tile.ring<1>
         %value = tile.slot %v_buffer[%d] : !tile.shared<1x64x64xbf16>, !tile.cursor<1> -> !tile.shared<64x64xbf16>
@@ -440,7 +440,7 @@ tile.kernel @attention_by_hand(%n: index {program.argument = #program.dimension<
         tile.release %k[%c] : !tile.ring<1>
         %next = tile.advance %c : !tile.cursor<1>
         %e = math.exp2 %s : tensor<64x64xf32>
-        %p = arith.truncf %e : tensor<64x64xf32> to tensor<64x64xbf16>
+        %p = tile.convert %e : tensor<64x64xf32> to tensor<64x64xbf16>
         %scaled = arith.mulf %acc, %e : tensor<64x64xf32>
         tile.await %v[%d] : !tile.ring<1>
         %value = tile.slot %v_buffer[%d] : !tile.shared<1x64x64xbf16>, !tile.cursor<1> -> !tile.shared<64x64xbf16>
@@ -478,7 +478,7 @@ tile.kernel @attention_one_ring(%n: index {program.argument = #program.dimension
         %s = tile.gemm_wait %scores pending(0) : tensor<64x64xf32>
         tile.release %r[%c] : !tile.ring<2>
         %middle = tile.advance %c : !tile.cursor<2>
-        %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+        %p = tile.convert %s : tensor<64x64xf32> to tensor<64x64xbf16>
         tile.await %r[%middle] : !tile.ring<2>
         %v = tile.slot %r_buffer[%middle] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
         %started = tile.gemm_async %p, %v, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
@@ -509,10 +509,10 @@ tile.kernel @three_products(%n: index {program.argument = #program.dimension<"n"
       %end = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
         %one = tile.gemm_async %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %x = tile.gemm_wait %one pending(0) : tensor<64x64xf32>
-        %p = arith.truncf %x : tensor<64x64xf32> to tensor<64x64xbf16>
+        %p = tile.convert %x : tensor<64x64xf32> to tensor<64x64xbf16>
         %two = tile.gemm_async %p, %a, %zero atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %y = tile.gemm_wait %two pending(0) : tensor<64x64xf32>
-        %q = arith.truncf %y : tensor<64x64xf32> to tensor<64x64xbf16>
+        %q = tile.convert %y : tensor<64x64xf32> to tensor<64x64xbf16>
         %three = tile.gemm_async %q, %a, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %z = tile.gemm_wait %three pending(0) : tensor<64x64xf32>
         scf.yield %z : tensor<64x64xf32>

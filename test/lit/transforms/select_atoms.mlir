@@ -55,7 +55,7 @@ tile.kernel @gemm(%k: index {program.argument = #program.dimension<"k">},
     %new = tile.gemm %a, %bt, %acc : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16, transposed>, tensor<128x256xf32>
     scf.yield %new : tensor<128x256xf32>
   } {tile.pipeline = #tile.pipeline<stages = 4>}
-  %h = arith.truncf %sum : tensor<128x256xf32> to tensor<128x256xbf16>
+  %h = tile.convert %sum : tensor<128x256xf32> to tensor<128x256xbf16>
   %sc = tile.slice %C[%c0, %c0] : !tile.global<128x256xbf16> -> !tile.slice<128x256xbf16>
   tile.store %h, %sc : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
   tile.return
@@ -157,7 +157,7 @@ tile.kernel @limited(%m: index {program.argument = #program.dimension<"m">},
     %new = tile.gemm %a, %a, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
-  %h = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+  %h = tile.convert %sum : tensor<64x64xf32> to tensor<64x64xbf16>
   %sc = tile.slice %C[%c0, %c0] limit %m along 0 : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
   tile.store %h, %sc : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
   tile.return
@@ -484,7 +484,7 @@ tile.kernel @copies(
     %new = tile.gemm %good, %good, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
-  %h = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+  %h = tile.convert %sum : tensor<64x64xf32> to tensor<64x64xbf16>
   %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
   // A store is not required to go through the TMA: no remark.
   tile.store %h, %o : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
@@ -517,7 +517,7 @@ tile.kernel @explicit(%B: !tile.global<64x64xbf16> {program.argument = #program.
       // CHECK: tile.gemm_async {{.*}} atom wgmma
       %f = tile.gemm_async %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
       %sum = tile.gemm_wait %f pending(0) : tensor<64x64xf32>
-      %h = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+      %h = tile.convert %sum : tensor<64x64xf32> to tensor<64x64xbf16>
       %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
       // CHECK: tile.store {{.*}} atom tma
       tile.store %h, %o : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
@@ -549,7 +549,7 @@ tile.kernel @no_room(
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
       %f = tile.gemm_async %a, %b, %zero : !tile.shared<64x1664xbf16>, !tile.shared<1664x64xbf16>, tensor<64x64xf32>
       %sum = tile.gemm_wait %f pending(0) : tensor<64x64xf32>
-      %h = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+      %h = tile.convert %sum : tensor<64x64xf32> to tensor<64x64xbf16>
       %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
       // CHECK: tile.store {{.*}} atom simt
       // expected-remark @below {{[store-without-tma] store uses ordinary stores, not the TMA: that takes 8192 bytes of shared memory, but the roles' buffers leave 0}}

@@ -33,7 +33,7 @@
 // CHECK-NEXT:      %[[NEXT:.*]] = tile.advance %[[C]]
 // CHECK-NEXT:      scf.yield %[[DONE]], %[[NEXT]]
 // CHECK-NEXT:    }
-// CHECK-NEXT:    %[[ROUNDED:.*]] = arith.truncf %[[SUM]]#0
+// CHECK-NEXT:    %[[ROUNDED:.*]] = tile.convert %[[SUM]]#0
 // CHECK:         tile.store %[[ROUNDED]]
 // CHECK-NOT:   tile.pipeline
 
@@ -66,7 +66,7 @@ tile.kernel @one_loop(%k: index {program.argument = #program.dimension<"k">},
     %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     scf.yield %new : tensor<128x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 4>}
-  %h = arith.truncf %sum : tensor<128x64xf32> to tensor<128x64xbf16>
+  %h = tile.convert %sum : tensor<128x64xf32> to tensor<128x64xbf16>
   %sc = tile.slice %C[%c0, %c0] : !tile.global<128x64xbf16> -> !tile.slice<128x64xbf16>
   tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x64xbf16>, !tile.slice<128x64xbf16>
   tile.return
@@ -127,7 +127,7 @@ tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">},
       tile.copy %sv, %v atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
       %kt = tile.transpose %k : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
       %scores = tile.gemm %q, %kt, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
-      %p = arith.truncf %scores : tensor<64x64xf32> to tensor<64x64xbf16>
+      %p = tile.convert %scores : tensor<64x64xf32> to tensor<64x64xbf16>
       %new = tile.gemm %p, %v, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
       scf.yield %new : tensor<64x64xf32>
     } {tile.pipeline = #tile.pipeline<stages = 2>}

@@ -108,21 +108,22 @@ TEST_CASE("integers have their own arithmetic", "[dsl][unit]") {
                     "arith.subi", "arith.maxsi"});
 }
 
-TEST_CASE("conversions pick the operation from both types", "[dsl][unit]") {
-  auto conversion = [](ElementType from, ElementType to) {
+TEST_CASE("a conversion rounds and saturates as its types do, or as it is told", "[dsl][unit]") {
+  auto conversion = [](ElementType from, ElementType to, Conversion how = {}) {
     return trace([&](Scope &k) {
       Fragment x = k.fragment(from, {16}, k.scalar("s", from));
-      copy(x.to(to), k.output("Y", to, {16}).tile({0}, {16}));
+      copy(x.to(to, how), k.output("Y", to, {16}).tile({0}, {16}));
     });
   };
-  checkOrder(conversion(f32, bf16), {"arith.truncf", "tensor<16xf32> to tensor<16xbf16>"});
-  checkOrder(conversion(f16, f32), {"arith.extf", "tensor<16xf16> to tensor<16xf32>"});
-  checkOrder(conversion(f16, bf16), {"arith.extf", "tensor<16xf32>", "arith.truncf", "tensor<16xbf16>"});
-  checkOrder(conversion(i32, f32), {"arith.sitofp"});
-  checkOrder(conversion(f32, i32), {"arith.fptosi"});
-  checkOrder(conversion(i8, i64), {"arith.extsi"});
-  checkOrder(conversion(i64, i32), {"arith.trunci"});
-  CHECK(count(conversion(f32, f32), "arith.ext") == 0);
+  checkOrder(conversion(f32, bf16), {"tile.convert %", " : tensor<16xf32> to tensor<16xbf16>"});
+  checkOrder(conversion(f16, bf16), {"tile.convert %", " : tensor<16xf16> to tensor<16xbf16>"});
+  checkOrder(conversion(f32, i32), {"tile.convert %", " rounding zero : tensor<16xf32> to tensor<16xi32>"});
+  checkOrder(conversion(f32, e4m3), {"tile.convert %", " saturate : tensor<16xf32> to tensor<16xf8E4M3FN>"});
+  checkOrder(conversion(f32, i8, {.rounding = Rounding::nearest, .saturate = true}),
+             {"tile.convert %", " saturate : tensor<16xf32> to tensor<16xi8>"});
+  checkOrder(conversion(f32, f16, {.rounding = Rounding::up}),
+             {"tile.convert %", " rounding up : tensor<16xf32> to tensor<16xf16>"});
+  CHECK(count(conversion(f32, f32), "tile.convert") == 0);
 }
 
 TEST_CASE("where takes predicates of fragments, of positions and of one value", "[dsl][unit]") {
@@ -181,7 +182,7 @@ TEST_CASE("positions are arithmetic on index", "[dsl][unit]") {
     });
   });
   checkOrder(text, {"arith.minsi", "arith.subi", "arith.maxsi", "arith.divsi", "arith.remsi", "arith.addi",
-                    "scf.for", "step %c2", "arith.muli", "arith.index_cast", "arith.sitofp"});
+                    "scf.for", "step %c2", "arith.muli", "arith.index_cast", "tile.convert"});
 }
 
 TEST_CASE("what is known while tracing is computed while tracing", "[dsl][unit]") {

@@ -47,7 +47,7 @@ TEST_CASE("a plain GEMM is a pipelined loop in a persistent loop", "[dsl][unit]"
               "tile.write",
               "{tile.pipeline = #tile.pipeline<stages = 4>}",
               "tile.read %acc",
-              "arith.truncf",
+              "tile.convert",
               "tile.slice %C[",
               "tile.store",
               "tile.return"});

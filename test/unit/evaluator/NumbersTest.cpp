@@ -59,7 +59,8 @@ TEST_CASE("a product that is rounded may be fused with a sum", "[evaluator][unit
   // And where what is between changes nothing.
   CHECK(add(f32, product, number(0)).bound == product.bound);
   CHECK(maximum(f32, product, number(0)).bound == product.bound);
-  CHECK(floatToFloat(f32, floatToFloat(f64, product)).bound >= product.bound);
+  CHECK(floatToFloat(f32, floatToFloat(f64, product, Rounding::nearest), Rounding::nearest).bound >=
+        product.bound);
 }
 
 TEST_CASE("bounds go through operations and are rounded with them", "[evaluator][unit]") {
@@ -67,9 +68,9 @@ TEST_CASE("bounds go through operations and are rounded with them", "[evaluator]
   CHECK(sum.bound >= 0x1.8p-20);
   CHECK(sum.bound <= 0x1.81p-20);
   // The same nearest number on both sides.
-  CHECK(floatToFloat(bf16, number(1.001, 0x1p-20)).bound == 0);
+  CHECK(floatToFloat(bf16, number(1.001, 0x1p-20), Rounding::nearest).bound == 0);
   // A boundary between: one unit of bf16.
-  CHECK(floatToFloat(bf16, number(1 + 0x1p-8, 0x1p-20)).bound >= 0x1p-7);
+  CHECK(floatToFloat(bf16, number(1 + 0x1p-8, 0x1p-20), Rounding::nearest).bound >= 0x1p-7);
   CHECK(maximum(f32, number(1, 0.25), number(3, 0.5)).bound == Approx(0.5));
   CHECK(maximum(f32, number(1, 0.25), number(3, 0)).bound == 0);
   CHECK(divide(f32, number(1, 0.5), number(2)).bound == Approx(0.25));
@@ -139,12 +140,12 @@ TEST_CASE("sums are exact if all partial sums are, in any order", "[evaluator][u
 
 TEST_CASE("conversions to integers cut, and leave open what does not fit", "[evaluator][unit]") {
   Kind i8 = kindOf(ElementType::i8), i32 = kindOf(ElementType::i32), i64 = kindOf(ElementType::i64);
-  CHECK(floatToInteger(i32, number(-2.9)).integer == -2);
-  CHECK(floatToInteger(i32, number(2.9, 0.05)).bound == 0);
-  CHECK(std::isinf(floatToInteger(i32, number(2.99, 0.05)).bound));
-  CHECK(std::isinf(floatToInteger(i8, number(128)).bound));
-  CHECK(floatToInteger(i8, number(-128)).integer == -128);
-  CHECK(std::isinf(floatToInteger(i64, number(notANumber)).bound));
+  CHECK(floatToInteger(i32, number(-2.9), Rounding::zero, false).integer == -2);
+  CHECK(floatToInteger(i32, number(2.9, 0.05), Rounding::zero, false).bound == 0);
+  CHECK(std::isinf(floatToInteger(i32, number(2.99, 0.05), Rounding::zero, false).bound));
+  CHECK(std::isinf(floatToInteger(i8, number(128), Rounding::zero, false).bound));
+  CHECK(floatToInteger(i8, number(-128), Rounding::zero, false).integer == -128);
+  CHECK(std::isinf(floatToInteger(i64, number(notANumber), Rounding::zero, false).bound));
   // Rounded once: by way of f64 it would become 2^24.
   Element large{.integer = (int64_t(1) << 60) + (int64_t(1) << 36) + 1, .defined = true};
   CHECK(integerToFloat(f32, large).value == 0x1p60 + 0x1p37);

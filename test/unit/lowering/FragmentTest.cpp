@@ -339,7 +339,7 @@ TEST_CASE("coordinates, comparisons and selections see each element's own positi
   %sum = arith.addi %row, %j : $index
   %low = arith.cmpi ule, %j, %i : $index
   %int = arith.index_cast %sum : $index to $i32
-  %f = arith.sitofp %int : $i32 to $f32
+  %f = tile.convert %int : $i32 to $f32
   %zero = tile.splat %f0 : f32 -> $f32
   %v = arith.select %low, %f, %zero : $i1, $f32
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<$shapexf32>
@@ -419,15 +419,15 @@ tile.kernel @test(
   %c0 = arith.constant 0 : index
   %sx = tile.slice %X[%c0, %c0] : !tile.global<16x17xf8E4M3FN> -> !tile.slice<16x17xf8E4M3FN>
   %x = tile.load %sx : !tile.slice<16x17xf8E4M3FN> -> $e
-  %f = arith.extf %x : $e to $bf32
+  %f = tile.convert %x : $e to $bf32
   %sf = tile.slice %F[%c0, %c0] : !tile.global<16x17xf32> -> !tile.slice<16x17xf32>
   tile.store %f, %sf atom simt : $bf32, !tile.slice<16x17xf32>
-  %h = arith.extf %x : $e to $bf16
+  %h = tile.convert %x : $e to $bf16
   %sh = tile.slice %H[%c0, %c0] : !tile.global<16x17xf16> -> !tile.slice<16x17xf16>
   tile.store %h, %sh atom simt : $bf16, !tile.slice<16x17xf16>
   %sg = tile.slice %G[%c0, %c0] : !tile.global<16x17xf32> -> !tile.slice<16x17xf32>
   %g = tile.load %sg : !tile.slice<16x17xf32> -> $w32
-  %t = arith.truncf %g : $w32 to $w8
+  %t = tile.convert %g saturate : $w32 to $w8
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<16x17xf8E4M3FN> -> !tile.slice<16x17xf8E4M3FN>
   tile.store %t, %sy atom simt : $w8, !tile.slice<16x17xf8E4M3FN>
   tile.return

@@ -101,7 +101,7 @@ tile.kernel @test(
     tile.role "math" warps(4) {
       tile.await %r[%c] : !tile.ring<1>
       %v = tile.load %p : $tile -> $half
-      %f = arith.extf %v : $half to $full
+      %f = tile.convert %v : $half to $full
       %w = tile.load %q : $row -> $column
       %e = tile.broadcast %w : $column -> $full
       %s = arith.addf %f, %e : $full

@@ -111,7 +111,7 @@ std::string gemmOf(ElementType result, const std::string &policy, const std::str
       gemm, {{"$policy", policy},
              {"$stages", stages},
              {"$cluster", cluster},
-             {"$convert", rounded ? "%result = arith.truncf %sum : tensor<128x64xf32> to tensor<128x64xbf16>"
+             {"$convert", rounded ? "%result = tile.convert %sum : tensor<128x64xf32> to tensor<128x64xbf16>"
                                   : "%one = arith.constant dense<1.0> : tensor<128x64xf32>\n"
                                     "    %result = arith.mulf %sum, %one : tensor<128x64xf32>"},
              {"$type", rounded ? "bf16" : "f32"}});
@@ -242,7 +242,7 @@ tile.kernel @through(%k: index {program.argument = #program.dimension<"k">},
       %scale = tile.splat %eighth : f32 -> tensor<64x64xf32>
       %scaled = arith.mulf %s, %scale : tensor<64x64xf32>
       %floor = math.floor %scaled : tensor<64x64xf32>
-      %h = arith.truncf %floor : tensor<64x64xf32> to tensor<64x64xbf16>
+      %h = tile.convert %floor : tensor<64x64xf32> to tensor<64x64xbf16>
       tile.store %h, %p : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
       %old = tile.read %sum : !tile.variable<tensor<64x64xf32>>
       %new = tile.gemm %p, %a, %old : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
@@ -345,7 +345,7 @@ tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">}, %
       %fixAll = tile.broadcast %fix : tensor<128x1xf32> -> tensor<128x64xf32>
       %o0 = tile.read %o : !tile.variable<tensor<128x64xf32>>
       %o1 = arith.mulf %o0, %fixAll : tensor<128x64xf32>
-      %h = arith.truncf %p : tensor<128x64xf32> to tensor<128x64xbf16>
+      %h = tile.convert %p : tensor<128x64xf32> to tensor<128x64xbf16>
       %o2 = tile.gemm %h, %v, %o1 : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
       tile.write %o2, %o : !tile.variable<tensor<128x64xf32>>
     } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -353,7 +353,7 @@ tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">}, %
     %totalAll = tile.broadcast %total : tensor<128x1xf32> -> tensor<128x64xf32>
     %o3 = tile.read %o : !tile.variable<tensor<128x64xf32>>
     %o4 = arith.divf %o3, %totalAll : tensor<128x64xf32>
-    %rounded = arith.truncf %o4 : tensor<128x64xf32> to tensor<128x64xbf16>
+    %rounded = tile.convert %o4 : tensor<128x64xf32> to tensor<128x64xbf16>
     %oTile = tile.slice %O[%row, %c0] : !tile.global<?x64xbf16> -> !tile.slice<128x64xbf16>
     tile.store %rounded, %oTile : tensor<128x64xbf16>, !tile.slice<128x64xbf16>
   }
