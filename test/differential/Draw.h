@@ -25,6 +25,7 @@ namespace tlc::differential {
   X(f32, 40)                                                                                                 \
   X(f64, 8)                                                                                                  \
   X(e4m3, 8)                                                                                                 \
+  X(e5m2, 4)                                                                                                 \
   X(rounded, 28)                                                                                             \
   X(rank1, 12)                                                                                               \
   X(rank3, 8)                                                                                                \

@@ -16,6 +16,7 @@ ELEMENTS = {
     torch.float32: 5,
     torch.float64: 6,
     torch.float8_e4m3fn: 7,
+    torch.float8_e5m2: 8,
 }
 
 

@@ -57,6 +57,7 @@ typedef enum tlc_element {
   TLC_F32 = 5,
   TLC_F64 = 6,
   TLC_E4M3 = 7, ///< floats of 8 bits
+  TLC_E5M2 = 8, ///< since version 3
 } tlc_element;
 
 /// The tlc_element of DLPack's DLDataTypeCode and bits, with one lane. Negative if there is none: minus a
