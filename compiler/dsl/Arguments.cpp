@@ -110,7 +110,8 @@ Scalar Scope::scalar(std::string_view name, ElementType element, Loc loc) {
   if (!isComputed(element)) {
     trace->error(loc, "expected argument '" + excerpt(name) +
                           "' to be a number that the machine computes with, but got " +
-                          llvm::StringRef(toString(element)) + "; pass it as f32");
+                          llvm::StringRef(toString(element)) + "; pass it as " +
+                          llvm::StringRef(toString(computedType(element))));
     return trace->poison<Scalar>();
   }
   auto attr = program::ScalarAttr::get(trace->builder.getContext(), name);

@@ -48,7 +48,8 @@ bool checkComputable(Trace &trace, Value value, StringRef operation, Loc loc) {
     return true;
   Diagnostic &diagnostic =
       trace.error(loc, "expected numbers that the machine computes with for " + operation + ", but got " +
-                           trace.describe(value) + "; convert it with .to(f32)");
+                           trace.describe(value) + "; convert it with .to(" +
+                           toString(computedType(*toElementType(getElementTypeOrSelf(value)))) + ")");
   trace.noteDeclaration(diagnostic, value);
   return false;
 }

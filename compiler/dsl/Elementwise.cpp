@@ -308,7 +308,7 @@ Index FragmentValue::toIndex(Loc loc) const {
   if (!value)
     return trace->poison<Index>();
   auto type = cast<RankedTensorType>(value.getType());
-  if (!type.getElementType().isInteger(32)) {
+  if (!type.getElementType().isSignlessInteger(32)) {
     Diagnostic &diagnostic =
         trace->error(loc, "expected a fragment of i32 because its elements are positions, but got " +
                               trace->describe(value));

@@ -240,19 +240,26 @@ TypedAttr Trace::numberAttr(double number, Type element, Loc loc) {
   if (isa<FloatType>(element))
     return builder.getFloatAttr(element, number);
   unsigned bits = element.getIntOrFloatBitWidth();
-  double limit = std::ldexp(1.0, int(bits) - 1);
-  if (number == std::floor(number) && number >= -limit && number < limit)
-    return builder.getIntegerAttr(element, int64_t(number));
+  bool hasSign = !element.isUnsignedInteger();
+  double limit = std::ldexp(1.0, int(bits) - (hasSign ? 1 : 0));
+  if (number == std::floor(number) && number >= (hasSign ? -limit : 0) && number < limit)
+    return builder.getIntegerAttr(builder.getIntegerType(bits), int64_t(number));
   std::string text;
-  llvm::raw_string_ostream(text) << "expected a whole number of " << bits
-                                 << " bits because the element type is " << element << ", but got " << number;
+  llvm::raw_string_ostream(text) << "expected a whole number of " << bits << " bits"
+                                 << (hasSign ? "" : " without a sign") << " because the element type is "
+                                 << textOf(element) << ", but got " << number;
   error(loc, text);
   return {};
 }
 
 Value Trace::number(double number, Type element, Loc loc) {
   TypedAttr attr = numberAttr(number, element, loc);
-  return attr ? create<arith::ConstantOp>(loc, attr) : Value();
+  if (!attr)
+    return {};
+  Value value = create<arith::ConstantOp>(loc, attr);
+  if (!value || value.getType() == element)
+    return value;
+  return create<tile::ConvertOp>(loc, element, value, tile::Rounding::nearest, /*saturate=*/false);
 }
 
 Value Trace::index(int64_t value, Loc loc) { return arith::ConstantIndexOp::create(builder, at(loc), value); }

@@ -177,7 +177,7 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure, Tile_FragmentOpInterface]> {
     Constraints
     - splat_c1: the result has the number's type as element type.
   }];
-  let arguments = (ins AnyTypeOf<[AnyFloat, AnySignlessInteger, Index]>:$value);
+  let arguments = (ins AnyTypeOf<[AnyFloat, AnyInteger, Index]>:$value);
   let results = (outs Tile_AnyFragment:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1;

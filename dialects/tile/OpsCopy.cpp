@@ -102,7 +102,7 @@ LogicalResult verifyElement(Operation *op, Value source, OperandRange position) 
     return diagnostic;
   };
   std::string name = describe(source, "the tile");
-  if (!elementTypeOf(source.getType()).isInteger(32))
+  if (!elementTypeOf(source.getType()).isSignlessInteger(32))
     return report(op->emitOpError() << "expected " << name
                                     << " to be of i32 because its elements are positions, but got "
                                     << elementTypeOf(source.getType()));
@@ -185,8 +185,8 @@ LogicalResult AtomicAddOp::verify() {
     return report(emitOpError() << "expected a number of " << element << " because " << name
                                 << " is, but got " << getValue().getType());
   }
-  if (!element.isF32() && !element.isF64() && !element.isInteger(32) &&
-      !element.isInteger(64)) // atomic_add_c2
+  if (!element.isF32() && !element.isF64() && !element.isSignlessInteger(32) &&
+      !element.isSignlessInteger(64)) // atomic_add_c2
     return report(emitOpError() << "expected f32, f64, i32 or i64 because narrower elements are too inexact "
                                 << "for sums, but " << name << " has " << element);
   return success();

@@ -100,7 +100,7 @@ def Tile_BarrierType : Tile_Type<"Barrier", "barrier"> {
 
 def Tile_AnyFragment : Type<CPred<"::tlc::tile::isFragment($_self)">, "fragment (tensor of static shape, fewer than 2^31 elements)",
     "::mlir::RankedTensorType">;
-def Tile_FragmentOrScalar : AnyTypeOf<[Tile_AnyFragment, AnyFloat, AnySignlessInteger, Index]>;
+def Tile_FragmentOrScalar : AnyTypeOf<[Tile_AnyFragment, AnyFloat, AnyInteger, Index]>;
 def Tile_FragmentOrNumber : AnyTypeOf<[Tile_AnyFragment, AnyFloat, AnyInteger]>;
 def Tile_Buffer : AnyTypeOf<[Tile_SharedType, Tile_TensorMemoryType]>;
 def Tile_Memory : AnyTypeOf<[Tile_SharedType, Tile_TensorMemoryType, Tile_SliceType]>;

@@ -9,10 +9,10 @@ using namespace tlc;
 namespace {
 
 namespace memory {
-constexpr CUtensorMapDataType u8 = CU_TENSOR_MAP_DATA_TYPE_UINT8, s32 = CU_TENSOR_MAP_DATA_TYPE_INT32,
-                              s64 = CU_TENSOR_MAP_DATA_TYPE_INT64, f16 = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-                              bf16 = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, f32 = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-                              f64 = CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+constexpr CUtensorMapDataType u8 = CU_TENSOR_MAP_DATA_TYPE_UINT8, u32 = CU_TENSOR_MAP_DATA_TYPE_UINT32,
+                              s32 = CU_TENSOR_MAP_DATA_TYPE_INT32, s64 = CU_TENSOR_MAP_DATA_TYPE_INT64,
+                              f16 = CU_TENSOR_MAP_DATA_TYPE_FLOAT16, bf16 = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                              f32 = CU_TENSOR_MAP_DATA_TYPE_FLOAT32, f64 = CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
 } // namespace memory
 
 constexpr std::array dataTypes = {

@@ -100,6 +100,13 @@ constexpr bool isComputed(ElementType type) { return factsOf(type).use == Elemen
 /// Whether conversions to it always saturate.
 constexpr bool saturates(ElementType type) { return isFloat(type) && factsOf(type).bits <= 8; }
 
+/// One that the machine computes with and that has all numbers of the type.
+constexpr ElementType computedType(ElementType type) {
+  if (isComputed(type))
+    return type;
+  return isFloat(type) ? ElementType::f32 : factsOf(type).bits < 32 ? ElementType::i32 : ElementType::i64;
+}
+
 constexpr unsigned bitsOf(ElementType type) { return factsOf(type).bits; }
 
 /// What this many elements take that follow one another, in bytes; nothing if it is not below 2^63.

@@ -26,6 +26,8 @@ namespace tlc::differential {
   X(f64, 8)                                                                                                  \
   X(e4m3, 8)                                                                                                 \
   X(e5m2, 4)                                                                                                 \
+  X(u8, 4)                                                                                                   \
+  X(u32, 3)                                                                                                  \
   X(rounded, 28)                                                                                             \
   X(rank1, 12)                                                                                               \
   X(rank3, 8)                                                                                                \

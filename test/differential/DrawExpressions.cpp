@@ -21,7 +21,7 @@ Expression apply(Function function, ElementType type, std::vector<Expression> op
 } // namespace
 
 Drawn Generator::number(ElementType element, double most) {
-  auto value = double(draw.between(-int64_t(most), int64_t(most)));
+  auto value = double(draw.between(isUnsigned(element) ? 0 : -int64_t(most), int64_t(most)));
   if (!isInteger(element) && draw.chance(25))
     value /= 2;
   return {{.kind = Expression::Kind::number, .type = element, .number = value}, domainOf(value)};
@@ -85,6 +85,7 @@ std::optional<Drawn> Generator::converted(Drawn value, ElementType element) {
     value.domain.magnitude = std::ceil(value.domain.magnitude);
     // Of i64 doubles do not hold the largest numbers.
     how.saturate = bitsOf(element) <= 32 && draw.wants(Feature::saturation);
+    how.saturate |= isUnsigned(element) && isFloat(from); // of a negative number
   } else if (value.domain.finite) {
     how.saturate = draw.wants(Feature::saturation);
   }
@@ -94,7 +95,8 @@ std::optional<Drawn> Generator::converted(Drawn value, ElementType element) {
   if (!fits(element, goal))
     return std::nullopt;
   double most = value.domain.exact ? largest(element, value.domain.exponent) : 200;
-  if (!fits(element, value.domain) && how.saturate && isInteger(element)) {
+  bool isWrapped = isUnsigned(element) && isInteger(from);
+  if (isWrapped || (!fits(element, value.domain) && how.saturate && isInteger(element))) {
     value.domain = wholeRange(element);
   } else if (!fits(element, value.domain)) {
     if (!isComputed(from))

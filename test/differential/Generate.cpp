@@ -338,7 +338,7 @@ int Generator::newTensor(Access access, ElementType element, std::vector<TensorE
   Domain domain;
   if (tensor.whole) {
     tensor.largest = double(draw.between(1, 6));
-    tensor.smallest = draw.chance(15) ? 0 : -tensor.largest;
+    tensor.smallest = draw.chance(15) || isUnsigned(element) ? 0 : -tensor.largest;
     if (!isInteger(element) && draw.chance(25))
       tensor.exponent = int(draw.between(-2, 1));
     domain = {std::ldexp(tensor.largest, tensor.exponent), tensor.exponent, true};

@@ -17,6 +17,8 @@ ELEMENTS = {
     torch.float64: 6,
     torch.float8_e4m3fn: 7,
     torch.float8_e5m2: 8,
+    torch.uint8: 9,
+    torch.uint32: 10,
 }
 
 

@@ -57,7 +57,9 @@ typedef enum tlc_element {
   TLC_F32 = 5,
   TLC_F64 = 6,
   TLC_E4M3 = 7, ///< floats of 8 bits
-  TLC_E5M2 = 8, ///< since version 3
+  TLC_E5M2 = 8, ///< since version 3, and those below
+  TLC_U8 = 9,
+  TLC_U32 = 10,
 } tlc_element;
 
 /// The tlc_element of DLPack's DLDataTypeCode and bits, with one lane. Negative if there is none: minus a

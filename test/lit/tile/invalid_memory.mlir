@@ -385,6 +385,22 @@ tile.kernel @atomic_number_type(
 // -----
 
 // atomic_add_c2
+tile.kernel @atomic_unsigned(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xui32> {program.argument = #program.tensor<"A", output, dims[0]>}, %x: !tile.global<64xui32> {program.argument = #program.tensor<"X", input, dims[-1]>}) {
+  %c0 = arith.constant 0 : index
+  %s = tile.slice %x[%c0] : !tile.global<64xui32> -> !tile.slice<64xui32>
+  %f = tile.load %s : !tile.slice<64xui32> -> tensor<64xui32>
+  %t = tile.slice %A[%m] : !tile.global<?xui32> -> !tile.slice<64xui32>
+  // expected-error @below {{expected f32, f64, i32 or i64 because narrower elements are too inexact for sums, but 'A' has 'ui32'}}
+  tile.atomic_add %f, %t : tensor<64xui32>, !tile.slice<64xui32>
+  tile.return
+}
+
+// -----
+
+// atomic_add_c2
 tile.kernel @atomic_type(
     %m: index {program.argument = #program.dimension<"m">},
     // expected-note @below {{'A' is declared here}}

@@ -16,7 +16,7 @@ tile.kernel @no_extent() attributes {t = !tile.global<?x0xf32>} { tile.return }
 
 // -----
 
-// expected-error @below {{expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2), but got 'index'}}
+// expected-error @below {{expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, ui8, ui32), but got 'index'}}
 tile.kernel @element_type() attributes {t = !tile.shared<8xindex>} { tile.return }
 
 // -----

@@ -71,6 +71,21 @@ TEST_CASE("the machine computes with no floats of 8 bits", "[dsl][errors]") {
         "expected argument 'a' to be a number that the machine computes with, but got e4m3; pass it as f32");
 }
 
+TEST_CASE("the machine computes with no integers without a sign", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(u32, {16, 8}).named("x");
+          x = x + x;
+        }) == "expected numbers that the machine computes with for +, but got 'x' 16x8 of u32; convert it "
+              "with .to(i64)\n'x' is declared here");
+  CHECK(errorOf([](Scope &k) { k.scalar("a", u8); }) ==
+        "expected argument 'a' to be a number that the machine computes with, but got u8; pass it as i32");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(u8, {16, 8});
+          x = -1;
+        }) == "expected a whole number of 8 bits without a sign because the element type is u8, but got "
+              "-1.000000e+00");
+}
+
 TEST_CASE("where wants fragments and conditions that fit", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 8});
