@@ -72,7 +72,7 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target
     if (auto product = dyn_cast<GemmOp>(op); product && isWgmma(product)) {
       auto warps = int64_t(kernel.getWarps());
       std::string problem =
-          registerProblem(product, tlc::WarpPolicy(product.getPolicy()), warps,
+          registerProblem(product, policyOf(product.getPolicy()), warps,
                           {warps + warpsPerLoadRole, int64_t(kernel.getResidents())}, target);
       if (!problem.empty())
         return Obstacle{product, "beside a role that loads " + problem};

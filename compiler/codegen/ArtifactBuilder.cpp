@@ -20,6 +20,10 @@ using namespace tlc::program;
 
 namespace {
 
+TLC_ENUM_CONVERSION(accessOf, program::Access, tlc::Access, TLC_ACCESSES)
+TLC_ENUM_CONVERSION(parameterKindOf, ParameterKind, KernelParameter::Kind, TLC_PARAMETER_KINDS)
+TLC_ENUM_CONVERSION(sharedKindOf, SharedKind, SharedObject::Kind, TLC_SHARED_KINDS)
+
 /// Where the entries of a schema are in the artifact: each kind counts on its own, and workspaces come after
 /// the other tensors.
 class Schema {
@@ -77,7 +81,7 @@ FailureOr<TensorArgument> describeTensor(const Schema &schema, unsigned number, 
   TensorArgument tensor;
   tensor.name = attribute.getName().str();
   tensor.element = *element;
-  tensor.access = static_cast<tlc::Access>(attribute.getAccess());
+  tensor.access = accessOf(attribute.getAccess());
   tensor.zeroFill = attribute.getZeroFill();
   for (auto [axis, extent, dimension] : llvm::enumerate(type.getShape(), attribute.getDims())) {
     Extent described;
@@ -108,13 +112,12 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, LaunchAttr attribute) {
   launch.ordered = attribute.getOrdered();
   for (auto map : attribute.getTensorMaps().getAsRange<TensorMapAttr>())
     launch.tensorMaps.push_back({schema.tensorIndex(map.getTensor()), map.getBox().vec(),
-                                 static_cast<tlc::Swizzle>(map.getSwizzle()), map.getLimitedAxis(),
-                                 map.getBefore()});
+                                 swizzleOf(map.getSwizzle()), map.getLimitedAxis(), map.getBefore()});
   for (auto attribute : attribute.getParameters().getAsRange<ParameterAttr>()) {
     KernelParameter parameter;
-    parameter.kind = static_cast<KernelParameter::Kind>(attribute.getKind());
-    bool isOfTensor = attribute.getKind() == ParameterKind::tensor_pointer ||
-                      attribute.getKind() == ParameterKind::tensor_stride;
+    parameter.kind = parameterKindOf(attribute.getKind());
+    bool isOfTensor = attribute.getKind() == ParameterKind::tensorPointer ||
+                      attribute.getKind() == ParameterKind::tensorStride;
     parameter.index = isOfTensor ? schema.tensorIndex(attribute.getIndex()) : attribute.getIndex();
     parameter.axis = attribute.getAxis();
     launch.parameters.push_back(parameter);
@@ -125,9 +128,9 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, LaunchAttr attribute) {
           {role.getName().str(), unsigned(role.getFirstWarp()), unsigned(role.getWarps())});
   if (ArrayAttr shared = attribute.getShared())
     for (auto object : shared.getAsRange<SharedAttr>())
-      launch.names.shared.push_back(
-          {object.getName().str(), static_cast<SharedObject::Kind>(object.getKind()),
-           unsigned(object.getOffset()), unsigned(object.getSlots()), unsigned(object.getSlotBytes())});
+      launch.names.shared.push_back({object.getName().str(), sharedKindOf(object.getKind()),
+                                     unsigned(object.getOffset()), unsigned(object.getSlots()),
+                                     unsigned(object.getSlotBytes())});
   return launch;
 }
 
@@ -186,7 +189,7 @@ LogicalResult verifyLaunch(LLVM::LLVMFuncOp function, LaunchAttr launch) {
       return report() << "expected 'parameters' to be made of #program.parameter";
     int64_t counts[] = {tensors, tensors, dimensions, scalars, int64_t(launch.getTensorMaps().size())};
     if (parameter.getIndex() >= counts[size_t(parameter.getKind())] ||
-        (parameter.getKind() == ParameterKind::tensor_stride &&
+        (parameter.getKind() == ParameterKind::tensorStride &&
          parameter.getAxis() >= ranks[parameter.getIndex()]))
       return report() << "expected parameters that are there, but got " << parameter;
   }

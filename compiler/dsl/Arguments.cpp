@@ -195,17 +195,7 @@ Global Scope::inout(std::string_view name, ElementType element, const std::vecto
 }
 
 namespace {
-program::TensorOrder orderOf(TensorOrder order) {
-  switch (order) {
-  case TensorOrder::natural:
-    return program::TensorOrder::natural;
-  case TensorOrder::interleaved:
-    return program::TensorOrder::interleaved;
-  case TensorOrder::accumulator:
-    return program::TensorOrder::accumulator;
-  }
-  return {};
-}
+TLC_ENUM_CONVERSION(orderOf, TensorOrder, program::TensorOrder, TLC_TENSOR_ORDERS)
 
 /// Whether a workspace of these elements may have the order; else there is an error.
 bool checkOrder(Trace &trace, std::string_view name, ElementType element, const std::vector<Index> &shape,

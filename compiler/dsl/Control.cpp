@@ -128,19 +128,12 @@ Index Scope::multiprocessors(Loc loc) {
   return trace->make<Index>(trace->create<tile::MultiprocessorsOp>(loc, trace->builder.getIndexType()));
 }
 
+namespace {
+TLC_ENUM_CONVERSION(kindOf, Requirement, tile::Requirement, TLC_REQUIREMENTS)
+} // namespace
+
 void Scope::require(Requirement requirement, Loc loc) {
-  auto kind = [&] {
-    switch (requirement) {
-    case Requirement::tma:
-      return tile::Requirement::tma;
-    case Requirement::wgmma:
-      return tile::Requirement::wgmma;
-    case Requirement::warpSpecialized:
-      return tile::Requirement::warp_specialized;
-    }
-    return tile::Requirement();
-  };
-  trace->create<tile::RequireOp>(loc, kind());
+  trace->create<tile::RequireOp>(loc, kindOf(requirement));
 }
 
 //===----------------------------------------------------------------------===//

@@ -393,19 +393,7 @@ FragmentValue divideOrZero(const Operand &a, const Operand &b, Loc loc) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-tile::ReduceKind kindOf(Reduction kind) {
-  switch (kind) {
-  case Reduction::sum:
-    return tile::ReduceKind::sum;
-  case Reduction::max:
-    return tile::ReduceKind::max;
-  case Reduction::min:
-    return tile::ReduceKind::min;
-  case Reduction::product:
-    return tile::ReduceKind::product;
-  }
-  return {};
-}
+TLC_ENUM_CONVERSION(kindOf, Reduction, tile::ReduceKind, TLC_REDUCTIONS)
 
 /// What an operation along an axis works on; a null fragment where an error was reported.
 struct Along {

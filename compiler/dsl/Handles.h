@@ -35,6 +35,7 @@ class Trace;
 /// one), the one of smaller magnitude, the one below or the one above.
 #define TLC_ROUNDINGS(X) X(nearest) X(zero) X(down) X(up)
 TLC_ENUM(Rounding, TLC_ROUNDINGS)
+TLC_ENUM_NAMES(Rounding, TLC_ROUNDINGS)
 
 /// How numbers become elements of another type.
 struct Conversion {

@@ -365,17 +365,7 @@ void atomicAdd(const Scalar &value, const Slice &to, Loc loc) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-tile::WarpPolicy policyOf(WarpPolicy policy) {
-  switch (policy) {
-  case WarpPolicy::square:
-    return tile::WarpPolicy::square;
-  case WarpPolicy::fullRow:
-    return tile::WarpPolicy::full_row;
-  case WarpPolicy::fullColumn:
-    return tile::WarpPolicy::full_col;
-  }
-  return {};
-}
+TLC_ENUM_CONVERSION(policyOf, WarpPolicy, tile::WarpPolicy, TLC_WARP_POLICIES)
 
 template <class Op>
 void product(StringRef name, const Handle &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {

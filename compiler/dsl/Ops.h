@@ -6,6 +6,7 @@
 #pragma once
 
 #include "compiler/dsl/Handles.h"
+#include "dialects/layout/WarpPolicy.h"
 
 #include <functional>
 #include <limits>
@@ -97,7 +98,8 @@ FragmentValue divideOrZero(const Operand &a, const Operand &b, Loc loc = Loc::cu
 // Reductions: the reduced axis stays, with extent 1
 //===----------------------------------------------------------------------===//
 
-enum class Reduction : uint8_t { sum, max, min, product };
+#define TLC_REDUCTIONS(X) X(sum) X(max) X(min) X(product)
+TLC_ENUM(Reduction, TLC_REDUCTIONS)
 
 /// Negative axes count from the last: -1 is the last.
 FragmentValue reduce(Reduction kind, const FragmentValue &x, int64_t axis, Loc loc = Loc::current());
@@ -150,9 +152,7 @@ void atomicAdd(const Scalar &value, const Slice &to, Loc loc = Loc::current());
 // Products
 //===----------------------------------------------------------------------===//
 
-/// How the warps share the tile of a product: along rows (a row belongs to one
-/// warp, as row-wise reductions want), along columns, or as square as possible.
-enum class WarpPolicy : uint8_t { square, fullRow, fullColumn };
+using tlc::WarpPolicy;
 
 /// acc += a b; a is M x K (shared or fragment), b is K x N (shared), acc is M x N in f32.
 void gemm(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,

@@ -24,16 +24,15 @@ struct TensorFacts {
 enum class Initial : uint8_t { undefined, zero };
 
 /// In which order a workspace keeps its elements. Positions mean the same in each.
-enum class TensorOrder : uint8_t {
-  natural,
-  /// Of elements of 8 bits that are the right factor of a product whose left one is in registers: each 16
-  /// along the last axis lie in the order in which a thread has the left factor's. Only the TMA copies such a
-  /// tensor, whose shared tiles have that order as well.
-  interleaved,
-  /// Each 16 x 8 elements of the last two axes lie in the order in which the threads of a warp have an
-  /// accumulator's, so that they load, store and add four at once. Only fragments are copied from and to it.
-  accumulator,
-};
+/// - `interleaved`: of elements of 8 bits that are the right factor of a product whose left one is in
+/// registers: each 16
+///   along the last axis lie in the order in which a thread has the left factor's. Only the TMA copies such a
+///   tensor, whose shared tiles have that order as well.
+/// - `accumulator`: each 16 x 8 elements of the last two axes lie in the order in which the threads of a warp
+/// have an
+///   accumulator's, so that they load, store and add four at once. Only fragments are copied from and to it.
+#define TLC_TENSOR_ORDERS(X) X(natural) X(interleaved) X(accumulator)
+TLC_ENUM(TensorOrder, TLC_TENSOR_ORDERS)
 
 struct WorkspaceOptions {
   Initial initial = Initial::undefined; ///< what it holds before the first launch
@@ -69,7 +68,8 @@ struct RoleOptions {
 };
 
 /// What must not be missed silently: a remark about it becomes an error.
-enum class Requirement : uint8_t { tma, wgmma, warpSpecialized };
+#define TLC_REQUIREMENTS(X) X(tma) X(wgmma) X(warpSpecialized)
+TLC_ENUM(Requirement, TLC_REQUIREMENTS)
 
 /// from, from + step, ... below to.
 struct Range {

@@ -84,8 +84,8 @@ LogicalResult checkProducts(Warpgroups &group, BlockSize block, const Target &ta
     WalkResult walked = role.walk([&](ProductOpInterface product) {
       if (product.getAtom() != MatrixAtom::wgmma)
         return WalkResult::advance();
-      std::string problem = registerProblem(product, tlc::WarpPolicy(product.getPolicy()),
-                                            int64_t(role.getWarps()), block, target);
+      std::string problem =
+          registerProblem(product, policyOf(product.getPolicy()), int64_t(role.getWarps()), block, target);
       if (problem.empty())
         return WalkResult::advance();
       product->emitError("expected registers for this product because other roles set theirs, but ")

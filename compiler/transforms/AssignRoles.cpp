@@ -201,7 +201,7 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
                          .wasInterrupted();
     if (!pipelined)
       return success();
-    if (RequireOp require = findRequirement(kernel, Requirement::warp_specialized)) {
+    if (RequireOp require = findRequirement(kernel, Requirement::warpSpecialized)) {
       InFlightDiagnostic diag = obstacle.culprit->emitError("kernel '")
                                 << kernel.getName() << "' is not warp-specialised: " << obstacle.reason;
       diag.attachNote(require.getLoc()) << "required here";

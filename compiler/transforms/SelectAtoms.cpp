@@ -52,7 +52,7 @@ struct Product {
             acc.getDimSize(0),
             acc.getDimSize(1),
             b[b.size() - 2],
-            tlc::WarpPolicy(gemm.getPolicy())};
+            policyOf(gemm.getPolicy())};
   }
 };
 
@@ -231,7 +231,7 @@ private:
     SmallVector<std::string> cures;
     constexpr std::pair<tlc::WarpPolicy, StringLiteral> policies[] = {
         {tlc::WarpPolicy::fullRow, "WarpPolicy::fullRow"},
-        {tlc::WarpPolicy::fullCol, "WarpPolicy::fullColumn"},
+        {tlc::WarpPolicy::fullColumn, "WarpPolicy::fullColumn"},
         {tlc::WarpPolicy::square, "WarpPolicy::square"}};
     Product changed = product;
     for (auto [policy, name] : policies) {

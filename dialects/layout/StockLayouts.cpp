@@ -55,7 +55,7 @@ WarpGrid tlc::divideWarps(WarpPolicy policy, int64_t m, int64_t n, int64_t units
                           int64_t unitN) {
   if (policy == WarpPolicy::fullRow)
     return {units, 1};
-  if (policy == WarpPolicy::fullCol)
+  if (policy == WarpPolicy::fullColumn)
     return {1, units};
   // The least work for the busiest unit first, then the least operand traffic (half
   // the perimeter of a unit's share), then rows, which reductions prefer.

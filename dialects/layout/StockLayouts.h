@@ -6,15 +6,9 @@
 #pragma once
 
 #include "dialects/layout/SharedLayout.h"
+#include "dialects/layout/WarpPolicy.h"
 
 namespace tlc {
-
-/// How the warps (of wgmma: the warpgroups) of a product divide its m x n result.
-enum class WarpPolicy {
-  square,  ///< as square as their number and the shape allow
-  fullRow, ///< all along m: each holds whole rows, as row reductions like it
-  fullCol, ///< all along n
-};
 
 struct WarpGrid {
   int64_t alongM = 1, alongN = 1;

@@ -261,7 +261,7 @@ LogicalResult ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError
                                     int64_t index, int64_t axis) {
   if (index < 0 || axis < 0)
     return emitError() << "expected index and axis to be at least 0, but got " << index << " and " << axis;
-  if (axis != 0 && kind != ParameterKind::tensor_stride)
+  if (axis != 0 && kind != ParameterKind::tensorStride)
     return emitError() << "expected no axis because a " << stringifyParameterKind(kind)
                        << " has none, but got " << axis;
   return success();

@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
+#include "runtime/support/Swizzle.h"
 
 namespace tlc {
 struct HostExpr;
@@ -20,6 +21,9 @@ struct Target;
 #include "dialects/program/Attrs.h.inc"
 
 namespace tlc::program {
+
+TLC_ENUM_CONVERSION(swizzleOf, Swizzle, tlc::Swizzle, TLC_SWIZZLES)
+TLC_ENUM_CONVERSION(swizzleOf, tlc::Swizzle, Swizzle, TLC_SWIZZLES)
 
 /// The target of the module that `op` is in, or null: no target was chosen yet.
 const Target *findTarget(mlir::Operation *op);

@@ -59,8 +59,8 @@ class Program_DefaultedEnum<EnumInfo info, string value> : EnumParameter<info> {
 }
 
 def Program_ParameterKindEnum : Program_Enum<"ParameterKind", "where the value of a lowered kernel's parameter comes from", [
-  I32EnumCase<"tensor_pointer", 0>, I32EnumCase<"tensor_stride", 1>, I32EnumCase<"dimension", 2>,
-  I32EnumCase<"scalar", 3>, I32EnumCase<"tensor_map", 4>]>;
+  I32EnumCase<"tensorPointer", 0, "tensor_pointer">, I32EnumCase<"tensorStride", 1, "tensor_stride">,
+  I32EnumCase<"dimension", 2>, I32EnumCase<"scalar", 3>, I32EnumCase<"tensorMap", 4, "tensor_map">]>;
 
 def Program_TargetAttr : Program_Attr<"Target", "target"> {
   let summary = "The architecture a module is compiled for: a row of runtime/target";

@@ -117,15 +117,15 @@ LogicalResult verifyLaunch(KernelOp kernel) {
 /// The type that kernel_c1 asks of a parameter.
 Type parameterType(program::ParameterAttr parameter, const Schema &schema, MLIRContext *context) {
   switch (parameter.getKind()) {
-  case ParameterKind::tensor_pointer:
+  case ParameterKind::tensorPointer:
     return LLVM::LLVMPointerType::get(context, 1);
-  case ParameterKind::tensor_stride:
+  case ParameterKind::tensorStride:
     return IntegerType::get(context, 64);
   case ParameterKind::dimension:
     return IntegerType::get(context, 32);
   case ParameterKind::scalar:
     return schema.scalars[parameter.getIndex()];
-  case ParameterKind::tensor_map:
+  case ParameterKind::tensorMap:
     return LLVM::LLVMPointerType::get(context);
   }
   llvm_unreachable("all kinds are handled");
@@ -142,8 +142,8 @@ LogicalResult verifyParameter(KernelOp kernel, unsigned index, const Schema &sch
   ParameterKind kind = parameter.getKind();
   int64_t count = 0;
   switch (kind) {
-  case ParameterKind::tensor_pointer:
-  case ParameterKind::tensor_stride:
+  case ParameterKind::tensorPointer:
+  case ParameterKind::tensorStride:
     count = schema.tensors.size();
     break;
   case ParameterKind::dimension:
@@ -152,7 +152,7 @@ LogicalResult verifyParameter(KernelOp kernel, unsigned index, const Schema &sch
   case ParameterKind::scalar:
     count = schema.scalars.size();
     break;
-  case ParameterKind::tensor_map:
+  case ParameterKind::tensorMap:
     count = kernel.getTensorMaps().size();
     break;
   }
@@ -160,7 +160,7 @@ LogicalResult verifyParameter(KernelOp kernel, unsigned index, const Schema &sch
     return kernel.emitOpError() << "expected the index of argument " << index << ", a "
                                 << stringifyParameterKind(kind) << ", to be below " << count
                                 << " because there are that many, but got " << parameter.getIndex();
-  if (kind == ParameterKind::tensor_stride &&
+  if (kind == ParameterKind::tensorStride &&
       parameter.getAxis() >= schema.tensors[parameter.getIndex()].getRank())
     return kernel.emitOpError() << "expected the axis of argument " << index << " to be below "
                                 << schema.tensors[parameter.getIndex()].getRank()

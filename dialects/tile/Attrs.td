@@ -18,7 +18,7 @@ def Tile_ReduceKindEnum : Tile_Enum<"ReduceKind", "the operation of a reduction"
 def Tile_ReduceKind : Tile_EnumAttr<Tile_ReduceKindEnum, "reduce_kind">;
 
 def Tile_WarpPolicyEnum : Tile_Enum<"WarpPolicy", "how the warps of a gemm share its tile", [
-  I32EnumCase<"square", 0>, I32EnumCase<"full_row", 1>, I32EnumCase<"full_col", 2>]>;
+  I32EnumCase<"square", 0>, I32EnumCase<"fullRow", 1, "full_row">, I32EnumCase<"fullColumn", 2, "full_col">]>;
 def Tile_WarpPolicy : Tile_EnumAttr<Tile_WarpPolicyEnum, "warp_policy"> {
   let description = [{
     `full_row`: all warps along M, so that a row belongs to one warp (what row-wise
@@ -42,7 +42,7 @@ def Tile_CopyAtom : Tile_EnumAttr<Tile_CopyAtomEnum, "copy_atom"> {
 }
 
 def Tile_RequirementEnum : Tile_Enum<"Requirement", "what the author insists on", [
-  I32EnumCase<"tma", 0>, I32EnumCase<"wgmma", 1>, I32EnumCase<"warp_specialized", 2>]>;
+  I32EnumCase<"tma", 0>, I32EnumCase<"wgmma", 1>, I32EnumCase<"warpSpecialized", 2, "warp_specialized">]>;
 def Tile_Requirement : Tile_EnumAttr<Tile_RequirementEnum, "requirement">;
 
 def Tile_RoundingEnum : Tile_Enum<"Rounding", "which of the two numbers around it a number becomes", [

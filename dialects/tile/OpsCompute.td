@@ -15,7 +15,7 @@ class Tile_GemmBase<string mnemonic, list<Trait> traits = []>
     Arg<Tile_SharedOrFragment, "left factor, M x K, shared or in registers", [MemRead]>:$a,
     Arg<Tile_SharedType, "right factor, K x N, always shared", [MemRead]>:$b,
     Arg<Tile_AnyFragment, "accumulator, M x N; not modified">:$acc,
-    DefaultValuedAttr<Tile_WarpPolicy, "WarpPolicy::full_row">:$policy,
+    DefaultValuedAttr<Tile_WarpPolicy, "WarpPolicy::fullRow">:$policy,
     OptionalAttr<Tile_MatrixAtom>:$atom);
   let results = (outs Res<Tile_AnyFragment, "acc + a * b">:$result);
   let assemblyFormat = "$a `,` $b `,` $acc (`policy` `` $policy^)? (`atom` `` $atom^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)";

@@ -144,8 +144,7 @@ template <typename Gemm> LogicalResult stateProduct(Gemm op, FragmentRules &rule
   if (!layouts)
     return success();
   Shape shape = shapeOf(acc.get());
-  WarpGrid grid =
-      layouts->grid(shape[0], shape[1], warps / layouts->unitWarps, tlc::WarpPolicy(op.getPolicy()));
+  WarpGrid grid = layouts->grid(shape[0], shape[1], warps / layouts->unitWarps, policyOf(op.getPolicy()));
   std::string name = layouts->name;
   rules.produces(op.getResult(), layouts->accumulator(shape[0], shape[1], grid), Strength::required,
                  "the accumulator of " + name, ConversionPolicy::forbidden);

@@ -65,7 +65,7 @@ def Tile_GemmInPlaceOp : Tile_Op<"gemm_in_place", [Tile_AccessesForOne, Tile_Pro
     I1:$accumulate);
   let assemblyFormat = "$a `,` $b `,` $acc `if` $accumulate attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` qualified(type($acc))";
   let extraClassDeclaration = [{
-    static WarpPolicy getPolicy() { return WarpPolicy::full_row; }
+    static WarpPolicy getPolicy() { return WarpPolicy::fullRow; }
     static ::std::optional<MatrixAtom> getAtom() { return MatrixAtom::tcgen05; }
   }];
   let hasVerifier = 1;

@@ -3,6 +3,7 @@
 /// Enums and attributes of the tile dialect.
 #pragma once
 
+#include "dialects/layout/WarpPolicy.h"
 #include "dialects/tile/TileDialect.h"
 #include "mlir/IR/TensorEncoding.h"
 
@@ -15,3 +16,7 @@ struct SharedLayout;
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/tile/Attrs.h.inc"
+
+namespace tlc::tile {
+TLC_ENUM_CONVERSION(policyOf, WarpPolicy, tlc::WarpPolicy, TLC_WARP_POLICIES)
+} // namespace tlc::tile

@@ -69,7 +69,8 @@ struct Dimension {
   std::optional<int64_t> fixed = {}; ///< value the program was specialised for
 };
 
-enum class Access : uint8_t { input, output, inout, workspace };
+#define TLC_ACCESSES(X) X(input) X(output) X(inout) X(workspace)
+TLC_ENUM(Access, TLC_ACCESSES)
 
 /// One extent of a tensor argument: a dimension's index or a constant.
 struct Extent {
@@ -115,15 +116,16 @@ struct TensorMapRecipe {
   int64_t before = 0;       ///< rows of the limited axis from the map's begin to the tensor's
 };
 
+/// - `tensorPointer`, .u64: base address of tensor `index`
+/// - `tensorStride`, .u64: stride in elements of `axis` of tensor `index`
+/// - `dimension`, .u32: value of dimension `index`
+/// - `scalar`: the scalar `index`, in its own width
+/// - `tensorMap`, .b8[128], 64-byte aligned: map `index` of the launch
+#define TLC_PARAMETER_KINDS(X) X(tensorPointer) X(tensorStride) X(dimension) X(scalar) X(tensorMap)
+
 /// One kernel parameter, in the order of the PTX entry's parameter list.
 struct KernelParameter {
-  enum class Kind : uint8_t {
-    tensorPointer, ///< .u64: base address of tensor `index`
-    tensorStride,  ///< .u64: stride in elements of `axis` of tensor `index`
-    dimension,     ///< .u32: value of dimension `index`
-    scalar,        ///< the scalar `index`, in its own width
-    tensorMap,     ///< .b8[128], 64-byte aligned: map `index` of the launch
-  };
+  TLC_ENUM(Kind, TLC_PARAMETER_KINDS)
   Kind kind = Kind::tensorPointer;
   int64_t index = 0;
   int64_t axis = 0;
@@ -136,13 +138,14 @@ struct WarpRole {
   unsigned warps = 0;
 };
 
+/// - `buffer`: `slots` tiles, each `slotBytes` after the one before
+/// - `ring`: mbarriers of 8 bytes, "full" of each slot, then "empty" of each slot
+/// - `barrier`: one mbarrier
+#define TLC_SHARED_KINDS(X) X(buffer) X(ring) X(barrier)
+
 /// What lies in a block's dynamic shared memory, as the source calls it.
 struct SharedObject {
-  enum class Kind : uint8_t {
-    buffer,  ///< `slots` tiles, each `slotBytes` after the one before
-    ring,    ///< mbarriers of 8 bytes: "full" of each slot, then "empty" of each slot
-    barrier, ///< one mbarrier
-  };
+  TLC_ENUM(Kind, TLC_SHARED_KINDS)
   std::string name;
   Kind kind = Kind::buffer;
   unsigned offset = 0;

@@ -4,9 +4,11 @@
 ///
 ///     #define TLC_COLOURS(X) X(red) X(green)
 ///     TLC_ENUM(Colour, TLC_COLOURS)
+///     TLC_ENUM_NAMES(Colour, TLC_COLOURS)
 ///
-/// is `enum class Colour { red, green }` and `toString(Colour)`. An enum of the same values elsewhere, such
-/// as TableGen's, is converted by `TLC_ENUM_CONVERSION`, which does not compile where one of them is missing.
+/// is `enum class Colour { red, green }` and `toString(Colour)`. TableGen has enums of its own:
+/// `TLC_ENUM_CONVERSION` converts one with the same values, and does not compile where one is missing on
+/// either side.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +21,9 @@
   case From::name:                                                                                           \
     return To::name;
 
-#define TLC_ENUM(Name, LIST)                                                                                 \
-  enum class Name : uint8_t { LIST(TLC_ENUM_VALUE) };                                                        \
+#define TLC_ENUM(Name, LIST) enum class Name : uint8_t { LIST(TLC_ENUM_VALUE) };
+
+#define TLC_ENUM_NAMES(Name, LIST)                                                                           \
   constexpr std::string_view toString(Name value) {                                                          \
     constexpr std::string_view names[] = {LIST(TLC_ENUM_NAME)};                                              \
     return names[size_t(value)];                                                                             \

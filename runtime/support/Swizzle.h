@@ -4,11 +4,12 @@
 /// addresses: compiler, artifact and both devices speak of the same four.
 #pragma once
 
-#include <cstdint>
+#include "runtime/support/Enum.h"
 
 namespace tlc {
 
 /// Bytes of a row that the pattern permutes in chunks of 16, by the row modulo 8.
-enum class Swizzle : uint8_t { none, bytes32, bytes64, bytes128 };
+#define TLC_SWIZZLES(X) X(none) X(bytes32) X(bytes64) X(bytes128)
+TLC_ENUM(Swizzle, TLC_SWIZZLES)
 
 } // namespace tlc

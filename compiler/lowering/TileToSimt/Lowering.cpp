@@ -148,12 +148,12 @@ void KernelLowering::addArguments() {
     types.push_back(RankedTensorType::get(type.getShape(), type.getElementType()));
     GlobalTensor &tensor = tensors[tensorNumbers.lookup(argument)];
     tensor.pointer = addParameter(LLVM::LLVMPointerType::get(b.getContext(), 1),
-                                  program::ParameterKind::tensor_pointer, tensor.number);
+                                  program::ParameterKind::tensorPointer, tensor.number);
     int64_t rank = int64_t(type.getShape().size());
     for (auto [axis, extent] : llvm::enumerate(type.getShape())) {
       tensor.strides.push_back(int64_t(axis) + 1 == rank
                                    ? b.i64(1)
-                                   : addParameter(b.getI64Type(), program::ParameterKind::tensor_stride,
+                                   : addParameter(b.getI64Type(), program::ParameterKind::tensorStride,
                                                   tensor.number, int64_t(axis)));
       int64_t dimension = tensor.argument.getDims()[axis];
       bool runtime = ShapedType::isDynamic(extent);
@@ -167,15 +167,14 @@ void KernelLowering::addArguments() {
 
 Value KernelLowering::tensorMap(const Slice &slice, ArrayRef<int64_t> box, Swizzle swizzle, int64_t before) {
   auto recipe = program::TensorMapAttr::get(b.getContext(), slice.tensor->number, box,
-                                            program::Swizzle(swizzle), slice.limitedAxis, before);
+                                            program::swizzleOf(swizzle), slice.limitedAxis, before);
   auto known = llvm::find(maps, recipe);
   int64_t index = known - maps.begin();
   if (known == maps.end()) {
     maps.push_back(recipe);
-    return addParameter(LLVM::LLVMPointerType::get(b.getContext()), program::ParameterKind::tensor_map,
-                        index);
+    return addParameter(LLVM::LLVMPointerType::get(b.getContext()), program::ParameterKind::tensorMap, index);
   }
-  auto parameter = program::ParameterAttr::get(b.getContext(), program::ParameterKind::tensor_map, index, 0);
+  auto parameter = program::ParameterAttr::get(b.getContext(), program::ParameterKind::tensorMap, index, 0);
   return kernel.getBody().getArgument(unsigned(llvm::find(parameters, parameter) - parameters.begin()));
 }
 
@@ -362,7 +361,7 @@ void KernelLowering::emitPrologue() {
   if (!barrierInits.empty() || !maps.empty())
     b.when(b.isEqual(thread, 0), [&] {
       for (auto [argument, attribute] : llvm::zip(kernel.getBody().getArguments(), parameters))
-        if (cast<program::ParameterAttr>(attribute).getKind() == program::ParameterKind::tensor_map)
+        if (cast<program::ParameterAttr>(attribute).getKind() == program::ParameterKind::tensorMap)
           simt::TmaPrefetchOp::create(b, argument);
       for (BarrierInit init : barrierInits)
         simt::BarrierInitOp::create(b, sharedAt(init.offset), init.count);

@@ -158,7 +158,7 @@ struct SharedFactor {
     }
     Value descriptor =
         simt::Tcgen05DescriptorOp::create(k.b, tile.base, operand->leadingByteOffset,
-                                          operand->strideByteOffset, program::Swizzle(operand->swizzle));
+                                          operand->strideByteOffset, program::swizzleOf(operand->swizzle));
     return SharedFactor{std::move(*operand), descriptor};
   }
 

@@ -76,7 +76,7 @@ public:
     }
     factor.descriptor = simt::MatrixDescriptorOp::create(
         b, b.offset(tile.base, start), factor.operand.leadingByteOffset, factor.operand.strideByteOffset,
-        program::Swizzle(factor.operand.swizzle));
+        program::swizzleOf(factor.operand.swizzle));
     return factor;
   }
 

@@ -145,7 +145,7 @@ TEST_CASE("the operands of a warp meet its accumulator", "[layout][stock][unit]"
 
 TEST_CASE("policies divide the warps", "[layout][stock][unit]") {
   REQUIRE(wgmmaGrid(128, 128, 2, WarpPolicy::fullRow) == WarpGrid{2, 1});
-  REQUIRE(wgmmaGrid(128, 128, 2, WarpPolicy::fullCol) == WarpGrid{1, 2});
+  REQUIRE(wgmmaGrid(128, 128, 2, WarpPolicy::fullColumn) == WarpGrid{1, 2});
   REQUIRE(wgmmaGrid(128, 256, 2, WarpPolicy::square) == WarpGrid{1, 2});
   REQUIRE(wgmmaGrid(128, 128, 2, WarpPolicy::square) == WarpGrid{2, 1});
   REQUIRE(wgmmaGrid(64, 256, 2, WarpPolicy::square) == WarpGrid{1, 2});
