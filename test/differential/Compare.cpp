@@ -336,10 +336,13 @@ private:
     return {};
   }
 
-  /// What nothing wrote still has the poison.
+  /// What nothing wrote still has the poison, all bits set.
   static bool isRight(ElementType type, const evaluator::Element &expected, double actual) {
-    if (!expected.defined)
-      return isInteger(type) ? actual == -1 : std::isnan(actual);
+    if (!expected.defined) {
+      constexpr uint64_t allBits = ~uint64_t(0);
+      double poison = kernels::loadElement(type, reinterpret_cast<const std::byte *>(&allBits));
+      return std::isnan(poison) ? std::isnan(actual) : actual == poison;
+    }
     evaluator::Element element = {.value = actual};
     if (isInteger(type))
       element.integer = int64_t(actual);
