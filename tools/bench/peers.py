@@ -134,6 +134,8 @@ def main():
     for shape in options.shape or []:
         if len(shape) != extents.count(",") + 1:
             parser.error(f"expected --shape {extents}, but got {','.join(map(str, shape))}")
+    if options.peer and options.suite != "attention_bwd":
+        parser.error(f"expected --peer with attention_bwd, the suite that takes further peers, but got {options.suite}")
     if options.library is None:
         parser.error("found no libtlc.so; name it with --library")
     if options.peers == "no" and not (options.older or options.against):

@@ -17,8 +17,8 @@ namespace {
 /// One role loads tiles, one loads the numbers of their rows, one computes. A step has the gradients of
 /// scores of one tile of queries, and makes those of the next:
 ///
-///     dV and dQ; dQ leaves under dK; the next scores; their weights under dO Vᵀ; the next gradients of
-///     scores.
+///     dV, under which the gradients go to the other warpgroup; dQ, which leaves under dK; the next scores;
+///     their weights under dO Vᵀ; the next gradients of scores.
 ///
 /// dQ leaves before the next scores are started: a warp that starts a product waits until the matrix unit
 /// takes it, which is after dK. No product is in flight when a step ends: ptxas would let each finish before

@@ -355,7 +355,7 @@ tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
 
 // -----
 
-// Double buffering by hand: what is read is the tile of the iteration before.
+// Double buffering by hand: the loop reads the tile of the iteration before.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @read_before(
 // CHECK-NOT:   tile.roles
