@@ -161,7 +161,8 @@ private:
           return true;
       return false;
     }
-    const uint32_t lanesBefore = lanesOf(before);
+    // What all lanes did as one is passed on when each of them has passed on its own.
+    const uint32_t lanesBefore = before.lane == severalLanes ? ~0u : lanesOf(before);
     // Of some lanes the lane's own read comes before.
     const bool isOneOfThem = before.lane == someLanes && before.warp == warp && before.number <= own;
     const uint32_t others = lanesBefore & ~(isOneOfThem && lane < severalLanes ? 1u << lane : 0);

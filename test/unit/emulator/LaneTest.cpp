@@ -245,4 +245,10 @@ TEST_CASE("ldmatrix and stmatrix of a warp come one after the other") {
   CHECK(check({.body = fill + sync + load + store + "fence.proxy.async;" + sync + copy}) == "");
   CHECK_THAT(check({.body = fill + "fence.proxy.async;" + sync + load + store + sync + copy}),
              Contains("proxy race") && Contains("stmatrix"));
+  // Lanes may have theirs in different instructions, but each needs one.
+  const std::string first = "@%p1 fence.proxy.async;", others = "@!%p1 fence.proxy.async;";
+  CHECK(check({.body = fill + sync + load + store + first + others + sync + copy}) == "");
+  for (const std::string &some : {first, others})
+    CHECK_THAT(check({.body = fill + sync + load + store + some + sync + copy}),
+               Contains("proxy race") && Contains("stmatrix"));
 }
