@@ -6,7 +6,8 @@ import math
 
 import torch
 
-from measure import Case, DTYPES, ROUNDING, compare, programs
+from measure import Case, DTYPES, ROUNDING, compare, programs, those_that_run
+from shapes import AttentionShape, drawn, model_forward, random_forward
 
 ATTENTION_SHAPES = [  # b, s, h, hkv
     (16, 1024, 16, 16),
@@ -18,49 +19,104 @@ ATTENTION_SHAPES = [  # b, s, h, hkv
 ]
 
 
-def attention_case(library, options, b, s, h, hkv, causal):
-    """Forward, q and k of the same length, tensors b x s x h x d."""
-    dtype, d = DTYPES[options.dtype], options.d
-    q, k, v = (torch.randn(b, s, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv))
-    o, lse = torch.empty_like(q), torch.empty(b, h, s, device="cuda", dtype=torch.float32)
-    parameters = {"b": b, "sq": s, "sk": s, "h": h, "hkv": hkv, "d": d, "dtype": options.dtype,
-                  "causal": "right" if causal else "none"}
-    ours, others = programs(library, "attention_fwd", parameters, (q, k, v, o, lse), options)
-    heads_first = [tensor.transpose(1, 2) for tensor in (q, k, v)]
-    backend = torch.nn.attention.SDPBackend.CUDNN_ATTENTION
-
-    def cudnn():
+def sdpa(backend, q, k, v, causal):
+    """PyTorch's attention of tensors h x s x d: queries see keys up to their own position, counted from the beginning."""
+    def launch():
         with torch.nn.attention.sdpa_kernel(backend):
-            return torch.nn.functional.scaled_dot_product_attention(*heads_first, is_causal=causal, enable_gqa=h != hkv)
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal,
+                                                                    enable_gqa=q.shape[1] != k.shape[1])
+    return launch
+
+
+BACKENDS = {"cudnn": torch.nn.attention.SDPBackend.CUDNN_ATTENTION, "flash": torch.nn.attention.SDPBackend.FLASH_ATTENTION}
+
+
+def backends_of(options):
+    """The table's rows have cuDNN alone, shapes that are drawn all that take them."""
+    return BACKENDS if options.random or options.models is not None else {"cudnn": BACKENDS["cudnn"]}
+
+
+def parameters_of(shape, options, alignment):
+    """Of our program. Where there are as many queries as keys, both alignments are the same."""
+    causal = "none" if not shape.causal else "right" if shape.sq == shape.sk else alignment
+    return {"b": shape.b, "sq": shape.sq, "sk": shape.sk, "h": shape.h, "hkv": shape.hkv, "d": shape.d,
+            "dtype": options.dtype, "causal": causal}
+
+
+def visible_keys(shape, rows, alignment):
+    """Which keys these queries see."""
+    keys = torch.arange(shape.sk, device="cuda")[None, :]
+    if not shape.causal:
+        return torch.ones(len(rows), shape.sk, device="cuda", dtype=torch.bool)
+    return keys <= rows[:, None] + (shape.sk - shape.sq if alignment == "right" else 0)
+
+
+def attention_case(library, options, shape):
+    """Forward, tensors b x s x h x d. PyTorch aligns causal attention at the left, further peers at the right: ours
+    takes turns in both forms where these differ."""
+    dtype, b, sq, sk, h, hkv, d = DTYPES[options.dtype], shape.b, shape.sq, shape.sk, shape.h, shape.hkv, shape.d
+    q, k, v = (torch.randn(b, s, heads, d, device="cuda", dtype=torch.float32).to(dtype)
+               for s, heads in ((sq, h), (sk, hkv), (sk, hkv)))
+    parameters = parameters_of(shape, options, "left")
+    programs_of, results = {}, {}
+    for alignment in ("left", "right"):
+        o, lse = torch.empty_like(q), torch.empty(b, h, sq, device="cuda", dtype=torch.float32)
+        aligned = parameters_of(shape, options, alignment)
+        programs_of[alignment] = programs(library, "attention_fwd", aligned, (q, k, v, o, lse), options)
+        results[alignment] = o, lse
+        if aligned == parameters_of(shape, options, "right"):
+            programs_of["right"] = programs_of[alignment]
+            break
+    ours, others = programs_of["left"]
+    heads_first = [tensor.transpose(1, 2) for tensor in (q, k, v)]
+    of_pytorch, without = those_that_run({name: sdpa(backend, *heads_first, shape.causal)
+                                          for name, backend in backends_of(options).items()})
+    further = {}
+    for module in options.peer:
+        # A launch on tensors of its own, or None.
+        launch = module.attention_fwd(q, k, v, shape.causal)
+        if launch:
+            further[module.__name__] = launch
+    further, failing = those_that_run(further)
 
     def check():
-        o.fill_(math.nan)
-        lse.fill_(math.nan)
-        ours()
-        peer = cudnn().transpose(1, 2)
         # Weights are rounded before they meet v, in which both differ from the exact result and from each other.
-        rounding = ROUNDING[options.dtype]
-        everywhere = compare(o, peer.float(), 4 * rounding, 4 * rounding)
-        rows = torch.cat([torch.tensor([0, s - 1]), torch.randint(0, s, (62,))]).cuda()
-        sampled = 0.0
-        for batch, head in {(0, 0), (b - 1, h - 1)}:
-            scores = q[batch, rows, head].double() @ k[batch, :, head * hkv // h].double().t() / math.sqrt(d)
-            if causal:
-                scores.masked_fill_(torch.arange(s, device="cuda")[None, :] > rows[:, None], -math.inf)
-            expected = scores.softmax(-1) @ v[batch, :, head * hkv // h].double()
-            sampled = max(sampled, compare(o[batch, rows, head], expected, 2 * rounding, 2 * rounding),
-                          compare(lse[batch, head, rows], scores.logsumexp(-1), 1e-5, 1e-5))
-        error = max(sampled, everywhere)
-        return {"largest_error": error, "limit": 1.0, "correct": error <= 1.0}
+        rounding, worst = ROUNDING[options.dtype], 0.0
+        for alignment, (o, lse) in results.items():
+            o.fill_(math.nan)
+            lse.fill_(math.nan)
+            programs_of[alignment][0]()
+            if alignment == "left" and of_pytorch:
+                peer = next(iter(of_pytorch.values()))().transpose(1, 2)
+                worst = max(worst, compare(o, peer.float(), 4 * rounding, 4 * rounding))
+            rows = torch.cat([torch.tensor([0, sq - 1]), torch.randint(0, sq, (62,))]).cuda()
+            visible = visible_keys(shape, rows, alignment)
+            for batch, head in {(0, 0), (b - 1, h - 1)}:
+                kv = head * hkv // h
+                expected, sums = expected_rows(q[batch, rows, head], k[batch, :, kv], v[batch, :, kv], visible, d**-0.5)
+                worst = max(worst, compare(o[batch, rows, head], expected, 2 * rounding, 2 * rounding),
+                            compare(lse[batch, head, rows], sums, 1e-5, 1e-5))
+        return {"largest_error": worst, "limit": 1.0, "correct": worst <= 1.0}
 
-    return Case({"kernel": "attention_fwd", **parameters, **dict(options.define)},
-                4 * b * h * s * s * d // (2 if causal else 1), ours, {"cudnn": cudnn}, check, others)
+    identity = {"kernel": "attention_fwd", **({"name": shape.name} if shape.name else {}), **parameters,
+                **dict(options.define), **({"without": {**without, **failing}} if without or failing else {})}
+    beside = {name: programs_of["right"][0] for name in further} if len(results) > 1 else {}
+    return Case(identity, 4 * b * h * shape.pairs("left") * d, ours, {**of_pytorch, **further}, check, others, beside)
+
+
+def attention_shapes(options, random_shapes, model_shapes):
+    if options.random:
+        return random_shapes(options.random, options.seed)
+    if options.models is not None:
+        return drawn(model_shapes(), options)
+    return [AttentionShape(b, s, s, h, hkv, options.d, causal)
+            for causal in ((False, True) if options.causal is None else (options.causal == "yes",))
+            for b, s, h, hkv in options.shape or ATTENTION_SHAPES]
 
 
 def attention_cases(library, options):
-    for causal in (False, True) if options.causal is None else (options.causal == "yes",):
-        for shape in options.shape or ATTENTION_SHAPES:
-            yield attention_case(library, options, *shape, causal)
+    for shape in attention_shapes(options, random_forward, model_forward):
+        yield attention_case(library, options, shape)
 
 
 def expected_rows(q, k, v, visible, scale):

@@ -6,6 +6,7 @@ import math
 import torch
 
 from measure import Case, DTYPES, ROUNDING, compare, programs
+from shapes import GemmShape, drawn, model_gemms, random_gemms
 
 GEMM_SHAPES = [
     (8192, 8192, 8192),
@@ -19,28 +20,44 @@ GEMM_SHAPES = [
 ]
 
 
-def gemm_case(library, options, m, n, k):
-    """C = A · B, accumulated in f32; layout tn: B is stored as n x k."""
-    dtype, out = DTYPES[options.dtype], DTYPES[options.out]
-    a = torch.randn(m, k, device="cuda", dtype=torch.float32).to(dtype)
-    b = torch.randn(n, k, device="cuda", dtype=torch.float32).to(dtype) if options.layout == "tn" else \
-        torch.randn(k, n, device="cuda", dtype=torch.float32).to(dtype)
-    factor = b.t() if options.layout == "tn" else b
-    c, c_peer = torch.empty(m, n, device="cuda", dtype=out), torch.empty(m, n, device="cuda", dtype=out)
-    parameters = {"m": m, "n": n, "k": k, "dtype": options.dtype, "out": options.out, "layout": options.layout}
-    ours, others = programs(library, "gemm", parameters, (a, b, c), options)
+# More than the L2 of any GPU that is measured holds, so that each launch reads its operands from memory.
+ROTATED_BYTES = 120 << 20
+MOST_SETS = 200
 
-    if out == dtype:
-        def cublas():
-            torch.mm(a, factor, out=c_peer)
-    else:
-        def cublas():
-            torch.mm(a, factor, out_dtype=out, out=c_peer)
+
+def gemm_case(library, options, m, n, k, name=""):
+    """C = A · B, accumulated in f32; layout tn: B is stored as n x k. With --graphs the operands of a batch rotate
+    through more than L2 holds."""
+    dtype, out = DTYPES[options.dtype], DTYPES[options.out]
+
+    def random_matrix(rows, columns):
+        return torch.randn(rows, columns, device="cuda", dtype=torch.float32).to(dtype)
+
+    def operands():
+        a = random_matrix(m, k)
+        b = random_matrix(n, k) if options.layout == "tn" else random_matrix(k, n)
+        return a, b, torch.empty(m, n, device="cuda", dtype=out), torch.empty(m, n, device="cuda", dtype=out)
+
+    bytes_of_set = (m * k + n * k) * dtype.itemsize + m * n * out.itemsize
+    sets = [operands() for _ in range(min(MOST_SETS, ROTATED_BYTES // bytes_of_set + 1) if options.graphs else 1)]
+    a, b, c, c_peer = sets[0]
+    factor = b.t() if options.layout == "tn" else b
+    parameters = {"m": m, "n": n, "k": k, "dtype": options.dtype, "out": options.out, "layout": options.layout}
+    ours, others = zip(*(programs(library, "gemm", parameters, tensors[:3], options) for tensors in sets))
+    others = {other: [launches[other] for launches in others] for other in others[0]}
+
+    def cublas_of(a, b, _, c_peer):
+        factor = b.t() if options.layout == "tn" else b
+        if out == dtype:
+            return lambda: torch.mm(a, factor, out=c_peer)
+        return lambda: torch.mm(a, factor, out_dtype=out, out=c_peer)
+
+    cublas = [cublas_of(*tensors) for tensors in sets]
 
     def check():
         c.fill_(math.nan)
-        ours()
-        cublas()
+        ours[0]()
+        cublas[0]()
         # Each of k additions rounds a running sum of about sqrt(k) to f32, and tensor cores always downwards.
         absolute = k * math.sqrt(k) * 2.0**-24
         rounding = ROUNDING[options.out]
@@ -55,10 +72,20 @@ def gemm_case(library, options, m, n, k):
     if options.target == "sm_80":
         from triton_gemm import triton_gemm  # which needs Triton
 
-        peers["triton"] = triton_gemm(a, factor, torch.empty_like(c))
-    return Case({"kernel": "gemm", **parameters, **dict(options.define)}, 2 * m * n * k, ours, peers, check, others)
+        peers["triton"] = [triton_gemm(a, b.t() if options.layout == "tn" else b, torch.empty_like(c))
+                           for a, b, c, _ in sets]
+    identity = {"kernel": "gemm", **({"name": name} if name else {}), **parameters, **dict(options.define)}
+    return Case(identity, 2 * m * n * k, list(ours), peers, check, others)
+
+
+def gemm_shapes(options):
+    if options.random:
+        return random_gemms(options.random, options.seed)
+    if options.models is not None:
+        return drawn(model_gemms(), options)
+    return [GemmShape(*shape) for shape in options.shape or GEMM_SHAPES]
 
 
 def gemm_cases(library, options):
-    for m, n, k in options.shape or GEMM_SHAPES:
-        yield gemm_case(library, options, m, n, k)
+    for shape in gemm_shapes(options):
+        yield gemm_case(library, options, shape.m, shape.n, shape.k, shape.name)
