@@ -2,75 +2,25 @@
 /// \file
 /// The program of decoding: blocks that each see a part of a sequence's keys, and a launch that joins the
 /// parts.
-#include "kernels/attention/decode/Decode.h"
-
+#include "kernels/attention/decode/DecodeTiles.h"
 #include "kernels/attention/logits/FinishedRows.h"
 #include "kernels/attention/logits/LazySoftmax.h"
 #include "kernels/attention/logits/SoftCap.h"
 #include "kernels/attention/mask/Mask.h"
-#include "kernels/attention/problem/ColumnParts.h"
-#include "kernels/attention/problem/Describe.h"
-#include "runtime/support/Math.h"
-#include "runtime/target/BlockBudget.h"
-#include "runtime/target/MmaAtoms.h"
 
-#include <algorithm>
-#include <cmath>
-#include <fmt/format.h>
 #include <functional>
 #include <numbers>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tlc::kernels {
 
 using namespace dsl;
+using namespace decode;
 
 namespace {
-
-/// Heads of a group, with room so that each query's rows begin where a part of a tile may.
-int64_t paddedGroup(const DecodeConfig &c) { return alignTo(c.group, swizzleRows); }
-/// Elements of a row of K and of V in shared memory, zeros after the tensor's.
-int64_t paddedDepth(const DecodeConfig &c) { return alignTo(c.problem.d, productDepth); }
-int64_t paddedValues(const DecodeConfig &c) { return alignTo(c.problem.dv, productDepth); }
-std::vector<ColumnRange> partsOf(const DecodeConfig &c) { return columnParts(paddedValues(c)); }
-bool areApart(const DecodeConfig &c) { return c.values == ValueStorage::apart; }
-/// ColumnRange of Q and K that make a tile: all, or V's parts and the rest where V lies in K.
-std::vector<ColumnRange> depthPartsOf(const DecodeConfig &c) {
-  if (areApart(c))
-    return {{0, paddedDepth(c)}};
-  std::vector<ColumnRange> parts = partsOf(c);
-  if (int64_t rest = paddedDepth(c) - paddedValues(c); rest != 0)
-    parts.push_back({paddedValues(c), rest});
-  return parts;
-}
-/// Rows of scores of a head of K and V: queries times heads.
-int64_t allRows(const DecodeConfig &c) { return c.queries * paddedGroup(c); }
-
-int64_t rowTiles(const DecodeConfig &c) { return ceilDiv(allRows(c), c.rows); }
-
-/// Whether a block sees all keys of its rows, which are heads of one query: then nothing is left to be
-/// joined.
-bool isWhole(const DecodeConfig &c) { return c.splits == 1 && c.queries == 1; }
-
-/// Whether a thread's registers have room for its queries: then the next part's may come at once.
-bool holdsQueries(const DecodeConfig &c) { return paddedDepth(c) <= 128; }
-int64_t querySlots(const DecodeConfig &c) { return holdsQueries(c) || paddedDepth(c) > 256 ? 1 : 2; }
-/// Warpgroups that compute.
-int64_t warpgroups(const DecodeConfig &c) { return c.rows / wgmmaRows * int64_t(partsOf(c).size()); }
-
-/// The roles' warps. Registers go from those that load to those that compute, where there are enough to begin
-/// with.
-struct Warps {
-  RoleOptions load, math;
-};
-Warps warpsOf(const DecodeConfig &c) {
-  int64_t mathWarps = c.rows / wgmmaRowsPerWarp;
-  if (c.residents > 2)
-    return {.load = {.warps = 1}, .math = {.warps = mathWarps}};
-  return {.load = {.warps = 4, .registers = 32}, .math = {.warps = mathWarps}};
-}
 
 /// Some of the tiles of keys that a tile of rows visits: partial ones, which need the mask, before full ones.
 struct Part {
@@ -451,95 +401,6 @@ Program decodeProgram(const DecodeConfig &config, const TraceOptions &options) {
     if (!isWhole(config))
       k.launch("attention_decode_join", [&] { joinParts(k, p); });
   });
-}
-
-std::string conflictOf(const DecodeConfig &config) {
-  constexpr int64_t mostHeads = 1024; // of a head of K and V
-  const AttentionProblem &problem = config.problem;
-  if (config.group < 1 || config.group > mostHeads)
-    return fmt::format("expected at most {} heads of Q for each head of K and V because they are rows of "
-                       "tiles, but got {}",
-                       mostHeads, config.group);
-  if (config.values == ValueStorage::inKeys && (problem.dv > problem.d || problem.dv % productDepth != 0))
-    return fmt::format("expected dv to be a multiple of {} and at most d because rows of V are part of K's, "
-                       "but got dv = {} and d = {}",
-                       productDepth, problem.dv, problem.d);
-  if (problem.mask.blockCausal)
-    return "expected no block-causal mask because it is about whole sequences, but got one";
-  return conflictOf(problem);
-}
-
-/// Whether threads have the registers of products with that many columns when the block is launched; those
-/// that roles get later do not count.
-static bool hasRegisters(DecodeConfig c, int64_t residents, int64_t bk, const Target &target) {
-  c.residents = residents; // which decides how many warps load
-  int64_t columns = 0, warps = warpsOf(c).load.warps;
-  for (const ColumnRange &part : partsOf(c)) {
-    columns = std::max(columns, part.count);
-    warps += warpsOf(c).math.warps;
-  }
-  int64_t available = BlockBudget(target, residents).registersAtLaunch(warps);
-  for (const MmaAtom *atom : findMmaAtoms(target, c.problem.dtype, c.problem.dtype, f32))
-    if (atom->kind == MmaKind::wgmma)
-      return std::max(atom->registersFor(unsigned(columns), /*aInRegisters=*/true),
-                      atom->registersFor(unsigned(bk), holdsQueries(c))) <= available;
-  return true;
-}
-
-void fitDecode(DecodeConfig &c, const Target &target) {
-  int64_t bytes = bytesOf(c.problem.dtype, 1);
-  bool hasStaging = isWhole(c) && partsOf(c).size() == 1; // without it, stores leave from registers
-  auto stagesOf = [&](int64_t residents, int64_t bk) {
-    BlockBudget block(target, residents);
-    std::vector<SharedBytes> ofStage;
-    for (const ColumnRange &columns : depthPartsOf(c)) {
-      block.addBuffer(SharedBytes::tile(c.rows, columns.count * bytes), querySlots(c));
-      ofStage.push_back(SharedBytes::tile(bk, columns.count * bytes));
-    }
-    if (areApart(c))
-      for (const ColumnRange &columns : partsOf(c))
-        ofStage.push_back(SharedBytes::tile(bk, columns.count * bytes));
-    if (hasStaging)
-      block.addBuffer({2 * panelRows * maxSwizzleBytes}, c.rows / wgmmaRows);
-    return block.slotsThatFit(BlockBudget::slotBytes(ofStage));
-  };
-  auto fits = [&](int64_t residents, int64_t bk) {
-    return stagesOf(residents, bk) >= 1 && hasRegisters(c, residents, bk, target);
-  };
-  if (c.rows > 64) // two warpgroups' sums take more registers than two blocks leave
-    c.residents = 1;
-  while (c.residents > 1 && !fits(c.residents, productDepth))
-    --c.residents;
-  while (c.bk > productDepth && !fits(c.residents, c.bk))
-    c.bk -= productDepth;
-  c.stages = std::clamp<int64_t>(stagesOf(c.residents, c.bk), 1, c.stages);
-}
-
-void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys, const Target &target) {
-  int64_t longest = std::max(paddedDepth(c), paddedValues(c));
-  c.rows = allRows(c) <= 64 || isSplit(paddedValues(c)) ? 64 : 128;
-  // Two blocks compute and wait in turns, where registers and shared memory are enough for both.
-  c.residents = c.rows == 64 && longest <= 128 ? 2 : 1;
-  constexpr int64_t tileBytes = 16384;
-  int64_t least = longest <= 256 || !areApart(c) ? 64 : 32; // two tiles in flight
-  c.bk = std::clamp<int64_t>(tileBytes / bytesOf(c.problem.dtype, longest) / productDepth * productDepth,
-                             least, 128);
-
-  // Parts that fill the rounds of all blocks, at a cost of some keys for each of them.
-  constexpr int64_t keysOfPart = 128, mostSplits = 256;
-  int64_t blocks = target.multiprocessors * c.residents, lowest = 0;
-  int64_t rowTiles = ceilDiv(allRows(c), c.rows), sequences = std::max<int64_t>(batches * kvHeads, 1);
-  int64_t tiles = std::max<int64_t>(ceilDiv(keys, c.bk), 1);
-  for (int64_t splits = 1; splits <= std::min(tiles, mostSplits); ++splits) {
-    int64_t rounds = ceilDiv(sequences * rowTiles * splits, blocks);
-    int64_t cost = rounds * (ceilDiv(tiles, splits) * c.bk + keysOfPart);
-    if (splits > 1 && cost >= lowest)
-      continue;
-    lowest = cost;
-    c.splits = splits;
-  }
-  c.stages = 8;
-  fitDecode(c, target);
 }
 
 } // namespace tlc::kernels
