@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,6 +29,15 @@ double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+/// CPU time of a process so far.
+double processSeconds(pid_t process) {
+  clockid_t clock;
+  timespec time = {};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0)
+    return 0;
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
 /// One process and the programs that are left to it: `next`, `next` + step, ...
 struct Worker {
   pid_t process = -1;
@@ -35,6 +45,7 @@ struct Worker {
   uint64_t next = 0;
   bool isBusy = false; ///< with `next`
   Clock::time_point begun = {};
+  double cpuBefore = 0; ///< its CPU time when it began with `next`
   std::string received = {};
   std::FILE *errors = nullptr; ///< what the process writes to stderr
 };
@@ -141,6 +152,7 @@ private:
     worker.pipe = ends[0];
     worker.isBusy = true;
     worker.begun = Clock::now();
+    worker.cpuBefore = 0;
   }
 
   /// Waits for something to happen; false if nothing is left.
@@ -158,9 +170,17 @@ private:
     for (size_t i = 0; i < busy.size(); ++i)
       if (files[i].revents != 0)
         receive(*busy[i]);
-      else if (secondsSince(busy[i]->begun) > options.hangSeconds)
+      else if (hangs(*busy[i]))
         stop(*busy[i], Verdict::hang, fmt::format("no end after {} s", options.hangSeconds));
     return true;
+  }
+
+  /// Not by time alone: on a busy machine a program may wait long for its turn.
+  bool hangs(const Worker &worker) const {
+    const double seconds = secondsSince(worker.begun);
+    return seconds > options.hangSeconds &&
+           (processSeconds(worker.process) - worker.cpuBefore > options.hangSeconds ||
+            seconds > 10 * options.hangSeconds);
   }
 
   void receive(Worker &worker) {
@@ -187,6 +207,7 @@ private:
     report(worker.next, outcome, secondsSince(worker.begun));
     worker.next += step;
     worker.begun = Clock::now();
+    worker.cpuBefore = processSeconds(worker.process);
   }
 
   int reap(Worker &worker) {
