@@ -62,10 +62,11 @@ Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &
   return arguments;
 }
 
-void kernels::fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random) {
+void kernels::fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random,
+                       DerivedInputs derived) {
   HostTensor &tensor = tensors.back();
   tensor.poison();
-  if (spec.derived) {
+  if (spec.derived && derived == DerivedInputs::computed) {
     std::vector<std::vector<double>> before;
     for (const HostTensor &other : tensors.first(tensors.size() - 1))
       before.push_back(other.values());
@@ -78,10 +79,10 @@ void kernels::fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Ra
     tensor.poisonWhere(spec.isPadding);
 }
 
-Result<void> DeviceArguments::fill(Random &random) {
+Result<void> DeviceArguments::fill(Random &random, DerivedInputs derived) {
   for (size_t i = 0; i != host.size(); ++i) {
     Access access = specs[i].access;
-    fillLast(specs[i], std::span(host).first(i + 1), random);
+    fillLast(specs[i], std::span(host).first(i + 1), random, derived);
     if (access == Access::inout)
       before[i] = host[i];
     if (access == Access::input)

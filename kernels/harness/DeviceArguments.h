@@ -13,9 +13,16 @@
 
 namespace tlc::kernels {
 
+/// Contents of inputs that follow from others, such as the O and LSE that attention backward reads.
+enum class DerivedInputs : uint8_t {
+  computed,
+  random, ///< as others are: results mean nothing then, but nothing is computed in double precision
+};
+
 /// Fills the last one of `tensors` as it is before a launch: contents that suit it where it is read, poison
 /// where it is not. The ones before it are filled.
-void fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random);
+void fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random,
+              DerivedInputs derived = DerivedInputs::computed);
 
 /// Memory of a device, freed with the object.
 class DeviceMemory {
@@ -42,7 +49,7 @@ public:
   DeviceArguments(DeviceArguments &&) = default;
 
   /// New inputs, poison everywhere else.
-  Result<void> fill(Random &random);
+  Result<void> fill(Random &random, DerivedInputs derived);
   /// Poisons outputs and workspaces again; what is read keeps its values.
   Result<void> reset();
   /// Reads the outputs back.

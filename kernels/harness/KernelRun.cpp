@@ -57,7 +57,7 @@ Result<KernelRun> KernelRun::create(Device &device, const Request &request,
         fmt::format("expected tensors aligned to 16 bytes because the aligned variant of '{}' was asked for, "
                     "but for these the launcher takes the {} one",
                     own.name, run.variantName)};
-  if (Result<void> filled = run.deviceArguments.fill(run.random); !filled)
+  if (Result<void> filled = run.deviceArguments.fill(run.random, options.derived); !filled)
     return filled.error();
   return run;
 }

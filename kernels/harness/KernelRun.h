@@ -21,6 +21,7 @@ struct RunOptions {
   Placement placement = {};
   uint64_t seed = 0;                ///< of the inputs, and of the choice of elements that are compared
   double referenceOperations = 5e8; ///< what comparing may cost; a sample of the elements if all cost more
+  DerivedInputs derived = DerivedInputs::computed;
   std::optional<Alignment> alignment = {}; ///< the variant to take; nothing: the launcher's choice
 };
 

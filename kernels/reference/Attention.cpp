@@ -57,22 +57,30 @@ double attentionForwardFlops(const AttentionShape &s) {
 std::vector<double> referenceAttention(const AttentionShape &s, std::span<const double> q,
                                        std::span<const double> k, std::span<const double> v,
                                        std::span<const double> sink, std::span<const int64_t> elements) {
-  std::vector<double> result;
+  const int64_t dv = s.problem.dv;
+  std::vector<double> result, sums;
   result.reserve(elements.size());
-  int64_t current = -1;
-  AttentionRow row;
-  for (int64_t element : elements) {
-    int64_t column = element % s.problem.dv, line = element / s.problem.dv, head = line % s.h;
-    if (line != current)
-      row = AttentionRow::of(s, line, q, k, sink);
-    current = line;
-    double sum = 0;
-    for (int64_t key = 0; key < row.sequence.keys; ++key)
-      if (double weight = row.weights[size_t(key)]; weight != 0)
-        sum +=
-            weight *
-            v[size_t(((row.sequence.firstKey + key) * s.hkv + head / (s.h / s.hkv)) * s.problem.dv + column)];
-    result.push_back(row.sum == 0 ? 0 : sum / row.sum);
+  for (size_t begin = 0, end = 0; begin < elements.size(); begin = end) {
+    // Elements of one row that come one after the other are summed up together: rows of V are read once.
+    const int64_t line = elements[begin] / dv, kvHead = line % s.h / (s.h / s.hkv);
+    int64_t first = dv, last = 0;
+    for (; end < elements.size() && elements[end] / dv == line; ++end) {
+      first = std::min(first, elements[end] % dv);
+      last = std::max(last, elements[end] % dv);
+    }
+    const AttentionRow row = AttentionRow::of(s, line, q, k, sink);
+    sums.assign(size_t(last - first + 1), 0);
+    for (int64_t key = 0; key < row.sequence.keys; ++key) {
+      const double weight = row.weights[size_t(key)];
+      if (weight == 0) // of keys that are not seen, whose values may be anything
+        continue;
+      auto values =
+          v.subspan(size_t(((row.sequence.firstKey + key) * s.hkv + kvHead) * dv + first), sums.size());
+      for (size_t column = 0; column < sums.size(); ++column)
+        sums[column] += weight * values[column];
+    }
+    for (size_t i = begin; i < end; ++i)
+      result.push_back(row.sum == 0 ? 0 : sums[size_t(elements[i] % dv - first)] / row.sum);
   }
   return result;
 }

@@ -4,14 +4,22 @@
 #include "kernels/reference/AttentionRow.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace tlc::kernels {
 
 double dot(std::span<const double> a, std::span<const double> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i)
+  // Sums that do not wait for each other.
+  std::array<double, 8> sums = {};
+  size_t i = 0;
+  for (; i + sums.size() <= a.size(); i += sums.size())
+    for (size_t lane = 0; lane < sums.size(); ++lane)
+      sums[lane] += a[i + lane] * b[i + lane];
+  double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+  for (; i < a.size(); ++i)
     sum += a[i] * b[i];
   return sum;
 }
