@@ -73,7 +73,8 @@ void toPlanned(PassManager &passes, const Optimizations &) {
   kernels.addPass(tile::createPlanSharedMemory());
   kernels.addPass(tile::createPlaceFences());             // it orders the accesses of what the others left
   kernels.addPass(tile::createPlaceTensorMemoryFences()); // after: they stand at barriers
-  kernels.addPass(tile::createRemoveTurns());             // last: now it is known where warpgroups meet
+  kernels.addPass(tile::createRemoveTurns());   // after: now it is known where warpgroups meet
+  kernels.addPass(tile::createElectThreads());  // after: fences are each thread's own
 }
 
 void toSimt(PassManager &passes, const Optimizations &) {

@@ -67,6 +67,19 @@ def DeferStores : Pass<"tile-defer-stores", "::tlc::tile::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def ElectThreads : Pass<"tile-elect-threads", "::tlc::tile::KernelOp"> {
+  let summary = "Let one thread execute the roles that only issue copies or products";
+  let description = [{
+    Requires: barriers and fences are there (`tile-place-fences`), some of which need all threads.
+    Ensures:  a role that issues copies by the TMA or products in tensor memory, and otherwise only waits, arrives, reads and
+              writes positions, is marked `one_thread`: it needs no election around each operation, and no meetings.
+
+        tile.role "load" warps(4) { tile.acquire ...; tile.expect ...; tile.copy_async ... }
+        ==>
+        tile.role "load" warps(4) one_thread { ... }
+  }];
+}
+
 def ExpandPipeline : Pass<"tile-expand-pipeline", "::tlc::tile::KernelOp"> {
   let summary = "Rewrite scheduled loops so that their stages overlap";
   let description = [{

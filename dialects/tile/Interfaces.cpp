@@ -25,6 +25,15 @@ Synchronisation tile::synchronisationOf(Operation *op) {
   return found;
 }
 
+bool tile::suitsOneThread(Operation *op) {
+  auto isFragment = [](Type type) { return isa<RankedTensorType>(type); };
+  if (llvm::any_of(op->getOperandTypes(), isFragment) || llvm::any_of(op->getResultTypes(), isFragment))
+    return false;
+  auto accessing = dyn_cast<AccessOpInterface>(op);
+  return isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) || isMemoryEffectFree(op) ||
+         (accessing && accessing.suitsOneThread());
+}
+
 std::optional<Completion> tile::completionOf(Operation *op) {
   auto started = dyn_cast<InFlightOpInterface>(op);
   return started ? started.getCompletion() : std::nullopt;

@@ -88,6 +88,10 @@ struct Synchronisation {
 /// All false for operations that order nothing.
 Synchronisation synchronisationOf(mlir::Operation *op);
 
+/// Whether one thread may execute the operation for its whole role, with the same effect. What is in its
+/// regions is not its own.
+bool suitsOneThread(mlir::Operation *op);
+
 /// What tells that something in flight is complete.
 enum class Completion : uint8_t {
   ring,         ///< its bytes have arrived at the slot of a ring

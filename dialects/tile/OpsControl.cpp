@@ -405,3 +405,18 @@ LogicalResult RoleOp::verify() {
                          << registers;
   return success();
 }
+
+LogicalResult RoleOp::verifyRegions() { // role_c3
+  if (!getOneThread())
+    return success();
+  WalkResult walked = getBody().walk([&](Operation *op) {
+    if (tile::suitsOneThread(op))
+      return WalkResult::advance();
+    InFlightDiagnostic diagnostic =
+        op->emitOpError() << "expected an operation that one thread can execute because role '" << getName()
+                          << "' is one thread, but this one needs all threads of the role";
+    diagnostic.attachNote(getLoc()) << "the role is here";
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
+}

@@ -148,17 +148,22 @@ def Tile_RoleOp : Tile_Op<"role", [SingleBlock, NoTerminator, HasParent<"RolesOp
   let summary = "The program of some of the block's warps";
   let description = [{
     `registers` is the budget per thread, set by `setmaxnreg` on entry. Left out, `tile-assign-registers` chooses it.
+    With `one_thread`, set by `tile-elect-threads`, a thread of the first warp executes the whole role, and its other
+    threads do nothing.
 
     Constraints
     - role_c1: `warps` is at least 1 and within the target's threads per block.
     - role_c2: `registers` is a multiple of 8 within the target's limits.
+    - role_c3: with `one_thread`, every operation is one that one thread may execute for its role: it has no fragments, and
+      its effect does not depend on the number of threads.
 
-        tile.role "load" warps(4) registers(40) { ... }
+        tile.role "load" warps(4) registers(40) one_thread { ... }
   }];
-  let arguments = (ins StrAttr:$name, I64Attr:$warps, OptionalAttr<I64Attr>:$registers);
+  let arguments = (ins StrAttr:$name, I64Attr:$warps, OptionalAttr<I64Attr>:$registers, UnitAttr:$one_thread);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$name `warps` `(` $warps `)` (`registers` `(` $registers^ `)`)? attr-dict-with-keyword $body";
+  let assemblyFormat = "$name `warps` `(` $warps `)` (`registers` `(` $registers^ `)`)? (`one_thread` $one_thread^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 class Tile_ValueOfVariable<string value> : TypesMatchWith<"value and variable have the same type", "variable", value,

@@ -105,6 +105,14 @@ static bool arrivesOnce(Operation *op) {
   return !role || role.getWarps() <= warpsPerWarpgroup;
 }
 
+/// Whether blocks of a cluster fill the slots of the ring together.
+static bool isMulticast(Value ring) {
+  return llvm::any_of(ring.getUsers(), [](Operation *user) {
+    auto copy = dyn_cast<CopyAsyncOp>(user);
+    return copy && copy.getMulticast();
+  });
+}
+
 static std::optional<Unit> unitOfArrival(bool afterProducts) {
   return afterProducts ? std::optional(Unit::tcgen05) : std::nullopt;
 }
@@ -144,7 +152,10 @@ Synchronisation ReleaseOp::getSynchronisation() {
           .ring = getRing(),
           .cursor = getCursor()};
 }
-bool ReleaseOp::suitsOneThread() { return getAfterProducts() || arrivesOnce(*this); }
+bool ReleaseOp::suitsOneThread() {
+  return getAfterProducts() ||
+         (arrivesOnce(*this) && !isMulticast(getRing())); // else a thread for each block
+}
 std::optional<Unit> ReleaseOp::getNeededUnit() { return unitOfArrival(getAfterProducts()); }
 
 Synchronisation ArriveOp::getSynchronisation() {

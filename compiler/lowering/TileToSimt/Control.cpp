@@ -3,7 +3,6 @@
 /// Loops, branches, roles.
 #include "compiler/lowering/TileToSimt/Lowering.h"
 #include "dialects/layout/StockLayouts.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/target/BlockBudget.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -127,27 +126,6 @@ static LogicalResult lowerOp(KernelLowering &k, scf::IfOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Whether one thread can do all that the role does: it issues copies or products, and else waits, arrives,
-/// reads and writes positions. Without its fellows it needs no election around each operation.
-bool isForOneThread(tile::RoleOp role) {
-  bool issues = false;
-  WalkResult result = role.getBody().walk([&](Operation *op) {
-    auto isFragment = [](Type type) { return isa<RankedTensorType>(type); };
-    if (llvm::any_of(op->getOperandTypes(), isFragment) || llvm::any_of(op->getResultTypes(), isFragment))
-      return WalkResult::interrupt();
-    issues |= tile::synchronisationOf(op).event == tile::SlotEvent::announced ||
-              llvm::any_of(tile::memoryAccessesOf(op), [](const tile::MemoryAccess &access) {
-                return access.agent == tile::Agent::copyEngine ||
-                       (access.agent == tile::Agent::oneThread && access.isAsynchronous());
-              });
-    auto accessing = dyn_cast<tile::AccessOpInterface>(op);
-    bool alone = isa<scf::ForOp, scf::IfOp, scf::YieldOp>(op) || isMemoryEffectFree(op) ||
-                 (accessing && accessing.suitsOneThread());
-    return alone ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return issues && !result.wasInterrupted();
-}
-
 void setRegisters(KernelLowering &k, tile::RoleOp role) {
   if (!role.getRegisters())
     return;
@@ -171,7 +149,7 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
   bool hasTurns = role.walk([](tile::TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted();
   if (hasTurns && k.team.warps > warpsPerWarpgroup && failed(k.beginTurns()))
     return failure();
-  if (!isForOneThread(role)) {
+  if (!role.getOneThread()) {
     if (failed(k.lowerBlock(role.getBody().front())))
       return failure();
     k.b.setLoc(role.getLoc());

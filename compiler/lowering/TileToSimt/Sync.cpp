@@ -145,11 +145,6 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op) {
   if (!k.ring(op.getRing()).multicast)
     return arriveOncePerGroup(k, op, barrier);
   // Every block of the cluster writes to this slot, so each must know: a thread for each.
-  if (k.team.threads == Team::Threads::one)
-    return op.emitOpError()
-           << "expected a role with other than asynchronous operations because the ring is filled by "
-              "multicast and its slots are released to every block, but got "
-           << k.team.name;
   Value thread = k.threadOfGroup();
   k.b.when(k.b.isBelow(thread, k.b.i32(k.source.getCluster())),
            [&] { simt::BarrierArriveOp::create(k.b, barrier, thread); });

@@ -59,7 +59,7 @@ tile.kernel @cluster(
   %a = tile.alloc_shared "a" at 0 : !tile.shared<3x64x64xbf16, #a>
   %b = tile.alloc_shared "b" at 24576 : !tile.shared<3x64x64xbf16, #b>
   tile.roles {
-    tile.role "load" warps(4) {
+    tile.role "load" warps(4) one_thread {
       %start = tile.cursor : !tile.cursor<3>
       %last = scf.for %s = %c0 to %steps step %c1 iter_args(%at = %start) -> (!tile.cursor<3>) {
         %kk = arith.muli %s, %c64 : index

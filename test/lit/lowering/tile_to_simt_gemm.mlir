@@ -138,7 +138,7 @@ tile.kernel @gemm(
   %staging = tile.alloc_shared "C.staging" at 196608 : !tile.shared<2x2x64x64xbf16, #c>
   %perGroup = arith.muli %columns, %c16 : index
   tile.roles {
-    tile.role "load" warps(4) registers(40) {
+    tile.role "load" warps(4) registers(40) one_thread {
       %start = tile.cursor : !tile.cursor<4>
       %end = scf.for %t = %first to %tiles step %stride iter_args(%outer = %start) -> (!tile.cursor<4>) {
         %group = arith.divui %t, %perGroup : index
@@ -212,6 +212,7 @@ tile.kernel @gemm(
         tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16, #c> atom tma : tensor<128x256xbf16, #acc>, !tile.slice<128x256xbf16>
         scf.yield %after : !tile.cursor<4>
       }
+      tile.await_stores
     }
   }
   tile.return

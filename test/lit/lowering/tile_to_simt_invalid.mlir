@@ -481,27 +481,6 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 // -----
 
-#swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
-module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64, cluster = 2 : i64} {
-  %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(2) at 16384 : !tile.ring<1>
-  %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
-  %s = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-  %c = tile.cursor : !tile.cursor<1>
-  tile.roles {
-    tile.role "load" warps(4) {
-      tile.copy_async %s, %p, %r[%c] multicast : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, #swizzled>, !tile.ring<1>
-      // expected-error @below {{expected a role with other than asynchronous operations because the ring is filled by multicast and its slots are released to every block, but got role 'load'}}
-      tile.release %r[%c] : !tile.ring<1>
-    }
-  }
-  tile.return
-}
-}
-
-// -----
-
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {

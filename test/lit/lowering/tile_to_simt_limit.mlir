@@ -25,7 +25,7 @@ tile.kernel @boxes(%n: index {program.argument = #program.dimension<"n">}, %end:
   %p = tile.alloc_shared "p" at 1024 : !tile.shared<64x128xbf16, #p>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {
-    tile.role "load" warps(4) {
+    tile.role "load" warps(4) one_thread {
       tile.acquire %r[%c] : !tile.ring<1>
       tile.expect %r[%c] bytes(32768) : !tile.ring<1>
       // Before the tensor is beyond its end; the limit is at most that.
@@ -54,7 +54,7 @@ tile.kernel @boxes(%n: index {program.argument = #program.dimension<"n">}, %end:
       // CHECK: simt.tma_load %[[PLAIN]][%c0_i32, %[[END]], %c0_i32]
       tile.copy_async %t, %p, %r[%c] : !tile.slice<1x64x128xbf16>, !tile.shared<64x128xbf16, #p>, !tile.ring<1>
     }
-    tile.role "store" warps(4) {
+    tile.role "store" warps(4) one_thread {
       tile.await %r[%c] : !tile.ring<1>
       %s = tile.slice %Y[%end, %c0] limit %n along 0 : !tile.global<?x128xbf16> -> !tile.slice<64x128xbf16>
       // CHECK: simt.tma_store {{.*}}[%c0_i32, %{{[0-9]+}}, %{{[0-9]+}}]

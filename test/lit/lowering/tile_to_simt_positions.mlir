@@ -1,4 +1,4 @@
-// RUN: %tlc-opt %s -split-input-file --tile-place-fences -tile-to-simt | FileCheck %s
+// RUN: %tlc-opt %s -split-input-file --tile-place-fences --tile-elect-threads --tile-place-release-meetings -tile-to-simt | FileCheck %s
 
 // One role hands positions to another with the bytes that a copy brings: one thread writes them before it
 // announces the bytes, and needs no barrier of its own. The reader's slots of other rings are released as ever, without

@@ -62,7 +62,7 @@ tile.kernel @roles(%m: index {program.argument = #program.dimension<"m">},
       // All have read before one releases.
       // CHECK: simt.sync %c4_i32 threads 32
       // CHECK: simt.barrier_arrive
-      tile.release %r[%c] : !tile.ring<2>
+      tile.release %r[%c] after_meeting : !tile.ring<2>
       %s = tile.slice %X[%row, %c0] : !tile.global<?x32xf32> -> !tile.slice<16x32xf32>
       tile.store %v, %s atom simt : tensor<16x32xf32, #quarter>, !tile.slice<16x32xf32>
       // CHECK: simt.barrier_arrive %{{[^ ]*$}}

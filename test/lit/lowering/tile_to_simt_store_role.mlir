@@ -1,7 +1,7 @@
 // RUN: %tlc-opt %s -tile-to-simt | FileCheck %s
 
-// Two roles of one warpgroup: its warps set their registers together, before they part. The role that stores
-// leaves it to the TMA and is one thread, so that it needs no meeting with others before it releases the slot.
+// Two roles of one warpgroup: its warps set their registers together, before they part. The role that stores leaves it to
+// the TMA and is one thread, which waits only until the TMA has read the slot.
 #p = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 // CHECK-LABEL: simt.kernel @copy_through(
 module attributes {program.target = #program.target<"sm_90a">} {
@@ -20,7 +20,7 @@ tile.kernel @copy_through(%n: index {program.argument = #program.dimension<"n">}
   // CHECK: %[[FIRST:.*]] = arith.cmpi ult, %[[WARP]], %c1_i32
   // CHECK-NEXT: scf.if %[[FIRST]] {
   tile.roles {
-    tile.role "load" warps(1) registers(24) {
+    tile.role "load" warps(1) registers(24) one_thread {
       tile.acquire %r[%c] : !tile.ring<2>
       tile.expect %r[%c] bytes(8192) : !tile.ring<2>
       %slot = tile.slot %p[%c] : !tile.shared<2x64x64xbf16, #p>, !tile.cursor<2> -> !tile.shared<64x64xbf16, #p>
@@ -30,7 +30,7 @@ tile.kernel @copy_through(%n: index {program.argument = #program.dimension<"n">}
     }
     // CHECK: } else {
     // CHECK-NOT: simt.set_registers
-    tile.role "store" warps(3) registers(24) {
+    tile.role "store" warps(3) registers(24) one_thread {
       // CHECK: simt.barrier_wait
       tile.await %r[%c] : !tile.ring<2>
       %slot = tile.slot %p[%c] : !tile.shared<2x64x64xbf16, #p>, !tile.cursor<2> -> !tile.shared<64x64xbf16, #p>
@@ -39,7 +39,7 @@ tile.kernel @copy_through(%n: index {program.argument = #program.dimension<"n">}
       // CHECK-NEXT: simt.bulk_commit
       // CHECK-NEXT: simt.bulk_wait 0 read
       // CHECK-NOT: simt.sync
-      tile.copy %slot, %s atom tma : !tile.shared<64x64xbf16, #p>, !tile.slice<64x64xbf16>
+      tile.copy %slot, %s atom tma until_read : !tile.shared<64x64xbf16, #p>, !tile.slice<64x64xbf16>
       // CHECK: simt.barrier_arrive
       tile.release %r[%c] : !tile.ring<2>
     }

@@ -430,6 +430,21 @@ tile.kernel @no_reallocation() {
 
 // -----
 
+// role_c3
+tile.kernel @all_threads() attributes {warps = 4 : i64} {
+  %p = tile.alloc_shared "p" : !tile.shared<64xf32>
+  tile.roles {
+    // expected-note @below {{the role is here}}
+    tile.role "load" warps(4) one_thread {
+      // expected-error @below {{expected an operation that one thread can execute because role 'load' is one thread, but this one needs all threads of the role}}
+      %v = tile.load %p : !tile.shared<64xf32> -> tensor<64xf32>
+    }
+  }
+  tile.return
+}
+
+// -----
+
 tile.kernel @variable_type(%m: index {program.argument = #program.dimension<"m">}) {
   // expected-note @below {{prior use here}}
   %v = tile.variable %m "v" : !tile.variable<index>

@@ -91,6 +91,14 @@ tile.kernel @roles() attributes {warps = 12 : i64} {
       tile.sync
     }
   }
+  // CHECK: tile.role "load" warps(4) registers(24) one_thread {
+  // CHECK: tile.role "math" warps(8) one_thread {
+  tile.roles {
+    tile.role "load" warps(4) registers(24) one_thread {
+    }
+    tile.role "math" warps(8) one_thread {
+    }
+  }
   tile.return
 }
 }
