@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tlc::tile {
 
@@ -36,7 +37,7 @@ using State = llvm::MapVector<Value, Since>; ///< by ring
 
 class Walk {
 public:
-  Walk(KernelOp kernel, llvm::DenseSet<Operation *> &needed) : buffers(kernel), needed(needed) {
+  Walk(KernelOp kernel, llvm::SetVector<ReleaseOp> &needed) : buffers(kernel), needed(needed) {
     kernel.walk([&](AllocRingOp ring) { atEntry[ring.getRing()] = Since(); });
   }
 
@@ -67,6 +68,8 @@ private:
     }
     if (auto roles = dyn_cast<RolesOp>(op)) {
       for (RoleOp role : roles.getBody().getOps<RoleOp>()) {
+        if (role.getOneThread()) // what one thread does is in order
+          continue;
         State own = state;
         run(role.getBody().front(), own);
       }
@@ -148,12 +151,16 @@ private:
   }
 
   RingBuffers buffers;
-  llvm::DenseSet<Operation *> &needed;
+  llvm::SetVector<ReleaseOp> &needed;
   State atEntry;
 };
 
 } // namespace
 
-ReleaseMeetings::ReleaseMeetings(KernelOp kernel) { Walk(kernel, needed).run(kernel); }
+SmallVector<ReleaseOp> releasesThatNeedMeetings(KernelOp kernel) {
+  llvm::SetVector<ReleaseOp> needed;
+  Walk(kernel, needed).run(kernel);
+  return SmallVector<ReleaseOp>(needed.begin(), needed.end());
+}
 
 } // namespace tlc::tile

@@ -9,17 +9,10 @@
 
 namespace tlc::tile {
 
-class ReleaseMeetings {
-public:
-  explicit ReleaseMeetings(KernelOp kernel);
-
-  /// Whether, on some way to the release, threads have read slots of its ring or waited for one since they
-  /// last met. A product that was started after the wait, and is complete, is as good as a meeting for the
-  /// wait: all warps of a warpgroup start it. It says nothing of reads.
-  bool isNeeded(ReleaseOp release) const { return needed.contains(release); }
-
-private:
-  llvm::DenseSet<mlir::Operation *> needed;
-};
+/// The releases, in the order of the program, to which some way leads on which threads have read slots of the
+/// ring or waited for one since they last met. A product that was started after the wait, and is complete, is
+/// as good as a meeting for the wait: all warps of a warpgroup start it. It says nothing of reads. A role
+/// that is one thread needs no meetings.
+llvm::SmallVector<ReleaseOp> releasesThatNeedMeetings(KernelOp kernel);
 
 } // namespace tlc::tile

@@ -199,6 +199,20 @@ def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
   }];
 }
 
+def PlaceReleaseMeetings : Pass<"tile-place-release-meetings", "::tlc::tile::KernelOp"> {
+  let summary = "Let threads meet before one of them releases a slot for all, where they must";
+  let description = [{
+    Requires: barriers are there (`tile-place-fences`), and it is known which roles are one thread (`tile-elect-threads`).
+    Ensures:  a `tile.release` has `after_meeting` if, on some way to it, threads of its role have read slots of its ring or
+              waited for one since they last met (compiler/analysis/ReleaseMeetings.h). A product of all warps that was started
+              after the wait, and is complete, is as good as a meeting for the wait, and says nothing of reads.
+
+        tile.await %ring[%c]; %v = tile.load %slot; tile.release %ring[%c]
+        ==>
+        tile.await %ring[%c]; %v = tile.load %slot; tile.release %ring[%c] after_meeting
+  }];
+}
+
 def PlaceTensorMemoryFences : Pass<"tile-place-tensor-memory-fences", "::tlc::tile::KernelOp"> {
   let summary = "Insert the fences that order accesses to tensor memory with barriers";
   let description = [{

@@ -3,6 +3,7 @@
 /// One table: what each phase promises about its kernels. Changes nothing.
 
 #include "compiler/analysis/ProductsInFlight.h"
+#include "compiler/analysis/ReleaseMeetings.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -115,8 +116,7 @@ struct VerifyPhase : impl::VerifyPhaseBase<VerifyPhase> {
         if (llvm::find(phases, invariant.from) > reached)
           continue;
         if (std::string broken = invariant.brokenBy(op); !broken.empty()) {
-          op->emitError("phase '") << phase << "' promises " << broken << ", but here is '" << op->getName()
-                                   << "'";
+          reportBroken(op, broken);
           return WalkResult::interrupt();
         }
       }
@@ -130,6 +130,25 @@ struct VerifyPhase : impl::VerifyPhaseBase<VerifyPhase> {
       for (KernelOp kernel : getOperation().getOps<KernelOp>())
         if (failed(verifyProductsInFlight(kernel)))
           return signalPassFailure();
+    if (StringRef(phase) == "planned")
+      for (KernelOp kernel : getOperation().getOps<KernelOp>())
+        if (failed(verifyReleases(kernel)))
+          return signalPassFailure();
+  }
+
+private:
+  void reportBroken(Operation *op, StringRef promised) {
+    op->emitError("phase '") << phase << "' promises " << promised << ", but here is '" << op->getName()
+                             << "'";
+  }
+
+  LogicalResult verifyReleases(KernelOp kernel) {
+    for (ReleaseOp release : releasesThatNeedMeetings(kernel))
+      if (!release.getAfterMeeting()) {
+        reportBroken(release, "that threads meet before one releases what others may still read or wait for");
+        return failure();
+      }
+    return success();
   }
 };
 

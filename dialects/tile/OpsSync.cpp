@@ -68,6 +68,13 @@ LogicalResult PublishOp::verify() { // publish_c1
   return success();
 }
 
+LogicalResult ReleaseOp::verify() { // release_c1
+  if (getAfterProducts() && getAfterMeeting())
+    return emitOpError("expected one of 'after_products' and 'after_meeting' because no thread arrives where "
+                       "a tensor core does, but got both");
+  return success();
+}
+
 static LogicalResult verifyTurn(Operation *op) {
   auto role = op->getParentOfType<RoleOp>();
   if (!role)

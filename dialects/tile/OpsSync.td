@@ -104,11 +104,18 @@ def Tile_AwaitOp : Tile_RingOp<"await"> {
 def Tile_ReleaseOp : Tile_SyncBase<"release", [Tile_CursorOfRing, Tile_ForOne, Tile_CommitsProducts]> {
   let summary = "Consumer: the slot may be refilled";
   let description = [{
-    Each warpgroup of the role (the role, if it is smaller) arrives once on `empty`, after its reads are complete. With
-    `after_products` as in `tile.publish`.
+    Each warpgroup of the role (the role, if it is smaller) arrives once on `empty`, by one of its threads. With
+    `after_meeting` all its threads meet first. `tile-place-release-meetings` sets it where some may still read the slot, or
+    have yet to see that it was full. With `after_products` as in `tile.publish`.
+
+    Constraints
+    - release_c1: not both of `after_products` and `after_meeting`.
+
+        tile.release %ring[%cursor] after_meeting
   }];
-  let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor, UnitAttr:$after_products);
-  let assemblyFormat = "$ring `[` $cursor `]` (`after_products` $after_products^)? attr-dict `:` qualified(type($ring))";
+  let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor, UnitAttr:$after_products, UnitAttr:$after_meeting);
+  let assemblyFormat = "$ring `[` $cursor `]` (`after_products` $after_products^)? (`after_meeting` $after_meeting^)? attr-dict `:` qualified(type($ring))";
+  let hasVerifier = 1;
 }
 
 def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier", [Tile_AccessesNothing, DeclareOpInterfaceMethods<Tile_AllocationOpInterface>,

@@ -101,7 +101,7 @@ int64_t lowering::slotPitch(const SharedLayout &layout) {
 
 KernelLowering::KernelLowering(tile::KernelOp source)
     : source(source), kernel(createKernel(source)), b(source.getLoc(), &kernel.getBody().front()),
-      target(*program::findTarget(source)), releaseMeetings(source) {
+      target(*program::findTarget(source)) {
   source.walk([&](tile::NamedBarrierOp op) { usedBarriers |= uint32_t(1) << op.getId(); });
 }
 

@@ -8,7 +8,6 @@
 /// the per-thread program beside it; nothing is rewritten in place.
 #pragma once
 
-#include "compiler/analysis/ReleaseMeetings.h"
 #include "compiler/lowering/TileToSimt/Emitter.h"
 #include "dialects/layout/Layout.h"
 #include "dialects/layout/SharedLayout.h"
@@ -184,7 +183,6 @@ public:
   /// Since it last published copies, threads have made some by loads and stores: the layout left no units
   /// that cp.async copies.
   bool hasStoredCopies = false;
-  const tile::ReleaseMeetings releaseMeetings;
 
 private:
   LogicalResult checkLayouts();

@@ -139,7 +139,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op) {
     arriveAfterProducts(k, emptyBarrier(k, op.getRing(), op.getCursor()));
     return success();
   }
-  if (k.releaseMeetings.isNeeded(op) && k.team.threads == Team::Threads::all && failed(k.syncWarpgroup()))
+  if (op.getAfterMeeting() && failed(k.syncWarpgroup()))
     return failure();
   Value barrier = emptyBarrier(k, op.getRing(), op.getCursor());
   if (!k.ring(op.getRing()).multicast)

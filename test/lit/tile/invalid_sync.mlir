@@ -145,3 +145,14 @@ tile.kernel @after_both() {
   tile.publish %ring[%at] after_products after_copies : !tile.ring<2>
   tile.return
 }
+
+// -----
+
+// release_c1
+tile.kernel @after_two() {
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %at = tile.cursor : !tile.cursor<2>
+  // expected-error @below {{expected one of 'after_products' and 'after_meeting' because no thread arrives where a tensor core does, but got both}}
+  tile.release %ring[%at] after_products after_meeting : !tile.ring<2>
+  tile.return
+}

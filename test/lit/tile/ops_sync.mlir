@@ -21,6 +21,8 @@ tile.kernel @rings() {
   tile.await %ring[%next] : !tile.ring<3>
   // CHECK: tile.release %slots[%[[NEXT]]] : !tile.ring<3>
   tile.release %ring[%next] : !tile.ring<3>
+  // CHECK: tile.release %slots[%[[NEXT]]] after_meeting : !tile.ring<3>
+  tile.release %ring[%next] after_meeting : !tile.ring<3>
   // CHECK: tile.alloc_ring "planned" producers(1) consumers(1) at 64 : !tile.ring<1>
   %planned = tile.alloc_ring "planned" producers(1) consumers(1) at 64 : !tile.ring<1>
   tile.return

@@ -212,6 +212,21 @@ tile.kernel @earlier_promise(%x: f32 {program.argument = #program.scalar<"x">}) 
   tile.return
 }
 
+// -----
+
+tile.kernel @release() attributes {warps = 4 : i64} {
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
+  %c = tile.cursor : !tile.cursor<1>
+  tile.roles {
+    tile.role "math" warps(4) {
+      tile.await %r[%c] : !tile.ring<1>
+      // expected-error @below {{phase 'planned' promises that threads meet before one releases what others may still read or wait for, but here is 'tile.release'}}
+      tile.release %r[%c] : !tile.ring<1>
+    }
+  }
+  tile.return
+}
+
 //--- simt.mlir
 
 tile.kernel @left() attributes {warps = 4 : i64} {

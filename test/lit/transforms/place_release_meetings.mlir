@@ -1,13 +1,12 @@
-// RUN: %tlc-opt %s -tile-to-simt -split-input-file | FileCheck %s
+// RUN: %tlc-opt %s --tile-place-release-meetings -split-input-file | FileCheck %s
 
 module attributes {program.target = #program.target<"sm_90a">} {
 
 // No product has surely run between the wait for a slot and its release, for which all warps came by: one that is late would
 // find the barrier two phases further, and wait for ever. So they meet.
-// CHECK-LABEL: simt.kernel @unread(
-// CHECK:         simt.barrier_wait
-// CHECK:         simt.sync %{{.*}} threads 128
-// CHECK:         simt.barrier_arrive
+// CHECK-LABEL: tile.kernel @unread(
+// CHECK:         tile.await
+// CHECK-NEXT:    tile.release {{.*}} after_meeting
 tile.kernel @unread() attributes {warps = 8 : i64} {
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -33,12 +32,9 @@ module attributes {program.target = #program.target<"sm_90a">} {
 
 // Threads read the slots with loads of their own, which the wait for a product says nothing about: warps meet before one
 // thread releases a slot for them, also where the slot is of the iteration before.
-// CHECK-LABEL: simt.kernel @of_previous_iteration(
+// CHECK-LABEL: tile.kernel @of_previous_iteration(
 // CHECK:         scf.for
-// CHECK:           simt.barrier_wait
-// CHECK:           simt.wgmma_wait
-// CHECK:           simt.sync %{{.*}} threads 128
-// CHECK:           simt.barrier_arrive
+// CHECK:           tile.release {{.*}} after_meeting
 tile.kernel @of_previous_iteration(%A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 16>})
     attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -92,23 +88,15 @@ module attributes {program.target = #program.target<"sm_90a">} {
 
 // Warps that have met need not meet again: not for numbers that they read before they met for `products`, and not for the
 // slot of `products`, which only a product reads that all of them have started.
-// CHECK-LABEL: simt.kernel @met_already(
+// CHECK-LABEL: tile.kernel @met_already(
 // CHECK:         scf.for
-// CHECK:           simt.barrier_wait
-// CHECK:           simt.load
-// CHECK:           simt.sync %{{.*}} threads 128
-// CHECK:           simt.barrier_arrive
-// CHECK-NOT:       simt.sync
-// CHECK:           simt.barrier_arrive
-// CHECK-NOT:       simt.sync
-// CHECK:           simt.wgmma_wait
-// CHECK-NOT:       simt.sync
-// CHECK:           simt.barrier_arrive
+// CHECK:           tile.publish
+// CHECK-NEXT:      tile.release {{.*}}] : !tile.ring<2>
+// CHECK:           tile.release {{.*}}] : !tile.ring<1>
 // CHECK:         }
 // Here they read the numbers after they met.
-// CHECK:         simt.load
-// CHECK:         simt.sync %{{.*}} threads 128
-// CHECK:         simt.barrier_arrive
+// CHECK:         tile.load_index
+// CHECK-NEXT:    tile.release {{.*}}] after_meeting : !tile.ring<2>
 tile.kernel @met_already(%A: !tile.global<64xi32> {program.argument = #program.tensor<"A", input, dims[-1], alignment = 16>})
     attributes {warps = 8 : i64} {
   %c0 = arith.constant 0 : index
@@ -155,6 +143,33 @@ tile.kernel @met_already(%A: !tile.global<64xi32> {program.argument = #program.t
       tile.acquire %ring[%c] : !tile.ring<2>
       tile.expect %ring[%c] bytes(256) : !tile.ring<2>
       tile.copy_async %from, %slot, %ring[%c] : !tile.slice<64xi32>, !tile.shared<64xi32, #numbers>, !tile.ring<2>
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+#swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+
+// What one thread does is in order, and a tensor core arrives after the products that it reads for.
+// CHECK-LABEL: tile.kernel @one_thread(
+// CHECK-NOT:     after_meeting
+// CHECK:         tile.return
+tile.kernel @one_thread(%Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>})
+    attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 8192 : !tile.ring<1>
+  %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
+  %c = tile.cursor : !tile.cursor<1>
+  %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.roles {
+    tile.role "store" warps(4) one_thread {
+      tile.await %r[%c] : !tile.ring<1>
+      tile.copy %p, %y atom tma : !tile.shared<64x64xbf16, #swizzled>, !tile.slice<64x64xbf16>
+      tile.release %r[%c] : !tile.ring<1>
     }
   }
   tile.return
