@@ -192,7 +192,8 @@ def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
               So it is for accesses of a tensor by threads of one role, but where their boxes are disjoint
               (compiler/analysis/BoxRelation), where the same threads store the same box, and between two `tile.atomic_add`.
               Before that sync, or that by which another role gets to know, there is a `tile.await_stores` where fragments
-              are on their way to the tensor through the TMA.
+              are on their way to the tensor through the TMA; at the latest before roles begin, and where a role or the kernel
+              ends.
     An operation with effects whose accesses it does not know is an error.
     Of shared memory ownership decides, not addresses: what a role did to a slot before it awaits or acquires that slot again is over.
     Scratch memory is its operation's own business.

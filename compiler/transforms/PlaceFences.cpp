@@ -2,8 +2,9 @@
 /// \file
 /// Afterwards conflicting accesses of a shared buffer, or of a tensor, by the threads of one role have a
 /// `tile.sync` between them, and a `tile.proxy_fence` stands between ordinary accesses and those of the
-/// asynchronous proxy that conflict with them. One walk in program order with the accesses since
-/// the last sync; loops are walked twice, so that the back edge is seen.
+/// asynchronous proxy that conflict with them; whoever stores fragments through the TMA waits for it. One
+/// walk in program order with the accesses since the last sync; loops are walked twice, so that the back edge
+/// is seen.
 
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/transforms/Passes.h"
@@ -235,6 +236,17 @@ public:
     });
   }
 
+  LogicalResult place(KernelOp kernel) {
+    State state;
+    Block &body = kernel.getBody().front();
+    if (failed(place(body, state)))
+      return failure();
+    OpBuilder atEnd(body.getTerminator());
+    awaitAllStores(atEnd, kernel.getLoc(), state);
+    return success();
+  }
+
+private:
   LogicalResult place(Block &block, State &state) {
     for (Operation &op : llvm::make_early_inc_range(block))
       if (failed(place(&op, state)))
@@ -242,7 +254,6 @@ public:
     return success();
   }
 
-private:
   LogicalResult place(Operation *op, State &state) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return placeInLoop(loop, state);
@@ -259,6 +270,8 @@ private:
       handOn(op, state); // who goes on from here may use what this role wrote or read
     if (order.ring)
       passOn(order.ring, order.cursor, state);
+    if (completedBy(op) == Completion::storeGroup)
+      state.unawaited.clear();
     if (completedBy(op) == Completion::copyGroup) { // though later ones may go on
       state.accessed.add(state.started);
       state.unfenced.add(state.started);
@@ -310,15 +323,17 @@ private:
     if (awaitStores(roles, tensors, state) || fencesTensors || inside.conflictsWith(state.accessed) ||
         anyOf(state.tensors, tensors, needsBarrier) || needsProxyFence(state.unfenced, asynchronous))
       meet(roles, fencesTensors, state);
-    state.unawaited.clear(); // at the latest when roles begin
+    OpBuilder before(roles);
+    awaitAllStores(before, roles.getLoc(), state); // other threads may not wait for them
     State after = state;
     for (RoleOp role : roles.getBody().getOps<RoleOp>()) {
       State own = state;
       if (failed(place(role.getBody().front(), own)))
         return failure();
+      auto atEnd = OpBuilder::atBlockEnd(&role.getBody().front());
+      awaitAllStores(atEnd, role.getLoc(), own);
       after.merge(own);
     }
-    after.unawaited.clear(); // or end
     state = std::move(after);
     return success();
   }
@@ -389,9 +404,15 @@ private:
     if (!anyOf(state.unawaited, accesses, mayConflict))
       return false;
     OpBuilder builder(before);
-    AwaitStoresOp::create(builder, before->getLoc());
-    state.unawaited.clear();
+    awaitAllStores(builder, before->getLoc(), state);
     return true;
+  }
+
+  static void awaitAllStores(OpBuilder &builder, Location loc, State &state) {
+    if (state.unawaited.all().empty())
+      return;
+    AwaitStoresOp::create(builder, loc);
+    state.unawaited.clear();
   }
 
   /// Makes all threads see, and be done with, what was accessed so far.
@@ -450,8 +471,7 @@ private:
 
 struct PlaceFences : impl::PlaceFencesBase<PlaceFences> {
   void runOnOperation() override {
-    State state;
-    if (failed(FencePlacer(getOperation()).place(getOperation().getBody().front(), state)))
+    if (failed(FencePlacer(getOperation()).place(getOperation())))
       signalPassFailure();
   }
 };

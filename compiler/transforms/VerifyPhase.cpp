@@ -40,6 +40,24 @@ bool loadsByEngine(Operation *op) {
   });
 }
 
+/// Whether the operation waits for stores, on every way through it.
+bool awaitsStores(Operation &op) {
+  auto branch = dyn_cast<scf::IfOp>(op);
+  if (!branch)
+    return completedBy(&op) == Completion::storeGroup;
+  return !branch.getElseRegion().empty() && llvm::all_of(branch->getRegions(), [](Region &region) {
+    return llvm::any_of(region.front(), awaitsStores);
+  });
+}
+
+/// Whether a wait for stores follows, up to the end of the role or kernel.
+bool isAwaited(Operation *store) {
+  for (Operation *op = store; !isa<RoleOp, KernelOp>(op); op = op->getParentOp())
+    if (llvm::any_of(llvm::make_range(std::next(op->getIterator()), op->getBlock()->end()), awaitsStores))
+      return true;
+  return false;
+}
+
 std::string promise(bool isBroken, StringRef text) { return isBroken ? text.str() : ""; }
 
 const Invariant invariants[] = {
@@ -94,6 +112,11 @@ const Invariant invariants[] = {
      [](Operation *op) {
        auto allocation = dyn_cast<AllocationOpInterface>(op);
        return promise(allocation && !allocation.getOffset(), "an offset of every buffer, ring and barrier");
+     }},
+    {"planned",
+     [](Operation *op) {
+       return promise(completionOf(op) == Completion::storeGroup && !isAwaited(op),
+                      "a wait for every store through the TMA before its role or kernel ends");
      }},
     {"simt",
      [](Operation *op) {

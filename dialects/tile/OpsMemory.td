@@ -173,8 +173,8 @@ def Tile_StoreOp : Tile_Op<"store", [Tile_AtomOpInterface, Tile_StatesLayouts,
   let summary = "Writes a fragment to a slice, or to a tile in shared or tensor memory";
   let description = [{
     With `atom tma` the fragment goes through `staging` (shared memory of the executing warpgroups, two panels of 64 rows
-    each per warpgroup) and the TMA writes it; the write is complete after `tile.await_stores`, or at the end of the role or
-    kernel, and `staging` may be used again by the next such store.
+    each per warpgroup) and the TMA writes it; the write is complete after `tile.await_stores`, which follows on every way to
+    the end of the role or kernel, and `staging` may be used again by the next such store.
 
     Constraints
     - store_c1: as load_c1.

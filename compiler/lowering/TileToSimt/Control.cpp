@@ -149,13 +149,8 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
   bool hasTurns = role.walk([](tile::TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted();
   if (hasTurns && k.team.warps > warpsPerWarpgroup && failed(k.beginTurns()))
     return failure();
-  if (!role.getOneThread()) {
-    if (failed(k.lowerBlock(role.getBody().front())))
-      return failure();
-    k.b.setLoc(role.getLoc());
-    k.endStores();
-    return success();
-  }
+  if (!role.getOneThread())
+    return k.lowerBlock(role.getBody().front());
   LogicalResult result = success();
   k.byOneThread([&] {
     k.team.threads = Team::Threads::one;
@@ -228,7 +223,6 @@ static LogicalResult lowerOp(KernelLowering &k, tile::RolesOp op) {
   if (!k.team.isBlock || op->getParentOp() != k.source)
     return op.emitOpError()
            << "expected roles at the top level of a kernel, but got them inside another operation";
-  k.endStores();
   SmallVector<tile::RoleOp> roles(op.getBody().getOps<tile::RoleOp>());
   OpBuilder::InsertionGuard guard(k.b);
   RoleTree tree(k);

@@ -273,11 +273,6 @@ void KernelLowering::awaitStores() {
   b.when(b.isEqual(threadOfGroup(), 0), [&] { simt::BulkWaitOp::create(b, 0, false); });
 }
 
-void KernelLowering::endStores() {
-  if (std::exchange(hasStores, false))
-    awaitStores();
-}
-
 //===----------------------------------------------------------------------===//
 // Entry and exit
 //===----------------------------------------------------------------------===//
@@ -299,7 +294,6 @@ LogicalResult KernelLowering::run() {
   if (failed(lowerBlock(source.getBody().front())))
     return failure();
   b.setLoc(source.getLoc());
-  endStores();
   freeTensorMemory();
   return finish();
 }

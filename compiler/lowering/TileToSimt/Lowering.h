@@ -174,12 +174,9 @@ public:
   void passTurn();
   /// The threads that issue stores of fragments by TMA wait until they are in memory.
   void awaitStores();
-  /// The same at the end of the team's work, if there are any.
-  void endStores();
   /// At the end of the block's work, if it has reserved any.
   void freeTensorMemory();
 
-  bool hasStores = false; ///< the team stored by TMA
   /// Since it last published copies, threads have made some by loads and stores: the layout left no units
   /// that cp.async copies.
   bool hasStoredCopies = false;

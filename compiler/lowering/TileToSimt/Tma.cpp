@@ -438,7 +438,6 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
       }
     });
   }
-  k.hasStores = true;
   return success();
 }
 

@@ -229,6 +229,8 @@ tile.kernel @overlapping_tiles(%rows: index {program.argument = #program.dimensi
 // CHECK-NEXT:    tile.proxy_fence tensors
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.store {{.*}} atom tma
+// CHECK-NEXT:    tile.await_stores
+// CHECK-NEXT:    tile.return
 tile.kernel @by_tma(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
   %c0 = arith.constant 0 : index
   %h0 = arith.constant 0.0 : bf16
@@ -283,6 +285,68 @@ tile.kernel @handed_on(%X: !tile.global<64x64xbf16> {program.argument = #program
       %slot = tile.slot %slots[%first] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
       tile.copy_async %x, %slot, %ring[%first] : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>, !tile.ring<2>
       %l = tile.load %y : !tile.slice<64x64xbf16> -> tensor<64x64xbf16>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// Whoever stores through the TMA waits for it in the end: before roles begin, and where a role or the kernel ends. Once is
+// enough, also in a loop that is walked twice.
+// CHECK-LABEL: tile.kernel @waits(
+// CHECK:         tile.store {{.*}} atom tma
+// CHECK-NEXT:    tile.await_stores
+// CHECK-NEXT:    tile.roles {
+// CHECK-NEXT:      tile.role "one" warps(4) {
+// CHECK-NEXT:        scf.for
+// CHECK-NEXT:          tile.slice
+// CHECK-NEXT:          tile.store {{.*}} atom tma
+// CHECK-NEXT:        }
+// CHECK-NEXT:        tile.await_stores
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tile.role "two" warps(4) {
+// CHECK-NEXT:        scf.for
+// CHECK-NEXT:          tile.proxy_fence tensors
+// CHECK-NEXT:          tile.sync
+// CHECK-NEXT:          tile.store {{.*}} atom tma
+// CHECK-NEXT:          tile.await_stores
+// CHECK-NEXT:          tile.sync
+// CHECK-NEXT:          tile.load
+// CHECK-NEXT:        }
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tile.role "three" warps(4) {
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tile.return
+tile.kernel @waits(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>},
+    %Y: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Y", inout, dims[0, -1]>},
+    %Z: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Z", inout, dims[-1, -1]>}) attributes {warps = 12 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %h0 = arith.constant 0.0 : bf16
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %c64 = arith.constant 64 : index
+  %z = tile.slice %Z[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %staging = tile.alloc_shared "staging" : !tile.shared<1x2x64x64xbf16>
+  %others = tile.alloc_shared "others" : !tile.shared<1x2x64x64xbf16>
+  tile.store %h, %x staging %staging : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.roles {
+    tile.role "one" warps(4) {
+      scf.for %i = %c0 to %n step %c64 {
+        %y = tile.slice %Y[%i, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+        tile.store %h, %y staging %staging : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+      }
+    }
+    tile.role "two" warps(4) {
+      scf.for %i = %c0 to %n step %c1 {
+        tile.store %h, %z staging %others : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+        %l = tile.load %z : !tile.slice<64x64xbf16> -> tensor<64x64xbf16>
+      }
+    }
+    tile.role "three" warps(4) {
     }
   }
   tile.return

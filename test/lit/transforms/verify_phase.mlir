@@ -214,6 +214,33 @@ tile.kernel @earlier_promise(%x: f32 {program.argument = #program.scalar<"x">}) 
 
 // -----
 
+#panels = #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">
+#acc = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+tile.kernel @store(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %h0 = arith.constant 0.0 : bf16
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16, #acc>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %staging = tile.alloc_shared "X.staging" at 0 : !tile.shared<1x2x64x64xbf16, #panels>
+  // Awaited after the loop.
+  scf.for %i = %c0 to %n step %c1 {
+    tile.store %h, %x staging %staging : !tile.shared<1x2x64x64xbf16, #panels> atom tma : tensor<64x64xbf16, #acc>, !tile.slice<64x64xbf16>
+  }
+  tile.await_stores
+  // Awaited on one way only.
+  %any = arith.cmpi eq, %n, %c0 : index
+  // expected-error @below {{phase 'planned' promises a wait for every store through the TMA before its role or kernel ends, but here is 'tile.store'}}
+  tile.store %h, %x staging %staging : !tile.shared<1x2x64x64xbf16, #panels> atom tma : tensor<64x64xbf16, #acc>, !tile.slice<64x64xbf16>
+  scf.if %any {
+    tile.await_stores
+  }
+  tile.return
+}
+
+// -----
+
 tile.kernel @release() attributes {warps = 4 : i64} {
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>

@@ -129,6 +129,7 @@ tile.kernel @test(
     %sy = tile.slice %Y[%row, %from] : !tile.global<600x264xbf16> -> !tile.slice<128x$nxbf16>
     tile.store %v, %sy staging %g : $staging atom tma : $type, !tile.slice<128x$nxbf16>
   }
+  tile.await_stores
   tile.return
 }
 })",

@@ -169,7 +169,7 @@ tile.kernel @test(%m: index {program.argument = #program.dimension<"m">},
         tile.await %ring[%at] : !tile.ring<3>
         %slot = tile.slot %p[%at] : $slots, !tile.cursor<3> -> $slot
         %v = tile.load %slot : $slot -> $other
-        tile.release %ring[%at] : !tile.ring<3>
+        tile.release %ring[%at] after_meeting : !tile.ring<3>
         %sy = tile.slice %Y[%row, %c0] : !tile.global<?x32xf32> -> !tile.slice<16x32xf32>
         tile.store %v, %sy atom simt : $other, !tile.slice<16x32xf32>
         %next = tile.advance %at : !tile.cursor<3>
