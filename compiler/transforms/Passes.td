@@ -271,6 +271,19 @@ def PromoteVariables : Pass<"tile-promote-variables", "::tlc::tile::KernelOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
+def RelaxCopies : Pass<"tile-relax-copies", "::tlc::tile::KernelOp"> {
+  let summary = "Wait for stores of tiles by the TMA only until these have been read";
+  let description = [{
+    Requires: every copy has its atom.
+    Ensures:  a `tile.copy` to a tensor by the TMA has `until_read` if no access of the kernel, by the same copy in another
+              iteration neither, may meet what it writes (compiler/analysis/TensorAccesses.h).
+
+        tile.copy %tile, %slice atom tma
+        ==>
+        tile.copy %tile, %slice atom tma until_read
+  }];
+}
+
 def RemoveProvenGuards : Pass<"tile-remove-proven-guards", "::tlc::tile::KernelOp"> {
   let summary = "Mark slices that are provably inside their tensor";
   let description = [{

@@ -116,17 +116,21 @@ def Tile_CopyOp : Tile_Op<"copy", [Tile_AccessesForOne, Tile_AtomOpInterface,
     Synchronous: when it is done all executing threads see the result. Inside a loop marked `tile.pipeline` the
     compiler may make it asynchronous, with the same meaning. One side may be a transposed view: of elements of 8 bits
     that is what makes a factor K-major that lies MN-major in global memory. With the atom `cp_async` it is in flight until
-    a `tile.await_copies` completes the group that the next `tile.commit_copies` closes.
+    a `tile.await_copies` completes the group that the next `tile.commit_copies` closes. With `until_read`, set by
+    `tile-relax-copies`, a store by the TMA is done as soon as its source has been read: that may be written again, and
+    nothing in the kernel accesses the destination, which is written at the latest when the kernel ends.
 
     Constraints
     - copy_c1: source and destination have the same extents, once extents of 1 are dropped, and the same element type.
     - copy_c2: not global to global.
     - copy_c3: with the atom `tma` one side is global.
     - copy_c4: the atom `cp_async` copies from global to shared.
+    - copy_c5: `until_read` only of copies to a slice with the atom `tma`.
   }];
   let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source,
-    Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination, OptionalAttr<Tile_CopyAtom>:$atom);
-  let assemblyFormat = "$source `,` $destination (`atom` `` $atom^)? attr-dict `:` qualified(type($source)) `,` qualified(type($destination))";
+    Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination, OptionalAttr<Tile_CopyAtom>:$atom,
+    UnitAttr:$until_read);
+  let assemblyFormat = "$source `,` $destination (`atom` `` $atom^)? (`until_read` $until_read^)? attr-dict `:` qualified(type($source)) `,` qualified(type($destination))";
   let extraClassDeclaration = Tile_HasCopyAtom<"copy">.declarations;
   let hasVerifier = 1;
 }

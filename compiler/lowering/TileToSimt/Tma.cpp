@@ -4,7 +4,6 @@
 #include "compiler/lowering/TileToSimt/Tma.h"
 
 #include "compiler/analysis/Divisibility.h"
-#include "compiler/analysis/TensorAccesses.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Wgmma.h"
 #include "dialects/layout/LayoutText.h"
@@ -229,12 +228,6 @@ static LogicalResult lowerOp(KernelLowering &k, tile::CopyAsyncOp op) {
 // Stores of tiles
 //===----------------------------------------------------------------------===//
 
-/// Whether the kernel may access again what the copy writes.
-static bool isMetLater(KernelLowering &k, tile::CopyOp op) {
-  return llvm::any_of(tile::tensorAccessesOf(op),
-                      [&](const tile::TensorAccess &access) { return tile::isMetLater(access, k.source); });
-}
-
 LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
   if (!isa<tile::SliceType>(op.getDestination().getType()))
     return op.emitOpError()
@@ -260,7 +253,7 @@ LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
       simt::TmaStoreOp::create(k.b, source, map, coordinates);
     }
     simt::BulkCommitOp::create(k.b);
-    simt::BulkWaitOp::create(k.b, 0, /*read=*/!isMetLater(k, op));
+    simt::BulkWaitOp::create(k.b, 0, /*read=*/op.getUntilRead());
   });
   return k.syncTeam();
 }

@@ -239,6 +239,18 @@ tile.kernel @copy_atom() {
 
 // -----
 
+// copy_c5
+tile.kernel @copy_until_read(%A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", output, dims[-1, -1]>}) {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %t = tile.slice %A[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  // expected-error @below {{expected the atom tma and a slice as destination because only such a copy goes on after its source was read, but got another with 'until_read'}}
+  tile.copy %a, %t atom simt until_read : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.return
+}
+
+// -----
+
 // copy_async_c1
 tile.kernel @async_extents(
     %m: index {program.argument = #program.dimension<"m">},

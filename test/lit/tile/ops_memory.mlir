@@ -52,6 +52,8 @@ tile.kernel @copies(
   tile.copy %t, %a : !tile.slice<1x128x64xbf16>, !tile.shared<128x64xbf16>
   // CHECK: tile.copy %a, %[[SLICE]] atom tma :
   tile.copy %a, %t atom tma : !tile.shared<128x64xbf16>, !tile.slice<1x128x64xbf16>
+  // CHECK: tile.copy %a, %[[SLICE]] atom tma until_read :
+  tile.copy %a, %t atom tma until_read : !tile.shared<128x64xbf16>, !tile.slice<1x128x64xbf16>
   // CHECK: tile.copy %a, %b atom simt :
   tile.copy %a, %b atom simt : !tile.shared<128x64xbf16>, !tile.shared<128x64xbf16>
   %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Afterwards a store of a tile by the TMA is waited for only until the tile has been read, where nothing in
+/// the kernel accesses what it writes.
+
+#include "compiler/analysis/TensorAccesses.h"
+#include "compiler/transforms/Passes.h"
+
+namespace tlc::tile {
+#define GEN_PASS_DEF_RELAXCOPIES
+#include "compiler/transforms/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+bool storesByEngine(CopyOp copy) {
+  return copy.getAtom() == CopyAtom::tma && isa<SliceType>(copy.getDestination().getType());
+}
+
+struct RelaxCopies : impl::RelaxCopiesBase<RelaxCopies> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    kernel.walk([&](CopyOp copy) {
+      auto isMet = [&](const TensorAccess &access) { return isMetLater(access, kernel); };
+      if (storesByEngine(copy) && llvm::none_of(tensorAccessesOf(copy), isMet))
+        copy.setUntilRead(true);
+    });
+  }
+};
+
+} // namespace
+} // namespace tlc::tile
