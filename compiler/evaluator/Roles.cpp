@@ -215,6 +215,7 @@ void addRoleRules(Rules &rules) {
   rules.add(evaluateOrder<tile::ProxyFenceOp>);
   rules.add(evaluateOrder<tile::TensorMemoryFenceOp>);
   rules.add(evaluateOrder<tile::ReserveTensorMemoryOp>);
+  rules.add(evaluateOrder<tile::RematerialiseOp>);
   rules.add(evaluateOrder<tile::RequireOp>);
   rules.add(evaluateOrder<tile::TakeTurnOp>);
   rules.add(evaluateOrder<tile::PassTurnOp>);

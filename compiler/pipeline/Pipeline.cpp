@@ -73,10 +73,11 @@ void toPlanned(PassManager &passes, const Optimizations &) {
   kernels.addPass(tile::createPlanSharedMemory());
   kernels.addPass(tile::createPlaceFences());             // it orders the accesses of what the others left
   kernels.addPass(tile::createPlaceTensorMemoryFences()); // after: they stand at barriers
-  kernels.addPass(tile::createRemoveTurns());   // after: now it is known where warpgroups meet
+  kernels.addPass(tile::createRemoveTurns());             // after: now it is known where warpgroups meet
   kernels.addPass(tile::createRelaxCopies());
-  kernels.addPass(tile::createElectThreads());  // after: fences are each thread's own
+  kernels.addPass(tile::createElectThreads());         // after: fences are each thread's own
   kernels.addPass(tile::createPlaceReleaseMeetings()); // after: one thread needs none
+  kernels.addPass(tile::createRematerialiseValues());
 }
 
 void toSimt(PassManager &passes, const Optimizations &) {

@@ -284,6 +284,25 @@ def RelaxCopies : Pass<"tile-relax-copies", "::tlc::tile::KernelOp"> {
   }];
 }
 
+def RematerialiseValues : Pass<"tile-rematerialise-values", "::tlc::tile::KernelOp"> {
+  let summary = "Compute positions anew where fragments leave no registers to keep them";
+  let description = [{
+    Requires: layouts.
+    Ensures:  in loops around one whose carried fragments fill a thread's registers, `tile.rematerialise` stands at the
+              beginning of the body and after the inner loop: what follows from the dimensions is computed anew there; after
+              the last such loop of a body, what follows from the warp's number, too.
+
+        scf.for %tile { %sum = scf.for %step iter_args(%acc) { ... }; tile.store ... }
+        ==>
+        scf.for %tile {
+          tile.rematerialise dimensions
+          %sum = scf.for %step iter_args(%acc) { ... }
+          tile.rematerialise dimensions, warp
+          tile.store ...
+        }
+  }];
+}
+
 def RemoveProvenGuards : Pass<"tile-remove-proven-guards", "::tlc::tile::KernelOp"> {
   let summary = "Mark slices that are provably inside their tensor";
   let description = [{

@@ -199,6 +199,20 @@ def Tile_WriteOp : Tile_VariableAccess<"write", [Tile_ValueOfVariable<"value">]>
   let assemblyFormat = "$value `,` $variable attr-dict `:` qualified(type($variable))";
 }
 
+def Tile_RematerialiseOp : Tile_Op<"rematerialise", [MemoryEffects<[MemWrite]>, Tile_AccessesNothing]> {
+  let summary = "From here to the end of the block, values are computed anew instead of kept in registers";
+  let description = [{
+    Those that follow from the kernel's dimensions; with `warp` also those that follow from the number of the executing
+    warp, such as its rows of a tile. It changes no value. Placed by `tile-rematerialise-values` where fragments leave no
+    registers for them.
+
+        tile.rematerialise dimensions
+        tile.rematerialise dimensions, warp
+  }];
+  let arguments = (ins UnitAttr:$warp);
+  let assemblyFormat = "`dimensions` (`,` `warp` $warp^)? attr-dict";
+}
+
 def Tile_RequireOp : Tile_Op<"require", [MemoryEffects<[MemWrite]>, Tile_AccessesNothing, Tile_OfLaunch]> {
   let summary = "Turns a remark about a missed instruction into an error";
   let description = "For the whole kernel: `tma` for its global to shared copies, `wgmma` for its gemms, `warp_specialized` for its pipelined loops.";

@@ -24,7 +24,8 @@ bool isLeftOut(llvm::StringRef operation) {
   static const std::set<std::string, std::less<>> madeByPasses = {
       "tile.convert_layout", "tile.sync",         "tile.proxy_fence",
       "tile.commit_copies",  "tile.await_copies", "tile.tensor_memory_fence",
-      "tile.return",         "tile.kernel",       "tile.reserve_tensor_memory"};
+      "tile.return",         "tile.kernel",       "tile.reserve_tensor_memory",
+      "tile.rematerialise"};
   return madeByPasses.contains(operation.str());
 }
 

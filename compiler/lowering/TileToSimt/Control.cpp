@@ -27,43 +27,13 @@ LogicalResult checkCarried(Operation *op, TypeRange types) {
 }
 
 /// Lowers a region's block and ends it as it ended.
-LogicalResult lowerBody(KernelLowering &k, Block &block, function_ref<void()> atStart = {}) {
-  if (failed(k.lowerBlock(block, atStart)))
+LogicalResult lowerBody(KernelLowering &k, Block &block) {
+  if (failed(k.lowerBlock(block)))
     return failure();
   SmallVector<Value> flat;
   k.flatten(block.getTerminator()->getOperands(), flat);
   scf::YieldOp::create(k.b, flat);
   return success();
-}
-
-/// Whether fragments that the loop carries leave no registers for what is only needed around it: an
-/// accumulator of 64 x 256, which takes 128, and a factor of 64 x 64 beside it.
-bool fillsRegisters(KernelLowering &k, scf::ForOp op) {
-  constexpr int64_t manyRegisters = 128 + 16;
-  int64_t bits = 0;
-  for (Type type : op.getResultTypes())
-    if (auto fragment = dyn_cast<RankedTensorType>(type)) {
-      VectorType registers = k.registersOf(fragment);
-      bits += registers.getNumElements() * registers.getElementTypeBitWidth();
-    }
-  return bits >= manyRegisters * registerBits;
-}
-
-bool isNested(scf::ForOp op) { return op->getParentOfType<scf::ForOp>() != nullptr; }
-
-bool containsOneThatFills(KernelLowering &k, scf::ForOp op) {
-  return op.getBody()
-      ->walk([&](scf::ForOp inner) {
-        return fillsRegisters(k, inner) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-bool anotherFollows(KernelLowering &k, scf::ForOp op) {
-  for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
-    if (auto loop = dyn_cast<scf::ForOp>(next); loop && fillsRegisters(k, loop))
-      return true;
-  return false;
 }
 } // namespace
 
@@ -78,18 +48,10 @@ static LogicalResult lowerOp(KernelLowering &k, scf::ForOp op) {
                          inits, [&](OpBuilder &, Location, Value induction, ValueRange carried) {
                            k.set(op.getInductionVar(), induction);
                            k.unflatten(op.getRegionIterArgs(), carried);
-                           body = lowerBody(k, *op.getBody(), [&] {
-                             if (containsOneThatFills(k, op))
-                               k.rematerialiseDimensions();
-                           });
+                           body = lowerBody(k, *op.getBody());
                          });
   loop.setUnsignedCmp(op.getUnsignedCmp());
   k.unflatten(op.getResults(), loop.getResults());
-  if (isNested(op) && fillsRegisters(k, op)) {
-    k.rematerialiseDimensions();
-    if (!anotherFollows(k, op)) // which reads the same tiles by the same descriptors
-      k.rematerialiseWarp();
-  }
   return body;
 }
 
@@ -236,10 +198,18 @@ static LogicalResult lowerOp(KernelLowering &k, tile::RolesOp op) {
   return success();
 }
 
+static LogicalResult lowerOp(KernelLowering &k, tile::RematerialiseOp op) {
+  k.rematerialiseDimensions();
+  if (op.getWarp())
+    k.rematerialiseWarp();
+  return success();
+}
+
 /// What it asks for has been checked when the instructions were chosen.
 static LogicalResult lowerOp(KernelLowering &, tile::RequireOp) { return success(); }
 
 void lowering::addControlLowerings(LoweringTable &table) {
+  table.add<tile::RematerialiseOp>(lowerOp);
   table.add<tile::RequireOp>(lowerOp);
   table.add<scf::ForOp>(lowerOp);
   table.add<scf::IfOp>(lowerOp);

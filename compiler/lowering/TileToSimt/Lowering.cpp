@@ -378,7 +378,7 @@ void KernelLowering::emitPrologue() {
 // The walk
 //===----------------------------------------------------------------------===//
 
-LogicalResult KernelLowering::lowerBlock(Block &block, function_ref<void()> atStart) {
+LogicalResult KernelLowering::lowerBlock(Block &block) {
   // Values made opaque in the block are known again after it.
   Team before = team;
   SmallVector<Value> arguments;
@@ -389,8 +389,6 @@ LogicalResult KernelLowering::lowerBlock(Block &block, function_ref<void()> atSt
     for (auto [argument, value] : llvm::zip_equal(source.getBody().getArguments(), arguments))
       set(argument, value);
   });
-  if (atStart)
-    atStart();
   for (Operation &op : block)
     if (!op.hasTrait<OpTrait::IsTerminator>() && failed(lower(op)))
       return failure();

@@ -148,8 +148,8 @@ public:
   void rematerialiseDimensions();
   void rematerialiseWarp();
 
-  /// Lowers the operations of a block, its terminator excluded, after what `atStart` emits.
-  LogicalResult lowerBlock(mlir::Block &block, mlir::function_ref<void()> atStart = {});
+  /// Lowers the operations of a block, its terminator excluded.
+  LogicalResult lowerBlock(mlir::Block &block);
   LogicalResult lower(Operation &op);
 
   // Resources of the kernel.

@@ -99,6 +99,10 @@ tile.kernel @roles() attributes {warps = 12 : i64} {
     tile.role "math" warps(8) one_thread {
     }
   }
+  // CHECK: tile.rematerialise dimensions{{$}}
+  // CHECK: tile.rematerialise dimensions, warp
+  tile.rematerialise dimensions
+  tile.rematerialise dimensions, warp
   tile.return
 }
 }
