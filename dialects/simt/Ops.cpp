@@ -251,10 +251,6 @@ LogicalResult StoreOp::canonicalize(StoreOp store, PatternRewriter &rewriter) {
   return canonicalizeAccess(store, rewriter, [&] { rewriter.eraseOp(store); });
 }
 
-LogicalResult AtomicAddOp::canonicalize(AtomicAddOp add, PatternRewriter &rewriter) {
-  return canonicalizeAccess(add, rewriter, [&] { rewriter.eraseOp(add); });
-}
-
 LogicalResult AtomicAddOp::verify() { // atomic_add_c1
   const Target *target = program::findTarget(*this);
   auto vector = dyn_cast<VectorType>(getValue().getType());

@@ -25,16 +25,15 @@ def Simt_StoreOp : Simt_EffectOp<"store"> {
 }
 
 def Simt_AtomicAddOp : Simt_EffectOp<"atomic_add"> {
-  let summary = "red.relaxed.gpu.global.add of a number or of consecutive ones where the predicate is true";
+  let summary = "red.relaxed.gpu.global.add of a number or of consecutive ones";
   let description = [{
     The address must be aligned to the whole value's size. Each number of a vector is added on its own.
 
     Constraints
     - atomic_add_c1: a vector has no more numbers than one instruction of the target adds.
   }];
-  let arguments = (ins AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4], [F32]>]>:$value, Simt_GlobalPtr:$address, Optional<I1>:$predicate);
-  let assemblyFormat = "$value `,` $address (`if` $predicate^)? attr-dict `:` type($value)";
-  let hasCanonicalizeMethod = 1;
+  let arguments = (ins AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4], [F32]>]>:$value, Simt_GlobalPtr:$address);
+  let assemblyFormat = "$value `,` $address attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 

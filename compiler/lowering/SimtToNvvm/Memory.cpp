@@ -166,17 +166,12 @@ struct LowerAtomicAdd : OpConversionPattern<AtomicAddOp> {
     SmallVector<Value> operands = unpack(rewriter, loc, adaptor.getValue());
     auto count = unsigned(operands.size());
     operands.insert(operands.begin(), adaptor.getAddress());
-    std::string predicate = adaptor.getPredicate() ? llvm::formatv("@${0} ", count + 1).str() : "";
     std::string width = count == 1 ? "" : llvm::formatv(".v{0}", count).str();
-    std::string text = llvm::formatv("{0}red.relaxed.gpu.global.add{1}.{2}{3} [$0], {4};", predicate, width,
+    std::string text = llvm::formatv("red.relaxed.gpu.global.add{0}.{1}{2} [$0], {3};", width,
                                      isFloat ? 'f' : 'u', isWide ? 64 : 32, registerList(1, count));
     std::string constraints = "l";
     for (unsigned i = 0; i != count; ++i)
       constraints += {',', isFloat ? (isWide ? 'd' : 'f') : (isWide ? 'l' : 'r')};
-    if (adaptor.getPredicate()) {
-      constraints += ",b";
-      operands.push_back(adaptor.getPredicate());
-    }
     inlineAssembly(rewriter, loc, text, constraints + ",~{memory}", {}, operands);
     rewriter.eraseOp(op);
     return success();

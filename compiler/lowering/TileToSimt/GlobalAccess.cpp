@@ -250,8 +250,6 @@ void lowering::addGlobal(KernelLowering &k, const Slice &slice, const FragmentLa
                          ArrayRef<int64_t> shape, Value value) {
   writeGlobal(k,
               {slice, layout, shape, GlobalUse::add,
-               [&](Value piece, Value address, Value predicate) {
-                 simt::AtomicAddOp::create(k.b, piece, address, predicate);
-               }},
+               [&](Value piece, Value address, Value) { simt::AtomicAddOp::create(k.b, piece, address); }},
               value);
 }

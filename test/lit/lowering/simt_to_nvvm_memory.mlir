@@ -44,16 +44,16 @@ simt.kernel @memory(%x: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   // CHECK: llvm.inline_asm has_side_effects "@$1 st.global.b8 [$0], $2;", "l,b,h,~{memory}"
   simt.store %byte, %x if %in : i8, !llvm.ptr<1>
 
-  // CHECK: llvm.inline_asm has_side_effects "@$2 red.relaxed.gpu.global.add.f32 [$0], $1;", "l,f,b,~{memory}"
+  // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.f32 [$0], $1;", "l,f,~{memory}"
   %f = vector.extract %w[0] : f32 from vector<4xf32>
-  simt.atomic_add %f, %x if %in : f32
+  simt.atomic_add %f, %x : f32
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.u32 [$0], $1;", "l,r,~{memory}"
   simt.atomic_add %n, %x : i32
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.v4.f32 [$0], {$1, $2, $3, $4};", "l,f,f,f,f,~{memory}"
   simt.atomic_add %w, %x : vector<4xf32>
-  // CHECK: llvm.inline_asm has_side_effects "@$3 red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};", "l,f,f,b,~{memory}"
+  // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};", "l,f,f,~{memory}"
   %pair = vector.from_elements %f, %f : vector<2xf32>
-  simt.atomic_add %pair, %x if %in : vector<2xf32>
+  simt.atomic_add %pair, %x : vector<2xf32>
 
   // CHECK: nvvm.vote.sync any %{{.*}}, %{{.*}} -> i1
   %any = simt.vote_any %in
@@ -66,7 +66,8 @@ simt.kernel @memory(%x: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   // CHECK: nvvm.shfl.sync bfly
   // CHECK: llvm.trunc %{{.*}} : i32 to i16
   %h = simt.shuffle_xor %half mask(4) : f16
-  simt.atomic_add %s, %x if %any : f32
+  simt.atomic_add %s, %x : f32
+  simt.store %s, %x if %any : f32, !llvm.ptr<1>
   simt.store %p, %x : vector<8xbf16>, !llvm.ptr<1>
   simt.store %h, %x : f16, !llvm.ptr<1>
   simt.return

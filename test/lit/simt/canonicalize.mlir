@@ -12,7 +12,6 @@ llvm.func @never(%x: !llvm.ptr<1>, %number: f32, %b: i64) -> vector<4xf32> {
   %c1 = arith.constant 1 : i32
   %steps = simt.load %x if %false : !llvm.ptr<1> -> i32
   simt.store %number, %x if %false : f32, !llvm.ptr<1>
-  simt.atomic_add %number, %x if %false : f32
   %sums = scf.for %i = %c0 to %steps step %c1 iter_args(%acc = %ones) -> (vector<4xf32>) : i32 {
     simt.wgmma_fence
     %next = simt.wgmma %acc, %b, %b {n = 8 : i64, element = bf16} : vector<4xf32>, i64
@@ -26,11 +25,9 @@ llvm.func @never(%x: !llvm.ptr<1>, %number: f32, %b: i64) -> vector<4xf32> {
 // CHECK-LABEL: llvm.func @always(
 // CHECK:         simt.load %{{.*}} : !llvm.ptr<1> -> vector<4xi8>
 // CHECK:         simt.store %{{.*}}, %{{.*}} : vector<4xi8>, !llvm.ptr<1>
-// CHECK:         simt.atomic_add %{{.*}}, %{{.*}} : f32
-llvm.func @always(%x: !llvm.ptr<1>, %number: f32) {
+llvm.func @always(%x: !llvm.ptr<1>) {
   %true = arith.constant true
   %value = simt.load %x if %true : !llvm.ptr<1> -> vector<4xi8>
   simt.store %value, %x if %true : vector<4xi8>, !llvm.ptr<1>
-  simt.atomic_add %number, %x if %true : f32
   llvm.return
 }

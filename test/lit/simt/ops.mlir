@@ -175,8 +175,6 @@ simt.kernel @memory(%g: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   simt.store %1, %g if %yes : f32, !llvm.ptr<1>
   // CHECK: simt.atomic_add %{{.*}}, %{{.*}} : f32
   simt.atomic_add %1, %g : f32
-  // CHECK: simt.atomic_add %{{.*}}, %{{.*}} if %{{.*}} : f32
-  simt.atomic_add %1, %g if %yes : f32
   // CHECK: simt.atomic_add %{{.*}}, %{{.*}} : vector<4xf32>
   simt.atomic_add %0, %g : vector<4xf32>
   // CHECK: simt.vote_any %{{.*}}
