@@ -156,12 +156,6 @@ Value factorInRegisters(InFlightOpInterface product) {
   return {};
 }
 
-bool isAsynchronousProduct(Operation *op) {
-  return isa<ProductOpInterface>(op) && llvm::any_of(memoryAccessesOf(op), [](const MemoryAccess &access) {
-           return access.proxy == Proxy::matrixUnit;
-         });
-}
-
 bool readsRegisters(Operation *op, Value fragment) {
   auto rootOf = [](Value value) {
     while (Operation *definition = value.getDefiningOp()) {

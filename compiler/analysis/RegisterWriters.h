@@ -33,10 +33,6 @@ enum class RegisterAliases {
 /// The fragment that a product reads from registers while it is in flight, or null.
 mlir::Value factorInRegisters(InFlightOpInterface product);
 
-/// Whether the operation is a product of the asynchronous matrix unit, which reads factors by itself. Whoever
-/// issues it may or may not wait for it.
-bool isAsynchronousProduct(mlir::Operation *op);
-
 /// Whether the operation computes with the registers of the fragment: the threads read them, not the matrix
 /// unit.
 bool readsRegisters(mlir::Operation *op, mlir::Value fragment);

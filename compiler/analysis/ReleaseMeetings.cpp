@@ -3,7 +3,6 @@
 /// A walk in the order of execution; loops until nothing changes.
 #include "compiler/analysis/ReleaseMeetings.h"
 
-#include "compiler/analysis/RegisterWriters.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -44,6 +44,12 @@ std::optional<Completion> tile::completedBy(Operation *op) {
   return wait ? std::optional(wait.getCompleted()) : std::nullopt;
 }
 
+bool tile::isAsynchronousProduct(Operation *op) {
+  return isa<ProductOpInterface>(op) && llvm::any_of(memoryAccessesOf(op), [](const MemoryAccess &access) {
+           return access.proxy == Proxy::matrixUnit;
+         });
+}
+
 //===----------------------------------------------------------------------===//
 // Fragments
 //===----------------------------------------------------------------------===//

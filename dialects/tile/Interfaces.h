@@ -106,6 +106,10 @@ std::optional<Completion> completionOf(mlir::Operation *op);
 /// What the operation waits for; nothing if it waits for nothing that is in flight.
 std::optional<Completion> completedBy(mlir::Operation *op);
 
+/// Whether the operation is a product of the asynchronous matrix unit, which reads factors by itself. Whoever
+/// issues it may or may not wait for it.
+bool isAsynchronousProduct(mlir::Operation *op);
+
 //===----------------------------------------------------------------------===//
 // Fragments
 //===----------------------------------------------------------------------===//
