@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Writes the calls that TraceExpressions.cpp makes.
+#include "test/differential/ExpressionText.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace tlc;
+using namespace tlc::differential;
+
+std::string differential::numberText(double number) {
+  if (std::isinf(number))
+    return number < 0 ? "-inf" : "inf";
+  return fmt::format("{}", number);
+}
+
+namespace {
+std::string_view nameOfReduction(dsl::Reduction reduction) {
+  switch (reduction) {
+  case dsl::Reduction::sum:
+    return "sum";
+  case dsl::Reduction::max:
+    return "max";
+  case dsl::Reduction::min:
+    return "min";
+  case dsl::Reduction::product:
+    return "product";
+  }
+  return "";
+}
+
+std::string conversionText(dsl::Conversion how) {
+  std::string rounding = how.rounding ? fmt::format(".rounding = Rounding::{}", toString(*how.rounding)) : "";
+  std::string saturation = how.saturate ? ".saturate = true" : "";
+  if (rounding.empty() && saturation.empty())
+    return "";
+  return fmt::format(", {{{}{}{}}}", rounding, rounding.empty() || saturation.empty() ? "" : ", ",
+                     saturation);
+}
+
+std::string coordinates(int axes) {
+  std::vector<std::string> names;
+  for (int axis = 0; axis < axes; ++axis)
+    names.push_back(fmt::format("Index e{}", axis));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+} // namespace
+
+std::string ExpressionText::list(const std::vector<IndexNode> &nodes, size_t from) const {
+  std::vector<std::string> texts;
+  for (size_t i = from; i < nodes.size(); ++i)
+    texts.push_back(index(nodes[i]));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string ExpressionText::index(const IndexNode &node) const {
+  switch (node.kind) {
+  case IndexKind::constant:
+    return fmt::to_string(node.number);
+  case IndexKind::size:
+    return fmt::to_string(tree.sizes[size_t(node.id)]);
+  case IndexKind::dimension:
+    return tree.dimensions[size_t(node.id)].name;
+  case IndexKind::position:
+    return tree.positions[size_t(node.id)].name;
+  case IndexKind::coordinate:
+    return fmt::format("e{}", node.id);
+  case IndexKind::elements:
+    return fmt::format("FragmentValue({}).toIndex()", tree.variables[size_t(node.id)].name);
+  case IndexKind::blocks:
+    return "k.blocks()";
+  case IndexKind::blockRank:
+    return "k.blockRank()";
+  case IndexKind::multiprocessors:
+    return "k.multiprocessors()";
+  case IndexKind::read:
+    return fmt::format("{}.read({{{}}})", tree.tensors[size_t(node.id)].name, list(node.operands));
+  case IndexKind::readShared:
+    return fmt::format("{}.read({{{}}})", tree.shared[size_t(node.id)].name, list(node.operands));
+  case IndexKind::add:
+    return infix("+", node);
+  case IndexKind::subtract:
+    return infix("-", node);
+  case IndexKind::multiply:
+    return infix("*", node);
+  case IndexKind::divide:
+    return infix("/", node);
+  case IndexKind::remainder:
+    return infix("%", node);
+  case IndexKind::ceilDiv:
+    return fmt::format("ceilDiv({})", list(node.operands));
+  case IndexKind::min:
+    return fmt::format("min({})", list(node.operands));
+  case IndexKind::max:
+    return fmt::format("max({})", list(node.operands));
+  }
+  return {};
+}
+
+std::string ExpressionText::infix(std::string_view symbol, const IndexNode &node) const {
+  return fmt::format("({} {} {})", index(node.operands[0]), symbol, index(node.operands[1]));
+}
+
+std::string ExpressionText::holds(const std::vector<PositionTest> &tests) const {
+  std::vector<std::string> texts;
+  for (const PositionTest &test : tests)
+    texts.push_back(fmt::format("{} {} {}", index(test.a), nameOf(test.comparison), index(test.b)));
+  return fmt::format("{}", fmt::join(texts, " && "));
+}
+
+std::string ExpressionText::value(const Expression &expression) const {
+  using Kind = Expression::Kind;
+  auto operand = [&](size_t i) { return value(expression.operands[i]); };
+  switch (expression.kind) {
+  case Kind::variable:
+    return tree.variables[size_t(expression.id)].name;
+  case Kind::number:
+    return numberText(expression.number);
+  case Kind::scalar:
+    return tree.scalars[size_t(expression.id)].name;
+  case Kind::position:
+    return fmt::format("({}).to({})", index(expression.positions.front().a), toString(expression.type));
+  case Kind::convert:
+    return fmt::format("{}.to({}{})", operand(0), toString(expression.type),
+                       conversionText(expression.conversion));
+  case Kind::reduce:
+    return fmt::format("reduce(Reduction::{}, {}, {})", nameOfReduction(expression.reduction), operand(0),
+                       expression.axis);
+  case Kind::scan:
+    return fmt::format("cumulative(Reduction::{}, {}, {}{})", nameOfReduction(expression.reduction),
+                       operand(0), expression.axis,
+                       expression.direction == dsl::Direction::backward ? ", Direction::backward" : "");
+  case Kind::where:
+    return fmt::format("where({} {} {}, {}, {})", operand(0), nameOf(expression.comparison), operand(1),
+                       operand(2), operand(3));
+  case Kind::wherePlace:
+    return fmt::format("where([&]({}) {{ return {}; }}, {}, {})", coordinates(expression.axis),
+                       holds(expression.positions), operand(0), operand(1));
+  case Kind::apply:
+    break;
+  }
+  std::string_view name = nameOf(expression.function);
+  bool isSymbol = name.size() == 1;
+  if (!isOfTwo(expression.function))
+    return isSymbol ? fmt::format("(-{})", operand(0)) : fmt::format("{}({})", name, operand(0));
+  return isSymbol ? fmt::format("({} {} {})", operand(0), name, operand(1))
+                  : fmt::format("{}({}, {})", name, operand(0), operand(1));
+}
+
+std::string ExpressionText::slice(const Box &box) const {
+  std::string result = fmt::format("{}.tile({{{}}}, {{{}}})", tree.tensors[size_t(box.tensor)].name,
+                                   list(box.origin), fmt::join(tree.extentsOf(box.extents), ", "));
+  if (box.limit)
+    result += fmt::format(".limited({}, {})", box.limit->axis, index(box.limit->end));
+  if (box.fill)
+    result += fmt::format(".fill({})", numberText(*box.fill));
+  if (box.unchecked)
+    result += ".unchecked(\"it lies inside\")";
+  return result;
+}
+
+std::string ExpressionText::view(const View &view) const {
+  std::string result = tree.shared[size_t(view.shared)].name;
+  if (view.cursor >= 0)
+    result += fmt::format(".slot({})", tree.cursors[size_t(view.cursor)].name);
+  if (view.firstRow)
+    result += fmt::format(".rows({}, {})", *view.firstRow, tree.valueOf(view.rows));
+  return view.transposed ? result + ".t()" : result;
+}
+
+std::string ExpressionText::place(const Place &place) const {
+  switch (place.kind) {
+  case Place::Kind::slice:
+    return slice(place.box);
+  case Place::Kind::shared:
+    return view(place.view);
+  case Place::Kind::tensorMemory: {
+    const std::string &name = tree.tensorMemory[size_t(place.view.shared)].name;
+    return place.view.cursor < 0
+               ? name
+               : fmt::format("{}.slot({})", name, tree.cursors[size_t(place.view.cursor)].name);
+  }
+  case Place::Kind::variable:
+    return tree.variables[size_t(place.variable)].name;
+  }
+  return {};
+}
