@@ -156,7 +156,7 @@ public:
   ~SlowPassGate() override { context.setOptPassGate(outer); }
 
   bool isEnabled() const override { return largestBlock > limit; }
-  bool shouldRunPass(StringRef pass, StringRef) const override { return pass != "Nary reassociation"; }
+  bool shouldRunPass(StringRef pass, StringRef) const override { return pass != "nary-reassociate"; }
 
 private:
   static constexpr size_t limit = 8000; // instructions
