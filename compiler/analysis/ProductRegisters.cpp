@@ -25,11 +25,11 @@ Instruction instructionOf(ProductOpInterface product, tlc::WarpPolicy policy, in
   int64_t m = sums.getDimSize(0), n = sums.getDimSize(1);
   int64_t columns = n / wgmmaGrid(m, n, warps / warpsPerWarpgroup, policy).alongN;
   ElementType element = *toElementType(elementTypeOf(product.getB().getType()));
-  for (const MmaAtom *atom : findMmaAtoms(target, element, element, ElementType::f32))
-    if (atom->kind == MmaKind::wgmma)
-      return {columns, int64_t(atom->registersFor(unsigned(columns),
-                                                  isa<RankedTensorType>(product.getA().getType())))};
-  return {columns, 0};
+  const MmaAtom *atom = findMmaAtom(target, MmaKind::wgmma, element, ElementType::f32);
+  if (!atom)
+    return {columns, 0};
+  bool aInRegisters = isa<RankedTensorType>(product.getA().getType());
+  return {columns, int64_t(atom->registersFor(unsigned(columns), aInRegisters))};
 }
 
 } // namespace

@@ -73,12 +73,9 @@ std::string wgmmaOperandProblem(Type operand, int kAxis, int64_t part) {
       .str();
 }
 
-/// The largest instruction of that kind for the product's types, or null.
+/// The instruction of that kind for the product's types, or null.
 const MmaAtom *findAtom(const Product &product, const Target &target, MmaKind kind) {
-  for (const MmaAtom *atom : findMmaAtoms(target, product.element, product.element, ElementType::f32))
-    if (atom->kind == kind)
-      return atom;
-  return nullptr;
+  return findMmaAtom(target, kind, product.element, ElementType::f32);
 }
 
 /// Why this product cannot be made of wgmma by `warps` of a block; empty if it can.

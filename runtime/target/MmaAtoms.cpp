@@ -162,6 +162,14 @@ std::vector<const MmaAtom *> tlc::findMmaAtoms(const Target &target, ElementType
   return found;
 }
 
+const MmaAtom *tlc::findMmaAtom(const Target &target, MmaKind kind, ElementType factors,
+                                ElementType accumulator) {
+  for (const MmaAtom *atom : findMmaAtoms(target, factors, factors, accumulator))
+    if (atom->kind == kind)
+      return atom;
+  return nullptr;
+}
+
 std::string_view tlc::toString(MmaKind kind) {
   switch (kind) {
   case MmaKind::mmaSync:

@@ -7,6 +7,7 @@
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
 #include "runtime/support/Math.h"
+#include "runtime/target/MmaAtoms.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -17,10 +18,6 @@ using namespace tlc::lowering;
 //===----------------------------------------------------------------------===//
 
 namespace {
-constexpr int elementBits = 16;
-constexpr int64_t mmaK = matrixDepthBytes * 8 / elementBits;
-constexpr int accRegisters = mmaSyncRows * mmaSyncColumns / lanesPerWarp; ///< per block and thread
-
 std::optional<WarpGrid> mmaGridOf(const FragmentLayout &acc, ArrayRef<int64_t> shape, int64_t warps) {
   for (int64_t alongM = 1; alongM <= warps; ++alongM) {
     WarpGrid grid{alongM, warps / alongM};
@@ -36,8 +33,12 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
     op.emitOpError() << "expected a product that mma.sync can compute because the atom is mma_sync: " << why;
     return Value();
   };
-  if (!k.target.mmaSync)
-    return reject(Twine(StringRef(k.target.name.data(), k.target.name.size())) + " has no mma.sync");
+  const SharedTile &right = k.shared(op.getB());
+  const MmaAtom *atom = findMmaAtom(k.target, MmaKind::mmaSync,
+                                    *toElementType(op.getB().getType().getElementType()), ElementType::f32);
+  if (!atom)
+    return reject(Twine(StringRef(k.target.name.data(), k.target.name.size())) +
+                  " has no mma.sync for factors of this type");
   RankedTensorType accType = op.getAcc().getType();
   ArrayRef<int64_t> shape = accType.getShape();
   std::optional<WarpGrid> grid;
@@ -46,13 +47,17 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
   if (!grid)
     return reject("expected the accumulator in mma.sync's layout for " + Twine(k.team.warps) +
                   " warps, but got " + printLayout(k.layoutOf(accType)));
-  const SharedTile &right = k.shared(op.getB());
+  const int64_t mmaM = atom->m, mmaN = atom->nMax, mmaK = atom->k;
+  int elementBits = int(right.element.getIntOrFloatBitWidth());
   int64_t m = shape[0], n = shape[1], depth = right.shape[0], steps = depth / mmaK;
   if (depth % mmaK != 0)
     return reject("expected a multiple of " + Twine(mmaK) + " along the reduced axis, but got " +
                   Twine(depth));
-  int64_t rowBlocks = ceilDiv(m, mmaSyncRows * grid->alongM),
-          columnBlocks = ceilDiv(n, mmaSyncColumns * grid->alongN);
+  int64_t rowBlocks = ceilDiv(m, mmaM * grid->alongM), columnBlocks = ceilDiv(n, mmaN * grid->alongN);
+  // Of one instruction, per thread.
+  int64_t accRegisters = mmaM * mmaN / atom->threads;
+  auto wordsOf = [&](int64_t elements) { return elements * elementBits / (atom->threads * registerBits); };
+  int64_t leftWords = wordsOf(mmaM * mmaK), rightWords = wordsOf(mmaK * mmaN);
 
   Value left; // all of the left factor, where it is a fragment already
   if (auto type = dyn_cast<RankedTensorType>(op.getA().getType())) {
@@ -68,7 +73,6 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
   for (int64_t block = 0; block < rowBlocks * columnBlocks; ++block)
     blocks.push_back(b.piece(k.value(op.getAcc()), block * accRegisters, accRegisters));
   for (int64_t step = 0; step < steps; ++step) {
-    constexpr int64_t leftWords = 4, rightWords = 2;
     Value a = left;
     if (!a)
       a = b.recast(loadShared(k, k.shared(op.getA()), leftStep, {m, mmaK}, {0, step * mmaK}), b.getI32Type());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Invariants of the table of matrix instructions.
+#include "runtime/target/Hardware.h"
 #include "runtime/target/MmaAtoms.h"
 
 #include <catch2/catch.hpp>
@@ -56,6 +57,25 @@ TEST_CASE("each target has its own matrix unit", "[target][mma]") {
   for (const MmaAtom *atom :
        findMmaAtoms(*findTarget("sm_100a"), ElementType::f16, ElementType::f16, ElementType::f32))
     CHECK(atom->kind != MmaKind::wgmma);
+}
+
+TEST_CASE("of one kind the largest instruction is found", "[target][mma]") {
+  const MmaAtom *atom =
+      findMmaAtom(*findTarget("sm_80"), MmaKind::mmaSync, ElementType::bf16, ElementType::f32);
+  REQUIRE(atom);
+  CHECK(atom->m == 16);
+  CHECK(atom->nMax == 8);
+  CHECK(atom->k == 16);
+  CHECK_FALSE(findMmaAtom(*findTarget("sm_80"), MmaKind::wgmma, ElementType::bf16, ElementType::f32));
+}
+
+// dialects/layout has fragments of m16n8, in whose registers the lowering counts by the table.
+TEST_CASE("mma.sync of 16 bits has the extents of the fragments", "[target][mma]") {
+  for (const MmaAtom &atom : allMmaAtoms())
+    if (atom.kind == MmaKind::mmaSync && bitsOf(atom.a) == 16) {
+      CHECK(atom.m == mmaSyncRows);
+      CHECK(atom.nMax == mmaSyncColumns);
+    }
 }
 
 TEST_CASE("types without a matrix instruction find none", "[target][mma]") {
