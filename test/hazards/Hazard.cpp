@@ -48,7 +48,7 @@ Findings Subject::run(const std::string &module) const {
   auto program = expectValue(device->load(changed));
   auto arguments = expectValue(kernels::DeviceArguments::create(*device, artifact, specs, {}));
   kernels::Random random{Catch::rngSeed()};
-  expectSuccess(arguments.fill(random));
+  expectSuccess(arguments.fill(random, kernels::DerivedInputs::computed));
   expectSuccess(arguments.reset());
   Result<void> done = device->launch(*program, arguments.launchArguments());
   INFO((done ? std::string() : done.error().message));
