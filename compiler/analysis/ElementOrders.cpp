@@ -10,12 +10,12 @@ using namespace mlir;
 
 namespace {
 
-/// How the operation takes the order of the view's elements.
-OrderUse useOf(Operation *user, Value view) {
+/// The order of elements that the operation wants of the view; nothing if it takes any.
+std::optional<RowOrder> wantedBy(Operation *user, Value view) {
   for (const MemoryAccess &access : memoryAccessesOf(user))
     if (access.memory == view)
       return access.order;
-  return OrderUse::natural;
+  return RowOrder();
 }
 
 } // namespace
@@ -31,12 +31,8 @@ AllocSharedOp bufferOf(Value view) {
   return nullptr;
 }
 
-ElementOrder elementOrder(AllocSharedOp buffer) {
-  auto type = cast<SharedType>(buffer.getBuffer().getType());
-  if (type.getElementType().getIntOrFloatBitWidth() != 8 ||
-      type.getShape().back() % orderPeriod(ElementOrder::interleaved) != 0)
-    return ElementOrder::natural;
-  bool isFactor = false;
+RowOrder rowOrderOf(AllocSharedOp buffer) {
+  std::optional<RowOrder> order;
   SmallVector<Value> views = {buffer.getBuffer()};
   while (!views.empty()) {
     Value view = views.pop_back_val();
@@ -45,13 +41,15 @@ ElementOrder elementOrder(AllocSharedOp buffer) {
         views.push_back(user->getResult(0));
         continue;
       }
-      OrderUse use = useOf(user, view);
-      if (use == OrderUse::natural)
-        return ElementOrder::natural;
-      isFactor |= use == OrderUse::interleaved;
+      std::optional<RowOrder> wanted = wantedBy(user, view);
+      if (wanted && order.value_or(*wanted) != *wanted)
+        return {};
+      if (wanted)
+        order = wanted;
     }
   }
-  return isFactor ? ElementOrder::interleaved : ElementOrder::natural;
+  bool fits = order && buffer.getBuffer().getType().getShape().back() % periodOf(*order) == 0;
+  return fits ? *order : RowOrder();
 }
 
 } // namespace tlc::tile

@@ -11,9 +11,8 @@ namespace tlc::tile {
 /// The buffer that a view shows; null if it is not in sight.
 AllocSharedOp bufferOf(mlir::Value view);
 
-/// Interleaved where that spares a product the exchange of its left factor between threads: the buffer is the
-/// right factor of products whose left one is in registers, in elements of 8 bits, or comes from or goes to
-/// a tensor with that order, and nothing that knows only the natural order fills or reads it.
-ElementOrder elementOrder(AllocSharedOp buffer);
+/// The order of a row's elements that all who fill and read the buffer want, but those that take any; the
+/// natural one if they do not agree or if rows are no multiple of its period.
+RowOrder rowOrderOf(AllocSharedOp buffer);
 
 } // namespace tlc::tile

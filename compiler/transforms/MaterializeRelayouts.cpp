@@ -19,7 +19,7 @@ namespace {
 
 Value allocateScratch(KernelOp kernel, Location loc, const ScratchNeed &need, const Twine &name) {
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  auto type = SharedType::get(kernel.getContext(), need.layout.shape, need.element,
+  auto type = SharedType::get(kernel.getContext(), need.layout.shape(), need.element,
                               SharedLayoutAttr::get(kernel.getContext(), need.layout), /*transposed=*/false);
   return AllocSharedOp::create(builder, loc, type, name.str(), IntegerAttr());
 }

@@ -69,7 +69,7 @@ std::string wgmmaOperandProblem(Type operand, int kAxis, int64_t part) {
   if (described->hasPartsOf(part))
     return "";
   return llvm::formatv("a warpgroup's {0} columns end within a panel of {1}", part,
-                       described->layout.panelExtent)
+                       described->layout.panelExtent())
       .str();
 }
 

@@ -13,7 +13,7 @@ using namespace tlc;
 namespace {
 
 int64_t accessBytes(const SharedLayout &shared, int64_t elements) {
-  return std::max<int64_t>(1, elements * shared.elementBits / 8);
+  return std::max<int64_t>(1, elements * shared.elementBits() / 8);
 }
 
 /// The wavefronts of one phase: the most words any bank has to deliver.
@@ -34,13 +34,16 @@ int64_t phaseWavefronts(std::span<const std::optional<int64_t>> addresses, int64
 std::vector<SharedLayout> stagingCandidates(const Shape &shape, int elementBits) {
   std::vector<SharedLayout> candidates;
   int rank = int(shape.size());
+  auto add = [&](const RowPlacement &rows) {
+    if (Result<SharedLayout> layout = SharedLayout::create(shape, elementBits, rows))
+      candidates.push_back(*layout);
+  };
   for (int axis = rank - 1; axis >= std::max(0, rank - 2); --axis) {
     for (int64_t padding : {0, 4, 16})
-      candidates.push_back(SharedLayout::plain(shape, elementBits, axis, padding));
+      add({axis, shape[size_t(axis)], Swizzle::none, padding});
     for (Swizzle swizzle : {Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128})
-      candidates.push_back(SharedLayout::swizzled(shape, elementBits, axis, swizzle));
+      add({axis, swizzleSpan(swizzle) * 8 / elementBits, swizzle});
   }
-  std::erase_if(candidates, [](const SharedLayout &layout) { return !layout.check(); });
   return candidates;
 }
 
@@ -63,14 +66,14 @@ BankCost tlc::bankCost(std::span<const std::optional<int64_t>, lanesPerWarp> add
 }
 
 int64_t tlc::sharedVectorElements(const FragmentLayout &fragment, const SharedLayout &shared) {
-  int64_t widest = std::max<int64_t>(1, maxSharedVectorBytes * 8 / shared.elementBits);
-  return std::min({powerOf2Factor(fragment.contiguousAlong(shared.contiguousAxis)),
+  int64_t widest = std::max<int64_t>(1, maxSharedVectorBytes * 8 / shared.elementBits());
+  return std::min({powerOf2Factor(fragment.contiguousAlong(shared.contiguousAxis())),
                    powerOf2Factor(shared.contiguousElements()), widest});
 }
 
 BankCost tlc::bankCost(const FragmentLayout &fragment, const SharedLayout &shared) {
   int64_t vector = sharedVectorElements(fragment, shared);
-  size_t axis = size_t(shared.contiguousAxis);
+  size_t axis = size_t(shared.contiguousAxis());
   BankCost cost;
   for (int64_t reg = 0; reg < fragment.registersPerThread(); ++reg) {
     // A vector starts in the same registers of all threads.
@@ -78,7 +81,7 @@ BankCost tlc::bankCost(const FragmentLayout &fragment, const SharedLayout &share
       continue;
     std::array<std::optional<int64_t>, lanesPerWarp> addresses;
     for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-      if (fragment.isInside({reg, lane, 0}, shared.shape))
+      if (fragment.isInside({reg, lane, 0}, shared.shape()))
         addresses[size_t(lane)] = shared.byteOffset(fragment.coordinatesOf({reg, lane, 0}));
     cost += bankCost(addresses, accessBytes(shared, vector));
   }

@@ -10,8 +10,6 @@
 #include <fmt/format.h>
 
 using namespace tlc;
-using Modes = FragmentLayout::Modes;
-
 namespace {
 
 const char *nameOf(HardwareAxis hardware) {
@@ -24,27 +22,6 @@ const char *nameOf(HardwareAxis hardware) {
     return "warp";
   }
   return "";
-}
-
-int64_t product(const Modes &modes) {
-  int64_t result = 1;
-  for (const LayoutMode &mode : modes)
-    result *= mode.extent;
-  return result;
-}
-
-Modes canonical(const Modes &modes) {
-  Modes result;
-  for (const LayoutMode &mode : modes) {
-    if (mode.extent == 1)
-      continue;
-    if (!result.empty() && result.back().axis == mode.axis &&
-        mode.step == result.back().step * result.back().extent)
-      result.back().extent *= mode.extent;
-    else
-      result.push_back(mode);
-  }
-  return result;
 }
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
@@ -174,10 +151,17 @@ std::vector<int64_t> AxisReduction::laneMasks() const {
 
 FragmentLayout::FragmentLayout() : FragmentLayout(0, {Modes{}, {LayoutMode::replicated(lanesPerWarp)}, {}}) {}
 
-FragmentLayout::FragmentLayout(int rank, std::array<Modes, 3> modes)
-    : tileRank(rank), hardwareModes(std::move(modes)) {
-  for (Modes &m : hardwareModes)
-    m = canonical(m);
+FragmentLayout::FragmentLayout(int rank, HardwareModes modes) {
+  std::vector<Dim> axes;
+  for (int axis = 0; axis < rank; ++axis)
+    axes.push_back(axisDim(axis));
+  digits = LayoutMap(
+      {{Dim::reg, std::move(modes[0])}, {Dim::lane, std::move(modes[1])}, {Dim::warp, std::move(modes[2])}},
+      std::move(axes));
+}
+
+FragmentLayout::HardwareModes FragmentLayout::allModes() const {
+  return {digits.modes(0), digits.modes(1), digits.modes(2)};
 }
 
 Result<FragmentLayout> FragmentLayout::create(int rank, Modes reg, Modes lane, Modes warp) {
@@ -198,6 +182,11 @@ FragmentLayout FragmentLayout::get(int rank, Modes reg, Modes lane, Modes warp) 
   return *layout;
 }
 
+FragmentLayout FragmentLayout::get(const LayoutMap &map) {
+  assert(map.inputs().size() == hardwareAxes.size() && "registers, lanes and warps");
+  return get(int(map.outputs().size()), map.modes(0), map.modes(1), map.modes(2));
+}
+
 FragmentLayout FragmentLayout::replicated(const Shape &shape, int64_t numWarps) {
   Modes reg;
   for (int axis = int(shape.size()) - 1; axis >= 0; --axis)
@@ -206,41 +195,30 @@ FragmentLayout FragmentLayout::replicated(const Shape &shape, int64_t numWarps) 
              {LayoutMode::replicated(numWarps)});
 }
 
-int64_t FragmentLayout::extent(HardwareAxis hardware) const { return product(modes(hardware)); }
+int64_t FragmentLayout::extent(HardwareAxis hardware) const { return digits.extent(size_t(hardware)); }
 
-int64_t FragmentLayout::coveredExtent(int axis) const {
-  int64_t result = 1;
-  for (const Modes &modes : hardwareModes)
-    for (const LayoutMode &mode : modes)
-      if (mode.axis == axis)
-        result *= mode.extent;
-  return result;
-}
+int64_t FragmentLayout::coveredExtent(int axis) const { return digits.size(axis); }
 
 Shape FragmentLayout::coveredShape() const {
   Shape shape;
-  for (int axis = 0; axis < tileRank; ++axis)
+  for (int axis = 0; axis < rank(); ++axis)
     shape.push_back(coveredExtent(axis));
   return shape;
 }
 
 bool FragmentLayout::covers(const Shape &shape) const {
-  if (int(shape.size()) != tileRank)
+  if (int(shape.size()) != rank())
     return false;
-  for (int axis = 0; axis < tileRank; ++axis)
+  for (int axis = 0; axis < rank(); ++axis)
     if (coveredExtent(axis) < shape[size_t(axis)])
       return false;
   return true;
 }
 
 Coordinates FragmentLayout::coordinatesOf(const HardwareLocation &location) const {
-  Coordinates coordinates(size_t(tileRank), 0);
-  for (HardwareAxis hardware : hardwareAxes)
-    forEachPlaced(hardware, modes(hardware), [&](const PlacedMode &placed) {
-      if (!placed.mode.isReplicated())
-        coordinates[size_t(placed.mode.axis)] +=
-            digit(placed, indexOn(location, hardware)) * placed.mode.step;
-    });
+  Coordinates coordinates(size_t(rank()), 0);
+  int64_t indices[] = {location.reg, location.lane, location.warp};
+  digits.addSums(indices, coordinates);
   return coordinates;
 }
 
@@ -334,52 +312,52 @@ AxisReduction FragmentLayout::reduction(int axis) const {
 }
 
 FragmentLayout FragmentLayout::reduced(int axis) const {
-  std::array<Modes, 3> all = hardwareModes;
+  HardwareModes all = allModes();
   std::erase_if(all[size_t(HardwareAxis::reg)], [&](const LayoutMode &mode) { return mode.axis == axis; });
   for (HardwareAxis hardware : {HardwareAxis::lane, HardwareAxis::warp})
     for (LayoutMode &mode : all[size_t(hardware)])
       if (mode.axis == axis)
         mode = LayoutMode::replicated(mode.extent);
-  return FragmentLayout(tileRank, std::move(all));
+  return FragmentLayout(rank(), std::move(all));
 }
 
 FragmentLayout FragmentLayout::expanded(int axis, int64_t extent) const {
   assert(coveredExtent(axis) == 1 && "only an axis of extent 1 broadcasts");
   int64_t step = 1, open = extent;
-  std::array<Modes, 3> all = hardwareModes;
+  HardwareModes all = allModes();
   for (HardwareAxis hardware : {HardwareAxis::lane, HardwareAxis::warp})
     all[size_t(hardware)] = shareReplicas(all[size_t(hardware)], axis, step, open);
   all[size_t(HardwareAxis::reg)].push_back({open, axis, step});
-  return FragmentLayout(tileRank, std::move(all));
+  return FragmentLayout(rank(), std::move(all));
 }
 
 FragmentLayout FragmentLayout::transposed(const std::vector<int> &permutation) const {
-  assert(int(permutation.size()) == tileRank);
+  assert(int(permutation.size()) == rank());
   std::vector<int> resultAxis(permutation.size());
   for (size_t i = 0; i < permutation.size(); ++i)
     resultAxis[size_t(permutation[i])] = int(i);
-  std::array<Modes, 3> all = hardwareModes;
+  HardwareModes all = allModes();
   for (Modes &modes : all)
     for (LayoutMode &mode : modes)
       if (!mode.isReplicated())
         mode.axis = resultAxis[size_t(mode.axis)];
-  return FragmentLayout(tileRank, std::move(all));
+  return FragmentLayout(rank(), std::move(all));
 }
 
 FragmentLayout FragmentLayout::withoutAxis(int axis) const {
-  std::array<Modes, 3> all = reduced(axis).hardwareModes;
+  HardwareModes all = reduced(axis).allModes();
   for (Modes &modes : all)
     for (LayoutMode &mode : modes)
       mode.axis -= mode.axis > axis;
-  return FragmentLayout(tileRank - 1, std::move(all));
+  return FragmentLayout(rank() - 1, std::move(all));
 }
 
 FragmentLayout FragmentLayout::withUnitAxis(int axis) const {
-  std::array<Modes, 3> all = hardwareModes;
+  HardwareModes all = allModes();
   for (Modes &modes : all)
     for (LayoutMode &mode : modes)
       mode.axis += mode.axis >= axis;
-  return FragmentLayout(tileRank + 1, std::move(all));
+  return FragmentLayout(rank() + 1, std::move(all));
 }
 
 int64_t FragmentLayout::contiguousAlong(int axis) const {

@@ -19,8 +19,8 @@
 ///
 /// ## Modes
 ///
-/// Each of the three hardware indices is read as a mixed-radix number, and each
-/// digit moves along one axis of the tile. A *mode* is one digit:
+/// It is a map of digits (LayoutMap.h): each of the three hardware indices is read as a
+/// mixed-radix number, and each digit, a *mode*, moves along one axis of the tile:
 ///
 ///     extent @ axis : step        digit d in [0, extent) adds d * step to `axis`
 ///     extent @ *                  replication: the digit changes nothing
@@ -78,37 +78,16 @@
 /// and inversion is that formula. Layouts that skew (xor) belong to shared memory
 /// (SharedLayout.h), where they avoid bank conflicts; registers have no banks.
 ///
-/// # Canonical form
-///
-/// Modes of extent 1 are dropped and neighbours that continue each other
-/// (`2@1:1, 4@1:2` = `8@1:1`) are merged. Two layouts of the same rank and the same
-/// numbers of registers and warps are then the same map exactly if their modes are
-/// equal: f(1) gives the first mode's axis and step, the first index where f stops
-/// being linear gives its extent, and so on. Equality is therefore structural.
+/// Modes are canonical, so that two layouts of the same rank and the same numbers of
+/// registers and warps are the same map exactly if they are equal.
 #pragma once
 
-#include "runtime/support/Result.h"
+#include "dialects/layout/LayoutMap.h"
 #include "runtime/target/Hardware.h"
 
 #include <array>
-#include <cstdint>
-#include <optional>
-#include <vector>
 
 namespace tlc {
-
-/// One digit of a hardware index: `digit * step` is added to coordinate `axis`.
-struct LayoutMode {
-  static constexpr int replicatedAxis = -1;
-
-  int64_t extent = 1;
-  int axis = replicatedAxis;
-  int64_t step = 0;
-
-  static LayoutMode replicated(int64_t extent) { return {extent, replicatedAxis, 0}; }
-  bool isReplicated() const { return axis == replicatedAxis; }
-  bool operator==(const LayoutMode &) const = default;
-};
 
 enum class HardwareAxis { reg, lane, warp };
 inline constexpr std::array<HardwareAxis, 3> hardwareAxes = {HardwareAxis::reg, HardwareAxis::lane,
@@ -148,7 +127,7 @@ struct AxisReduction {
 
 class FragmentLayout {
 public:
-  using Modes = std::vector<LayoutMode>;
+  using Modes = tlc::Modes;
 
   /// A scalar that all lanes of one warp hold.
   FragmentLayout();
@@ -157,12 +136,15 @@ public:
   static Result<FragmentLayout> create(int rank, Modes reg, Modes lane, Modes warp);
   /// The same for modes that are correct by construction.
   static FragmentLayout get(int rank, Modes reg, Modes lane, Modes warp);
+  /// The same for a map from (reg, lane, warp) to the axes of a tile.
+  static FragmentLayout get(const LayoutMap &map);
   /// Every thread of `numWarps` warps holds the whole tile in its registers, the
   /// last axis fastest.
   static FragmentLayout replicated(const Shape &shape, int64_t numWarps);
 
-  int rank() const { return tileRank; }
-  const Modes &modes(HardwareAxis hardware) const { return hardwareModes[size_t(hardware)]; }
+  const LayoutMap &map() const { return digits; }
+  int rank() const { return int(digits.outputs().size()); }
+  const Modes &modes(HardwareAxis hardware) const { return digits.modes(size_t(hardware)); }
   /// Number of values of one hardware index: registers, 32 lanes, or warps.
   int64_t extent(HardwareAxis hardware) const;
   int64_t registersPerThread() const { return extent(HardwareAxis::reg); }
@@ -216,10 +198,11 @@ public:
   bool operator==(const FragmentLayout &) const = default;
 
 private:
-  FragmentLayout(int rank, std::array<Modes, 3> modes);
+  using HardwareModes = std::array<Modes, hardwareAxes.size()>;
+  FragmentLayout(int rank, HardwareModes modes);
+  HardwareModes allModes() const;
 
-  int tileRank = 0;
-  std::array<Modes, 3> hardwareModes;
+  LayoutMap digits;
 };
 
 } // namespace tlc

@@ -9,6 +9,7 @@
 #include "runtime/target/Target.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 using namespace tlc;
@@ -18,6 +19,13 @@ namespace {
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
 
 constexpr int64_t maxSharedBytes = int64_t(1) << 40; ///< keeps the arithmetic exact
+
+constexpr int64_t maxPeriod = 1024; ///< of the order of a row
+
+/// Bytes after which the swizzle's pattern repeats; 1 without one.
+int64_t alignmentOf(Swizzle swizzle) {
+  return swizzle == Swizzle::none ? 1 : swizzleSpan(swizzle) * swizzleRows;
+}
 
 } // namespace
 
@@ -62,24 +70,154 @@ std::optional<Swizzle> tlc::parseSwizzle(std::string_view text) {
   return std::nullopt;
 }
 
-int64_t tlc::orderPeriod(ElementOrder order) { return order == ElementOrder::natural ? 1 : 16; }
+RowOrder tlc::interleavedRows() { return {{2, 0, 1}, {4, 0, 4}, {2, 0, 2}}; }
 
-int64_t tlc::placeInOrder(ElementOrder order, int64_t element) {
-  if (order == ElementOrder::natural)
-    return element;
-  int64_t pair = element >> 1 & 3, half = element >> 3 & 1;
-  return (element & ~int64_t(14)) | pair << 2 | half << 1;
+LayoutMap tlc::mapOf(const RowOrder &order, Dim dim, int64_t elements) {
+  Modes modes = order;
+  modes.push_back({ceilDiv(elements, periodOf(order)), 0, periodOf(order)});
+  return LayoutMap({{dim, std::move(modes)}}, {dim});
 }
+
+//===----------------------------------------------------------------------===//
+// Construction
+//===----------------------------------------------------------------------===//
+
+namespace {
+Result<void> checkElements(const Shape &shape, int elementBits) {
+  if (shape.empty())
+    return invalid("expected a tile of rank 1 or more in shared memory, but got rank 0");
+  if (elementBits < 1 || elementBits > 128 || !isPowerOf2(elementBits))
+    return invalid(
+        fmt::format("expected element bits that are a power of two up to 128, but got {}", elementBits));
+  int64_t elements = 1;
+  for (int64_t extent : shape) {
+    if (extent < 1 || extent > maxSharedBytes / elements)
+      return invalid(fmt::format("expected positive extents of at most 2^40 elements in all, but got {}",
+                                 printShape(shape)));
+    elements *= extent;
+  }
+  return {};
+}
+
+Result<void> checkOrder(const RowOrder &order, int64_t panelExtent, int64_t row) {
+  for (const LayoutMode &mode : order)
+    if (!isPowerOf2(mode.extent) || !isPowerOf2(mode.step) || mode.extent > maxPeriod ||
+        mode.step > maxPeriod)
+      return invalid(fmt::format("expected powers of two up to {} in the order of rows, but got {}:{}",
+                                 maxPeriod, mode.extent, mode.step));
+  LayoutMap places({{Dim::axis0, order}}, {Dim::axis0});
+  if (!places.problem().empty() || places.size(0) != periodOf(order))
+    return invalid("expected an order of rows in which each element has a place of its own");
+  if (int64_t period = periodOf(order); !isMultipleOf(panelExtent, period) || !isMultipleOf(row, period))
+    return invalid(
+        fmt::format("expected panels and rows of a multiple of {} elements because the order begins "
+                    "anew after so many, but got {} and {}",
+                    period, panelExtent, row));
+  return {};
+}
+
+Result<void> checkRows(const Shape &shape, int elementBits, const RowPlacement &rows) {
+  int rank = int(shape.size());
+  if (rows.contiguousAxis < std::max(0, rank - 2) || rows.contiguousAxis >= rank)
+    return invalid(fmt::format("expected one of the last two of {} axes to be contiguous, but got axis {}",
+                               rank, rows.contiguousAxis));
+  int64_t extent = shape[size_t(rows.contiguousAxis)];
+  if (rows.panelExtent < 1 || rows.panelExtent > maxSharedBytes)
+    return invalid(fmt::format("expected a positive panel extent, but got {}", rows.panelExtent));
+  if (rows.rowPadding < 0 || rows.rowPadding > 4096)
+    return invalid(fmt::format("expected a row padding of 0 to 4096 bytes, but got {}", rows.rowPadding));
+  if (Result<void> ok = checkOrder(rows.order, rows.panelExtent, extent); !ok)
+    return ok;
+  if (rows.swizzle == Swizzle::none) {
+    if (extent > rows.panelExtent && !isMultipleOf(rows.panelExtent * elementBits, 8))
+      return invalid(fmt::format("expected panels of whole bytes, but got {} elements of {} bits",
+                                 rows.panelExtent, elementBits));
+    return {};
+  }
+  int64_t span = swizzleSpan(rows.swizzle);
+  if (rows.rowPadding != 0)
+    return invalid(fmt::format("expected no row padding with a {}-byte swizzle because the swizzle permutes "
+                               "whole spans, but got {} bytes",
+                               toString(rows.swizzle), rows.rowPadding));
+  if (rows.panelExtent * elementBits != span * 8)
+    return invalid(
+        fmt::format("expected panels of {} elements because the swizzle spans {} bytes, but got {}",
+                    span * 8 / elementBits, span, rows.panelExtent));
+  if (rank < 2)
+    return invalid("expected rank 2 or more with a swizzle because it permutes by row, but got rank 1");
+  return {};
+}
+
+/// So many rows, `pitch` bits apart; a swizzle flips chunks by the row's place among those of its pattern.
+Modes rowModes(int64_t rows, int64_t pitch, Swizzle swizzle) {
+  if (swizzle == Swizzle::none)
+    return {{rows, 0, pitch}};
+  // Rows whose spans fill the widest one are permuted alike.
+  int64_t chunks = swizzleSpan(swizzle) / swizzleChunkBytes, alike = swizzleRows / chunks;
+  return {{alike, 0, pitch},
+          {chunks, 0, pitch * alike, swizzleChunkBytes * 8},
+          {ceilDiv(rows, swizzleRows), 0, pitch * swizzleRows}};
+}
+} // namespace
+
+Result<SharedLayout> SharedLayout::create(Shape shape, int elementBits, RowPlacement rows) {
+  if (Result<void> ok = checkElements(shape, elementBits); !ok)
+    return ok.error();
+  if (Result<void> ok = checkRows(shape, elementBits, rows); !ok)
+    return ok.error();
+  SharedLayout layout;
+  layout.extents = std::move(shape);
+  layout.bits = elementBits;
+  layout.fastAxis = rows.contiguousAxis;
+  int64_t extent = layout.extents[size_t(layout.fastAxis)];
+  if (layout.rows() == 1 && rows.swizzle == Swizzle::none) {
+    rows.panelExtent = extent;
+    rows.rowPadding = 0;
+  }
+
+  int64_t rowBits = (ceilDiv(rows.panelExtent * elementBits, 8) + rows.rowPadding) * 8;
+  // Every panel starts where the swizzle pattern does, whatever the number of rows.
+  int64_t panelBits = alignTo(layout.rows() * rowBits, alignmentOf(rows.swizzle) * 8);
+  Modes panel;
+  for (LayoutMode mode : rows.order)
+    panel.push_back({mode.extent, 0, mode.step * elementBits});
+  int64_t period = periodOf(rows.order), panels = ceilDiv(extent, rows.panelExtent);
+  panel.push_back({rows.panelExtent / period, 0, period * elementBits});
+  panel.push_back({panels, 0, panelBits});
+
+  std::vector<LayoutMap::Input> inputs;
+  for (int axis = 0; axis < layout.rank(); ++axis)
+    inputs.push_back({axisDim(axis), {}});
+  inputs[size_t(layout.fastAxis)].modes = std::move(panel);
+  if (std::optional<int> rowAxis = layout.rowAxis())
+    inputs[size_t(*rowAxis)].modes = rowModes(layout.rows(), rowBits, rows.swizzle);
+  int64_t plane = panels * panelBits;
+  for (int axis = layout.rank() - 3; axis >= 0; --axis) {
+    int64_t extent = layout.extents[size_t(axis)];
+    inputs[size_t(axis)].modes = {{extent, 0, plane}};
+    plane *= extent;
+  }
+  layout.digits = LayoutMap(std::move(inputs), {Dim::bit});
+  assert(layout.digits.problem().empty() && "rows, panels and planes do not overlap");
+  return layout;
+}
+
+namespace {
+SharedLayout createCorrect(Shape shape, int elementBits, const RowPlacement &rows) {
+  Result<SharedLayout> layout = SharedLayout::create(std::move(shape), elementBits, rows);
+  assert(layout && "rows that are correct by construction");
+  return *layout;
+}
+} // namespace
 
 SharedLayout SharedLayout::plain(Shape shape, int elementBits, int contiguousAxis, int64_t rowPadding) {
   int64_t extent = shape[size_t(contiguousAxis)];
-  return {std::move(shape), elementBits, contiguousAxis,       extent,
-          Swizzle::none,    rowPadding,  ElementOrder::natural};
+  return createCorrect(std::move(shape), elementBits, {contiguousAxis, extent, Swizzle::none, rowPadding});
 }
 
 SharedLayout SharedLayout::swizzled(Shape shape, int elementBits, int contiguousAxis, Swizzle swizzle) {
-  return {std::move(shape), elementBits, contiguousAxis,       swizzleSpan(swizzle) * 8 / elementBits,
-          swizzle,          0,           ElementOrder::natural};
+  return createCorrect(std::move(shape), elementBits,
+                       {contiguousAxis, swizzleSpan(swizzle) * 8 / elementBits, swizzle});
 }
 
 SharedLayout SharedLayout::preferred(Shape shape, int elementBits, int contiguousAxis) {
@@ -90,138 +228,184 @@ SharedLayout SharedLayout::preferred(Shape shape, int elementBits, int contiguou
   return plain(std::move(shape), elementBits, contiguousAxis);
 }
 
-Result<void> SharedLayout::check() const {
-  if (shape.empty())
-    return invalid("expected a tile of rank 1 or more in shared memory, but got rank 0");
-  if (elementBits < 1 || elementBits > 128 || !isPowerOf2(elementBits))
-    return invalid(
-        fmt::format("expected element bits that are a power of two up to 128, but got {}", elementBits));
-  if (contiguousAxis < std::max(0, rank() - 2) || contiguousAxis >= rank())
-    return invalid(fmt::format("expected one of the last two of {} axes to be contiguous, but got axis {}",
-                               rank(), contiguousAxis));
-  int64_t elements = 1;
-  for (int64_t extent : shape) {
-    if (extent < 1 || extent > maxSharedBytes / elements)
-      return invalid(fmt::format("expected positive extents of at most 2^40 elements in all, but got {}",
-                                 printShape(shape)));
-    elements *= extent;
-  }
-  if (panelExtent < 1 || panelExtent > maxSharedBytes)
-    return invalid(fmt::format("expected a positive panel extent, but got {}", panelExtent));
-  if (rowPadding < 0 || rowPadding > 4096)
-    return invalid(fmt::format("expected a row padding of 0 to 4096 bytes, but got {}", rowPadding));
-  if (int64_t period = orderPeriod(order);
-      !isMultipleOf(panelExtent, period) || !isMultipleOf(shape[size_t(contiguousAxis)], period))
-    return invalid(
-        fmt::format("expected panels and rows of a multiple of {} elements because the order begins "
-                    "anew after so many, but got {} and {}",
-                    period, panelExtent, shape[size_t(contiguousAxis)]));
-  if (swizzle != Swizzle::none) {
-    if (rowPadding != 0)
-      return invalid(
-          fmt::format("expected no row padding with a {}-byte swizzle because the swizzle permutes "
-                      "whole spans, but got {} bytes",
-                      toString(swizzle), rowPadding));
-    if (panelExtent * elementBits != swizzleSpan(swizzle) * 8)
-      return invalid(
-          fmt::format("expected panels of {} elements because the swizzle spans {} bytes, but got {}",
-                      swizzleSpan(swizzle) * 8 / elementBits, swizzleSpan(swizzle), panelExtent));
-    if (rank() < 2)
-      return invalid("expected rank 2 or more with a swizzle because it permutes by row, but got rank 1");
-  } else if (panels() > 1 && !isMultipleOf(panelExtent * elementBits, 8)) {
-    return invalid(fmt::format("expected panels of whole bytes, but got {} elements of {} bits", panelExtent,
-                               elementBits));
-  }
-  return {};
+Result<SharedLayout> SharedLayout::withOrder(const RowOrder &order) const {
+  RowPlacement rows = rowPlacement();
+  rows.order = order;
+  return create(extents, bits, rows);
 }
+
+Result<SharedLayout> SharedLayout::withShape(Shape shape) const {
+  return create(std::move(shape), bits, rowPlacement());
+}
+
+//===----------------------------------------------------------------------===//
+// What the digits say
+//===----------------------------------------------------------------------===//
 
 std::optional<int> SharedLayout::rowAxis() const {
   if (rank() < 2)
     return std::nullopt;
-  return contiguousAxis == rank() - 1 ? rank() - 2 : rank() - 1;
+  return fastAxis == rank() - 1 ? rank() - 2 : rank() - 1;
 }
 
-int64_t SharedLayout::rows() const { return rowAxis() ? shape[size_t(*rowAxis())] : 1; }
-int64_t SharedLayout::panels() const { return ceilDiv(shape[size_t(contiguousAxis)], panelExtent); }
-int64_t SharedLayout::rowPitch() const { return ceilDiv(panelExtent * elementBits, 8) + rowPadding; }
-int64_t SharedLayout::panelPitch() const {
-  // Every panel starts where the swizzle pattern does, whatever the number of rows.
-  return alignTo(rows() * rowPitch(), swizzle == Swizzle::none ? 1 : alignment());
-}
-int64_t SharedLayout::planePitch() const { return panels() * panelPitch(); }
+int64_t SharedLayout::rows() const { return rowAxis() ? extents[size_t(*rowAxis())] : 1; }
+int64_t SharedLayout::panels() const { return ceilDiv(extents[size_t(fastAxis)], panelExtent()); }
 
+Modes SharedLayout::panelModes() const {
+  const Modes &modes = digits.modes(size_t(fastAxis));
+  std::optional<int> rows = rowAxis();
+  if (!rows || digits.modes(size_t(*rows)).empty())
+    return modes;
+  int64_t rowStep = digits.modes(size_t(*rows)).front().step;
+  Modes panel;
+  std::copy_if(modes.begin(), modes.end(), std::back_inserter(panel),
+               [&](const LayoutMode &mode) { return mode.step < rowStep; });
+  return panel;
+}
+
+int64_t SharedLayout::panelExtent() const { return numIndices(panelModes()); }
+
+Swizzle SharedLayout::swizzle() const {
+  if (std::optional<int> rows = rowAxis())
+    for (const LayoutMode &mode : digits.modes(size_t(*rows)))
+      for (Swizzle swizzle : {Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128})
+        if (mode.flip * mode.extent == swizzleSpan(swizzle) * 8)
+          return swizzle;
+  return Swizzle::none;
+}
+
+RowOrder SharedLayout::rowOrder() const {
+  Modes modes = panelModes();
+  int64_t period = 1;
+  for (LayoutMode &mode : modes) {
+    mode.step /= bits;
+    period *= mode.extent;
+  }
+  if (!modes.empty() && modes.back().end() == period)
+    modes.pop_back();
+  return modes;
+}
+
+int64_t SharedLayout::rowPitch() const {
+  std::optional<int> rows = rowAxis();
+  if (rows && !digits.modes(size_t(*rows)).empty())
+    return digits.modes(size_t(*rows)).front().step / 8;
+  return ceilDiv(panelExtent() * bits, 8);
+}
+
+int64_t SharedLayout::rowPadding() const { return rowPitch() - ceilDiv(panelExtent() * bits, 8); }
+
+RowPlacement SharedLayout::rowPlacement() const {
+  return {fastAxis, panelExtent(), swizzle(), rowPadding(), rowOrder()};
+}
+
+int64_t SharedLayout::panelPitch() const { return alignTo(rows() * rowPitch(), alignmentOf(swizzle())); }
 int64_t SharedLayout::totalBytes() const {
-  int64_t planes = 1;
-  for (int axis = 0; axis < rank() - 2; ++axis)
-    planes *= shape[size_t(axis)];
-  return planes * planePitch();
+  // A tile of one element has no digits.
+  return ceilDiv(std::max<int64_t>(digits.size(0), bits), 8);
 }
 
 int64_t SharedLayout::alignment() const {
-  return swizzle == Swizzle::none ? int64_t(TmaFacts().sharedAlignment) : swizzleSpan(swizzle) * swizzleRows;
+  return swizzle() == Swizzle::none ? int64_t(TmaFacts().sharedAlignment) : alignmentOf(swizzle());
 }
 
 int64_t SharedLayout::linearOffset(const Coordinates &coordinates) const {
-  int64_t column = placeInOrder(order, coordinates[size_t(contiguousAxis)]);
-  int64_t plane = 0;
-  for (int axis = 0; axis < rank() - 2; ++axis)
-    plane = plane * shape[size_t(axis)] + coordinates[size_t(axis)];
-  int64_t row = rowAxis() ? coordinates[size_t(*rowAxis())] : 0;
-  return plane * planePitch() + column / panelExtent * panelPitch() + row * rowPitch() +
-         column % panelExtent * elementBits / 8;
+  int64_t sum = 0;
+  digits.addSums(coordinates, {&sum, 1});
+  return sum / 8;
 }
 
 int64_t SharedLayout::byteOffset(const Coordinates &coordinates) const {
-  return applySwizzle(swizzle, linearOffset(coordinates));
+  return digits(coordinates).front() / 8;
 }
 
 int64_t SharedLayout::contiguousElements() const {
-  if (order == ElementOrder::interleaved)
-    return 2;
-  int64_t run = panels() == 1 ? shape[size_t(contiguousAxis)] : panelExtent;
-  if (rows() == 1 && swizzle == Swizzle::none)
+  Modes panel = panelModes();
+  int64_t run = 1;
+  if (!panel.empty() && panel.front().step == bits)
+    run = std::min(panel.front().extent, extents[size_t(fastAxis)]);
+  if (rows() == 1 && swizzle() == Swizzle::none)
     return run;
   // Rows start at multiples of the pitch, swizzled chunks of 16 bytes stay whole.
-  int64_t bytes = swizzle == Swizzle::none ? powerOf2Factor(rowPitch()) : swizzleChunkBytes;
-  return std::gcd(run, std::max<int64_t>(1, bytes * 8 / elementBits));
+  int64_t bytes = swizzle() == Swizzle::none ? powerOf2Factor(rowPitch()) : swizzleChunkBytes;
+  return std::gcd(run, std::max<int64_t>(1, bytes * 8 / bits));
 }
 
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+namespace {
+std::string printOrder(const RowOrder &order) {
+  if (order.empty())
+    return "";
+  if (order == interleavedRows())
+    return " interleaved";
+  std::vector<std::string> digits;
+  for (const LayoutMode &mode : order)
+    digits.push_back(fmt::format("{}:{}", mode.extent, mode.step));
+  return fmt::format(" order({})", fmt::join(digits, ", "));
+}
+
+/// What is left of a text: nothing, for the natural order, or another one.
+Result<RowOrder> parseOrder(TextCursor &cursor) {
+  RowOrder order;
+  if (cursor.word("interleaved"))
+    order = interleavedRows();
+  else if (cursor.word("order")) {
+    if (!cursor.take('('))
+      return cursor.expected("'('");
+    do {
+      LayoutMode mode{1, 0, 0};
+      if (!cursor.number(mode.extent) || !cursor.take(':') || !cursor.number(mode.step))
+        return cursor.expected("an extent, ':' and a step");
+      order.push_back(mode);
+    } while (cursor.take(','));
+    if (!cursor.take(')'))
+      return cursor.expected("',' or ')'");
+  }
+  if (!cursor.atEnd())
+    return cursor.expected("the end");
+  return order;
+}
+} // namespace
+
 std::string tlc::printSharedLayout(const SharedLayout &layout) {
-  return fmt::format("{} {}b axis {} panel {} swizzle {} pad {}{}", printShape(layout.shape),
-                     layout.elementBits, layout.contiguousAxis, layout.panelExtent, toString(layout.swizzle),
-                     layout.rowPadding, layout.order == ElementOrder::interleaved ? " interleaved" : "");
+  RowPlacement rows = layout.rowPlacement();
+  return fmt::format("{} {}b axis {} panel {} swizzle {} pad {}{}", printShape(layout.shape()),
+                     layout.elementBits(), rows.contiguousAxis, rows.panelExtent, toString(rows.swizzle),
+                     rows.rowPadding, printOrder(rows.order));
 }
 
 Result<SharedLayout> tlc::parseSharedLayout(std::string_view text) {
   TextCursor cursor(text);
-  SharedLayout layout;
+  Shape shape;
+  RowPlacement rows;
   int64_t number = 0;
   do {
-    if (!cursor.number(number) || layout.shape.size() == 16)
+    if (!cursor.number(number) || shape.size() == 16)
       return cursor.expected("an extent");
-    layout.shape.push_back(number);
+    shape.push_back(number);
   } while (cursor.take('x'));
   if (!cursor.number(number) || number > 128 || !cursor.take('b'))
     return cursor.expected("element bits such as '16b'");
-  layout.elementBits = int(number);
+  int elementBits = int(number);
   if (!cursor.word("axis") || !cursor.number(number) || number > 16)
     return cursor.expected("'axis' and a number");
-  layout.contiguousAxis = int(number);
-  if (!cursor.word("panel") || !cursor.number(layout.panelExtent))
+  rows.contiguousAxis = int(number);
+  if (!cursor.word("panel") || !cursor.number(rows.panelExtent))
     return cursor.expected("'panel' and a number");
   if (!cursor.word("swizzle"))
     return cursor.expected("'swizzle'");
   std::optional<Swizzle> swizzle = parseSwizzle(cursor.identifier());
   if (!swizzle)
     return cursor.expected("'none', '32', '64' or '128' before this point");
-  layout.swizzle = *swizzle;
-  if (!cursor.word("pad") || !cursor.number(layout.rowPadding))
+  rows.swizzle = *swizzle;
+  if (!cursor.word("pad") || !cursor.number(rows.rowPadding))
     return cursor.expected("'pad' and a number of bytes");
-  if (cursor.word("interleaved"))
-    layout.order = ElementOrder::interleaved;
-  if (!cursor.atEnd())
-    return cursor.expected("the end");
-  if (Result<void> ok = layout.check(); !ok)
-    return ok.error();
-  return layout;
+  Result<RowOrder> order = parseOrder(cursor);
+  if (!order)
+    return order.error();
+  rows.order = *order;
+  return SharedLayout::create(std::move(shape), elementBits, rows);
 }

@@ -35,8 +35,8 @@
 ///
 /// ## Order
 ///
-/// Elements of a row follow one another as they are counted, or `interleaved`: of each
-/// 16, pairs of the first and the second half alternate,
+/// Elements of a row follow one another as they are counted, or in a `RowOrder`.
+/// `interleavedRows()` is one: of each 16, pairs of the first and the second half alternate,
 ///
 ///     0 1  8 9  2 3  10 11  4 5  12 13  6 7  14 15
 ///
@@ -44,6 +44,16 @@
 /// registers wants four consecutive ones. A product may sum in any order that both
 /// factors share, so that a right factor of 8-bit elements in this order meets an
 /// accumulator converted in place (`wgmmaOperandA` in StockLayouts.h).
+///
+/// ## Digits
+///
+/// All of these are properties of one map (LayoutMap.h) from the tile's axes to a
+/// bit's offset. The bf16 tile above, and a row of 32 bytes in interleaved order:
+///
+///     axis 0(8@bit:1024 ^ 128, 16@bit:8192) axis 1(64@bit:16, 4@bit:131072)
+///     axis 0(2@bit:8, 4@bit:32, 2@bit:16, 2@bit:128)
+///
+/// What readers ask (swizzle, panels, padding, order) is read off the digits.
 ///
 /// ## What each reader needs
 ///
@@ -67,25 +77,35 @@ const char *toString(Swizzle swizzle);
 /// The inverse of toString: "none", "32", "64", "128".
 std::optional<Swizzle> parseSwizzle(std::string_view text);
 
-/// How the elements of a row follow one another in memory.
-enum class ElementOrder : uint8_t {
-  natural,
-  interleaved, ///< pairs of the halves of each 16 alternate
-};
-/// The place of an element of a row in that order.
-int64_t placeInOrder(ElementOrder order, int64_t element);
+/// In which order the elements of a row follow one another in memory: digits that take an element of a row to
+/// its place, over and over after as many elements as they count, all powers of two. Canonical: no digits in
+/// the natural order.
+using RowOrder = Modes;
+/// Pairs of the halves of each 16 alternate.
+RowOrder interleavedRows();
 /// The elements after which the order begins anew.
-int64_t orderPeriod(ElementOrder order);
+inline int64_t periodOf(const RowOrder &order) { return numIndices(order); }
+/// The order as a map from `dim` to itself, of so many elements, a multiple of the period.
+LayoutMap mapOf(const RowOrder &order, Dim dim, int64_t elements);
 
-struct SharedLayout {
-  Shape shape;
-  int elementBits = 16;
+/// How the rows of a tile lie, as `SharedLayout::create` takes it and the text form says it.
+struct RowPlacement {
   int contiguousAxis = 0;
   int64_t panelExtent = 1; ///< elements along the contiguous axis per panel
   Swizzle swizzle = Swizzle::none;
   int64_t rowPadding = 0; ///< bytes after each row of a panel
-  ElementOrder order = ElementOrder::natural;
+  RowOrder order = {};
+};
 
+class SharedLayout {
+public:
+  /// Of no tile: to be assigned to.
+  SharedLayout() = default;
+  /// A message that names the field where these contradict each other. A single row has no panels and no
+  /// padding, whatever `rows` says.
+  static Result<SharedLayout> create(Shape shape, int elementBits, RowPlacement rows);
+
+  // The following are for tiles for which `create` succeeds.
   /// Row-major (contiguousAxis = last) or column-major, one panel.
   static SharedLayout plain(Shape shape, int elementBits, int contiguousAxis, int64_t rowPadding = 0);
   /// Panels as wide as the span of `swizzle` (16-byte core matrices for `none`).
@@ -94,21 +114,36 @@ struct SharedLayout {
   /// like best. Plain where rows are not a multiple of 16 bytes.
   static SharedLayout preferred(Shape shape, int elementBits, int contiguousAxis);
 
-  /// A located message if the fields contradict each other.
-  Result<void> check() const;
+  /// The same with elements of a row in another order.
+  Result<SharedLayout> withOrder(const RowOrder &order) const;
+  /// Some of the tile: the rows lie as they do here, if their panels are no narrower.
+  Result<SharedLayout> withShape(Shape shape) const;
 
-  int rank() const { return int(shape.size()); }
+  /// From the tile's axes to the offset of an element's first bit.
+  const LayoutMap &map() const { return digits; }
+  const Shape &shape() const { return extents; }
+  int rank() const { return int(extents.size()); }
+  int elementBits() const { return bits; }
+  int contiguousAxis() const { return fastAxis; }
   /// The axis that counts rows, or nothing for rank 1.
   std::optional<int> rowAxis() const;
+
+  // Read off the digits.
+  RowPlacement rowPlacement() const;
+  int64_t panelExtent() const;
+  Swizzle swizzle() const;
+  int64_t rowPadding() const;
+  RowOrder rowOrder() const;
+  bool hasNaturalOrder() const { return rowOrder().empty(); }
   int64_t rows() const;
   int64_t panels() const;
   int64_t rowPitch() const;   ///< bytes from row to row inside a panel
   int64_t panelPitch() const; ///< bytes from panel to panel
-  int64_t planePitch() const; ///< bytes per plane of the last two axes
   int64_t totalBytes() const;
   int64_t alignment() const; ///< of the tile's first byte
 
-  /// Byte offset before the swizzle: linear in row, panel and column.
+  /// Byte offset before the swizzle: the sum of the digits' steps. Linear in rows, panels and places of a
+  /// panel.
   int64_t linearOffset(const Coordinates &coordinates) const;
   /// Byte offset of the element (of its first byte; elements narrower than a byte
   /// share it).
@@ -118,10 +153,19 @@ struct SharedLayout {
   int64_t contiguousElements() const;
 
   bool operator==(const SharedLayout &) const = default;
+
+private:
+  /// Digits along the contiguous axis that stay in a panel.
+  Modes panelModes() const;
+
+  Shape extents;
+  int bits = 8;
+  int fastAxis = 0; ///< digits of a tile of one row or column do not say it
+  LayoutMap digits;
 };
 
-/// Text form, exact inverses: `128x64 16b axis 1 panel 64 swizzle 128 pad 0`, with
-/// `interleaved` at the end where the order is that.
+/// Text form, exact inverses: `128x64 16b axis 1 panel 64 swizzle 128 pad 0`, with the order of rows at the
+/// end where it is not the natural one: `interleaved`, or its digits, as `order(2:2, 2:1)`.
 std::string printSharedLayout(const SharedLayout &layout);
 Result<SharedLayout> parseSharedLayout(std::string_view text);
 

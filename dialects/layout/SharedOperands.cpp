@@ -33,49 +33,47 @@ int64_t largestPart(int64_t extent, int64_t granule) {
 }
 
 Result<void> checkOperand(const SharedLayout &layout, int kAxis) {
-  if (Result<void> ok = layout.check(); !ok)
-    return ok;
   if (layout.rank() < 2 || kAxis < layout.rank() - 2 || kAxis >= layout.rank())
     return invalid(fmt::format("expected the reduction axis to be one of the last two of {} axes, but got {}",
                                layout.rank(), kAxis));
-  if (layout.elementBits != 8 && layout.elementBits != 16 && layout.elementBits != 32)
+  if (layout.elementBits() != 8 && layout.elementBits() != 16 && layout.elementBits() != 32)
     return invalid(
         fmt::format("expected elements of 8, 16 or 32 bits because wgmma reads no others, but got {}",
-                    layout.elementBits));
-  if (layout.contiguousAxis != kAxis && layout.elementBits != 16)
+                    layout.elementBits()));
+  if (layout.contiguousAxis() != kAxis && layout.elementBits() != 16)
     return invalid(
         fmt::format("expected axis {} to be contiguous because wgmma reads operands of {} bits only "
                     "K-major, but axis {} is; store the tile transposed",
-                    kAxis, layout.elementBits, layout.contiguousAxis));
-  if (layout.rowPadding != 0)
+                    kAxis, layout.elementBits(), layout.contiguousAxis()));
+  if (layout.rowPadding() != 0)
     return invalid(
         fmt::format("expected no row padding because wgmma reads whole 8-row atoms, but got {} bytes",
-                    layout.rowPadding));
-  if (layout.order != ElementOrder::natural && layout.contiguousAxis != kAxis)
+                    layout.rowPadding()));
+  if (!layout.hasNaturalOrder() && layout.contiguousAxis() != kAxis)
     return invalid(fmt::format("expected elements in order because axis {} is not reduced, but they are "
                                "interleaved",
-                               layout.contiguousAxis));
-  int64_t span = swizzleSpan(layout.swizzle) * 8 / layout.elementBits;
-  if (layout.panelExtent != span)
+                               layout.contiguousAxis()));
+  int64_t span = swizzleSpan(layout.swizzle()) * 8 / layout.elementBits();
+  if (layout.panelExtent() != span)
     return invalid(
         fmt::format("expected panels of {} elements because wgmma reads {} bytes per row of an atom "
                     "with swizzle {}, but got {}",
-                    span, swizzleSpan(layout.swizzle), toString(layout.swizzle), layout.panelExtent));
-  if (!isMultipleOf(layout.shape[size_t(layout.contiguousAxis)], span))
+                    span, swizzleSpan(layout.swizzle()), toString(layout.swizzle()), layout.panelExtent()));
+  if (!isMultipleOf(layout.shape()[size_t(layout.contiguousAxis())], span))
     return invalid(
         fmt::format("expected a multiple of {} elements along axis {} because panels must be full, "
                     "but got {}; choose a narrower swizzle",
-                    span, layout.contiguousAxis, layout.shape[size_t(layout.contiguousAxis)]));
+                    span, layout.contiguousAxis(), layout.shape()[size_t(layout.contiguousAxis())]));
   if (!isMultipleOf(layout.rows(), swizzleRows))
     return invalid(
         fmt::format("expected a multiple of {0} along axis {1} because atoms have {0} rows, but got {2}",
                     swizzleRows, *layout.rowAxis(), layout.rows()));
-  int64_t k = layout.shape[size_t(kAxis)], perInstruction = matrixDepthBytes * 8 / layout.elementBits;
+  int64_t k = layout.shape()[size_t(kAxis)], perInstruction = matrixDepthBytes * 8 / layout.elementBits();
   if (!isMultipleOf(k, perInstruction))
     return invalid(
         fmt::format("expected a multiple of {} along the reduction axis {} because one wgmma reduces "
                     "that many elements of {} bits, but got {}",
-                    perInstruction, kAxis, layout.elementBits, k));
+                    perInstruction, kAxis, layout.elementBits(), k));
   return {};
 }
 
@@ -87,12 +85,12 @@ Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis) {
   WgmmaOperand operand;
   operand.layout = layout;
   operand.kAxis = kAxis;
-  operand.swizzle = layout.swizzle;
-  operand.majorness = layout.contiguousAxis == kAxis ? Majorness::k : Majorness::mn;
-  operand.kPerInstruction = matrixDepthBytes * 8 / layout.elementBits;
+  operand.swizzle = layout.swizzle();
+  operand.majorness = layout.contiguousAxis() == kAxis ? Majorness::k : Majorness::mn;
+  operand.kPerInstruction = matrixDepthBytes * 8 / layout.elementBits();
 
   int64_t nextAtom = swizzleRows * layout.rowPitch(), nextPanel = layout.panelPitch();
-  bool coreMatrices = layout.swizzle == Swizzle::none;
+  bool coreMatrices = layout.swizzle() == Swizzle::none;
   if (operand.majorness == Majorness::k) {
     operand.leadingByteOffset = coreMatrices ? nextPanel : matrixRowBytes;
     operand.strideByteOffset = nextAtom;
@@ -109,7 +107,7 @@ Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis) {
 }
 
 int64_t WgmmaOperand::startOffset(int64_t mn, int64_t kStep) const {
-  Coordinates at(layout.shape.size(), 0);
+  Coordinates at(layout.shape().size(), 0);
   at[size_t(kAxis)] = kStep * kPerInstruction;
   at[size_t(kAxis == layout.rank() - 1 ? layout.rank() - 2 : layout.rank() - 1)] = mn;
   // The unit applies the swizzle to the addresses that it forms, so the start is linear.
@@ -117,39 +115,38 @@ int64_t WgmmaOperand::startOffset(int64_t mn, int64_t kStep) const {
 }
 
 bool WgmmaOperand::hasPartsOf(int64_t elements) const {
-  return majorness == Majorness::k || elements % layout.panelExtent == 0 ||
-         layout.panelExtent % elements == 0;
+  return majorness == Majorness::k || elements % layout.panelExtent() == 0 ||
+         layout.panelExtent() % elements == 0;
 }
 
 Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {
-  if (Result<void> ok = layout.check(); !ok)
-    return ok.error();
-  if (layout.order != ElementOrder::natural)
+  if (!layout.hasNaturalOrder())
     return invalid("expected elements in order because TMA moves whole rows, but they are interleaved");
-  if (layout.rowPadding != 0)
-    return invalid(fmt::format(
-        "expected no row padding because TMA writes rows back to back, but got {} bytes", layout.rowPadding));
+  if (layout.rowPadding() != 0)
+    return invalid(
+        fmt::format("expected no row padding because TMA writes rows back to back, but got {} bytes",
+                    layout.rowPadding()));
   if (layout.rank() > int(tma.maxRank))
     return invalid(fmt::format("expected at most {} axes because tensor maps have no more, but got {}",
                                tma.maxRank, layout.rank()));
-  int64_t inner = std::min(layout.panelExtent, layout.shape[size_t(layout.contiguousAxis)]);
-  if (!isMultipleOf(inner * layout.elementBits, tma.innerBoxGranularity * 8) ||
+  int64_t inner = std::min(layout.panelExtent(), layout.shape()[size_t(layout.contiguousAxis())]);
+  if (!isMultipleOf(inner * layout.elementBits(), tma.innerBoxGranularity * 8) ||
       !isMultipleOf(layout.rowPitch(), tma.innerBoxGranularity))
     return invalid(
         fmt::format("expected rows of a multiple of {} bytes because TMA moves no less, but got {} "
                     "elements of {} bits",
-                    tma.innerBoxGranularity, inner, layout.elementBits));
-  if (layout.swizzle != Swizzle::none &&
-      !isMultipleOf(layout.shape[size_t(layout.contiguousAxis)], layout.panelExtent))
-    return invalid(
-        fmt::format("expected full panels of {} elements along axis {}, but got an extent of {}; choose "
-                    "a narrower swizzle",
-                    layout.panelExtent, layout.contiguousAxis, layout.shape[size_t(layout.contiguousAxis)]));
+                    tma.innerBoxGranularity, inner, layout.elementBits()));
+  if (layout.swizzle() != Swizzle::none &&
+      !isMultipleOf(layout.shape()[size_t(layout.contiguousAxis())], layout.panelExtent()))
+    return invalid(fmt::format(
+        "expected full panels of {} elements along axis {}, but got an extent of {}; choose "
+        "a narrower swizzle",
+        layout.panelExtent(), layout.contiguousAxis(), layout.shape()[size_t(layout.contiguousAxis())]));
 
   // A panel is cut further where a box is limited: along rows always, along the
   // contiguous axis only if there is one row, as rows would not lie back to back.
-  int64_t granule = std::max<int64_t>(1, tma.innerBoxGranularity * 8 / layout.elementBits);
-  int64_t rowGranule = layout.swizzle == Swizzle::none ? 1 : swizzleRows;
+  int64_t granule = std::max<int64_t>(1, tma.innerBoxGranularity * 8 / layout.elementBits());
+  int64_t rowGranule = layout.swizzle() == Swizzle::none ? 1 : swizzleRows;
   if (inner > maxBoxExtent && layout.rows() != 1)
     return invalid(
         fmt::format("expected at most {} elements per row because a TMA box has no more, but got {}; "
@@ -159,29 +156,29 @@ Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {
   inner = largestPart(inner, granule);
   if (rows == 0 || inner == 0)
     return invalid(fmt::format("expected extents that boxes of at most {} elements divide, but got {}",
-                               maxBoxExtent, printShape(layout.shape)));
+                               maxBoxExtent, printShape(layout.shape())));
 
   TmaBoxes boxes;
-  boxes.swizzle = layout.swizzle;
-  boxes.contiguousAxis = layout.contiguousAxis;
-  boxes.box.assign(layout.shape.size(), 1);
-  boxes.box[size_t(layout.contiguousAxis)] = inner;
+  boxes.swizzle = layout.swizzle();
+  boxes.contiguousAxis = layout.contiguousAxis();
+  boxes.box.assign(layout.shape().size(), 1);
+  boxes.box[size_t(layout.contiguousAxis())] = inner;
   if (layout.rowAxis())
     boxes.box[size_t(*layout.rowAxis())] = rows;
-  boxes.bytesPerPiece = inner * rows * layout.elementBits / 8;
+  boxes.bytesPerPiece = inner * rows * layout.elementBits() / 8;
 
-  Coordinates origin(layout.shape.size(), 0);
+  Coordinates origin(layout.shape().size(), 0);
   for (;;) {
     boxes.pieces.push_back({origin, layout.linearOffset(origin)});
     if (!isMultipleOf(boxes.pieces.back().byteOffset, tma.sharedAlignment))
       return invalid(fmt::format("expected boxes that start at multiples of {} bytes because TMA writes no "
                                  "others, but {} has one at byte {}",
-                                 tma.sharedAlignment, printShape(layout.shape),
+                                 tma.sharedAlignment, printShape(layout.shape()),
                                  boxes.pieces.back().byteOffset));
     int axis = layout.rank() - 1;
     for (; axis >= 0; --axis) {
       origin[size_t(axis)] += boxes.box[size_t(axis)];
-      if (origin[size_t(axis)] < layout.shape[size_t(axis)])
+      if (origin[size_t(axis)] < layout.shape()[size_t(axis)])
         break;
       origin[size_t(axis)] = 0;
     }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The instructions' fragments as modes. All tensor-core fragments are built from one
-/// 8x8 pattern: lane l holds, in row l / 4, the 32 bits at position l % 4.
+/// The instructions' fragments as modes. All tensor-core fragments are built
+/// from one 8x8 pattern: lane l holds, in row l / 4, the 32 bits at position l
+/// % 4.
 #include "dialects/layout/StockLayouts.h"
-
 #include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 using namespace tlc;
-using Modes = FragmentLayout::Modes;
 
 namespace {
 
 /// Elements of this width in a 32-bit register; at least one.
 int64_t perRegister(int elementBits) { return std::max<int64_t>(1, 32 / elementBits); }
 
-/// The warps of a grid along two axes, warps along M fastest; an axis of -1 replicates.
+/// The warps of a grid along two axes, warps along M fastest; an axis of -1
+/// replicates.
 Modes warpModes(WarpGrid grid, int axisM, int64_t stepM, int axisN, int64_t stepN) {
   auto mode = [](int64_t extent, int axis, int64_t step) {
     return axis == LayoutMode::replicatedAxis ? LayoutMode::replicated(extent)
@@ -31,8 +31,9 @@ Modes withWarpgroup(Modes warpgroups) {
   return warpgroups;
 }
 
-/// Rows m16, columns in pieces of 4 registers of `v` elements: the shape of both
-/// accumulators and of operand A. `pieces` along axis 1, `blocks` of rows `blockStep` apart.
+/// Rows m16, columns in pieces of 4 registers of `v` elements: the shape of
+/// both accumulators and of operand A. `pieces` along axis 1, `blocks` of rows
+/// `blockStep` apart.
 Modes rowFragment(int64_t v, int64_t pieces, int64_t blocks, int64_t blockStep) {
   return {{v, 1, 1}, {2, 0, 8}, {pieces, 1, 4 * v}, {blocks, 0, blockStep}};
 }
@@ -57,8 +58,8 @@ WarpGrid tlc::divideWarps(WarpPolicy policy, int64_t m, int64_t n, int64_t units
     return {units, 1};
   if (policy == WarpPolicy::fullColumn)
     return {1, units};
-  // The least work for the busiest unit first, then the least operand traffic (half
-  // the perimeter of a unit's share), then rows, which reductions prefer.
+  // The least work for the busiest unit first, then the least operand traffic
+  // (half the perimeter of a unit's share), then rows, which reductions prefer.
   WarpGrid best{units, 1};
   int64_t bestWork = -1, bestTraffic = 0;
   for (int64_t alongN = 1; alongN <= units; ++alongN) {
@@ -94,18 +95,28 @@ FragmentLayout tlc::wgmmaAccumulator(int64_t m, int64_t n, WarpGrid warpgroups) 
 }
 
 FragmentLayout tlc::wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warpgroups,
-                                  ElementOrder order) {
+                                  const RowOrder &order) {
   int64_t v = perRegister(elementBits), blocks = ceilDiv(m, wgmmaRows * warpgroups.alongM);
-  Modes reg = rowFragment(v, operandPieces(k, v), blocks, wgmmaRows), lane = rowLanes(v);
-  if (order == ElementOrder::interleaved) {
-    // Element e of a register is in pair e / 2, and the pairs of a register are 8 apart.
-    reg.front() = {2, 1, 1};
-    reg.insert(reg.begin() + 1, {2, 1, 8});
-    lane = rowLanes(2);
-  }
-  return FragmentLayout::get(
-      2, reg, lane,
+  FragmentLayout places = FragmentLayout::get(
+      2, rowFragment(v, operandPieces(k, v), blocks, wgmmaRows), rowLanes(v),
       withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, LayoutMode::replicatedAxis, 0)));
+  return order.empty() ? places : withOrder(places, 1, order);
+}
+
+FragmentLayout tlc::withOrder(const FragmentLayout &places, int axis, const RowOrder &order) {
+  std::vector<LayoutMap::Input> elements;
+  std::vector<Dim> axes;
+  for (int i = 0; i < places.rank(); ++i) {
+    elements.push_back({axisDim(i), {{places.coveredExtent(i), i, 1}}});
+    axes.push_back(axisDim(i));
+  }
+  Modes &along = elements[size_t(axis)].modes;
+  along = mapOf(order, axisDim(axis), places.coveredExtent(axis)).inverse()->modes(0);
+  for (LayoutMode &mode : along)
+    mode.axis = axis;
+  std::optional<LayoutMap> layout = places.map().then(LayoutMap(std::move(elements), std::move(axes)));
+  assert(layout && "the instruction's digits and the order's divide one another");
+  return FragmentLayout::get(*layout);
 }
 
 FragmentLayout tlc::mmaAccumulator(int64_t m, int64_t n, WarpGrid warps) {
@@ -136,17 +147,15 @@ FragmentLayout tlc::mmaOperandB(int64_t k, int64_t n, int elementBits, WarpGrid 
 Result<FragmentLayout> tlc::tensorMemoryFragment(int64_t n, int elementBits, int64_t warps) {
   int64_t warpgroups = warps / warpsPerWarpgroup;
   if (warps % warpsPerWarpgroup != 0 || warps == 0)
-    return Error{
-        ErrorKind::invalidArgument,
-        fmt::format("expected whole warpgroups because each warp of one reaches a quarter of the lanes "
-                    "of tensor memory, but got {} warps",
-                    warps)};
+    return Error{ErrorKind::invalidArgument, fmt::format("expected whole warpgroups because each warp of "
+                                                         "one reaches a quarter of the lanes "
+                                                         "of tensor memory, but got {} warps",
+                                                         warps)};
   if (!isMultipleOf(n * elementBits, warpgroups * registerBits))
-    return Error{
-        ErrorKind::invalidArgument,
-        fmt::format("expected columns of {} bits that {} warpgroups can share because each has whole "
-                    "registers of tensor memory, but got {}",
-                    elementBits, warpgroups, n)};
+    return Error{ErrorKind::invalidArgument, fmt::format("expected columns of {} bits that {} warpgroups "
+                                                         "can share because each has whole "
+                                                         "registers of tensor memory, but got {}",
+                                                         elementBits, warpgroups, n)};
   int64_t columns = n / warpgroups;
   return FragmentLayout::get(2, {{columns, 1, 1}}, {{lanesPerWarp, 0, 1}},
                              {{warpsPerWarpgroup, 0, lanesPerWarp}, {warpgroups, 1, columns}});
@@ -158,7 +167,8 @@ std::optional<MatrixFragment> tlc::matchMatrixFragment(const FragmentLayout &lay
     return std::nullopt;
   const Modes &lane = layout.modes(HardwareAxis::lane);
   const Modes &reg = layout.modes(HardwareAxis::reg);
-  // A row of registers: pairs along one axis, four lanes along it, eight lanes across.
+  // A row of registers: pairs along one axis, four lanes along it, eight lanes
+  // across.
   if (lane.size() != 2 || lane[0].extent != 4 || lane[0].step != 2 || lane[1].extent != 8 ||
       lane[1].step != 1)
     return std::nullopt;
@@ -185,7 +195,8 @@ FragmentLayout tlc::blockedLayout(const Shape &shape, int elementBits, int64_t n
     if (axis != contiguousAxis)
       order.push_back(axis);
 
-  // Per axis: what is still uncovered and the step at which the next mode continues.
+  // Per axis: what is still uncovered and the step at which the next mode
+  // continues.
   Shape open = shape, step(size_t(rank), 1);
   Modes reg, lane, warp;
   auto cover = [&](Modes &modes, int axis, int64_t extent) {

@@ -28,10 +28,12 @@ WarpGrid mmaGrid(int64_t m, int64_t n, int64_t warps, WarpPolicy policy);
 /// block of 64 rows after the other.
 FragmentLayout wgmmaAccumulator(int64_t m, int64_t n, WarpGrid warpgroups);
 /// Operand A [m, k] of wgmma in registers; warpgroups along n hold replicas.
-/// `order` is operand B's along k, which A's must equal. For 16-bit elements, and for 8-bit ones whose order
-/// is interleaved, each thread holds what it has of an accumulator.
+/// `order` is operand B's along k, which A's must equal. For 16-bit elements, and for 8-bit ones in
+/// interleaved order, each thread holds what it has of an accumulator.
 FragmentLayout wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warpgroups,
-                             ElementOrder order = ElementOrder::natural);
+                             const RowOrder &order = {});
+/// Which elements are at the places along an axis that `places` gives, where they are in that order.
+FragmentLayout withOrder(const FragmentLayout &places, int axis, const RowOrder &order);
 
 /// Accumulator [m, n] of mma.sync m16n8, warps tiling m x n in consecutive blocks.
 FragmentLayout mmaAccumulator(int64_t m, int64_t n, WarpGrid warps);

@@ -8,7 +8,7 @@
 using namespace tlc;
 using namespace tlc::tile;
 
-static FragmentLayout leftOfMmaSync(int64_t m, int64_t k, int elementBits, WarpGrid units, ElementOrder) {
+static FragmentLayout leftOfMmaSync(int64_t m, int64_t k, int elementBits, WarpGrid units, const RowOrder &) {
   return mmaOperandA(m, k, elementBits, units);
 }
 

@@ -17,7 +17,7 @@ struct AtomLayouts {
   WarpGrid (*grid)(int64_t m, int64_t n, int64_t units, tlc::WarpPolicy policy);
   FragmentLayout (*accumulator)(int64_t m, int64_t n, WarpGrid units);
   /// Of the left factor in registers; `order` is the right factor's along k.
-  FragmentLayout (*left)(int64_t m, int64_t k, int elementBits, WarpGrid units, ElementOrder order);
+  FragmentLayout (*left)(int64_t m, int64_t k, int elementBits, WarpGrid units, const RowOrder &order);
 };
 
 /// The instruction's row, or null: it takes fragments of any layout.

@@ -26,23 +26,43 @@ void TileDialect::registerAttributes() {
       >();
 }
 
-LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef text) {
-  Result<FragmentLayout> layout = parseLayout({text.data(), text.size()});
-  if (!layout)
-    return emitError() << "expected the text form of a layout, but got '" << text
-                       << "': " << layout.error().message;
-  return success();
+namespace {
+/// `<"text">`
+template <class Layout>
+FailureOr<Layout> parseText(AsmParser &parser, StringRef what, Result<Layout> (*parse)(std::string_view)) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string text;
+  if (parser.parseLess() || parser.parseString(&text) || parser.parseGreater())
+    return failure();
+  Result<Layout> layout = parse(text);
+  if (!layout) {
+    parser.emitError(loc) << "expected the text form of " << what << ", but got '" << text
+                          << "': " << layout.error().message;
+    return failure();
+  }
+  return *layout;
+}
+} // namespace
+
+Attribute LayoutAttr::parse(AsmParser &parser, Type) {
+  FailureOr<FragmentLayout> layout = parseText(parser, "a layout", parseLayout);
+  return succeeded(layout) ? get(parser.getContext(), *layout) : LayoutAttr();
 }
 
-FragmentLayout LayoutAttr::getLayout() const { return *parseLayout({getText().data(), getText().size()}); }
+void LayoutAttr::print(AsmPrinter &printer) const { printer << "<\"" << printLayout(getLayout()) << "\">"; }
 
-LayoutAttr LayoutAttr::get(MLIRContext *context, const FragmentLayout &layout) {
-  return get(context, StringRef(printLayout(layout)));
+Attribute SharedLayoutAttr::parse(AsmParser &parser, Type) {
+  FailureOr<SharedLayout> layout = parseText(parser, "a shared layout", parseSharedLayout);
+  return succeeded(layout) ? get(parser.getContext(), *layout) : SharedLayoutAttr();
+}
+
+void SharedLayoutAttr::print(AsmPrinter &printer) const {
+  printer << "<\"" << printSharedLayout(getLayout()) << "\">";
 }
 
 LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                                          function_ref<InFlightDiagnostic()> emitError) const {
-  FragmentLayout layout = getLayout();
+  const FragmentLayout &layout = getLayout();
   if (layout.rank() != int64_t(shape.size()))
     return emitError() << "expected a layout of " << shape.size() << " axes because the fragment is "
                        << printShape(shape.vec()) << ", but got one of " << layout.rank();
@@ -50,22 +70,6 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
     return emitError() << "expected a layout that covers the fragment's " << printShape(shape.vec())
                        << ", but got one of " << printShape(layout.coveredShape());
   return success();
-}
-
-LogicalResult SharedLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef text) {
-  Result<SharedLayout> layout = parseSharedLayout({text.data(), text.size()});
-  if (!layout)
-    return emitError() << "expected the text form of a shared layout, but got '" << text
-                       << "': " << layout.error().message;
-  return success();
-}
-
-SharedLayout SharedLayoutAttr::getLayout() const {
-  return *parseSharedLayout({getText().data(), getText().size()});
-}
-
-SharedLayoutAttr SharedLayoutAttr::get(MLIRContext *context, const SharedLayout &layout) {
-  return get(context, StringRef(printSharedLayout(layout)));
 }
 
 LogicalResult PipelineAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages) {

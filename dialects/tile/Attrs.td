@@ -59,34 +59,23 @@ class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 def Tile_LayoutAttr : Tile_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "How a fragment is spread over registers, lanes and warps";
   let description = [{
-    Wraps `tlc::FragmentLayout` (dialects/layout/Layout.h explains the algebra).
+    Holds a `tlc::FragmentLayout` (dialects/layout/Layout.h explains the algebra).
     The encoding of a fragment's tensor type; written as the layout's text form.
 
         tensor<64x16xf32, #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">>
   }];
-  let parameters = (ins StringRefParameter<"text form of the layout">:$text);
-  let assemblyFormat = "`<` $text `>`";
-  let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    /// The layout this attribute stands for.
-    ::tlc::FragmentLayout getLayout() const;
-    static LayoutAttr get(::mlir::MLIRContext *context, const ::tlc::FragmentLayout &layout);
-  }];
+  let parameters = (ins AttrParameter<"::tlc::FragmentLayout", "the layout", "const ::tlc::FragmentLayout &">:$layout);
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Tile_SharedLayoutAttr : Tile_Attr<"SharedLayout", "shared_layout"> {
   let summary = "How a tile lies in shared memory";
   let description = [{
-    Wraps `tlc::SharedLayout` (dialects/layout/SharedLayout.h): order, panels, swizzle, padding,
+    Holds a `tlc::SharedLayout` (dialects/layout/SharedLayout.h): order, panels, swizzle, padding,
     written as its text form. Of a buffer with slots it describes one slot.
   }];
-  let parameters = (ins StringRefParameter<"text form of the layout">:$text);
-  let assemblyFormat = "`<` $text `>`";
-  let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    ::tlc::SharedLayout getLayout() const;
-    static SharedLayoutAttr get(::mlir::MLIRContext *context, const ::tlc::SharedLayout &layout);
-  }];
+  let parameters = (ins AttrParameter<"::tlc::SharedLayout", "the layout", "const ::tlc::SharedLayout &">:$layout);
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Tile_PipelineAttr : Tile_Attr<"Pipeline", "pipeline"> {

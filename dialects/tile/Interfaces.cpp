@@ -16,6 +16,10 @@ SmallVector<MemoryAccess, 3> tile::memoryAccessesOf(Operation *op) {
   return accessing ? accessing.getMemoryAccesses() : SmallVector<MemoryAccess, 3>();
 }
 
+RowOrder tile::rowOrderOf(program::TensorOrder order) {
+  return order == program::TensorOrder::interleaved ? interleavedRows() : RowOrder();
+}
+
 Synchronisation tile::synchronisationOf(Operation *op) {
   Synchronisation found;
   if (auto ordering = dyn_cast<SynchronisationOpInterface>(op))

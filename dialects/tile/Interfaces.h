@@ -31,19 +31,17 @@ enum class Agent : uint8_t {
   copyEngine,
 };
 
-/// How an access takes the order of a shared tile's elements.
-enum class OrderUse : uint8_t {
-  natural,     ///< only the natural one
-  any,         ///< element by element
-  interleaved, ///< is faster, or right only, with the interleaved one
-};
+/// How the elements of a row of such a tensor follow one another.
+RowOrder rowOrderOf(program::TensorOrder order);
 
 struct MemoryAccess {
   mlir::Value memory; ///< a tile in shared or tensor memory, or a slice
   AccessKind kind = AccessKind::read;
   Proxy proxy = Proxy::generic;
   Agent agent = Agent::eachThread;
-  OrderUse order = OrderUse::natural;
+  /// The order in which it wants the elements of a shared tile's rows, because it is faster or right only so;
+  /// nothing if it finds each element in any.
+  std::optional<RowOrder> order = RowOrder();
   /// The fragment whose layout tells which thread accesses what, where it does.
   mlir::Value fragment = {};
   /// Where its proxy cannot, ordinary accesses do it.

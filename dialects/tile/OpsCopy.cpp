@@ -202,10 +202,9 @@ LogicalResult AtomicAddOp::verify() {
 
 namespace {
 /// The TMA moves bytes as they lie on its other side.
-OrderUse orderByTma(Value otherSide) {
+RowOrder orderByTma(Value otherSide) {
   auto slice = otherSide.getDefiningOp<SliceOp>();
-  return slice && slice.getTensorOrder() == program::TensorOrder::interleaved ? OrderUse::interleaved
-                                                                              : OrderUse::natural;
+  return slice ? rowOrderOf(slice.getTensorOrder()) : RowOrder();
 }
 
 std::optional<Unit> unitOf(std::optional<CopyAtom> atom) {
@@ -241,7 +240,7 @@ SmallVector<MemoryAccess, 3> CopyOp::getMemoryAccesses() {
                         .kind = kind,
                         .proxy = tma ? Proxy::asyncCopy : Proxy::generic,
                         .agent = tma ? Agent::copyEngine : Agent::eachThread,
-                        .order = tma ? orderByTma(otherSide) : OrderUse::any};
+                        .order = tma ? std::optional(orderByTma(otherSide)) : std::nullopt};
   };
   return {access(getSource(), AccessKind::read, getDestination()),
           access(getDestination(), AccessKind::write, getSource())};
@@ -274,7 +273,7 @@ std::optional<Completion> CopyAsyncOp::getCompletion() { return Completion::ring
 Value CopyAsyncOp::getCompletingRing() { return getRing(); }
 
 SmallVector<MemoryAccess, 3> LoadOp::getMemoryAccesses() {
-  return {{.memory = getSource(), .order = OrderUse::any}};
+  return {{.memory = getSource(), .order = std::nullopt}};
 }
 
 LogicalResult LoadOp::stateLayouts(FragmentRules &rules) {
@@ -295,7 +294,7 @@ SmallVector<MemoryAccess, 3> StoreOp::getMemoryAccesses() {
   return {{.memory = getDestination(),
            .kind = AccessKind::write,
            .proxy = tma ? Proxy::asyncCopy : Proxy::generic,
-           .order = OrderUse::any,
+           .order = std::nullopt,
            .fragment = getValue(),
            .mayBeGeneric = true}};
 }
@@ -333,7 +332,7 @@ SmallVector<MemoryAccess, 3> AtomicAddOp::getMemoryAccesses() {
   return {{.memory = getDestination(),
            .kind = AccessKind::add,
            .agent = isFragment ? Agent::eachThread : Agent::oneThread,
-           .order = OrderUse::any,
+           .order = std::nullopt,
            .fragment = isFragment ? getValue() : Value()}};
 }
 

@@ -15,7 +15,7 @@ int64_t AllocSharedOp::getAlignment() { return getBuffer().getType().getLayout()
 
 int64_t AllocSharedOp::takePlace(BlockBudget &block) {
   SharedType type = getBuffer().getType();
-  SharedLayout layout = type.getLayout().getLayout();
+  const SharedLayout &layout = type.getLayout().getLayout();
   bool hasSlots = int64_t(type.getShape().size()) > layout.rank();
   // Each slot starts where its swizzle pattern does.
   return block.addBuffer({layout.totalBytes(), layout.alignment()}, hasSlots ? type.getShape().front() : 1);
@@ -28,7 +28,7 @@ LogicalResult AllocSharedOp::verify() {
                          << "' not to be a transposed view because an allocation "
                          << "is no view, but got " << type;
   auto isRowsOfMore = [](const SharedLayout &layout, ArrayRef<int64_t> shape) {
-    return layout.rank() == 2 && shape.size() == 2 && layout.shape.front() != shape.front();
+    return layout.rank() == 2 && shape.size() == 2 && layout.shape().front() != shape.front();
   };
   if (type.getLayout() && isRowsOfMore(type.getLayout().getLayout(), type.getShape()))
     return emitOpError() << "expected buffer '" << getName()

@@ -122,13 +122,15 @@ template <typename Gemm> SmallVector<MemoryAccess, 3> accessesOf(Gemm op) {
   bool ofUnit = op.getAtom() == MatrixAtom::wgmma;
   Proxy proxy = ofUnit ? Proxy::matrixUnit : Proxy::generic;
   bool leftInRegisters = isa<RankedTensorType>(op.getA().getType());
+  // An accumulator becomes the left factor without an exchange between threads.
+  bool wantsInterleaved =
+      ofUnit && leftInRegisters && op.getB().getType().getElementType().getIntOrFloatBitWidth() == 8;
   SmallVector<MemoryAccess, 3> accesses;
   if (!leftInRegisters)
     accesses.push_back(
         {.memory = op.getA(), .proxy = proxy, .fragment = ofUnit ? Value(op.getAcc()) : Value()});
-  accesses.push_back({.memory = op.getB(),
-                      .proxy = proxy,
-                      .order = ofUnit && leftInRegisters ? OrderUse::interleaved : OrderUse::natural});
+  accesses.push_back(
+      {.memory = op.getB(), .proxy = proxy, .order = wantsInterleaved ? interleavedRows() : RowOrder()});
   return accesses;
 }
 
@@ -151,7 +153,7 @@ template <typename Gemm> LogicalResult stateProduct(Gemm op, FragmentRules &rule
   if (!isa<RankedTensorType>(op.getA().getType()))
     return success();
   SharedLayoutAttr right = op.getB().getType().getLayout();
-  ElementOrder order = right ? right.getLayout().order : ElementOrder::natural;
+  RowOrder order = right ? right.getLayout().rowOrder() : RowOrder();
   rules.takes(op.getAMutable(),
               layouts->left(shape[0], shapeOf(op.getA())[1], elementBitsOf(op.getA()), grid, order),
               Strength::required, "operand A of " + name);

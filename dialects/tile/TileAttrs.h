@@ -3,16 +3,21 @@
 /// Enums and attributes of the tile dialect.
 #pragma once
 
+#include "dialects/layout/Layout.h"
+#include "dialects/layout/SharedLayout.h"
 #include "dialects/layout/WarpPolicy.h"
+#include "dialects/tile/Enums.h.inc"
 #include "dialects/tile/TileDialect.h"
 #include "mlir/IR/TensorEncoding.h"
 
 namespace tlc {
-class FragmentLayout;
-struct SharedLayout;
+// Attributes hold layouts.
+inline llvm::hash_code hash_value(const FragmentLayout &layout) { return hashOf(layout.map()); }
+inline llvm::hash_code hash_value(const SharedLayout &layout) {
+  return llvm::hash_combine(llvm::hash_combine_range(layout.shape()), layout.elementBits(),
+                            layout.contiguousAxis(), hashOf(layout.map()));
+}
 } // namespace tlc
-
-#include "dialects/tile/Enums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "dialects/tile/Attrs.h.inc"

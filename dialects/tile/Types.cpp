@@ -174,19 +174,20 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, A
   SmallVector<int64_t> stored(shape);
   if (transposed)
     std::swap(stored[stored.size() - 1], stored[stored.size() - 2]);
-  SharedLayout slot = layout.getLayout();
-  ArrayRef<int64_t> described(slot.shape);
+  const SharedLayout &slot = layout.getLayout();
+  ArrayRef<int64_t> described(slot.shape());
   // Of a buffer with slots the layout describes one of them, of some rows the tile that they are rows of.
   bool isRows =
       stored.size() == 2 && described.size() == 2 && stored[1] == described[1] && stored[0] <= described[0];
   if (!isRows && described != ArrayRef(stored) && described != ArrayRef(stored).drop_front())
     return emitError() << "expected a layout of the buffer's extents "
                        << printShape({stored.begin(), stored.end()})
-                       << ", of one of its slots or of more rows, but got one of " << printShape(slot.shape);
+                       << ", of one of its slots or of more rows, but got one of "
+                       << printShape(slot.shape());
   int64_t bits = elementType.getIntOrFloatBitWidth();
-  if (slot.elementBits != bits)
+  if (slot.elementBits() != bits)
     return emitError() << "expected a layout of " << bits << "-bit elements because the element type is "
-                       << elementType << ", but got one of " << slot.elementBits << " bits";
+                       << elementType << ", but got one of " << slot.elementBits() << " bits";
   return success();
 }
 

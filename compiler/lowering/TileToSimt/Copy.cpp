@@ -31,7 +31,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AllocSharedOp op) {
   SharedTile buffer;
   buffer.base = k.sharedAt(*op.getOffset());
   buffer.shape = shapeOf(type.getShape());
-  buffer.layout = k.sharedLayoutOf(type);
+  buffer.layout = type.getLayout().getLayout();
   buffer.element = k.typeOf(type.getElementType());
   k.set(op.getBuffer(), std::move(buffer));
   return success();

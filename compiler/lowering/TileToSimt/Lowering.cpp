@@ -42,7 +42,7 @@ SmallVector<PlannedObject> plannedObjects(tile::KernelOp source) {
       auto type = alloc.getBuffer().getType();
       if (!alloc.getOffset() || !type.getLayout())
         return;
-      SharedLayout layout = type.getLayout().getLayout();
+      const SharedLayout &layout = type.getLayout().getLayout();
       int64_t slots = int64_t(type.getShape().size()) > layout.rank() ? type.getShape()[0] : 1;
       int64_t offset = *alloc.getOffset(), pitch = lowering::slotPitch(layout);
       objects.push_back({alloc.getName(), program::SharedKind::buffer, offset, slots,
@@ -384,7 +384,7 @@ LogicalResult KernelLowering::checkTypes(Operation &op) {
         return op.emitOpError() << "expected a layout of " << team.warps << " warps because " << team.name
                                 << " has as many, but got one of " << warps << " in " << type;
     } else if (auto shared = dyn_cast<tile::SharedType>(type)) {
-      bool slots = int64_t(shared.getShape().size()) != sharedLayoutOf(shared).rank();
+      bool slots = int64_t(shared.getShape().size()) != shared.getLayout().getLayout().rank();
       auto isAll = [&](const tile::MemoryAccess &access) { return access.memory.getType() == type; };
       if (slots && llvm::any_of(tile::memoryAccessesOf(&op), isAll))
         return op.emitOpError()

@@ -51,12 +51,12 @@ struct SharedTile {
   bool transposed = false;
 
   int rank() const { return int(shape.size()); }
-  int64_t elementBytes() const { return layout.elementBits / 8; }
+  int64_t elementBytes() const { return layout.elementBits() / 8; }
   /// The layout's axis of an axis of the tile.
   int layoutAxis(int axis) const;
   Coordinates layoutCoordinates(llvm::ArrayRef<int64_t> coordinates) const;
   /// The tile's axis that runs along consecutive bytes.
-  int contiguousAxis() const { return layoutAxis(layout.contiguousAxis); }
+  int contiguousAxis() const { return layoutAxis(layout.contiguousAxis()); }
 };
 
 /// Bytes from one slot of a buffer to the next.
@@ -122,8 +122,7 @@ public:
   // What tile values have become.
   Type typeOf(Type type);
   mlir::VectorType registersOf(mlir::RankedTensorType type);
-  const FragmentLayout &layoutOf(Type fragment);
-  const SharedLayout &sharedLayoutOf(tile::SharedType type);
+  static const FragmentLayout &layoutOf(Type fragment);
   Value value(Value tile) const { return values.lookup(tile); }
   Cursor cursor(Value tile) const { return cursors.lookup(tile); }
   const SharedTile &shared(Value tile) const { return tiles.find(tile)->second; }
@@ -200,8 +199,6 @@ private:
   llvm::DenseMap<Value, unsigned> tensorNumbers;
   llvm::DenseSet<Value> hostOnly;
   std::vector<GlobalTensor> tensors;
-  llvm::DenseMap<Attribute, std::unique_ptr<FragmentLayout>> layouts;
-  llvm::DenseMap<Attribute, std::unique_ptr<SharedLayout>> sharedLayouts;
   llvm::SmallVector<Attribute> grid, schema, maps;
   llvm::SmallVector<Attribute> parameters; ///< of the kernel's arguments
   struct BarrierInit {

@@ -85,13 +85,13 @@ MatrixPlan planMoves(const FragmentLayout &layout, const MatrixFragment &match) 
 }
 
 MatrixPlan planFor(const SharedTile &tile, const FragmentLayout &layout) {
-  return planMoves(layout, *matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits));
+  return planMoves(layout, *matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits()));
 }
 } // namespace
 
 bool lowering::fitsMatrixMoves(const SharedTile &tile, const FragmentLayout &layout,
                                ArrayRef<int64_t> shape) {
-  if (!matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits) ||
+  if (!matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits()) ||
       layout.replication(HardwareAxis::reg) != 1 || tile.layout.contiguousElements() < elementsPerRow)
     return false;
   for (auto [axis, extent] : llvm::enumerate(shape))

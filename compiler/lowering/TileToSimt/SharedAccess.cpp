@@ -41,15 +41,15 @@ bool SharedAddresses::addMode(const PlacedMode &placed) {
   };
   Value digit = digitOf(b, placed, team);
   const SharedLayout &layout = tile.layout;
-  if (axis != layout.contiguousAxis) {
-    Coordinates step(layout.shape.size(), 0);
+  if (axis != layout.contiguousAxis()) {
+    Coordinates step(layout.shape().size(), 0);
     step[size_t(axis)] = mode.step;
     add(digit, mode.extent, layout.linearOffset(step));
     return true;
   }
-  if (mode.step % orderPeriod(layout.order) != 0)
+  if (mode.step % periodOf(layout.rowOrder()) != 0)
     return false;
-  int64_t panel = layout.panelExtent, bytes = tile.elementBytes();
+  int64_t panel = layout.panelExtent(), bytes = tile.elementBytes();
   if (layout.panels() == 1 || mode.step * mode.extent <= panel) {
     mostInPanel += (mode.extent - 1) * mode.step;
     add(digit, mode.extent, mode.step * bytes);
@@ -72,18 +72,29 @@ bool SharedAddresses::addMode(const PlacedMode &placed) {
 }
 
 Value SharedAddresses::swizzled(Value offset) {
-  if (tile.layout.swizzle == Swizzle::none)
+  if (tile.layout.swizzle() == Swizzle::none)
     return offset;
-  return b.bitXor(offset, b.bitAnd(b.shiftRight(offset, 3), swizzledBits(tile.layout.swizzle)));
+  return b.bitXor(offset, b.bitAnd(b.shiftRight(offset, 3), swizzledBits(tile.layout.swizzle())));
 }
 
-/// `placeInOrder` of an element that the device computes.
+/// The place, in the order of its row, of an element that the device computes.
 Value SharedAddresses::placeOf(Value element) {
-  if (tile.layout.order == ElementOrder::natural)
+  SmallVector<Value> moved;
+  int64_t stay = -1, stride = 1;
+  for (const LayoutMode &mode : tile.layout.rowOrder()) {
+    if (mode.step != stride) {
+      int64_t bits = mode.extent - 1;
+      moved.push_back(b.mul(b.bitAnd(b.shiftRight(element, log2Floor(stride)), bits), mode.step));
+      stay &= ~(bits * stride);
+    }
+    stride *= mode.extent;
+  }
+  if (moved.empty())
     return element;
-  Value pair = b.mul(b.bitAnd(b.shiftRight(element, 1), 3), 4),
-        half = b.mul(b.bitAnd(b.shiftRight(element, 3), 1), 2);
-  return b.add(b.add(b.bitAnd(element, ~int64_t(14)), pair), half);
+  Value place = b.bitAnd(element, stay);
+  for (Value part : moved)
+    place = b.add(place, part);
+  return place;
 }
 
 /// Where steps and panels do not divide one another.
@@ -98,13 +109,13 @@ Value SharedAddresses::fullOffset(ArrayRef<int64_t> constant) {
   for (int axis = 0; axis < tile.rank(); ++axis) {
     int at = tile.layoutAxis(axis);
     Value coordinate = b.add(thread[size_t(axis)], constant[size_t(axis)]);
-    if (at == layout.contiguousAxis) {
+    if (at == layout.contiguousAxis()) {
       coordinate = placeOf(coordinate);
-      offset = b.add(offset, b.mul(b.divide(coordinate, layout.panelExtent), layout.panelPitch()));
-      offset = b.add(offset, b.mul(b.remainder(coordinate, layout.panelExtent), tile.elementBytes()));
+      offset = b.add(offset, b.mul(b.divide(coordinate, layout.panelExtent()), layout.panelPitch()));
+      offset = b.add(offset, b.mul(b.remainder(coordinate, layout.panelExtent()), tile.elementBytes()));
       continue;
     }
-    Coordinates unit(layout.shape.size(), 0);
+    Coordinates unit(layout.shape().size(), 0);
     unit[size_t(at)] = 1;
     offset = b.add(offset, b.mul(coordinate, layout.linearOffset(unit)));
   }
@@ -114,17 +125,17 @@ Value SharedAddresses::fullOffset(ArrayRef<int64_t> constant) {
 Value SharedAddresses::at(ArrayRef<int64_t> constant) {
   const SharedLayout &layout = tile.layout;
   Coordinates coordinates = tile.layoutCoordinates(constant);
-  int64_t column = coordinates[size_t(layout.contiguousAxis)];
-  bool crosses = layout.panels() > 1 && mostInPanel + column % layout.panelExtent >= layout.panelExtent;
+  int64_t column = coordinates[size_t(layout.contiguousAxis())];
+  bool crosses = layout.panels() > 1 && mostInPanel + column % layout.panelExtent() >= layout.panelExtent();
   if (!threadOffset || crosses)
     return b.offset(tile.base, swizzled(fullOffset(constant)));
   int64_t offset = layout.linearOffset(coordinates);
-  if (layout.swizzle != Swizzle::none && (!disjoint || (threadBits & offset)))
+  if (layout.swizzle() != Swizzle::none && (!disjoint || (threadBits & offset)))
     return b.offset(tile.base, swizzled(b.add(threadOffset, offset)));
   // Parts without common bits can be swizzled one by one: what the constant's low bits
   // become is xored to the thread's part, the rest goes into the instruction.
-  int64_t low = layout.swizzle == Swizzle::none ? 0 : offset % swizzleAlignment;
-  int64_t permuted = applySwizzle(layout.swizzle, low);
+  int64_t low = layout.swizzle() == Swizzle::none ? 0 : offset % swizzleAlignment;
+  int64_t permuted = applySwizzle(layout.swizzle(), low);
   Value &base = bases[permuted];
   if (!base) {
     if (!threadSwizzled)

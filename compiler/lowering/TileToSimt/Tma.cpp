@@ -75,16 +75,17 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
                   "' to begin at a multiple of " + Twine(granule) +
                   " elements along the last axis, but that is not known of its origin");
   // Of some rows the boxes are those of a tile that has no more, but they lie where the rows do.
-  SharedLayout own = tile.layout;
-  for (int axis = 0; axis < own.rank(); ++axis)
-    own.shape[size_t(tile.layoutAxis(axis))] = tile.shape[size_t(axis)];
-  if (slice.tensor->argument.getOrder() == program::TensorOrder::interleaved) {
-    if (own.order != ElementOrder::interleaved)
-      return reject("expected a tile whose rows are interleaved as those of '" +
+  Result<SharedLayout> own = tile.layout.withShape(tile.layoutCoordinates(tile.shape));
+  if (RowOrder order = tile::rowOrderOf(slice.tensor->argument.getOrder()); own && !order.empty()) {
+    if (own->rowOrder() != order)
+      return reject("expected a tile whose rows are " +
+                    stringifyTensorOrder(slice.tensor->argument.getOrder()) + " as those of '" +
                     slice.tensor->argument.getName() + "' are, but another use of it takes no such order");
-    own.order = ElementOrder::natural; // bytes are moved as they lie
+    own = own->withOrder({}); // bytes are moved as they lie
   }
-  Result<TmaBoxes> boxes = tmaBoxes(own);
+  if (!own)
+    return reject(own.error().message);
+  Result<TmaBoxes> boxes = tmaBoxes(*own);
   if (!boxes)
     return reject(boxes.error().message);
   SliceBoxes result;
@@ -285,12 +286,6 @@ LogicalResult rejectStore(tile::StoreOp op, const Twine &why) {
                           << why << "; use the atom simt";
 }
 
-/// Offset of a panel in the staging buffer, [warpgroups, buffers, 64, 64].
-int64_t panelOffset(const SharedLayout &staging, int64_t warpgroup, int64_t buffer) {
-  if (staging.rank() == 3)
-    return warpgroup * slotPitch(staging) + staging.linearOffset({buffer, 0, 0});
-  return staging.linearOffset({warpgroup, buffer, 0, 0});
-}
 /// Bulk groups committed since the buffer of panel `number` was last sent, by this store or the one before.
 int64_t groupsSinceUse(int64_t number, int64_t total, int64_t batch, int64_t buffers) {
   if (batch == total)
@@ -346,8 +341,8 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
                            "warpgroup");
   int64_t buffers = staging.shape.size() == 4 ? std::max<int64_t>(1, staging.shape[1]) : 2;
   Shape expected = {k.team.warps / warpsPerWarpgroup, buffers, panelRows, storedColumns};
-  if (staging.shape != expected || staging.layout.swizzle != Swizzle::bytes128 ||
-      staging.layout.contiguousAxis != staging.layout.rank() - 1)
+  if (staging.shape != expected || staging.layout.swizzle() != Swizzle::bytes128 ||
+      staging.layout.contiguousAxis() != staging.layout.rank() - 1)
     return rejectStore(op, Twine("expected staging of ") + printShape(expected) +
                                " with rows along the last axis and a swizzle of 128 bytes");
 
@@ -357,8 +352,7 @@ LogicalResult lowering::storeByTma(KernelLowering &k, tile::StoreOp op) {
   panel.layout = SharedLayout::swizzled(panel.shape, 16, 1, Swizzle::bytes128);
   panel.element = type.getElementType();
   Value warpgroup = b.divide(k.team.warp, warpsPerWarpgroup);
-  int64_t groupPitch = panelOffset(staging.layout, 1, 0) - panelOffset(staging.layout, 0, 0);
-  int64_t bufferPitch = panelOffset(staging.layout, 0, 1) - panelOffset(staging.layout, 0, 0);
+  int64_t bufferPitch = panel.layout.totalBytes(), groupPitch = buffers * bufferPitch;
   Value groupBase = b.offset(staging.base, b.mul(warpgroup, groupPitch));
   FragmentLayout panelLayout = wgmmaAccumulator(panelRows, storedColumns, {1, 1});
 

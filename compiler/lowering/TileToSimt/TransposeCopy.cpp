@@ -32,10 +32,12 @@ constexpr int64_t rowsPerMove = 16, columnsPerMove = 32;
 constexpr size_t movesInFlight = 2;
 constexpr int64_t evenBytes = 0x6420, oddBytes = 0x7531; ///< of two words
 
-bool hasChunks(SharedLayout layout) {
-  layout.order = ElementOrder::natural;
-  return layout.contiguousElements() % matrixRowBytes == 0;
+bool hasChunks(const SharedLayout &layout) {
+  return layout.withOrder({})->contiguousElements() % matrixRowBytes == 0;
 }
+
+/// The orders of a row that moves can leave; see above.
+bool fitsMoves(const RowOrder &order) { return order.empty() || order == interleavedRows(); }
 
 /// How the warps share the moves.
 struct Shares {
@@ -62,8 +64,9 @@ struct Shares {
 
 bool lowering::fitsTransposingMoves(KernelLowering &k, const SharedTile &source,
                                     const SharedTile &destination) {
-  if (!k.target.stmatrix || source.rank() != 2 || source.layout.elementBits != 8 ||
-      source.contiguousAxis() == destination.contiguousAxis() || source.layout.order != ElementOrder::natural)
+  if (!k.target.stmatrix || source.rank() != 2 || source.layout.elementBits() != 8 ||
+      source.contiguousAxis() == destination.contiguousAxis() || !source.layout.hasNaturalOrder() ||
+      !fitsMoves(destination.layout.rowOrder()))
     return false;
   int64_t rows = source.shape[size_t(destination.contiguousAxis())],
           columns = source.shape[size_t(source.contiguousAxis())];
@@ -77,7 +80,7 @@ void lowering::copyTransposed(KernelLowering &k, const SharedTile &source, const
   Shares shares(k.team.warps, source.shape[size_t(row)], source.shape[size_t(column)]);
 
   FragmentLayout::Modes lanes = {{8, row, 1}, {2, row, 8}, {2, column, 16}};
-  if (destination.layout.order == ElementOrder::natural)
+  if (destination.layout.hasNaturalOrder())
     lanes = {{2, row, 1}, {4, row, 4}, {2, row, 2}, {2, column, 16}};
   FragmentLayout loads = shares.layout(row, column, lanes, {16, column, 1});
   FragmentLayout stores =

@@ -24,18 +24,7 @@ VectorType KernelLowering::registersOf(RankedTensorType type) {
 }
 
 const FragmentLayout &KernelLowering::layoutOf(Type fragment) {
-  auto attribute = cast<tile::LayoutAttr>(cast<RankedTensorType>(fragment).getEncoding());
-  std::unique_ptr<FragmentLayout> &layout = layouts[attribute];
-  if (!layout)
-    layout = std::make_unique<FragmentLayout>(attribute.getLayout());
-  return *layout;
-}
-
-const SharedLayout &KernelLowering::sharedLayoutOf(tile::SharedType type) {
-  std::unique_ptr<SharedLayout> &layout = sharedLayouts[type.getLayout()];
-  if (!layout)
-    layout = std::make_unique<SharedLayout>(type.getLayout().getLayout());
-  return *layout;
+  return cast<tile::LayoutAttr>(cast<RankedTensorType>(fragment).getEncoding()).getLayout();
 }
 
 int SharedTile::layoutAxis(int axis) const {

@@ -85,7 +85,7 @@ public:
   }
   bool isTransposed() const { return operand.majorness == Majorness::mn; }
   int64_t kPerStep() const { return operand.kPerInstruction; }
-  ElementOrder order() const { return operand.layout.order; }
+  RowOrder order() const { return operand.layout.rowOrder(); }
 
 private:
   explicit SharedFactor(WgmmaOperand operand) : operand(std::move(operand)) {}
@@ -144,7 +144,7 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
   Value aWords;
   if (aType) {
     FragmentLayout expected =
-        wgmmaOperandA(aType.getShape()[0], aType.getShape()[1], right.layout.elementBits,
+        wgmmaOperandA(aType.getShape()[0], aType.getShape()[1], right.layout.elementBits(),
                       {share->alongM, share->alongN}, bFactor->order());
     if (k.layoutOf(aType) != expected)
       return reject("expected the left factor's registers in the layout " + printLayout(expected) +

@@ -14,14 +14,17 @@ namespace {
 /// No two elements overlap and none lies outside the tile's bytes.
 void requirePlacement(const SharedLayout &layout) {
   INFO(printSharedLayout(layout));
-  REQUIRE(layout.check());
-  int64_t bytes = std::max<int64_t>(1, layout.elementBits / 8);
+  REQUIRE(layout.map().problem() == "");
+  int64_t bytes = std::max<int64_t>(1, layout.elementBits() / 8);
   std::set<int64_t> offsets;
   bool inside = true;
-  forEachPoint(layout.shape, [&](const Coordinates &at) {
+  forEachPoint(layout.shape(), [&](const Coordinates &at) {
     int64_t offset = layout.byteOffset(at);
     inside &= offset >= 0 && offset + bytes <= layout.totalBytes() && offset % bytes == 0 &&
               offsets.insert(offset).second;
+    // The same without digits, and back.
+    inside &= applySwizzle(layout.swizzle(), layout.linearOffset(at)) == offset;
+    inside &= layout.map().find(std::vector<int64_t>{offset * 8}) == at;
   });
   REQUIRE(inside);
   Result<SharedLayout> parsed = parseSharedLayout(printSharedLayout(layout));
@@ -29,17 +32,16 @@ void requirePlacement(const SharedLayout &layout) {
   REQUIRE(*parsed == layout);
 }
 
-std::string failure(const SharedLayout &layout) {
-  Result<void> ok = layout.check();
-  REQUIRE_FALSE(ok);
-  return ok.error().message;
+std::string failure(const Result<SharedLayout> &layout) {
+  REQUIRE_FALSE(layout);
+  return layout.error().message;
 }
 
 } // namespace
 
 TEST_CASE("the tutorial's offsets are right", "[layout][shared][unit]") {
   SharedLayout tile = SharedLayout::preferred({128, 256}, 16, 1);
-  REQUIRE(tile.swizzle == Swizzle::bytes128);
+  REQUIRE(tile.swizzle() == Swizzle::bytes128);
   REQUIRE(tile.panels() == 4);
   REQUIRE(tile.panelPitch() == 16384);
   REQUIRE(tile.totalBytes() == 65536);
@@ -75,16 +77,24 @@ TEST_CASE("no two elements share a place", "[layout][shared][unit]") {
   requirePlacement(SharedLayout::plain({3, 5, 7}, 64, 2));
   requirePlacement(SharedLayout::swizzled({3, 9, 64}, 16, 2, Swizzle::bytes128));
   requirePlacement(SharedLayout::plain({77}, 16, 0));
+  for (const Shape &shape : {Shape{1}, Shape{1, 1}, Shape{5, 1}, Shape{1, 5}, Shape{2, 1, 1}}) {
+    SharedLayout layout = SharedLayout::plain(shape, 32, int(shape.size()) - 1);
+    requirePlacement(layout);
+    int64_t bytes = 4;
+    for (int64_t extent : shape)
+      bytes *= extent;
+    REQUIRE(layout.totalBytes() == bytes);
+  }
 }
 
 TEST_CASE("the preferred placement takes the widest full swizzle", "[layout][shared][unit]") {
-  REQUIRE(SharedLayout::preferred({64, 64}, 16, 1).swizzle == Swizzle::bytes128);
-  REQUIRE(SharedLayout::preferred({64, 96}, 16, 1).swizzle == Swizzle::bytes64);
-  REQUIRE(SharedLayout::preferred({64, 176}, 16, 1).swizzle == Swizzle::bytes32);
-  REQUIRE(SharedLayout::preferred({64, 12}, 16, 1).swizzle == Swizzle::none);
-  REQUIRE(SharedLayout::preferred({64, 128}, 8, 1).panelExtent == 128);
-  REQUIRE(SharedLayout::preferred({128, 64}, 16, 0).contiguousAxis == 0);
-  REQUIRE(SharedLayout::preferred({128}, 32, 0).swizzle == Swizzle::none);
+  REQUIRE(SharedLayout::preferred({64, 64}, 16, 1).swizzle() == Swizzle::bytes128);
+  REQUIRE(SharedLayout::preferred({64, 96}, 16, 1).swizzle() == Swizzle::bytes64);
+  REQUIRE(SharedLayout::preferred({64, 176}, 16, 1).swizzle() == Swizzle::bytes32);
+  REQUIRE(SharedLayout::preferred({64, 12}, 16, 1).swizzle() == Swizzle::none);
+  REQUIRE(SharedLayout::preferred({64, 128}, 8, 1).panelExtent() == 128);
+  REQUIRE(SharedLayout::preferred({128, 64}, 16, 0).contiguousAxis() == 0);
+  REQUIRE(SharedLayout::preferred({128}, 32, 0).swizzle() == Swizzle::none);
 }
 
 TEST_CASE("vectors stay whole under swizzle, panels and padding", "[layout][shared][unit]") {
@@ -94,8 +104,8 @@ TEST_CASE("vectors stay whole under swizzle, panels and padding", "[layout][shar
   REQUIRE(SharedLayout::plain({100}, 16, 0).contiguousElements() == 100);
   for (const SharedLayout &layout :
        {SharedLayout::swizzled({16, 64}, 16, 1, Swizzle::bytes64), SharedLayout::plain({8, 24}, 32, 1, 8)}) {
-    int64_t run = layout.contiguousElements(), bytes = layout.elementBits / 8;
-    forEachPoint(layout.shape, [&](const Coordinates &at) {
+    int64_t run = layout.contiguousElements(), bytes = layout.elementBits() / 8;
+    forEachPoint(layout.shape(), [&](const Coordinates &at) {
       Coordinates first = at;
       first[1] = at[1] / run * run;
       REQUIRE(layout.byteOffset(at) == layout.byteOffset(first) + (at[1] - first[1]) * bytes);
@@ -105,8 +115,7 @@ TEST_CASE("vectors stay whole under swizzle, panels and padding", "[layout][shar
 }
 
 TEST_CASE("interleaved rows alternate pairs of their halves", "[layout][shared][unit]") {
-  SharedLayout row = SharedLayout::plain({2, 32}, 8, 1);
-  row.order = ElementOrder::interleaved;
+  SharedLayout row = *SharedLayout::plain({2, 32}, 8, 1).withOrder(interleavedRows());
   std::vector<int64_t> elements(32);
   for (int64_t i = 0; i < 32; ++i)
     elements[size_t(row.byteOffset({0, i}))] = i;
@@ -115,51 +124,95 @@ TEST_CASE("interleaved rows alternate pairs of their halves", "[layout][shared][
   REQUIRE(row.contiguousElements() == 2);
   REQUIRE_THAT(printSharedLayout(row), Catch::EndsWith("pad 0 interleaved"));
   for (Swizzle swizzle : {Swizzle::none, Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128}) {
-    SharedLayout layout = SharedLayout::swizzled({24, 128}, 8, 1, swizzle);
-    layout.order = ElementOrder::interleaved;
+    SharedLayout natural = SharedLayout::swizzled({24, 128}, 8, 1, swizzle);
+    SharedLayout layout = *natural.withOrder(interleavedRows());
     requirePlacement(layout);
+    REQUIRE(*layout.withOrder({}) == natural);
   }
-  SharedLayout odd = SharedLayout::plain({2, 24}, 8, 1);
-  odd.order = ElementOrder::interleaved;
-  REQUIRE_THAT(failure(odd),
+  REQUIRE_THAT(failure(SharedLayout::plain({2, 24}, 8, 1).withOrder(interleavedRows())),
                Contains("panels and rows of a multiple of 16 elements") && Contains("got 24 and 24"));
 }
 
+TEST_CASE("a row may be in any order of digits", "[layout][shared][unit]") {
+  SharedLayout layout = *SharedLayout::plain({4, 16}, 16, 1).withOrder({{2, 0, 2}, {2, 0, 1}});
+  REQUIRE(printSharedLayout(layout) == "4x16 16b axis 1 panel 16 swizzle none pad 0 order(2:2, 2:1)");
+  REQUIRE(layout.contiguousElements() == 1);
+  requirePlacement(layout);
+  SharedLayout natural = SharedLayout::preferred({16, 64}, 16, 1);
+  REQUIRE(*natural.withOrder({{2, 0, 1}, {4, 0, 2}}) == natural); // digits that say nothing
+  auto refused = [&](RowOrder order) { return failure(natural.withOrder(order)); };
+  REQUIRE_THAT(refused({{2, 0, 1}, {2, 0, 1}}), Contains("each element has a place of its own"));
+  REQUIRE_THAT(refused({{3, 0, 1}}), Contains("expected powers of two up to 1024") && Contains("got 3:1"));
+}
+
+TEST_CASE("random placements hold every element once", "[layout][shared][unit]") {
+  std::mt19937 random(Catch::rngSeed());
+  auto pick = [&](int64_t n) { return std::uniform_int_distribution<int64_t>(0, n - 1)(random); };
+  for (int i = 0; i < 300; ++i) {
+    Shape shape(size_t(1 + pick(4)));
+    for (int64_t &extent : shape)
+      extent = 1 + pick(shape.size() > 2 ? 6 : 40);
+    int rank = int(shape.size()), bits = int(8 << pick(5));
+    RowPlacement rows;
+    rows.contiguousAxis = rank == 1 ? 0 : rank - 1 - int(pick(2));
+    rows.swizzle =
+        std::array{Swizzle::none, Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128}[size_t(pick(4))];
+    rows.panelExtent = rows.swizzle == Swizzle::none ? 1 + pick(12) : swizzleSpan(rows.swizzle) * 8 / bits;
+    rows.rowPadding = rows.swizzle == Swizzle::none ? pick(3) * 16 : 0;
+    if (pick(2) == 0)
+      rows.order = {{2, 0, 2}, {2, 0, 1}};
+    if (Result<SharedLayout> layout = SharedLayout::create(shape, bits, rows))
+      requirePlacement(*layout);
+  }
+}
+
 TEST_CASE("contradictory placements are refused by name", "[layout][shared][unit]") {
-  SharedLayout good = SharedLayout::preferred({64, 64}, 16, 1);
-  REQUIRE(good.check());
-  auto with = [&](auto change) {
-    SharedLayout bad = good;
+  Shape shape = {64, 64};
+  int bits = 16;
+  RowPlacement rows = SharedLayout::preferred(shape, bits, 1).rowPlacement();
+  REQUIRE(SharedLayout::create(shape, bits, rows));
+  auto withRows = [&](auto change) {
+    RowPlacement bad = rows;
     change(bad);
-    return failure(bad);
+    return failure(SharedLayout::create(shape, bits, bad));
   };
-  REQUIRE_THAT(with([](SharedLayout &l) { l.rowPadding = 16; }),
+  REQUIRE_THAT(withRows([](RowPlacement &r) { r.rowPadding = 16; }),
                Contains("expected no row padding with a 128-byte swizzle"));
-  REQUIRE_THAT(with([](SharedLayout &l) { l.panelExtent = 32; }),
+  REQUIRE_THAT(withRows([](RowPlacement &r) { r.panelExtent = 32; }),
                Contains("expected panels of 64 elements") && Contains("got 32"));
-  REQUIRE_THAT(with([](SharedLayout &l) { l.contiguousAxis = 2; }),
+  REQUIRE_THAT(withRows([](RowPlacement &r) { r.contiguousAxis = 2; }),
                Contains("one of the last two of 2 axes"));
-  REQUIRE_THAT(with([](SharedLayout &l) { l.elementBits = 24; }),
-               Contains("power of two up to 128, but got 24"));
-  REQUIRE_THAT(with([](SharedLayout &l) { l.shape = {64, 0}; }),
-               Contains("positive extents") && Contains("64x0"));
-  REQUIRE_THAT(with([](SharedLayout &l) { l.shape = {}; }), Contains("got rank 0"));
-  REQUIRE_THAT(with([](SharedLayout &l) {
-                 l.shape = {64};
-                 l.contiguousAxis = 0;
-               }),
-               Contains("rank 2 or more with a swizzle"));
-  REQUIRE_THAT(with([](SharedLayout &l) { l.shape = {int64_t(1) << 40, int64_t(1) << 40}; }),
-               Contains("at most 2^40"));
-  REQUIRE_THAT(with([](SharedLayout &l) {
-                 l.swizzle = Swizzle::none;
-                 l.rowPadding = -4;
+  REQUIRE_THAT(withRows([](RowPlacement &r) {
+                 r.swizzle = Swizzle::none;
+                 r.rowPadding = -4;
                }),
                Contains("row padding of 0 to 4096"));
-  REQUIRE_THAT(with([](SharedLayout &l) { l.panelExtent = 0; }), Contains("positive panel extent"));
-  SharedLayout nibbles = SharedLayout::plain({8, 9}, 4, 1);
-  nibbles.panelExtent = 3;
-  REQUIRE_THAT(failure(nibbles), Contains("panels of whole bytes, but got 3 elements of 4 bits"));
+  REQUIRE_THAT(withRows([](RowPlacement &r) { r.panelExtent = 0; }), Contains("positive panel extent"));
+  REQUIRE_THAT(failure(SharedLayout::create(shape, 24, rows)),
+               Contains("power of two up to 128, but got 24"));
+  REQUIRE_THAT(failure(SharedLayout::create({64, 0}, bits, rows)),
+               Contains("positive extents") && Contains("64x0"));
+  REQUIRE_THAT(failure(SharedLayout::create({}, bits, rows)), Contains("got rank 0"));
+  REQUIRE_THAT(failure(SharedLayout::create({int64_t(1) << 40, int64_t(1) << 40}, bits, rows)),
+               Contains("at most 2^40"));
+  rows.contiguousAxis = 0;
+  REQUIRE_THAT(failure(SharedLayout::create({64}, bits, rows)), Contains("rank 2 or more with a swizzle"));
+  REQUIRE_THAT(failure(SharedLayout::create({8, 9}, 4, {1, 3})),
+               Contains("panels of whole bytes, but got 3 elements of 4 bits"));
+}
+
+TEST_CASE("packed elements lie side by side", "[layout][shared][unit]") {
+  SharedLayout odd = SharedLayout::plain({3, 9}, 4, 1);
+  REQUIRE(odd.rowPitch() == 5); // rows begin with a byte
+  REQUIRE(odd.totalBytes() == 15);
+  REQUIRE(odd.map()(std::vector<int64_t>{1, 3}) == std::vector<int64_t>{40 + 12});
+  REQUIRE(odd.byteOffset({1, 3}) == 6);
+  REQUIRE(SharedLayout::preferred({64, 64}, 4, 1).swizzle() == Swizzle::bytes32);
+  std::set<int64_t> bits;
+  SharedLayout tile = SharedLayout::swizzled({24, 256}, 4, 1, Swizzle::bytes64);
+  forEachPoint(tile.shape(), [&](const Coordinates &at) { bits.insert(tile.map()(at).front()); });
+  REQUIRE(bits.size() == 24 * 256);
+  REQUIRE(*bits.rbegin() == tile.totalBytes() * 8 - 4);
 }
 
 TEST_CASE("malformed text is refused at its column", "[layout][shared][text][unit]") {

@@ -15,7 +15,7 @@ namespace {
 /// Where the unit looks for element (mn, k) of an instruction, from the manual's
 /// canonical layouts: written from the descriptor's fields alone.
 int64_t unitReads(const WgmmaOperand &operand, int64_t start, int64_t mn, int64_t k) {
-  int64_t bytes = operand.layout.elementBits / 8, span = swizzleSpan(operand.swizzle);
+  int64_t bytes = operand.layout.elementBits() / 8, span = swizzleSpan(operand.swizzle);
   int64_t row = operand.majorness == Majorness::k ? mn : k,
           column = (operand.majorness == Majorness::k ? k : mn) * bytes;
   int64_t rowGroup = operand.strideByteOffset, spanGroup = operand.leadingByteOffset;
@@ -33,10 +33,10 @@ void requireReadable(const SharedLayout &layout, int kAxis, int64_t mnPerInstruc
   INFO(printSharedLayout(layout));
   REQUIRE(result);
   const WgmmaOperand &operand = *result;
-  int64_t extent = layout.shape[size_t(1 - kAxis)];
+  int64_t extent = layout.shape()[size_t(1 - kAxis)];
   bool same = true;
   for (int64_t mn = 0; mn < extent; mn += mnPerInstruction)
-    for (int64_t step = 0; step < layout.shape[size_t(kAxis)] / operand.kPerInstruction; ++step)
+    for (int64_t step = 0; step < layout.shape()[size_t(kAxis)] / operand.kPerInstruction; ++step)
       for (int64_t i = 0; i < mnPerInstruction; ++i)
         for (int64_t k = 0; k < operand.kPerInstruction; ++k) {
           Coordinates at(2);
@@ -89,7 +89,7 @@ TEST_CASE("the known descriptors come out", "[layout][shared][wgmma][unit]") {
 TEST_CASE("warpgroups share operands where parts do not end within a panel",
           "[layout][shared][wgmma][unit]") {
   WgmmaOperand rows = *wgmmaOperand(SharedLayout::preferred({64, 96}, 16, 1), 0);
-  REQUIRE(rows.layout.panelExtent == 32);
+  REQUIRE(rows.layout.panelExtent() == 32);
   CHECK(rows.hasPartsOf(32));
   CHECK(rows.hasPartsOf(64));
   CHECK(rows.hasPartsOf(16)); // two share a panel
@@ -101,8 +101,7 @@ TEST_CASE("what wgmma cannot read is refused with the way out", "[layout][shared
   REQUIRE_THAT(failure(SharedLayout::plain({64, 64}, 16, 1), 1), Contains("expected panels of 8 elements"));
   REQUIRE_THAT(failure(SharedLayout::preferred({64, 128}, 8, 1), 0),
                Contains("8 bits only K-major") && Contains("store the tile transposed"));
-  SharedLayout interleaved = SharedLayout::preferred({64, 64}, 16, 1);
-  interleaved.order = ElementOrder::interleaved;
+  SharedLayout interleaved = *SharedLayout::preferred({64, 64}, 16, 1).withOrder(interleavedRows());
   REQUIRE_THAT(failure(interleaved, 0), Contains("expected elements in order because axis 1 is not reduced"));
   REQUIRE_THAT(failure(SharedLayout::plain({64, 8}, 16, 1, 16), 1),
                Contains("expected no row padding because wgmma"));
@@ -131,7 +130,7 @@ TEST_CASE("TMA boxes tile the buffer", "[layout][shared][tma][unit]") {
     REQUIRE(boxes);
     // Within a piece, elements lie in the box's order under the swizzle, and the
     // pieces together hold every element once.
-    int64_t bytes = layout.elementBits / 8, covered = 0;
+    int64_t bytes = layout.elementBits() / 8, covered = 0;
     bool same = true;
     for (const TmaPiece &piece : boxes->pieces) {
       REQUIRE(piece.byteOffset % 128 == 0);
@@ -139,7 +138,7 @@ TEST_CASE("TMA boxes tile the buffer", "[layout][shared][tma][unit]") {
         Coordinates at = inBox;
         for (size_t axis = 0; axis < at.size(); ++axis)
           at[axis] += piece.origin[axis];
-        size_t inner = size_t(layout.contiguousAxis);
+        size_t inner = size_t(layout.contiguousAxis());
         int64_t row = layout.rowAxis() ? inBox[size_t(*layout.rowAxis())] : 0;
         int64_t place = piece.byteOffset + row * boxes->box[inner] * bytes + inBox[inner] * bytes;
         same &= applySwizzle(boxes->swizzle, place) == layout.byteOffset(at);
@@ -148,7 +147,7 @@ TEST_CASE("TMA boxes tile the buffer", "[layout][shared][tma][unit]") {
     }
     REQUIRE(same);
     int64_t elements = 1;
-    for (int64_t extent : layout.shape)
+    for (int64_t extent : layout.shape())
       elements *= extent;
     REQUIRE(covered == elements);
     for (int64_t extent : boxes->box)
@@ -165,8 +164,7 @@ TEST_CASE("what TMA cannot address is refused with the reason", "[layout][shared
   };
   REQUIRE_THAT(message(SharedLayout::plain({64, 64}, 16, 1, 16)),
                Contains("expected no row padding because TMA"));
-  SharedLayout interleaved = SharedLayout::preferred({64, 64}, 8, 1);
-  interleaved.order = ElementOrder::interleaved;
+  SharedLayout interleaved = *SharedLayout::preferred({64, 64}, 8, 1).withOrder(interleavedRows());
   REQUIRE_THAT(message(interleaved), Contains("expected elements in order because TMA moves whole rows"));
   REQUIRE_THAT(message(SharedLayout::plain({64, 9}, 16, 1)),
                Contains("multiple of 16 bytes") && Contains("9 elements of 16 bits"));

@@ -68,7 +68,7 @@ TEST_CASE("wgmma operand A follows the instruction", "[layout][stock][unit]") {
 TEST_CASE("an 8-bit operand A in interleaved order is a thread's part of an accumulator",
           "[layout][stock][unit]") {
   FragmentLayout natural = wgmmaOperandA(128, 96, 8, {2, 1}),
-                 interleaved = wgmmaOperandA(128, 96, 8, {2, 1}, ElementOrder::interleaved),
+                 interleaved = wgmmaOperandA(128, 96, 8, {2, 1}, interleavedRows()),
                  acc = wgmmaAccumulator(128, 96, {2, 1});
   requireLaws(interleaved);
   bool placed = true, own = true;
@@ -77,7 +77,8 @@ TEST_CASE("an 8-bit operand A in interleaved order is a thread's part of an accu
       for (int64_t reg = 0; reg < interleaved.registersPerThread(); ++reg) {
         Coordinates at = interleaved.coordinatesOf({reg, lane, warp});
         own &= acc.registerOf(at, lane, warp).has_value();
-        at[1] = placeInOrder(ElementOrder::interleaved, at[1]);
+        int64_t pair = at[1] / 2 % 4, half = at[1] / 8 % 2;
+        at[1] = at[1] / 16 * 16 + pair * 4 + half * 2 + at[1] % 2;
         placed &= at == natural.coordinatesOf({reg, lane, warp});
       }
   REQUIRE(placed);

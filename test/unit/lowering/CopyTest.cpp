@@ -13,7 +13,7 @@ namespace {
 /// X to shared memory, shared to shared in another layout, that to Y.
 std::string roundTrip(const SharedLayout &first, const SharedLayout &second, const std::string &element,
                       int64_t alignment, bool transpose, int64_t warps = 4) {
-  Shape tile = first.shape;
+  Shape tile = first.shape();
   Shape slice = transpose ? Shape{tile[1], tile[0]} : tile;
   return substitute(
       R"(module attributes {program.target = #program.target<"sm_90a">} {
@@ -86,11 +86,10 @@ TEST_CASE("tiles of bytes are transposed on their way, in either order") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
   for (Shape shape : {Shape{128, 64}, Shape{48, 96}, Shape{32, 40}})
     for (int64_t warps : {1, 3, 4})
-      for (ElementOrder order : {ElementOrder::natural, ElementOrder::interleaved})
+      for (const RowOrder &order : {RowOrder(), interleavedRows()})
         for (Swizzle swizzle : {Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32, Swizzle::none}) {
           SharedLayout first = SharedLayout::preferred(shape, 8, 1),
-                       second = SharedLayout::swizzled(shape, 8, 0, swizzle);
-          second.order = order;
+                       second = *SharedLayout::swizzled(shape, 8, 0, swizzle).withOrder(order);
           INFO(printSharedLayout(first) << " to " << printSharedLayout(second) << ", " << warps << " warps");
           HostTensor x = randomTensor(ElementType::e4m3, shape, random),
                      y = poisoned(ElementType::e4m3, shape);

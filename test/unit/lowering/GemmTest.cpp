@@ -69,8 +69,8 @@ $views
        {"$views", views},
        {"$warps", std::to_string(p.warps)},
        {"$offset", std::to_string(bOffset)},
-       {"$asx", extents(p.a.shape) + "x"},
-       {"$bsx", extents(p.b.shape) + "x"},
+       {"$asx", extents(p.a.shape()) + "x"},
+       {"$bsx", extents(p.b.shape()) + "x"},
        {"$csx", extents({p.m, p.n}) + "x"},
        {"$aBuffer", shared(p.a, p.element)},
        {"$bBuffer", shared(p.b, p.element)},
@@ -84,8 +84,8 @@ $views
 
 void check(const Product &p, std::mt19937 &random) {
   ElementType element = p.element == "f8E4M3FN" ? ElementType::e4m3 : *parseElementType(p.element);
-  HostTensor a = randomTensor(element, p.a.shape, random);
-  HostTensor b = randomTensor(element, p.b.shape, random);
+  HostTensor a = randomTensor(element, p.a.shape(), random);
+  HostTensor b = randomTensor(element, p.b.shape(), random);
   HostTensor c = randomTensor(ElementType::f32, {p.m, p.n}, random);
   std::vector<double> expected = c.values;
   for (int64_t i = 0; i < p.m; ++i)
@@ -160,10 +160,10 @@ TEST_CASE("wgmma takes its left factor from registers") {
 
 TEST_CASE("wgmma multiplies floats of 8 bits along rows, in either order") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
-  for (ElementOrder order : {ElementOrder::natural, ElementOrder::interleaved})
+  for (const RowOrder &order : {RowOrder(), interleavedRows()})
     for (bool fromRegisters : {false, true})
       for (Swizzle swizzle : {Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32, Swizzle::none}) {
-        INFO("swizzle " << toString(swizzle) << (order == ElementOrder::natural ? "" : ", interleaved")
+        INFO("swizzle " << toString(swizzle) << (order.empty() ? "" : ", interleaved")
                         << (fromRegisters ? ", from registers" : ""));
         WarpGrid grid = {2, 1};
         Product p;
@@ -173,9 +173,8 @@ TEST_CASE("wgmma multiplies floats of 8 bits along rows, in either order") {
         p.k = 128;
         p.warps = 8;
         p.acc = wgmmaAccumulator(p.m, p.n, grid);
-        p.a = SharedLayout::swizzled({p.m, p.k}, 8, 1, swizzle);
-        p.b = SharedLayout::swizzled({p.n, p.k}, 8, 1, swizzle);
-        p.a.order = p.b.order = order;
+        p.a = *SharedLayout::swizzled({p.m, p.k}, 8, 1, swizzle).withOrder(order);
+        p.b = *SharedLayout::swizzled({p.n, p.k}, 8, 1, swizzle).withOrder(order);
         p.transposeB = true;
         if (fromRegisters)
           p.aRegisters = wgmmaOperandA(p.m, p.k, 8, grid, order);
@@ -188,8 +187,7 @@ TEST_CASE("factors in different orders are no product of wgmma") {
   p.element = "f8E4M3FN";
   p.acc = wgmmaAccumulator(p.m, p.n, {1, 1});
   p.a = SharedLayout::swizzled({p.m, p.k}, 8, 1, Swizzle::bytes32);
-  p.b = SharedLayout::swizzled({p.n, p.k}, 8, 1, Swizzle::bytes32);
-  p.b.order = ElementOrder::interleaved;
+  p.b = *SharedLayout::swizzled({p.n, p.k}, 8, 1, Swizzle::bytes32).withOrder(interleavedRows());
   p.transposeB = true;
   CHECK_THAT(compileErrors(kernelFor(p)),
              Catch::Contains("expected factors with one order of elements along the reduced axis"));

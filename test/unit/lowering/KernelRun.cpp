@@ -159,14 +159,14 @@ std::string sharedType(std::vector<int64_t> shape, const std::string &element, c
 } // namespace
 
 std::string test::shared(const SharedLayout &layout, const std::string &element, int64_t slots) {
-  std::vector<int64_t> shape = layout.shape;
+  std::vector<int64_t> shape = layout.shape();
   if (slots)
     shape.insert(shape.begin(), slots);
   return sharedType(shape, element, layout, "");
 }
 
 std::string test::transposedShared(const SharedLayout &layout, const std::string &element) {
-  std::vector<int64_t> shape = layout.shape;
+  std::vector<int64_t> shape = layout.shape();
   std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   return sharedType(shape, element, layout, ", transposed");
 }
