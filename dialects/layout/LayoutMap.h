@@ -18,6 +18,7 @@
 /// - Shared memory (SharedLayout.h): the axes of a tile to a bit's offset. Padding is a step that is larger
 ///   than what the digits below it cover, a swizzle is a flip, and rows whose elements are in another order
 ///   have other steps.
+/// - Tensor memory (InstructionLayouts.h): register, lane and warp to its lane and the bit in that.
 ///
 /// # The invariant
 ///

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The instructions' fragments as modes. All tensor-core fragments are built
-/// from one 8x8 pattern: lane l holds, in row l / 4, the 32 bits at position l
-/// % 4.
+/// The instructions' fragments as modes. All tensor-core fragments are built from one
+/// 8x8 pattern: lane l holds, in row l / 4, the 32 bits at position l % 4.
 #include "dialects/layout/StockLayouts.h"
+
+#include "dialects/layout/InstructionLayouts.h"
 #include "runtime/support/Math.h"
 
 #include <algorithm>
@@ -13,11 +14,7 @@ using namespace tlc;
 
 namespace {
 
-/// Elements of this width in a 32-bit register; at least one.
-int64_t perRegister(int elementBits) { return std::max<int64_t>(1, 32 / elementBits); }
-
-/// The warps of a grid along two axes, warps along M fastest; an axis of -1
-/// replicates.
+/// The warps of a grid along two axes, warps along M fastest; an axis of -1 replicates.
 Modes warpModes(WarpGrid grid, int axisM, int64_t stepM, int axisN, int64_t stepN) {
   auto mode = [](int64_t extent, int axis, int64_t step) {
     return axis == LayoutMode::replicatedAxis ? LayoutMode::replicated(extent)
@@ -31,17 +28,17 @@ Modes withWarpgroup(Modes warpgroups) {
   return warpgroups;
 }
 
-/// Rows m16, columns in pieces of 4 registers of `v` elements: the shape of
-/// both accumulators and of operand A. `pieces` along axis 1, `blocks` of rows
-/// `blockStep` apart.
-Modes rowFragment(int64_t v, int64_t pieces, int64_t blocks, int64_t blockStep) {
-  return {{v, 1, 1}, {2, 0, 8}, {pieces, 1, 4 * v}, {blocks, 0, blockStep}};
+/// Elements along k of the largest instruction.
+int64_t depthOf(int elementBits) {
+  return std::max<int64_t>(mmaSyncColumns, matrixDepthBytes * 8 / elementBits);
 }
 
-Modes rowLanes(int64_t v) { return {{4, 1, v}, {8, 0, 1}}; }
-
-/// Operand A pieces: one instruction takes two pieces along k.
-int64_t operandPieces(int64_t k, int64_t v) { return 2 * ceilDiv(k, 8 * v); }
+/// An instruction's fragment, repeated in registers as these modes say.
+FragmentLayout repeated(const LayoutMap &fragment, std::initializer_list<LayoutMode> times, Modes warps) {
+  Modes reg = fragment.modes(0);
+  reg.insert(reg.end(), times);
+  return FragmentLayout::get(2, std::move(reg), fragment.modes(1), std::move(warps));
+}
 
 int64_t largestDivisorUpTo(int64_t value, int64_t limit) {
   int64_t divisor = std::min(value, limit);
@@ -58,8 +55,8 @@ WarpGrid tlc::divideWarps(WarpPolicy policy, int64_t m, int64_t n, int64_t units
     return {units, 1};
   if (policy == WarpPolicy::fullColumn)
     return {1, units};
-  // The least work for the busiest unit first, then the least operand traffic
-  // (half the perimeter of a unit's share), then rows, which reductions prefer.
+  // The least work for the busiest unit first, then the least operand traffic (half
+  // the perimeter of a unit's share), then rows, which reductions prefer.
   WarpGrid best{units, 1};
   int64_t bestWork = -1, bestTraffic = 0;
   for (int64_t alongN = 1; alongN <= units; ++alongN) {
@@ -89,16 +86,15 @@ WarpGrid tlc::mmaGrid(int64_t m, int64_t n, int64_t warps, WarpPolicy policy) {
 FragmentLayout tlc::wgmmaAccumulator(int64_t m, int64_t n, WarpGrid warpgroups) {
   int64_t blocks = ceilDiv(m, wgmmaRows * warpgroups.alongM),
           pieces = ceilDiv(n, mmaSyncColumns * warpgroups.alongN);
-  return FragmentLayout::get(
-      2, rowFragment(2, pieces, blocks, wgmmaRows), rowLanes(2),
-      withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, 1, pieces * mmaSyncColumns)));
+  return repeated(mmaSyncAccumulator(mmaSyncRows), {{pieces, 1, mmaSyncColumns}, {blocks, 0, wgmmaRows}},
+                  withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, 1, pieces * mmaSyncColumns)));
 }
 
 FragmentLayout tlc::wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warpgroups,
                                   const RowOrder &order) {
-  int64_t v = perRegister(elementBits), blocks = ceilDiv(m, wgmmaRows * warpgroups.alongM);
-  FragmentLayout places = FragmentLayout::get(
-      2, rowFragment(v, operandPieces(k, v), blocks, wgmmaRows), rowLanes(v),
+  int64_t depth = depthOf(elementBits), blocks = ceilDiv(m, wgmmaRows * warpgroups.alongM);
+  FragmentLayout places = repeated(
+      mmaSyncA(mmaSyncRows, depth, elementBits), {{ceilDiv(k, depth), 1, depth}, {blocks, 0, wgmmaRows}},
       withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, LayoutMode::replicatedAxis, 0)));
   return order.empty() ? places : withOrder(places, 1, order);
 }
@@ -121,8 +117,8 @@ FragmentLayout tlc::withOrder(const FragmentLayout &places, int axis, const RowO
 
 FragmentLayout tlc::mmaAccumulator(int64_t m, int64_t n, WarpGrid warps) {
   int64_t blocks = ceilDiv(m, mmaSyncRows * warps.alongM), pieces = ceilDiv(n, mmaSyncColumns * warps.alongN);
-  return FragmentLayout::get(2, rowFragment(2, pieces, blocks, mmaSyncRows), rowLanes(2),
-                             warpModes(warps, 0, blocks * mmaSyncRows, 1, pieces * mmaSyncColumns));
+  return repeated(mmaSyncAccumulator(mmaSyncRows), {{pieces, 1, mmaSyncColumns}, {blocks, 0, mmaSyncRows}},
+                  warpModes(warps, 0, blocks * mmaSyncRows, 1, pieces * mmaSyncColumns));
 }
 
 FragmentLayout tlc::accumulatorFor(int64_t m, int64_t n, int64_t warps) {
@@ -132,33 +128,40 @@ FragmentLayout tlc::accumulatorFor(int64_t m, int64_t n, int64_t warps) {
 }
 
 FragmentLayout tlc::mmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warps) {
-  int64_t v = perRegister(elementBits), blocks = ceilDiv(m, mmaSyncRows * warps.alongM);
-  return FragmentLayout::get(2, rowFragment(v, operandPieces(k, v), blocks, mmaSyncRows), rowLanes(v),
-                             warpModes(warps, 0, blocks * mmaSyncRows, LayoutMode::replicatedAxis, 0));
+  int64_t depth = depthOf(elementBits), blocks = ceilDiv(m, mmaSyncRows * warps.alongM);
+  return repeated(mmaSyncA(mmaSyncRows, depth, elementBits),
+                  {{ceilDiv(k, depth), 1, depth}, {blocks, 0, mmaSyncRows}},
+                  warpModes(warps, 0, blocks * mmaSyncRows, LayoutMode::replicatedAxis, 0));
 }
 
 FragmentLayout tlc::mmaOperandB(int64_t k, int64_t n, int elementBits, WarpGrid warps) {
-  int64_t v = perRegister(elementBits), pieces = ceilDiv(n, mmaSyncColumns * warps.alongN);
-  return FragmentLayout::get(2, {{v, 0, 1}, {operandPieces(k, v), 0, 4 * v}, {pieces, 1, mmaSyncColumns}},
-                             {{4, 0, v}, {8, 1, 1}},
-                             warpModes(warps, LayoutMode::replicatedAxis, 0, 1, pieces * mmaSyncColumns));
+  int64_t depth = depthOf(elementBits), pieces = ceilDiv(n, mmaSyncColumns * warps.alongN);
+  return repeated(mmaSyncB(depth, elementBits), {{ceilDiv(k, depth), 0, depth}, {pieces, 1, mmaSyncColumns}},
+                  warpModes(warps, LayoutMode::replicatedAxis, 0, 1, pieces * mmaSyncColumns));
 }
 
 Result<FragmentLayout> tlc::tensorMemoryFragment(int64_t n, int elementBits, int64_t warps) {
   int64_t warpgroups = warps / warpsPerWarpgroup;
   if (warps % warpsPerWarpgroup != 0 || warps == 0)
-    return Error{ErrorKind::invalidArgument, fmt::format("expected whole warpgroups because each warp of "
-                                                         "one reaches a quarter of the lanes "
-                                                         "of tensor memory, but got {} warps",
-                                                         warps)};
+    return Error{
+        ErrorKind::invalidArgument,
+        fmt::format("expected whole warpgroups because each warp of one reaches a quarter of the lanes "
+                    "of tensor memory, but got {} warps",
+                    warps)};
   if (!isMultipleOf(n * elementBits, warpgroups * registerBits))
-    return Error{ErrorKind::invalidArgument, fmt::format("expected columns of {} bits that {} warpgroups "
-                                                         "can share because each has whole "
-                                                         "registers of tensor memory, but got {}",
-                                                         elementBits, warpgroups, n)};
-  int64_t columns = n / warpgroups;
-  return FragmentLayout::get(2, {{columns, 1, 1}}, {{lanesPerWarp, 0, 1}},
-                             {{warpsPerWarpgroup, 0, lanesPerWarp}, {warpgroups, 1, columns}});
+    return Error{
+        ErrorKind::invalidArgument,
+        fmt::format("expected columns of {} bits that {} warpgroups can share because each has whole "
+                    "registers of tensor memory, but got {}",
+                    elementBits, warpgroups, n)};
+  // One move for each warp, in its lanes and its warpgroup's columns; then back from there to the tile.
+  int64_t threadBits = n * elementBits / warpgroups;
+  LayoutMap move = tensorMemoryMove({.repeat = threadBits / registerBits}, elementBits);
+  LayoutMap moves({{Dim::reg, move.modes(0)},
+                   {Dim::lane, move.modes(1)},
+                   {Dim::warp, {{warpsPerWarpgroup, 0, lanesPerWarp}, {warpgroups, 1, threadBits}}}},
+                  move.outputs());
+  return FragmentLayout::get(*moves.then(*tensorMemoryRows(n, elementBits).inverse()));
 }
 
 std::optional<MatrixFragment> tlc::matchMatrixFragment(const FragmentLayout &layout, int columnAxis,
@@ -167,8 +170,7 @@ std::optional<MatrixFragment> tlc::matchMatrixFragment(const FragmentLayout &lay
     return std::nullopt;
   const Modes &lane = layout.modes(HardwareAxis::lane);
   const Modes &reg = layout.modes(HardwareAxis::reg);
-  // A row of registers: pairs along one axis, four lanes along it, eight lanes
-  // across.
+  // A row of registers: pairs along one axis, four lanes along it, eight lanes across.
   if (lane.size() != 2 || lane[0].extent != 4 || lane[0].step != 2 || lane[1].extent != 8 ||
       lane[1].step != 1)
     return std::nullopt;
@@ -195,8 +197,7 @@ FragmentLayout tlc::blockedLayout(const Shape &shape, int elementBits, int64_t n
     if (axis != contiguousAxis)
       order.push_back(axis);
 
-  // Per axis: what is still uncovered and the step at which the next mode
-  // continues.
+  // Per axis: what is still uncovered and the step at which the next mode continues.
   Shape open = shape, step(size_t(rank), 1);
   Modes reg, lane, warp;
   auto cover = [&](Modes &modes, int axis, int64_t extent) {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The digits of matrix instructions' operands.
+#include "dialects/layout/InstructionLayouts.h"
+
+#include "runtime/support/Math.h"
+
+#include <algorithm>
+#include <cassert>
+
+using namespace tlc;
+
+namespace {
+constexpr int64_t places = 4; ///< lanes along a row of the pattern
+constexpr int64_t bitsOfColumn = registerBits;
+/// Lanes of tensor memory that a warp reaches.
+constexpr int64_t warpLanes = tcgen05Rows / warpsPerWarpgroup;
+static_assert(warpLanes == lanesPerWarp);
+
+/// Elements of a register; at least one.
+int64_t perRegister(int elementBits) { return std::max<int64_t>(1, registerBits / elementBits); }
+
+LayoutMap fragment(Modes reg, Modes lane) {
+  return {{{Dim::reg, std::move(reg)}, {Dim::lane, std::move(lane)}}, {axisDim(0), axisDim(1)}};
+}
+
+// The outputs of maps to tensor memory.
+enum { toLane, toBit, toBlock };
+
+int64_t registersOf(TensorMemoryShape shape) {
+  return shape == TensorMemoryShape::lanes16x128b ? 2 : shape == TensorMemoryShape::lanes16x256b ? 4 : 1;
+}
+} // namespace
+
+LayoutMap tlc::mmaSyncA(int64_t m, int64_t k, int elementBits) {
+  int64_t v = perRegister(elementBits);
+  return fragment({{v, 1, 1}, {m / matrixRows, 0, matrixRows}, {k / (places * v), 1, places * v}},
+                  {{places, 1, v}, {matrixRows, 0, 1}});
+}
+
+LayoutMap tlc::mmaSyncB(int64_t k, int elementBits) {
+  int64_t v = perRegister(elementBits);
+  return fragment({{v, 0, 1}, {k / (places * v), 0, places * v}}, {{places, 0, v}, {mmaSyncColumns, 1, 1}});
+}
+
+LayoutMap tlc::mmaSyncAccumulator(int64_t m) {
+  constexpr int64_t pair = mmaSyncColumns / places;
+  return fragment({{pair, 1, 1}, {m / matrixRows, 0, matrixRows}}, {{places, 1, pair}, {matrixRows, 0, 1}});
+}
+
+int64_t tlc::maxRepeat(TensorMemoryShape shape) { return maxTensorMemoryRegisters / registersOf(shape); }
+
+LayoutMap tlc::tensorMemoryMove(const TensorMemoryMove &move, int elementBits) {
+  assert((!move.packs || elementBits * 2 == registerBits) && "halves of columns");
+  // Columns of a register, and the elements in it.
+  const int64_t width = move.packs ? 2 : 1, column = bitsOfColumn * width, n = move.repeat, rows = matrixRows;
+  Modes reg = {{registerBits / elementBits, toBit, move.packs ? bitsOfColumn : elementBits}}, lane;
+  auto registers = [&](Modes modes) { reg.insert(reg.end(), modes.begin(), modes.end()); };
+  switch (move.shape) {
+  case TensorMemoryShape::lanes32x32b:
+    registers({{n, toBit, column}});
+    lane = {{warpLanes, toLane, 1}};
+    break;
+  case TensorMemoryShape::lanes16x64b:
+    registers({{n, toBit, 2 * column}});
+    lane = {{2, toLane, rows}, {2, toBit, column}, {rows, toLane, 1}};
+    break;
+  case TensorMemoryShape::lanes16x128b:
+    registers({{2, toLane, rows}, {n, toBit, 4 * column}});
+    lane = {{places, toBit, column}, {rows, toLane, 1}};
+    break;
+  case TensorMemoryShape::lanes16x256b:
+    registers({{2, toBit, column}, {2, toLane, rows}, {n, toBit, 8 * column}});
+    lane = {{places, toBit, 2 * column}, {rows, toLane, 1}};
+    break;
+  case TensorMemoryShape::lanes16x32bx2:
+    registers({{n, toBit, column}});
+    lane = {{warpLanes / 2, toLane, 1}, {2, toBit, move.splitColumns * bitsOfColumn}};
+    break;
+  }
+  return {{{Dim::reg, std::move(reg)}, {Dim::lane, std::move(lane)}}, {Dim::tensorLane, Dim::tensorBit}};
+}
+
+LayoutMap tlc::tcgen05Accumulator(const Tcgen05Accumulator &accumulator) {
+  const int64_t rows = accumulator.m / accumulator.blocks, n = accumulator.n;
+  Modes m, columns;
+  if (rows == tcgen05Rows / 2 && accumulator.blocks == 1 && !accumulator.weightStationary) {
+    m = {{warpLanes / 2, toLane, 1}, {warpsPerWarpgroup, toLane, warpLanes}};
+    columns = {{n, toBit, bitsOfColumn}};
+  } else {
+    int64_t parts = tcgen05Rows / rows; // of the columns, in lanes of their own
+    m = {{rows, toLane, 1}, {accumulator.blocks, toBlock, 1}};
+    columns = {{n / parts, toBit, bitsOfColumn}, {parts, toLane, rows}};
+  }
+  return {{{axisDim(0), std::move(m)}, {axisDim(1), std::move(columns)}},
+          {Dim::tensorLane, Dim::tensorBit, Dim::block}};
+}
+
+LayoutMap tlc::tensorMemoryRows(int64_t k, int elementBits) {
+  return {{{axisDim(0), {{tcgen05Rows, toLane, 1}}}, {axisDim(1), {{k, toBit, elementBits}}}},
+          {Dim::tensorLane, Dim::tensorBit}};
+}
+
+LayoutMap tlc::tcgen05ScaleFactors(int64_t rows) {
+  constexpr int64_t bits = 8, factors = registerBits / bits;
+  return {
+      {{Dim::tensorLane, {{warpLanes, 0, 1}, LayoutMode::replicated(warpsPerWarpgroup)}},
+       {Dim::tensorBit, {LayoutMode::replicated(bits), {factors, 1, 1}, {rows / warpLanes, 0, warpLanes}}}},
+      {axisDim(0), axisDim(1)}};
+}
+
+LayoutMap tlc::sharedScaleFactors(int64_t rows) {
+  // 32 rows of 16 bytes, which tcgen05.cp moves to 32 lanes; 128 rows' factors fill them.
+  constexpr int64_t bits = 8, factors = registerBits / bits, rowBits = matrixRowBytes * bits,
+                    together = rowBits / registerBits;
+  return {{{axisDim(0),
+            {{warpLanes, 0, rowBits},
+             {together, 0, registerBits},
+             {ceilDiv(rows, warpLanes * together), 0, warpLanes * rowBits}}},
+           {axisDim(1), {{factors, 0, bits}}}},
+          {Dim::bit}};
+}
+
+LayoutMap tlc::spacedElements(int64_t k, int elementBits) {
+  return {{{axisDim(0), {{matrixRowBytes, 0, elementBits}, {k / matrixRowBytes, 0, matrixRowBytes * 8}}}},
+          {Dim::bit}};
+}
