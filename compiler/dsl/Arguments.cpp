@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -232,4 +232,4 @@ Global Scope::workspace(std::string_view name, ElementType element, const std::v
                        loc);
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

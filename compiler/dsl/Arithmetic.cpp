@@ -5,7 +5,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 StringRef nameOf(Arithmetic kind) {
   switch (kind) {
@@ -442,4 +442,4 @@ Scalar where(const Predicate &condition, const Scalar &x, const Scalar &y, Loc l
   return trace->make<Scalar>(trace->create<arith::SelectOp>(loc, chosen, operands->first, operands->second));
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

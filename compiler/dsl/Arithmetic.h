@@ -6,7 +6,8 @@
 
 #include "compiler/dsl/Trace.h"
 
-namespace tlc::dsl {
+#pragma GCC visibility push(hidden) // not for those who link libtlc
+namespace tlc::dsl::inline v1 {
 
 enum class Arithmetic : uint8_t { add, subtract, multiply, divide, remainder, ceilDiv, min, max };
 enum class Comparison : uint8_t { less, lessOrEqual, equal, different };
@@ -29,4 +30,5 @@ mlir::Value uniformTruth(Trace &trace, const Predicate &predicate, llvm::StringR
 /// The value, a number or a fragment, with another element type.
 mlir::Value convert(Trace &trace, mlir::Value value, ElementType element, Conversion how, Loc loc);
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1
+#pragma GCC visibility pop

@@ -9,7 +9,7 @@
 #include <source_location>
 #include <utility>
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 using Loc = std::source_location;
 
@@ -23,4 +23,4 @@ template <class T> struct At {
   At(U &&value, Loc loc = Loc::current()) : value(std::forward<U>(value)), loc(loc) {}
 };
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 namespace {
 
@@ -86,4 +86,4 @@ LogicalResult canonicalize(ModuleOp module) {
   return passes.run(module);
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

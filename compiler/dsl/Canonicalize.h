@@ -5,7 +5,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace tlc::dsl {
+#pragma GCC visibility push(hidden) // not for those who link libtlc
+namespace tlc::dsl::inline v1 {
 
 /// Brings pure operations into an order that depends on the program's text
 /// alone: C++ leaves open which operand of an expression is evaluated first.
@@ -14,4 +15,5 @@ void orderPureOperations(mlir::ModuleOp module);
 /// Orders, canonicalises and removes what is computed twice.
 mlir::LogicalResult canonicalize(mlir::ModuleOp module);
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1
+#pragma GCC visibility pop

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 //===----------------------------------------------------------------------===//
 // The launch
@@ -268,4 +268,4 @@ void Scope::whenAny(const Predicate &condition, const Body &body, Loc loc) {
   branch ? trace->inside(branch.thenBlock(), body) : body();
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

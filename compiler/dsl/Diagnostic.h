@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 /// A place in the user's source.
 struct Position {
@@ -34,4 +34,4 @@ struct Diagnostic {
 /// `file:line:column: error: ...`, then a line per note.
 std::string toString(const Diagnostic &diagnostic);
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 namespace {
 /// A path as the compiler was given it, relative to the root of this project if it lies there.
@@ -138,4 +138,4 @@ std::string Trace::describe(Value value) {
   return text;
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

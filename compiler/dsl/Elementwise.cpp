@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 //===----------------------------------------------------------------------===//
 // Common extents and element type
@@ -445,4 +445,4 @@ FragmentValue rowSum(const FragmentValue &x, Loc loc) { return reduce(Reduction:
 FragmentValue rowMax(const FragmentValue &x, Loc loc) { return reduce(Reduction::max, x, -1, loc); }
 FragmentValue rowMin(const FragmentValue &x, Loc loc) { return reduce(Reduction::min, x, -1, loc); }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

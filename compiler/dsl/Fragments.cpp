@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 namespace {
 /// A new variable with that value; poisoned if the value is.
@@ -120,4 +120,4 @@ Fragment &&Fragment::named(std::string_view name) && {
   return std::move(*this);
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 class Cursor;
 class Fragment;
@@ -420,4 +420,4 @@ private:
   int64_t warps = 0;
 };
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

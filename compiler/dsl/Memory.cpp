@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 //===----------------------------------------------------------------------===//
 // Slices and views
@@ -433,4 +433,4 @@ void gemmWait(Fragment &acc, int64_t pending, Loc loc) {
     trace->create<tile::WriteOp>(loc, after, variable);
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

@@ -8,7 +8,8 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
-namespace tlc::dsl {
+#pragma GCC visibility push(hidden) // not for those who link libtlc
+namespace tlc::dsl::inline v1 {
 
 struct ProgramModule {
   std::shared_ptr<mlir::MLIRContext> context; ///< without threads
@@ -18,4 +19,5 @@ struct ProgramModule {
   static ProgramModule take(Program &&program) { return std::move(*program.module); }
 };
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1
+#pragma GCC visibility pop

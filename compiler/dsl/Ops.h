@@ -11,7 +11,7 @@
 #include <functional>
 #include <limits>
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 #define TLC_ELEMENT_TYPE(name, ...) inline constexpr ElementType name = ElementType::name;
 #include "runtime/support/ElementTypes.def"
@@ -178,4 +178,4 @@ void gemmAsync(const TensorMemory &a, const Shared &b, const TensorMemory &acc,
 /// Waits until at most `pending` started products of this role are in flight.
 void gemmWait(Fragment &acc, int64_t pending = 0, Loc loc = Loc::current());
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 Program::Program() = default;
 Program::Program(Program &&) noexcept = default;
@@ -106,4 +106,4 @@ std::unique_ptr<ProgramModule> Trace::finish() {
   return program;
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

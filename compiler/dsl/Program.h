@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 struct TraceOptions {
   /// Dimensions to specialise for, by name.
@@ -49,4 +49,4 @@ private:
   std::unique_ptr<ProgramModule> module; ///< null if there are errors
 };
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 //===----------------------------------------------------------------------===//
 // Roles
@@ -190,4 +190,4 @@ void NamedBarrier::meet(bool arriveOnly, Loc loc) const {
     where->create<tile::NamedBarrierOp>(loc, id, warps, arriveOnly);
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

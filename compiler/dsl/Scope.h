@@ -9,7 +9,7 @@
 #include <array>
 #include <span>
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 /// What is promised about a dimension; checked at launch.
 struct DimensionFacts {
@@ -177,4 +177,4 @@ private:
   std::shared_ptr<Trace> trace;
 };
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

@@ -17,7 +17,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -331,4 +331,4 @@ bool Trace::checkFragment(ArrayRef<int64_t> extents, Type element, Loc loc) {
   return false;
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

@@ -17,7 +17,8 @@
 
 #include "llvm/ADT/StringMap.h"
 
-namespace tlc::dsl {
+#pragma GCC visibility push(hidden) // not for those who link libtlc
+namespace tlc::dsl::inline v1 {
 
 Position positionOf(mlir::Location location);
 /// The user's name of an element type.
@@ -179,4 +180,5 @@ template <class... Refs> Trace *traceOf(const Refs &...refs) {
   return trace;
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1
+#pragma GCC visibility pop
