@@ -3,15 +3,15 @@
 /// Forks, and reads what the processes report through pipes.
 #include "test/differential/Processes.h"
 
+#include "runtime/support/ChildProcess.h"
+
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -40,8 +40,7 @@ double processSeconds(pid_t process) {
 
 /// One process and the programs that are left to it: `next`, `next` + step, ...
 struct Worker {
-  pid_t process = -1;
-  int pipe = -1;
+  std::optional<ChildProcess> process = {};
   uint64_t next = 0;
   bool isBusy = false; ///< with `next`
   Clock::time_point begun = {};
@@ -64,15 +63,6 @@ std::set<std::string> split(std::string_view text) {
   return names;
 }
 
-void writeAll(int file, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t written = write(file, text.data(), text.size());
-    if (written <= 0)
-      _exit(3);
-    text.remove_prefix(size_t(written));
-  }
-}
-
 /// A record is its length in 8 bytes and its fields, each ended by 0.
 void send(int file, const Outcome &outcome) {
   std::string record;
@@ -82,7 +72,7 @@ void send(int file, const Outcome &outcome) {
   uint64_t length = record.size();
   std::string header(sizeof(length), '\0');
   std::memcpy(header.data(), &length, sizeof(length));
-  writeAll(file, header + record);
+  writeToPipe(file, header + record);
 }
 
 Outcome parse(std::string_view record) {
@@ -124,14 +114,9 @@ private:
     worker.received.clear();
     if (worker.next >= end || secondsSince(begun) > options.totalSeconds)
       return;
-    int ends[2];
-    if (::pipe(ends) != 0)
-      return;
-    std::fflush(nullptr);
     worker.errors = std::tmpfile();
-    worker.process = fork();
-    if (worker.process == 0) {
-      close(ends[0]);
+    worker.process.reset();
+    std::optional<ChildProcess> process = ChildProcess::start([&](int pipe) {
       struct rlimit none = {0, 0};
       setrlimit(RLIMIT_CORE, &none);
       if (options.memoryBytes) {
@@ -142,14 +127,15 @@ private:
         dup2(fileno(worker.errors), STDERR_FILENO);
       for (uint64_t left = programsPerProcess; worker.next < end && left > 0; worker.next += step, --left) {
         Outcome outcome = work(worker.next);
-        send(ends[1], outcome);
+        send(pipe, outcome);
         if (outcome.verdict == Verdict::finding) // after which a GPU does nothing more in this process
           break;
       }
-      _exit(0);
-    }
-    close(ends[1]);
-    worker.pipe = ends[0];
+      return 0;
+    });
+    if (!process)
+      return;
+    worker.process.emplace(std::move(*process));
     worker.isBusy = true;
     worker.begun = Clock::now();
     worker.cpuBefore = 0;
@@ -161,7 +147,7 @@ private:
     std::vector<Worker *> busy;
     for (Worker &worker : workers)
       if (worker.isBusy) {
-        files.push_back({worker.pipe, POLLIN, 0});
+        files.push_back({worker.process->pipe(), POLLIN, 0});
         busy.push_back(&worker);
       }
     if (busy.empty())
@@ -179,13 +165,13 @@ private:
   bool hangs(const Worker &worker) const {
     const double seconds = secondsSince(worker.begun);
     return seconds > options.hangSeconds &&
-           (processSeconds(worker.process) - worker.cpuBefore > options.hangSeconds ||
+           (processSeconds(worker.process->id()) - worker.cpuBefore > options.hangSeconds ||
             seconds > 10 * options.hangSeconds);
   }
 
   void receive(Worker &worker) {
     char bytes[1 << 16];
-    ssize_t count = read(worker.pipe, bytes, sizeof(bytes));
+    ssize_t count = read(worker.process->pipe(), bytes, sizeof(bytes));
     if (count <= 0)
       return ended(worker);
     worker.received.append(bytes, size_t(count));
@@ -207,16 +193,14 @@ private:
     report(worker.next, outcome, secondsSince(worker.begun));
     worker.next += step;
     worker.begun = Clock::now();
-    worker.cpuBefore = processSeconds(worker.process);
+    worker.cpuBefore = processSeconds(worker.process->id());
   }
 
-  int reap(Worker &worker) {
-    int status = 0;
-    waitpid(worker.process, &status, 0);
-    close(worker.pipe);
+  ProcessEnd reap(Worker &worker) {
+    const ProcessEnd how = worker.process->wait();
     worker.isBusy = false;
     errorText = worker.errors ? readAll(worker.errors) : "";
-    return status;
+    return how;
   }
 
   /// The first lines of what a process wrote.
@@ -230,25 +214,22 @@ private:
 
   /// The process has ended: with all it had to do, or in the middle of a program.
   void ended(Worker &worker) {
-    int status = reap(worker);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    const ProcessEnd how = reap(worker);
+    if (how.exitStatus() == 0)
       return start(worker);
-    std::string how = WIFSIGNALED(status)
-                          ? fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
-                          : fmt::format("exit status {}", WEXITSTATUS(status));
-    finish(worker, {.verdict = Verdict::crash, .message = how + "\n" + errorText});
+    finish(worker, {.verdict = Verdict::crash, .message = how.text() + "\n" + errorText});
     start(worker);
   }
 
   void stop(Worker &worker, Verdict verdict, std::string message) {
-    kill(worker.process, SIGKILL);
+    worker.process->kill();
     reap(worker);
     finish(worker, {.verdict = verdict, .message = std::move(message)});
     start(worker);
   }
 
   void quit(Worker &worker) {
-    kill(worker.process, SIGKILL);
+    worker.process->kill();
     reap(worker);
   }
 
