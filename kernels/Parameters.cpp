@@ -41,7 +41,7 @@ bool isAllowed(const Parameter &parameter, std::string_view text) {
   if (parameter.kind == Kind::choice)
     return std::ranges::find(parameter.choices, text) != parameter.choices.end();
   if ((parameter.kind == Kind::integer || parameter.kind == Kind::number) && text == automatic)
-    return true;
+    return parameter.mayBeAuto;
   if (parameter.kind == Kind::number) {
     std::optional<double> value = parseAs<double>(text);
     return value && *value >= double(parameter.least) && *value <= double(parameter.most);
@@ -66,7 +66,7 @@ std::string Parameter::allowed() const {
     return "integers from " + text + " with commas between them, or none";
   if (kind == Kind::number)
     text = "a number from " + text;
-  return kind == Kind::integer || kind == Kind::number ? text + ", or auto" : text;
+  return mayBeAuto && (kind == Kind::integer || kind == Kind::number) ? text + ", or auto" : text;
 }
 
 Result<void> Parameter::check(std::string_view kernel, std::string_view text) const {

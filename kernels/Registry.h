@@ -28,7 +28,7 @@ struct TensorSpec {
   double low = -1, high = 1;         ///< inputs are uniform in [low, high)
   std::vector<double> contents = {}; ///< of an input that is not random
   /// Of an input that follows from the tensors before it: its contents, from theirs.
-  std::function<std::vector<double>(std::span<const std::vector<double>> before)> derived = {};
+  std::function<Result<std::vector<double>>(std::span<const std::vector<double>> before)> derived = {};
   /// Whether an element, row-major, is one that nothing may depend on; then it is no number, and of an output
   /// it stays that.
   std::function<bool(int64_t)> isPadding = {};
@@ -43,6 +43,8 @@ public:
   virtual ~Kernel() = default;
 
   std::string_view name() const { return itsName; }
+  /// Of a kernel that is no part of tlc: a name for its code, for the keys of compiled programs.
+  virtual std::string code() const { return {}; }
   std::string_view summary() const { return itsSummary; }
   std::span<const Parameter> parameters() const { return declared; }
   /// `defaults` come before those of the parameters.
@@ -55,9 +57,11 @@ public:
   /// The tensors in the order of the program's arguments, without workspaces.
   virtual std::vector<TensorSpec> tensors(const Parameters &values) const = 0;
   /// Expected values of some elements of the tensor number `output` (counted
-  /// among outputs). `inputs` are the contents of the inputs, `elements` row-major numbers.
-  virtual std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                        size_t output, std::span<const int64_t> elements) const = 0;
+  /// among outputs). `inputs` are the contents of the inputs, `elements` row-major numbers. An error where
+  /// there is no reference, or it fails.
+  virtual Result<std::vector<double>> reference(const Parameters &values,
+                                                std::span<const std::vector<double>> inputs, size_t output,
+                                                std::span<const int64_t> elements) const = 0;
   /// Of the elements of that output.
   virtual Tolerance tolerance(const Parameters &values, size_t output) const = 0;
 

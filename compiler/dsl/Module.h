@@ -17,6 +17,19 @@ struct ProgramModule {
 
   /// The module of a program without errors, which is left without it.
   static ProgramModule take(Program &&program) { return std::move(*program.module); }
+  /// A program that was traced elsewhere: its module, or its mistakes.
+  static Program give(std::string_view name, ProgramModule module) {
+    Program program;
+    program.programName = name;
+    program.module = std::make_unique<ProgramModule>(std::move(module));
+    return program;
+  }
+  static Program mistaken(std::string_view name, std::vector<Diagnostic> mistakes) {
+    Program program;
+    program.programName = name;
+    program.diagnostics = std::move(mistakes);
+    return program;
+  }
 };
 
 } // namespace tlc::dsl::inline v1

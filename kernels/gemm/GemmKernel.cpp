@@ -64,8 +64,8 @@ public:
             {"C", out, Access::output, {m, n}}};
   }
 
-  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs, size_t,
-                                std::span<const int64_t> elements) const override {
+  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
+                                        size_t, std::span<const int64_t> elements) const override {
     return referenceGemm(layoutOf(values), values.size("n"), values.size("k"), inputs[0], inputs[1],
                          elements);
   }

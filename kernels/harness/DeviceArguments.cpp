@@ -62,27 +62,32 @@ Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &
   return arguments;
 }
 
-void kernels::fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random,
-                       DerivedInputs derived) {
+Result<void> kernels::fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random,
+                               DerivedInputs derived) {
   HostTensor &tensor = tensors.back();
   tensor.poison();
   if (spec.derived && derived == DerivedInputs::computed) {
     std::vector<std::vector<double>> before;
     for (const HostTensor &other : tensors.first(tensors.size() - 1))
       before.push_back(other.values());
-    tensor.fill(spec.derived(before));
+    Result<std::vector<double>> contents = spec.derived(before);
+    if (!contents)
+      return contents.error();
+    tensor.fill(*contents);
   } else if (!spec.contents.empty())
     tensor.fill(spec.contents);
   else if (spec.access != Access::output)
     tensor.fillRandom(random, spec.low, spec.high);
   if (spec.isPadding)
     tensor.poisonWhere(spec.isPadding);
+  return {};
 }
 
 Result<void> DeviceArguments::fill(Random &random, DerivedInputs derived) {
   for (size_t i = 0; i != host.size(); ++i) {
     Access access = specs[i].access;
-    fillLast(specs[i], std::span(host).first(i + 1), random, derived);
+    if (Result<void> filled = fillLast(specs[i], std::span(host).first(i + 1), random, derived); !filled)
+      return filled;
     if (access == Access::inout)
       before[i] = host[i];
     if (access == Access::input)

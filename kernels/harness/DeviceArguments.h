@@ -21,8 +21,8 @@ enum class DerivedInputs : uint8_t {
 
 /// Fills the last one of `tensors` as it is before a launch: contents that suit it where it is read, poison
 /// where it is not. The ones before it are filled.
-void fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random,
-              DerivedInputs derived = DerivedInputs::computed);
+Result<void> fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random,
+                      DerivedInputs derived = DerivedInputs::computed);
 
 /// Memory of a device, freed with the object.
 class DeviceMemory {

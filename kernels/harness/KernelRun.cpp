@@ -91,19 +91,21 @@ Result<Verdict> KernelRun::verify() {
   size_t output = 0;
   for (size_t i = 0; i != specs.size() && verdict.correct(); ++i)
     if (specs[i].access != Access::input)
-      compare(specs[i], deviceArguments.tensors()[i], output++, verdict);
+      if (Result<void> done = compare(specs[i], deviceArguments.tensors()[i], output++, verdict); !done)
+        return done.error();
   return verdict;
 }
 
-void KernelRun::compare(const TensorSpec &spec, const HostTensor &actual, size_t output, Verdict &verdict) {
+Result<void> KernelRun::compare(const TensorSpec &spec, const HostTensor &actual, size_t output,
+                                Verdict &verdict) {
   verdict.outputs.update(actual.bytes());
   if (auto stray = actual.findStrayWrite(spec.isPadding)) {
     verdict.complaint = *stray;
-    return;
+    return {};
   }
   if (auto unwritten = actual.findUnwritten(spec.isPadding)) {
     verdict.complaint = *unwritten;
-    return;
+    return {};
   }
   std::vector<int64_t> elements = elementsToCompare(actual);
   int64_t count = actual.elementCount();
@@ -114,19 +116,23 @@ void KernelRun::compare(const TensorSpec &spec, const HostTensor &actual, size_t
   }
   verdict.elements += count;
   verdict.compared += static_cast<int64_t>(elements.size());
-  std::vector<double> expected = request->kernel->reference(request->values, inputs, output, elements);
+  Result<std::vector<double>> expected =
+      request->kernel->reference(request->values, inputs, output, elements);
+  if (!expected)
+    return expected.error();
   Tolerance tolerance = request->kernel->tolerance(request->values, output);
   verdict.limit = std::max(verdict.limit, tolerance.limit);
   for (size_t i = 0; i != elements.size(); ++i) {
-    double value = actual.at(elements[i]), error = errorOf(value, expected[i], tolerance);
+    double value = actual.at(elements[i]), error = errorOf(value, (*expected)[i], tolerance);
     if (error <= verdict.largestError)
       continue;
     verdict.largestError = error;
     if (error > tolerance.limit)
       verdict.complaint = fmt::format(
           "element {} of '{}' is {}, but {} was expected: the error {:.3g} is above the limit {:.3g}",
-          actual.indexText(elements[i]), actual.name(), value, expected[i], error, tolerance.limit);
+          actual.indexText(elements[i]), actual.name(), value, (*expected)[i], error, tolerance.limit);
   }
+  return {};
 }
 
 std::vector<int64_t> KernelRun::elementsToCompare(const HostTensor &tensor) {

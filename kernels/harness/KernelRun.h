@@ -59,7 +59,7 @@ public:
 private:
   KernelRun(Device &device, const Request &request, std::shared_ptr<const LoadedProgram> loaded,
             DeviceArguments arguments, const RunOptions &options);
-  void compare(const TensorSpec &spec, const HostTensor &actual, size_t output, Verdict &verdict);
+  Result<void> compare(const TensorSpec &spec, const HostTensor &actual, size_t output, Verdict &verdict);
   std::vector<int64_t> elementsToCompare(const HostTensor &tensor);
 
   Device *device;

@@ -16,7 +16,7 @@ namespace {
 /// Everything that decides the result but the compiler itself. Cheap: no program is traced for it.
 KeyBuilder keyOf(const Request &request, const CompileOptions &options) {
   KeyBuilder key;
-  key.add(request.kernel->name()).add(fingerprint(options));
+  key.add(request.kernel->name()).add(request.kernel->code()).add(fingerprint(options));
   for (const auto &[name, value] : request.values.values())
     key.add(name).add(value);
   for (const std::string &dimension : request.fixedDimensions)
@@ -51,35 +51,38 @@ Error failureOf(const Request &request, const CompileLog &log) {
 Result<Request> Request::parse(std::string_view kernel, const Definitions &given,
                                std::span<const std::string> fixedDimensions, DefaultSizes defaults) {
   Result<const Kernel *> found = findKernel(kernel);
-  if (!found)
-    return found.error();
+  return found ? parse(**found, given, fixedDimensions, defaults) : found.error();
+}
+
+Result<Request> Request::parse(const Kernel &kernel, const Definitions &given,
+                               std::span<const std::string> fixedDimensions, DefaultSizes defaults) {
   Definitions ofEmulator;
   if (defaults == DefaultSizes::emulator)
-    for (const auto &[name, value] : (*found)->emulatorSizes())
+    for (const auto &[name, value] : kernel.emulatorSizes())
       if (!given.contains(name))
         ofEmulator[name] = value;
-  Result<Parameters> values = (*found)->parse(given, ofEmulator);
+  Result<Parameters> values = kernel.parse(given, ofEmulator);
   if (!values) { // lengths of sequences, for example, that the small sizes have no room for
     ofEmulator.clear();
-    values = (*found)->parse(given);
+    values = kernel.parse(given);
   }
   if (!values)
     return values.error();
   std::string sizes;
-  for (const Parameter &parameter : (*found)->parameters())
+  for (const Parameter &parameter : kernel.parameters())
     if (parameter.isDimension())
       sizes += (sizes.empty() ? "" : ", ") + parameter.name;
   for (const std::string &dimension : fixedDimensions) {
     auto isIt = [&](const Parameter &parameter) {
       return parameter.name == dimension && parameter.isDimension();
     };
-    if (std::ranges::none_of((*found)->parameters(), isIt))
+    if (std::ranges::none_of(kernel.parameters(), isIt))
       return Error{ErrorKind::invalidArgument,
-                   fmt::format("expected a dimension of kernel '{}' to fix ({}), but got '{}'", kernel, sizes,
-                               excerpt(dimension))};
+                   fmt::format("expected a dimension of kernel '{}' to fix ({}), but got '{}'", kernel.name(),
+                               sizes, excerpt(dimension))};
   }
   Request request{
-      *found, std::move(*values), {fixedDimensions.begin(), fixedDimensions.end()}, std::move(ofEmulator)};
+      &kernel, std::move(*values), {fixedDimensions.begin(), fixedDimensions.end()}, std::move(ofEmulator)};
   std::ranges::sort(request.fixedDimensions);
   auto repeated = std::ranges::unique(request.fixedDimensions);
   request.fixedDimensions.erase(repeated.begin(), repeated.end());

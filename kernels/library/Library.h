@@ -37,6 +37,10 @@ struct Request {
   static Result<Request> parse(std::string_view kernel, const Definitions &given,
                                std::span<const std::string> fixedDimensions = {},
                                DefaultSizes sizes = DefaultSizes::usual);
+  /// The same for a kernel that need not be in the registry and outlives the request.
+  static Result<Request> parse(const Kernel &kernel, const Definitions &given,
+                               std::span<const std::string> fixedDimensions = {},
+                               DefaultSizes sizes = DefaultSizes::usual);
 };
 
 /// What compiling had to say and how long it took. Empty if the answer came from a cache.

@@ -30,8 +30,8 @@ public:
     return {{"X", dtype, Access::input, shape, -8, 8}, {"Y", dtype, Access::output, shape}};
   }
 
-  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs, size_t,
-                                std::span<const int64_t> elements) const override {
+  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
+                                        size_t, std::span<const int64_t> elements) const override {
     return referenceSoftmax(values.size("columns"), inputs[0], elements);
   }
 

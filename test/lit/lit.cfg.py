@@ -25,6 +25,11 @@ config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ[
 
 config.substitutions.append((r"%python\b", sys.executable))
 
+# Files of kernels; what they are compiled to is kept here. Tests compile them with each compiler that there is.
+config.substitutions.append((r"%headers\b", os.path.join(config.tlc_binary_dir, "include")))
+config.substitutions.append((r"%files\b", os.path.join(config.tlc_source_dir, "test", "files")))
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
+
 # Libraries in the place of the driver's; only a build with CUDA headers opens one.
 config.substitutions.append((r"%drivers\b", os.path.join(config.tlc_binary_dir, "test", "drivers")))
 if config.tlc_cuda_headers:

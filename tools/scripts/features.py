@@ -6,7 +6,9 @@ without it. Prints one line per feature; lit's configuration imports detect().""
 import ctypes
 import glob
 import os
+import re
 import shutil
+import subprocess
 
 
 def find_ptxas():
@@ -37,10 +39,34 @@ def find_gpu():
     return f"{count.value} device{'s' if count.value > 1 else ''}"
 
 
+def find_host_compiler():
+    """A C++ compiler that is new enough for files of kernels."""
+    for name in ("clang++", "clang++-22", "g++", "c++"):
+        compiler = shutil.which(name)
+        if compiler and is_new_enough(compiler):
+            return compiler
+    return None
+
+
+def find_gcc():
+    compiler = shutil.which("g++")
+    return compiler if compiler and is_new_enough(compiler) else None
+
+
+def is_new_enough(compiler):
+    done = subprocess.run([compiler, "-dM", "-E", "-x", "c++", os.devnull], capture_output=True, text=True)
+    macros = dict(re.findall(r"#define (__clang_major__|__GNUC__) (\d+)", done.stdout))
+    if "__clang_major__" in macros:
+        return int(macros["__clang_major__"]) >= 16
+    return int(macros.get("__GNUC__", 0)) >= 12
+
+
 FEATURES = [
     # (name, how to find it, what is skipped without it)
     ("ptxas", find_ptxas, "assembling the emitted PTX"),
     ("cuda-toolkit", find_cuda_toolkit, "PTX of NVIDIA's own compilers on the emulator"),
+    ("host-compiler", find_host_compiler, "files of kernels, which a C++ compiler compiles"),
+    ("gcc", find_gcc, "files of kernels compiled by GCC"),
     ("gpu", find_gpu, "everything that runs on a GPU; kernels run on the emulator alone"),
 ]
 

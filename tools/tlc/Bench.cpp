@@ -141,7 +141,7 @@ std::optional<Contestant> cublasContestant(Cublas &cublas, const kernels::Reques
 
 BenchCommand::BenchCommand()
     : command("bench", "Time a kernel on a GPU"),
-      kernel(cl::sub(command), cl::Positional, cl::desc("<kernel>")),
+      kernel(cl::sub(command), cl::Positional, cl::desc("<kernel | file.cpp>")),
       suite("suite", cl::sub(command),
             cl::desc("All shapes of the kernel's suite; -D changes their other parameters")),
       json("json", cl::sub(command), cl::desc("One JSON object per line")),
@@ -178,12 +178,12 @@ ExitCode BenchCommand::execute() const {
   if (!cublas.empty() && !sys::fs::exists(cublas))
     return fail("cannot open '" + excerpt(cublas) + "' (--cublas): no such file");
 
+  Result<const kernels::Kernel *> found = flags.kernelFlags().find(kernel);
+  if (!found)
+    return failBy(found.error());
   // All cases are checked before anything runs.
   std::vector<kernels::Definitions> cases = {*definitions};
   if (suite) {
-    Result<const kernels::Kernel *> found = kernels::findKernel(kernel.getValue());
-    if (!found)
-      return failUsage(found.error().message);
     cases = (*found)->suite();
     for (kernels::Definitions &entry : cases)
       for (const auto &[name, value] : *definitions)
@@ -191,7 +191,7 @@ ExitCode BenchCommand::execute() const {
   }
   std::vector<kernels::Request> requests;
   for (const kernels::Definitions &entry : cases) {
-    auto request = kernels::Request::parse(kernel.getValue(), entry, flags.fixedDimensions());
+    auto request = kernels::Request::parse(**found, entry, flags.fixedDimensions());
     if (!request)
       return failUsage(request.error().message);
     requests.push_back(std::move(*request));

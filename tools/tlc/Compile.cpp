@@ -53,7 +53,7 @@ ExitCode assembleTo(StringRef output, StringRef ptx, const Target &target, Remar
 CompileCommand::CompileCommand()
     : command("compile", "Compile a kernel or an .mlir file"),
       source(cl::sub(command), cl::Positional, cl::value_desc("kernel"),
-             cl::desc("<kernel | file.mlir | ->")),
+             cl::desc("<kernel | file.cpp | file.mlir | ->")),
       emit("emit", cl::sub(command), cl::value_desc("phase"), cl::init("ptx"),
            cl::desc("Phase to stop at (input ... nvvm, llvm, ptx), or cubin")),
       startFrom("start-from", cl::sub(command), cl::value_desc("phase"), cl::init("input"),
@@ -63,7 +63,8 @@ CompileCommand::CompileCommand()
 
 ExitCode CompileCommand::execute() const {
   if (source.empty())
-    return failUsage("expected a kernel or an .mlir file, but got none; 'tlc compile --help' shows how");
+    return failUsage(
+        "expected a kernel, a .cpp or an .mlir file, but got none; 'tlc compile --help' shows how");
   Result<CompileOptions> options = flags.options();
   if (!options)
     return failUsage(options.error().message);
@@ -114,8 +115,11 @@ ExitCode CompileCommand::execute() const {
         return failUsage(fits.error().message);
     }
   } else {
+    Result<const kernels::Kernel *> kernel = flags.kernelFlags().find(source);
+    if (!kernel)
+      return failBy(kernel.error());
     Result<kernels::Request> request =
-        kernels::Request::parse(source.getValue(), *definitions, flags.fixedDimensions());
+        kernels::Request::parse(**kernel, *definitions, flags.fixedDimensions());
     if (!request)
       return failUsage(request.error().message);
     if (*first != Phase::input)

@@ -49,7 +49,7 @@ ParameterFlags::ParameterFlags(cl::SubCommand &command)
               cl::desc("Parameter of the kernel; 'tlc list' shows them")) {}
 
 CompileFlags::CompileFlags(cl::SubCommand &command)
-    : parameters(command),
+    : parameters(command), kernelNames(command),
       fixed("static", cl::sub(command), cl::CommaSeparated, cl::value_desc("dimension"),
             cl::desc("Specialise the program for the value that -D gives this dimension")),
       target("target", cl::sub(command), cl::value_desc("name"), cl::init(CompileOptions().target),
@@ -145,7 +145,10 @@ Result<KernelChoice> CompileFlags::choice(const std::string &kernel, kernels::De
   Result<kernels::Definitions> parsed = definitions();
   if (!parsed)
     return parsed.error();
-  Result<kernels::Request> request = kernels::Request::parse(kernel, *parsed, fixedDimensions(), sizes);
+  Result<const kernels::Kernel *> found = kernelNames.find(kernel);
+  if (!found)
+    return found.error();
+  Result<kernels::Request> request = kernels::Request::parse(**found, *parsed, fixedDimensions(), sizes);
   if (!request)
     return request.error();
   return KernelChoice{std::move(*all), *wanted, std::move(*request)};

@@ -7,6 +7,7 @@
 #include "kernels/Parameters.h"
 #include "kernels/library/Library.h"
 #include "runtime/support/Result.h"
+#include "tools/tlc/KernelFlags.h"
 
 #include "llvm/Support/CommandLine.h"
 
@@ -50,6 +51,7 @@ public:
   /// The variant that was asked for.
   Result<std::optional<Alignment>> alignment() const;
   Result<kernels::Definitions> definitions() const { return parameters.definitions(); }
+  const KernelFlags &kernelFlags() const { return kernelNames; }
 
   /// An error if a flag asks for what is decided already in the program of the file `source`: it is in phase
   /// `startFrom` and, unless that is null, for `ofFile`.
@@ -66,6 +68,7 @@ public:
 
 private:
   ParameterFlags parameters;
+  KernelFlags kernelNames;
   llvm::cl::list<std::string> fixed;
   llvm::cl::opt<std::string> target;
   llvm::cl::opt<std::string> variant;

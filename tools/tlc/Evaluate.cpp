@@ -4,9 +4,8 @@
 #include "tools/tlc/Evaluate.h"
 
 #include "compiler/pipeline/Compiler.h"
-#include "dialects/program/Program.h"
-#include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
+#include "kernels/file/ProgramTensors.h"
 #include "kernels/harness/DeviceArguments.h"
 #include "kernels/harness/ElementBits.h"
 #include "runtime/support/Npy.h"
@@ -71,7 +70,8 @@ Result<evaluator::Tensor> makeTensor(const kernels::TensorSpec &spec,
   if (!created)
     return created.error();
   kernels::HostTensor &host = before.emplace_back(std::move(*created));
-  fillLast(spec, before, random);
+  if (Result<void> filled = fillLast(spec, before, random); !filled)
+    return filled.error();
   evaluator::Tensor tensor{spec.element, spec.shape, std::vector<evaluator::Element>(host.elementCount())};
   if (spec.access != Access::output)
     for (auto [element, value] : zip(tensor.elements, host.values()))
@@ -129,10 +129,6 @@ void print(StringRef name, const evaluator::Tensor &tensor) {
   outs() << (tensor.elements.size() > shownElements ? " ...\n" : "\n");
 }
 
-ExitCode failWith(const tlc::Error &error) {
-  return error.kind == ErrorKind::invalidArgument ? failUsage(error.message) : fail(error.message);
-}
-
 //===----------------------------------------------------------------------===//
 // Comparing
 //===----------------------------------------------------------------------===//
@@ -144,8 +140,8 @@ struct Comparison {
 };
 
 /// All outputs with the kernel's reference. `initial` is what the tensors held before.
-Comparison compare(const kernels::Request &request, const evaluator::Arguments &initial,
-                   const evaluator::Arguments &evaluated) {
+Result<Comparison> compare(const kernels::Request &request, const evaluator::Arguments &initial,
+                           const evaluator::Arguments &evaluated) {
   std::vector<kernels::TensorSpec> specs = request.kernel->tensors(request.values);
   std::vector<std::vector<double>> inputs;
   for (auto [spec, tensor] : zip(specs, initial.tensors))
@@ -158,7 +154,9 @@ Comparison compare(const kernels::Request &request, const evaluator::Arguments &
       continue;
     std::vector<int64_t> numbers(tensor.elements.size());
     std::iota(numbers.begin(), numbers.end(), 0);
-    std::vector<double> expected = request.kernel->reference(request.values, inputs, output, numbers);
+    Result<std::vector<double>> expected = request.kernel->reference(request.values, inputs, output, numbers);
+    if (!expected)
+      return expected.error();
     kernels::Tolerance tolerance = request.kernel->tolerance(request.values, output++);
     comparison.limit = std::max(comparison.limit, tolerance.limit);
     for (auto [number, element] : enumerate(tensor.elements)) {
@@ -166,12 +164,12 @@ Comparison compare(const kernels::Request &request, const evaluator::Arguments &
         continue;
       ++comparison.compared;
       double value = valueOf(spec.element, element),
-             error = kernels::errorOf(value, expected[number], tolerance);
+             error = kernels::errorOf(value, (*expected)[number], tolerance);
       comparison.largestError = std::max(comparison.largestError, error);
       if (comparison.complaint.empty() && (!element.defined || error > tolerance.limit))
         comparison.complaint = element.defined
                                    ? formatv("element {0} of '{1}' is {2}, but {3} was expected", number,
-                                             spec.name, value, expected[number])
+                                             spec.name, value, (*expected)[number])
                                          .str()
                                    : formatv("element {0} of '{1}' is not written", number, spec.name).str();
     }
@@ -203,20 +201,6 @@ Result<Problem> problemOf(const kernels::Request &request) {
   return Problem{title, std::move(*program), request.kernel->tensors(request.values), {}};
 }
 
-Access accessOf(program::Access access) {
-  switch (access) {
-  case program::Access::input:
-    return Access::input;
-  case program::Access::output:
-    return Access::output;
-  case program::Access::inout:
-    return Access::inout;
-  case program::Access::workspace:
-    return Access::workspace;
-  }
-  return {};
-}
-
 Result<Problem> problemOfFile(const std::string &file, const kernels::Definitions &definitions) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(file, /*IsText=*/true);
   if (!buffer)
@@ -229,32 +213,27 @@ Result<Problem> problemOfFile(const std::string &file, const kernels::Definition
   if (!problem.program.module || problem.program.module->getOps<tile::KernelOp>().empty())
     return invalid("expected a program of phase input in '" + file + "'");
 
-  tile::KernelOp kernel = *problem.program.module->getOps<tile::KernelOp>().begin();
   size_t used = 0;
-  std::vector<int64_t> dimensions;
-  for (auto [i, argument] : enumerate(kernel.getBody().getArguments())) {
-    mlir::Attribute attribute = kernel.getArgAttr(unsigned(i), program::ProgramDialect::argumentAttrName);
-    dimensions.push_back(0);
-    if (auto tensor = dyn_cast<program::TensorAttr>(attribute)) {
-      ElementType element = *toElementType(tile::elementTypeOf(argument.getType()));
-      kernels::TensorSpec spec{tensor.getName().str(), element, accessOf(tensor.getAccess()), {}};
-      for (auto [extent, dimension] : zip(tile::extentsOf(argument.getType()), tensor.getDims()))
-        spec.shape.push_back(dimension < 0 ? extent : dimensions[dimension]);
-      if (isInteger(element)) // positions, perhaps
-        std::tie(spec.low, spec.high) = std::pair(0, 8);
-      if (spec.access != Access::workspace)
-        problem.specs.push_back(std::move(spec));
-      continue;
-    }
-    StringRef name = program::nameOf(attribute);
+  const auto valueOf = [&](StringRef name) -> Result<double> {
     auto found = definitions.find(name.str());
     double value = 0;
     if (found == definitions.end() || StringRef(found->second).getAsDouble(value))
       return invalid("expected -D " + name + "=NUMBER because the program has that argument");
     ++used;
-    dimensions.back() = static_cast<int64_t>(value);
-    if (isa<program::ScalarAttr>(attribute))
-      problem.scalars.push_back(evaluator::elementOf(*toElementType(argument.getType()), value));
+    return value;
+  };
+  auto tensors = kernels::tensorsOf(*problem.program.module, [&](StringRef name) -> Result<int64_t> {
+    Result<double> value = valueOf(name);
+    return value ? Result<int64_t>(static_cast<int64_t>(*value)) : value.error();
+  });
+  if (!tensors)
+    return tensors.error();
+  problem.specs = std::move(*tensors);
+  for (const auto &[name, type] : kernels::scalarsOf(*problem.program.module)) {
+    Result<double> value = valueOf(name);
+    if (!value)
+      return value.error();
+    problem.scalars.push_back(evaluator::elementOf(type, *value));
   }
   if (used != definitions.size())
     return invalid("expected -D for the program's dimensions and numbers only, but got others, too");
@@ -270,9 +249,9 @@ Result<Problem> problemOfFile(const std::string &file, const kernels::Definition
 EvaluateCommand::EvaluateCommand()
     : command("evaluate", "Say what a kernel or an .mlir file of phase input computes, without compiling it"),
       source(cl::sub(command), cl::Positional, cl::value_desc("kernel"),
-             cl::desc("<kernel | file.mlir | ->")),
-      verify("verify", cl::sub(command),
-             cl::desc("Compare with the kernel's reference; status 1 if it differs")),
+             cl::desc("<kernel | file.cpp | file.mlir | ->")),
+      kernelNames(command), verify("verify", cl::sub(command),
+                                   cl::desc("Compare with the kernel's reference; status 1 if it differs")),
       seed("seed", cl::sub(command), cl::value_desc("number"),
            cl::desc("Seed of the inputs instead of a fresh one; 'run' draws the same ones")),
       readFrom("in", cl::sub(command), cl::value_desc("name=file.npy"),
@@ -296,7 +275,10 @@ ExitCode EvaluateCommand::execute() const {
     return failUsage(definitions.error().message);
   std::optional<kernels::Request> request;
   if (source != "-" && !StringRef(source).ends_with(".mlir")) {
-    auto parsed = kernels::Request::parse(source.getValue(), *definitions);
+    Result<const kernels::Kernel *> kernel = kernelNames.find(source);
+    if (!kernel)
+      return failBy(kernel.error());
+    auto parsed = kernels::Request::parse(**kernel, *definitions);
     if (!parsed)
       return failUsage(parsed.error().message);
     request.emplace(std::move(*parsed));
@@ -305,7 +287,7 @@ ExitCode EvaluateCommand::execute() const {
   }
   Result<Problem> problem = request ? problemOf(*request) : problemOfFile(source, *definitions);
   if (!problem)
-    return failWith(problem.error());
+    return failBy(problem.error());
   auto inputs = filesFor("in", problem->specs, readFrom);
   auto outputs = filesFor("out", problem->specs, writeTo);
   if (!inputs || !outputs)
@@ -319,20 +301,20 @@ ExitCode EvaluateCommand::execute() const {
     if (!file.empty()) {
       auto contents = readContents(file, spec);
       if (!contents)
-        return failWith(contents.error());
+        return failBy(contents.error());
       spec.contents = *contents;
       spec.derived = {};
     }
     auto tensor = makeTensor(spec, hosts, random);
     if (!tensor)
-      return failWith(tensor.error());
+      return failBy(tensor.error());
     arguments.tensors.push_back(std::move(*tensor));
   }
   const evaluator::Arguments initial = arguments;
   auto report = evaluator::evaluate(*problem->program.module, arguments,
                                     {.multiprocessors = multiprocessors, .maximumSteps = maximumSteps});
   if (!report)
-    return failWith(report.error());
+    return failBy(report.error());
   outs() << formatv("{0}\nin {1} operations, seed {2}\n", problem->title, report->steps, used);
   for (const std::string &ambiguity : report->ambiguities)
     outs() << ambiguity << '\n';
@@ -346,9 +328,11 @@ ExitCode EvaluateCommand::execute() const {
   }
   if (!verify)
     return ExitCode::success;
-  Comparison comparison = compare(*request, initial, arguments);
+  Result<Comparison> comparison = compare(*request, initial, arguments);
+  if (!comparison)
+    return failBy(comparison.error());
   outs() << formatv("largest error {0:e2}, limit {1:e2}, {2} elements compared: {3}\n",
-                    comparison.largestError, comparison.limit, comparison.compared,
-                    comparison.complaint.empty() ? "ok" : "WRONG");
-  return comparison.complaint.empty() ? ExitCode::success : fail("wrong result: " + comparison.complaint);
+                    comparison->largestError, comparison->limit, comparison->compared,
+                    comparison->complaint.empty() ? "ok" : "WRONG");
+  return comparison->complaint.empty() ? ExitCode::success : fail("wrong result: " + comparison->complaint);
 }

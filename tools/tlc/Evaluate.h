@@ -7,6 +7,7 @@
 #include "kernels/library/Library.h"
 #include "tools/tlc/CompileFlags.h"
 #include "tools/tlc/ExitCode.h"
+#include "tools/tlc/KernelFlags.h"
 
 namespace tlc::driver {
 
@@ -19,6 +20,7 @@ public:
 private:
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> source;
+  KernelFlags kernelNames;
   llvm::cl::opt<bool> verify;
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::list<std::string> readFrom;

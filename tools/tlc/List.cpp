@@ -34,8 +34,8 @@ void printText(Kernels kernels) {
       width = std::max(width, parameter.name.size());
     for (const kernels::Parameter &parameter : kernel->parameters())
       outs() << "  " << left_justify(parameter.name, unsigned(width)) << ' ' << parameter.allowed()
-             << " (default " << parameter.fallback << onEmulator(*kernel, parameter)
-             << "): " << parameter.description << '\n';
+             << " (default " << parameter.fallback << onEmulator(*kernel, parameter) << ')'
+             << (parameter.description.empty() ? "" : ": ") << parameter.description << '\n';
   }
   outs() << "targets:";
   for (const Target &target : allTargets())
@@ -77,19 +77,19 @@ void printJson(Kernels kernels) {
 
 ListCommand::ListCommand()
     : command("list", "List kernels, their parameters, and targets"),
-      kernel(cl::sub(command), cl::Positional, cl::value_desc("kernel"), cl::desc("[<kernel>]")),
-      json("json", cl::sub(command), cl::desc("One JSON object")) {}
+      kernel(cl::sub(command), cl::Positional, cl::value_desc("kernel"), cl::desc("[<kernel | file.cpp>]")),
+      json("json", cl::sub(command), cl::desc("One JSON object")), kernelNames(command) {}
 
 ExitCode ListCommand::execute() const {
   std::span<const kernels::Kernel *const> all = kernels::allKernels();
   Kernels listed(all.data(), all.size());
-  const kernels::Kernel *one = nullptr;
+  std::vector<const kernels::Kernel *> named;
   if (!kernel.empty()) {
-    Result<const kernels::Kernel *> found = kernels::findKernel(kernel.getValue());
+    Result<std::vector<const kernels::Kernel *>> found = kernelNames.findAll(kernel);
     if (!found)
-      return failUsage(found.error().message);
-    one = *found;
-    listed = one;
+      return failBy(found.error());
+    named = std::move(*found);
+    listed = named;
   }
   json ? printJson(listed) : printText(listed);
   return ExitCode::success;

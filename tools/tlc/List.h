@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tools/tlc/ExitCode.h"
+#include "tools/tlc/KernelFlags.h"
 
 #include "llvm/Support/CommandLine.h"
 
@@ -19,6 +20,7 @@ private:
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> kernel;
   llvm::cl::opt<bool> json;
+  KernelFlags kernelNames;
 };
 
 } // namespace tlc::driver

@@ -103,4 +103,8 @@ ExitCode tlc::driver::failUsage(StringRef message) {
   return ExitCode::usage;
 }
 
+ExitCode tlc::driver::failBy(const tlc::Error &error) {
+  return error.kind == ErrorKind::invalidArgument ? failUsage(error.message) : fail(error.message);
+}
+
 std::string tlc::driver::joinNames(ArrayRef<StringRef> names) { return join(names, ", "); }

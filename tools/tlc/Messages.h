@@ -32,6 +32,8 @@ ExitCode failCompile(const Error &error, llvm::ArrayRef<Diagnostic> diagnostics)
 /// Prints `tlc: error: message`, and gives back how to end because of it.
 ExitCode fail(llvm::StringRef message);
 ExitCode failUsage(llvm::StringRef message);
+/// As a wrong use where the error is one.
+ExitCode failBy(const Error &error);
 
 /// "a, b, c"
 std::string joinNames(llvm::ArrayRef<llvm::StringRef> names);

@@ -87,7 +87,7 @@ void printJson(const Report &report) {
 
 RunCommand::RunCommand()
     : command("run", "Run a kernel once on random inputs"),
-      kernel(cl::sub(command), cl::Positional, cl::desc("<kernel>")),
+      kernel(cl::sub(command), cl::Positional, cl::desc("<kernel | file.cpp>")),
       verify("verify", cl::sub(command),
              cl::desc("Compare the result with the reference; status 1 if it is wrong")),
       json("json", cl::sub(command), cl::desc("Report as one JSON object")),
@@ -104,7 +104,7 @@ ExitCode RunCommand::execute() const {
     return failUsage("expected a kernel, but got none; 'tlc run --help' shows how");
   Result<KernelChoice> choice = flags.choice(kernel);
   if (!choice)
-    return failUsage(choice.error().message);
+    return failBy(choice.error());
   constexpr int64_t mostRoom = 1 << 20;
   for (const cl::opt<int64_t> *room : {&rowPadding, &offset})
     if (*room < 0 || *room > mostRoom)

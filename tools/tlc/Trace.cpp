@@ -36,7 +36,7 @@ std::optional<emulator::TraceWindow> parseWindow(StringRef text) {
 
 TraceCommand::TraceCommand()
     : command("trace", "Show when the warps and engines of a block do what, by a model of their costs"),
-      kernel(cl::sub(command), cl::Positional, cl::desc("<kernel>")),
+      kernel(cl::sub(command), cl::Positional, cl::desc("<kernel | file.cpp>")),
       outputs("o", cl::sub(command), cl::value_desc("file"),
               cl::desc("Timeline to write: .json for ui.perfetto.dev, .svg for a browser; may be repeated")),
       block("block", cl::sub(command), cl::value_desc("number"), cl::init(0),
@@ -54,7 +54,7 @@ ExitCode TraceCommand::execute() const {
     return failUsage("expected a kernel, but got none; 'tlc trace --help' shows how");
   Result<KernelChoice> choice = flags.choice(kernel);
   if (!choice)
-    return failUsage(choice.error().message);
+    return failBy(choice.error());
   for (const std::string &output : outputs)
     if (!StringRef(output).ends_with(".json") && !StringRef(output).ends_with(".svg"))
       return failUsage("expected -o to name a file that ends in .json or .svg, but got '" + excerpt(output) +

@@ -151,8 +151,8 @@ public:
     return specs;
   }
 
-  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                size_t output, std::span<const int64_t> elements) const override {
+  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
+                                        size_t output, std::span<const int64_t> elements) const override {
     const AttentionProblem problem = problemOf(values).problem;
     AttentionShape shape = attentionShape(problem, extentsOf(values));
     GradientInputs in{inputs[0], inputs[1], inputs[2], inputs[inputs.size() - 2]};
@@ -169,7 +169,7 @@ public:
     case Gradient::ofSinks:
       return gradients.ofSinks(elements);
     }
-    return {};
+    return std::vector<double>();
   }
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {

@@ -112,8 +112,8 @@ public:
     return tensors;
   }
 
-  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                size_t output, std::span<const int64_t> elements) const override {
+  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
+                                        size_t output, std::span<const int64_t> elements) const override {
     DecodeShape shape = shapeOf(values);
     size_t next = 0;
     DecodeInputs in = {};

@@ -35,8 +35,8 @@ public:
             "attention_fwd of e4m3: scaleQ[b,h] Q, scaleK[b,hkv] K and scaleV[b,hkv] V, O in f16 or bf16",
             {.problem = {.dtype = ElementType::e4m3}, .sum = OutputSum::perTile}, "8192") {}
 
-  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                size_t output, std::span<const int64_t> elements) const override {
+  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
+                                        size_t output, std::span<const int64_t> elements) const override {
     AttentionShape shape = shapeOf(values);
     std::vector<std::vector<double>> scaled(inputs.begin(), inputs.end());
     scale(scaled[0], shape.h, shape.problem.d, ofQueries, inputs[3], shape);

@@ -92,9 +92,10 @@ AttentionShape RegisteredForward::shapeOf(const Parameters &values) const {
   return attentionShape(problemOf(values).problem, extentsOf(values));
 }
 
-std::vector<double> RegisteredForward::reference(const Parameters &values,
-                                                 std::span<const std::vector<double>> inputs, size_t output,
-                                                 std::span<const int64_t> elements) const {
+Result<std::vector<double>> RegisteredForward::reference(const Parameters &values,
+                                                         std::span<const std::vector<double>> inputs,
+                                                         size_t output,
+                                                         std::span<const int64_t> elements) const {
   AttentionShape shape = shapeOf(values);
   std::span<const double> sink;
   if (problemOf(values).problem.sink == AttentionSink::perHead)

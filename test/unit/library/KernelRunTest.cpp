@@ -24,11 +24,11 @@ public:
     return kernel.build(values, target, options);
   }
   std::vector<TensorSpec> tensors(const Parameters &values) const override { return kernel.tensors(values); }
-  std::vector<double> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                size_t output, std::span<const int64_t> elements) const override {
-    std::vector<double> expected = kernel.reference(values, inputs, output, elements);
-    if (!expected.empty())
-      expected.back() += offset;
+  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
+                                        size_t output, std::span<const int64_t> elements) const override {
+    Result<std::vector<double>> expected = kernel.reference(values, inputs, output, elements);
+    if (expected && !expected->empty())
+      expected->back() += offset;
     return expected;
   }
   Tolerance tolerance(const Parameters &values, size_t output) const override {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a file says of one of its kernels, without its functions.
+#pragma once
+
+#include "kernels/Parameter.h"
+#include "kernels/Tolerance.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tlc::kernels {
+
+struct KernelDescription {
+  std::string name, summary, position; ///< file:line:column of its registration
+  std::vector<Parameter> parameters = {};
+  Definitions emulatorSizes = {};
+  std::vector<Definitions> suite = {};
+  std::map<std::string, std::pair<double, double>> ranges = {};
+  std::set<std::string> contents = {}, references = {}; ///< tensors that have functions
+  std::map<std::string, Tolerance> tolerances = {};
+};
+
+std::string pack(const std::vector<KernelDescription> &kernels);
+std::vector<KernelDescription> unpackDescriptions(std::string_view bytes);
+
+} // namespace tlc::kernels

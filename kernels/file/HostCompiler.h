@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From a file of kernels to a shared object, by the C++ compiler of this machine, through a cache.
+#pragma once
+
+#include "runtime/cache/EntryFile.h"
+#include "runtime/support/Result.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tlc::kernels {
+
+struct HostCompilerOptions {
+  /// A path or a name on PATH; empty: $CXX, or the first of clang++, clang++-22, g++ and c++ that is new
+  /// enough.
+  std::string compiler = {};
+  std::vector<std::string> flags = {}; ///< after ours
+};
+
+/// A file that is compiled. Its code may be loaded from the descriptor, whatever happens to the cache.
+struct SharedObject {
+  Descriptor file;
+  std::string code;                       ///< a name for its contents
+  std::optional<std::string> remark = {}; ///< why it is not kept
+};
+
+/// What the compiler says goes to standard error. The cache is a folder of the user's,
+/// $XDG_CACHE_HOME/tlc/files or
+/// ~/.cache/tlc/files; an entry holds as long as the file, what it includes, the compiler, its flags and this
+/// build of tlc are the same. It is code that is going to run: a folder that others may read or write is not
+/// used, and the file is compiled each time.
+Result<SharedObject> compileFile(const std::string &source, const HostCompilerOptions &options);
+
+/// The folder of the headers, beside libtlc: `include`, with `tlc/kernel.h` in it.
+Result<std::string> headerFolder();
+
+} // namespace tlc::kernels

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From arguments to specifications.
+#include "kernels/file/ProgramTensors.h"
+
+#include "dialects/program/Program.h"
+#include "dialects/tile/Shapes.h"
+#include "dialects/tile/Tile.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+
+tlc::Access accessOf(program::Access access) {
+  switch (access) {
+  case program::Access::input:
+    return tlc::Access::input;
+  case program::Access::output:
+    return tlc::Access::output;
+  case program::Access::inout:
+    return tlc::Access::inout;
+  case program::Access::workspace:
+    return tlc::Access::workspace;
+  }
+  return {};
+}
+
+/// All launches have the same.
+template <class Visit> void forEachArgument(mlir::ModuleOp program, Visit visit) {
+  tile::KernelOp kernel = *program.getOps<tile::KernelOp>().begin();
+  for (auto [i, argument] : enumerate(kernel.getBody().getArguments()))
+    visit(argument, kernel.getArgAttr(unsigned(i), program::ProgramDialect::argumentAttrName));
+}
+
+} // namespace
+
+tlc::Result<std::vector<TensorSpec>>
+kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(StringRef)> valueOf) {
+  std::vector<int64_t> dimensions;
+  std::vector<TensorSpec> specs;
+  std::optional<tlc::Error> error;
+  forEachArgument(program, [&](mlir::Value argument, mlir::Attribute attribute) {
+    dimensions.push_back(0);
+    if (auto tensor = dyn_cast<program::TensorAttr>(attribute)) {
+      ElementType element = *toElementType(tile::elementTypeOf(argument.getType()));
+      TensorSpec spec{tensor.getName().str(), element, accessOf(tensor.getAccess()), {}};
+      for (auto [extent, dimension] : zip(tile::extentsOf(argument.getType()), tensor.getDims()))
+        spec.shape.push_back(dimension < 0 ? extent : dimensions[dimension]);
+      if (isInteger(element)) // positions, perhaps
+        std::tie(spec.low, spec.high) = std::pair(0, 8);
+      if (spec.access != tlc::Access::workspace)
+        specs.push_back(std::move(spec));
+    } else if (isa<program::DimensionAttr>(attribute) && !error) {
+      tlc::Result<int64_t> value = valueOf(program::nameOf(attribute));
+      if (value)
+        dimensions.back() = *value;
+      else
+        error = value.error();
+    }
+  });
+  if (error)
+    return *error;
+  return specs;
+}
+
+std::vector<std::pair<std::string, ElementType>> kernels::scalarsOf(mlir::ModuleOp program) {
+  std::vector<std::pair<std::string, ElementType>> scalars;
+  forEachArgument(program, [&](mlir::Value argument, mlir::Attribute attribute) {
+    if (isa<program::ScalarAttr>(attribute))
+      scalars.emplace_back(program::nameOf(attribute).str(), *toElementType(argument.getType()));
+  });
+  return scalars;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The tensors that a traced program declares.
+#pragma once
+
+#include "kernels/Registry.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tlc::kernels {
+
+/// In the order of the arguments, without workspaces. `valueOf` gives the value of a dimension by name, or
+/// why there is none; an error passes it on. Integers are among 0 to 7, as they may be positions.
+Result<std::vector<TensorSpec>> tensorsOf(mlir::ModuleOp program,
+                                          llvm::function_ref<Result<int64_t>(llvm::StringRef)> valueOf);
+
+/// The names and types of the program's scalar arguments.
+std::vector<std::pair<std::string, ElementType>> scalarsOf(mlir::ModuleOp program);
+
+} // namespace tlc::kernels

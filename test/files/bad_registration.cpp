@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One mistake of registration for each value of TLC_MISTAKE.
+#include <csignal>
+#include <tlc/kernel.h>
+
+using namespace tlc;
+using namespace tlc::dsl;
+
+void registerKernels(KernelFile &file) {
+  auto nothing = [](Scope &) {};
+  switch (TLC_MISTAKE) {
+  case 0:
+    file.kernel("same", "").program(nothing);
+    file.kernel("same", "").program(nothing);
+    break;
+  case 1:
+    file.kernel("half", "");
+    break;
+  case 2:
+    file.kernel("limits", "").constant("tile", 200, {.least = 8, .most = 64}).program(nothing);
+    break;
+  case 3:
+    file.kernel("parameters", "").size("n", 1).constant("n", 1).program(nothing);
+    break;
+  case 4:
+    std::raise(SIGSEGV);
+    break;
+  case 5:
+    throw std::runtime_error("not today");
+  case 6:
+    file.kernel("", "").program(nothing);
+    break;
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The argument of subcommands that names a kernel: of the registry, or of a file of the user's.
+#pragma once
+
+#include "kernels/file/UserFile.h"
+
+#include "llvm/Support/CommandLine.h"
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace tlc::driver {
+
+class KernelFlags {
+public:
+  /// Registers the flags of files with `command`.
+  explicit KernelFlags(llvm::cl::SubCommand &command);
+
+  /// A name of the registry, `file.cpp`, or `file.cpp:name` where the file has several. Compiles a file the
+  /// first time that it is named; the kernel lives as long as this.
+  Result<const kernels::Kernel *> find(const std::string &name) const;
+  /// All kernels of the file, or the one that is named.
+  Result<std::vector<const kernels::Kernel *>> findAll(const std::string &name) const;
+
+private:
+  Result<const kernels::UserFile *> open(const std::string &path) const;
+
+  llvm::cl::opt<std::string> compiler;
+  llvm::cl::list<std::string> compilerFlags;
+  llvm::cl::opt<unsigned> seconds;
+  mutable std::map<std::string, std::unique_ptr<kernels::UserFile>> files;
+};
+
+} // namespace tlc::driver
