@@ -96,9 +96,11 @@ LAYERS = {
     "kernels/library/call": ARTIFACT + LIBRARY + ["kernels/library/Compile.h", MLIR, LLVM],
     "kernels/harness": ARTIFACT + LIBRARY + ["kernels/library"],
     "kernels/file": ARTIFACT + LIBRARY + ["kernels/library/call", "dialects/program", "dialects/tile", MLIR, LLVM],
+    "tools/tlc/New.cpp": [OWN, "tools", "kernels", "runtime", LLVM],  # it has the text of such a file
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
     "tools/conformance": ["runtime", FMT, CUDA],
     "test/files": [OWN],
+    "test/install/outside": [OWN],
     "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2, BENCHMARK, CUDA,
              CUDA_RUNTIME],
 }

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs a build into an empty folder, runs a file of kernels there on the emulator and builds an outside project, with
+# each compiler that there is. install_test.sh BUILD SOURCE
+set -euo pipefail
+build=$1 source=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cmake --install "$build" --prefix "$folder/first" >/dev/null
+mv "$folder/first" "$folder/prefix" # it may be moved
+cp "$source/test/files/softcap.cpp" "$folder/my.cpp"
+cp -r "$source/test/install/outside" "$folder/outside"
+cd "$folder"
+tried=0
+for compiler in clang++-22 clang++ g++; do
+  path=$(command -v $compiler) || continue
+  environment=(env -i "PATH=$PATH" "XDG_CACHE_HOME=$folder/cache")
+  if ! "${environment[@]}" prefix/bin/tlc list my.cpp --cxx "$path" >said 2>&1 && grep -q 'or a later version' said; then
+    continue # too old
+  fi
+  tried=$((tried + 1))
+  "${environment[@]}" prefix/bin/tlc run my.cpp --cxx "$path" --device emulator --verify | tee said
+  grep -q ': ok$' said
+  "${environment[@]}" cmake -S outside -B "outside/$compiler" -DCMAKE_CXX_COMPILER="$path" \
+    -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
+  "${environment[@]}" cmake --build "outside/$compiler" >/dev/null
+  "outside/$compiler/outside" | tee said
+  grep -q 'tile.kernel @copied' said
+done
+if [ "$tried" = 0 ]; then
+  echo "skipped: no C++ compiler that is new enough"
+  exit 77
+fi
