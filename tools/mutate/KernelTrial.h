@@ -17,6 +17,7 @@ struct Case {
   Optimizations optimizations;
   std::vector<kernels::Definitions> sizes;
   kernels::DefaultSizes defaults = kernels::DefaultSizes::usual;
+  const kernels::Kernel *ofFile = nullptr; ///< instead of the registry's of that name
 
   Origin origin() const;
   /// The program at these sizes; an error names what the kernel has not.

@@ -11,6 +11,7 @@
 #include "tools/tlc/List.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Mutate.h"
+#include "tools/tlc/New.h"
 #include "tools/tlc/Run.h"
 #include "tools/tlc/Trace.h"
 
@@ -53,6 +54,7 @@ int tlc_main(int argc, char **argv) {
   RunCommand run;
   BenchCommand bench;
   MutateCommand mutate;
+  NewCommand create;
   CacheCommand cache;
   EmulateCommand emulate;
   EvaluateCommand evaluate;
@@ -70,6 +72,8 @@ int tlc_main(int argc, char **argv) {
     return int(finish(bench.execute()));
   if (mutate)
     return int(finish(mutate.execute()));
+  if (create)
+    return int(finish(create.execute()));
   if (cache)
     return int(finish(cache.execute()));
   if (emulate)

@@ -16,7 +16,7 @@ using namespace tlc::driver;
 
 MutateCommand::MutateCommand()
     : command("mutate", "Take each synchronisation of a kernel away and see whether that is found"),
-      kernel(cl::sub(command), cl::Positional, cl::value_desc("kernel"), cl::desc("<kernel>")),
+      kernel(cl::sub(command), cl::Positional, cl::value_desc("kernel"), cl::desc("<kernel | file.cpp>")),
       caseFile("cases", cl::sub(command), cl::value_desc("file"),
                cl::desc("Programs and problems, instead of a kernel and -D")),
       eachSwitch("each-disabled", cl::sub(command),
@@ -44,7 +44,15 @@ Result<std::vector<mutate::Case>> MutateCommand::cases(const CompileOptions &opt
     Result<kernels::Definitions> definitions = flags.definitions();
     if (!definitions)
       return definitions.error();
-    cases.push_back({kernel, *definitions, options.optimizations, {{}}, kernels::DefaultSizes::emulator});
+    Result<const kernels::Kernel *> found = flags.kernelFlags().find(kernel);
+    if (!found)
+      return found.error();
+    cases.push_back({std::string((*found)->name()),
+                     *definitions,
+                     options.optimizations,
+                     {{}},
+                     kernels::DefaultSizes::emulator,
+                     *found});
     Result<kernels::Request> request = cases.back().problem({});
     if (!request)
       return request.error();
@@ -78,7 +86,7 @@ ExitCode MutateCommand::execute() const {
     return failUsage(alignment.error().message);
   Result<std::vector<mutate::Case>> cases = this->cases(*options);
   if (!cases)
-    return failUsage(cases.error().message);
+    return failBy(cases.error());
   Result<std::vector<mutate::Equivalent>> equivalents = survey.equivalents();
   if (!equivalents)
     return failUsage(equivalents.error().message);
