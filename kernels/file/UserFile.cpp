@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 #include <mutex>
 #include <numeric>
+#include <unistd.h>
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -254,6 +255,7 @@ Result<std::string> UserFile::ask(std::string_view what,
                                   const std::function<Result<std::string>()> &body) const {
   constexpr char answered = '+', refused = '-';
   Result<std::string> answer = answerOfChild(limit, [&] {
+    ::dup2(STDERR_FILENO, STDOUT_FILENO); // where what the file prints does not mix with what is asked for
     Result<std::string> own = body();
     return own ? answered + *own : refused + own.error().message;
   });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A file of kernels (kernels/file/kernel.h): compiled, and asked for its kernels, which are used like those
-/// of the registry. Code of the file runs in processes of its own only.
+/// of the registry. Code of the file runs in processes of its own only; what it prints goes to standard
+/// error.
 #pragma once
 
 #include "kernels/Registry.h"

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A GEMM in a file of its own, and a kernel that reads positions.
+#include <cstdio>
 #include <tlc/kernel.h>
 
 using namespace tlc;
 using namespace tlc::dsl;
 
 void registerKernels(KernelFile &file) {
+  std::printf("printed by the file\n");
   file.kernel("product", "C = A B^T")
       .size("m", 4096, {.onEmulator = 200})
       .size("n", 4096, {.onEmulator = 300})
