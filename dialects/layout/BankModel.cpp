@@ -6,7 +6,7 @@
 #include "runtime/support/Math.h"
 
 #include <algorithm>
-#include <set>
+#include <functional>
 
 using namespace tlc;
 
@@ -18,17 +18,18 @@ int64_t accessBytes(const SharedLayout &shared, int64_t elements) {
 
 /// The wavefronts of one phase: the most words any bank has to deliver.
 int64_t phaseWavefronts(std::span<const std::optional<int64_t>> addresses, int64_t width) {
-  std::array<std::set<int64_t>, sharedBanks> words;
+  // As many lanes as read no more than all banks deliver at once.
+  std::array<int64_t, sharedBanks> words;
+  size_t count = 0;
   for (const std::optional<int64_t> &address : addresses)
     if (address)
-      for (int64_t byte = 0; byte < std::max(width, sharedBankBytes); byte += sharedBankBytes) {
-        int64_t word = (*address + byte) / sharedBankBytes;
-        words[size_t(word % sharedBanks)].insert(word);
-      }
-  size_t most = 0;
-  for (const std::set<int64_t> &bank : words)
-    most = std::max(most, bank.size());
-  return int64_t(most);
+      for (int64_t byte = 0; byte < std::max(width, sharedBankBytes); byte += sharedBankBytes)
+        words[count++] = (*address + byte) / sharedBankBytes;
+  std::sort(words.begin(), words.begin() + count);
+  std::array<int64_t, sharedBanks> load = {};
+  for (size_t i = 0; i < count; ++i)
+    load[size_t(words[i] % sharedBanks)] += i == 0 || words[i] != words[i - 1];
+  return *std::max_element(load.begin(), load.end());
 }
 
 std::vector<SharedLayout> stagingCandidates(const Shape &shape, int elementBits) {
@@ -80,9 +81,11 @@ BankCost tlc::bankCost(const FragmentLayout &fragment, const SharedLayout &share
     if (!isMultipleOf(fragment.coordinatesOf({reg, 0, 0})[axis], vector))
       continue;
     std::array<std::optional<int64_t>, lanesPerWarp> addresses;
-    for (int64_t lane = 0; lane < lanesPerWarp; ++lane)
-      if (fragment.isInside({reg, lane, 0}, shared.shape()))
-        addresses[size_t(lane)] = shared.byteOffset(fragment.coordinatesOf({reg, lane, 0}));
+    for (int64_t lane = 0; lane < lanesPerWarp; ++lane) {
+      Coordinates at = fragment.coordinatesOf({reg, lane, 0});
+      if (std::equal(at.begin(), at.end(), shared.shape().begin(), std::less()))
+        addresses[size_t(lane)] = shared.byteOffset(at);
+    }
     cost += bankCost(addresses, accessBytes(shared, vector));
   }
   return cost;
@@ -92,12 +95,17 @@ SharedLayout tlc::stagingLayout(const FragmentLayout &writer, const FragmentLayo
                                 const Shape &shape, int elementBits) {
   std::vector<SharedLayout> candidates = stagingCandidates(shape, elementBits);
   assert(!candidates.empty() && "every tile of rank 1 or more has a plain placement");
-  auto better = [&](const SharedLayout &a, const SharedLayout &b) {
-    auto cost = [&](const SharedLayout &layout) {
-      return bankCost(writer, layout).wavefronts + bankCost(reader, layout).wavefronts;
-    };
-    int64_t costA = cost(a), costB = cost(b);
-    return costA != costB ? costA < costB : a.totalBytes() < b.totalBytes();
+  auto costOf = [&](const SharedLayout &layout) {
+    return std::pair(bankCost(writer, layout).wavefronts + bankCost(reader, layout).wavefronts,
+                     layout.totalBytes());
   };
-  return *std::min_element(candidates.begin(), candidates.end(), better);
+  // The first of the best.
+  size_t best = 0;
+  auto least = costOf(candidates.front());
+  for (size_t i = 1; i < candidates.size(); ++i)
+    if (auto cost = costOf(candidates[i]); cost < least) {
+      best = i;
+      least = cost;
+    }
+  return candidates[best];
 }
