@@ -9,35 +9,39 @@
 /// of f32.
 #pragma once
 
+#include "dialects/layout/LayoutMap.h"
 #include "runtime/target/Hardware.h"
 
 #include <array>
-#include <cstdint>
 
 namespace tlc {
 
-/// `coordinate / step % extent` moves an element by so many places within its piece.
-struct OrderDigit {
-  int64_t step, extent, places;
-};
-
-/// How the order takes one axis of a matrix.
+/// How the order takes one axis of a matrix: the digits of a coordinate in a piece to places.
 struct AccumulatorAxis {
   int64_t extent; ///< of a piece
-  std::array<OrderDigit, 2> digits;
+  std::array<LayoutMode, 2> digits;
 
-  int64_t placeInPiece(int64_t coordinate) const {
+  /// Calls visit(digit, weight): the digit of a coordinate is `coordinate / weight % digit.extent`.
+  template <class Visit> constexpr void forEachDigit(Visit visit) const {
+    int64_t weight = 1;
+    for (const LayoutMode &digit : digits) {
+      visit(digit, weight);
+      weight *= digit.extent;
+    }
+  }
+  constexpr int64_t placeInPiece(int64_t coordinate) const {
     int64_t place = 0;
-    for (const OrderDigit &digit : digits)
-      place += coordinate / digit.step % digit.extent * digit.places;
+    forEachDigit([&](const LayoutMode &digit, int64_t weight) {
+      place += coordinate / weight % digit.extent * digit.step;
+    });
     return place;
   }
 };
 
 /// Of a thread's elements of a piece.
 inline constexpr int64_t adjacentInOrder = 4;
-inline constexpr AccumulatorAxis accumulatorRows = {mmaSyncRows, {{{1, 8, 16}, {8, 2, 2}}}};
+inline constexpr AccumulatorAxis accumulatorRows = {mmaSyncRows, {{{8, 0, 16}, {2, 0, 2}}}};
 inline constexpr AccumulatorAxis accumulatorColumns = {mmaSyncColumns,
-                                                       {{{1, 2, 1}, {2, 4, adjacentInOrder}}}};
+                                                       {{{2, 0, 1}, {4, 0, adjacentInOrder}}}};
 
 } // namespace tlc

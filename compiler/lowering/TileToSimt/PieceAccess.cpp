@@ -100,9 +100,9 @@ Value GlobalAccess::placeInPieces(const PieceAxis &along, Value coordinate) {
   Value wholePieces = b.extend(b.bitAnd(coordinate, -along.order->extent)), inPiece = b.i32(0);
   Value place = isRow ? b.mul(wholePieces, slice.tensor->strides[along.axis])
                       : b.mul(wholePieces, accumulatorRows.extent);
-  for (const OrderDigit &digit : along.order->digits)
-    inPiece =
-        b.add(inPiece, b.mul(b.remainder(b.divide(coordinate, digit.step), digit.extent), digit.places));
+  along.order->forEachDigit([&](const LayoutMode &digit, int64_t weight) {
+    inPiece = b.add(inPiece, b.mul(b.remainder(b.divide(coordinate, weight), digit.extent), digit.step));
+  });
   return b.add(place, b.extend(inPiece));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialects/layout/AccumulatorOrder.h"
 
+#include "dialects/layout/InstructionLayouts.h"
 #include "dialects/layout/StockLayouts.h"
 
 #include <catch2/catch.hpp>
@@ -17,6 +18,18 @@ TEST_CASE("a piece in the order of accumulators is what a warp has of one", "[la
         CHECK(accumulatorRows.placeInPiece(at[0]) + accumulatorColumns.placeInPiece(at[1]) ==
               lane * adjacentInOrder + reg);
       }
+}
+
+TEST_CASE("the order follows an accumulator's digits", "[layout][unit]") {
+  auto digitsOf = [](const AccumulatorAxis &axis) { return Modes(axis.digits.begin(), axis.digits.end()); };
+  LayoutMap places({{axisDim(0), digitsOf(accumulatorRows)}, {axisDim(1), digitsOf(accumulatorColumns)}},
+                   {axisDim(0)});
+  CHECK(places.problem() == "");
+  CHECK(places.size(0) == accumulatorRows.extent * accumulatorColumns.extent);
+  LayoutMap adjacent(
+      {{Dim::reg, {{adjacentInOrder, 0, 1}}}, {Dim::lane, {{lanesPerWarp, 0, adjacentInOrder}}}},
+      {axisDim(0)});
+  CHECK(mmaSyncAccumulator(mmaSyncRows).then(places) == adjacent);
 }
 
 TEST_CASE("an accumulator for any number of warps has pieces whole", "[layout][unit]") {
