@@ -24,11 +24,16 @@ int64_t sizeInBytes(SharedType type) {
   return bits / 8;
 }
 
+CopyAtom GroupedCopy::getAtom() const {
+  auto copy = dyn_cast<CopyOp>(op);
+  return copy ? *copy.getAtom() : *cast<StoreOp>(op).getAtom();
+}
+
 void CopyGroup::add(const GroupedCopy &copy) {
   GroupedCopy added = copy;
   block = added.op->getBlock();
   copies.push_back(added);
-  if (added.op.getAtom() == CopyAtom::tma)
+  if (added.getAtom() == CopyAtom::tma)
     bytesByTma += sizeInBytes(added.buffer.getBuffer().getType());
 }
 
@@ -37,7 +42,7 @@ bool CopyGroup::isMulticast() const {
 }
 
 bool CopyGroup::has(CopyAtom atom) const {
-  return llvm::any_of(copies, [&](GroupedCopy copy) { return copy.op.getAtom() == atom; });
+  return llvm::any_of(copies, [&](const GroupedCopy &copy) { return copy.getAtom() == atom; });
 }
 
 ValueRange conditionOf(Operation *control) {

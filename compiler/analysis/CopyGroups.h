@@ -13,11 +13,13 @@ namespace tlc::tile {
 /// Size of a shared buffer without padding.
 int64_t sizeInBytes(SharedType type);
 
-/// A copy of a group, and the buffer that it fills.
+/// What fills a buffer of a group: a copy from a tensor or, of a group by itself, the store of a fragment.
 struct GroupedCopy {
-  CopyOp op;
+  mlir::Operation *op;
   AllocSharedOp buffer;
   bool multicast = false; ///< all blocks of the cluster load the same tile together
+
+  CopyAtom getAtom() const;
 };
 
 /// Copies that arrive together: they share a ring, one slot for all of them.

@@ -70,32 +70,42 @@ private:
              << TileDialect::roleAttrName << "' to be a role of the kernel's plan, but it has no '" << role
              << "'";
     if (auto name = op->getAttrOfType<StringAttr>(TileDialect::channelAttrName))
-      return readFilling(cast<CopyOp>(op), name.getValue());
+      return readFilling(op, name.getValue());
     return success();
   }
 
-  LogicalResult readFilling(CopyOp copy, StringRef name) {
+  /// The buffer that a copy of a tensor, or the store of a fragment, fills; null if it fills none.
+  static AllocSharedOp bufferFilledBy(Operation *op) {
+    if (auto store = dyn_cast<StoreOp>(op))
+      return store.getDestination().getDefiningOp<AllocSharedOp>();
+    auto copy = cast<CopyOp>(op);
+    return isLoad(copy) ? copy.getDestination().getDefiningOp<AllocSharedOp>() : AllocSharedOp();
+  }
+
+  LogicalResult readFilling(Operation *op, StringRef name) {
     auto known = llvm::find_if(found.groups, [&](auto &group) { return group->channel.getName() == name; });
     if (known == found.groups.end())
-      return copy.emitError("expected '")
+      return op->emitError("expected '")
              << TileDialect::channelAttrName << "' to be a channel of the kernel's plan, but it has no '"
              << name << "'";
     CopyGroup &group = **known;
-    auto buffer = copy.getDestination().getDefiningOp<AllocSharedOp>();
-    if (!isLoad(copy) || !buffer)
-      return copy.emitError(
-          "expected a copy that fills a whole shared tile from a tensor because its channel "
-          "hands that over");
-    if (plannedRoleOf(copy) != group.channel.getFrom())
-      return copy.emitError("expected role '") << group.channel.getFrom() << "' because channel '" << name
-                                               << "' comes from it, but got '" << plannedRoleOf(copy) << "'";
-    if (!llvm::is_contained(group.channel.getAtoms(), *copy.getAtom()))
-      return copy.emitError("expected channel '") << name << "' to list the copy's atom because each has "
-                                                  << "arrivals of its own, but it does not";
-    if (!group.copies.empty() && group.block != copy->getBlock())
-      return copy.emitError("expected the copies of channel '")
+    GroupedCopy filling = {op, bufferFilledBy(op), op->hasAttr(TileDialect::multicastAttrName)};
+    if (!filling.buffer)
+      return op->emitError("expected a copy that fills a whole shared tile from a tensor, or a store that "
+                           "fills one with a fragment, because its channel hands that over");
+    if (plannedRoleOf(op) != group.channel.getFrom())
+      return op->emitError("expected role '") << group.channel.getFrom() << "' because channel '" << name
+                                              << "' comes from it, but got '" << plannedRoleOf(op) << "'";
+    if (!llvm::is_contained(group.channel.getAtoms(), filling.getAtom()))
+      return op->emitError("expected channel '") << name << "' to list the copy's atom because each has "
+                                                 << "arrivals of its own, but it does not";
+    if (!group.copies.empty() && group.block != op->getBlock())
+      return op->emitError("expected the copies of channel '")
              << name << "' in one loop or branch because they share its slots";
-    group.add({copy, buffer, copy->hasAttr(TileDialect::multicastAttrName)});
+    if (!group.copies.empty() && (isa<StoreOp>(op) || isa<StoreOp>(group.copies.front().op)))
+      return op->emitError("expected nothing else to fill channel '")
+             << name << "' because a store of a fragment fills a slot by itself";
+    group.add(filling);
     return success();
   }
 
@@ -108,7 +118,7 @@ private:
       if (failed(findReaders(group, copy, copy.buffer.getBuffer())))
         return failure();
     if (!group.firstReader)
-      return group.copies.front().op.emitError("expected a reader of channel '")
+      return group.copies.front().op->emitError("expected a reader of channel '")
              << group.channel.getName() << "' because nobody would release its slots";
     return success();
   }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Afterwards a kernel with pipelined loops has a plan of its roles, a "load" role that runs ahead and a
-/// "math" role, with the channels between them; and each operation that one role executes says which. What
-/// the TMA cannot load, the threads of the role do, by cp.async where it can.
+/// "math" role, perhaps one that stores tiles, with the channels between them; and each operation that one
+/// role executes says which. What the TMA cannot load, the threads of the role do, by cp.async where it can.
 
 #include "compiler/analysis/CpAsyncAccess.h"
 #include "compiler/analysis/Remarks.h"
 #include "compiler/analysis/RolePlan.h"
 #include "compiler/transforms/FitSlots.h"
 #include "compiler/transforms/Passes.h"
+#include "compiler/transforms/StoreRole.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -23,15 +24,16 @@ using namespace mlir;
 
 namespace {
 
-constexpr StringRef loadRole = "load", mathRole = "math";
+constexpr StringRef loadRole = "load", storeRole = "store", mathRole = "math";
 
 /// What the TMA does not load is copied by threads, and is on its way beside them where cp.async can.
 void chooseAtoms(const CopyGroup &group, const Target &target) {
   for (GroupedCopy copy : group.copies)
-    if (copy.op.getAtom() != CopyAtom::tma) {
-      std::string problem = cpAsyncProblem(copy.op.getSource().getDefiningOp<SliceOp>(),
-                                           copy.buffer.getBuffer().getType(), target);
-      copy.op.setAtom(problem.empty() ? CopyAtom::cp_async : CopyAtom::simt);
+    if (copy.getAtom() != CopyAtom::tma) {
+      auto op = cast<CopyOp>(copy.op);
+      std::string problem =
+          cpAsyncProblem(op.getSource().getDefiningOp<SliceOp>(), copy.buffer.getBuffer().getType(), target);
+      op.setAtom(problem.empty() ? CopyAtom::cp_async : CopyAtom::simt);
     }
 }
 
@@ -55,10 +57,29 @@ void setRole(Operation *op, StringRef role) {
   op->setDiscardableAttr(TileDialect::roleAttrName, StringAttr::get(op->getContext(), role));
 }
 
-/// Writes the plan: copies that arrive together are a channel to those who compute.
-LogicalResult plan(KernelOp kernel, CopyGroups &copies, const Target &target) {
+void setChannel(Operation *op, StringRef channel) {
+  op->setDiscardableAttr(TileDialect::channelAttrName, StringAttr::get(op->getContext(), channel));
+}
+
+/// The plan's roles. One that stores shares the warpgroup of the one that loads: both are one thread.
+SmallVector<PlannedRoleAttr> rolesOf(KernelOp kernel, bool stores) {
+  MLIRContext *context = kernel.getContext();
+  int64_t warps = stores ? warpsPerLoadRole / 2 : warpsPerLoadRole;
+  SmallVector<PlannedRoleAttr> roles = {PlannedRoleAttr::get(context, loadRole, warps)};
+  if (stores)
+    roles.push_back(PlannedRoleAttr::get(context, storeRole, warpsPerLoadRole - warps));
+  roles.push_back(PlannedRoleAttr::get(context, mathRole, int64_t(kernel.getWarps())));
+  return roles;
+}
+
+/// Writes the plan: copies that arrive together are a channel to those who compute, and a tile that a role of
+/// its own stores is a channel from them.
+LogicalResult plan(KernelOp kernel, CopyGroups &copies, const Target &target, bool mayStore) {
   for (auto &group : copies.groups)
     chooseAtoms(*group, target);
+  SmallVector<HandedTile> stored;
+  if (mayStore)
+    stored = separateStores(kernel, copies, target);
   if (failed(fitSlots(kernel, copies)))
     return failure();
   MLIRContext *context = kernel.getContext();
@@ -71,18 +92,25 @@ LogicalResult plan(KernelOp kernel, CopyGroups &copies, const Target &target) {
     channels.push_back(ChannelAttr::get(context, name, loadRole, mathRole, group->slots, atomsOf(*group)));
     for (GroupedCopy copy : group->copies) {
       setRole(copy.op, loadRole);
-      copy.op->setDiscardableAttr(TileDialect::channelAttrName, StringAttr::get(context, name));
+      setChannel(copy.op, name);
       if (copy.multicast)
         copy.op->setDiscardableAttr(TileDialect::multicastAttrName, UnitAttr::get(context));
     }
+  }
+  for (HandedTile &tile : stored) {
+    std::string name = tile.buffer.getName().str();
+    while (!names.insert(name).second)
+      name += "'";
+    channels.push_back(ChannelAttr::get(context, name, mathRole, storeRole, /*slots=*/1, CopyAtom::simt));
+    setChannel(tile.fill, name);
+    setRole(tile.store, storeRole);
   }
   kernel.walk([](Operation *op) {
     if (belongsToOneRole(op) && plannedRoleOf(op).empty())
       setRole(op, mathRole);
   });
-  PlannedRoleAttr roles[] = {PlannedRoleAttr::get(context, loadRole, warpsPerLoadRole),
-                             PlannedRoleAttr::get(context, mathRole, int64_t(kernel.getWarps()))};
-  kernel->setDiscardableAttr(TileDialect::rolePlanAttrName, RolePlanAttr::get(context, roles, channels));
+  kernel->setDiscardableAttr(TileDialect::rolePlanAttrName,
+                             RolePlanAttr::get(context, rolesOf(kernel, !stored.empty()), channels));
   return success();
 }
 
@@ -106,7 +134,7 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
     CopyGroups copies = findCopyGroups(kernel, isLoad);
     std::optional<Obstacle> obstacle = findObstacle(kernel, copies, *target);
     if (obstacle ? failed(decline(*obstacle, kernel))
-                 : failed(leaveOthers(copies, kernel)) || failed(plan(kernel, copies, *target)))
+                 : failed(leaveOthers(copies, kernel)) || failed(plan(kernel, copies, *target, storeRole)))
       signalPassFailure();
   }
 

@@ -23,8 +23,8 @@ struct SharedUse {
   int64_t outside; ///< bytes that are in no ring
 };
 
-/// If no ring has more than `most` slots.
-SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most) {
+/// If no ring has more than `most` slots. One buffer may be left out.
+SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most, AllocSharedOp without = {}) {
   BlockBudget block = blockOf(kernel);
   llvm::SmallPtrSet<Operation *, 8> ringed;
   for (auto &group : copies.groups)
@@ -32,7 +32,7 @@ SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most) {
       ringed.insert(copy.buffer);
   auto bytesOf = [](AllocSharedOp buffer) { return SharedBytes{sizeInBytes(buffer.getBuffer().getType())}; };
   for (AllocSharedOp buffer : kernel.getOps<AllocSharedOp>())
-    if (!ringed.contains(buffer))
+    if (!ringed.contains(buffer) && buffer != without)
       block.addBuffer(bytesOf(buffer));
   int64_t outside = block.sharedUsed();
   for (auto &group : copies.groups)
@@ -67,6 +67,16 @@ LogicalResult tile::fitSlots(KernelOp kernel, CopyGroups &copies) {
       group->slots = most;
     }
   return success();
+}
+
+bool tile::fitsInstead(KernelOp kernel, const CopyGroups &copies, AllocSharedOp buffer, int64_t bytes) {
+  int64_t most = 1;
+  for (auto &group : copies.groups)
+    most = std::max(most, group->slots);
+  BlockBudget block = sharedUse(kernel, copies, most, buffer).block;
+  block.addBuffer(SharedBytes{bytes});
+  block.addRing(1);
+  return block.fits();
 }
 
 void tile::giveSlots(AllocSharedOp buffer, int64_t slots) {

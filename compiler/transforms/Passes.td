@@ -31,7 +31,11 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
               ahead, a "math" role with the rest, and a channel for the copies of a loop that the same operation reads
               first. It has as many slots as the loop has stages (fewer where they do not fit, with a remark). Each
               operation that has effects or computes fragments has its `tile.role`, and a copy of a channel its
-              `tile.channel`. What the TMA cannot load, the threads of the role do, by cp.async where that can and else by
+              `tile.channel`. With `store-role`, a "store" role takes over the store of a tile in a loop over tiles: the math
+              role puts the fragment into a buffer of its own (a channel), from where the TMA stores it while the math role
+              works on the next tile. That takes a tensor whose rows the TMA can store whatever their number, loads by the TMA
+              alone, so that the two roles share a warpgroup, and shared memory for the tile beside all stages.
+              What the TMA cannot load, the threads of the role do, by cp.async where that can and else by
               loads and stores. A copy that cannot run ahead belongs to the math role, with a remark. Another kernel has no
               plan and no copies or stores by the TMA, with a remark; one with roles already is left alone.
     Leaves to others: making roles of the plan (`tile-warp-specialize`).
@@ -40,8 +44,11 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
             roles = [<"load", warps = 4>, <"math", warps = 8>],
             channels = [<"a.b", from = "load", to = "math", slots = 4, by = [tma]>]>}
   }];
-  let options = [Option<"enable", "enable", "bool", /*default=*/"true",
-      "`false` leaves all warps one program, with synchronous copies: the reference lowering">];
+  let options = [
+    Option<"enable", "enable", "bool", /*default=*/"true",
+      "`false` leaves all warps one program, with synchronous copies: the reference lowering">,
+    Option<"storeRole", "store-role", "bool", /*default=*/"false",
+      "Plan a role that stores tiles, where that pays; `false` leaves stores to those who compute">];
 }
 
 def DeferStores : Pass<"tile-defer-stores", "::tlc::tile::KernelOp"> {

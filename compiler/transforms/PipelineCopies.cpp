@@ -87,7 +87,7 @@ private:
     for (const GroupedCopy &copy : copies) {
       AllocSharedOp buffer = copy.buffer;
       giveSlots(buffer, slots);
-      CopyOp op = copy.op;
+      auto op = cast<CopyOp>(copy.op);
       rewriter.setInsertionPoint(op);
       op.getDestinationMutable().assign(slotAt(buffer, filling, op.getLoc()));
       op.setAtom(CopyAtom::cp_async);
@@ -164,7 +164,7 @@ struct PipelineCopies : impl::PipelineCopiesBase<PipelineCopies> {
       if (group->slots > 1)
         llvm::append_range(loops[group->block->getParentOp()], group->copies);
     for (auto &[loop, copies] : loops) {
-      int64_t slots = found.groupOf(copies.front().op)->slots;
+      int64_t slots = found.groupOf(cast<CopyOp>(copies.front().op))->slots;
       CopyPipeliner(cast<scf::ForOp>(loop), copies, slots).run();
     }
     kernel.walk([](scf::ForOp loop) { loop->removeDiscardableAttr(TileDialect::pipelineAttrName); });

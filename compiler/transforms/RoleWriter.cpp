@@ -50,7 +50,7 @@ private:
   void write(Operation *op) {
     for (CopyGroup *group : ends)
       if (group->channel.getFrom() == role && isFilledBy(*group, op))
-        return writeLoad(cast<CopyOp>(op), *group);
+        return isa<StoreOp>(op) ? writeStore(cast<StoreOp>(op), *group) : writeLoad(cast<CopyOp>(op), *group);
     for (CopyGroup *group : ends)
       if (group->channel.getTo() == role && group->firstReader == op)
         awaitGroup(*group);
@@ -116,17 +116,29 @@ private:
     cursor = AdvanceOp::create(builder, loc, cursor);
   }
 
+  /// A fragment that another role takes from shared memory.
+  void writeStore(StoreOp op, CopyGroup &group) {
+    Location loc = op.getLoc();
+    Value &cursor = cursors[&group];
+    AllocRingOp ring = rings.lookup(&group);
+    AcquireOp::create(builder, loc, ring, cursor);
+    StoreOp::create(builder, loc, lookup(op.getValue()), slot(group.copies.front().buffer, cursor, loc),
+                    /*staging=*/Value(), op.getAtomAttr());
+    PublishOp::create(builder, loc, ring, cursor);
+    cursor = AdvanceOp::create(builder, loc, cursor);
+  }
+
   /// Those that take the role's threads longer come later: the others are on their way meanwhile.
   void writeLoadsByThreads(CopyGroup &group, CopyAtom atom) {
     Value cursor = cursors[&group];
     for (GroupedCopy copy : group.copies)
-      if (copy.op.getAtom() == atom) {
-        Location loc = copy.op.getLoc();
-        CopyOp::create(builder, loc, lookup(copy.op.getSource()), slot(copy.buffer, cursor, loc),
-                       copy.op.getAtomAttr());
+      if (copy.getAtom() == atom) {
+        auto op = cast<CopyOp>(copy.op);
+        CopyOp::create(builder, op.getLoc(), lookup(op.getSource()), slot(copy.buffer, cursor, op.getLoc()),
+                       op.getAtomAttr());
       }
     if (group.has(atom))
-      PublishOp::create(builder, group.copies.back().op.getLoc(), rings.lookup(&group), cursor,
+      PublishOp::create(builder, group.copies.back().op->getLoc(), rings.lookup(&group), cursor,
                         /*after_products=*/false, /*after_copies=*/atom == CopyAtom::cp_async);
   }
 

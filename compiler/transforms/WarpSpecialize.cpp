@@ -34,11 +34,11 @@ int64_t producersOf(const CopyGroup &channel, PlannedRoleAttr from) {
 /// Gives the buffers of a channel their slots, and makes its ring.
 AllocRingOp createRing(const CopyGroup &channel, RolePlanAttr plan, int64_t cluster, OpBuilder &builder) {
   ChannelAttr attr = channel.channel;
-  CopyOp first = channel.copies.front().op;
+  Operation *first = channel.copies.front().op;
   for (GroupedCopy copy : channel.copies)
     giveSlots(copy.buffer, attr.getSlots());
   int64_t consumers = warpgroupsOf(plan.findRole(attr.getTo())) * (channel.isMulticast() ? cluster : 1);
-  return AllocRingOp::create(builder, first.getLoc(), RingType::get(builder.getContext(), attr.getSlots()),
+  return AllocRingOp::create(builder, first->getLoc(), RingType::get(builder.getContext(), attr.getSlots()),
                              attr.getName(), producersOf(channel, plan.findRole(attr.getFrom())), consumers,
                              IntegerAttr());
 }

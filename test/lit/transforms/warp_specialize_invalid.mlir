@@ -71,7 +71,7 @@ tile.kernel @part_of_tile(%k: index {program.argument = #program.dimension<"k">}
   %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-error @below {{expected a copy that fills a whole shared tile from a tensor because its channel hands that over}}
+    // expected-error @below {{expected a copy that fills a whole shared tile from a tensor, or a store that fills one with a fragment, because its channel hands that over}}
     tile.copy %s, %t atom tma {tile.channel = "a", tile.role = "load"} : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, transposed>
     %x = tile.load %a {tile.role = "math"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   }
@@ -287,6 +287,25 @@ tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
     %x = tile.load %a {tile.role = "math"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     }
   }
+  tile.return
+}
+}
+
+// -----
+
+// A channel that is filled by a store and a copy.
+#plan = #tile.role_plan<roles = [<"math", warps = 4>, <"store", warps = 4>], channels = [<"c", from = "math", to = "store", slots = 1, by = [simt]>]>
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @filled_twice(%x: f32 {program.argument = #program.scalar<"x">},
+    %C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", inout, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64, tile.role_plan = #plan} {
+  %c0 = arith.constant 0 : index
+  %c = tile.alloc_shared "c" : !tile.shared<64x64xf32>
+  %d = tile.alloc_shared "d" : !tile.shared<64x64xf32>
+  %v = tile.splat %x {tile.role = "math"} : f32 -> tensor<64x64xf32>
+  %s = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.store %v, %c atom simt {tile.channel = "c", tile.role = "math"} : tensor<64x64xf32>, !tile.shared<64x64xf32>
+  // expected-error @below {{expected nothing else to fill channel 'c' because a store of a fragment fills a slot by itself}}
+  tile.copy %s, %d atom simt {tile.channel = "c", tile.role = "math"} : !tile.slice<64x64xf32>, !tile.shared<64x64xf32>
   tile.return
 }
 }

@@ -65,6 +65,64 @@ TEST_CASE("the blocks of a cluster load shares of a tile for each other") {
   }
 }
 
+// The plan that `tile-assign-roles` makes with its option `store-role`: the math role hands its tiles to a
+// role that stores.
+TEST_CASE("a planned role stores the tiles of a GEMM") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  std::string slots = GENERATE("1", "2");
+  std::string text = substitute(R"(
+#plan = #tile.role_plan<roles = [<"load", warps = 2>, <"store", warps = 2>, <"math", warps = 8>],
+  channels = [<"a.b", from = "load", to = "math", slots = 2, by = [tma]>, <"c", from = "math", to = "store", slots = $slots, by = [simt]>]>
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @gemm(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
+    %B: !tile.global<128x?xbf16> {program.argument = #program.tensor<"B", input, dims[-1, 1], alignment = 16>},
+    %C: !tile.global<?x128xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>})
+    attributes {warps = 8 : i64, tile.role_plan = #plan} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<128x64xbf16>
+  %c = tile.alloc_shared "c" : !tile.shared<128x128xbf16>
+  %bt = tile.transpose %b : !tile.shared<128x64xbf16> -> !tile.shared<64x128xbf16, transposed>
+  %rows = arith.ceildivui %m, %c128 : index
+  %steps = arith.ceildivui %k, %c64 : index
+  scf.for %t = %c0 to %rows step %c1 {
+    %row = arith.muli %t, %c128 : index
+    %zero = tile.splat %f0 {tile.role = "math"} : f32 -> tensor<128x128xf32>
+    %sum = scf.for %s = %c0 to %steps step %c1 iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+      %at = arith.muli %s, %c64 : index
+      %sa = tile.slice %A[%row, %at] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sa, %a atom tma {tile.channel = "a.b", tile.role = "load"} : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %sb = tile.slice %B[%c0, %at] : !tile.global<128x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sb, %b atom tma {tile.channel = "a.b", tile.role = "load"} : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %new = tile.gemm %a, %bt, %acc atom wgmma {tile.role = "math"} : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16, transposed>, tensor<128x128xf32>
+      scf.yield %new : tensor<128x128xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 2>}
+    %h = tile.convert %sum {tile.role = "math"} : tensor<128x128xf32> to tensor<128x128xbf16>
+    tile.store %h, %c atom simt {tile.channel = "c", tile.role = "math"} : tensor<128x128xbf16>, !tile.shared<128x128xbf16>
+    %sc = tile.slice %C[%row, %c0] : !tile.global<?x128xbf16> -> !tile.slice<128x128xbf16>
+    tile.copy %c, %sc atom tma {tile.role = "store"} : !tile.shared<128x128xbf16>, !tile.slice<128x128xbf16>
+  }
+  tile.return
+}
+})",
+                                {{"$slots", slots}});
+  CompileOptions options;
+  options.startFrom = Phase::atoms;
+  for (auto [m, k] : {std::pair<int64_t, int64_t>(128, 64), {100, 8}, {700, 200}, {520, 64}}) {
+    INFO(m << " rows, " << k << " columns, " << slots << " slots");
+    HostTensor a = randomTensor(ElementType::bf16, {m, k}, random);
+    HostTensor b = randomTensor(ElementType::bf16, {128, k}, random);
+    HostTensor c = poisoned(ElementType::bf16, {m, 128});
+    runKernels(text, {&a, &b, &c}, options);
+    checkProduct(a, b, c);
+  }
+}
+
 // Attention's tensors have batches and heads around the axes of a tile, and rows of numbers beside them.
 TEST_CASE("the TMA loads tiles of tensors with more axes than the tile, and rows of one axis") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));

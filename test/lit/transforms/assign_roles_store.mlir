@@ -1,0 +1,244 @@
+// RUN: %tile-opt %s --tile-assign-roles=store-role=true -split-input-file | FileCheck %s
+// RUN: %tile-opt %s --tile-assign-roles=store-role=true --tile-warp-specialize --tile-assign-registers --canonicalize --cse -split-input-file | FileCheck %s --check-prefix=ROLES
+// RUN: %tile-opt %s --tile-assign-roles -split-input-file | FileCheck %s --check-prefix=OFF
+
+// A role of its own stores the tile, from a buffer that the math role fills. The roles that load and store share a warpgroup.
+// CHECK-LABEL: tile.kernel @stored(
+// CHECK-SAME:    roles = [<"load", warps = 2>, <"store", warps = 2>, <"math", warps = 8>],
+// CHECK-SAME:    channels = [<"a", from = "load", to = "math", slots = 3, by = [tma]>, <"C.tile", from = "math", to = "store", slots = 1, by = [simt]>]>
+// CHECK-NOT:     staging
+// CHECK:         tile.store %{{.*}}, %C.tile atom simt {tile.channel = "C.tile", tile.role = "math"}
+// CHECK-NEXT:    tile.copy %C.tile, %{{.*}} atom tma {tile.role = "store"}
+// ROLES-LABEL: tile.kernel @stored(
+// ROLES-DAG:     %[[RING:.*]] = tile.alloc_ring "C.tile" producers(2) consumers(1) : !tile.ring<1>
+// ROLES-DAG:     %[[TILE:.*]] = tile.alloc_shared "C.tile" : !tile.shared<1x128x128xbf16>
+// ROLES:         tile.role "load" warps(2) registers([[FEW:[0-9]+]]) {
+// ROLES-NOT:       C.tile
+// ROLES:         tile.role "store" warps(2) registers([[FEW]]) {
+// ROLES:           scf.for {{.*}} iter_args(%[[AT:.*]] = %{{.*}}) -> (!tile.cursor<1>) {
+// ROLES:             %[[TO:.*]] = tile.slice %C
+// ROLES:             tile.await %[[RING]][%[[AT]]]
+// ROLES-NEXT:        %[[SLOT:.*]] = tile.slot %[[TILE]][%[[AT]]]
+// ROLES-NEXT:        tile.copy %[[SLOT]], %[[TO]] atom tma :
+// ROLES-NEXT:        tile.release %[[RING]][%[[AT]]]
+// ROLES-NEXT:        %[[NEXT:.*]] = tile.advance %[[AT]]
+// ROLES-NEXT:        scf.yield %[[NEXT]]
+// ROLES:         tile.role "math" warps(8) registers(
+// ROLES:           tile.gemm_async
+// ROLES:           %[[HALF:.*]] = tile.convert
+// ROLES:           tile.acquire %[[RING]][%[[TO:.*]]]
+// ROLES-NEXT:      %[[MINE:.*]] = tile.slot %[[TILE]][%[[TO]]]
+// ROLES-NEXT:      tile.store %[[HALF]], %[[MINE]] atom simt :
+// ROLES-NEXT:      tile.publish %[[RING]][%[[TO]]]
+// ROLES-NEXT:      tile.advance %[[TO]]
+// OFF-LABEL: tile.kernel @stored(
+// OFF-SAME:    roles = [<"load", warps = 4>, <"math", warps = 8>]
+// OFF:         tile.store {{.*}} staging %C.staging {{.*}} atom tma {tile.role = "math"}
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @stored(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  scf.for %t = %c0 to %m step %c1 {
+    %row = arith.muli %t, %c128 : index
+    %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
+    %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+      %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sa, %a atom tma : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+      scf.yield %new : tensor<128x128xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 3>}
+    %h = tile.convert %sum : tensor<128x128xf32> to tensor<128x128xbf16>
+    %sc = tile.slice %C[%row, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x128xbf16>
+    tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// The TMA stores whole 16 bytes, and would write beyond rows of any length. Threads store what is left of those.
+// CHECK-LABEL: tile.kernel @any_extent(
+// CHECK-SAME:    roles = [<"load", warps = 4>, <"math", warps = 8>]
+// CHECK:         tile.store {{.*}} staging %C.staging
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @any_extent(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
+    %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", inout, dims[0, 2], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  scf.for %t = %c0 to %m step %c1 {
+    %row = arith.muli %t, %c128 : index
+    %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
+    %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+      %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sa, %a atom tma : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+      scf.yield %new : tensor<128x128xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 3>}
+    %h = tile.convert %sum : tensor<128x128xf32> to tensor<128x128xbf16>
+    %sc = tile.slice %C[%row, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x128xbf16>
+    tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// What another role reads, nothing would order with the store.
+// CHECK-LABEL: tile.kernel @read(
+// CHECK-SAME:    roles = [<"load", warps = 4>, <"math", warps = 8>]
+// CHECK:         tile.store {{.*}} staging %C.staging
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @read(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  scf.for %t = %c0 to %m step %c1 {
+    %row = arith.muli %t, %c128 : index
+    %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
+    %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+      %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sa, %a atom tma : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+      scf.yield %new : tensor<128x128xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 3>}
+    %h = tile.convert %sum : tensor<128x128xf32> to tensor<128x128xbf16>
+    %sc = tile.slice %C[%row, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x128xbf16>
+    %old = tile.load %sc : !tile.slice<128x128xbf16> -> tensor<128x128xbf16>
+    tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// Threads load: they need all warps of the role that loads.
+// CHECK-LABEL: tile.kernel @by_threads(
+// CHECK-SAME:    roles = [<"load", warps = 4>, <"math", warps = 8>]
+// CHECK:         tile.store {{.*}} staging %C.staging
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @by_threads(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 8>},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  scf.for %t = %c0 to %m step %c1 {
+    %row = arith.muli %t, %c128 : index
+    %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
+    %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+      %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sa, %a atom simt : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+      scf.yield %new : tensor<128x128xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 3>}
+    %h = tile.convert %sum : tensor<128x128xf32> to tensor<128x128xbf16>
+    %sc = tile.slice %C[%row, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x128xbf16>
+    tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// There is no next tile to go on with meanwhile.
+// CHECK-LABEL: tile.kernel @one_tile(
+// CHECK-SAME:    roles = [<"load", warps = 4>, <"math", warps = 8>]
+// CHECK:         tile.store {{.*}} staging %C.staging
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @one_tile(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %row = arith.muli %m, %c128 : index
+  %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+    %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+    tile.copy %sa, %a atom tma : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+    %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+    scf.yield %new : tensor<128x128xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 3>}
+  %h = tile.convert %sum : tensor<128x128xf32> to tensor<128x128xbf16>
+  %sc = tile.slice %C[%row, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x128xbf16>
+  tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+  tile.return
+}
+}
+
+// -----
+
+// Stages come first: memory for the tile beside them is not there.
+// CHECK-LABEL: tile.kernel @full(
+// CHECK-SAME:    roles = [<"load", warps = 4>, <"math", warps = 8>]
+// CHECK:         tile.store {{.*}} staging %C.staging
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @full(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  scf.for %t = %c0 to %m step %c1 {
+    %row = arith.muli %t, %c128 : index
+    %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
+    %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+      %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sa, %a atom tma : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+      scf.yield %new : tensor<128x128xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 12>}
+    %h = tile.convert %sum : tensor<128x128xf32> to tensor<128x128xbf16>
+    %sc = tile.slice %C[%row, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x128xbf16>
+    tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+  }
+  tile.return
+}
+}
