@@ -60,7 +60,7 @@ bool tile::toleratesOverlap(Operation &op) {
   if (isMemoryEffectFree(&op) || synchronisationOf(&op).event == SlotEvent::awaited)
     return true;
   SmallVector<MemoryAccess, 3> accesses = memoryAccessesOf(&op);
-  return !accesses.empty() && !completionOf(&op) &&
+  return !accesses.empty() && !completionOf(&op) && !synchronisationOf(&op).meetsFirst &&
          llvm::all_of(accesses, [](const MemoryAccess &access) { return access.proxy == Proxy::generic; });
 }
 

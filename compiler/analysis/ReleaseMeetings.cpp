@@ -3,6 +3,7 @@
 /// A walk in the order of execution; loops until nothing changes.
 #include "compiler/analysis/ReleaseMeetings.h"
 
+#include "dialects/tile/Counts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -38,6 +39,7 @@ class Walk {
 public:
   Walk(KernelOp kernel, llvm::SetVector<ReleaseOp> &needed) : buffers(kernel), needed(needed) {
     kernel.walk([&](AllocRingOp ring) { atEntry[ring.getRing()] = Since(); });
+    kernel.walk([&](Operation *op) { blocksGoOn |= letsBlocksGoOn(op); });
   }
 
   void run(KernelOp kernel) {
@@ -114,11 +116,13 @@ private:
       startProduct(op, state);
     else if (completedBy(op) == Completion::productGroup)
       complete(cast<CompletionOpInterface>(op).getNumInFlight(), state);
-    for (const MemoryAccess &access : memoryAccessesOf(op))
-      if (access.kind == AccessKind::read && access.proxy == Proxy::generic &&
-          (access.isShared() || access.isTensorMemory()))
-        for (auto &[ring, since] : state)
-          since.hasRead |= buffers.mayGuard(ring, access.memory);
+    for (const MemoryAccess &access : memoryAccessesOf(op)) {
+      bool isOfBlock = access.isShared() || access.isTensorMemory();
+      if (access.proxy != Proxy::generic || (isOfBlock ? access.kind != AccessKind::read : !blocksGoOn))
+        continue;
+      for (auto &[ring, since] : state)
+        since.hasRead |= !isOfBlock || buffers.mayGuard(ring, access.memory);
+    }
   }
 
   static void forget(State &state) {
@@ -150,6 +154,7 @@ private:
   }
 
   RingBuffers buffers;
+  bool blocksGoOn = false; ///< and with them what this one has done to tensors
   llvm::SetVector<ReleaseOp> &needed;
   State atEntry;
 };

@@ -184,7 +184,13 @@ Step launch(Evaluation &evaluation, tile::KernelOp kernel) {
   for (GlobalTensor &tensor : evaluation.tensors) {
     tensor.accesses.assign(tensor.elements.size(), {});
     tensor.sums.clear();
+    tensor.counts.clear();
+    tensor.several.clear();
   }
+  auto counts = [](Operation *op) {
+    return tile::letsBlocksGoOn(op) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  evaluation.counts = kernel.walk(counts).wasInterrupted();
   auto grid = gridOf(evaluation, kernel);
   if (!grid)
     return Step::failed;

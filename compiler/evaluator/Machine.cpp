@@ -128,7 +128,10 @@ Step runTogether(ArrayRef<std::unique_ptr<BlockState>> blocks) {
       std::string role = waiting->role.empty() ? "a block" : ("role '" + waiting->role + "'").str();
       return waiting->fail(
           &*waiting->frames.back().next,
-          role + " waits here for ever: every role and block of its cluster has ended or waits");
+          role + " waits here for ever: every role and block of its cluster has ended or waits" +
+              (isa<tile::WaitForOp>(*waiting->frames.back().next)
+                   ? ", and so have the blocks that came before, and later ones may not have started"
+                   : ""));
     }
   }
 }

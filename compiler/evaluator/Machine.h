@@ -6,7 +6,7 @@
 #pragma once
 
 #include "compiler/evaluator/Numbers.h"
-#include "dialects/tile/Tile.h"
+#include "dialects/tile/Counts.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -34,12 +34,18 @@ struct Fragment {
 };
 using FragmentRef = std::shared_ptr<const Fragment>;
 
-/// Which block of this launch touched an element.
-struct Access {
+/// Which block of this launch touched an element, and after how many of its announcements.
+struct Touch {
   static constexpr int64_t nobody = -1, several = -2;
-  int64_t reader = nobody, writer = nobody;
-  bool isAtomic = false; ///< it was written by atomic additions only
+  int64_t block = nobody, announced = 0;
 };
+enum class AccessKind : uint8_t { read, write, add };
+struct Access {
+  std::array<Touch, 3> last = {}; ///< by kind
+  Touch &operator[](AccessKind kind) { return last[size_t(kind)]; }
+};
+/// By number of a block, how many of its announcements are known, and with them what it did before.
+using Known = llvm::DenseMap<int64_t, int64_t>;
 
 struct GlobalTensor {
   std::string name;
@@ -48,6 +54,9 @@ struct GlobalTensor {
   std::vector<Element> elements;
   std::vector<Access> accesses;
   llvm::DenseMap<int64_t, Sum> sums; ///< of this launch's atomic additions, what was there before included
+  llvm::DenseMap<int64_t, Known> counts; ///< what those knew who counted there in this launch
+  /// In launches that count: those blocks, where several have touched an element, by its number and kind.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, llvm::SmallVector<Touch>> several;
 };
 
 /// A box of a tensor, with the rules for elements outside.
@@ -157,6 +166,7 @@ struct Evaluation {
   std::deque<GlobalTensor> tensors = {};
   std::vector<Datum> arguments = {}; ///< of every kernel
   llvm::DenseSet<mlir::Operation *> ambiguous = {};
+  bool counts = false; ///< whether blocks of this launch order by counts what they do
   std::optional<Error> error = {};
 
   /// An error at the operation's place; the first one counts.
@@ -171,6 +181,8 @@ struct BlockState {
   tile::KernelOp kernel;
   int64_t number = 0, rank = 0; ///< of all blocks, and in its cluster
   std::array<int64_t, 3> position = {}, grid = {1, 1, 1};
+  int64_t announced = 0; ///< how often it has let others go on
+  Known known;           ///< of other blocks
   llvm::ArrayRef<std::unique_ptr<BlockState>> cluster;
   llvm::DenseMap<mlir::Value, Datum> values;
   std::deque<Task> tasks;

@@ -133,30 +133,55 @@ Step failUnchecked(Task &task, Operation *op, const Slice &slice) {
 
 /// What this block does to an element, and what another one does.
 Step failRace(Task &task, Operation *op, const GlobalTensor &tensor, int64_t element, StringRef does,
-              int64_t other, StringRef otherDoes) {
-  std::string whom = other == Access::several ? "other blocks" : "block " + std::to_string(other);
+              const Touch &other, StringRef otherDoes) {
+  std::string whom = other.block == Touch::several ? "other blocks" : "block " + std::to_string(other.block);
   return task.fail(op, "block " + Twine(task.block.number) + " " + does + " element " +
                            placeText(tensor, element) + ", which in the same launch is " + otherDoes +
                            " by " + whom + ", and blocks run in any order");
 }
 
-bool isAnother(const Task &task, int64_t block) {
-  return block != Access::nobody && block != task.block.number;
+/// Whether another block did that, and has not announced since to this one that it has.
+bool isUnordered(const Task &task, const Touch &touch) {
+  return touch.block != Touch::nobody && touch.block != task.block.number &&
+         (touch.block == Touch::several || touch.announced >= task.block.known.lookup(touch.block));
 }
 
-void note(int64_t &known, const Task &task) {
-  known = isAnother(task, known) ? Access::several : task.block.number;
+/// The same of what was done last to an element.
+bool isUnordered(const Task &task, GlobalTensor &tensor, int64_t number, AccessKind kind) {
+  const Touch &last = tensor.accesses[number][kind];
+  if (last.block != Touch::several || !task.block.evaluation.counts)
+    return isUnordered(task, last);
+  return llvm::any_of(tensor.several[{number, int64_t(kind)}],
+                      [&](const Touch &touch) { return isUnordered(task, touch); });
+}
+
+void note(const Task &task, GlobalTensor &tensor, int64_t number, AccessKind kind) {
+  Touch &last = tensor.accesses[number][kind], own = {task.block.number, task.block.announced};
+  if (!isUnordered(task, tensor, number, kind)) {
+    last = own;
+    return;
+  }
+  if (task.block.evaluation.counts) {
+    SmallVector<Touch> &all = tensor.several[{number, int64_t(kind)}];
+    if (last.block != Touch::several)
+      all = {last};
+    all.push_back(own);
+  }
+  last = {.block = Touch::several};
 }
 
 Step readElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, Element &into) {
   Access &access = tensor.accesses[number];
+  auto mayChange = [&](AccessKind kind) { return isUnordered(task, tensor, number, kind); };
+  if (mayChange(AccessKind::add))
+    return failRace(task, op, tensor, number, "reads", access[AccessKind::add], "written");
   // What several blocks have written is the same.
-  if (isAnother(task, access.writer) && (access.writer != Access::several || access.isAtomic))
-    return failRace(task, op, tensor, number, "reads", access.writer, "written");
+  if (mayChange(AccessKind::write) && access[AccessKind::write].block != Touch::several)
+    return failRace(task, op, tensor, number, "reads", access[AccessKind::write], "written");
   into = tensor.elements[number];
   if (!into.defined)
     return task.fail(op, "element " + placeText(tensor, number) + " is read, but has never been written");
-  note(access.reader, task);
+  note(task, tensor, number, AccessKind::read);
   return Step::done;
 }
 
@@ -164,12 +189,13 @@ Step writeElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t numbe
   Access &access = tensor.accesses[number];
   Element &known = tensor.elements[number];
   bool changes = !known.defined || !isSame(tensor.kind, known, element);
-  if (isAnother(task, access.writer) && (changes || access.isAtomic))
-    return failRace(task, op, tensor, number, "writes", access.writer, "given another number");
-  if (isAnother(task, access.reader) && changes)
-    return failRace(task, op, tensor, number, "changes", access.reader, "read");
-  note(access.writer, task);
-  access.isAtomic = false;
+  for (AccessKind kind : {AccessKind::write, AccessKind::add})
+    if (isUnordered(task, tensor, number, kind) && (changes || kind == AccessKind::add))
+      return failRace(task, op, tensor, number, "writes", access[kind], "given another number");
+  if (isUnordered(task, tensor, number, AccessKind::read) && changes)
+    return failRace(task, op, tensor, number, "changes", access[AccessKind::read], "read");
+  note(task, tensor, number, AccessKind::write);
+  access[AccessKind::add] = {};
   tensor.sums.erase(number);
   known = element;
   return Step::done;
@@ -180,12 +206,10 @@ Step addElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number,
   Element &known = tensor.elements[number];
   if (!known.defined)
     return task.fail(op, "element " + placeText(tensor, number) + " is added to, but has never been written");
-  if (isAnother(task, access.reader))
-    return failRace(task, op, tensor, number, "adds to", access.reader, "read");
-  if (isAnother(task, access.writer) && !access.isAtomic)
-    return failRace(task, op, tensor, number, "adds to", access.writer, "written");
-  access.isAtomic = access.writer == Access::nobody || access.isAtomic;
-  note(access.writer, task);
+  for (auto [kind, otherDoes] : {std::pair(AccessKind::read, "read"), {AccessKind::write, "written"}})
+    if (isUnordered(task, tensor, number, kind))
+      return failRace(task, op, tensor, number, "adds to", access[kind], otherDoes);
+  note(task, tensor, number, AccessKind::add);
   if (!tensor.kind.isFloat) {
     auto sum = static_cast<uint64_t>(known.integer) + static_cast<uint64_t>(element.integer);
     bool isCertain = isExact(known) && isExact(element);
@@ -356,6 +380,81 @@ Step evaluateAtomicAdd(Task &task, tile::AtomicAddOp op) {
   return forEachInside(task, op, slice, task.fragment(op.getValue()).elements, addElement);
 }
 
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+/// The element that a count is; nothing if it is not in the tensor.
+struct Count {
+  GlobalTensor *tensor;
+  std::optional<int64_t> number;
+};
+
+std::optional<Count> countAt(Task &task, Operation *op, Value operand) {
+  const auto &slice = std::get<Slice>(task.get(operand));
+  bool breaksPromise = false;
+  Count count{slice.tensor, elementOf(slice, 0, breaksPromise)};
+  if (breaksPromise)
+    failUnchecked(task, op, slice);
+  return breaksPromise ? std::nullopt : std::optional(count);
+}
+
+/// This block goes on from what those knew who have counted.
+void learn(BlockState &block, const Known &news) {
+  for (auto [number, announced] : news)
+    block.known[number] = std::max(block.known.lookup(number), announced);
+}
+
+Step countUp(Task &task, Operation *op, const Count &count, const Element &by) {
+  BlockState &block = task.block;
+  ++block.announced;
+  Known &told = count.tensor->counts[*count.number];
+  for (auto [number, announced] : block.known)
+    told[number] = std::max(told.lookup(number), announced);
+  told[block.number] = block.announced;
+  return addElement(task, op, *count.tensor, *count.number, by);
+}
+
+Step evaluateAnnounce(Task &task, tile::AnnounceOp op) {
+  auto count = countAt(task, op, op.getCount());
+  if (!count)
+    return Step::failed;
+  return count->number ? countUp(task, op, *count, task.number(op.getBy())) : Step::done;
+}
+
+Step evaluateWaitFor(Task &task, tile::WaitForOp op) {
+  auto count = countAt(task, op, op.getCount());
+  auto least = task.certain(op, op.getLeast(), "a number to wait for");
+  if (!count || !least)
+    return Step::failed;
+  if (!count->number)
+    return Step::done;
+  const Element &known = count->tensor->elements[*count->number];
+  if (!known.defined)
+    return task.fail(op, "element " + placeText(*count->tensor, *count->number) +
+                             " is waited for, but has never been written");
+  if (static_cast<int32_t>(known.integer) < *least)
+    return Step::waits;
+  learn(task.block, count->tensor->counts[*count->number]);
+  return Step::done;
+}
+
+Step evaluateTake(Task &task, tile::TakeOp op) {
+  auto count = countAt(task, op, op.getCount());
+  auto view = elementAt(task, op, op.getDestination(), op.getPosition());
+  if (!count || !view)
+    return Step::failed;
+  Element before = exactInteger(count->tensor->kind, 0);
+  if (count->number) {
+    before = count->tensor->elements[*count->number];
+    learn(task.block, count->tensor->counts[*count->number]);
+    if (countUp(task, op, *count, exactInteger(count->tensor->kind, 1)) == Step::failed)
+      return Step::failed;
+  }
+  writeView(*view, before);
+  return Step::done;
+}
+
 } // namespace
 
 std::optional<std::vector<Element>> readTile(Task &task, Operation *op, Value source) {
@@ -389,6 +488,9 @@ void addMemoryRules(Rules &rules) {
   rules.add(evaluateLoadIndex);
   rules.add(evaluateStoreIndex);
   rules.add(evaluateAtomicAdd);
+  rules.add(evaluateAnnounce);
+  rules.add(evaluateWaitFor);
+  rules.add(evaluateTake);
 }
 
 } // namespace tlc::evaluator

@@ -9,6 +9,7 @@
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/StockLayouts.h"
+#include "dialects/tile/Counts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -196,6 +197,16 @@ bool needsProxyFence(const TensorAccess &earlier, const TensorAccess &later) {
   return later.asynchronous && mayConflict(earlier, later);
 }
 
+/// The same where the later access is another block's, whose boxes are not compared.
+bool meetElsewhere(const TensorAccess &earlier, const TensorAccess &later) {
+  SliceOp from = earlier.slice, to = later.slice;
+  return from.getTensor() == to.getTensor() &&
+         (earlier.kind != later.kind || earlier.kind == AccessKind::write);
+}
+bool needsProxyFenceElsewhere(const TensorAccess &earlier, const TensorAccess &later) {
+  return later.asynchronous && meetElsewhere(earlier, later);
+}
+
 /// What happened since the last sync, and what a sync does not end.
 struct State {
   PlacesByAccess accessed;
@@ -233,6 +244,7 @@ public:
         }
       if (Synchronisation order = synchronisationOf(op); order.afterCopies)
         filledByCopies.insert(order.ring);
+      blocksGoOn |= letsBlocksGoOn(op);
     });
   }
 
@@ -400,8 +412,9 @@ private:
   }
 
   /// Ends stores through the TMA that may meet one of the accesses; whether there are any.
-  static bool awaitStores(Operation *before, ArrayRef<TensorAccess> accesses, State &state) {
-    if (!anyOf(state.unawaited, accesses, mayConflict))
+  static bool awaitStores(Operation *before, ArrayRef<TensorAccess> accesses, State &state,
+                          Relation meet = mayConflict) {
+    if (!anyOf(state.unawaited, accesses, meet))
       return false;
     OpBuilder builder(before);
     awaitAllStores(builder, before->getLoc(), state);
@@ -424,8 +437,13 @@ private:
   }
 
   /// Before another role may go on: ends stores, and tells the asynchronous proxy of accesses, that it may
-  /// meet.
+  /// meet. Where a role lets other blocks go on, they may meet all that was done to a tensor, wherever its
+  /// boxes lie.
   void handOn(Operation *before, State &state) {
+    if (blocksGoOn) {
+      awaitStores(before, allTensors, state, meetElsewhere);
+      return fence(before, anyOf(state.unfencedTensors, allTensors, needsProxyFenceElsewhere), state);
+    }
     SmallVector<TensorAccess> others = llvm::filter_to_vector(allTensors, [&](const TensorAccess &access) {
       return access.op->getParentOfType<RoleOp>() != before->getParentOfType<RoleOp>();
     });
@@ -467,6 +485,7 @@ private:
   PlacesByAccess copied;                        ///< what cp.async does
   llvm::SmallDenseSet<Value, 4> filledByCopies; ///< rings that threads publish after such copies
   SmallVector<TensorAccess> allTensors;
+  bool blocksGoOn = false; ///< some role lets other blocks go on
 };
 
 struct PlaceFences : impl::PlaceFencesBase<PlaceFences> {

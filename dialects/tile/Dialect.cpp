@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The tile dialect: registration and the attributes it hangs on other dialects' operations.
-#include "dialects/tile/Tile.h"
+#include "dialects/tile/Counts.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -42,6 +42,9 @@ template <class... Ops> struct Operations {
 template struct Operations<
 #define GET_OP_LIST
 #include "dialects/tile/Ops.cpp.inc"
+    ,
+#define GET_OP_LIST
+#include "dialects/tile/OpsCounts.cpp.inc"
     >;
 } // namespace
 
@@ -52,6 +55,9 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/tile/Ops.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "dialects/tile/OpsCounts.cpp.inc"
       >();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Products: chained, with A in registers, attention, split along k, and with roles by hand.
+#include "compiler/dsl/Counts.h"
 #include "test/docs/Run.h"
 
 #include <catch2/catch.hpp>
@@ -118,6 +119,34 @@ Program atomicGemm(int64_t parts) {
   });
 }
 // [atomic]
+
+// [counts]
+/// C += A B: blocks share the sum over k, and add their parts in the order of the parts.
+Program orderedGemm(int64_t parts) {
+  return Program::trace("ordered_gemm", [&](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
+    Global A = k.input("A", bf16, {m, depth}), B = k.input("B", bf16, {depth, n});
+    Global C = k.inout("C", f32, {m, n});
+    Global started = k.workspace("started", i32, {1}, {Initial::zero}); // blocks
+    Global added = k.workspace("added", i32, {m, n}, {Initial::zero});  // parts of the tile [i, j]
+    Index rowTiles = ceilDiv(m, 64), tiles = rowTiles * ceilDiv(n, 64);
+    [[maybe_unused]] auto [block] = k.grid(tiles * parts);
+    Index number = take(started, {0}), tile = number % tiles, part = number / tiles;
+    Index i = tile % rowTiles, j = tile / rowTiles;
+    Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 64});
+    Fragment acc = k.fragment(f32, {64, 64}).named("acc"), sum = k.fragment(f32, {64, 64});
+    k.loop({part, ceilDiv(depth, 32), parts}, [&](Index s) {
+      copy(A.tile({i * 64, s * 32}, {64, 32}), a);
+      copy(B.tile({s * 32, j * 64}, {32, 64}), b);
+      gemm(a, b, acc);
+    });
+    waitFor(added, {i, j}, part); // until the parts before this one are in C
+    copy(C.tile({i * 64, j * 64}, {64, 64}), sum);
+    copy(sum + acc, C.tile({i * 64, j * 64}, {64, 64}));
+    announce(added, {i, j});
+  });
+}
+// [counts]
 
 // [ordered]
 /// C = A B in bf16: blocks add their parts of the sum to a workspace, which a second launch rounds.
@@ -271,6 +300,15 @@ TEST_CASE("factors of 8 bits", "[docs]") {
 TEST_CASE("blocks that add to one result", "[docs]") {
   int64_t depth = GENERATE(0, 33, 200);
   Run run(atomicGemm(3), {{"m", 65}, {"n", 40}, {"k", depth}});
+  const Array &a = run.before("A"), &b = run.before("B"), &c = run.before("C");
+  checkMatrix(run.after("C"), 1e-5, [&](int64_t i, int64_t j) {
+    return c(i, j) + dot(depth, [&](int64_t s) { return a(i, s) * b(s, j); });
+  });
+}
+
+TEST_CASE("blocks that add in order", "[docs]") {
+  int64_t depth = GENERATE(0, 33, 200);
+  Run run(orderedGemm(3), {{"m", 65}, {"n", 40}, {"k", depth}});
   const Array &a = run.before("A"), &b = run.before("B"), &c = run.before("C");
   checkMatrix(run.after("C"), 1e-5, [&](int64_t i, int64_t j) {
     return c(i, j) + dot(depth, [&](int64_t s) { return a(i, s) * b(s, j); });

@@ -37,9 +37,9 @@ Artifact test::compiled(dsl::Program program, const CompileOptions &options) {
   return expectValue(compile(std::move(program), options));
 }
 
-void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors) {
+void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors, int multiprocessors) {
   std::unique_ptr<Device> device =
-      createEmulatorDevice({.target = findTarget(artifact.target), .multiprocessors = 3});
+      createEmulatorDevice({.target = findTarget(artifact.target), .multiprocessors = multiprocessors});
   std::shared_ptr<const LoadedProgram> program = expectValue(device->load(artifact));
   std::vector<kernels::DeviceMemory> places;
   LaunchArguments arguments;

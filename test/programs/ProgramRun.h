@@ -31,7 +31,7 @@ Artifact compiled(dsl::Program program, const CompileOptions &options = {});
 
 /// Launches on the emulator, its checker on; the tensors, in the order of the artifact, come back changed.
 /// Fails the running test with what the emulator said.
-void run(const Artifact &artifact, const std::vector<Memory *> &tensors);
+void run(const Artifact &artifact, const std::vector<Memory *> &tensors, int multiprocessors = 3);
 
 /// Whether some launch of the first variant copies through a tensor map with a limited axis.
 bool hasLimitedMap(const Artifact &artifact);

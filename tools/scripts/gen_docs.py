@@ -53,14 +53,19 @@ def dialect_pages(options, folder):
     dialect = os.path.basename(folder)
     files = [f"{folder}/{name}" for name in ("Ops.td", f"{dialect.capitalize()}.td")]
     path = next(path for path in files if os.path.exists(os.path.join(ROOT, path)))
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        included = file.read()
+    operations = sorted(glob.glob(f"{folder}/Ops*.td", root_dir=ROOT))
+    apart = [file for file in operations if file != path and os.path.basename(file) not in included]
     names = own_names(folder)
     for end, title, generators in KINDS:
         sections = []
         for generator in generators:
             extra = [f"-dialect={dialect}"] if generator == "-gen-op-doc" else []
-            for name, text in generate(options, generator, path, *extra):
-                if generator == "-gen-op-doc" or is_own(name, names):
-                    sections.append(text)
+            for source in [path, *apart] if generator == "-gen-op-doc" else [path]:
+                for name, text in generate(options, generator, source, *extra):
+                    if generator == "-gen-op-doc" or is_own(name, names):
+                        sections.append(text)
         if sections:
             yield f"{dialect}_{end}.md", f"{NOTE}# {title} of `{dialect}`\n\n" + "\n".join(sections)
 

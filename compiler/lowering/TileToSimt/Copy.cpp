@@ -7,6 +7,7 @@
 #include "compiler/lowering/TileToSimt/Tma.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
+#include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 
@@ -406,6 +407,77 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+/// One thread does `act` with the count's address if the count is in the tensor, else `otherwise`.
+static void withCount(KernelLowering &k, Value count, function_ref<void(Value)> act,
+                      function_ref<void()> otherwise) {
+  k.byOneThread([&] {
+    GlobalAccess access(k, k.slice(count), FragmentLayout::replicated({}, k.team.warps), {}, GlobalUse::load);
+    Value inside = access.predicate({});
+    auto within = [&] { act(access.address({})); };
+    if (inside)
+      k.b.choose(inside, within, otherwise);
+    else
+      within();
+  });
+}
+
+/// An atomic addition at device scope. LLVM's own loses its order on the way to PTX (atomicrmw, LLVM
+/// 22).
+static Value countUp(KernelLowering &k, StringRef instruction, StringRef constraints, Type result,
+                     ValueRange operands) {
+  auto op = LLVM::InlineAsmOp::create(
+      k.b, result ? TypeRange(result) : TypeRange(), operands, instruction, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(k.b.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  return result ? op.getResult(0) : Value();
+}
+
+static LogicalResult lowerOp(KernelLowering &k, tile::AnnounceOp op) {
+  if (failed(k.syncTeam()))
+    return failure();
+  auto announce = [&](Value address) {
+    countUp(k, "red.release.gpu.global.add.u32 [$0], $1;", "l,r,~{memory}", Type(),
+            {address, k.value(op.getBy())});
+  };
+  withCount(k, op.getCount(), announce, [] {});
+  return success();
+}
+
+static LogicalResult lowerOp(KernelLowering &k, tile::WaitForOp op) {
+  auto wait = [&](Value address) {
+    auto read = [&](OpBuilder &, Location, ValueRange) {
+      Value count = LLVM::LoadOp::create(k.b, k.b.getI32Type(), address, /*alignment=*/sizeof(int32_t),
+                                         /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/false,
+                                         /*isInvariantGroup=*/false, LLVM::AtomicOrdering::acquire,
+                                         k.b.getStringAttr("device"));
+      Value isLess = arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, count, k.value(op.getLeast()));
+      scf::ConditionOp::create(k.b, isLess, ValueRange());
+    };
+    auto again = [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(k.b); };
+    scf::WhileOp::create(k.b, TypeRange(), ValueRange(), read, again);
+  };
+  withCount(k, op.getCount(), wait, [] {});
+  return k.syncTeam();
+}
+
+static LogicalResult lowerOp(KernelLowering &k, tile::TakeOp op) {
+  if (failed(k.syncTeam()))
+    return failure();
+  auto write = [&](Value number) {
+    simt::StoreOp::create(k.b, number, addressOf(k, op.getDestination(), op.getPosition()), Value());
+  };
+  auto take = [&](Value address) {
+    write(countUp(k, "atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;", "=r,l,~{memory}", k.b.getI32Type(),
+                  address));
+  };
+  withCount(k, op.getCount(), take, [&] { write(k.b.i32(0)); });
+  return success();
+}
+
 void lowering::addCopyLowerings(LoweringTable &table) {
   table.add<tile::AllocSharedOp>(lowerOp);
   table.add<tile::SlotOp>(lowerOp);
@@ -418,4 +490,7 @@ void lowering::addCopyLowerings(LoweringTable &table) {
   table.add<tile::LoadIndexOp>(lowerOp);
   table.add<tile::StoreIndexOp>(lowerOp);
   table.add<tile::AtomicAddOp>(lowerOp);
+  table.add<tile::AnnounceOp>(lowerOp);
+  table.add<tile::WaitForOp>(lowerOp);
+  table.add<tile::TakeOp>(lowerOp);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Mistakes in copies, products and arithmetic: every diagnostic, by its text.
+#include "compiler/dsl/Counts.h"
 #include "test/unit/dsl/Errors.h"
 
 using namespace tlc;
@@ -115,6 +116,20 @@ TEST_CASE("where wants fragments and conditions that fit", "[dsl][errors]") {
           x = where([&](Index r, Index) { return r > FragmentValue(x).toIndex(); }, x, 0);
         }) ==
         "expected a fragment of i32 because its elements are positions, but got 'x' 16x8 of f32\n'x' is "
+        "declared here");
+}
+
+TEST_CASE("counts are elements of i32 that are written", "[dsl][errors]") {
+  CHECK(
+      errorOf([](Scope &k) { announce(k.input("C", i32, {4}), {0}); }) ==
+      "expected the counts of announce to be a workspace because inputs are only read, but 'C' is an input; "
+      "declare it with k.workspace or k.inout\n'C' is declared here");
+  CHECK(
+      errorOf([](Scope &k) { waitFor(k.inout("C", f32, {4}), {0}, 1); }) ==
+      "waitFor: expected one element of i32 because that is what is counted, but 'C' has 1 of 'f32'\n'C' is "
+      "declared here");
+  CHECK(errorOf([](Scope &k) { take(k.inout("C", i64, {4}), {0}); }) ==
+        "take: expected one element of i32 because that is what is counted, but 'C' has 1 of 'i64'\n'C' is "
         "declared here");
 }
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Counts in global memory: checks, and what they order.
+#include "dialects/tile/Counts.h"
+#include "dialects/tile/Names.h"
+#include "dialects/tile/Shapes.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+#define GET_OP_CLASSES
+#include "dialects/tile/OpsCounts.cpp.inc"
+
+bool tile::letsBlocksGoOn(Operation *op) { return isa<AnnounceOp, TakeOp>(op); }
+
+/// announce_c1: messages name the tensor.
+static LogicalResult verifyCountSlice(Operation *op, Value count) {
+  auto type = cast<SliceType>(count.getType());
+  if (type.getElementType().isSignlessInteger(32) && numElements(type.getShape()) == 1)
+    return success();
+  InFlightDiagnostic diagnostic = op->emitOpError()
+                                  << "expected one element of i32 because that is what is counted, but "
+                                  << describe(count, "the slice") << " has " << toText(type.getShape())
+                                  << " of " << type.getElementType();
+  noteDeclaration(diagnostic, count);
+  return diagnostic;
+}
+
+/// Counts are added up in any order. Where they are read or written otherwise, that is ordered.
+static MemoryAccess accessOfCount(Value count) {
+  return {.memory = count, .kind = AccessKind::add, .agent = Agent::oneThread, .order = std::nullopt};
+}
+
+LogicalResult AnnounceOp::verify() { return verifyCountSlice(*this, getCount()); }
+Synchronisation AnnounceOp::getSynchronisation() { return {.meetsFirst = true, .handsOn = true}; }
+SmallVector<MemoryAccess, 3> AnnounceOp::getMemoryAccesses() { return {accessOfCount(getCount())}; }
+bool AnnounceOp::suitsOneThread() { return true; }
+
+LogicalResult WaitForOp::verify() { return verifyCountSlice(*this, getCount()); } // wait_for_c1
+Synchronisation WaitForOp::getSynchronisation() { return {.meetsFirst = true, .waits = true}; }
+SmallVector<MemoryAccess, 3> WaitForOp::getMemoryAccesses() { return {accessOfCount(getCount())}; }
+bool WaitForOp::suitsOneThread() { return true; }
+
+LogicalResult TakeOp::verify() {
+  if (failed(verifyCountSlice(*this, getCount()))) // take_c1
+    return failure();
+  SharedType tile = getDestination().getType(); // take_c2
+  if (tile.getElementType().isSignlessInteger(32) && tile.getShape().size() == getPosition().size())
+    return success();
+  InFlightDiagnostic diagnostic =
+      emitOpError() << "expected a tile of i32 and a position along each of its axes because the number is "
+                    << "written there, but " << describe(getDestination(), "the tile") << " has "
+                    << toText(tile.getShape()) << " of " << tile.getElementType() << ", and there are "
+                    << getPosition().size() << " positions";
+  noteDeclaration(diagnostic, getDestination());
+  return diagnostic;
+}
+Synchronisation TakeOp::getSynchronisation() { return {.meetsFirst = true, .handsOn = true, .waits = true}; }
+SmallVector<MemoryAccess, 3> TakeOp::getMemoryAccesses() {
+  return {accessOfCount(getCount()),
+          {.memory = getDestination(), .kind = AccessKind::write, .agent = Agent::oneThread}};
+}
+bool TakeOp::suitsOneThread() { return true; }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts in global memory, by which blocks order what they do to tensors. Generated apart from the other
+// operations: Counts.h declares them for the few who use them.
+#ifndef TLC_DIALECTS_TILE_OPSCOUNTS_TD
+#define TLC_DIALECTS_TILE_OPSCOUNTS_TD
+
+include "dialects/tile/Interfaces.td"
+include "dialects/tile/Types.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+/// On an element of a tensor of i32 that counts what blocks have done: through it they order their accesses.
+class Tile_CountOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>, Tile_AccessesForOne,
+    DeclareOpInterfaceMethods<Tile_SynchronisationOpInterface>]> {
+  let hasVerifier = 1;
+}
+
+def Tile_AnnounceOp : Tile_CountOp<"announce"> {
+  let summary = "Counts up, once what the executing threads have done before is complete";
+  let description = [{
+    They meet, and one of them adds `by` at device scope, with release (red.release.gpu; PTX ISA, memory consistency model).
+    A block that learns of it by `tile.wait_for` or `tile.take` sees what these threads have written, and what others
+    had handed to them by then; what it writes itself, they no longer read. That includes accesses by the TMA. An
+    element outside the tensor counts nothing.
+
+    Constraints
+    - announce_c1: the slice is of one element of i32.
+
+        tile.announce %count by %n : !tile.slice<1xi32>
+  }];
+  let arguments = (ins Tile_SliceType:$count, Index:$by);
+  let assemblyFormat = "$count `by` $by attr-dict `:` qualified(type($count))";
+}
+
+def Tile_WaitForOp : Tile_CountOp<"wait_for"> {
+  let summary = "Waits until a count is at least a number";
+  let description = [{
+    One of the executing threads reads the count until it is, with acquire at device scope (ld.acquire.gpu), and all meet. For
+    an element outside the tensor nobody waits. Blocks may run one after the other: a block that waits for what only a
+    block does that has yet to start may wait for ever. `tile.take` tells which blocks have started.
+
+    Constraints
+    - wait_for_c1: as announce_c1.
+
+        tile.wait_for %count at_least %n : !tile.slice<1xi32>
+  }];
+  let arguments = (ins Tile_SliceType:$count, Index:$least);
+  let assemblyFormat = "$count `at_least` $least attr-dict `:` qualified(type($count))";
+}
+
+def Tile_TakeOp : Tile_CountOp<"take"> {
+  let summary = "Counts one up, and writes what the count was before to an element of a shared tile";
+  let description = [{
+    The executing threads meet, and one of them adds and writes (atom.acq_rel.gpu): no two get the same number, and whoever
+    gets a number starts later than those with smaller ones. As `tile.announce` it says that what these threads did
+    before is complete, and whoever reads the number sees what was announced before. For an element outside the tensor
+    the number is 0.
+
+    Constraints
+    - take_c1: as announce_c1.
+    - take_c2: a tile of i32 and one position per axis.
+
+        tile.take %count, %tile[%c0] : !tile.slice<1xi32>, !tile.shared<1xi32>
+  }];
+  let arguments = (ins Tile_SliceType:$count, Tile_SharedType:$destination, Variadic<Index>:$position);
+  let assemblyFormat = "$count `,` $destination `[` $position `]` attr-dict `:` qualified(type($count)) `,` qualified(type($destination))";
+}
+
+#endif

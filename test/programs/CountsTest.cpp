@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Blocks that order by counts what they do to a tensor: by loads and stores of threads, by the TMA, in
+/// roles.
+#include "compiler/dsl/Counts.h"
+
+#include "test/programs/ProgramRun.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::dsl;
+using namespace tlc::test;
+
+namespace {
+
+constexpr int64_t rows = 64, columns = 64, blocks = 7;
+
+/// y = 2 y + number, so that every other order gives another result.
+void expectInOrder(Program program, const std::vector<int> &multiprocessors = {1, 2, 3, 132}) {
+  Artifact artifact = compiled(std::move(program));
+  double expected = 1;
+  for (int64_t number = 0; number < blocks; ++number)
+    expected = 2 * expected + double(number);
+  for (int count : multiprocessors) {
+    INFO(count << " multiprocessors");
+    Memory y = Memory::filled(bf16, {rows, columns}, 1);
+    Memory started = Memory::filled(i32, {1}, 7), done = started; // the launch clears them
+    run(artifact, {&y, &started, &done}, count);
+    CHECK(y.values == Memory::filled(bf16, {rows, columns}, expected).values);
+  }
+}
+
+struct Counts {
+  explicit Counts(Scope &k)
+      : Y(k.inout("Y", bf16, {rows, columns}, {.alignment = 16})),
+        started(k.workspace("started", i32, {1}, {Initial::zero})),
+        done(k.workspace("done", i32, {1}, {Initial::zero})) {}
+  Slice all() const { return Y.tile({0, 0}, {rows, columns}); }
+  Global Y, started, done;
+};
+
+/// One role waits for the block's turn and says that it is over, another one computes.
+Program inRoles() {
+  return Program::trace("in_roles", [](Scope &k) {
+    Counts c(k);
+    [[maybe_unused]] auto [block] = k.grid(blocks);
+    Index number = take(c.started, {0});
+    Ring turns = k.ring("turns", {.slots = 1, .producers = 1, .consumers = 2});
+    k.roles([&] {
+      k.role("turns", {.warps = 4}, [&] {
+        Cursor at = turns.cursor();
+        turns.acquire(at);
+        waitFor(c.done, {0}, number);
+        turns.publish(at);
+        at.advance();
+        turns.acquire(at); // when all have released it
+        announce(c.done, {0});
+      });
+      k.role("math", {.warps = 8}, [&] {
+        Cursor at = turns.cursor();
+        Fragment y = k.fragment(bf16, {rows, columns});
+        turns.wait(at);
+        copy(c.all(), y);
+        copy((y.to(f32) * 2 + number.to(f32)).to(bf16), c.all());
+        turns.release(at);
+      });
+    });
+  });
+}
+
+/// Both ways through shared memory by the TMA.
+Program byCopyEngine() {
+  return Program::trace("by_copy_engine", [](Scope &k) {
+    Counts c(k);
+    [[maybe_unused]] auto [block] = k.grid(blocks);
+    Index number = take(c.started, {0});
+    Shared tile = k.shared("tile", bf16, {rows, columns}, {.slots = 1});
+    Ring full = k.ring("full", {.slots = 1, .producers = 1, .consumers = 1});
+    Ring changed = k.ring("changed", {.slots = 1, .producers = 1, .consumers = 1});
+    k.roles([&] {
+      k.role("memory", {.warps = 1}, [&] {
+        Cursor at = full.cursor(), out = changed.cursor();
+        waitFor(c.done, {0}, number);
+        full.acquire(at);
+        full.expect(at, tile.slotBytes());
+        copy(c.all(), tile.slot(at), full.full(at));
+        changed.wait(out);
+        copy(tile.slot(out), c.all());
+        announce(c.done, {0});
+      });
+      k.role("math", {.warps = 4}, [&] {
+        Cursor at = full.cursor(), out = changed.cursor();
+        Fragment y = k.fragment(bf16, {rows, columns});
+        full.wait(at);
+        copy(tile.slot(at), y);
+        copy((y.to(f32) * 2 + number.to(f32)).to(bf16), tile.slot(at));
+        changed.publish(out);
+      });
+    });
+  });
+}
+
+/// Threads store what the next block loads by the TMA.
+Program mixed() {
+  return Program::trace("mixed", [](Scope &k) {
+    Counts c(k);
+    [[maybe_unused]] auto [block] = k.grid(blocks);
+    Index number = take(c.started, {0});
+    Shared tile = k.shared("tile", bf16, {rows, columns}, {.slots = 1});
+    Ring full = k.ring("full", {.slots = 1, .producers = 1, .consumers = 1});
+    k.roles([&] {
+      k.role("load", {.warps = 4}, [&] {
+        Cursor at = full.cursor();
+        waitFor(c.done, {0}, number);
+        full.acquire(at);
+        full.expect(at, tile.slotBytes());
+        copy(c.all(), tile.slot(at), full.full(at));
+      });
+      k.role("math", {.warps = 4}, [&] {
+        Cursor at = full.cursor();
+        Fragment y = k.fragment(bf16, {rows, columns});
+        full.wait(at);
+        copy(tile.slot(at), y);
+        copy((y.to(f32) * 2 + number.to(f32)).to(bf16), c.all());
+        announce(c.done, {0});
+      });
+    });
+  });
+}
+
+Program byThreads() {
+  return Program::trace("by_threads", [](Scope &k) {
+    Counts c(k);
+    k.warps(4);
+    [[maybe_unused]] auto [block] = k.grid(blocks);
+    Index number = take(c.started, {0});
+    Fragment y = k.fragment(bf16, {rows, columns});
+    waitFor(c.done, {0}, number);
+    copy(c.all(), y);
+    copy((y.to(f32) * 2 + number.to(f32)).to(bf16), c.all());
+    announce(c.done, {0});
+  });
+}
+
+} // namespace
+
+TEST_CASE("blocks take turns at a tensor", "[counts]") {
+  SECTION("by loads and stores") { expectInOrder(byThreads()); }
+  SECTION("a role waits for others") { expectInOrder(inRoles()); }
+  SECTION("by the TMA") { expectInOrder(byCopyEngine()); }
+  SECTION("stores, then the TMA") { expectInOrder(mixed()); }
+}
+
+TEST_CASE("the numbers that roles and rounds of a loop take are all different", "[counts]") {
+  Artifact artifact = compiled(Program::trace("numbers", [](Scope &k) {
+    Global Y = k.inout("Y", i32, {100}), c = k.workspace("c", i32, {1}, {Initial::zero});
+    [[maybe_unused]] auto [block] = k.grid(4);
+    auto mark = [&] { atomicAdd(Scalar(1), Y.tile({take(c, {0})}, {1})); };
+    k.loop(3, [&](Index) { mark(); });
+    k.roles([&] {
+      k.role("one", {.warps = 4}, [&] { k.loop(2, [&](Index) { mark(); }); });
+      k.role("two", {.warps = 8}, [&] { mark(); });
+    });
+  }));
+  Memory y = Memory::filled(i32, {100}, 0), counts = Memory::filled(i32, {1}, 7);
+  run(artifact, {&y, &counts});
+  for (int64_t number = 0; number < 100; ++number)
+    CHECK(y.at({number}) == (number < 4 * (3 + 2 + 1) ? 1 : 0));
+}
