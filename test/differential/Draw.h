@@ -98,6 +98,7 @@ namespace tlc::differential {
   X(fill, 6)                                                                                                 \
   X(sharedIndex, 3)                                                                                          \
   X(atomic, 7)                                                                                               \
+  X(counts, 35)                                                                                              \
   X(loadBack, 30)                                                                                            \
   X(tensorMemory, 5)                                                                                         \
   X(roles, 16)                                                                                               \

@@ -388,8 +388,23 @@ bool Generator::atomic(Body &body) {
                     .to = Place::of(std::move(box))});
     return true;
   }
-  body.push_back({.kind = Statement::Kind::atomicAdd,
-                  .to = Place::of(std::move(box)),
-                  .values = {std::move(value->expression)}});
+  Statement add = {.kind = Statement::Kind::atomicAdd,
+                   .to = Place::of(std::move(box)),
+                   .values = {std::move(value->expression)}};
+  // Whose turn it is depends on which block starts first, and so does how sums are rounded.
+  if ((tree.isExact || isInteger(element)) && draw.wants(Feature::counts))
+    takeTurns(add);
+  body.push_back(std::move(add));
   return true;
+}
+
+void Generator::takeTurns(Statement &add) {
+  int counts = newTensor(Access::workspace, ElementType::i32, {{.size = newSize(2)}});
+  if (counts < 0)
+    return;
+  draw.note(Feature::counts);
+  tree.tensors[size_t(counts)].workspace.initial = dsl::Initial::zero;
+  unread.insert(counts);
+  add.kind = Statement::Kind::addInTurn;
+  add.from = Place::of(Box{.tensor = counts, .origin = {IndexNode::constant(0)}, .extents = {newSize(2)}});
 }

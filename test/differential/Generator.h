@@ -127,6 +127,8 @@ private:
   bool copyTile(Body &body, int tile);
   bool sharedIndex(Body &body);
   bool atomic(Body &body);
+  /// Blocks and roles add one after the other.
+  void takeTurns(Statement &add);
   bool loadBack(Body &body);
   bool sliceToSlice(Body &body);
   int declare(Body &body, ElementType element, const Sizes &shape, Domain domain);

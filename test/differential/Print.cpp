@@ -213,6 +213,12 @@ private:
       return line("atomicAdd({}, {});", value(s.values[0]), place(s.to));
     case Kind::atomicAddNumber:
       return line("atomicAdd({}, {});", numberText(s.number), place(s.to));
+    case Kind::addInTurn: {
+      std::string_view counts = tree.tensors[size_t(s.from.box.tensor)].name;
+      line("waitFor({0}, {{1}}, take({0}, {{0}}));", counts);
+      line("copy({0} + {1}, {0});", place(s.to), value(s.values[0]));
+      return line("announce({}, {{1}});", counts);
+    }
     case Kind::writeIndex:
       return line("{}.write({{{}}}, {});", tree.shared[size_t(s.id)].name, list(s.index, 1),
                   index(s.index[0]));

@@ -187,6 +187,7 @@ struct Statement {
     gemmInPlace,     ///< two factors in `factors`, added in tensor memory at `to` where `tests` hold
     atomicAdd,       ///< values[0] to `to`
     atomicAddNumber, ///< `number` to `to`
+    addInTurn,       ///< values[0] to `to`, one after the other by the counts in `from`
     writeIndex,      ///< index[0] to the element of shared tile `id` at the rest of `index`
     loop,            ///< position `id` from index[0] to index[1] by index[2]
     pipelined,       ///< with `number` stages

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Statements.
+#include "compiler/dsl/Counts.h"
 #include "test/differential/Tracer.h"
 
 using namespace tlc;
@@ -60,6 +61,18 @@ void Tracer::productInPlace(const Statement &s) {
     gemmAsync(inTensorMemory(s.factors[0].view), right, inTensorMemory(s.to.view), options);
   else
     gemmAsync(view(s.factors[0].view), right, inTensorMemory(s.to.view), options);
+}
+
+void Tracer::addInTurn(const Statement &s) {
+  const dsl::Global &counts = tensors[size_t(s.from.box.tensor)];
+  FragmentValue added = fragment(s.values[0]);
+  dsl::Slice to = slice(s.to.box);
+  Index turn = take(counts, {0});
+  waitFor(counts, {1}, turn);
+  Fragment sum = k.fragment(tree.tensors[size_t(s.to.box.tensor)].element, added.shape());
+  copy(to, sum);
+  copy(sum + added, to);
+  announce(counts, {1});
 }
 
 void Tracer::loop(const Statement &s) {
@@ -127,6 +140,8 @@ void Tracer::statement(const Statement &s) {
     return atomicAdd(fragment(s.values[0]), slice(s.to.box));
   case Kind::atomicAddNumber:
     return atomicAdd(Scalar(s.number), slice(s.to.box));
+  case Kind::addInTurn:
+    return addInTurn(s);
   case Kind::writeIndex:
     return shared[s.id].write(indices(s.index, 1), index(s.index[0]));
   case Kind::loop:

@@ -54,6 +54,7 @@ private:
   void update(const Statement &s);
   void product(const Statement &s);
   void productInPlace(const Statement &s);
+  void addInTurn(const Statement &s);
   void loop(const Statement &s);
   void when(const Statement &s);
   void atRing(const Statement &s);
