@@ -68,7 +68,7 @@ std::vector<Option> backwardOptions() {
       {{"d", "64"}}, {{"d", "128"}}, {{"d", "256"}, {"dv", "192"}}, {{"d", "48"}, {"dv", "80"}}};
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}},
-      {{{"dq", "atomic"}}, {{"dq", "own_launch"}}},
+      {{{"dq", "atomic"}}, {{"dq", "own_launch"}}, {{"dq", "ordered"}}},
       {{{"dkv", "loop"}}, {{"dkv", "split"}}, {{"dkv", "atomic"}}},
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       {{{"gradients", "same"}}, {{"gradients", "f32"}}},

@@ -23,7 +23,7 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
   Shared values = k.shared("v", problem.dtype, {c.bk, dv});
   Shared queries = k.shared("q", problem.dtype, {c.bq, d});
   Shared outputs = k.shared("do", problem.dtype, {c.bq, dv});
-  bool sharesProducts = c.dq == QuerySum::atomic;
+  bool sharesProducts = addsQuerySums(c.dq);
   Shared products, weightTile;
   if (sharesProducts || sharesColumns(c))
     products = k.shared("ds", problem.dtype, {c.bk, c.bq});
@@ -44,7 +44,7 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     BackwardArguments::RowNumbers numbers = p.rowNumbers(sequence, row, {1, c.bq});
     FragmentValue scores = p.scores.of(s, p.scores.scale());
     Fragment seen = scores;
-    k.when(i < visited.partial, [&] { seen = p.masked(sequence, {row, tile.row, Axis::keys}, seen); });
+    k.when(visited.isPartial(i), [&] { seen = p.masked(sequence, {row, tile.row, Axis::keys}, seen); });
     FragmentValue weights = p.weights(seen, numbers.exponent),
                   ds = p.gradients(weights, dp, scores, numbers.delta);
     if (sharesColumns(c)) {
@@ -62,11 +62,19 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
       return;
     Fragment dq = k.fragment(f32, {c.bq, d}).named("dq");
     gemm(products.t(), keys, dq, WarpPolicy::fullColumn);
-    atomicAdd(dq, p.querySums(sequence, row));
+    if (p.isOrdered())
+      p.awaitTurn(sequence, tile.row, visited.at(i) + 1);
+    p.addQuerySums(dq, sequence, row);
+    if (p.isOrdered())
+      p.passAfter(sequence, tile.row, visited, i);
   };
   p.forEachHead(tile, [&](const Sequence &sequence) {
     VisitedTiles visited = p.queriesSeeing(tile, sequence);
+    if (p.isOrdered())
+      p.passBefore(sequence, tile.row, visited);
     k.pipelined(visited.count, {.stages = c.stages}, [&](Index i) { step(sequence, visited, i); });
+    if (p.isOrdered())
+      p.passRest(sequence, tile.row, visited);
   });
   p.store(p.ofKeys, tile, keySum);
   p.store(p.ofValues, tile, valueSum);
@@ -102,8 +110,7 @@ void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &
 
 void forEachTile(Scope &k, const BackwardArguments &p, const TileScheduler &scheduler, Axis axis,
                  const std::function<void(const GradientTile &)> &body) {
-  auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
-  TileScheduler::Share tiles = scheduler.shareOf(block, k.blocks());
+  TileScheduler::Share tiles = p.tilesOfBlock(scheduler);
   k.loop(tiles.count, [&](Index n) { body(p.tileAt(axis, p.inputs.sequences.fieldsOf(axis, tiles.at(n)))); });
 }
 

@@ -25,7 +25,10 @@ enum class GradientType : uint8_t {
 enum class QuerySum : uint8_t {
   atomic,    ///< blocks that have tiles of keys add to a workspace in f32, in no fixed order
   ownLaunch, ///< a launch over tiles of queries computes scores again: the same bits in every run
+  ordered,   ///< such blocks add one after the other, later keys first: the same bits in every run
 };
+/// Whether blocks that have tiles of keys add to dQ.
+inline bool addsQuerySums(QuerySum dq) { return dq != QuerySum::ownLaunch; }
 
 /// How the gradients of keys are summed up over the query heads that share them.
 enum class KeySum : uint8_t {

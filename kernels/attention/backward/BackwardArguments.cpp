@@ -3,6 +3,8 @@
 /// Arguments, tiles and arithmetic of attention backward, and its launches without products.
 #include "kernels/attention/backward/BackwardArguments.h"
 
+#include "compiler/dsl/Counts.h"
+
 #include <numbers>
 
 namespace tlc::kernels {
@@ -43,8 +45,12 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
     return k.workspace(name, f32, inputs.shapeOf({batches, ofHeads, rows, gradient.length}),
                        {initial, order});
   };
-  if (config.dq == QuerySum::atomic)
+  if (addsQuerySums(config.dq))
     ofQueries.shares = newShares("dq_sum", ofQueries, heads, Initial::zero);
+  if (isOrdered()) {
+    started = k.workspace("started", i32, {1}, {Initial::zero});
+    passed = k.workspace("passed", i32, inputs.shapeOf({batches, heads, sk}), {Initial::zero});
+  }
   if (config.dkv == KeySum::loop)
     return;
   bool isSplit = config.dkv == KeySum::split;
@@ -63,7 +69,8 @@ TileScheduler::Space BackwardArguments::tileSpace(Axis axis) const {
           .order = mask.order,
           .heads = isOfKeys ? keyHeads : inputs.heads,
           .kvHeads = isOfKeys ? keyHeads : inputs.kvHeads,
-          .cachedRowBytes = bytesOf(problem.dtype, problem.d + problem.dv)};
+          .cachedRowBytes = bytesOf(problem.dtype, problem.d + problem.dv),
+          .descends = isOfKeys && isOrdered()};
 }
 
 GradientTile BackwardArguments::tileAt(Axis axis, const Sequences::Fields &fields) const {
@@ -77,6 +84,8 @@ GradientTile BackwardArguments::tileAt(Axis axis, const Sequences::Fields &field
 VisitedTiles BackwardArguments::queriesSeeing(const GradientTile &tile, const Sequence &sequence) const {
   VisitedTiles queries = mask.tilesOfQueries(sequence, tile.row, config.bk, config.bq);
   // Weights of keys that do not exist are no numbers if others are small enough.
+  if (isOrdered())
+    queries = queries.ascending();
   queries.partial = where(tile.row + config.bk > sequence.keys, queries.count, queries.partial);
   return queries;
 }
@@ -135,7 +144,76 @@ Slice BackwardArguments::shares(const GradientSum &gradient, const Sequence &seq
 }
 
 Slice BackwardArguments::querySums(const Sequence &sequence, const Index &row) const {
-  return shares(ofQueries, sequence, sequence.head, row, config.bq, paddedRow(ofQueries.length));
+  Slice sums = shares(ofQueries, sequence, sequence.head, row, config.bq, paddedRow(ofQueries.length));
+  if (!isOrdered())
+    return sums;
+  // Rows of the next sequence have other turns.
+  if (inputs.sequences.isPacked())
+    sums = sums.limited(1, sequence.firstQuery + sequence.queries);
+  return sums.disjoint("a block visits a tile of queries once, and stores what it has loaded");
+}
+
+void BackwardArguments::addQuerySums(const Fragment &sum, const Sequence &sequence, const Index &row) const {
+  Slice sums = querySums(sequence, row);
+  if (!isOrdered())
+    return atomicAdd(sum, sums);
+  Fragment before = k.fragment(f32, sum.shape());
+  copy(sums, before);
+  copy(before + sum, sums);
+}
+
+namespace {
+/// Of a sequence's first tile of keys, and the others.
+std::vector<Index> turnAt(const Inputs &inputs, const Sequence &sequence, const Index &keyRow) {
+  if (inputs.sequences.isPacked())
+    return {sequence.head, sequence.firstKey + keyRow};
+  return {sequence.batch, sequence.head, keyRow};
+}
+} // namespace
+
+void BackwardArguments::awaitTurn(const Sequence &sequence, const Index &keyRow, const Index &tiles) const {
+  // Blocks have the padding's tiles of keys, too.
+  const Index &keys = inputs.sequences.isPacked() ? sequence.keys : inputs.sequences.rows(Axis::keys);
+  Index before = keyRow + config.bk;
+  waitFor(passed, turnAt(inputs, sequence, before), where(before < keys, tiles, Index(0)));
+}
+
+void BackwardArguments::passTurn(const Sequence &sequence, const Index &keyRow, const Index &tiles) const {
+  announce(passed, turnAt(inputs, sequence, keyRow), tiles);
+}
+
+void BackwardArguments::passBefore(const Sequence &sequence, const Index &keyRow,
+                                   const VisitedTiles &visited) const {
+  Index first = visited.at(0);
+  k.when(visited.count > 0 && first > 0, [&] {
+    awaitTurn(sequence, keyRow, first);
+    passTurn(sequence, keyRow, first);
+  });
+}
+
+void BackwardArguments::passAfter(const Sequence &sequence, const Index &keyRow, const VisitedTiles &visited,
+                                  const Index &i) const {
+  Index before = where(i == 0, visited.at(0), visited.at(max(i - 1, 0)) + 1);
+  passTurn(sequence, keyRow, visited.at(i) + 1 - before);
+}
+
+void BackwardArguments::passRest(const Sequence &sequence, const Index &keyRow,
+                                 const VisitedTiles &visited) const {
+  Index all = ceilDiv(sequence.queries, config.bq);
+  Index before = where(visited.count > 0, visited.at(max(visited.count - 1, 0)) + 1, Index(0));
+  k.when(before < all, [&] {
+    awaitTurn(sequence, keyRow, all);
+    passTurn(sequence, keyRow, all - before);
+  });
+}
+
+TileScheduler::Share BackwardArguments::tilesOfBlock(const TileScheduler &scheduler) const {
+  if (isOrdered()) {
+    [[maybe_unused]] auto [block] = k.grid(scheduler.tilesAtMost());
+    return scheduler.shareOf(take(started, {0}), k.blocks());
+  }
+  auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
+  return scheduler.shareOf(block, k.blocks());
 }
 
 FragmentValue BackwardArguments::finished(const GradientSum &gradient, const FragmentValue &sum) const {

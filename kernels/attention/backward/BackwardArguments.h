@@ -52,6 +52,27 @@ public:
   dsl::Slice results(const GradientSum &gradient, const GradientTile &tile) const;
   /// Where blocks that have tiles of keys add to dQ.
   dsl::Slice querySums(const Sequence &sequence, const dsl::Index &row) const;
+  /// Adds to it, in order if that is asked for: then it is this block's turn.
+  void addQuerySums(const dsl::Fragment &sum, const Sequence &sequence, const dsl::Index &row) const;
+
+  bool isOrdered() const { return config.dq == QuerySum::ordered; }
+  // In order, the blocks of a head add to dQ from its last tile of keys to its first, and visit tiles of
+  // queries from the first to the last. Each counts the tiles of queries that it has passed, visited or not,
+  // and passes none that the block before it has not passed: so that one has to be known only. A block's tile
+  // of keys is the number that it took when it started, so that it waits only for blocks that have started.
+  /// Waits until the block before this one has passed so many tiles of queries.
+  void awaitTurn(const Sequence &sequence, const dsl::Index &keyRow, const dsl::Index &tiles) const;
+  /// This one has passed more of them, which it was its turn to.
+  void passTurn(const Sequence &sequence, const dsl::Index &keyRow, const dsl::Index &tiles) const;
+  /// Before the first visit, and after visit `i`, and after the last one, which it waits for.
+  void passBefore(const Sequence &sequence, const dsl::Index &keyRow, const VisitedTiles &visited) const;
+  void passAfter(const Sequence &sequence, const dsl::Index &keyRow, const VisitedTiles &visited,
+                 const dsl::Index &i) const;
+  void passRest(const Sequence &sequence, const dsl::Index &keyRow, const VisitedTiles &visited) const;
+
+  /// The tiles of this block, of a launch over all of them: as many blocks as multiprocessors, or, in order,
+  /// one for each tile.
+  TileScheduler::Share tilesOfBlock(const TileScheduler &scheduler) const;
 
   /// A sum as elements of its gradient.
   dsl::FragmentValue finished(const GradientSum &gradient, const dsl::FragmentValue &sum) const;
@@ -107,6 +128,7 @@ private:
 
   Mask mask;
   dsl::Global O, dO, LSE, dSink, delta;
+  dsl::Global started, passed; ///< in order: blocks, and tiles of queries by head and tile of keys
 };
 
 } // namespace tlc::kernels

@@ -31,8 +31,9 @@ Parameter querySumParameter() {
   return openChoice(
       "dq",
       "how dQ is summed up: blocks add to it atomically, or a launch of its own computes scores "
-      "again; auto: atomically, where the result may differ from run to run",
-      {"atomic", "own_launch"});
+      "again, or blocks add one after the other in a fixed order; auto: atomically, where the result "
+      "may differ from run to run, else by a launch of its own",
+      {"atomic", "own_launch", "ordered"});
 }
 Parameter keySumParameter() {
   return openChoice(
@@ -212,7 +213,7 @@ public:
           name, others, name, values.choice(name));
     };
     if (sums.dq && isUnordered(*sums.dq))
-      return conflict("dq", "own_launch");
+      return conflict("dq", "own_launch, ordered");
     if (sums.dkv && isUnordered(*sums.dkv))
       return conflict("dkv", "loop, split");
     return {};

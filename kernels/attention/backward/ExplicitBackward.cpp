@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <variant>
 
 namespace tlc::kernels {
 
@@ -29,9 +30,9 @@ namespace {
 class Schedule {
 public:
   Schedule(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const TileScheduler &scheduler)
-      : k(k), c(c), p(p), tiles(tilesOfBlock(scheduler)), d(paddedRow(c.problem.d)),
+      : k(k), c(c), p(p), tiles(p.tilesOfBlock(scheduler)), d(paddedRow(c.problem.d)),
         dv(paddedRow(c.problem.dv)), sharesColumns(kernels::sharesColumns(c)),
-        hasQuerySums(c.dq == QuerySum::atomic), sharesProducts(hasQuerySums || sharesColumns),
+        hasQuerySums(addsQuerySums(c.dq)), sharesProducts(hasQuerySums || sharesColumns),
         policy(sharesColumns ? WarpPolicy::fullColumn : WarpPolicy::fullRow),
         queryPolicy(c.bq < 2 * wgmmaRows ? WarpPolicy::fullColumn : WarpPolicy::fullRow) {
     ElementType dtype = c.problem.dtype;
@@ -59,13 +60,21 @@ public:
     if (sharesProducts)
       productRing =
           k.ring("ds", {.slots = c.slots.products, .producers = warpgroups, .consumers = warpgroups});
+    if (p.isOrdered()) {
+      constexpr int64_t slots = 2; // turns are awaited, and announced, beside the next step
+      turnRing = ring("turns", slots);
+      addedRing = k.ring("added", {.slots = slots, .producers = warpgroups, .consumers = 1});
+    }
     k.roles([&] {
       // The roles that do not compute fill a warpgroup, whose registers go to those that do.
       constexpr int64_t spare = 24;
+      bool isOrdered = p.isOrdered(), hasThird = hasStore() || isOrdered;
       k.role("numbers", {.warps = 1, .registers = spare}, [&] { loadNumbers(); });
-      k.role("load", {.warps = hasStore() ? 1 : 3, .registers = spare}, [&] { load(); });
-      if (hasStore())
-        k.role("store", {.warps = 2, .registers = spare}, [&] { store(); });
+      k.role("load", {.warps = hasThird ? 1 : 3, .registers = spare}, [&] { load(); });
+      if (hasThird)
+        k.role("store", {.warps = isOrdered ? 1 : 2, .registers = spare}, [&] { store(); });
+      if (isOrdered)
+        k.role("turns", {.warps = 1, .registers = spare}, [&] { awaitTurns(); });
       k.role("math", {.warps = warpgroups * warpsPerWarpgroup}, [&] { compute(); });
     });
   }
@@ -73,11 +82,6 @@ public:
 private:
   /// Whether dK and dV leave through the memory of K and V.
   bool hasStore() const { return c.gradients == GradientType::same && c.dkv == KeySum::loop; }
-
-  TileScheduler::Share tilesOfBlock(const TileScheduler &scheduler) const {
-    auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
-    return scheduler.shareOf(block, k.blocks());
-  }
 
   void forEachTile(const std::function<void(const GradientTile &)> &body) const {
     k.loop(tiles.count, [&](Index n) {
@@ -134,9 +138,15 @@ private:
     });
   }
 
+  /// Says which tiles of queries are passed, and stores gradients of keys.
   void store() {
-    Cursor kv = kvRing.cursor();
+    Cursor kv = hasStore() ? kvRing.cursor() : Cursor(),
+           added = p.isOrdered() ? addedRing.cursor() : Cursor();
     forEachTile([&](const GradientTile &tile) {
+      if (p.isOrdered())
+        p.forEachHead(tile, [&](const Sequence &sequence) { announceTurns(tile, sequence, added); });
+      if (!hasStore())
+        return;
       sumRing.wait(kv);
       copy(vs.slot(kv), p.results(p.ofValues, tile));
       copy(ks.slot(kv), p.results(p.ofKeys, tile));
@@ -145,16 +155,42 @@ private:
     });
   }
 
+  void announceTurns(const GradientTile &tile, const Sequence &sequence, Cursor &added) const {
+    VisitedTiles visited = p.queriesSeeing(tile, sequence);
+    p.passBefore(sequence, tile.row, visited);
+    k.loop(visited.count, [&](Index i) {
+      addedRing.wait(added);
+      p.passAfter(sequence, tile.row, visited, i);
+      addedRing.release(added);
+      added.advance();
+    });
+    p.passRest(sequence, tile.row, visited);
+  }
+
+  void awaitTurns() {
+    Cursor turn = turnRing.cursor();
+    forEachTile([&](const GradientTile &tile) {
+      forEachVisit(tile, [&](const Sequence &sequence, const Index &row) {
+        turnRing.acquire(turn);
+        p.awaitTurn(sequence, tile.row, row / c.bq + 1);
+        turnRing.publish(turn);
+        turn.advance();
+      });
+    });
+  }
+
   //===--------------------------------------------------------------------===//
   // Arithmetic
   //===--------------------------------------------------------------------===//
 
-  enum class Edge : uint8_t { unmasked, masked, maskedIfAny };
+  /// Whether a tile is masked; if it is known on the device only, when.
+  using Edge = std::variant<bool, std::function<Predicate()>>;
 
   /// What a role that computes carries from step to step.
   struct Sums {
     Cursor kv, q, out, number, product;
     Cursor nextQ, nextNumber; ///< one tile later
+    Cursor turn, added;       ///< if dQ is added in order
     Fragment ofKeys = {}, ofValues = {}, scores = {};
     Fragment weights = {}, gradients = {}; ///< of scores, as left factors
   };
@@ -185,22 +221,21 @@ private:
     return numbers;
   }
 
-  FragmentValue seen(const Visits &visits, const Index &row, const FragmentValue &scores, Edge edge) const {
+  FragmentValue seen(const Visits &visits, const Index &row, const FragmentValue &scores,
+                     const Edge &edge) const {
     auto masked = [&](const FragmentValue &all) {
       return p.masked(visits.sequence, {row, visits.keys.row, Axis::keys}, all);
     };
-    if (edge == Edge::unmasked)
-      return scores;
-    if (edge == Edge::masked)
-      return masked(scores);
+    if (const bool *isMasked = std::get_if<bool>(&edge))
+      return *isMasked ? masked(scores) : scores;
     Fragment result = scores;
-    k.when(visits.tiles.partial > 0, [&] { result = masked(result); });
+    k.when(std::get<std::function<Predicate()>>(edge)(), [&] { result = masked(result); });
     return result;
   }
 
   /// The gradients of the scores that were started last.
   void makeGradients(Sums &sums, const Visits &visits, const std::optional<Fragment> &early,
-                     Edge edge) const {
+                     const Edge &edge) const {
     ElementType dtype = c.problem.dtype;
     Fragment dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
     doRing.wait(sums.out);
@@ -259,13 +294,25 @@ private:
     if (hasQuerySums) {
       beforeReduction();
       gemmWait(dq, 1);
-      atomicAdd(dq, p.querySums(visits.sequence, row));
+      addQuerySums(sums, visits, dq, row);
     } else {
       beforeReduction();
       gemmWait(sums.ofValues, 1);
       doRing.release(sums.out);
     }
     sums.out.advance();
+  }
+
+  void addQuerySums(Sums &sums, const Visits &visits, const Fragment &dq, const Index &row) const {
+    if (!p.isOrdered())
+      return p.addQuerySums(dq, visits.sequence, row);
+    turnRing.wait(sums.turn);
+    p.addQuerySums(dq, visits.sequence, row);
+    addedRing.acquire(sums.added);
+    addedRing.publish(sums.added);
+    sums.added.advance();
+    turnRing.release(sums.turn);
+    sums.turn.advance();
   }
 
   /// Once at most `pending` products are in flight, which are younger than that for dK.
@@ -280,7 +327,7 @@ private:
   }
 
   void visit(Sums &sums, const Visits &visits) const {
-    auto step = [&](Edge edge) {
+    auto step = [&](const Edge &edge) {
       std::optional<Fragment> exponent;
       useGradients(sums, visits, [&] { exponent = awaitQueries(sums); });
       startScores(sums);
@@ -291,9 +338,14 @@ private:
     k.when(tiles.count > 0, [&] {
       std::optional<Fragment> exponent = awaitQueries(sums);
       startScores(sums);
-      makeGradients(sums, visits, exponent, Edge::maskedIfAny);
-      k.loop({1, tiles.partial}, [&](Index) { step(Edge::masked); });
-      k.loop({max(tiles.partial, 1), tiles.count}, [&](Index) { step(Edge::unmasked); });
+      makeGradients(sums, visits, exponent,
+                    [&] { return p.isOrdered() ? tiles.isPartial(0) : tiles.partial > 0; });
+      if (p.isOrdered()) {
+        k.loop({1, tiles.count}, [&](Index i) { step([&] { return tiles.isPartial(i); }); });
+      } else {
+        k.loop({1, tiles.partial}, [&](Index) { step(true); });
+        k.loop({max(tiles.partial, 1), tiles.count}, [&](Index) { step(false); });
+      }
       useGradients(sums, visits);
       releaseGradients(sums, 0);
     });
@@ -306,7 +358,9 @@ private:
               .number = numberRing.cursor(),
               .product = sharesProducts ? productRing.cursor() : Cursor(),
               .nextQ = qRing.cursor(),
-              .nextNumber = numberRing.cursor()};
+              .nextNumber = numberRing.cursor(),
+              .turn = p.isOrdered() ? turnRing.cursor() : Cursor(),
+              .added = p.isOrdered() ? addedRing.cursor() : Cursor()};
     forEachTile([&](const GradientTile &tile) {
       sums.ofKeys = k.fragment(f32, {c.bk, d}).named("dk");
       sums.ofValues = k.fragment(f32, {c.bk, dv}).named("dv");
@@ -343,7 +397,7 @@ private:
   bool sharesProducts;            ///< whether they go through shared memory
   WarpPolicy policy, queryPolicy; ///< of gradients of keys and of queries
   Shared ks, vs, qs, dos, exponents, deltas, tileNumbers, products, weightTiles;
-  Ring kvRing, sumRing, qRing, doRing, numberRing, productRing;
+  Ring kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing;
 };
 
 } // namespace

@@ -28,6 +28,11 @@ bool fits(const BackwardConfig &c, const Target &target) {
   block.addBuffer({.bytes = c.bq * int64_t(sizeof(float))}, 2 * c.stages);
   for (int64_t slots : {2 * c.slots.keys, c.stages, c.slots.outputs, c.slots.products, c.stages})
     block.addRing(slots);
+  if (c.dq == QuerySum::ordered) {
+    block.addBuffer({.bytes = int64_t(sizeof(int32_t))}); // the block's number
+    for (int64_t slots : {2, 2})
+      block.addRing(slots);
+  }
   return block.fits();
 }
 } // namespace

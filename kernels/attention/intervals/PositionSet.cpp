@@ -245,7 +245,6 @@ void VisitedTiles::makeDisjoint(std::vector<Part> &parts) {
 
 VisitedTiles::VisitedTiles(const PositionSet &seen, const Index &positions, int64_t positionsOfTile)
     : count(0), partial(0) {
-  std::vector<Part> parts;
   for (const PositionPart &part : seen.parts)
     parts.push_back(partOf(part, positions, positionsOfTile));
   if (parts.empty())
@@ -277,14 +276,48 @@ VisitedTiles VisitedTiles::atLeastOne() const {
   return tiles;
 }
 
+VisitedTiles VisitedTiles::ascending() const {
+  VisitedTiles tiles = *this;
+  tiles.ascends = true;
+  tiles.partial = 0;
+  tiles.runs.clear();
+  for (const Part &part : parts) {
+    tiles.runs.push_back({part.visited.begin, part.whole.begin});
+    tiles.runs.push_back({part.whole.begin, part.whole.end, true});
+    tiles.runs.push_back({part.whole.end, part.visited.end});
+  }
+  return tiles;
+}
+
 Index VisitedTiles::at(const Index &i) const {
   Index tile = 0, start = 0;
   for (const Run &run : runs) {
-    Index own = run.end - 1 - (i - start);
+    Index own = ascends ? run.begin + (i - start) : run.end - 1 - (i - start);
     tile = &run == runs.data() ? own : where(i < start, tile, own);
     start = start + (run.end - run.begin);
   }
   return tile;
+}
+
+Predicate VisitedTiles::isPartial(const Index &i) const {
+  Predicate is = i < partial;
+  if (!ascends)
+    return is;
+  Index start = 0;
+  for (const Run &run : runs) {
+    Index end = start + (run.end - run.begin);
+    if (!run.isWhole)
+      is = is || (i >= start && i < end);
+    start = end;
+  }
+  return is;
+}
+
+Predicate VisitedTiles::contains(const Index &tile) const {
+  Predicate is = false;
+  for (const Part &part : parts)
+    is = is || (tile >= part.visited.begin && tile < part.visited.end);
+  return is;
 }
 
 } // namespace tlc::kernels

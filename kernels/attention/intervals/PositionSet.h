@@ -180,14 +180,22 @@ public:
 
   /// One tile, to be masked, instead of none: for a schedule that begins with one.
   VisitedTiles atLeastOne() const;
+  /// The same from the first to the last, so that partial ones may come anywhere; `isPartial` tells.
+  VisitedTiles ascending() const;
+
+  /// Whether the tile that is visited as number `i` needs the mask.
+  dsl::Predicate isPartial(const dsl::Index &i) const;
+  /// Whether the tile is visited.
+  dsl::Predicate contains(const dsl::Index &tile) const;
 
   dsl::Index count;
   dsl::Index partial; ///< of these, the first ones
 
 private:
-  /// Tiles from `begin` to before `end`, visited last to first.
+  /// Tiles from `begin` to before `end`, visited last to first if they are not to ascend.
   struct Run {
     dsl::Index begin, end;
+    bool isWhole = false;
   };
   /// A part in tiles: `whole` is within `visited`.
   struct Part {
@@ -196,7 +204,9 @@ private:
   static Part partOf(const PositionPart &part, const dsl::Index &positions, int64_t positionsOfTile);
   static void makeDisjoint(std::vector<Part> &parts);
 
-  std::vector<Run> runs; ///< in the order of visits
+  std::vector<Run> runs;   ///< in the order of visits
+  std::vector<Part> parts; ///< disjoint, by their beginnings
+  bool ascends = false;
 };
 
 } // namespace tlc::kernels

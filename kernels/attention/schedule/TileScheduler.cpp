@@ -11,7 +11,7 @@ using namespace dsl;
 
 namespace {
 /// Which of a head's tiles along an axis comes as number `line`.
-Index tileOfLine(Axis axis, RowOrder order, const Index &line, const Index &tiles);
+Index tileOfLine(const TileScheduler::Space &space, const Index &line, const Index &tiles);
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -20,6 +20,8 @@ Index tileOfLine(Axis axis, RowOrder order, const Index &line, const Index &tile
 
 TileScheduler::TileScheduler(Scope &k, const Sequences &sequences, Space space)
     : k(k), sequences(sequences), space(std::move(space)) {
+  if (this->space.descends)
+    this->space.order = RowOrder::any;
   if (!sequences.isPacked())
     return;
   // A sequence has at least as many rows as tiles, so that there is room for all.
@@ -99,11 +101,10 @@ TilePlace TileScheduler::packedTile(const Index &number) const {
   Index group = inSequence / (groupSize * rowTiles), inGroup = inSequence % (groupSize * rowTiles);
   Index width = max(min(space.heads - group * groupSize, groupSize), 1);
   Index line = inGroup / width, head = group * groupSize + inGroup % width;
-  Index turned = where(group % 2 == 0, line, rowTiles - 1 - line);
+  Index turned = space.descends ? line : where(group % 2 == 0, line, rowTiles - 1 - line);
   Predicate exists = wanted < count;
   auto ifExists = [&](const Index &value) { return where(exists, value, Index(0)); };
-  return {ifExists(tileOfLine(space.axis, space.order, turned, rowTiles) * space.rowsOfTile), ifExists(head),
-          batch, exists};
+  return {ifExists(tileOfLine(space, turned, rowTiles) * space.rowsOfTile), ifExists(head), batch, exists};
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,7 +172,8 @@ TilePlace TileScheduler::Share::at(const Index &n) const {
   Index tilesOfHead = all.tilesOfHead();
   if (space.order == RowOrder::any) {
     Index tile = snake.tileAt(n, block), pair = tile / tilesOfHead;
-    return {tile % tilesOfHead * space.rowsOfTile, pair % space.heads, pair / space.heads};
+    return {tileOfLine(space, tile % tilesOfHead, tilesOfHead) * space.rowsOfTile, pair % space.heads,
+            pair / space.heads};
   }
   Index twoGroups = max(forwards + backwards, 1), rest = n % twoGroups;
   Index isSecond = where(rest < forwards, Index(0), Index(1));
@@ -181,15 +183,16 @@ TilePlace TileScheduler::Share::at(const Index &n) const {
   Index tile = snake.tileAt(round, placeIn(group));
   Index width = min(pairs - group * groupSize, groupSize), line = tile / width;
   Index pair = group * groupSize + tile % width;
-  return {tileOfLine(space.axis, space.order, line, tilesOfHead) * space.rowsOfTile, pair % space.heads,
-          pair / space.heads};
+  return {tileOfLine(space, line, tilesOfHead) * space.rowsOfTile, pair % space.heads, pair / space.heads};
 }
 
 namespace {
-Index tileOfLine(Axis axis, RowOrder order, const Index &line, const Index &tiles) {
-  bool isOfKeys = axis == Axis::keys; // the first ones are seen by most
+Index tileOfLine(const TileScheduler::Space &space, const Index &line, const Index &tiles) {
+  bool isOfKeys = space.axis == Axis::keys; // the first ones are seen by most
   Index fromEnd = tiles - 1 - line;
-  switch (order) {
+  if (space.descends)
+    return fromEnd;
+  switch (space.order) {
   case RowOrder::any:
     return line;
   case RowOrder::lastFirst:

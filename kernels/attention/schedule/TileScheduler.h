@@ -27,6 +27,9 @@ public:
     RowOrder order = RowOrder::any;
     dsl::Index heads, kvHeads;
     int64_t cachedRowBytes = 0; ///< of a row of the other axis, of all tensors of a head that tiles share
+    /// One head after the other, each from its last tile to its first, however long they take: for blocks
+    /// that wait for those before them.
+    bool descends = false;
   };
 
   /// Declares the workspaces of packed sequences.

@@ -89,7 +89,7 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
         "kernel 'attention_decode': expected dv to be a multiple of 16 and at most d because rows of V are "
         "part of K's, but "
         "got dv = 72 and d = 64");
-  for (auto [name, others] : {std::pair("dq", "own_launch"), {"dkv", "loop, split"}})
+  for (auto [name, others] : {std::pair("dq", "own_launch, ordered"), {"dkv", "loop, split"}})
     CHECK(errorOf(**findKernel("attention_bwd"), {{"deterministic", "yes"}, {name, "atomic"}}) ==
           "kernel 'attention_bwd': expected " + std::string(name) + " = " + others +
               " or auto because deterministic = yes, but got " + name + " = atomic, which adds in any order");
