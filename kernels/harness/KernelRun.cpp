@@ -30,7 +30,8 @@ KernelRun::KernelRun(Device &device, const Request &request, std::shared_ptr<con
       options(options), random(options.seed) {}
 
 Result<KernelRun> KernelRun::create(Device &device, const Request &request,
-                                    std::shared_ptr<const Artifact> artifact, const RunOptions &options) {
+                                    const std::shared_ptr<const Artifact> &artifact,
+                                    const RunOptions &options) {
   if (options.alignment == Alignment::aligned && artifact->variants.size() == 1)
     return Error{
         ErrorKind::invalidArgument,

@@ -41,7 +41,7 @@ class KernelRun {
 public:
   /// Loads the program and fills its arguments. `device` and `request` outlive the run.
   static Result<KernelRun> create(Device &device, const Request &request,
-                                  std::shared_ptr<const Artifact> artifact, const RunOptions &options);
+                                  const std::shared_ptr<const Artifact> &artifact, const RunOptions &options);
 
   /// Enqueues one launch on the default stream.
   Result<void> launch();

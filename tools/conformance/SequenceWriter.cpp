@@ -126,7 +126,7 @@ std::string SequenceWriter::withoutPayload(const Register &number) {
 }
 
 std::string SequenceWriter::readAs(const Register &have, Format want) {
-  const std::string bits = isNumber(have.format) && have.format != want ? withoutPayload(have) : have.name;
+  std::string bits = isNumber(have.format) && have.format != want ? withoutPayload(have) : have.name;
   const auto derived = [&](std::string_view instruction) {
     const std::string result = fresh(want);
     emit("{}.b{} {}, {}, {};", instruction, registerBits(want), result, bits, instruction == "or" ? 1 : 63);

@@ -217,7 +217,9 @@ private:
     if (request.action == Action::record)
       return recordOne(program, group, recording);
     Result<std::vector<std::byte>> ours = std::vector<std::byte>();
-    if (emulated.device && !(ours = runProgram(emulated, program)))
+    if (emulated.device)
+      ours = runProgram(emulated, program);
+    if (!ours)
       return ours.error();
     if (request.action == Action::emulate) {
       const Result<std::vector<std::byte>> others = runProgram(otherOrder, program);

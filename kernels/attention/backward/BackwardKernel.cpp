@@ -181,7 +181,7 @@ public:
     double terms = 1;
     if (Gradient(output) != Gradient::ofQueries) {
       AttentionExtents e = extentsOf(values);
-      double group = double(e.h / e.hkv), most = 0;
+      double group = double(e.h) / double(e.hkv), most = 0;
       for (size_t i = 0; i < std::max<size_t>(e.queries.size(), 1); ++i) // uniform ones are all alike
         most = std::max(most, std::sqrt(double(e.queriesOf(i)) * group) /
                                   double(std::max<int64_t>(e.keysOf(i), 1)));
