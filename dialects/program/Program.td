@@ -142,7 +142,8 @@ def Program_ScalarAttr : Program_Attr<"Scalar", "scalar"> {
 def Program_TensorMapAttr : Program_Attr<"TensorMap", "tensor_map"> {
   let summary = "How the launcher builds a TMA tensor map";
   let description = [{
-    `tensor` counts the tensors of the schema. The box is outermost axis first, in elements.
+    `tensor` counts the tensors of the schema. The box is outermost axis first, in elements; where several share a
+    byte, in bytes along the innermost axis.
 
     The map of a tensor with a `limited_axis` has one axis more, outermost, for boxes that end at a place of their own
     along that axis: with n of a box's r rows inside, the box at row t begins at r - n of the old axis, whose extent is r,

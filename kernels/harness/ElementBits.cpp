@@ -72,13 +72,33 @@ double kernels::decodeElement(ElementType type, uint64_t code) {
   return facts.bits == 32 ? std::bit_cast<float>(static_cast<uint32_t>(code)) : valueOf(facts.format, code);
 }
 
-void kernels::storeElement(ElementType type, std::byte *bytes, double value) {
+namespace {
+/// Where a packed element lies in its byte.
+unsigned shiftOf(ElementType type, int64_t number) {
+  return unsigned(number % elementsPerUnit(type)) * bitsOf(type);
+}
+uint64_t maskOf(ElementType type) { return ~uint64_t(0) >> (64 - bitsOf(type)); }
+} // namespace
+
+void kernels::storeElement(ElementType type, std::byte *bytes, double value, int64_t number) {
   uint64_t code = encodeElement(type, value);
-  std::memcpy(bytes, &code, sizeInBytes(type)); // the lowest byte is the first
+  if (!isPacked(type)) {
+    std::memcpy(bytes + number * sizeInBytes(type), &code, sizeInBytes(type)); // the lowest byte is the first
+    return;
+  }
+  std::byte &unit = bytes[number / elementsPerUnit(type)];
+  unsigned shift = shiftOf(type, number);
+  unit = (unit & ~std::byte(maskOf(type) << shift)) | std::byte((code & maskOf(type)) << shift);
 }
 
-double kernels::loadElement(ElementType type, const std::byte *bytes) {
+uint64_t kernels::loadCode(ElementType type, const std::byte *bytes, int64_t number) {
   uint64_t code = 0;
-  std::memcpy(&code, bytes, sizeInBytes(type));
-  return decodeElement(type, code);
+  if (isPacked(type))
+    return uint64_t(bytes[number / elementsPerUnit(type)]) >> shiftOf(type, number) & maskOf(type);
+  std::memcpy(&code, bytes + number * sizeInBytes(type), sizeInBytes(type));
+  return code;
+}
+
+double kernels::loadElement(ElementType type, const std::byte *bytes, int64_t number) {
+  return decodeElement(type, loadCode(type, bytes, number));
 }

@@ -95,53 +95,61 @@ Result<HostTensor> HostTensor::create(std::string name, ElementType element, std
 }
 
 TensorView HostTensor::view(void *base) const {
-  return {static_cast<std::byte *>(base) + first * sizeInBytes(type), type, extents, pitches};
+  return {static_cast<std::byte *>(base) + tlc::bytesOf(type, first), type, extents, pitches};
 }
 
 void HostTensor::fill(std::span<const double> values) {
   assert(int64_t(values.size()) == count);
   for (int64_t number = 0; number != count; ++number)
-    storeElement(type, &storage[byteOf(number)], values[size_t(number)]);
+    storeElement(type, storage.data(), values[size_t(number)], positionOf(number));
 }
 
 void HostTensor::poisonWhere(const Padding &isPadding) {
   for (int64_t number = 0; number != count; ++number)
     if (isPadding(number))
-      storeElement(type, &storage[byteOf(number)], std::numeric_limits<double>::quiet_NaN());
+      storeElement(type, storage.data(), std::numeric_limits<double>::quiet_NaN(), positionOf(number));
 }
+
+namespace {
+void copyElement(ElementType type, std::byte *to, int64_t toNumber, const std::byte *from,
+                 int64_t fromNumber) {
+  if (isPacked(type))
+    return storeElement(type, to, loadElement(type, from, fromNumber), toNumber);
+  const size_t size = sizeInBytes(type);
+  std::memcpy(to + size_t(toNumber) * size, from + size_t(fromNumber) * size, size);
+}
+} // namespace
 
 void HostTensor::fillRandom(Random &random, double low, double high) {
   // Elements are drawn from a table of fresh values, so that converting them takes no time.
-  const size_t size = sizeInBytes(type);
-  constexpr size_t tableSize = 1 << 16;
-  std::vector<std::byte> table(tableSize * size);
-  for (size_t i = 0; i != tableSize; ++i) {
+  constexpr int64_t tableSize = 1 << 16;
+  std::vector<std::byte> table(size_t(tlc::bytesOf(type, tableSize)));
+  for (int64_t i = 0; i != tableSize; ++i) {
     double value = low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53);
-    storeElement(type, &table[i * size], isInteger(type) ? std::floor(value) : value);
+    storeElement(type, table.data(), isInteger(type) ? std::floor(value) : value, i);
   }
   for (int64_t row = 0; row < count; row += rowLength()) {
-    std::byte *to = &storage[byteOf(row)];
+    const int64_t begin = positionOf(row);
     uint64_t bits = 0;
-    for (int64_t column = 0; column != rowLength(); ++column, to += size, bits >>= 16) {
+    for (int64_t column = 0; column != rowLength(); ++column, bits >>= 16) {
       if (column % 4 == 0)
         bits = random();
-      std::memcpy(to, &table[(bits & 0xFFFF) * size], size);
+      copyElement(type, storage.data(), begin + column, table.data(), int64_t(bits & 0xFFFF));
     }
   }
 }
 
 void HostTensor::poison() { std::ranges::fill(storage, poisonByte); }
 
-double HostTensor::at(int64_t number) const { return loadElement(type, &storage[byteOf(number)]); }
+double HostTensor::at(int64_t number) const { return loadElement(type, storage.data(), positionOf(number)); }
 
 std::vector<double> HostTensor::values() const {
   std::vector<double> result;
   result.reserve(static_cast<size_t>(count));
-  const size_t size = sizeInBytes(type);
   for (int64_t row = 0; row < count; row += rowLength()) {
-    const std::byte *from = storage.data() + byteOf(row);
-    for (int64_t column = 0; column != rowLength(); ++column, from += size)
-      result.push_back(loadElement(type, from));
+    const int64_t begin = positionOf(row);
+    for (int64_t column = 0; column != rowLength(); ++column)
+      result.push_back(loadElement(type, storage.data(), begin + column));
   }
   return result;
 }
@@ -155,27 +163,24 @@ std::string HostTensor::indexText(int64_t number) const {
   return shapeText(index);
 }
 
-size_t HostTensor::byteOf(int64_t number) const {
+int64_t HostTensor::positionOf(int64_t number) const {
   int64_t position = first;
   for (size_t axis = extents.size(); axis-- != 0;) {
     position += number % extents[axis] * pitches[axis];
     number /= extents[axis];
   }
-  return static_cast<size_t>(position) * sizeInBytes(type);
+  return position;
 }
 
-namespace {
-bool arePoison(const std::byte *from, size_t size) {
-  return std::all_of(from, from + size, [](std::byte byte) { return byte == poisonByte; });
+bool HostTensor::isPoison(int64_t position) const {
+  return loadCode(type, storage.data(), position) == ~uint64_t(0) >> (64 - bitsOf(type));
 }
-} // namespace
 
 std::optional<std::string> HostTensor::findUnwritten(const Padding &isPadding) const {
-  const size_t size = sizeInBytes(type);
   for (int64_t row = 0; row < count; row += rowLength()) {
-    const std::byte *from = storage.data() + byteOf(row);
-    for (int64_t column = 0; column != rowLength(); ++column, from += size)
-      if (arePoison(from, size) && !(isPadding && isPadding(row + column)))
+    const int64_t begin = positionOf(row);
+    for (int64_t column = 0; column != rowLength(); ++column)
+      if (isPoison(begin + column) && !(isPadding && isPadding(row + column)))
         return fmt::format("element {} of '{}' was never written", indexText(row + column), tensorName);
   }
   return std::nullopt;
@@ -183,7 +188,7 @@ std::optional<std::string> HostTensor::findUnwritten(const Padding &isPadding) c
 
 std::optional<std::string> HostTensor::findStrayWrite(const Padding &isPadding) const {
   for (int64_t number = 0; isPadding && number < count; ++number)
-    if (isPadding(number) && !arePoison(storage.data() + byteOf(number), sizeInBytes(type)))
+    if (isPadding(number) && !isPoison(positionOf(number)))
       return fmt::format("element {} of '{}' was written, but is padding", indexText(number), tensorName);
   size_t from = 0; // everything before is looked at
   auto check = [&](size_t to) -> std::optional<std::string> {
@@ -194,12 +199,13 @@ std::optional<std::string> HostTensor::findStrayWrite(const Padding &isPadding) 
       return std::nullopt;
     return fmt::format("'{}' of shape {} and strides {} was written outside, {} elements from its first one",
                        tensorName, shapeText(extents), shapeText(pitches),
-                       (found - storage.begin()) / static_cast<int64_t>(sizeInBytes(type)) - first);
+                       elementsOf(type, found - storage.begin()) - first);
   };
   for (int64_t row = 0; row < count; row += rowLength()) {
-    if (auto stray = check(byteOf(row)))
+    const int64_t begin = positionOf(row);
+    if (auto stray = check(static_cast<size_t>(begin * int64_t(bitsOf(type)) / 8)))
       return stray;
-    from = byteOf(row) + static_cast<size_t>(rowLength()) * sizeInBytes(type);
+    from = static_cast<size_t>(tlc::bytesOf(type, begin + rowLength()));
   }
   return check(storage.size());
 }

@@ -29,7 +29,7 @@ using Random = std::mt19937_64;
 
 class HostTensor {
 public:
-  /// Poisoned: every byte is 0xFF, which is NaN in each floating-point type.
+  /// Poisoned: every byte is 0xFF, which is NaN in each floating-point type that has it.
   /// An error if it does not fit into this machine's memory.
   static Result<HostTensor> create(std::string name, ElementType element, std::vector<int64_t> shape,
                                    Placement placement = {});
@@ -77,7 +77,9 @@ public:
 
 private:
   HostTensor() = default;
-  size_t byteOf(int64_t number) const;
+  /// Of the element of that number, in elements from the first byte on.
+  int64_t positionOf(int64_t number) const;
+  bool isPoison(int64_t position) const;
   int64_t rowLength() const { return extents.empty() ? 1 : extents.back(); }
 
   std::string tensorName;

@@ -110,7 +110,8 @@ struct ScalarArgument {
 /// boxes only.
 struct TensorMapRecipe {
   int64_t tensor = 0;            ///< index into `Artifact::tensors`
-  std::vector<int64_t> box = {}; ///< elements per axis, outermost first as in the tensor
+  std::vector<int64_t> box = {}; ///< per axis, outermost first as in the tensor: elements, or their bytes
+                                 ///< along the innermost axis where several share one
   Swizzle swizzle = Swizzle::none;
   int64_t limitedAxis = -1; ///< of the tensor, not the innermost; or -1
   int64_t before = 0;       ///< rows of the limited axis from the map's begin to the tensor's

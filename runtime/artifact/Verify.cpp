@@ -221,7 +221,7 @@ private:
               launch.entry, extent, tma.maxBoxExtent);
     if (failure)
       return;
-    int64_t innerBytes = bytesOf(tensor.element, map.box.back());
+    int64_t innerBytes = bytesOf(tensor.element, map.box.back() * elementsPerUnit(tensor.element));
     require(innerBytes % tma.innerBoxGranularity == 0,
             "the tensor map of '{}' in '{}' has an innermost box extent of {} bytes, but expected a multiple "
             "of {}",

@@ -130,6 +130,8 @@ struct Planner {
     for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
       const size_t place = axis + limited;
       values.shape[place] = empty ? 1 : tensor.shape[axis];
+      if (axis + 1 == tensor.shape.size())
+        values.shape[place] = ceilDiv(values.shape[place], elementsPerUnit(tensor.element));
       values.strideBytes[place] = bytesOf(tensor.element, effectiveStride(tensor, axis));
       values.box[place] = recipe.box[axis];
       if (values.strideBytes[place] >= target.tma.maxStride)

@@ -79,10 +79,21 @@ Result<void> tlc::checkStrides(const TensorArgument &argument, const TensorView 
                    tensor.strides.size());
   if (isEmpty(tensor))
     return {};
+  const int64_t unit = elementsPerUnit(tensor.element);
+  if (rank > 0 && tensor.shape.back() % unit != 0)
+    return mistake(
+        "argument '{}': expected a last extent that is a multiple of {} because as many elements of {} "
+        "share a byte, but got {}; pad its rows",
+        argument.name, unit, toString(tensor.element), tensor.shape.back());
   for (size_t axis = 0; axis < rank; ++axis) {
     if (tensor.shape[axis] <= 1)
       continue;
     int64_t stride = tensor.strides[axis];
+    if (axis + 1 != rank && stride % unit != 0)
+      return mistake(
+          "argument '{}' axis {}: expected a stride that is a multiple of {} because as many elements "
+          "of {} share a byte, but got {}",
+          argument.name, axis, unit, toString(tensor.element), stride);
     if (stride < 0)
       return mistake("argument '{}' axis {}: expected a stride of at least 0, but got {}", argument.name,
                      axis, stride);

@@ -54,7 +54,8 @@ std::vector<emulator::NamedTensor> namedTensors(const Artifact &artifact, const 
   for (size_t i = 0; i < arguments.tensors.size(); ++i)
     if (const TensorView &tensor = arguments.tensors[i]; !isEmpty(tensor))
       named.push_back({artifact.tensors[i].name, reinterpret_cast<uint64_t>(tensor.data),
-                       unsigned(bytesOf(tensor.element, 1)), tensor.shape, tensor.strides});
+                       unsigned(bytesOf(tensor.element, 1)), tensor.shape, tensor.strides,
+                       unsigned(elementsPerUnit(tensor.element))});
   return named;
 }
 

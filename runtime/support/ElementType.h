@@ -27,7 +27,7 @@ enum class Specials : uint8_t {
 
 enum class ElementUse : uint8_t {
   computed,  ///< the machine computes with it
-  converted, ///< it is held, as an integer of as many bits, and converted
+  converted, ///< registers hold its bits as an integer, of 8 bits at least, and it is converted
 };
 
 /// Sign, exponent and fraction, from the first bit on.
@@ -109,6 +109,11 @@ constexpr ElementType computedType(ElementType type) {
 
 constexpr unsigned bitsOf(ElementType type) { return factsOf(type).bits; }
 
+/// Whether several elements share a byte, the first of them in its lowest bits.
+constexpr bool isPacked(ElementType type) { return bitsOf(type) < 8; }
+/// Elements of the least piece of memory that has an address: those of a byte where they are packed, else 1.
+constexpr int64_t elementsPerUnit(ElementType type) { return isPacked(type) ? 8 / bitsOf(type) : 1; }
+
 /// What this many elements take that follow one another, in bytes; nothing if it is not below 2^63.
 constexpr std::optional<int64_t> checkedBytesOf(ElementType type, int64_t count) {
   const int64_t bits = bitsOf(type);
@@ -125,7 +130,8 @@ constexpr int64_t bytesOf(ElementType type, int64_t count) { return (count * bit
 /// How many elements fill so many bytes.
 constexpr int64_t elementsOf(ElementType type, int64_t bytes) { return bytes * 8 / bitsOf(type); }
 
-/// Of one element, which is to be of whole bytes.
+/// Of one element, which is to be of whole bytes: of a packed one it traps, and in a constant does not
+/// compile.
 constexpr unsigned sizeInBytes(ElementType type) {
   if (bitsOf(type) % 8 != 0)
     __builtin_trap();

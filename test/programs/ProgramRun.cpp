@@ -44,10 +44,9 @@ void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors, i
   std::vector<kernels::DeviceMemory> places;
   LaunchArguments arguments;
   for (const Memory *tensor : tensors) {
-    size_t size = sizeInBytes(tensor->element);
-    std::vector<std::byte> bytes(tensor->values.size() * size);
+    std::vector<std::byte> bytes(size_t(bytesOf(tensor->element, int64_t(tensor->values.size()))));
     for (size_t i = 0; i < tensor->values.size(); ++i)
-      kernels::storeElement(tensor->element, &bytes[i * size], tensor->values[i]);
+      kernels::storeElement(tensor->element, bytes.data(), tensor->values[i], int64_t(i));
     places.push_back(expectValue(kernels::DeviceMemory::allocate(*device, bytes.size())));
     expectSuccess(device->copyToDevice(places.back().address(), bytes.data(), bytes.size()));
     arguments.tensors.push_back({places.back().address(), tensor->element, tensor->shape, tensor->strides});
@@ -55,11 +54,10 @@ void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors, i
   expectSuccess(device->launch(*program, arguments));
   for (size_t number = 0; number < tensors.size(); ++number) {
     Memory &tensor = *tensors[number];
-    size_t size = sizeInBytes(tensor.element);
-    std::vector<std::byte> bytes(tensor.values.size() * size);
+    std::vector<std::byte> bytes(size_t(bytesOf(tensor.element, int64_t(tensor.values.size()))));
     expectSuccess(device->copyToHost(bytes.data(), places[number].address(), bytes.size()));
     for (size_t i = 0; i < tensor.values.size(); ++i)
-      tensor.values[i] = kernels::loadElement(tensor.element, &bytes[i * size]);
+      tensor.values[i] = kernels::loadElement(tensor.element, bytes.data(), int64_t(i));
   }
 }
 

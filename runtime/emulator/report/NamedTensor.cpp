@@ -22,6 +22,11 @@ uint64_t reachOf(const NamedTensor &tensor) {
   return reach;
 }
 
+/// The first element of those whose bytes are so far from the first one's, by its number.
+uint64_t elementAt(const NamedTensor &tensor, uint64_t offset) {
+  return offset / tensor.elementBytes * tensor.elementsPerUnit;
+}
+
 /// The position of the element that lies so many elements after the first; nothing in the gaps that strides
 /// leave.
 std::optional<std::vector<int64_t>> positionOf(const NamedTensor &tensor, uint64_t element) {
@@ -45,9 +50,9 @@ std::optional<std::string> describeElement(std::span<const NamedTensor> tensors,
   std::optional<std::string> between;
   for (const NamedTensor &tensor : tensors) {
     const uint64_t offset = address - tensor.address;
-    if (address < tensor.address || offset / tensor.elementBytes >= reachOf(tensor))
+    if (address < tensor.address || elementAt(tensor, offset) >= reachOf(tensor))
       continue;
-    if (const auto position = positionOf(tensor, offset / tensor.elementBytes))
+    if (const auto position = positionOf(tensor, elementAt(tensor, offset)))
       return fmt::format("tensor '{}' at element [{}] (byte offset {})", tensor.name,
                          fmt::join(*position, ", "), offset);
     if (!between)
@@ -77,7 +82,7 @@ std::optional<std::string> describeMissed(std::span<const NamedTensor> tensors, 
   const auto outermost = std::ranges::max_element(longer.strides);
   if (outermost != longer.strides.end() && *outermost > 0)
     longer.shape[size_t(outermost - longer.strides.begin())] = std::numeric_limits<int64_t>::max();
-  const auto position = positionOf(longer, (address - missed->address) / missed->elementBytes);
+  const auto position = positionOf(longer, elementAt(*missed, address - missed->address));
   const std::string tensor =
       fmt::format("where tensor '{}' of shape [{}]", missed->name, fmt::join(missed->shape, ", "));
   return position ? fmt::format("{} would have element [{}]", tensor, fmt::join(*position, ", "))

@@ -18,6 +18,7 @@ struct NamedTensor {
   unsigned elementBytes = 1;
   std::vector<int64_t> shape = {};   ///< outermost first
   std::vector<int64_t> strides = {}; ///< in elements, not negative
+  unsigned elementsPerUnit = 1;      ///< that share `elementBytes` bytes
 };
 
 /// "tensor 'X' at element [3, 17] (byte offset 816)", or "tensor 'X' between its elements (byte offset ...)";
