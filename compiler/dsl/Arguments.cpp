@@ -171,6 +171,8 @@ Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
     extents.push_back(ShapedType::kDynamic);
     dimensions.push_back(cast<BlockArgument>(value).getArgNumber());
   }
+  if (!trace.checkPacking(what, extents, trace.typeOf(tensor.element), loc))
+    return trace.poison<Global>();
   MLIRContext *context = trace.builder.getContext();
   auto attr = program::TensorAttr::get(context, tensor.name, tensor.access, dimensions, tensor.alignment,
                                        tensor.zeroFill, tensor.order);

@@ -150,7 +150,8 @@ Shared Scope::shared(std::string_view name, ElementType element, const Shape &sh
   SmallVector<int64_t> extents(shape.begin(), shape.end());
   if (options.slots > 0)
     extents.insert(extents.begin(), options.slots);
-  if (!trace->checkExtents(what, extents, loc))
+  if (!trace->checkExtents(what, extents, loc) ||
+      !trace->checkPacking(what, extents, trace->typeOf(element), loc))
     return trace->poison<Shared>();
   int64_t bytes = bytesOf(element, tile::numElements(extents)), available = 0;
   for (const Target &target : allTargets())

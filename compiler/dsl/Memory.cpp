@@ -24,7 +24,9 @@ Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc l
   if (!tensor)
     return trace->poison<Slice>();
   StringRef name = tile::nameOf(tensor);
-  if (!trace->checkExtents("the slice of '" + excerpt(name) + "'", extents, loc))
+  std::string what = "the slice of '" + excerpt(name) + "'";
+  if (!trace->checkExtents(what, extents, loc) ||
+      !trace->checkPacking(what, extents, tile::elementTypeOf(tensor.getType()), loc))
     return trace->poison<Slice>();
   SmallVector<Value> positions;
   for (const Index &position : origin) {

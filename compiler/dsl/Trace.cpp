@@ -310,6 +310,13 @@ bool Trace::checkExtents(StringRef what, ArrayRef<int64_t> extents, Loc loc) {
   return true;
 }
 
+bool Trace::checkPacking(StringRef what, ArrayRef<int64_t> extents, Type element, Loc loc) {
+  std::string problem = tile::packingProblem(what, extents, int64_t(extents.size()) - 1, element);
+  if (!problem.empty())
+    error(loc, problem);
+  return problem.empty();
+}
+
 bool Trace::checkTopLevel(StringRef call, Loc loc) {
   if (isa<tile::KernelOp>(builder.getInsertionBlock()->getParentOp()))
     return true;

@@ -114,6 +114,8 @@ public:
 
   /// Whether extents make a tile; says what is wrong otherwise.
   bool checkExtents(llvm::StringRef what, llvm::ArrayRef<int64_t> extents, Loc loc);
+  /// Whether memory can have the extents: elements that share a byte lie along the last axis.
+  bool checkPacking(llvm::StringRef what, llvm::ArrayRef<int64_t> extents, mlir::Type element, Loc loc);
   /// Whether operations go to the kernel itself; says that `call` must stand there otherwise.
   bool checkTopLevel(llvm::StringRef call, Loc loc);
   /// Whether a fragment of that type fits the registers of a block.

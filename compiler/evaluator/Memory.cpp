@@ -307,11 +307,11 @@ Step evaluateCopyAsync(Task &task, tile::CopyAsyncOp op) {
   View view = viewOf(task, op.getDestination());
   Ring &ring = *std::get<Ring *>(task.get(op.getRing()));
   auto cursor = std::get<Cursor>(task.get(op.getCursor()));
-  int64_t bytesEach = kindOf(tile::elementTypeOf(op.getSource().getType())).bits / 8;
+  int64_t bits = kindOf(tile::elementTypeOf(op.getSource().getType())).bits;
   auto count = static_cast<int64_t>(elements->size());
   if (!op.getMulticast()) {
     writeView(view, *elements);
-    countBytes(ring, cursor, count * bytesEach);
+    countBytes(ring, cursor, count * bits / 8);
     return Step::done;
   }
   auto blocks = static_cast<int64_t>(task.block.cluster.size()), share = count / blocks;
@@ -322,7 +322,7 @@ Step evaluateCopyAsync(Task &task, tile::CopyAsyncOp op) {
     there.buffer = &block->bufferOf(view.buffer->declaration);
     for (int64_t number = task.block.rank * share; number < (task.block.rank + 1) * share; ++number)
       there.buffer->elements[placeIn(there, positionOf(number, there.extents))] = (*elements)[number];
-    countBytes(block->ringOf(ring.declaration), cursor, share * bytesEach);
+    countBytes(block->ringOf(ring.declaration), cursor, share * bits / 8);
   }
   return Step::done;
 }

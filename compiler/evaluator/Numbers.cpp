@@ -33,7 +33,8 @@ Kind kindOf(ElementType type) {
           .precision = format.precision(),
           .leastExponent = format.leastExponent(),
           .largest = format.largest(),
-          .saturates = !format.hasInfinities()};
+          .saturates = !format.hasInfinities(),
+          .hasNaN = format.specials != Specials::none};
 }
 
 Kind kindOf(Type type) {
@@ -60,7 +61,9 @@ double whole(double value, Rounding rounding) {
 } // namespace
 
 double rounded(const Kind &kind, double value, Rounding rounding) {
-  if (std::isnan(value) || value == 0)
+  if (std::isnan(value))
+    return kind.hasNaN ? value : kind.largest;
+  if (value == 0)
     return value;
   double result = value;
   if (std::isfinite(value) && kind.bits < 64) {

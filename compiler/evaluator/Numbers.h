@@ -27,6 +27,7 @@ struct Kind {
   int leastExponent = 0;  ///< of its normal numbers
   double largest = 0;     ///< finite one
   bool saturates = false; ///< what is larger becomes the largest
+  bool hasNaN = true;     ///< where not, NaN becomes the largest, too
   bool operator==(const Kind &) const = default;
 };
 

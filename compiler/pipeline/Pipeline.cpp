@@ -27,6 +27,7 @@ void toPromoted(PassManager &passes, const Optimizations &) {
   kernels.addPass(tile::createExpandTileLoops()); // first: the loop it makes carries variables like any other
   kernels.addPass(tile::createPromoteVariables());
   simplify(kernels);
+  kernels.addPass(tile::createCheckPackedSlices()); // last: of positions as they are simplest
 }
 
 void toAtoms(PassManager &passes, const Optimizations &on) {

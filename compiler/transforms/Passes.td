@@ -51,6 +51,18 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
       "Plan a role that stores tiles, where that pays; `false` leaves stores to those who compute">];
 }
 
+def CheckPackedSlices : Pass<"tile-check-packed-slices", "::tlc::tile::KernelOp"> {
+  let summary = "Refuse slices that might begin or end within a byte";
+  let description = [{
+    Requires: variables are values (`tile-promote-variables`), so that divisors of positions are known.
+    Ensures:  where several elements share a byte, each `tile.slice` provably begins with the first of one, as does what is
+              beyond its limit. (That tensors and tiles hold whole bytes, their types and the launcher check.) Lowering
+              then counts bytes, and no thread writes a part of one.
+
+        %s = tile.slice %W[%i, %c3] : !tile.global<?x?xi4> -> ...   // error: a multiple of 2 is expected
+  }];
+}
+
 def DeferStores : Pass<"tile-defer-stores", "::tlc::tile::KernelOp"> {
   let summary = "Let the store of a tile run under the first products of the next";
   let description = [{

@@ -53,9 +53,18 @@ bool isComputed(Type type) {
   return !element || isComputed(*element);
 }
 
+int64_t elementsPerUnit(Type element) {
+  std::optional<ElementType> known = toElementType(element);
+  return known ? elementsPerUnit(*known) : 1;
+}
+
+bool isPacked(Type element) { return elementsPerUnit(element) > 1; }
+
 Type registerTypeOf(Type element) {
-  return isComputed(element) ? element
-                             : IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth());
+  constexpr unsigned least = 8;
+  return isComputed(element)
+             ? element
+             : IntegerType::get(element.getContext(), std::max(element.getIntOrFloatBitWidth(), least));
 }
 
 std::string elementTypesText(MLIRContext *context) {

@@ -19,7 +19,13 @@ mlir::Type toMlirType(ElementType type, mlir::MLIRContext *context);
 /// Of one element, or of those of a vector or tensor.
 bool isComputed(mlir::Type type);
 
-/// What registers hold for an element: an integer of as many bits where the machine does not compute with it.
+/// Whether it is an element type, several of which share a byte.
+bool isPacked(mlir::Type element);
+/// `elementsPerUnit` of an element type, 1 for other types.
+int64_t elementsPerUnit(mlir::Type element);
+
+/// What registers hold for an element: an integer of as many bits, 8 at least, where the machine does not
+/// compute with it. A packed integer has its number there, a packed float its code.
 mlir::Type registerTypeOf(mlir::Type element);
 
 /// All of them, for messages.

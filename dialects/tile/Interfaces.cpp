@@ -125,7 +125,7 @@ int tile::elementBitsOf(Value fragment) {
 }
 
 Type tile::memoryTypeOf(Type element) {
-  if (element.isInteger(1))
+  if (element.isInteger(1) || isPacked(element))
     return IntegerType::get(element.getContext(), 8);
   return element.isIndex() ? IntegerType::get(element.getContext(), 32) : element;
 }

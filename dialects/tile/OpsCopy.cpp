@@ -38,11 +38,30 @@ LogicalResult verifySameTile(Operation *op, Value source, StringRef from, Value 
                                     << elementTypeOf(destinationType));
   return success();
 }
+
+/// copy_c6: of two memories.
+LogicalResult verifySameBytes(Operation *op, Value source, Value destination) {
+  Type from = source.getType(), to = destination.getType();
+  int64_t axis = contiguousAxisOf(from), other = contiguousAxisOf(to);
+  if (!isPacked(elementTypeOf(from)) || matchingAxis(extentsOf(from), axis, extentsOf(to)) == other)
+    return success();
+  InFlightDiagnostic diagnostic =
+      op->emitOpError() << "expected " << describe(source, "the source") << " and "
+                        << describe(destination, "the destination")
+                        << " to have the same elements side by side because several " << elementTypeOf(from)
+                        << " share a byte, but the one has those along axis " << axis
+                        << " and the other those along axis " << other << "; copy through a fragment";
+  noteDeclaration(diagnostic, source);
+  noteDeclaration(diagnostic, destination);
+  return diagnostic;
+}
 } // namespace
 
 LogicalResult CopyOp::verify() {
   if (failed(
           verifySameTile(*this, getSource(), "the source", getDestination(), "the destination"))) // copy_c1
+    return failure();
+  if (failed(verifySameBytes(*this, getSource(), getDestination()))) // copy_c6
     return failure();
   bool fromGlobal = isa<SliceType>(getSource().getType()),
        toGlobal = isa<SliceType>(getDestination().getType());
@@ -70,8 +89,9 @@ LogicalResult CopyOp::verify() {
 }
 
 LogicalResult CopyAsyncOp::verify() {
-  if (failed(verifySameTile(*this, getSource(), "the source", getDestination(), "the destination")))
-    return failure(); // copy_async_c1
+  if (failed(verifySameTile(*this, getSource(), "the source", getDestination(), "the destination")) ||
+      failed(verifySameBytes(*this, getSource(), getDestination()))) // copy_async_c1, copy_async_c3
+    return failure();
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (getMulticast() && kernel && kernel.getCluster() < 2) // copy_async_c2
     return emitOpError()
@@ -222,6 +242,15 @@ FragmentLayout coalesced(Value value, Value memory, Operation *op) {
   return blockedLayout(shape, elementBitsOf(value), executingWarps(op), int(shape.size()) - 1);
 }
 
+/// Each thread has all elements of a byte, or several would write it, and has as many bytes as fill a
+/// register.
+FragmentLayout wholeBytes(Value value, Type memory, Operation *op) {
+  Shape shape = shapeOf(value);
+  int64_t axis = matchingAxis(extentsOf(memory), contiguousAxisOf(memory), shape);
+  return blockedLayout(shape, elementBitsOf(value), executingWarps(op), int(axis), registerBytes);
+}
+constexpr StringLiteral sharedBytes = "elements that share a byte";
+
 /// The fragment's layout on its way from or to tensor memory; fails with a diagnostic where there is none.
 FailureOr<FragmentLayout> tensorMemoryLayout(Operation *op, Value value) {
   Result<FragmentLayout> layout =
@@ -284,6 +313,11 @@ LogicalResult LoadOp::stateLayouts(FragmentRules &rules) {
     rules.produces(getValue(), *layout, Strength::required, reachedLanes.str());
     return success();
   }
+  if (isPacked(getValue().getType().getElementType())) {
+    rules.produces(getValue(), wholeBytes(getValue(), getSource().getType(), *this), Strength::required,
+                   sharedBytes.str());
+    return success();
+  }
   rules.produces(getValue(), coalesced(getValue(), getSource(), *this), Strength::preferred,
                  "coalesced loads");
   return success();
@@ -319,6 +353,11 @@ LogicalResult StoreOp::stateLayouts(FragmentRules &rules) {
     if (failed(layout))
       return failure();
     rules.takes(value, *layout, Strength::required, reachedLanes.str());
+    return success();
+  }
+  if (isPacked(getValue().getType().getElementType())) {
+    rules.takes(value, wholeBytes(getValue(), getDestination().getType(), *this), Strength::required,
+                sharedBytes.str());
     return success();
   }
   rules.takes(value, coalesced(getValue(), getDestination(), *this), Strength::preferred, "coalesced stores");

@@ -126,6 +126,7 @@ def Tile_CopyOp : Tile_Op<"copy", [Tile_AccessesForOne, Tile_AtomOpInterface,
     - copy_c3: with the atom `tma` one side is global.
     - copy_c4: the atom `cp_async` copies from global to shared.
     - copy_c5: `until_read` only of copies to a slice with the atom `tma`.
+    - copy_c6: where several elements share a byte, both sides have the same ones side by side.
   }];
   let arguments = (ins Arg<Tile_SharedOrSlice, "what is read", [MemRead]>:$source,
     Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination, OptionalAttr<Tile_CopyAtom>:$atom,
@@ -148,6 +149,7 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [Tile_AccessesForOne, Program_Needs
     Constraints
     - copy_async_c1: as copy_c1.
     - copy_async_c2: `multicast` only where the kernel's `cluster` is more than 1.
+    - copy_async_c3: as copy_c6.
   }];
   let arguments = (ins Arg<Tile_SliceType, "what is read", [MemRead]>:$source,
     Arg<Tile_SharedType, "what is written", [MemWrite]>:$destination,

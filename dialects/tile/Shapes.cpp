@@ -39,6 +39,30 @@ int64_t tile::numElements(ArrayRef<int64_t> extents) {
   return product;
 }
 
+int64_t tile::contiguousAxisOf(Type memory) {
+  auto shared = dyn_cast<SharedType>(memory);
+  return int64_t(extentsOf(memory).size()) - (shared && shared.getTransposed() ? 2 : 1);
+}
+
+int64_t tile::matchingAxis(ArrayRef<int64_t> from, int64_t axis, ArrayRef<int64_t> to) {
+  size_t after = withoutUnitExtents(from.drop_front(axis)).size();
+  int64_t found = int64_t(to.size());
+  while (withoutUnitExtents(to.drop_front(found)).size() != after)
+    --found;
+  return found;
+}
+
+std::string tile::packingProblem(StringRef what, ArrayRef<int64_t> extents, int64_t axis, Type element) {
+  int64_t together = elementsPerUnit(element);
+  if (ShapedType::isDynamic(extents[axis]) || extents[axis] % together == 0)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream(text) << "expected a multiple of " << together << " elements along axis " << axis
+                                 << " of " << what << " because as many " << toString(*toElementType(element))
+                                 << " share a byte, but got " << extents[axis];
+  return text;
+}
+
 std::string tile::toText(ArrayRef<int64_t> extents) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -19,6 +19,16 @@ llvm::SmallVector<int64_t> withoutUnitExtents(llvm::ArrayRef<int64_t> extents);
 bool sameTile(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
 int64_t numElements(llvm::ArrayRef<int64_t> extents);
 
+/// The axis along which elements of the memory lie side by side: the last one, of a transposed view the one
+/// before.
+int64_t contiguousAxisOf(mlir::Type memory);
+/// The axis of the same tile with the extents `to` that `axis` of `from`, whose extent is not 1, is.
+int64_t matchingAxis(llvm::ArrayRef<int64_t> from, int64_t axis, llvm::ArrayRef<int64_t> to);
+/// Why memory cannot have these extents along that axis, of `what`; empty if it can: elements that share a
+/// byte come together.
+std::string packingProblem(llvm::StringRef what, llvm::ArrayRef<int64_t> extents, int64_t axis,
+                           mlir::Type element);
+
 /// `128x64`, for messages.
 std::string toText(llvm::ArrayRef<int64_t> extents);
 

@@ -65,8 +65,10 @@ std::optional<int64_t> countElements(ArrayRef<int64_t> shape) {
 
 enum class Extents { fixed, fixedOrRuntime };
 
+/// `axis`: along which elements lie side by side, the last one as a rule.
 LogicalResult verifyShaped(function_ref<InFlightDiagnostic()> emitError, StringRef what, Extents extents,
-                           ArrayRef<int64_t> shape, Type elementType) {
+                           ArrayRef<int64_t> shape, Type elementType,
+                           std::optional<int64_t> axis = std::nullopt) {
   if (shape.empty())
     return emitError() << "expected " << what << " to have at least one axis";
   for (auto [axis, extent] : llvm::enumerate(shape)) {
@@ -85,6 +87,10 @@ LogicalResult verifyShaped(function_ref<InFlightDiagnostic()> emitError, StringR
   if (!toElementType(elementType))
     return emitError() << "expected an element type that memory can hold ("
                        << elementTypesText(elementType.getContext()) << "), but got " << elementType;
+  if (std::string problem =
+          packingProblem(what, shape, axis.value_or(int64_t(shape.size()) - 1), elementType);
+      !problem.empty())
+    return emitError() << problem;
   return success();
 }
 } // namespace
@@ -165,10 +171,11 @@ void SharedType::print(AsmPrinter &printer) const {
 
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
                                  Type elementType, SharedLayoutAttr layout, bool transposed) {
-  if (failed(verifyShaped(emitError, "a shared buffer", Extents::fixed, shape, elementType)))
-    return failure();
   if (transposed && shape.size() < 2)
     return emitError() << "expected a transposed view to have at least two axes, but got " << shape.size();
+  int64_t axis = int64_t(shape.size()) - (transposed ? 2 : 1);
+  if (failed(verifyShaped(emitError, "a shared buffer", Extents::fixed, shape, elementType, axis)))
+    return failure();
   if (!layout)
     return success();
   SmallVector<int64_t> stored(shape);
@@ -221,6 +228,9 @@ LogicalResult TensorMemoryType::verify(function_ref<InFlightDiagnostic()> emitEr
                                        Type elementType) {
   if (failed(verifyShaped(emitError, "a buffer in tensor memory", Extents::fixed, shape, elementType)))
     return failure();
+  if (isPacked(elementType)) // tensor_memory_c2
+    return emitError() << "expected elements of at least 8 bits in tensor memory, but got " << elementType
+                       << "; convert them";
   constexpr TensorMemoryFacts facts;
   if (shape.size() < 2 || shape.size() > 3 ||
       shape[shape.size() - 2] != int64_t(facts.lanes)) // tensor_memory_c1

@@ -28,6 +28,9 @@ namespace tlc::differential {
   X(e5m2, 4)                                                                                                 \
   X(u8, 4)                                                                                                   \
   X(u32, 3)                                                                                                  \
+  X(i4, 4)                                                                                                   \
+  X(u4, 2)                                                                                                   \
+  X(e2m1, 4)                                                                                                 \
   X(rounded, 28)                                                                                             \
   X(rank1, 12)                                                                                               \
   X(rank3, 8)                                                                                                \
@@ -100,11 +103,11 @@ namespace tlc::differential {
   X(atomic, 7)                                                                                               \
   X(counts, 35)                                                                                              \
   X(loadBack, 30)                                                                                            \
-  X(tensorMemory, 5)                                                                                         \
+  X(tensorMemory, 8)                                                                                         \
   X(roles, 16)                                                                                               \
   X(asyncCopy, 60)                                                                                           \
   X(twoConsumers, 35)                                                                                        \
-  X(chainedRings, 30)                                                                                        \
+  X(chainedRings, 36)                                                                                        \
   X(roleRegisters, 40)                                                                                       \
   X(asyncProduct, 60)                                                                                        \
   X(turns, 70)                                                                                               \

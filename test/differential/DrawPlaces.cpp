@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Draws positions, and boxes of tensors. Any place may be read; a block writes only boxes of its own.
+#include "runtime/support/Math.h"
 #include "test/differential/Generator.h"
 
 #include <algorithm>
@@ -80,6 +81,13 @@ IndexNode scaled(const Axis &axis, Size step) {
   return step.number == 0 ? positionOf(axis)
                           : IndexNode::apply(IndexKind::multiply, positionOf(axis),
                                              IndexNode::of(IndexKind::size, step.number));
+}
+} // namespace
+
+namespace {
+IndexNode times(IndexNode node, int64_t factor) {
+  return factor == 1 ? node
+                     : IndexNode::apply(IndexKind::multiply, std::move(node), IndexNode::constant(factor));
 }
 } // namespace
 
@@ -204,7 +212,9 @@ void Generator::decorate(Box &box, bool isRead, Domain *domain) {
     draw.note(Feature::limit);
     Limit limit;
     limit.axis = int(draw.below(box.origin.size()));
-    int64_t extent = tree.shapeOf(tree.tensors[size_t(box.tensor)])[size_t(limit.axis)];
+    const TensorInfo &tensor = tree.tensors[size_t(box.tensor)];
+    int64_t unit = limit.axis + 1 == int(box.origin.size()) ? elementsPerUnit(tensor.element) : 1;
+    int64_t extent = tree.shapeOf(tensor)[size_t(limit.axis)] / unit;
     limit.end = IndexNode::constant(draw.between(-1, extent + 2));
     if (draw.wants(Feature::indexRead)) {
       if (std::optional<IndexNode> read = drawIndexRead(std::max<int64_t>(extent, 1)))
@@ -213,6 +223,7 @@ void Generator::decorate(Box &box, bool isRead, Domain *domain) {
       limit.end = IndexNode::apply(IndexKind::subtract, IndexNode::constant(extent),
                                    positionOf(draw.oneOf(env.axes)));
     }
+    limit.end = times(std::move(limit.end), unit);
     box.limit = std::move(limit);
   }
   if (isRead && draw.wants(Feature::fillValue)) {
@@ -226,8 +237,26 @@ void Generator::decorate(Box &box, bool isRead, Domain *domain) {
   }
 }
 
+Sizes Generator::onAxes(const Sizes &extents, size_t rank, ElementType element) {
+  // The last one of packed elements stays the last.
+  size_t kept = isPacked(element) ? 1 : 0, next = 0;
+  Sizes result;
+  for (size_t axis = 0; axis + kept < rank; ++axis) {
+    size_t left = extents.size() - kept - next;
+    bool isLeft = left >= rank - kept - axis; // all the rest is needed
+    bool takes = left > 0 && (isLeft || draw.chance(50));
+    result.push_back(takes ? extents[next++] : Size());
+  }
+  if (kept > 0)
+    result.push_back(extents.back());
+  return result;
+}
+
 std::optional<Box> Generator::drawInputBox(const Sizes &shape, ElementType element, Domain &domain) {
+  if (!mayBeInMemory(shape, element))
+    return std::nullopt;
   Sizes extents = significant(shape);
+  auto unitOf = [&](size_t axis, size_t rank) { return axis + 1 == rank ? elementsPerUnit(element) : 1; };
   // Tensors that can have such a box.
   std::vector<int> candidates;
   int inputs = 0;
@@ -242,12 +271,11 @@ std::optional<Box> Generator::drawInputBox(const Sizes &shape, ElementType eleme
   Box box;
   if (!candidates.empty() && (inputs > 7 || draw.chance(35))) {
     box.tensor = draw.oneOf(candidates);
-    size_t rank = tree.tensors[size_t(box.tensor)].shape.size(), next = 0;
+    size_t rank = tree.tensors[size_t(box.tensor)].shape.size();
+    box.extents = onAxes(extents, rank, element);
     for (size_t axis = 0; axis < rank; ++axis) {
-      bool isLeft = extents.size() - next >= rank - axis; // all the rest is needed
-      bool takes = next < extents.size() && (isLeft || draw.chance(50));
-      box.extents.push_back(takes ? extents[next++] : Size());
-      box.origin.push_back(drawOrigin(tree.valueOf(box.extents.back()), {}));
+      int64_t unit = unitOf(axis, rank);
+      box.origin.push_back(times(drawOrigin(tree.valueOf(box.extents[axis]) / unit, {}), unit));
     }
   } else {
     if (int(tree.tensors.size()) > 14)
@@ -256,19 +284,15 @@ std::optional<Box> Generator::drawInputBox(const Sizes &shape, ElementType eleme
     size_t rank = std::max<size_t>(extents.size(), 1);
     if (rank < 3 && draw.chance(12))
       ++rank;
-    size_t next = 0;
+    box.extents = onAxes(extents, rank, element);
     for (size_t axis = 0; axis < rank; ++axis) {
-      bool isLeft = extents.size() - next >= rank - axis;
-      bool takes = next < extents.size() && (isLeft || draw.chance(50));
-      Size extent = takes ? extents[next++] : Size();
-      int64_t value = tree.valueOf(extent);
-      IndexNode origin = drawOrigin(value, {});
+      int64_t value = tree.valueOf(box.extents[axis]), unit = unitOf(axis, rank);
+      IndexNode origin = times(drawOrigin(value / unit, {}), unit);
       int64_t reach = std::clamp<int64_t>(rangeOf(origin).high + value, 1, 600);
       if (draw.chance(35)) // an edge
         reach = std::max<int64_t>(1, reach - draw.between(1, std::max<int64_t>(value / 2, 1)));
-      box.extents.push_back(extent);
       box.origin.push_back(std::move(origin));
-      axes.push_back(drawTensorExtent(reach));
+      axes.push_back(drawTensorExtent(alignTo(reach, unit)));
     }
     box.tensor = newTensor(Access::input, element, std::move(axes));
   }
@@ -278,6 +302,8 @@ std::optional<Box> Generator::drawInputBox(const Sizes &shape, ElementType eleme
 }
 
 std::optional<Box> Generator::drawOwnedBox(const Sizes &shape, ElementType element, Access access) {
+  if (!mayBeInMemory(shape, element))
+    return std::nullopt;
   Sizes extents = significant(shape);
   // The same box again: stores follow each other, or what was stored before.
   if (!env.stored.empty() && access != Access::workspace && draw.chance(20)) {
@@ -303,26 +329,23 @@ std::optional<Box> Generator::drawOwnedBox(const Sizes &shape, ElementType eleme
   Box box;
   std::vector<TensorExtent> axes(rank);
   box.origin.assign(rank, IndexNode::constant(0));
-  size_t next = 0;
-  for (size_t axis = 0; axis < rank; ++axis) {
-    bool isLeft = extents.size() - next >= rank - axis;
-    bool takes = next < extents.size() && (isLeft || draw.chance(50));
-    box.extents.push_back(takes ? extents[next++] : Size());
-  }
+  box.extents = onAxes(extents, rank, element);
   for (size_t axis = 0; axis < rank; ++axis) {
     Size extent = box.extents[axis];
     int64_t value = tree.valueOf(extent), reach = value;
+    int64_t unit = axis + 1 == rank ? elementsPerUnit(element) : 1;
     size_t place = size_t(std::ranges::find(order, axis) - order.begin());
     int dimension = -1;
     if (place < grid.size()) {
       const Axis &walked = grid[place];
       box.origin[axis] = scaled(walked, extent);
       reach = walked.count * value;
-      if (walked.dimension >= 0 && tree.valueOf(walked.tile) == value)
+      if (walked.dimension >= 0 && tree.valueOf(walked.tile) == value &&
+          tree.dimensions[size_t(walked.dimension)].value % unit == 0)
         dimension = walked.dimension;
     } else if (draw.wants(Feature::shiftedOrigin)) {
       draw.note(Feature::shiftedOrigin);
-      int64_t by = draw.between(0, 9);
+      int64_t by = unit * draw.between(0, 9);
       box.origin[axis] = IndexNode::constant(by);
       reach += by;
     }
@@ -334,7 +357,7 @@ std::optional<Box> Generator::drawOwnedBox(const Sizes &shape, ElementType eleme
       reach = draw.chance(50)
                   ? reach + draw.between(1, 9)
                   : std::max<int64_t>(1, reach - draw.between(1, std::max<int64_t>(value / 2, 1)));
-    axes[axis] = drawTensorExtent(std::min<int64_t>(reach, 900));
+    axes[axis] = drawTensorExtent(std::min<int64_t>(alignTo(reach, unit), 900));
   }
   box.tensor = newTensor(access, element, std::move(axes));
   if (box.tensor < 0)

@@ -102,6 +102,8 @@ bool Generator::writeTile(Body &body, int tile) {
           info.shape.size() != 2)
         continue;
       View view = {.shared = other, .transposed = equal({source.shape[1], source.shape[0]}, info.shape)};
+      if (view.transposed && isPacked(info.element)) // other elements would share a byte
+        view.transposed = false;
       if (!view.transposed && !equal(source.shape, info.shape))
         continue;
       draw.note(Feature::sharedToShared);
@@ -146,7 +148,8 @@ bool Generator::readTile(Body &body, int tile) {
   if (!spend(double(tree.elementsOf(shape))))
     return false;
   Domain domain = tileHolds[size_t(tile)].current;
-  if (draw.wants(Feature::sharedToSlice)) {
+  bool hasSameBytes = !view.transposed || !isPacked(info.element);
+  if (hasSameBytes && draw.wants(Feature::sharedToSlice)) {
     std::optional<Box> box = drawOwnedBox(shape, info.element, Access::output);
     if (!box)
       return false;
@@ -174,8 +177,9 @@ bool Generator::shared(Body &body) {
   ElementType element = drawElement();
   if (env.isLean) // rows of whole 16 bytes
     shape = {newSize(draw.oneOf<int64_t>({1, 8, 16, 32, 64})),
-             newSize(16 / int64_t(sizeInBytes(element)) * draw.between(1, 6))};
-  if (tree.elementsOf(shape) > mostSharedElements)
+             newSize(elementsOf(element, 16) * draw.between(1, 6))};
+  if (tree.elementsOf(shape) > mostSharedElements ||
+      tree.valueOf(shape.back()) % elementsPerUnit(element) != 0)
     return false;
   int tile = newShared(body, shape, element);
   tileHolds[size_t(tile)].loops = env.loops;
@@ -219,6 +223,8 @@ int Generator::accumulator(Body &body, Size rows, Size columns) {
 
 std::optional<int> Generator::factorTile(Body &body, Size rows, Size columns, ElementType element) {
   Sizes shape = {rows, columns};
+  if (tree.valueOf(columns) % elementsPerUnit(element) != 0)
+    return std::nullopt;
   std::vector<int> candidates;
   for (int tile : env.written) {
     const SharedInfo &info = tree.shared[size_t(tile)];

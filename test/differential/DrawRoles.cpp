@@ -93,7 +93,7 @@ void Generator::rounds(Body &body, const IndexNode &count,
 std::optional<Box> Generator::drawAsyncBox(const Sizes &shape, ElementType element, bool isMulticast) {
   Box box;
   std::vector<TensorExtent> extents;
-  int64_t granule = 16 / int64_t(sizeInBytes(element));
+  int64_t granule = elementsOf(element, 16);
   std::vector<Axis> axes = env.axes;
   if (isMulticast) // the blocks of a cluster copy the same
     axes = {env.axes.back()};
@@ -216,7 +216,7 @@ bool Generator::roles(LaunchTree &launch) {
   bool isMulticast = launch.cluster > 1 && draw.wants(Feature::multicast);
   bool isAsync = isMulticast || draw.wants(Feature::asyncCopy);
   bool isChained = !isProduct && isComputed(element) && draw.wants(Feature::chainedRings);
-  int64_t granule = 16 / int64_t(sizeInBytes(element));
+  int64_t granule = elementsOf(element, 16);
   Size rows = newSize(isProduct ? draw.oneOf<int64_t>({64, 64, 128}) : draw.oneOf<int64_t>({8, 16, 32, 64}));
   Size depth = newSize(isProduct ? draw.oneOf<int64_t>({16, 32, 64}) : granule * draw.between(1, 4));
   Size columns = newSize(draw.oneOf<int64_t>({8, 16, 32, 64}));

@@ -141,7 +141,11 @@ int Generator::loaded(Body &body, const Sizes &shape, ElementType element) {
   return id;
 }
 
-bool Generator::declareLoaded(Body &body) { return loaded(body, drawShape(), drawElement()) >= 0; }
+bool Generator::declareLoaded(Body &body) {
+  Sizes shape = drawShape();
+  ElementType element = drawElement();
+  return loaded(body, shape, mayBeInMemory(shape, element) ? element : computedType(element)) >= 0;
+}
 
 bool Generator::declareComputed(Body &body) {
   ElementType element = drawElement();
@@ -259,6 +263,8 @@ bool Generator::store(Body &body, int variable) {
   if (!spend(double(tree.elementsOf(info.shape))))
     return false;
   ElementType element = draw.chance(60) ? info.element : drawElement();
+  if (!mayBeInMemory(info.shape, element))
+    element = computedType(element);
   std::optional<Drawn> value = draw.chance(60) ? converted(variableValue(variable), element)
                                                : drawFull(info.shape, element, int(draw.between(0, 2)));
   if (!value)

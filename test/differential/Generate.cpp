@@ -347,20 +347,27 @@ int Generator::newTensor(Access access, ElementType element, std::vector<TensorE
     tensor.smallest = draw.chance(15) ? 0.125 : -tensor.largest;
     domain = {tensor.largest, 0, false};
   }
+  if (!fits(element, domain)) { // of a type with few numbers
+    tensor.exponent = 0;
+    tensor.largest = std::min(tensor.largest, differential::largest(element, 0));
+    tensor.smallest = std::max(tensor.smallest, -tensor.largest);
+    domain.magnitude = tensor.largest;
+    domain.exponent = 0;
+  }
   tensorDomains.push_back(domain);
   if (access != Access::workspace) {
+    const int64_t unit = elementsPerUnit(element);
     if (draw.wants(Feature::rowPadding) && tensor.shape.size() > 1) {
       draw.note(Feature::rowPadding);
-      tensor.rowPadding = draw.chance(50) ? draw.between(1, 5) : 16 * draw.between(1, 2);
+      tensor.rowPadding = unit * (draw.chance(50) ? draw.between(1, 5) : 16 * draw.between(1, 2));
     }
     if (draw.wants(Feature::offset)) {
       draw.note(Feature::offset);
-      tensor.offset = draw.chance(60) ? draw.between(1, 7) : 16;
+      tensor.offset = unit * (draw.chance(60) ? draw.between(1, 7) : 16);
     }
     std::vector<int64_t> extents = tree.shapeOf(tensor);
-    int64_t bytes = sizeInBytes(element);
-    bool isAligned = tensor.offset * bytes % 16 == 0 &&
-                     (extents.size() == 1 || (extents.back() + tensor.rowPadding) * bytes % 16 == 0);
+    bool isAligned = bytesOf(element, tensor.offset) % 16 == 0 &&
+                     (extents.size() == 1 || bytesOf(element, extents.back() + tensor.rowPadding) % 16 == 0);
     if (isAligned && draw.wants(Feature::alignment)) {
       draw.note(Feature::alignment);
       tensor.alignment = draw.oneOf<int64_t>({4, 8, 16, 16, 16});
@@ -368,8 +375,8 @@ int Generator::newTensor(Access access, ElementType element, std::vector<TensorE
   } else {
     if (draw.chance(40))
       tensor.workspace.initial = dsl::Initial::zero;
-    int64_t bytes = sizeInBytes(element);
-    if ((bytes == 2 || bytes == 4) && tensor.shape.size() > 1 && draw.wants(Feature::accumulatorOrder)) {
+    int64_t bits = bitsOf(element);
+    if ((bits == 16 || bits == 32) && tensor.shape.size() > 1 && draw.wants(Feature::accumulatorOrder)) {
       draw.note(Feature::accumulatorOrder);
       tensor.workspace.order = dsl::TensorOrder::accumulator;
     }
@@ -402,6 +409,12 @@ ElementType Generator::drawElement() {
   auto [feature, element] = elementFeatures[draw.weighted(weights)];
   draw.note(feature);
   return element;
+}
+
+bool Generator::mayBeInMemory(const Sizes &shape, ElementType element) const {
+  Sizes extents = significant(shape);
+  return !isPacked(element) ||
+         (!extents.empty() && tree.valueOf(extents.back()) % elementsPerUnit(element) == 0);
 }
 
 ElementType Generator::drawFloat() {

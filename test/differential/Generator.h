@@ -73,6 +73,9 @@ private:
   TensorExtent drawTensorExtent(int64_t value);
   int newTensor(Access access, ElementType element, std::vector<TensorExtent> shape);
   ElementType drawElement();
+  /// Whether a box or a tile of the shape has whole bytes: elements that share one lie along the last axis
+  /// that has several.
+  bool mayBeInMemory(const Sizes &shape, ElementType element) const;
   ElementType drawFloat();
   int newIndexTensor(int64_t most);
 
@@ -87,6 +90,8 @@ private:
   std::optional<Box> drawInputBox(const Sizes &shape, ElementType element, Domain &domain);
   std::optional<Box> drawOwnedBox(const Sizes &shape, ElementType element, Access access);
   void decorate(Box &box, bool isRead, Domain *domain);
+  /// Which axes of a box of that rank have the extents, in their order; the others have 1.
+  Sizes onAxes(const Sizes &extents, size_t rank, ElementType element);
   bool isInside(const Box &box) const;
   bool covers(const Box &box) const;
 

@@ -272,7 +272,7 @@ TEST_CASE("floats become integers with every rounding, and saturate", "[conversi
   for (ElementType from : typesWhere(isFloat)) {
     std::vector<double> values = {0.5,  -0.5,     1.5,       -1.5,       2.5,  -2.5, 0.49, -0.49,
                                   3.99, infinite, -infinite, notANumber, -0.0, 1e30, -1e30};
-    for (int bits : {7, 8, 31, 32, 63, 64})
+    for (int bits : {3, 4, 7, 8, 31, 32, 63, 64})
       for (double delta : {-1.0, -0.5, 0.0, 0.5, 1.0})
         values.insert(values.end(), {std::ldexp(1.0, bits) + delta, -std::ldexp(1.0, bits) - delta});
     if (bitsOf(from) <= 8)

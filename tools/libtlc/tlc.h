@@ -60,15 +60,19 @@ typedef enum tlc_element {
   TLC_E5M2 = 8, ///< since version 3, and those below
   TLC_U8 = 9,
   TLC_U32 = 10,
+  TLC_I4 = 11, ///< two in a byte, the first in its low half, as those below
+  TLC_U4 = 12,
+  TLC_E2M1 = 13, ///< floats of 4 bits (OCP MX)
 } tlc_element;
 
-/// The tlc_element of DLPack's DLDataTypeCode and bits, with one lane. Negative if there is none: minus a
-/// tlc_status. Since version 3.
+/// The tlc_element of DLPack's DLDataTypeCode and bits, with one lane; of less than 8 bits packed. Negative
+/// if there is none: minus a tlc_status. Since version 3.
 TLC_API int tlc_element_of_dlpack(int code, int bits);
 
 /// A tensor in the device's memory. Shape and strides are in elements,
 /// outermost axis first; the innermost stride is 1. They are read during the
-/// call only.
+/// call only. Of elements of 4 bits the innermost extent and the other strides
+/// are even.
 typedef struct tlc_tensor {
   void *data;
   int32_t element; ///< a tlc_element

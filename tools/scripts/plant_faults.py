@@ -67,7 +67,7 @@ FAULTS = [
           "b.isBelow(at, ends[axis]);",
           "b.isBelow(at, b.add(ends[axis], 1));"),
     Fault("limit", "a limit ends the tensor", LOWERING + "Copy.cpp",
-          "    end = k.b.clamp(k.value(op.getLimit()), end);\n", ""),
+          "    end = k.b.clamp(inUnits(k.b, k.value(op.getLimit()), slice, slice.limitedAxis), end);\n", ""),
     Fault("swizzle", "a swizzle adds the row's number to the chunk's", LOWERING + "SharedAccess.cpp",
           "b.bitAnd(b.shiftRight(offset, 3), swizzledBits(tile.layout.swizzle()))",
           "b.bitAnd(b.shiftRight(offset, 4), swizzledBits(tile.layout.swizzle()))"),

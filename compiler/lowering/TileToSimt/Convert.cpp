@@ -114,11 +114,23 @@ private:
         value = make<arith::MinSIOp>(value, integer(value, int64_t(has.most)));
     }
     Type element = registerTypeOf(toMlirType(target, b.getContext()));
-    if (bitsOf(target) == bitsOf(from))
+    unsigned has = element.getIntOrFloatBitWidth(),
+             had = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+    if (has < had)
+      value = to<arith::TruncIOp>(value, element);
+    else if (has > had)
+      value = isUnsigned(from) ? to<arith::ExtUIOp>(value, element) : to<arith::ExtSIOp>(value, element);
+    return wrapped(value, target);
+  }
+
+  /// The number of the bits that are an element's, in a register that has more.
+  Value wrapped(Value value, ElementType type) const {
+    if (!isPacked(type))
       return value;
-    if (bitsOf(target) < bitsOf(from))
-      return to<arith::TruncIOp>(value, element);
-    return isUnsigned(from) ? to<arith::ExtUIOp>(value, element) : to<arith::ExtSIOp>(value, element);
+    if (isUnsigned(type))
+      return bitAnd(value, int64_t(rangeOf(type).most));
+    int64_t unused = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() - bitsOf(type);
+    return make<arith::ShRSIOp>(shiftLeft(value, unused), integer(value, unused));
   }
 
   /// By way of f32 where the float is narrow: it holds all integers of 24 bits, and larger ones saturate.
@@ -131,7 +143,9 @@ private:
   Value toInteger(Value value, ElementType target) const {
     Type element = registerTypeOf(toMlirType(target, b.getContext()));
     auto truncated = [&](Value value) {
-      return isUnsigned(target) ? to<arith::FPToUIOp>(value, element) : to<arith::FPToSIOp>(value, element);
+      return wrapped(isUnsigned(target) ? to<arith::FPToUIOp>(value, element)
+                                        : to<arith::FPToSIOp>(value, element),
+                     target);
     };
     if (rounding == tile::Rounding::zero && !saturate)
       return truncated(value);

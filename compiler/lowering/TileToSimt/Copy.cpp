@@ -3,6 +3,7 @@
 /// Buffers, views, and transfers by ordinary loads and stores.
 #include "compiler/analysis/Remarks.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/PackedElements.h"
 #include "compiler/lowering/TileToSimt/TensorMemory.h"
 #include "compiler/lowering/TileToSimt/Tma.h"
 #include "dialects/layout/LayoutText.h"
@@ -10,6 +11,7 @@
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/support/Math.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -31,8 +33,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AllocSharedOp op) {
   tile::SharedType type = op.getBuffer().getType();
   SharedTile buffer;
   buffer.base = k.sharedAt(*op.getOffset());
-  buffer.shape = shapeOf(type.getShape());
-  buffer.layout = type.getLayout().getLayout();
+  buffer.shape = shapeInUnits(type);
+  buffer.layout = layoutInUnits(type);
   buffer.element = k.typeOf(type.getElementType());
   k.set(op.getBuffer(), std::move(buffer));
   return success();
@@ -45,14 +47,14 @@ static LogicalResult lowerOp(KernelLowering &k, tile::SlotOp op) {
   }
   SharedTile tile = k.shared(op.getBuffer());
   tile.base = k.b.offset(tile.base, k.b.mul(k.cursor(op.getCursor()).slot, slotPitch(tile.layout)));
-  tile.shape = shapeOf(tile::extentsOf(op.getTile().getType()));
+  tile.shape = shapeInUnits(op.getTile().getType());
   k.set(op.getTile(), std::move(tile));
   return success();
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::TransposeOp op) {
   SharedTile tile = k.shared(op.getSource());
-  tile.shape = shapeOf(op.getView().getType().getShape());
+  tile.shape = shapeInUnits(op.getView().getType());
   tile.transposed = !tile.transposed;
   k.set(op.getView(), std::move(tile));
   return success();
@@ -61,9 +63,19 @@ static LogicalResult lowerOp(KernelLowering &k, tile::TransposeOp op) {
 static LogicalResult lowerOp(KernelLowering &k, tile::RowsOp op) {
   SharedTile tile = k.shared(op.getSource());
   tile.base = k.b.offset(tile.base, tile.layout.linearOffset({int64_t(op.getFirst()), 0}));
-  tile.shape = shapeOf(op.getView().getType().getShape());
+  tile.shape = shapeInUnits(op.getView().getType());
   k.set(op.getView(), std::move(tile));
   return success();
+}
+
+/// A position along an axis, which is known to be a multiple of as many elements as share a byte there.
+static Value inUnits(Emitter &b, Value position, const Slice &slice, int axis) {
+  int64_t packing = slice.tensor->packing;
+  if (packing == 1 || axis + 1 != int(slice.origin.size()))
+    return position;
+  if (std::optional<int64_t> known = Emitter::known(position))
+    return b.i32(*known / packing);
+  return arith::ShRSIOp::create(b, position, b.i32(log2Floor(packing)));
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
@@ -71,16 +83,18 @@ static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
   slice.tensor = &k.tensor(op.getTensor());
   for (Value origin : op.getOrigin())
     slice.origin.push_back(k.value(origin));
+  slice.origin.back() = inUnits(k.b, slice.origin.back(), slice, int(slice.origin.size()) - 1);
   slice.ends = slice.tensor->extents;
   if (op.getLimit()) {
     slice.limitedAxis = int(*op.getLimitedAxis());
     Value &origin = slice.origin[size_t(slice.limitedAxis)], &end = slice.ends[size_t(slice.limitedAxis)];
     // As unsigned numbers, so that a begin before the tensor is beyond its end.
     origin = k.b.smaller(origin, end);
-    end = k.b.clamp(k.value(op.getLimit()), end);
+    end = k.b.clamp(inUnits(k.b, k.value(op.getLimit()), slice, slice.limitedAxis), end);
   }
-  slice.shape = shapeOf(op.getSlice().getType().getShape());
-  slice.fill = op.getFill() ? k.value(op.getFill()) : Value();
+  slice.shape = shapeInUnits(op.getSlice().getType());
+  if (op.getFill())
+    slice.fill = repeatedInUnit(k.b, k.value(op.getFill()), op.getFill().getType());
   slice.op = op;
   k.set(op.getSlice(), std::move(slice));
   return success();
@@ -288,16 +302,59 @@ static LogicalResult lowerOp(KernelLowering &k, tile::CopyOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The fragment's layout on the axes of the tile that it is loaded from or stored to.
-std::optional<FragmentLayout> layoutFor(KernelLowering &k, Operation *op, Type fragment,
+/// The layout of a fragment of the shape `own` on the axes of the tile that it is loaded from or stored to.
+std::optional<FragmentLayout> layoutFor(Operation *op, const FragmentLayout &fragment, ArrayRef<int64_t> own,
                                         ArrayRef<int64_t> shape) {
-  auto type = cast<RankedTensorType>(fragment);
-  std::optional<FragmentLayout> layout = onAxesOf(k.layoutOf(type), type.getShape(), shape);
+  std::optional<FragmentLayout> layout = onAxesOf(fragment, own, shape);
   if (!layout)
     op->emitOpError()
         << "expected no registers along axes of extent 1 because they are dropped to match the tile of "
-        << printShape(shapeOf(shape)) << ", but got " << type;
+        << printShape(shapeOf(shape)) << ", but got " << printLayout(fragment) << " of "
+        << printShape(shapeOf(own));
   return layout;
+}
+
+LogicalResult loadPacked(KernelLowering &k, tile::LoadOp op) {
+  Value source = op.getSource();
+  std::optional<PackedFragment> fragment =
+      PackedFragment::create(k, op, op.getValue().getType(), source.getType());
+  if (!fragment)
+    return failure();
+  const FragmentLayout &layout = fragment->layoutOfBytes();
+  const Shape &shape = fragment->shapeOfBytes();
+  Value bytes;
+  if (isa<tile::SliceType>(source.getType())) {
+    bytes = loadGlobal(k, k.slice(source), layout, shape);
+  } else {
+    const SharedTile &tile = k.shared(source);
+    std::optional<FragmentLayout> onTile = layoutFor(op, layout, shape, tile.shape);
+    if (!onTile)
+      return failure();
+    bytes = loadShared(k, tile, *onTile, tile.shape);
+  }
+  k.set(op.getValue(), fragment->unpack(k.b, bytes));
+  return success();
+}
+
+LogicalResult storePacked(KernelLowering &k, tile::StoreOp op) {
+  Value destination = op.getDestination();
+  std::optional<PackedFragment> fragment =
+      PackedFragment::create(k, op, op.getValue().getType(), destination.getType());
+  if (!fragment)
+    return failure();
+  const FragmentLayout &layout = fragment->layoutOfBytes();
+  const Shape &shape = fragment->shapeOfBytes();
+  Value bytes = fragment->pack(k.b, k.value(op.getValue()));
+  if (isa<tile::SliceType>(destination.getType())) {
+    storeGlobal(k, k.slice(destination), layout, shape, bytes);
+    return success();
+  }
+  const SharedTile &tile = k.shared(destination);
+  std::optional<FragmentLayout> onTile = layoutFor(op, layout, shape, tile.shape);
+  if (!onTile)
+    return failure();
+  storeShared(k, tile, *onTile, tile.shape, bytes);
+  return success();
 }
 } // namespace
 
@@ -323,6 +380,8 @@ void remarkOnOrder(KernelLowering &k, Operation *op, const Slice &slice, RankedT
 
 static LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op) {
   RankedTensorType type = op.getValue().getType();
+  if (isPacked(type.getElementType()))
+    return loadPacked(k, op);
   if (isa<tile::SliceType>(op.getSource().getType())) {
     remarkOnOrder(k, op, k.slice(op.getSource()), type, GlobalUse::load);
     k.set(op.getValue(), loadGlobal(k, k.slice(op.getSource()), k.layoutOf(type), type.getShape()));
@@ -334,7 +393,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op) {
     return success(bool(loaded));
   }
   const SharedTile &tile = k.shared(op.getSource());
-  std::optional<FragmentLayout> layout = layoutFor(k, op, type, tile.shape);
+  std::optional<FragmentLayout> layout = layoutFor(op, k.layoutOf(type), type.getShape(), tile.shape);
   if (!layout)
     return failure();
   k.set(op.getValue(), loadShared(k, tile, *layout, tile.shape));
@@ -345,6 +404,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
   RankedTensorType type = op.getValue().getType();
   if (op.getAtom() == tile::CopyAtom::tma)
     return storeByTma(k, op);
+  if (isPacked(type.getElementType()))
+    return storePacked(k, op);
   if (isa<tile::SliceType>(op.getDestination().getType())) {
     remarkOnOrder(k, op, k.slice(op.getDestination()), type, GlobalUse::store);
     storeGlobal(k, k.slice(op.getDestination()), k.layoutOf(type), type.getShape(), k.value(op.getValue()));
@@ -353,7 +414,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
   if (isa<tile::TensorMemoryType>(op.getDestination().getType()))
     return storeTensorMemory(k, op);
   const SharedTile &tile = k.shared(op.getDestination());
-  std::optional<FragmentLayout> layout = layoutFor(k, op, type, tile.shape);
+  std::optional<FragmentLayout> layout = layoutFor(op, k.layoutOf(type), type.getShape(), tile.shape);
   if (!layout)
     return failure();
   storeShared(k, tile, *layout, tile.shape, k.value(op.getValue()));

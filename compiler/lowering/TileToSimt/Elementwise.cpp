@@ -24,7 +24,7 @@ LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
                 "the layout, but got several; load them from a tensor";
     auto vector = cast<VectorType>(type);
     if (isa<FloatType>(dense.getElementType()) && !isComputed(dense.getElementType())) {
-      APInt bits = dense.getSplatValue<APFloat>().bitcastToAPInt();
+      APInt bits = dense.getSplatValue<APFloat>().bitcastToAPInt().zext(vector.getElementTypeBitWidth());
       k.set(op, k.b.constant(DenseElementsAttr::get(vector, bits)));
     } else if (vector.getElementType().isInteger()) {
       APInt value = dense.getSplatValue<APInt>().sextOrTrunc(vector.getElementTypeBitWidth());
@@ -44,7 +44,12 @@ LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
   }
   if (isa<FloatType>(op.getType()) && !isComputed(op.getType())) {
     APInt bits = cast<FloatAttr>(op.getValue()).getValue().bitcastToAPInt();
-    k.set(op, k.b.constant(k.b.getIntegerAttr(type, bits)));
+    k.set(op, k.b.constant(k.b.getIntegerAttr(type, bits.zext(type.getIntOrFloatBitWidth()))));
+    return success();
+  }
+  if (isPacked(op.getType())) {
+    APInt value = cast<IntegerAttr>(op.getValue()).getValue();
+    k.set(op, k.b.constant(k.b.getIntegerAttr(type, value.sext(type.getIntOrFloatBitWidth()))));
     return success();
   }
   k.set(op, k.b.constant(cast<TypedAttr>(op.getValue())));

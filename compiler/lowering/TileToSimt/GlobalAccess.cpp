@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Fragments to and from global memory: guarded, in vectors where alignment is known.
-#include "compiler/analysis/Divisibility.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "runtime/support/Math.h"
 
@@ -31,7 +30,7 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
 
 void GlobalAccess::chooseRowVectors(ArrayRef<int64_t> tileShape, int64_t widest) {
   int64_t fits = std::gcd(layout.contiguousAlong(inner), tileShape[size_t(inner)]);
-  fits = std::gcd(fits, tile::knownDivisor(tile::SliceOp(slice.op).getOrigin().back()));
+  fits = std::gcd(fits, slice.originMultiple());
   while (width * 2 <= widest && fits % (width * 2) == 0)
     width *= 2;
   int last = int(axes.size()) - 1;

@@ -4,6 +4,7 @@
 /// the operations.
 #include "compiler/lowering/TileToSimt/Lowering.h"
 
+#include "compiler/lowering/TileToSimt/PackedElements.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/support/Math.h"
@@ -134,7 +135,9 @@ void KernelLowering::addArguments() {
       GlobalTensor tensor;
       tensor.argument = cast<program::TensorAttr>(attribute);
       tensor.number = int64_t(tensors.size());
-      tensor.element = typeOf(cast<tile::GlobalType>(argument.getType()).getElementType());
+      Type element = cast<tile::GlobalType>(argument.getType()).getElementType();
+      tensor.element = typeOf(element);
+      tensor.packing = elementsPerUnit(element);
       tensorNumbers[argument] = unsigned(tensors.size());
       tensors.push_back(std::move(tensor));
     }
@@ -151,16 +154,21 @@ void KernelLowering::addArguments() {
                                   program::ParameterKind::tensorPointer, tensor.number);
     int64_t rank = int64_t(type.getShape().size());
     for (auto [axis, extent] : llvm::enumerate(type.getShape())) {
-      tensor.strides.push_back(int64_t(axis) + 1 == rank
-                                   ? b.i64(1)
-                                   : addParameter(b.getI64Type(), program::ParameterKind::tensorStride,
-                                                  tensor.number, int64_t(axis)));
+      tensor.strides.push_back(
+          int64_t(axis) + 1 == rank
+              ? b.i64(1)
+              : b.divide(addParameter(b.getI64Type(), program::ParameterKind::tensorStride, tensor.number,
+                                      int64_t(axis)),
+                         tensor.packing));
       int64_t dimension = tensor.argument.getDims()[axis];
       bool runtime = ShapedType::isDynamic(extent);
       tensor.extents.push_back(runtime ? value(source.getBody().getArgument(unsigned(dimension)))
                                        : b.i32(extent));
       tensor.multiples.push_back(runtime ? multiples[size_t(dimension)] : extent);
     }
+    // The launcher has seen that the last extent is a multiple.
+    tensor.extents.back() = b.divide(tensor.extents.back(), tensor.packing);
+    tensor.multiples.back() = divisorInUnits(tensor.multiples.back(), tensor.packing);
   }
   kernel.setSchemaTypesAttr(b.getTypeArrayAttr(types));
 }

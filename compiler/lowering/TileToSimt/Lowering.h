@@ -41,7 +41,8 @@ struct Team {
   bool hasWarpgroups() const { return firstWarp % warpsPerWarpgroup == 0 && warps % warpsPerWarpgroup == 0; }
 };
 
-/// A tile in shared memory, or a buffer with slots.
+/// A tile in shared memory, or a buffer with slots. One of packed elements is a tile of their bytes, as a
+/// tensor and its slices are (PackedElements.h).
 struct SharedTile {
   Value base;
   Shape shape; ///< as the tile operation sees it, so of a transposed view with the last two axes exchanged
@@ -70,6 +71,7 @@ struct GlobalTensor {
   llvm::SmallVector<Value> strides;     ///< i64, elements; that of the last axis is 1
   llvm::SmallVector<Value> extents;     ///< i32
   llvm::SmallVector<int64_t> multiples; ///< known divisor of each extent
+  int64_t packing = 1;                  ///< elements of the program that are one here
 };
 
 struct Slice {
@@ -82,6 +84,8 @@ struct Slice {
   tile::SliceOp op;
 
   bool isGuarded(int axis) const;
+  /// A known divisor of the origin along the last axis.
+  int64_t originMultiple() const;
   /// A known divisor of the end along the axis.
   int64_t endMultiple(int axis) const;
   /// The axis of a tile of this shape that each axis runs along; -1 for axes of extent 1.

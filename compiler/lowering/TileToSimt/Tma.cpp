@@ -3,7 +3,6 @@
 /// Loads and stores by the tensor memory accelerator.
 #include "compiler/lowering/TileToSimt/Tma.h"
 
-#include "compiler/analysis/Divisibility.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Wgmma.h"
 #include "dialects/layout/LayoutText.h"
@@ -70,7 +69,7 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
   if (std::string problem = limitProblem(slice, k.target); !problem.empty())
     return reject(problem);
   int64_t granule = granuleElements(*slice.tensor, k.target);
-  if (tile::knownDivisor(tile::SliceOp(slice.op).getOrigin().back()) % granule != 0)
+  if (slice.originMultiple() % granule != 0)
     return reject("expected the slice of '" + slice.tensor->argument.getName() +
                   "' to begin at a multiple of " + Twine(granule) +
                   " elements along the last axis, but that is not known of its origin");
@@ -273,7 +272,7 @@ Value isStorable(Emitter &b, const Slice &slice, const Target &target) {
   Value all;
   if (tensor.multiples.back() % granule != 0)
     all = b.isEqual(b.bitAnd(tensor.extents.back(), granule - 1), 0);
-  if (tile::knownDivisor(tile::SliceOp(slice.op).getOrigin().back()) % granule != 0)
+  if (slice.originMultiple() % granule != 0)
     all = b.both(all, b.isEqual(b.bitAnd(slice.origin.back(), granule - 1), 0));
   return all;
 }

@@ -4,6 +4,7 @@
 /// registers, a cursor is two numbers.
 #include "compiler/analysis/Divisibility.h"
 #include "compiler/lowering/TileToSimt/Lowering.h"
+#include "compiler/lowering/TileToSimt/PackedElements.h"
 
 #include <numeric>
 
@@ -43,10 +44,17 @@ Coordinates SharedTile::layoutCoordinates(ArrayRef<int64_t> coordinates) const {
 
 bool Slice::isGuarded(int axis) const { return axis == limitedAxis || !tile::SliceOp(op).getUnchecked(); }
 
+int64_t Slice::originMultiple() const {
+  return divisorInUnits(tile::knownDivisor(tile::SliceOp(op).getOrigin().back()), tensor->packing);
+}
+
 int64_t Slice::endMultiple(int axis) const {
   int64_t multiple = tensor->multiples[size_t(axis)];
-  return axis == limitedAxis ? std::gcd(multiple, tile::knownDivisor(tile::SliceOp(op).getLimit()))
-                             : multiple;
+  if (axis != limitedAxis)
+    return multiple;
+  int64_t ofLimit = tile::knownDivisor(tile::SliceOp(op).getLimit());
+  return std::gcd(multiple,
+                  axis + 1 == int(origin.size()) ? divisorInUnits(ofLimit, tensor->packing) : ofLimit);
 }
 
 SmallVector<int> Slice::tileAxes(ArrayRef<int64_t> tileShape) const {

@@ -192,7 +192,7 @@ tile.kernel @broadcast_type() {
 
 // convert_c1
 tile.kernel @convert_same(%x: f32 {program.argument = #program.scalar<"x">}) {
-  // expected-error @below {{expected numbers of two types that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, ui8, ui32), but got 'f32' and 'f32'}}
+  // expected-error @below {{expected numbers of two types that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, ui8, ui32, i4, ui4, f4E2M1FN), but got 'f32' and 'f32'}}
   %y = tile.convert %x : f32 to f32
   tile.return
 }
@@ -201,7 +201,7 @@ tile.kernel @convert_same(%x: f32 {program.argument = #program.scalar<"x">}) {
 
 // convert_c1
 tile.kernel @convert_unknown(%x: f32 {program.argument = #program.scalar<"x">}) {
-  // expected-error @below {{expected numbers of two types that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, ui8, ui32), but got 'f32' and 'i7'}}
+  // expected-error @below {{expected numbers of two types that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, ui8, ui32, i4, ui4, f4E2M1FN), but got 'f32' and 'i7'}}
   %y = tile.convert %x : f32 to i7
   tile.return
 }

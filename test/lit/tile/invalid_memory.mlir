@@ -511,3 +511,17 @@ tile.kernel @copy_group_out(%m: index {program.argument = #program.dimension<"m"
   tile.copy %a, %s atom cp_async : !tile.shared<64xf32>, !tile.slice<64xf32>
   tile.return
 }
+
+// -----
+
+// copy_c6
+tile.kernel @other_bytes() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<32x16xi4>
+  // expected-note @below {{'b' is declared here}}
+  %b = tile.alloc_shared "b" : !tile.shared<16x32xi4>
+  %t = tile.transpose %a : !tile.shared<32x16xi4> -> !tile.shared<16x32xi4, transposed>
+  // expected-error @below {{expected 'a' and 'b' to have the same elements side by side because several 'i4' share a byte, but the one has those along axis 0 and the other those along axis 1; copy through a fragment}}
+  tile.copy %t, %b : !tile.shared<16x32xi4, transposed>, !tile.shared<16x32xi4>
+  tile.return
+}

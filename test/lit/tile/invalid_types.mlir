@@ -16,7 +16,7 @@ tile.kernel @no_extent() attributes {t = !tile.global<?x0xf32>} { tile.return }
 
 // -----
 
-// expected-error @below {{expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, ui8, ui32), but got 'index'}}
+// expected-error @below {{expected an element type that memory can hold (i8, i32, i64, f16, bf16, f32, f64, f8E4M3FN, f8E5M2, ui8, ui32, i4, ui4, f4E2M1FN), but got 'index'}}
 tile.kernel @element_type() attributes {t = !tile.shared<8xindex>} { tile.return }
 
 // -----
@@ -145,6 +145,21 @@ tile.kernel @unknown() {
   tile.sync {tile.unroll = 2}
   tile.return
 }
+
+// -----
+
+// expected-error @below {{expected a multiple of 2 elements along axis 1 of a slice because as many i4 share a byte, but got 31}}
+tile.kernel @packed_slice() attributes {t = !tile.slice<16x31xi4>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected a multiple of 2 elements along axis 0 of a shared buffer because as many e2m1 share a byte, but got 15}}
+tile.kernel @packed_view() attributes {t = !tile.shared<15x32xf4E2M1FN, transposed>} { tile.return }
+
+// -----
+
+// expected-error @below {{expected elements of at least 8 bits in tensor memory, but got 'ui4'; convert them}}
+tile.kernel @packed_columns() attributes {t = !tile.tensor_memory<128x64xui4>} { tile.return }
 
 // -----
 

@@ -23,7 +23,7 @@ std::optional<int64_t> evaluate(Op op, int64_t lhs, int64_t rhs) {
 
 TEST_CASE("element types have a size and a name that parses back", "[artifact]") {
   for (ElementType type : allElementTypes) {
-    CHECK(sizeInBytes(type) > 0);
+    CHECK(bytesOf(type, elementsPerUnit(type)) == int64_t(isPacked(type) ? 1 : sizeInBytes(type)));
     CHECK(parseElementType(toString(type)) == type);
   }
   CHECK(sizeInBytes(ElementType::bf16) == 2);

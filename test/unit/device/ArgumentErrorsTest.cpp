@@ -98,6 +98,17 @@ TEST_CASE("strides that the kernels cannot use are refused", "[device][errors]")
         "argument 'A': expected 2 strides, but got 1");
   CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].strides = {1, 200}; }) ==
         "argument 'A' axis 1: expected stride 1 because the innermost axis is contiguous, but got 200");
+  auto failureOfPacked = [](auto change) {
+    Artifact artifact = sampleArtifact();
+    LaunchArguments arguments = sampleArguments();
+    artifact.tensors[0].element = arguments.tensors[0].element = ElementType::i4;
+    change(arguments.tensors[0]);
+    return failureOf(artifact, arguments);
+  };
+  CHECK(
+      failureOfPacked([](TensorView &tensor) { tensor.strides[0] = 129; }) ==
+      "argument 'A' axis 0: expected a stride that is a multiple of 2 because as many elements of i4 share a "
+      "byte, but got 129");
   CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].strides[0] = -128; }) ==
         "argument 'A' axis 0: expected a stride of at least 0, but got -128");
   CHECK(failureAfter([](LaunchArguments &a) { a.tensors[2].strides[0] = 63; }) ==

@@ -78,6 +78,19 @@ TEST_CASE("the machine computes with no integers without a sign", "[dsl][errors]
           x = x + x;
         }) == "expected numbers that the machine computes with for +, but got 'x' 16x8 of u32; convert it "
               "with .to(i64)\n'x' is declared here");
+  CHECK(errorOf([](Scope &k) { k.input("W", i4, {k.dim("n"), 31}); }) ==
+        "expected a multiple of 2 elements along axis 1 of tensor 'W' because as many i4 share a byte, but "
+        "got 31");
+  CHECK(errorOf([](Scope &k) { k.shared("w", e2m1, {8, 7}); }) ==
+        "expected a multiple of 2 elements along axis 1 of shared tile 'w' because as many e2m1 share a "
+        "byte, but "
+        "got 7");
+  CHECK(errorOf([](Scope &k) {
+          Global W = k.input("W", u4, {k.dim("m"), k.dim("n")});
+          W.tile({0, 0}, {2, 1});
+        }) ==
+        "expected a multiple of 2 elements along axis 1 of the slice of 'W' because as many u4 share a byte, "
+        "but got 1");
   CHECK(errorOf([](Scope &k) { k.scalar("a", u8); }) ==
         "expected argument 'a' to be a number that the machine computes with, but got u8; pass it as i32");
   CHECK(errorOf([](Scope &k) {
