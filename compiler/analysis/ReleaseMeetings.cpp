@@ -102,13 +102,15 @@ private:
   void step(Operation *op, State &state) {
     if (auto release = dyn_cast<ReleaseOp>(op)) {
       const Since &since = state[release.getRing()];
-      if (release.getAfterProducts() || !(since.hasRead || since.hasWaited))
+      if (!since.hasRead && !since.hasWaited)
         return;
       needed.insert(release);
       return forget(state);
     }
     auto publish = dyn_cast<PublishOp>(op);
-    if ((publish && !publish.getAfterProducts()) || synchronisationOf(op).meetsFirst)
+    // After products nobody meets, and after copies each thread arrives by itself.
+    bool publishes = publish && !publish.getAfterProducts() && !publish.getAfterCopies();
+    if (publishes || synchronisationOf(op).meetsFirst)
       forget(state);
     if (auto await = dyn_cast<AwaitOp>(op))
       state[await.getRing()] = {.hasRead = state[await.getRing()].hasRead, .hasWaited = true};
@@ -134,6 +136,8 @@ private:
   /// the slot over, the check of products in flight says so.
   void startProduct(Operation *op, State &state) const {
     SmallVector<MemoryAccess, 3> accesses = memoryAccessesOf(op);
+    if (llvm::any_of(accesses, [](const MemoryAccess &access) { return access.agent == Agent::oneThread; }))
+      return; // it says nothing of the other warps
     for (auto &[ring, since] : state) {
       bool reads = llvm::any_of(accesses, [&, ring = ring](const MemoryAccess &access) {
         return access.kind == AccessKind::read && access.isShared() && buffers.guards(ring, access.memory);

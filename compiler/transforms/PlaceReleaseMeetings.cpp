@@ -14,8 +14,15 @@ namespace {
 
 struct PlaceReleaseMeetings : impl::PlaceReleaseMeetingsBase<PlaceReleaseMeetings> {
   void runOnOperation() override {
-    for (ReleaseOp release : releasesThatNeedMeetings(getOperation()))
-      release.setAfterMeeting(true);
+    for (ReleaseOp release : releasesThatNeedMeetings(getOperation())) {
+      if (!release.getAfterProducts()) {
+        release.setAfterMeeting(true);
+        continue;
+      }
+      // A tensor core arrives, which meets nobody.
+      mlir::OpBuilder builder(release);
+      SyncOp::create(builder, release.getLoc());
+    }
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "compiler/analysis/ProductsInFlight.h"
 #include "compiler/analysis/ReleaseMeetings.h"
+#include "compiler/analysis/TensorAccesses.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -155,7 +156,7 @@ struct VerifyPhase : impl::VerifyPhaseBase<VerifyPhase> {
           return signalPassFailure();
     if (StringRef(phase) == "planned")
       for (KernelOp kernel : getOperation().getOps<KernelOp>())
-        if (failed(verifyReleases(kernel)))
+        if (failed(verifyReleases(kernel)) || failed(verifyStores(kernel)))
           return signalPassFailure();
   }
 
@@ -172,6 +173,17 @@ private:
         return failure();
       }
     return success();
+  }
+
+  LogicalResult verifyStores(KernelOp kernel) {
+    auto isMet = [&](const TensorAccess &access) { return isMetLater(access, kernel); };
+    WalkResult walked = kernel.walk([&](CopyOp copy) {
+      if (!copy.getUntilRead() || llvm::none_of(tensorAccessesOf(copy), isMet))
+        return WalkResult::advance();
+      reportBroken(copy, "that stores of tiles are complete before the kernel accesses what they write");
+      return WalkResult::interrupt();
+    });
+    return failure(walked.wasInterrupted());
   }
 };
 

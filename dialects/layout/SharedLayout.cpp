@@ -175,6 +175,18 @@ Result<SharedLayout> SharedLayout::create(Shape shape, int elementBits, RowPlace
     rows.rowPadding = 0;
   }
 
+  // What lies after the last element, to the end of panels and of the swizzle's pattern, counts, too.
+  double bytes = double(rows.panelExtent) * elementBits / 8 + double(rows.rowPadding) + 1;
+  bytes = (bytes * double(layout.rows()) + double(alignmentOf(rows.swizzle))) *
+          double(ceilDiv(extent, rows.panelExtent));
+  for (int axis = 0; axis < layout.rank() - 2; ++axis)
+    bytes *= double(layout.extents[size_t(axis)]);
+  if (bytes > double(maxSharedBytes))
+    return invalid(
+        fmt::format("expected a tile of at most {} bytes, but panels of {} elements with {} rows take "
+                    "about {:.3g}",
+                    maxSharedBytes, rows.panelExtent, layout.rows(), bytes));
+
   int64_t rowBits = (ceilDiv(rows.panelExtent * elementBits, 8) + rows.rowPadding) * 8;
   // Every panel starts where the swizzle pattern does, whatever the number of rows.
   int64_t panelBits = alignTo(layout.rows() * rowBits, alignmentOf(rows.swizzle) * 8);
@@ -235,7 +247,13 @@ Result<SharedLayout> SharedLayout::withOrder(const RowOrder &order) const {
 }
 
 Result<SharedLayout> SharedLayout::withShape(Shape shape) const {
-  return create(std::move(shape), bits, rowPlacement());
+  Result<SharedLayout> layout = create(std::move(shape), bits, rowPlacement());
+  if (layout && layout->panels() < panels() && layout->extents[size_t(fastAxis)] == extents[size_t(fastAxis)])
+    return invalid(
+        fmt::format("expected two rows or more because the row has {} panels of {} elements, which "
+                    "lie apart, but got one",
+                    panels(), panelExtent()));
+  return layout;
 }
 
 //===----------------------------------------------------------------------===//

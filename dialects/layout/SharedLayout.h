@@ -116,7 +116,7 @@ public:
 
   /// The same with elements of a row in another order.
   Result<SharedLayout> withOrder(const RowOrder &order) const;
-  /// Some of the tile: the rows lie as they do here, if their panels are no narrower.
+  /// The layout of some of the tile's rows and planes. An error for one row whose panels lie apart.
   Result<SharedLayout> withShape(Shape shape) const;
 
   /// From the tile's axes to the offset of an element's first bit.

@@ -83,6 +83,11 @@ tile.kernel @shared_layout() attributes {t = #tile.shared_layout<"nonsense">} { 
 
 // -----
 
+// expected-error @below {{expected a tile of at most 1099511627776 bytes, but panels of 549755813888 elements with 549755813888 rows take about}}
+tile.kernel @huge_panels() attributes {t = #tile.shared_layout<"2x549755813888x1 128b axis 2 panel 549755813888 swizzle none pad 0">} { tile.return }
+
+// -----
+
 // expected-error @below {{expected the text form of a layout, but got 'reg(2@0:2)'}}
 tile.kernel @layout() attributes {t = #tile.layout<"reg(2@0:2)">} { tile.return }
 

@@ -175,3 +175,59 @@ tile.kernel @one_thread(%Y: !tile.global<64x64xbf16> {program.argument = #progra
   tile.return
 }
 }
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+
+// A publish after copies meets nobody: each thread arrives by itself. Others may still read the slot that is released.
+// CHECK-LABEL: tile.kernel @relay(
+// CHECK:         tile.publish {{.*}} after_copies
+// CHECK-NEXT:    tile.release {{.*}} after_meeting
+tile.kernel @relay() attributes {warps = 8 : i64} {
+  %from = tile.alloc_ring "from" producers(1) consumers(1) at 0 : !tile.ring<2>
+  %to = tile.alloc_ring "to" producers(128) consumers(1) at 32 : !tile.ring<2>
+  %c = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "relay" warps(4) {
+      tile.await %from[%c] : !tile.ring<2>
+      tile.acquire %to[%c] : !tile.ring<2>
+      tile.publish %to[%c] after_copies : !tile.ring<2>
+      tile.release %from[%c] : !tile.ring<2>
+    }
+    tile.role "other" warps(4) {
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_100a">} {
+
+// One thread issues a product in tensor memory, and the tensor core arrives for it: the other warps meet it, lest one of them be
+// two phases late.
+// CHECK-LABEL: tile.kernel @in_place(
+// CHECK:         tile.gemm_in_place
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.release {{.*}} after_products
+tile.kernel @in_place() attributes {warps = 8 : i64} {
+  %true = arith.constant true
+  %a = tile.alloc_shared "a" at 1024 : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" at 32768 : !tile.shared<64x64xbf16>
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
+  %ab = tile.alloc_ring "ab" producers(1) consumers(1) at 0 : !tile.ring<2>
+  %c = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      tile.await %ab[%c] : !tile.ring<2>
+      tile.gemm_in_place %a, %b, %acc if %true : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, !tile.tensor_memory<128x64xf32>
+      tile.release %ab[%c] after_products : !tile.ring<2>
+    }
+    tile.role "other" warps(4) {
+    }
+  }
+  tile.return
+}
+}

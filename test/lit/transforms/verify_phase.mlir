@@ -254,6 +254,20 @@ tile.kernel @release() attributes {warps = 4 : i64} {
   tile.return
 }
 
+// -----
+
+#tile = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+#acc = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+tile.kernel @until_read(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+  %c0 = arith.constant 0 : index
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  %t = tile.alloc_shared "t" at 0 : !tile.shared<64x64xbf16, #tile>
+  // expected-error @below {{phase 'planned' promises that stores of tiles are complete before the kernel accesses what they write, but here is 'tile.copy'}}
+  tile.copy %t, %x atom tma until_read : !tile.shared<64x64xbf16, #tile>, !tile.slice<64x64xbf16>
+  %h = tile.load %x : !tile.slice<64x64xbf16> -> tensor<64x64xbf16, #acc>
+  tile.return
+}
+
 //--- simt.mlir
 
 tile.kernel @left() attributes {warps = 4 : i64} {
