@@ -9,8 +9,10 @@
 #include "kernels/file/Transport.h"
 #include "kernels/file/kernel.h"
 
+#include <cmath>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <limits>
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -79,6 +81,8 @@ Result<Loaded> load(const ObjectFile &object) {
   return loaded;
 }
 
+constexpr int64_t maxExtent = std::numeric_limits<int32_t>::max(); ///< of a tensor
+
 /// The first mistake in what a kernel says of itself; empty if there is none.
 std::string mistakeOf(const KernelEntry &kernel) {
   if (kernel.name.empty())
@@ -98,6 +102,11 @@ std::string mistakeOf(const KernelEntry &kernel) {
           "expected limits of parameter '{}' of kernel '{}' that a number meets, but got {} to {} "
           "in steps of {}",
           parameter.name, kernel.name, parameter.least, parameter.most, parameter.multipleOf);
+    if (parameter.kind == Parameter::Kind::size && (parameter.least < 0 || parameter.most > maxExtent))
+      return fmt::format(
+          "expected limits of size '{}' of kernel '{}' from 0 to {} because it is an extent, but "
+          "got {} to {}",
+          parameter.name, kernel.name, maxExtent, parameter.least, parameter.most);
     for (const Definitions *defaults : {&kernel.emulatorSizes})
       if (auto found = defaults->find(parameter.name); found != defaults->end())
         if (Result<void> valid = parameter.check(kernel.name, found->second); !valid)
@@ -105,6 +114,17 @@ std::string mistakeOf(const KernelEntry &kernel) {
     if (Result<void> valid = parameter.check(kernel.name, parameter.fallback); !valid)
       return valid.error().message;
   }
+  for (const auto &[tensor, range] : kernel.ranges)
+    if (!std::isfinite(range.first) || !std::isfinite(range.second) || range.first >= range.second)
+      return fmt::format("expected a range of random numbers for '{}' of kernel '{}' that ends above its "
+                         "beginning, but got [{}, {})",
+                         tensor, kernel.name, range.first, range.second);
+  for (const auto &[tensor, tolerance] : kernel.tolerances)
+    if (!(tolerance.limit >= 0) || !(tolerance.floor >= 0))
+      return fmt::format(
+          "expected a tolerance for '{}' of kernel '{}' of numbers from 0 on, but got limit {} and "
+          "floor {}",
+          tensor, kernel.name, tolerance.limit, tolerance.floor);
   return {};
 }
 

@@ -56,7 +56,9 @@ std::string identityOf(const std::string &compiler) {
 struct TemporaryFolder {
   fs::path path;
   TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "tlc-XXXXXX").string();
+    std::error_code error;
+    fs::path parent = fs::temp_directory_path(error);
+    std::string name = ((error ? fs::path("/tmp") : parent) / "tlc-XXXXXX").string();
     if (::mkdtemp(name.data()))
       path = name;
   }

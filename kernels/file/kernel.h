@@ -32,6 +32,7 @@
 #error "tlc needs the C++ library of GCC (libstdc++)"
 #endif
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -44,9 +45,11 @@ inline constexpr uint32_t kernelFileVersion = 1;
 using kernels::Definitions;
 using kernels::Tolerance;
 
-/// What a number given as a parameter may be; `multipleOf` is for integers.
+/// What a number given as a parameter may be. Left out: from 0, or from -(2^31 - 1) for real numbers, to 2^31
+/// - 1.
 struct Limits {
-  int64_t least = 0, most = 0x7fffffff, multipleOf = 1;
+  std::optional<int64_t> least = {}, most = {};
+  int64_t multipleOf = 1;                 ///< of integers
   std::optional<int64_t> onEmulator = {}; ///< default where the emulator runs the kernel
   std::string help = {};
 };
@@ -58,8 +61,8 @@ public:
   explicit Values(Texts texts) : texts(std::move(texts)) {}
 
   /// Of a size or a constant.
-  int64_t operator[](std::string_view name) const { return std::stoll(text(name)); }
-  double number(std::string_view name) const { return std::stod(text(name)); }
+  int64_t operator[](std::string_view name) const { return parsed<int64_t>(name, "an integer"); }
+  double number(std::string_view name) const { return parsed<double>(name, "a number"); }
   /// Of a choice among names of element types.
   ElementType type(std::string_view name) const {
     if (std::optional<ElementType> element = parseElementType(text(name)))
@@ -80,6 +83,19 @@ public:
   }
 
 private:
+  template <class T> T parsed(std::string_view name, const char *what) const {
+    const std::string &whole = text(name);
+    T value{};
+    auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), value);
+    if (error == std::errc() && end == whole.data() + whole.size())
+      return value;
+    throw std::invalid_argument(
+        "expected parameter '" + std::string(name) + "' to be " + what +
+        " because it is read as one, but it is '" + whole +
+        "'; v[name] reads integers, v.number(name) numbers, v.type(name) element types, "
+        "v.text(name) any");
+  }
+
   Texts texts;
 };
 
@@ -194,14 +210,14 @@ public:
   KernelEntry &constant(std::string name, int64_t fallback, const Limits &limits = {}) {
     return integer(kernels::Parameter::Kind::constant, std::move(name), fallback, limits);
   }
-  KernelEntry &number(std::string name, double fallback, const Limits &limits = {.least = -0x7fffffff}) {
+  KernelEntry &number(std::string name, double fallback, const Limits &limits = {}) {
     char digits[32];
     for (int count = 6; count <= 17; ++count)
       if (std::snprintf(digits, sizeof(digits), "%.*g", count, fallback);
           std::strtod(digits, nullptr) == fallback)
         break;
-    parameters.push_back(
-        {std::move(name), limits.help, kernels::Parameter::Kind::number, digits, limits.least, limits.most});
+    parameters.push_back({std::move(name), limits.help, kernels::Parameter::Kind::number, digits,
+                          limits.least.value_or(-largest), limits.most.value_or(largest)});
     parameters.back().mayBeAuto = false;
     return *this;
   }
@@ -277,12 +293,14 @@ public:
   std::function<double(const Values &)> operations = {};
 
 private:
+  static constexpr int64_t largest = 0x7fffffff;
+
   KernelEntry &integer(kernels::Parameter::Kind kind, std::string name, int64_t fallback,
                        const Limits &limits) {
     if (limits.onEmulator)
       emulatorSizes[name] = std::to_string(*limits.onEmulator);
-    parameters.push_back({std::move(name), limits.help, kind, std::to_string(fallback), limits.least,
-                          limits.most, limits.multipleOf});
+    parameters.push_back({std::move(name), limits.help, kind, std::to_string(fallback),
+                          limits.least.value_or(0), limits.most.value_or(largest), limits.multipleOf});
     return *this;
   }
   template <class F> static HostFunction hostFunction(F function) {

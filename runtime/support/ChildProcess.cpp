@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -70,6 +71,18 @@ ProcessEnd ChildProcess::wait() {
   return end;
 }
 
+std::optional<ProcessEnd> ChildProcess::waitUntil(std::chrono::steady_clock::time_point end) {
+  for (;;) {
+    siginfo_t ended = {};
+    ::waitid(P_PID, id_t(process), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (ended.si_pid == process)
+      return wait();
+    if (std::chrono::steady_clock::now() >= end)
+      return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
 void tlc::writeToPipe(int pipe, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(pipe, bytes.data(), bytes.size());
@@ -112,7 +125,11 @@ Result<std::string> tlc::answerOfChild(std::chrono::seconds limit, const std::fu
       break;
     answer.append(bytes, size_t(count));
   }
-  const ProcessEnd how = child->wait();
+  // Its end of the pipe may be closed, and it goes on.
+  const std::optional<ProcessEnd> ended = child->waitUntil(end);
+  if (!ended)
+    return Error{ErrorKind::execution, fmt::format("has not ended after {} s", limit.count())};
+  const ProcessEnd how = *ended;
   if (how.exitStatus() != 0 || !answer.ends_with(whole))
     return Error{ErrorKind::execution, "ended by " + how.text()};
   answer.pop_back();

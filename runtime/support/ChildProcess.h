@@ -41,6 +41,8 @@ public:
   void kill() const;
   /// Waits for its end.
   ProcessEnd wait();
+  /// The same, but nothing if it has not ended by then.
+  std::optional<ProcessEnd> waitUntil(std::chrono::steady_clock::time_point end);
 
 private:
   ChildProcess(pid_t process, int readEnd) : process(process), readEnd(readEnd) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// One mistake of registration for each value of TLC_MISTAKE.
+#include <cmath>
 #include <csignal>
 #include <tlc/kernel.h>
 
@@ -30,6 +31,15 @@ void registerKernels(KernelFile &file) {
     throw std::runtime_error("not today");
   case 6:
     file.kernel("", "").program(nothing);
+    break;
+  case 7:
+    file.kernel("extents", "").size("n", 1, {.most = int64_t(1) << 40}).program(nothing);
+    break;
+  case 8:
+    file.kernel("ranges", "").random("X", 5, 1).program(nothing);
+    break;
+  case 9:
+    file.kernel("tolerances", "").tolerance("Y", {.limit = std::nan("")}).program(nothing);
     break;
   }
 }

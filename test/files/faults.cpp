@@ -35,6 +35,16 @@ void registerKernels(KernelFile &file) {
       pause();
   });
   add(file, "misspelt").program([](Scope &, const Values &v) { (void)v["tyle"]; });
+  add(file, "truncated").number("cap", 0.5, {.help = "of X"}).program([](Scope &, const Values &v) {
+    (void)v["cap"];
+  });
+  // Ends its pipe, and goes on.
+  add(file, "closes").program([](Scope &) {
+    for (int file = 0; file < 64; ++file)
+      close(file);
+    for (;;)
+      pause();
+  });
   add(file, "mistaken").program([](Scope &k) {
     Index n = k.dim("n");
     Global X = k.input("X", f32, {n}), Y = k.output("Y", f16, {n});

@@ -41,6 +41,8 @@ static ExitCode finish(ExitCode code) {
 }
 
 int tlc_main(int argc, char **argv) {
+  // What is opened must not take the place of a standard stream that is closed.
+  (void)sys::Process::FixupStandardFileDescriptors();
   InitLLVM init(argc, argv);
   ScopedFatalErrorHandler handler(failInLlvm);
   install_bad_alloc_error_handler(failInLlvm);

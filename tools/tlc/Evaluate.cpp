@@ -166,7 +166,7 @@ Result<Comparison> compare(const kernels::Request &request, const evaluator::Arg
       double value = valueOf(spec.element, element),
              error = kernels::errorOf(value, (*expected)[number], tolerance);
       comparison.largestError = std::max(comparison.largestError, error);
-      if (comparison.complaint.empty() && (!element.defined || error > tolerance.limit))
+      if (comparison.complaint.empty() && (!element.defined || !(error <= tolerance.limit)))
         comparison.complaint = element.defined
                                    ? formatv("element {0} of '{1}' is {2}, but {3} was expected", number,
                                              spec.name, value, (*expected)[number])

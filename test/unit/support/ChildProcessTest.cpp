@@ -43,6 +43,13 @@ TEST_CASE("how a child ended that has not answered") {
   });
   CHECK(late.error().message == "has not ended after 1 s");
   CHECK(late.error().kind == ErrorKind::execution);
+  late = answerOfChild(seconds(1), []() -> std::string {
+    for (int file = 0; file < 64; ++file)
+      close(file);
+    for (;;)
+      pause();
+  });
+  CHECK(late.error().message == "has not ended after 1 s");
 }
 
 TEST_CASE("a child that nobody waits for is ended") {
