@@ -258,6 +258,12 @@ Result<SharedObject> kernels::compileFile(const std::string &source, const HostC
   key.add(fs::absolute(source, ignored).native()).add(identityOf(*compiler)).add(buildId());
   for (const std::string &word : command)
     key.add(word);
+  // Where the compiler looks for headers, libraries and its own programs.
+  for (const char *variable :
+       {"CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"}) {
+    const char *value = std::getenv(variable);
+    key.add(value ? value : "");
+  }
   const std::string name = key.finish().toHex() + ".so";
   std::optional<std::string> remark;
   Descriptor folder;
@@ -277,7 +283,7 @@ Result<SharedObject> kernels::compileFile(const std::string &source, const HostC
     return environment("cannot make a temporary folder for what the file is compiled to");
   const std::string object = (temporary.path / "kernels.so").string(),
                     rule = (temporary.path / "rule").string();
-  command.insert(command.end(), {"-MMD", "-MF", rule, "-o", object, source});
+  command.insert(command.end(), {"-MD", "-MF", rule, "-o", object, source});
   llvm::SmallVector<llvm::StringRef> words(command.begin(), command.end());
   std::string failure;
   int status = llvm::sys::ExecuteAndWait(*compiler, words, std::nullopt, {}, 0, 0, &failure);
