@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Tiles are followed through their views to what allocates them.
+#include "compiler/analysis/BufferAccesses.h"
+
+#include "dialects/layout/StockLayouts.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+std::optional<BufferPart> tile::bufferPartOf(Value tile) {
+  Value cursor;
+  while (Operation *op = tile.getDefiningOp()) {
+    if (isa<AllocationOpInterface>(op))
+      return BufferPart{tile, cursor};
+    auto view = dyn_cast<ViewOpInterface>(op);
+    if (!view)
+      break;
+    if (Value at = view.getSlotCursor())
+      cursor = at;
+    tile = op->getOperand(0);
+  }
+  return std::nullopt;
+}
+
+void BufferParts::add(const BufferPart &part) {
+  auto [entry, isNew] = buffers.try_emplace(part.buffer);
+  entry->second.cursors.insert(part.cursor);
+  entry->second.owner = isNew || entry->second.owner == part.owner ? part.owner : anyThreads;
+}
+
+void BufferParts::add(const BufferParts &other) {
+  for (const auto &[buffer, slots] : other.buffers) {
+    auto [entry, isNew] = buffers.try_emplace(buffer, slots);
+    entry->second.cursors.insert_range(slots.cursors);
+    entry->second.owner = isNew || entry->second.owner == slots.owner ? slots.owner : anyThreads;
+  }
+}
+
+void BufferParts::removeAt(Value cursor) {
+  for (auto &[buffer, slots] : buffers)
+    slots.cursors.remove(cursor);
+  buffers.remove_if([](auto &entry) { return entry.second.cursors.empty(); });
+}
+
+bool BufferParts::overlaps(const BufferParts &other) const {
+  return llvm::any_of(buffers, [&](auto &entry) { return other.buffers.contains(entry.first); });
+}
+
+bool BufferParts::overlapsOtherOwners(const BufferParts &other) const {
+  return llvm::any_of(buffers, [&](auto &entry) {
+    auto found = other.buffers.find(entry.first);
+    return found != other.buffers.end() &&
+           (entry.second.owner == anyThreads || entry.second.owner != found->second.owner);
+  });
+}
+
+bool BufferParts::overwrites(const BufferParts &other) const {
+  return llvm::any_of(buffers, [&](auto &entry) {
+    auto found = other.buffers.find(entry.first);
+    return found != other.buffers.end() &&
+           !(entry.second.owner == oneThread && found->second.owner == oneThread);
+  });
+}
+
+void BufferAccesses::add(const BufferAccesses &other) {
+  reads.add(other.reads);
+  writes.add(other.writes);
+}
+
+bool BufferAccesses::conflictsWith(const BufferAccesses &earlier) const {
+  return reads.overlaps(earlier.writes) || writes.overlapsOtherOwners(earlier.reads) ||
+         writes.overwrites(earlier.writes);
+}
+
+bool tile::needsProxyFence(const BufferAccesses &ordinary, const BufferAccesses &asynchronous) {
+  return asynchronous.reads.overlaps(ordinary.writes) || asynchronous.writes.overlaps(ordinary.writes) ||
+         asynchronous.writes.overlaps(ordinary.reads);
+}
+
+/// Rows of a warpgroup if a fragment lies in registers as wgmma's accumulators do, with each warpgroup's
+/// rows its own; else 0.
+static int64_t rowsOfWarpgroup(Operation *op, Value fragment) {
+  auto type = cast<RankedTensorType>(fragment.getType());
+  auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());
+  int64_t warpgroups = executingWarps(op) / warpsPerWarpgroup;
+  if (!layout || type.getRank() != 2 || warpgroups == 0 ||
+      type.getDimSize(0) % (wgmmaRows * warpgroups) != 0 || type.getDimSize(1) % wgmmaColumnStep != 0 ||
+      layout.getLayout() != wgmmaAccumulator(type.getDimSize(0), type.getDimSize(1), {warpgroups, 1}))
+    return 0;
+  return type.getDimSize(0) / warpgroups;
+}
+
+static int64_t ownerOf(Operation *op, const MemoryAccess &access) {
+  auto shared = dyn_cast<SharedType>(access.memory.getType());
+  if (shared && shared.getTransposed())
+    return anyThreads;
+  if (access.agent == Agent::oneThread)
+    return oneThread;
+  return access.fragment ? rowsOfWarpgroup(op, access.fragment) : anyThreads;
+}
+
+/// Accesses of buffers that no ring orders.
+static SmallVector<MemoryAccess, 3> bufferAccessesOf(Operation *op) {
+  if (completionOf(op) == Completion::ring)
+    return {};
+  SmallVector<MemoryAccess, 3> accesses = memoryAccessesOf(op);
+  llvm::erase_if(accesses,
+                 [](const MemoryAccess &access) { return !access.isShared() && !access.isTensorMemory(); });
+  return accesses;
+}
+
+LogicalResult tile::addBufferAccesses(Operation *op, BufferAccesses &accesses) {
+  for (const MemoryAccess &access : bufferAccessesOf(op)) {
+    std::optional<BufferPart> part = bufferPartOf(access.memory);
+    if (!part)
+      return op->emitError(
+          "expected shared memory that is a buffer, a slot or a view of one because accesses "
+          "are ordered by buffer, but got another");
+    part->owner = ownerOf(op, access);
+    (access.kind == AccessKind::read ? accesses.reads : accesses.writes).add(*part);
+  }
+  return success();
+}
+
+bool tile::accessesAsynchronously(Operation *op) {
+  return llvm::any_of(bufferAccessesOf(op), [](const MemoryAccess &access) {
+    return access.isShared() && access.isAsynchronous();
+  });
+}
