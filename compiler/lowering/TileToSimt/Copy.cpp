@@ -8,7 +8,6 @@
 #include "compiler/lowering/TileToSimt/Tma.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
-#include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "runtime/support/Math.h"
@@ -421,41 +420,6 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
   return success();
 }
 
-namespace {
-Value addressOf(KernelLowering &k, Value tile, OperandRange position) {
-  const SharedTile &shared = k.shared(tile);
-  SmallVector<Value> at;
-  for (Value coordinate : position)
-    at.push_back(k.value(coordinate));
-  Shape one(at.size(), 1);
-  return SharedAddresses(k.b, shared, FragmentLayout::replicated(one, 1), Team(), at)
-      .at(Coordinates(at.size(), 0));
-}
-} // namespace
-
-static LogicalResult lowerOp(KernelLowering &k, tile::LoadIndexOp op) {
-  Type i32 = k.b.getI32Type();
-  if (isa<tile::SliceType>(op.getSource().getType())) {
-    const Slice &slice = k.slice(op.getSource());
-    GlobalAccess access(k, slice, FragmentLayout::replicated({}, k.team.warps), {}, GlobalUse::load);
-    Value inside = access.predicate({});
-    Value loaded = simt::LoadOp::create(k.b, i32, access.address({}), inside);
-    k.set(op.getValue(), inside && slice.fill ? k.b.select(inside, loaded, slice.fill) : loaded);
-    return success();
-  }
-  Value address = addressOf(k, op.getSource(), op.getPosition());
-  k.set(op.getValue(), simt::LoadOp::create(k.b, i32, address, Value()));
-  return success();
-}
-
-static LogicalResult lowerOp(KernelLowering &k, tile::StoreIndexOp op) {
-  k.byOneThread([&] {
-    Value address = addressOf(k, op.getDestination(), op.getPosition());
-    simt::StoreOp::create(k.b, k.value(op.getValue()), address, Value());
-  });
-  return success();
-}
-
 static LogicalResult lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
   const Slice &slice = k.slice(op.getDestination());
   Value value = k.value(op.getValue());
@@ -468,77 +432,6 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Counts
-//===----------------------------------------------------------------------===//
-
-/// One thread does `act` with the count's address if the count is in the tensor, else `otherwise`.
-static void withCount(KernelLowering &k, Value count, function_ref<void(Value)> act,
-                      function_ref<void()> otherwise) {
-  k.byOneThread([&] {
-    GlobalAccess access(k, k.slice(count), FragmentLayout::replicated({}, k.team.warps), {}, GlobalUse::load);
-    Value inside = access.predicate({});
-    auto within = [&] { act(access.address({})); };
-    if (inside)
-      k.b.choose(inside, within, otherwise);
-    else
-      within();
-  });
-}
-
-/// An atomic addition at device scope. LLVM's own loses its order on the way to PTX (atomicrmw, LLVM
-/// 22).
-static Value countUp(KernelLowering &k, StringRef instruction, StringRef constraints, Type result,
-                     ValueRange operands) {
-  auto op = LLVM::InlineAsmOp::create(
-      k.b, result ? TypeRange(result) : TypeRange(), operands, instruction, constraints,
-      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(k.b.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
-  return result ? op.getResult(0) : Value();
-}
-
-static LogicalResult lowerOp(KernelLowering &k, tile::AnnounceOp op) {
-  if (failed(k.syncTeam()))
-    return failure();
-  auto announce = [&](Value address) {
-    countUp(k, "red.release.gpu.global.add.u32 [$0], $1;", "l,r,~{memory}", Type(),
-            {address, k.value(op.getBy())});
-  };
-  withCount(k, op.getCount(), announce, [] {});
-  return success();
-}
-
-static LogicalResult lowerOp(KernelLowering &k, tile::WaitForOp op) {
-  auto wait = [&](Value address) {
-    auto read = [&](OpBuilder &, Location, ValueRange) {
-      Value count = LLVM::LoadOp::create(k.b, k.b.getI32Type(), address, /*alignment=*/sizeof(int32_t),
-                                         /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/false,
-                                         /*isInvariantGroup=*/false, LLVM::AtomicOrdering::acquire,
-                                         k.b.getStringAttr("device"));
-      Value isLess = arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, count, k.value(op.getLeast()));
-      scf::ConditionOp::create(k.b, isLess, ValueRange());
-    };
-    auto again = [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(k.b); };
-    scf::WhileOp::create(k.b, TypeRange(), ValueRange(), read, again);
-  };
-  withCount(k, op.getCount(), wait, [] {});
-  return k.syncTeam();
-}
-
-static LogicalResult lowerOp(KernelLowering &k, tile::TakeOp op) {
-  if (failed(k.syncTeam()))
-    return failure();
-  auto write = [&](Value number) {
-    simt::StoreOp::create(k.b, number, addressOf(k, op.getDestination(), op.getPosition()), Value());
-  };
-  auto take = [&](Value address) {
-    write(countUp(k, "atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;", "=r,l,~{memory}", k.b.getI32Type(),
-                  address));
-  };
-  withCount(k, op.getCount(), take, [&] { write(k.b.i32(0)); });
-  return success();
-}
-
 void lowering::addCopyLowerings(LoweringTable &table) {
   table.add<tile::AllocSharedOp>(lowerOp);
   table.add<tile::SlotOp>(lowerOp);
@@ -548,10 +441,5 @@ void lowering::addCopyLowerings(LoweringTable &table) {
   table.add<tile::CopyOp>(lowerOp);
   table.add<tile::LoadOp>(lowerOp);
   table.add<tile::StoreOp>(lowerOp);
-  table.add<tile::LoadIndexOp>(lowerOp);
-  table.add<tile::StoreIndexOp>(lowerOp);
   table.add<tile::AtomicAddOp>(lowerOp);
-  table.add<tile::AnnounceOp>(lowerOp);
-  table.add<tile::WaitForOp>(lowerOp);
-  table.add<tile::TakeOp>(lowerOp);
 }

@@ -346,6 +346,7 @@ const LoweringTable &LoweringTable::all() {
     addControlLowerings(filled);
     addConvertLowerings(filled);
     addCopyLowerings(filled);
+    addElementLowerings(filled);
     addElementwiseLowerings(filled);
     addGemmLowerings(filled);
     addGridLowerings(filled);

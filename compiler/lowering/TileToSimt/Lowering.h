@@ -243,6 +243,7 @@ private:
 void addControlLowerings(LoweringTable &table);
 void addConvertLowerings(LoweringTable &table);
 void addCopyLowerings(LoweringTable &table);
+void addElementLowerings(LoweringTable &table);
 void addElementwiseLowerings(LoweringTable &table);
 void addGemmLowerings(LoweringTable &table);
 void addGridLowerings(LoweringTable &table);
