@@ -4,6 +4,7 @@
 /// becomes its address, of which the columns are the lower bits.
 #include "compiler/lowering/TileToSimt/TensorMemory.h"
 
+#include "compiler/lowering/TileToSimt/Wgmma.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
@@ -178,10 +179,9 @@ static LogicalResult lowerOp(KernelLowering &k, tile::GemmInPlaceOp op) {
     left = SharedFactor::create(k, op, op.getA(), "the left factor", /*kAxis=*/1);
   if (!right || (leftIsShared && !left))
     return failure();
-  if (right->operand.layout.rowOrder() != (left ? left->operand.layout.rowOrder() : RowOrder()))
-    return op.emitOpError(
-        "expected factors with one order of elements along the reduced axis because they are "
-        "multiplied place by place, but one has its rows in another");
+  if (std::string why = orderMismatch(left ? &left->operand.layout : nullptr, right->operand.layout);
+      !why.empty())
+    return op.emitOpError(why);
   ArrayRef<int64_t> shape = op.getAcc().getType().getShape();
   int64_t steps = tile::extentsOf(op.getB().getType()).front() / right->operand.kPerInstruction;
   // In tensor memory, too, a step takes as many bytes of each row.

@@ -111,6 +111,15 @@ std::optional<WgmmaShare> lowering::wgmmaShare(const FragmentLayout &layout, Arr
   return std::nullopt;
 }
 
+std::string lowering::orderMismatch(const SharedLayout *left, const SharedLayout &right) {
+  if (right.rowOrder() == (left ? left->rowOrder() : RowOrder()))
+    return {};
+  return "expected factors with one order of elements along the reduced axis because they are multiplied "
+         "place by place, but got " +
+         (left ? printSharedLayout(*left) : "tensor memory, where they are one after the other,") + " and " +
+         printSharedLayout(right);
+}
+
 Value lowering::startWgmma(KernelLowering &k, const Product &product) {
   Emitter &b = k.b;
   Operation *op = product.op;
@@ -154,11 +163,8 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
     aFactor = SharedFactor::create(k, op, "the left factor", k.shared(product.a), /*kAxis=*/1, acc, 0);
     if (!aFactor)
       return {};
-    if (aFactor->order() != bFactor->order())
-      return reject("expected factors with one order of elements along the reduced axis because they are "
-                    "multiplied place by place, but got " +
-                    printSharedLayout(k.shared(product.a).layout) + " and " +
-                    printSharedLayout(right.layout));
+    if (std::string why = orderMismatch(&k.shared(product.a).layout, right.layout); !why.empty())
+      return reject(why);
   }
 
   int64_t registers = share->columns / 2;

@@ -28,4 +28,8 @@ struct Product {
 /// Starts the product as one group; the result is in flight. Null, with a diagnostic, if it cannot be done.
 Value startWgmma(KernelLowering &k, const Product &product);
 
+/// What is wrong with two factors that a matrix unit reads in these layouts; empty if nothing is. Without a
+/// left layout, that factor has its elements one after the other.
+std::string orderMismatch(const SharedLayout *left, const SharedLayout &right);
+
 } // namespace tlc::lowering

@@ -157,3 +157,21 @@ tile.kernel @multicast(%B: !tile.global<128x64xbf16> {program.argument = #progra
   tile.return
 }
 }
+
+// -----
+
+#b = #tile.shared_layout<"64x128 8b axis 1 panel 64 swizzle 64 pad 0 interleaved">
+#a = #tile.shared_layout<"128x128 8b axis 1 panel 64 swizzle 64 pad 0">
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @orders() attributes {warps = 4 : i64} {
+  %false = arith.constant false
+  tile.reserve_tensor_memory "tensor memory" columns(64) at 24576
+  %b = tile.alloc_shared "b" at 0 : !tile.shared<64x128xf8E4M3FN, #b>
+  %a = tile.alloc_shared "a" at 8192 : !tile.shared<128x128xf8E4M3FN, #a>
+  %bView = tile.transpose %b : !tile.shared<64x128xf8E4M3FN, #b> -> !tile.shared<128x64xf8E4M3FN, #b, transposed>
+  %acc = tile.alloc_tensor_memory "acc" at 0 : !tile.tensor_memory<128x64xf32>
+  // expected-error @below {{expected factors with one order of elements along the reduced axis because they are multiplied place by place, but got 128x128 8b axis 1 panel 64 swizzle 64 pad 0 and 64x128 8b axis 1 panel 64 swizzle 64 pad 0 interleaved}}
+  tile.gemm_in_place %a, %bView, %acc if %false : !tile.shared<128x128xf8E4M3FN, #a>, !tile.shared<128x64xf8E4M3FN, #b, transposed>, !tile.tensor_memory<128x64xf32>
+  tile.return
+}
+}

@@ -201,6 +201,16 @@ TEST_CASE("contradictory placements are refused by name", "[layout][shared][unit
                Contains("panels of whole bytes, but got 3 elements of 4 bits"));
 }
 
+TEST_CASE("a part keeps the places of its elements, or is refused", "[layout][shared][unit]") {
+  SharedLayout tile = *parseSharedLayout("64x128 16b axis 1 panel 64 swizzle none pad 0");
+  REQUIRE(tile.panels() == 2);
+  REQUIRE(tile.withShape({8, 64})->byteOffset({7, 63}) == tile.byteOffset({7, 63}));
+  Result<SharedLayout> row = tile.withShape({1, 128});
+  REQUIRE_FALSE(row);
+  REQUIRE_THAT(row.error().message, Contains("expected two rows or more because the row has 2 panels of 64 "
+                                             "elements, which lie apart, but got one"));
+}
+
 TEST_CASE("packed elements lie side by side", "[layout][shared][unit]") {
   SharedLayout odd = SharedLayout::plain({3, 9}, 4, 1);
   REQUIRE(odd.rowPitch() == 5); // rows begin with a byte
