@@ -176,14 +176,22 @@ bool HostTensor::isPoison(int64_t position) const {
   return loadCode(type, storage.data(), position) == ~uint64_t(0) >> (64 - bitsOf(type));
 }
 
-std::optional<std::string> HostTensor::findUnwritten(const Padding &isPadding) const {
+std::vector<int64_t> HostTensor::findPoison(size_t most, const Padding &isPadding) const {
+  std::vector<int64_t> found;
   for (int64_t row = 0; row < count; row += rowLength()) {
     const int64_t begin = positionOf(row);
-    for (int64_t column = 0; column != rowLength(); ++column)
+    for (int64_t column = 0; column != rowLength() && found.size() != most; ++column)
       if (isPoison(begin + column) && !(isPadding && isPadding(row + column)))
-        return fmt::format("element {} of '{}' was never written", indexText(row + column), tensorName);
+        found.push_back(row + column);
   }
-  return std::nullopt;
+  return found;
+}
+
+std::optional<std::string> HostTensor::findUnwritten(const Padding &isPadding) const {
+  std::vector<int64_t> found = findPoison(1, isPadding);
+  if (found.empty() || !std::isnan(at(found.front())))
+    return std::nullopt;
+  return fmt::format("element {} of '{}' was never written", indexText(found.front()), tensorName);
 }
 
 std::optional<std::string> HostTensor::findStrayWrite(const Padding &isPadding) const {

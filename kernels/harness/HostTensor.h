@@ -70,8 +70,12 @@ public:
   /// "[3, 17]" for the element of that number.
   std::string indexText(int64_t number) const;
 
-  /// What is wrong with the poison: an element that still has it, or a place outside that lost it; elements
-  /// that are padding, if there are any, count as outside. Nothing if all is well.
+  /// Elements that hold the poison, the first ones in row-major order, and none that are padding. Where the
+  /// poison is a number of the type, they may have been written nevertheless.
+  std::vector<int64_t> findPoison(size_t most, const Padding &isPadding = {}) const;
+  /// What is wrong with the poison: an element that still has it, if it is no number of the type, or a place
+  /// outside that lost it; elements that are padding, if there are any, count as outside. Nothing if all is
+  /// well.
   std::optional<std::string> findUnwritten(const Padding &isPadding = {}) const;
   std::optional<std::string> findStrayWrite(const Padding &isPadding = {}) const;
 

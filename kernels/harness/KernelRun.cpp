@@ -104,12 +104,17 @@ Result<void> KernelRun::compare(const TensorSpec &spec, const HostTensor &actual
     verdict.complaint = *stray;
     return {};
   }
-  // Among integers the poison is a number like others: what was not written differs from what is expected.
-  if (auto unwritten = isInteger(spec.element) ? std::nullopt : actual.findUnwritten(spec.isPadding)) {
+  if (auto unwritten = actual.findUnwritten(spec.isPadding)) {
     verdict.complaint = *unwritten;
     return {};
   }
   std::vector<int64_t> elements = elementsToCompare(actual);
+  // Among integers the poison is a number like others: what was not written differs from what is expected.
+  constexpr size_t mostSuspects = 64;
+  for (int64_t suspect : actual.findPoison(mostSuspects, spec.isPadding))
+    elements.push_back(suspect);
+  std::ranges::sort(elements);
+  elements.erase(std::ranges::unique(elements).begin(), elements.end());
   int64_t count = actual.elementCount();
   if (spec.isPadding) {
     std::erase_if(elements, spec.isPadding);
@@ -160,8 +165,5 @@ std::vector<int64_t> KernelRun::elementsToCompare(const HostTensor &tensor) {
     elements.push_back((rows - 1) * columns + pick(columns));
     elements.push_back(pick(rows) * columns + columns - 1);
   }
-  std::ranges::sort(elements);
-  auto repeated = std::ranges::unique(elements);
-  elements.erase(repeated.begin(), repeated.end());
   return elements;
 }

@@ -20,4 +20,16 @@ void registerKernels(KernelFile &file) {
       .random("X", 0, 3)
       .reference("Y",
                  [](const HostInputs &in) { return [X = in.tensor("X")](int64_t i) { return X(i) - 1; }; });
+  file.kernel("gap", "Y = 7, but for what is left out")
+      .size("n", 100000)
+      .constant("skipped", 500, {.least = 0})
+      .program([](Scope &k, const Values &v) {
+        Index n = k.dim("n");
+        Global Y = k.output("Y", i32, {n});
+        auto [block] = k.grid(ceilDiv(n, 128));
+        k.when(block != v["skipped"],
+               [&, block = block] { copy(k.fragment(i32, {128}) + 7, Y.tile({block * 128}, {128})); });
+      })
+      .flops([](const Values &) { return 1e12; })
+      .reference("Y", [](const HostInputs &) { return [](int64_t) { return 7; }; });
 }

@@ -56,6 +56,16 @@ TEST_CASE("an element that was not written is found", "[library][tensor]") {
   CHECK(tensor.findUnwritten().value() == "element [2, 1] of 'C' was never written");
 }
 
+TEST_CASE("where the poison is a number, it may have been written", "[library][tensor]") {
+  for (ElementType type : {ElementType::i32, ElementType::e2m1}) {
+    Result<HostTensor> tensor = HostTensor::create("C", type, {2, 4}, {});
+    REQUIRE(tensor);
+    CHECK_FALSE(tensor->findUnwritten());
+    CHECK(tensor->findPoison(6, [](int64_t number) { return number == 1; }) ==
+          std::vector<int64_t>{0, 2, 3, 4, 5, 6});
+  }
+}
+
 TEST_CASE("a write between rows or beyond the last one is found", "[library][tensor]") {
   HostTensor between = makeTensor({3, 4}, {.rowPadding = 1});
   between.bytes()[4 * 4] = std::byte{0};
