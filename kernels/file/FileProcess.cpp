@@ -8,10 +8,13 @@
 #include "kernels/file/Pack.h"
 #include "kernels/file/Transport.h"
 #include "kernels/file/kernel.h"
+#include "runtime/support/Excerpt.h"
 
+#include <algorithm>
 #include <cmath>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits>
 
 using namespace tlc;
@@ -107,13 +110,20 @@ std::string mistakeOf(const KernelEntry &kernel) {
           "expected limits of size '{}' of kernel '{}' from 0 to {} because it is an extent, but "
           "got {} to {}",
           parameter.name, kernel.name, maxExtent, parameter.least, parameter.most);
-    for (const Definitions *defaults : {&kernel.emulatorSizes})
-      if (auto found = defaults->find(parameter.name); found != defaults->end())
-        if (Result<void> valid = parameter.check(kernel.name, found->second); !valid)
-          return valid.error().message;
     if (Result<void> valid = parameter.check(kernel.name, parameter.fallback); !valid)
       return valid.error().message;
   }
+  std::vector<Definitions> given = kernel.suite;
+  given.push_back(kernel.emulatorSizes);
+  for (const Definitions &definitions : given)
+    for (const auto &[name, value] : definitions) {
+      auto parameter = std::ranges::find(kernel.parameters, name, &Parameter::name);
+      if (parameter == kernel.parameters.end())
+        return fmt::format("expected .bench of kernel '{}' to set parameters of it ({}), but got '{}'",
+                           kernel.name, fmt::join(names, ", "), excerpt(name));
+      if (Result<void> valid = parameter->check(kernel.name, value); !valid)
+        return valid.error().message;
+    }
   for (const auto &[tensor, range] : kernel.ranges)
     if (!std::isfinite(range.first) || !std::isfinite(range.second) || range.first >= range.second)
       return fmt::format("expected a range of random numbers for '{}' of kernel '{}' that ends above its "

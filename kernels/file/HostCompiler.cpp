@@ -70,9 +70,14 @@ struct TemporaryFolder {
   }
 };
 
+constexpr const char *noTemporaryFolder =
+    "cannot make a temporary folder, neither where TMPDIR says nor in /tmp, for what a compiler writes";
+
 /// What keeps it from compiling the header; empty if nothing does.
 std::string whyUnsuitable(const std::string &compiler) {
   const TemporaryFolder folder;
+  if (folder.path.empty())
+    return noTemporaryFolder;
   const std::string output = (folder.path / "macros").string();
   const std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), llvm::StringRef(output),
                                                       llvm::StringRef()};
@@ -143,18 +148,19 @@ std::vector<std::string> dependenciesIn(std::string_view rule) {
   return files;
 }
 
-/// Behind the object, which loaders do not mind: a line with the hash of each file that it depends on, the
-/// length of these lines and a mark.
-constexpr std::string_view mark = "tlc file 1\n";
+/// After the object, where loaders do not look: its hash, a line with the hash of each file that it depends
+/// on, the length of all this and a mark.
+constexpr std::string_view mark = "tlc file 2\n";
 
-std::string manifestOf(const std::vector<std::pair<std::string, std::string>> &hashes) {
-  std::string manifest;
+std::string manifestOf(std::string_view object,
+                       const std::vector<std::pair<std::string, std::string>> &hashes) {
+  std::string manifest = hashOf(object) + "\n";
   for (const auto &[file, hash] : hashes)
     manifest += hash + " " + file + "\n";
   return manifest + fmt::format("{:016x}", manifest.size()) + std::string(mark);
 }
 
-/// Whether an entry still is what would be compiled.
+/// Whether an entry is whole, and still is what would be compiled.
 bool isCurrent(std::string_view entry) {
   constexpr size_t digits = 16;
   if (!entry.ends_with(mark) || entry.size() < mark.size() + digits)
@@ -164,7 +170,11 @@ bool isCurrent(std::string_view entry) {
   entry.remove_suffix(digits);
   if (size > entry.size())
     return false;
-  for (std::string_view lines = entry.substr(entry.size() - size); !lines.empty();) {
+  std::string_view lines = entry.substr(entry.size() - size);
+  const std::string object = hashOf(entry.substr(0, entry.size() - size)) + "\n";
+  if (!lines.starts_with(object))
+    return false; // damaged
+  for (lines.remove_prefix(object.size()); !lines.empty();) {
     const size_t end = lines.find('\n'), space = lines.find(' ');
     if (end == lines.npos || space > end)
       return false;
@@ -280,7 +290,7 @@ Result<SharedObject> kernels::compileFile(const std::string &source, const HostC
 
   TemporaryFolder temporary;
   if (temporary.path.empty())
-    return environment("cannot make a temporary folder for what the file is compiled to");
+    return environment(noTemporaryFolder);
   const std::string object = (temporary.path / "kernels.so").string(),
                     rule = (temporary.path / "rule").string();
   command.insert(command.end(), {"-MD", "-MF", rule, "-o", object, source});
@@ -300,7 +310,7 @@ Result<SharedObject> kernels::compileFile(const std::string &source, const HostC
   for (const std::string &file : dependenciesIn(*dependencies))
     if (Result<std::string> contents = readFile(file); contents && file != source)
       hashes.emplace_back(fs::absolute(file, ignored), hashOf(*contents));
-  *bytes += manifestOf(hashes);
+  *bytes += manifestOf(*bytes, hashes);
   if (folder) {
     const fs::path path = *cache / name;
     if (Result<void> written = writeEntry(folder, name, path, std::as_bytes(std::span(*bytes))); !written)

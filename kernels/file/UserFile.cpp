@@ -220,7 +220,11 @@ private:
       return Error{answer.error().kind,
                    fmt::format("{}: kernel '{}': {}", description->position, name(), answer.error().message)};
     std::vector<double> result(elements.size());
-    std::memcpy(result.data(), answer->data(), std::min(answer->size(), result.size() * sizeof(double)));
+    if (answer->size() != result.size() * sizeof(double))
+      return Error{ErrorKind::execution,
+                   fmt::format("{}: kernel '{}': expected {} numbers of {}, but got {} bytes",
+                               description->position, name(), result.size(), what, answer->size())};
+    std::memcpy(result.data(), answer->data(), answer->size());
     constexpr size_t mostAnswers = 16;
     if (answers.size() == mostAnswers)
       answers.clear();

@@ -41,5 +41,11 @@ void registerKernels(KernelFile &file) {
   case 9:
     file.kernel("tolerances", "").tolerance("Y", {.limit = std::nan("")}).program(nothing);
     break;
+  case 10:
+    file.kernel("suites", "").size("rows", 1).program(nothing).bench({{"row", "5"}});
+    break;
+  case 11:
+    file.kernel("suites", "").size("rows", 1, {.most = 8}).program(nothing).bench({{"rows", "9"}});
+    break;
   }
 }
