@@ -225,7 +225,8 @@ def PlaceReleaseMeetings : Pass<"tile-place-release-meetings", "::tlc::tile::Ker
     Requires: barriers are there (`tile-place-fences`), and it is known which roles are one thread (`tile-elect-threads`).
     Ensures:  a `tile.release` has `after_meeting` if, on some way to it, threads of its role have read slots of its ring or
               waited for one since they last met (compiler/analysis/ReleaseMeetings.h). A product of all warps that was started
-              after the wait, and is complete, is as good as a meeting for the wait, and says nothing of reads.
+              after the wait, and is complete, is as good as a meeting for the wait, and says nothing of reads. Before a
+              `tile.release` that has `after_products`, where the tensor core arrives, a `tile.sync` is placed instead.
 
         tile.await %ring[%c]; %v = tile.load %slot; tile.release %ring[%c]
         ==>

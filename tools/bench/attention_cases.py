@@ -20,7 +20,7 @@ ATTENTION_SHAPES = [  # b, s, h, hkv
 
 
 def sdpa(backend, q, k, v, causal):
-    """PyTorch's attention of tensors h x s x d: queries see keys up to their own position, counted from the beginning."""
+    """PyTorch's attention of tensors b x h x s x d: queries see keys up to their own position, counted from the beginning."""
     def launch():
         with torch.nn.attention.sdpa_kernel(backend):
             return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal,
@@ -57,17 +57,13 @@ def attention_case(library, options, shape):
     dtype, b, sq, sk, h, hkv, d = DTYPES[options.dtype], shape.b, shape.sq, shape.sk, shape.h, shape.hkv, shape.d
     q, k, v = (torch.randn(b, s, heads, d, device="cuda", dtype=torch.float32).to(dtype)
                for s, heads in ((sq, h), (sk, hkv), (sk, hkv)))
-    parameters = parameters_of(shape, options, "left")
-    programs_of, results = {}, {}
-    for alignment in ("left", "right"):
+    is_skewed = shape.causal and sq != sk
+    launch_of, results = {}, {}
+    for alignment in ("right", "left") if is_skewed else ("left",):
         o, lse = torch.empty_like(q), torch.empty(b, h, sq, device="cuda", dtype=torch.float32)
-        aligned = parameters_of(shape, options, alignment)
-        programs_of[alignment] = programs(library, "attention_fwd", aligned, (q, k, v, o, lse), options)
+        parameters = parameters_of(shape, options, alignment)
+        launch_of[alignment], others = programs(library, "attention_fwd", parameters, (q, k, v, o, lse), options)
         results[alignment] = o, lse
-        if aligned == parameters_of(shape, options, "right"):
-            programs_of["right"] = programs_of[alignment]
-            break
-    ours, others = programs_of["left"]
     heads_first = [tensor.transpose(1, 2) for tensor in (q, k, v)]
     of_pytorch, without = those_that_run({name: sdpa(backend, *heads_first, shape.causal)
                                           for name, backend in backends_of(options).items()})
@@ -85,7 +81,7 @@ def attention_case(library, options, shape):
         for alignment, (o, lse) in results.items():
             o.fill_(math.nan)
             lse.fill_(math.nan)
-            programs_of[alignment][0]()
+            launch_of[alignment]()
             if alignment == "left" and of_pytorch:
                 peer = next(iter(of_pytorch.values()))().transpose(1, 2)
                 worst = max(worst, compare(o, peer.float(), 4 * rounding, 4 * rounding))
@@ -100,8 +96,9 @@ def attention_case(library, options, shape):
 
     identity = {"kernel": "attention_fwd", **({"name": shape.name} if shape.name else {}), **parameters,
                 **dict(options.define), **({"without": {**without, **failing}} if without or failing else {})}
-    beside = {name: programs_of["right"][0] for name in further} if len(results) > 1 else {}
-    return Case(identity, 4 * b * h * shape.pairs("left") * d, ours, {**of_pytorch, **further}, check, others, beside)
+    beside = {name: launch_of["right"] for name in further} if is_skewed else {}
+    return Case(identity, 4 * b * h * shape.pairs("left") * d, launch_of["left"], {**of_pytorch, **further}, check, others,
+                beside)
 
 
 def attention_shapes(options, random_shapes, model_shapes):

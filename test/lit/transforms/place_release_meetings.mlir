@@ -206,8 +206,8 @@ tile.kernel @relay() attributes {warps = 8 : i64} {
 
 module attributes {program.target = #program.target<"sm_100a">} {
 
-// One thread issues a product in tensor memory, and the tensor core arrives for it: the other warps meet it, lest one of them be
-// two phases late.
+// One thread issues a product in tensor memory, and the tensor core arrives for it: the other warps meet it, so that none of them
+// is two phases late.
 // CHECK-LABEL: tile.kernel @in_place(
 // CHECK:         tile.gemm_in_place
 // CHECK-NEXT:    tile.sync
