@@ -110,13 +110,13 @@ public:
   std::array<Index, 3> grid(const Index &x, const Index &y, const Index &z, Loc loc = Loc::current());
   /// Runs the body for every tile of a space of `extents`, by as many blocks as the
   /// device has multiprocessors, or fewer tiles. The body takes one position per extent.
-  template <size_t N, class F>
-  void persistent(const Index (&extents)[N], PersistentOptions options, F &&body, Loc loc = Loc::current()) {
-    static_assert(N >= 1 && N <= 3, "a persistent loop has one to three extents");
+  template <size_t axes, class F>
+  void persistent(const Index (&extents)[axes], PersistentOptions options, F &&body, Loc loc = Loc::current()) {
+    static_assert(axes >= 1 && axes <= 3, "a persistent loop has one to three extents");
     auto call = [&](std::span<const Index> at) {
-      if constexpr (N == 1) {
+      if constexpr (axes == 1) {
         body(at[0]);
-      } else if constexpr (N == 2) {
+      } else if constexpr (axes == 2) {
         body(at[0], at[1]);
       } else {
         body(at[0], at[1], at[2]);

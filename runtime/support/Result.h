@@ -40,17 +40,17 @@ public:
 
   const Error &error() const {
     assert(state.index() == 1 && "error() of a successful result");
-    return std::get<1>(state);
+    return *std::get_if<1>(&state); // throws nothing
   }
 
 private:
   T &value() {
     assert(state.index() == 0 && "value of a failed result");
-    return std::get<0>(state);
+    return *std::get_if<0>(&state);
   }
   const T &value() const {
     assert(state.index() == 0 && "value of a failed result");
-    return std::get<0>(state);
+    return *std::get_if<0>(&state);
   }
   std::variant<T, Error> state;
 };
