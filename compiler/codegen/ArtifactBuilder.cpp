@@ -8,6 +8,7 @@
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -28,7 +29,7 @@ TLC_ENUM_CONVERSION(sharedKindOf, SharedKind, SharedObject::Kind, TLC_SHARED_KIN
 /// the other tensors.
 class Schema {
 public:
-  explicit Schema(LaunchAttr launch) : entries(launch.getSchema()), types(launch.getSchemaTypes()) {
+  explicit Schema(EntryAttr entry) : entries(entry.getSchema()), types(entry.getSchemaTypes()) {
     for (bool workspaces : {false, true})
       for (auto [number, entry] : llvm::enumerate(entries))
         if (auto tensor = dyn_cast<TensorAttr>(entry); tensor && isWorkspace(tensor) == workspaces)
@@ -99,16 +100,16 @@ FailureOr<TensorArgument> describeTensor(const Schema &schema, unsigned number, 
   return tensor;
 }
 
-Launch describeLaunch(LLVM::LLVMFuncOp function, LaunchAttr attribute) {
+Launch describeLaunch(LLVM::LLVMFuncOp function, EntryAttr attribute) {
   Schema schema(attribute);
   Launch launch;
   launch.entry = function.getSymName().str();
   launch.grid.fill(HostExpr::constant(1));
   for (auto [axis, extent] : llvm::enumerate(attribute.getGrid()))
     launch.grid[axis] = cast<HostExprAttr>(extent).getExpr();
-  launch.threads = attribute.getThreads();
-  launch.cluster = {unsigned(attribute.getCluster()), 1, 1};
-  launch.sharedBytes = attribute.getSharedBytes();
+  launch.threads = attribute.getLaunch().getWarps() * lanesPerWarp;
+  launch.cluster = {unsigned(attribute.getLaunch().getCluster()), 1, 1};
+  launch.sharedBytes = attribute.getLaunch().getSharedBytes();
   launch.ordered = attribute.getOrdered();
   for (auto map : attribute.getTensorMaps().getAsRange<TensorMapAttr>())
     launch.tensorMaps.push_back({schema.tensorIndex(map.getTensor()), map.getBox().vec(),
@@ -134,10 +135,12 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, LaunchAttr attribute) {
   return launch;
 }
 
-/// Whether the numbers in a launch's attributes count what is there, so that the rest may rely on it.
-LogicalResult verifyLaunch(LLVM::LLVMFuncOp function, LaunchAttr launch) {
+/// Whether the numbers in an entry's attributes count what is there, so that the rest may rely on it.
+LogicalResult verifyEntry(LLVM::LLVMFuncOp function, EntryAttr launch) {
+  if (failed(program::verifyLaunch(function, launch.getLaunch())))
+    return failure();
   ArrayAttr entries = launch.getSchema(), types = launch.getSchemaTypes();
-  auto report = [&] { return function.emitError() << "'" << ProgramDialect::launchAttrName << "': "; };
+  auto report = [&] { return function.emitError() << "'" << ProgramDialect::entryAttrName << "': "; };
   if (entries.size() != types.size() || !llvm::all_of(types, llvm::IsaPred<TypeAttr>))
     return report() << "expected one type per entry of the schema, but got " << types.size() << " for "
                     << entries.size();
@@ -196,15 +199,15 @@ LogicalResult verifyLaunch(LLVM::LLVMFuncOp function, LaunchAttr launch) {
   return success();
 }
 
-/// The kernels of a module with their launch facts.
-using Kernels = SmallVector<std::pair<LLVM::LLVMFuncOp, LaunchAttr>>;
+/// The kernels of a module with what the launcher knows of them.
+using Kernels = SmallVector<std::pair<LLVM::LLVMFuncOp, EntryAttr>>;
 FailureOr<Kernels> kernelsOf(ModuleOp module) {
   Kernels kernels;
   for (LLVM::LLVMFuncOp function : module.getOps<LLVM::LLVMFuncOp>()) {
-    auto launch = function->getAttrOfType<LaunchAttr>(ProgramDialect::launchAttrName);
+    auto launch = function->getAttrOfType<EntryAttr>(ProgramDialect::entryAttrName);
     if (!launch)
       continue;
-    if (failed(verifyLaunch(function, launch)))
+    if (failed(verifyEntry(function, launch)))
       return failure();
     kernels.emplace_back(function, launch);
   }

@@ -53,9 +53,9 @@ void Trace::startModule() {
 tile::KernelOp Trace::createKernel(StringRef name, Location loc) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module->getBody());
-  auto kernel = tile::KernelOp::create(builder, loc, name, builder.getFunctionType({}, {}), /*warps=*/0,
-                                       /*cluster=*/1, /*residents=*/1, /*arg_attrs=*/ArrayAttr(),
-                                       /*res_attrs=*/ArrayAttr());
+  auto kernel = tile::KernelOp::create(builder, loc, name, builder.getFunctionType({}, {}),
+                                       program::LaunchAttr::get(builder.getContext()),
+                                       /*arg_attrs=*/ArrayAttr(), /*res_attrs=*/ArrayAttr());
   Block &block = kernel.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&block);
   tile::ReturnOp::create(builder, loc);

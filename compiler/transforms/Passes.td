@@ -40,7 +40,7 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
               plan and no copies or stores by the TMA, with a remark; one with roles already is left alone.
     Leaves to others: making roles of the plan (`tile-warp-specialize`).
 
-        tile.kernel @k attributes {warps = 8, tile.role_plan = #tile.role_plan<
+        tile.kernel @k attributes {launch = #program.launch<warps = 8>, tile.role_plan = #tile.role_plan<
             roles = [<"load", warps = 4>, <"math", warps = 8>],
             channels = [<"a.b", from = "load", to = "math", slots = 4, by = [tma]>]>}
   }];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards every shared buffer, ring and barrier has a byte offset, and all of them
-/// fit the target.
+/// Afterwards every shared buffer, ring and barrier has a byte offset, the kernel says how
+/// many bytes they take, and all of them fit the target.
 
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedLayout.h"
@@ -64,6 +64,7 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
             << "'" << placement.op.getName() << "' takes " << placement.bytes << " bytes";
       return signalPassFailure();
     }
+    kernel.setSharedBytes(block.sharedUsed());
   }
 };
 

@@ -8,6 +8,7 @@
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/target/BlockBudget.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_VERIFYPHASE
@@ -113,6 +114,17 @@ const Invariant invariants[] = {
      [](Operation *op) {
        auto allocation = dyn_cast<AllocationOpInterface>(op);
        return promise(allocation && !allocation.getOffset(), "an offset of every buffer, ring and barrier");
+     }},
+    {"planned",
+     [](Operation *op) {
+       auto allocation = dyn_cast<AllocationOpInterface>(op);
+       if (!allocation || allocation.getMemorySpace() != MemorySpace::shared)
+         return std::string();
+       BlockBudget own{Target()};
+       allocation.takePlace(own);
+       return promise(int64_t(*allocation.getOffset()) + own.sharedUsed() >
+                          op->getParentOfType<KernelOp>().getSharedBytes(),
+                      "a kernel with shared memory for every buffer, ring and barrier");
      }},
     {"planned",
      [](Operation *op) {

@@ -9,6 +9,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "runtime/artifact/Artifact.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -43,11 +44,11 @@ std::optional<Unit> program::missingUnit(Operation *op, const Target &target) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ProgramDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() == launchAttrName) {
-    if (isa<FunctionOpInterface>(op) && isa<LaunchAttr>(attribute.getValue()))
+  if (attribute.getName() == entryAttrName) {
+    if (isa<FunctionOpInterface>(op) && isa<EntryAttr>(attribute.getValue()))
       return success();
-    return op->emitError() << "expected '" << launchAttrName
-                           << "' to be a #program.launch of a function, but got " << attribute.getValue()
+    return op->emitError() << "expected '" << entryAttrName
+                           << "' to be a #program.entry of a function, but got " << attribute.getValue()
                            << " of '" << op->getName() << "'";
   }
   if (attribute.getName() == phaseAttrName) {
@@ -58,7 +59,7 @@ LogicalResult ProgramDialect::verifyOperationAttribute(Operation *op, NamedAttri
   }
   if (attribute.getName() != targetAttrName)
     return op->emitError() << "expected '" << targetAttrName << "', '" << phaseAttrName << "' or '"
-                           << launchAttrName << "', but the program dialect has no attribute '"
+                           << entryAttrName << "', but the program dialect has no attribute '"
                            << attribute.getName().getValue() << "' of operations";
   if (!isa<TargetAttr>(attribute.getValue()))
     return op->emitError() << "expected '" << targetAttrName << "' to be a #program.target, but got "
@@ -99,6 +100,12 @@ const Target *program::findTarget(Operation *op) {
   return nullptr;
 }
 
+int64_t program::maxWarps(const Target &target) { return target.maxThreadsPerBlock / lanesPerWarp; }
+
+StringRef program::displayName(const Target &target) {
+  return target.name.empty() ? StringRef("a block") : StringRef(target.name.data(), target.name.size());
+}
+
 StringRef program::nameOf(Attribute argument) {
   return TypeSwitch<Attribute, StringRef>(argument)
       .Case<DimensionAttr, TensorAttr, ScalarAttr>([](auto named) { return named.getName(); })
@@ -119,6 +126,72 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
 }
 
 const Target &TargetAttr::getTarget() const { return *tlc::findTarget({getName().data(), getName().size()}); }
+
+//===----------------------------------------------------------------------===//
+// Launch
+//===----------------------------------------------------------------------===//
+
+LaunchAttr LaunchAttr::withWarps(int64_t warps) const {
+  return get(getContext(), warps, getCluster(), getResidents(), getSharedBytes());
+}
+LaunchAttr LaunchAttr::withCluster(int64_t cluster) const {
+  return get(getContext(), getWarps(), cluster, getResidents(), getSharedBytes());
+}
+LaunchAttr LaunchAttr::withResidents(int64_t residents) const {
+  return get(getContext(), getWarps(), getCluster(), residents, getSharedBytes());
+}
+LaunchAttr LaunchAttr::withSharedBytes(int64_t bytes) const {
+  return get(getContext(), getWarps(), getCluster(), getResidents(), bytes);
+}
+
+namespace {
+/// launch_c4
+LogicalResult verifyResidents(Operation *kernel, LaunchAttr launch, const Target &target) {
+  int64_t residents = launch.getResidents(), warps = std::max<int64_t>(launch.getWarps(), 1);
+  int64_t most = std::min<int64_t>(target.maxBlocksPerMultiprocessor,
+                                   target.maxThreadsPerMultiprocessor / (warps * lanesPerWarp));
+  StringRef name = SymbolTable::getSymbolName(kernel).getValue();
+  if (residents < 1 || residents > most)
+    return kernel->emitOpError() << "expected from 1 to " << most << " blocks of " << warps
+                                 << " warps on a multiprocessor because " << displayName(target)
+                                 << " has room for " << target.maxBlocksPerMultiprocessor << " blocks and "
+                                 << target.maxThreadsPerMultiprocessor << " threads, but '" << name
+                                 << "' wants " << residents;
+  int64_t limit = target.sharedBytesOfBlock(unsigned(residents));
+  if (target.name.empty() || launch.getSharedBytes() <= limit)
+    return success();
+  return kernel->emitOpError() << "expected at most " << limit << " bytes of shared memory because "
+                               << residents << " blocks share a multiprocessor of " << displayName(target)
+                               << ", but '" << name << "' has " << launch.getSharedBytes();
+}
+} // namespace
+
+LogicalResult program::verifyLaunch(Operation *kernel, LaunchAttr launch) {
+  const Target *chosen = findTarget(kernel);
+  Target target = chosen ? *chosen : Target();
+  StringRef name = SymbolTable::getSymbolName(kernel).getValue();
+  int64_t warps = launch.getWarps(), cluster = launch.getCluster(), sharedBytes = launch.getSharedBytes();
+  if (warps < 0 || warps > maxWarps(target)) // launch_c1
+    return kernel->emitOpError() << "expected from 1 to " << maxWarps(target)
+                                 << " warps, or 0 to have them chosen, because " << displayName(target)
+                                 << " has at most " << target.maxThreadsPerBlock
+                                 << " threads per block, but '" << name << "' has " << warps;
+  if (cluster < 1 || (chosen && cluster > int64_t(target.maxClusterSize))) { // launch_c2
+    InFlightDiagnostic diagnostic = kernel->emitOpError() << "expected a cluster of at least 1 block";
+    if (chosen)
+      diagnostic << " and at most " << target.maxClusterSize << " because that is the limit of "
+                 << displayName(target);
+    return diagnostic << ", but '" << name << "' has " << cluster;
+  }
+  if (sharedBytes < 0 || (chosen && sharedBytes > target.sharedBytesPerBlock)) { // launch_c3
+    InFlightDiagnostic diagnostic = kernel->emitOpError() << "expected at least 0 bytes of shared memory";
+    if (chosen)
+      diagnostic << " and at most " << target.sharedBytesPerBlock << " because " << displayName(target)
+                 << " has that many per block";
+    return diagnostic << ", but '" << name << "' has " << sharedBytes;
+  }
+  return verifyResidents(kernel, launch, target);
+}
 
 //===----------------------------------------------------------------------===//
 // Host expressions

@@ -28,6 +28,12 @@ TLC_ENUM_CONVERSION(swizzleOf, tlc::Swizzle, Swizzle, TLC_SWIZZLES)
 /// The target of the module that `op` is in, or null: no target was chosen yet.
 const Target *findTarget(mlir::Operation *op);
 
+/// Checks the launch facts of a kernel against its target, if one was chosen: launch_c1 to launch_c4.
+llvm::LogicalResult verifyLaunch(mlir::Operation *kernel, LaunchAttr launch);
+/// The target in messages.
+llvm::StringRef displayName(const Target &target);
+int64_t maxWarps(const Target &target);
+
 /// The user's name in a DimensionAttr, TensorAttr or ScalarAttr; empty for anything else.
 llvm::StringRef nameOf(mlir::Attribute argument);
 

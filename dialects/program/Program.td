@@ -24,8 +24,8 @@ def Program_Dialect : Dialect {
     static constexpr llvm::StringLiteral argumentAttrName = "program.argument";
     /// Argument attribute of type ParameterAttr of a lowered kernel.
     static constexpr llvm::StringLiteral parameterAttrName = "program.parameter";
-    /// Function attribute of type LaunchAttr of a kernel that has left the dialects of kernels.
-    static constexpr llvm::StringLiteral launchAttrName = "program.launch";
+    /// Function attribute of type EntryAttr of a kernel that has left the dialects of kernels.
+    static constexpr llvm::StringLiteral entryAttrName = "program.entry";
     /// Module attribute of type TargetAttr.
     static constexpr llvm::StringLiteral targetAttrName = "program.target";
     /// Module attribute, a string: the phase that the compiler has brought the module to.
@@ -192,13 +192,59 @@ def Program_SharedAttr : Program_Attr<"Shared", "shared"> {
 }
 
 def Program_LaunchAttr : Program_Attr<"Launch", "launch"> {
-  let summary = "How a kernel of the LLVM dialect is launched: what `simt.kernel` says in attributes of its own";
+  let summary = "What a block is launched with";
   let description = [{
-        #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
-            tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0>
+    Kernels of both dialects carry it, and the lowering hands it on whole.
+
+    - `warps` of a block, 0 as long as they are not chosen.
+    - `cluster` blocks with consecutive numbers share one cluster.
+    - `residents` blocks have room on one multiprocessor: registers and shared memory of a block are at most that share.
+    - `shared_bytes` is the block's shared memory, 0 as long as it is not planned.
+
+    Constraints, checked where a kernel carries it
+    - launch_c1: `warps` is at least 0 and within the target's threads per block.
+    - launch_c2: `cluster` is at least 1 and within the target's blocks per cluster.
+    - launch_c3: `shared_bytes` is at least 0 and within the target's bytes per block.
+    - launch_c4: `residents` is at least 1 and within the target's blocks per multiprocessor, and that many blocks are
+      within its threads and its shared memory.
+
+        #program.launch<warps = 12, cluster = 2, shared_bytes = 196608>
   }];
-  let parameters = (ins "::mlir::ArrayAttr":$schema, "::mlir::ArrayAttr":$schema_types, "::mlir::ArrayAttr":$grid,
-    "::mlir::ArrayAttr":$tensor_maps, "::mlir::ArrayAttr":$parameters, "int64_t":$threads, "int64_t":$cluster, "int64_t":$shared_bytes,
+  let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$warps, DefaultValuedParameter<"int64_t", "1">:$cluster,
+    DefaultValuedParameter<"int64_t", "1">:$residents, DefaultValuedParameter<"int64_t", "0">:$shared_bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let constBuilderCall = "$0"; // of a default value
+  let extraClassDeclaration = [{
+    /// One block per cluster and multiprocessor, and nothing chosen.
+    static LaunchAttr get(::mlir::MLIRContext *context) { return get(context, 0, 1, 1, 0); }
+    LaunchAttr withWarps(int64_t warps) const;
+    LaunchAttr withCluster(int64_t cluster) const;
+    LaunchAttr withResidents(int64_t residents) const;
+    LaunchAttr withSharedBytes(int64_t bytes) const;
+  }];
+}
+
+/// Members of a kernel's operation, which has the attribute `launch`.
+defvar launchedKernelMembers = [{
+    int64_t getWarps() { return getLaunch().getWarps(); }
+    int64_t getCluster() { return getLaunch().getCluster(); }
+    int64_t getResidents() { return getLaunch().getResidents(); }
+    int64_t getSharedBytes() { return getLaunch().getSharedBytes(); }
+    void setWarps(int64_t warps) { setLaunchAttr(getLaunch().withWarps(warps)); }
+    void setCluster(int64_t blocks) { setLaunchAttr(getLaunch().withCluster(blocks)); }
+    void setResidents(int64_t blocks) { setLaunchAttr(getLaunch().withResidents(blocks)); }
+    void setSharedBytes(int64_t bytes) { setLaunchAttr(getLaunch().withSharedBytes(bytes)); }
+  }];
+
+def Program_EntryAttr : Program_Attr<"Entry", "entry"> {
+  let summary = "How the launcher enters a kernel of the LLVM dialect: what `simt.kernel` says in attributes of its own";
+  let description = [{
+        #program.entry<launch = <warps = 4>, schema = [#program.dimension<"m">], schema_types = [index],
+            grid = [#program.host_expr<"d0">], tensor_maps = [], parameters = [#program.parameter<dimension, 0>]>
+  }];
+  let parameters = (ins "::tlc::program::LaunchAttr":$launch,
+    "::mlir::ArrayAttr":$schema, "::mlir::ArrayAttr":$schema_types, "::mlir::ArrayAttr":$grid,
+    "::mlir::ArrayAttr":$tensor_maps, "::mlir::ArrayAttr":$parameters,
     DefaultValuedParameter<"bool", "false", "the kernel waits for the launch before it by itself">:$ordered,
     OptionalParameter<"::mlir::ArrayAttr", "names of warps">:$roles,
     OptionalParameter<"::mlir::ArrayAttr", "names in shared memory">:$shared);

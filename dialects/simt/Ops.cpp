@@ -34,10 +34,6 @@ void KernelOp::print(OpAsmPrinter &printer) {
                                                   getResultTypes());
   SmallVector<StringRef> elided = {getSymNameAttrName(), getFunctionTypeAttrName(), getArgAttrsAttrName(),
                                    getResAttrsAttrName()};
-  if (getCluster() == 1)
-    elided.push_back(getClusterAttrName());
-  if (getResidents() == 1)
-    elided.push_back(getResidentsAttrName());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), elided);
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/true);
@@ -176,36 +172,11 @@ LogicalResult verifyParameter(KernelOp kernel, unsigned index, const Schema &sch
 } // namespace
 
 LogicalResult KernelOp::verify() {
-  const Target *known = program::findTarget(*this);
-  Target target = known ? *known : Target();
-  std::string name = known ? std::string(known->name) : "a block";
-  int64_t threads = getThreads(), sharedBytes = getSharedBytes(), cluster = getCluster();
-  if (threads < 1 || threads > target.maxThreadsPerBlock || threads % lanesPerWarp != 0) // kernel_c2
-    return emitOpError() << "expected 'threads' to be a multiple of " << lanesPerWarp << " up to "
-                         << target.maxThreadsPerBlock << " because " << name
-                         << " has at most that many, but got " << threads;
-  if (sharedBytes < 0 || (known && sharedBytes > target.sharedBytesPerBlock)) {
-    InFlightDiagnostic diagnostic = emitOpError() << "expected 'shared_bytes' to be at least 0";
-    if (known)
-      diagnostic << " and at most " << target.sharedBytesPerBlock << " because " << name
-                 << " has that many per block";
-    return diagnostic << ", but got " << sharedBytes;
-  }
-  if (cluster < 1 || (known && cluster > target.maxClusterSize)) { // kernel_c5
-    InFlightDiagnostic diagnostic = emitOpError() << "expected 'cluster' to be at least 1";
-    if (known)
-      diagnostic << " and at most " << target.maxClusterSize << " because that is the limit of " << name;
-    return diagnostic << ", but got " << cluster;
-  }
-  int64_t residents = getResidents(); // kernel_c6
-  if (residents < 1 || (known && (residents * threads > int64_t(target.maxThreadsPerMultiprocessor) ||
-                                  sharedBytes > target.sharedBytesOfBlock(unsigned(residents))))) {
-    InFlightDiagnostic diagnostic = emitOpError() << "expected 'residents' to be at least 1";
-    if (known)
-      diagnostic << " and so many blocks of " << threads << " threads with " << sharedBytes
-                 << " bytes of shared memory to have room on a multiprocessor of " << name;
-    return diagnostic << ", but got " << residents;
-  }
+  if (getWarps() == 0) // kernel_c2
+    return emitOpError() << "expected 'launch' to have at least one warp because they are chosen before this "
+                         << "dialect, but got " << getLaunch();
+  if (failed(program::verifyLaunch(*this, getLaunch())))
+    return failure();
   if (!getResultTypes().empty())
     return emitOpError() << "expected no results because a kernel writes to its tensors, but got "
                          << getResultTypes().size();

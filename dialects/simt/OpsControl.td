@@ -3,6 +3,7 @@
 #ifndef TLC_DIALECTS_SIMT_OPSCONTROL_TD
 #define TLC_DIALECTS_SIMT_OPSCONTROL_TD
 
+include "dialects/program/Program.td"
 include "dialects/simt/Dialect.td"
 
 def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
@@ -15,29 +16,25 @@ def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, H
     Constraints
     - kernel_c1: every argument has a `program.parameter` of the kind its type asks for: pointers `!llvm.ptr<1>`,
       strides i64, dimensions i32, tensor maps `!llvm.ptr`; its index names an entry of the schema or a tensor map.
-    - kernel_c2: `threads` is a multiple of the warp size within the target's limit; `shared_bytes` fits the target.
+    - kernel_c2: `launch` has at least one warp, and the constraints of `#program.launch` hold.
     - kernel_c3: `schema` has one entry per type of `schema_types`: a `#program.dimension` for `index`, a
       `#program.tensor` for a tensor of as many axes as its `dims`, a `#program.scalar` for a number.
     - kernel_c4: `grid` has one to three `#program.host_expr`, `tensor_maps` has only `#program.tensor_map`,
       `roles` only `#program.role`, `shared` only `#program.shared`.
-    - kernel_c5: `cluster` is at least 1 and within the target's blocks per cluster.
-    - kernel_c6: `residents`, the blocks that a multiprocessor has room for, is at least 1; threads and shared memory of
-      that many are within the target's.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
-    I64Attr:$threads, DefaultValuedAttr<I64Attr, "1">:$cluster, DefaultValuedAttr<I64Attr, "1">:$residents,
-    I64Attr:$shared_bytes,
+    Program_LaunchAttr:$launch,
     ArrayAttr:$schema, TypeArrayAttr:$schema_types, ArrayAttr:$grid, ArrayAttr:$tensor_maps,
     OptionalAttr<ArrayAttr>:$roles, OptionalAttr<ArrayAttr>:$shared,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region MinSizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = !strconcat(launchedKernelMembers, [{
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-  }];
+  }]);
 }
 
 def Simt_ReturnOp : Simt_Op<"return", [Terminator, ParentOneOf<["KernelOp"]>, Pure]> {

@@ -21,12 +21,6 @@ Target targetOf(Operation *op) {
   const Target *target = program::findTarget(op);
   return target ? *target : Target();
 }
-
-int64_t maxWarps(const Target &target) { return target.maxThreadsPerBlock / lanesPerWarp; }
-
-StringRef displayName(const Target &target) {
-  return target.name.empty() ? StringRef("a block") : StringRef(target.name.data(), target.name.size());
-}
 } // namespace
 
 Attribute KernelOp::getArgument(unsigned index) {
@@ -59,12 +53,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
                                                   getResultTypes());
   SmallVector<StringRef> elided = {getSymNameAttrName(), getFunctionTypeAttrName(), getArgAttrsAttrName(),
                                    getResAttrsAttrName()};
-  if (getWarps() == 0)
-    elided.push_back(getWarpsAttrName());
-  if (getCluster() == 1)
-    elided.push_back(getClusterAttrName());
-  if (getResidents() == 1)
-    elided.push_back(getResidentsAttrName());
+  if (getLaunch() == program::LaunchAttr::get(getContext()))
+    elided.push_back(getLaunchAttrName());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), elided);
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/true);
@@ -119,7 +109,7 @@ LogicalResult verifyArgument(KernelOp kernel, unsigned index) {
   return isa_and_present<program::ScalarAttr>(argument) ? success() : report("scalar");
 }
 
-/// kernel_c5
+/// kernel_c3
 LogicalResult verifySameArguments(KernelOp kernel) {
   auto module = kernel->getParentOfType<ModuleOp>();
   KernelOp first = *module.getOps<KernelOp>().begin();
@@ -135,21 +125,6 @@ LogicalResult verifySameArguments(KernelOp kernel) {
 }
 } // namespace
 
-namespace {
-LogicalResult verifyResidents(KernelOp kernel, const Target &target) {
-  int64_t residents = kernel.getResidents(), warps = std::max<int64_t>(kernel.getWarps(), 1);
-  int64_t most = std::min<int64_t>(target.maxBlocksPerMultiprocessor,
-                                   target.maxThreadsPerMultiprocessor / (warps * lanesPerWarp));
-  if (residents >= 1 && residents <= most)
-    return success();
-  return kernel.emitOpError() << "expected from 1 to " << most << " blocks of " << warps
-                              << " warps on a multiprocessor because " << displayName(target)
-                              << " has room for " << target.maxBlocksPerMultiprocessor << " blocks and "
-                              << target.maxThreadsPerMultiprocessor << " threads, but '" << kernel.getName()
-                              << "' wants " << residents;
-}
-} // namespace
-
 LogicalResult KernelOp::verify() {
   if (!getResultTypes().empty())
     return emitOpError() << "expected no results because a kernel writes to its tensors, but got "
@@ -157,22 +132,7 @@ LogicalResult KernelOp::verify() {
   for (unsigned i = 0, e = getNumArguments(); i != e; ++i)
     if (failed(verifyArgument(*this, i)))
       return failure();
-  Target target = targetOf(*this);
-  int64_t warps = getWarps(), cluster = getCluster();
-  if (warps < 0 || warps > maxWarps(target)) // kernel_c3
-    return emitOpError() << "expected from 1 to " << maxWarps(target)
-                         << " warps, or 0 to have them chosen, because " << displayName(target)
-                         << " has at most " << target.maxThreadsPerBlock << " threads per block, but '"
-                         << getName() << "' has " << warps;
-  bool known = !target.name.empty();
-  if (cluster < 1 || (known && cluster > int64_t(target.maxClusterSize))) { // kernel_c4
-    InFlightDiagnostic diagnostic = emitOpError() << "expected a cluster of at least 1 block";
-    if (known)
-      diagnostic << " and at most " << target.maxClusterSize << " because that is the limit of "
-                 << displayName(target);
-    return diagnostic << ", but '" << getName() << "' has " << cluster;
-  }
-  if (failed(verifyResidents(*this, target))) // kernel_c6
+  if (failed(program::verifyLaunch(*this, getLaunch()))) // kernel_c4
     return failure();
   return verifySameArguments(*this);
 }
@@ -378,27 +338,28 @@ LogicalResult RolesOp::verifyRegions() {
                                    << " because '" << kernel.getName() << "' has that many, but got "
                                    << warps);
   Target target = targetOf(*this);
-  if (warps > maxWarps(target))
-    return noteRoles(emitOpError() << "expected the roles' warps to add up to at most " << maxWarps(target)
-                                   << " because " << displayName(target) << " has at most "
-                                   << target.maxThreadsPerBlock << " threads, but got " << warps);
+  if (warps > program::maxWarps(target))
+    return noteRoles(emitOpError() << "expected the roles' warps to add up to at most "
+                                   << program::maxWarps(target) << " because " << program::displayName(target)
+                                   << " has at most " << target.maxThreadsPerBlock << " threads, but got "
+                                   << warps);
   return verifyRegisters(*this, roles, warps);
 }
 
 LogicalResult RoleOp::verify() {
   Target target = targetOf(*this);
   int64_t warps = getWarps();
-  if (warps < 1 || warps > maxWarps(target)) // role_c1
-    return emitOpError() << "expected role '" << getName() << "' to have from 1 to " << maxWarps(target)
-                         << " warps, but got " << warps;
+  if (warps < 1 || warps > program::maxWarps(target)) // role_c1
+    return emitOpError() << "expected role '" << getName() << "' to have from 1 to "
+                         << program::maxWarps(target) << " warps, but got " << warps;
   if (!getRegisters())
     return success();
   int64_t registers = *getRegisters();
   RegisterReallocationFacts limits = target.setmaxnreg; // role_c2
   if (program::findTarget(*this) && !limits.available)
     return emitOpError() << "expected no 'registers' for role '" << getName() << "' because "
-                         << displayName(target) << " cannot move registers between warpgroups, but got "
-                         << registers;
+                         << program::displayName(target)
+                         << " cannot move registers between warpgroups, but got " << registers;
   if (registers < limits.min || registers > limits.max || registers % limits.step != 0)
     return emitOpError() << "expected 'registers' of role '" << getName() << "' to be a multiple of "
                          << limits.step << " from " << limits.min << " to " << limits.max << ", but got "

@@ -3,6 +3,7 @@
 #ifndef TLC_DIALECTS_TILE_OPSCONTROL_TD
 #define TLC_DIALECTS_TILE_OPSCONTROL_TD
 
+include "dialects/program/Program.td"
 include "dialects/tile/Interfaces.td"
 include "dialects/tile/Types.td"
 include "mlir/Interfaces/CallInterfaces.td"
@@ -19,32 +20,27 @@ def Tile_KernelOp : Tile_Op<"kernel", [Tile_AccessesNothing, FunctionOpInterface
   let description = [{
     All kernels of a module have the same arguments: they are one program, launched in the order of the
     module. Every argument carries `program.argument`: an `index` a `#program.dimension`, a `!tile.global` a
-    `#program.tensor`, anything else a `#program.scalar`. `warps` is the number of warps that execute what is
-    outside roles; with roles it is their sum. `cluster` blocks with consecutive numbers share one cluster.
-    `residents` blocks can be on one multiprocessor at a time: registers and shared memory of a block are at most that share.
+    `#program.tensor`, anything else a `#program.scalar`. The warps of `launch` execute what is outside roles; with
+    roles they are the roles' together. Its shared memory is set by `tile-plan-shared-memory`.
 
     Constraints
     - kernel_c1: every argument has a `program.argument` attribute of the kind its type asks for.
     - kernel_c2: a tensor's `dims` has one entry per axis; entries of `?` axes name `index` arguments, others are -1.
-    - kernel_c3: `warps` is 0 (not chosen yet) or within the target's threads per block.
-    - kernel_c4: `cluster` is at least 1 and within the target's blocks per cluster.
-    - kernel_c5: the arguments are those of the module's first kernel.
-    - kernel_c6: `residents` is at least 1 and within the target's blocks per multiprocessor, and that many blocks of
-      `warps` are within its threads.
+    - kernel_c3: the arguments are those of the module's first kernel.
+    - kernel_c4: those of `#program.launch`.
 
         tile.kernel @scale(%m: index {program.argument = #program.dimension<"m">},
-            %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1]>}) attributes {warps = 4 : i64} {
+            %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1]>}) attributes {launch = #program.launch<warps = 4>} {
           tile.return
         }
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
-    DefaultValuedAttr<I64Attr, "0">:$warps, DefaultValuedAttr<I64Attr, "1">:$cluster,
-    DefaultValuedAttr<I64Attr, "1">:$residents,
+    DefaultValuedAttr<Program_LaunchAttr, "::tlc::program::LaunchAttr::get($_builder.getContext())">:$launch,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = !strconcat(launchedKernelMembers, [{
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
@@ -52,7 +48,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [Tile_AccessesNothing, FunctionOpInterface
     ::mlir::Attribute getArgument(unsigned index);
     /// The user's name of argument `index`.
     ::llvm::StringRef getArgumentName(unsigned index);
-  }];
+  }]);
 }
 
 def Tile_ReturnOp : Tile_Op<"return", [Terminator, HasParent<"KernelOp">, Pure]> {

@@ -48,6 +48,12 @@ def is_own(title, names):
     return any(title == name + suffix for name in names for suffix in ("", "Type", "Attr"))
 
 
+def is_of(dialect, text):
+    """Whether a section's syntax, if it has one, is the dialect's: names may be those of another one's, too."""
+    syntax = re.search(r"^```\n[#!](\w+)\.", text, re.MULTILINE)
+    return not syntax or syntax[1] == dialect
+
+
 def dialect_pages(options, folder):
     """Page name -> text for one dialect."""
     dialect = os.path.basename(folder)
@@ -64,7 +70,7 @@ def dialect_pages(options, folder):
             extra = [f"-dialect={dialect}"] if generator == "-gen-op-doc" else []
             for source in [path, *apart] if generator == "-gen-op-doc" else [path]:
                 for name, text in generate(options, generator, source, *extra):
-                    if generator == "-gen-op-doc" or is_own(name, names):
+                    if generator == "-gen-op-doc" or (is_own(name, names) and is_of(dialect, text)):
                         sections.append(text)
         if sections:
             yield f"{dialect}_{end}.md", f"{NOTE}# {title} of `{dialect}`\n\n" + "\n".join(sections)

@@ -34,7 +34,7 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
     function->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
-                      rewriter.getDenseI32ArrayAttr({int32_t(op.getThreads()), 1, 1}));
+                      rewriter.getDenseI32ArrayAttr({int32_t(op.getWarps() * lanesPerWarp), 1, 1}));
     // Without the least number of blocks the machine compiler ignores setmaxnreg.
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       rewriter.getI32IntegerAttr(int32_t(op.getResidents())));
@@ -47,11 +47,11 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
       parameters.push_back(op.getArgAttr(index, program::ProgramDialect::parameterAttrName));
     }
     bool ordered = op.walk([](LaunchOrderOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    function->setAttr(program::ProgramDialect::launchAttrName,
-                      program::LaunchAttr::get(
-                          getContext(), op.getSchema(), op.getSchemaTypes(), op.getGrid(), op.getTensorMaps(),
-                          rewriter.getArrayAttr(parameters), op.getThreads(), op.getCluster(),
-                          op.getSharedBytes(), ordered, op.getRolesAttr(), op.getSharedAttr()));
+    function->setAttr(program::ProgramDialect::entryAttrName,
+                      program::EntryAttr::get(getContext(), op.getLaunch(), op.getSchema(),
+                                              op.getSchemaTypes(), op.getGrid(), op.getTensorMaps(),
+                                              rewriter.getArrayAttr(parameters), ordered, op.getRolesAttr(),
+                                              op.getSharedAttr()));
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     rewriter.eraseOp(op);
     return success();

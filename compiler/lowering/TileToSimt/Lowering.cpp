@@ -20,24 +20,19 @@ namespace {
 simt::KernelOp createKernel(tile::KernelOp source) {
   OpBuilder b(source);
   auto kernel = simt::KernelOp::create(
-      b, source.getLoc(), source.getSymName(), b.getFunctionType({}, {}), source.getWarps() * lanesPerWarp,
-      source.getCluster(), source.getResidents(), /*shared_bytes=*/0, b.getArrayAttr({}),
-      b.getTypeArrayAttr({}), b.getArrayAttr({}), b.getArrayAttr({}), /*roles=*/ArrayAttr(),
-      /*shared=*/ArrayAttr(), ArrayAttr(), ArrayAttr());
+      b, source.getLoc(), source.getSymName(), b.getFunctionType({}, {}), source.getLaunch(),
+      b.getArrayAttr({}), b.getTypeArrayAttr({}), b.getArrayAttr({}), b.getArrayAttr({}),
+      /*roles=*/ArrayAttr(), /*shared=*/ArrayAttr(), ArrayAttr(), ArrayAttr());
   kernel.getBody().emplaceBlock();
   return kernel;
 }
 
-/// What the plan placed in shared memory.
-struct PlannedObject {
-  StringRef name;
-  program::SharedKind kind;
-  int64_t offset, slots, slotBytes;
-  int64_t end; ///< the last slot may be shorter than the distance between slots
-};
-
-SmallVector<PlannedObject> plannedObjects(tile::KernelOp source) {
-  SmallVector<PlannedObject> objects;
+/// For reports: what the plan placed in shared memory.
+SmallVector<Attribute> plannedObjects(tile::KernelOp source) {
+  SmallVector<Attribute> objects;
+  auto add = [&](StringRef name, program::SharedKind kind, int64_t offset, int64_t slots, int64_t slotBytes) {
+    objects.push_back(program::SharedAttr::get(source.getContext(), name, kind, offset, slots, slotBytes));
+  };
   source.walk([&](Operation *op) {
     if (auto alloc = dyn_cast<tile::AllocSharedOp>(op)) {
       auto type = alloc.getBuffer().getType();
@@ -45,37 +40,27 @@ SmallVector<PlannedObject> plannedObjects(tile::KernelOp source) {
         return;
       const SharedLayout &layout = type.getLayout().getLayout();
       int64_t slots = int64_t(type.getShape().size()) > layout.rank() ? type.getShape()[0] : 1;
-      int64_t offset = *alloc.getOffset(), pitch = lowering::slotPitch(layout);
-      objects.push_back({alloc.getName(), program::SharedKind::buffer, offset, slots,
-                         slots > 1 ? pitch : layout.totalBytes(),
-                         offset + (slots - 1) * pitch + layout.totalBytes()});
+      add(alloc.getName(), program::SharedKind::buffer, *alloc.getOffset(), slots,
+          slots > 1 ? lowering::slotPitch(layout) : layout.totalBytes());
     } else if (auto ring = dyn_cast<tile::AllocRingOp>(op)) {
-      if (ring.getOffset()) {
-        int64_t offset = *ring.getOffset(), slots = ring.getRing().getType().getSlots();
-        objects.push_back({ring.getName(), program::SharedKind::ring, offset, slots, 2 * mbarrierBytes,
-                           offset + 2 * mbarrierBytes * slots});
-      }
+      if (ring.getOffset())
+        add(ring.getName(), program::SharedKind::ring, *ring.getOffset(), ring.getRing().getType().getSlots(),
+            2 * mbarrierBytes);
     } else if (auto barrier = dyn_cast<tile::AllocBarrierOp>(op)) {
-      if (barrier.getOffset()) {
-        int64_t offset = *barrier.getOffset();
-        objects.push_back({barrier.getName(), program::SharedKind::barrier, offset, 1, mbarrierBytes,
-                           offset + mbarrierBytes});
-      }
+      if (barrier.getOffset())
+        add(barrier.getName(), program::SharedKind::barrier, *barrier.getOffset(), 1, mbarrierBytes);
     } else if (auto columns = dyn_cast<tile::ReserveTensorMemoryOp>(op)) {
-      if (columns.getOffset()) {
-        int64_t offset = *columns.getOffset();
-        objects.push_back({columns.getName(), program::SharedKind::buffer, offset, 1, registerBytes,
-                           offset + registerBytes});
-      }
+      if (columns.getOffset())
+        add(columns.getName(), program::SharedKind::buffer, *columns.getOffset(), 1, registerBytes);
     }
   });
   return objects;
 }
 
 /// For reports: what the source calls the warps and the shared memory.
-void setNames(simt::KernelOp kernel, tile::KernelOp source, ArrayRef<PlannedObject> objects) {
+void setNames(simt::KernelOp kernel, tile::KernelOp source) {
   MLIRContext *context = kernel.getContext();
-  SmallVector<Attribute> roles, shared;
+  SmallVector<Attribute> roles, shared = plannedObjects(source);
   SmallVector<tile::RolesOp> parts;
   source.walk([&](tile::RolesOp op) { parts.push_back(op); });
   // Where roles follow roles, a warp has no one name.
@@ -86,9 +71,6 @@ void setNames(simt::KernelOp kernel, tile::KernelOp source, ArrayRef<PlannedObje
       firstWarp += int64_t(role.getWarps());
     }
   }
-  for (const PlannedObject &object : objects)
-    shared.push_back(program::SharedAttr::get(context, object.name, object.kind, object.offset, object.slots,
-                                              object.slotBytes));
   if (!roles.empty())
     kernel.setRolesAttr(ArrayAttr::get(context, roles));
   if (!shared.empty())
@@ -250,12 +232,7 @@ LogicalResult KernelLowering::finish() {
   kernel.setArgAttrsAttr(b.getArrayAttr(attributes));
   kernel.setSchemaAttr(b.getArrayAttr(schema));
   kernel.setTensorMapsAttr(b.getArrayAttr(maps));
-  SmallVector<PlannedObject> objects = plannedObjects(source);
-  int64_t sharedBytes = 0;
-  for (const PlannedObject &object : objects)
-    sharedBytes = std::max(sharedBytes, object.end);
-  kernel.setSharedBytes(sharedBytes);
-  setNames(kernel, source, objects);
+  setNames(kernel, source);
   if (grid.empty())
     grid.push_back(program::HostExprAttr::get(b.getContext(), "1"));
   kernel.setGridAttr(b.getArrayAttr(grid));

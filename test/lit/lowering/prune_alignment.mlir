@@ -14,7 +14,7 @@ simt.kernel @traced(
     %narrow: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 2>},
     %sums: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 3>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 1>,
       schema = [#program.dimension<"n">, #program.tensor<"map", input, dims[0, -1], alignment = 16>,
                 #program.tensor<"wide", input, dims[0, -1], alignment = 16>,
                 #program.tensor<"narrow", output, dims[0, -1], alignment = 16>,
@@ -33,7 +33,7 @@ simt.kernel @traced(
 // CHECK-LABEL: simt.kernel @copied(
 // CHECK-SAME: #program.tensor<"a", input, dims[0], alignment = 16>
 simt.kernel @copied(%a: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 1024 : i64,
+    attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>,
       schema = [#program.dimension<"n">, #program.tensor<"a", input, dims[0], alignment = 16>],
       schema_types = [index, tensor<?xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %to = simt.shared_base
@@ -49,7 +49,7 @@ simt.kernel @chosen(
     %a: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
     %b: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 1>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 1>,
       schema = [#program.dimension<"n">, #program.tensor<"a", input, dims[0], alignment = 16>,
                 #program.tensor<"b", input, dims[0], alignment = 16>],
       schema_types = [index, tensor<?xf32>, tensor<?xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {

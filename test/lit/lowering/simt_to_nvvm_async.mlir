@@ -5,7 +5,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: llvm.func @barriers(
 // CHECK-SAME:    %[[PARITY:[^:]*]]: i32
 simt.kernel @barriers(%parity: i32 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 1024 : i64, schema = [#program.dimension<"m">], schema_types = [index],
+    attributes {launch = #program.launch<warps = 4, shared_bytes = 1024>, schema = [#program.dimension<"m">], schema_types = [index],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   // CHECK: %[[BAR:.*]] = llvm.mlir.addressof @dynamic_shared
   %bar = simt.shared_base
@@ -40,7 +40,7 @@ simt.kernel @barriers(%parity: i32 {program.parameter = #program.parameter<dimen
 // CHECK-SAME:    %[[MAP:[^:]*]]: !llvm.ptr
 simt.kernel @copies(%map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>},
                     %at: i32 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 16384 : i64,
+    attributes {launch = #program.launch<warps = 4, shared_bytes = 16384>,
       schema = [#program.dimension<"m">, #program.tensor<"X", inout, dims[0, -1], alignment = 16>],
       schema_types = [index, tensor<?x64xbf16>], grid = [#program.host_expr<"1">],
       tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128>]} {
@@ -70,7 +70,7 @@ simt.kernel @copies(%map: !llvm.ptr {program.parameter = #program.parameter<tens
 // CHECK:         nvvm.cp.async.commit.group
 // CHECK:         nvvm.cp.async.wait.group 2
 simt.kernel @groups(%from: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 4096 : i64, schema = [#program.tensor<"A", input, dims[-1]>],
+    attributes {launch = #program.launch<warps = 4, shared_bytes = 4096>, schema = [#program.tensor<"A", input, dims[-1]>],
     schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %to = simt.shared_base
   %lane = nvvm.read.ptx.sreg.laneid : i32

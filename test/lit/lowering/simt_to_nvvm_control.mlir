@@ -9,16 +9,16 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-SAME:    !llvm.ptr<1>,
 // CHECK-SAME:    i32)
 // CHECK-SAME:    nvvm.cluster_dim = array<i32: 2, 1, 1>, nvvm.kernel, nvvm.maxntid = array<i32: 256, 1, 1>, nvvm.minctasm = 2 : i32
-// CHECK-SAME:    program.launch = #program.launch<schema = [#program.dimension<"m">, #program.tensor<"X", input, dims[0, -1], alignment = 16>],
+// CHECK-SAME:    program.entry = #program.entry<launch = <warps = 8, cluster = 2, residents = 2, shared_bytes = 1024>, schema = [#program.dimension<"m">, #program.tensor<"X", input, dims[0, -1], alignment = 16>],
 // CHECK-SAME:      grid = [#program.host_expr<"d0">], tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128>],
 // CHECK-SAME:      parameters = [#program.parameter<tensor_map, 0>, #program.parameter<tensor_pointer, 0>, #program.parameter<dimension, 0>],
-// CHECK-SAME:      threads = 256, cluster = 2, shared_bytes = 1024, roles = [#program.role<"all", first_warp = 0, warps = 8>],
+// CHECK-SAME:      roles = [#program.role<"all", first_warp = 0, warps = 8>],
 // CHECK-SAME:      shared = [#program.shared<"ready", barrier, offset = 0, slots = 1, slot_bytes = 8>]>
 simt.kernel @whole(
     %map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>},
     %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
     %m: i32 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 256 : i64, cluster = 2 : i64, residents = 2 : i64, shared_bytes = 1024 : i64,
+    attributes {launch = #program.launch<warps = 8, cluster = 2, residents = 2, shared_bytes = 1024>,
       schema = [#program.dimension<"m">, #program.tensor<"X", input, dims[0, -1], alignment = 16>],
       schema_types = [index, tensor<?x64xbf16>], grid = [#program.host_expr<"d0">],
       tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128>],
@@ -77,7 +77,7 @@ simt.kernel @whole(
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK: llvm.mlir.global external @[[ARRAY:dynamic_shared_[0-9]+]]()
 // CHECK: llvm.func @dynamic_shared()
-simt.kernel @dynamic_shared() attributes {threads = 32 : i64, shared_bytes = 16 : i64, schema = [], schema_types = [],
+simt.kernel @dynamic_shared() attributes {launch = #program.launch<warps = 1, shared_bytes = 16>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   // CHECK: llvm.mlir.addressof @[[ARRAY]]
   %base = simt.shared_base

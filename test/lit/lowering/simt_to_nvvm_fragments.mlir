@@ -8,7 +8,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:     llvm.f{{(add|mul)}} {{.*}}vector
 simt.kernel @fragments(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
                        %n: i32 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0]>],
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0]>],
       schema_types = [index, tensor<?xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -45,7 +45,7 @@ simt.kernel @fragments(%x: !llvm.ptr<1> {program.parameter = #program.parameter<
 // CHECK-LABEL: llvm.func @pairs(
 simt.kernel @pairs(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
                    %n: i32 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0]>],
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0]>],
       schema_types = [index, tensor<?xbf16>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -66,7 +66,7 @@ simt.kernel @pairs(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tens
 // Two numbers are narrowed by one instruction, into the word that is stored.
 // CHECK-LABEL: llvm.func @narrow(
 simt.kernel @narrow(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 1024 : i64, schema = [#program.tensor<"X", inout, dims[-1]>],
+    attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>, schema = [#program.tensor<"X", inout, dims[-1]>],
       schema_types = [tensor<8xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %base = simt.shared_base
   %v = simt.load %x : !llvm.ptr<1> -> vector<8xf32>

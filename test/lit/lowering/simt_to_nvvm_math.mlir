@@ -6,7 +6,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 simt.kernel @functions(%out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
                        %x: f32 {program.parameter = #program.parameter<scalar, 0>},
                        %h: f16 {program.parameter = #program.parameter<scalar, 1>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 1>,
       schema = [#program.tensor<"X", output, dims[-1]>, #program.scalar<"x">, #program.scalar<"h">],
       schema_types = [tensor<4xf32>, f32, f16], grid = [#program.host_expr<"1">], tensor_maps = []} {
   // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[X:[^)]*]])

@@ -3,7 +3,7 @@
 module attributes {program.target = #program.target<"sm_90a">} {
 
 // CHECK-LABEL: llvm.func @one_warp(
-simt.kernel @one_warp() attributes {threads = 32 : i64, shared_bytes = 1024 : i64, schema = [], schema_types = [],
+simt.kernel @one_warp() attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   %base = simt.shared_base
   // CHECK: nvvm.ldmatrix %{{.*}} {{.*}}layout = #nvvm.mma_layout<row>, num = 4 : i32{{.*}} -> !llvm.struct<(i32, i32, i32, i32)>
@@ -24,7 +24,7 @@ simt.kernel @one_warp() attributes {threads = 32 : i64, shared_bytes = 1024 : i6
 }
 
 // CHECK-LABEL: llvm.func @bytes(
-simt.kernel @bytes() attributes {threads = 32 : i64, shared_bytes = 1024 : i64, schema = [], schema_types = [],
+simt.kernel @bytes() attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   %base = simt.shared_base
   %even = arith.constant 0x6420 : i32
@@ -42,7 +42,7 @@ simt.kernel @bytes() attributes {threads = 32 : i64, shared_bytes = 1024 : i64, 
 // The constant fields of a descriptor: swizzle 128B, stride 1024, leading 16, in units of 16 bytes.
 // CHECK-LABEL: llvm.func @descriptor(
 simt.kernel @descriptor(%out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 1024 : i64, schema = [#program.tensor<"X", output, dims[-1]>],
+    attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>, schema = [#program.tensor<"X", output, dims[-1]>],
       schema_types = [tensor<4xi64>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %base = simt.shared_base
   // CHECK: %[[ADDRESS:.*]] = llvm.ptrtoint %{{.*}} : !llvm.ptr<3> to i32

@@ -6,7 +6,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-SAME:    %[[X:[^:]*]]: !llvm.ptr<1>, %[[N:[^:]*]]: i32
 simt.kernel @memory(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
                     %n: i32 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 1024 : i64,
+    attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>,
       schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0], alignment = 16>],
       schema_types = [index, tensor<?xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %shared = simt.shared_base

@@ -8,7 +8,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 simt.kernel @in_flight(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
                        %n: i32 {program.parameter = #program.parameter<dimension, 0>},
                        %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %zero = arith.constant dense<0.0> : vector<4xf32>
@@ -44,7 +44,7 @@ simt.kernel @in_flight(%a: i64 {program.parameter = #program.parameter<tensor_st
 simt.kernel @written(%b: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
                      %in: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
                      %n: i32 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %a = simt.load %in : !llvm.ptr<1> -> vector<4xi32>
@@ -70,7 +70,7 @@ simt.kernel @written(%b: i64 {program.parameter = #program.parameter<tensor_stri
 simt.kernel @regrouped(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
                        %n: i32 {program.parameter = #program.parameter<dimension, 0>},
                        %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x8xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %zero = arith.constant dense<0.0> : vector<8xf32>
@@ -100,7 +100,7 @@ simt.kernel @regrouped(%a: i64 {program.parameter = #program.parameter<tensor_st
 simt.kernel @branches(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
                       %n: i32 {program.parameter = #program.parameter<dimension, 0>},
                       %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %old = simt.load %x : !llvm.ptr<1> -> vector<4xf32>
@@ -140,7 +140,7 @@ simt.kernel @branches(%a: i64 {program.parameter = #program.parameter<tensor_str
 simt.kernel @steps(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
                    %b: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
                    %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %old = simt.load %x : !llvm.ptr<1> -> vector<4xf32>
@@ -166,7 +166,7 @@ simt.kernel @steps(%a: i64 {program.parameter = #program.parameter<tensor_stride
 // CHECK-LABEL: llvm.func @eight_bits(
 simt.kernel @eight_bits(%b: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
                         %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %zero = arith.constant dense<0.0> : vector<4xf32>

@@ -11,8 +11,8 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: simt.kernel @cluster(
 // CHECK-SAME:    %[[A:arg[0-9]+]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>}
 // CHECK-SAME:    %[[B:arg[0-9]+]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 1>}
-// CHECK-SAME:    cluster = 2
 // CHECK-SAME:    grid = [#program.host_expr<"d0 128 ceildiv 2 mul">, #program.host_expr<"d1 64 ceildiv">]
+// CHECK-SAME:    launch = #program.launch<warps = 8, cluster = 2, shared_bytes = 49200>
 // CHECK-SAME:    tensor_maps = [#program.tensor_map<0, box[64, 64], bytes128>, #program.tensor_map<1, box[32, 64], bytes128>]
 // All blocks' barriers exist before any block loads.
 // CHECK:           simt.barrier_init_fence
@@ -41,7 +41,7 @@ tile.kernel @cluster(
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 2], alignment = 16>},
     %B: !tile.global<?x?xbf16> {program.argument = #program.tensor<"B", input, dims[1, 2], alignment = 16>},
     %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", output, dims[0, 1]>})
-    attributes {warps = 8 : i64, cluster = 2 : i64} {
+    attributes {launch = #program.launch<warps = 8, cluster = 2, shared_bytes = 49200>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index

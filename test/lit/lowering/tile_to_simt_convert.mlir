@@ -9,7 +9,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         arith.trunci %[[I]] : vector<4xi32> to vector<4xi8>
 tile.kernel @plain(%X: !tile.global<128xf32> {program.argument = #program.tensor<"X", input, dims[-1], alignment = 16>},
     %B: !tile.global<128xbf16> {program.argument = #program.tensor<"B", inout, dims[-1], alignment = 16>},
-    %I: !tile.global<128xi8> {program.argument = #program.tensor<"I", inout, dims[-1], alignment = 16>}) attributes {warps = 1 : i64} {
+    %I: !tile.global<128xi8> {program.argument = #program.tensor<"I", inout, dims[-1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X[%c0] : !tile.global<128xf32> -> !tile.slice<128xf32>
   %b = tile.slice %B[%c0] : !tile.global<128xbf16> -> !tile.slice<128xbf16>
@@ -35,7 +35,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         arith.trunci {{.*}} : vector<4xi32> to vector<4xi8>
 // CHECK:         simt.return
 tile.kernel @float8(%X: !tile.global<128xf32> {program.argument = #program.tensor<"X", input, dims[-1], alignment = 16>},
-    %E: !tile.global<128xf8E4M3FN> {program.argument = #program.tensor<"E", inout, dims[-1], alignment = 16>}) attributes {warps = 1 : i64} {
+    %E: !tile.global<128xf8E4M3FN> {program.argument = #program.tensor<"E", inout, dims[-1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X[%c0] : !tile.global<128xf32> -> !tile.slice<128xf32>
   %e = tile.slice %E[%c0] : !tile.global<128xf8E4M3FN> -> !tile.slice<128xf8E4M3FN>
@@ -59,7 +59,7 @@ module attributes {program.target = #program.target<"sm_80">} {
 // CHECK:         arith.extui {{.*}} : vector<4xi8> to vector<4xi32>
 // CHECK:         arith.trunci {{.*}} : vector<4xi32> to vector<4xi8>
 // CHECK:         simt.return
-tile.kernel @bits(%E: !tile.global<128xf8E4M3FN> {program.argument = #program.tensor<"E", inout, dims[-1], alignment = 16>}) attributes {warps = 1 : i64} {
+tile.kernel @bits(%E: !tile.global<128xf8E4M3FN> {program.argument = #program.tensor<"E", inout, dims[-1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %e = tile.slice %E[%c0] : !tile.global<128xf8E4M3FN> -> !tile.slice<128xf8E4M3FN>
   %v = tile.load %e : !tile.slice<128xf8E4M3FN> -> tensor<128xf8E4M3FN, #l>

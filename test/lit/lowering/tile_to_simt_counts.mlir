@@ -23,7 +23,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // LLVM-LABEL: llvm.func @counts(
 // LLVM:         llvm.load {{.*}} atomic syncscope("device") acquire {alignment = 4 : i64}
 tile.kernel @counts(%n: index {program.argument = #program.dimension<"n">},
-    %C: !tile.global<?xi32> {program.argument = #program.tensor<"C", inout, dims[0]>}) attributes {warps = 4 : i64} {
+    %C: !tile.global<?xi32> {program.argument = #program.tensor<"C", inout, dims[0]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %tile = tile.alloc_shared "taken" at 0 : !tile.shared<1xi32, #tile.shared_layout<"1 32b axis 0 panel 1 swizzle none pad 0">>
@@ -43,7 +43,7 @@ tile.kernel @counts(%n: index {program.argument = #program.dimension<"n">},
 // CHECK:           } else {
 // CHECK:             simt.store %c0_i32
 tile.kernel @outside(%n: index {program.argument = #program.dimension<"n">},
-    %C: !tile.global<?xi32> {program.argument = #program.tensor<"C", inout, dims[0]>}) attributes {warps = 4 : i64} {
+    %C: !tile.global<?xi32> {program.argument = #program.tensor<"C", inout, dims[0]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %tile = tile.alloc_shared "taken" at 0 : !tile.shared<1xi32, #tile.shared_layout<"1 32b axis 0 panel 1 swizzle none pad 0">>
   %count = tile.slice %C[%c0] : !tile.global<?xi32> -> !tile.slice<1xi32>

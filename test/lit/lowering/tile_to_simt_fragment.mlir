@@ -32,7 +32,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:     simt.load
 // CHECK:         vector.from_elements {{.*}} : vector<4xf32>
 tile.kernel @guarded(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
   %s = tile.slice %X[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<16x8xf32>
@@ -57,7 +57,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:     simt.load
 // CHECK:         simt.store %{{.*}} if %{{.*}} : vector<8xbf16>
 tile.kernel @vectors(%n: index {program.argument = #program.dimension<"n", multiple_of = 8>},
-    %X: !tile.global<4x?xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, 0], alignment = 16>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<4x?xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, 0], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %columns = arith.ceildivui %n, %c64 : index
@@ -84,7 +84,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-COUNT-8:   simt.load %{{.*}} if %{{.*}} : !llvm.ptr<1> -> bf16
 // CHECK:         }
 tile.kernel @straddling(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<4x?xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, 0], alignment = 16>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<4x?xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, 0], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %s = tile.slice %X[%c0, %c0] : !tile.global<4x?xbf16> -> !tile.slice<4x64xbf16>
   %v = tile.load %s : !tile.slice<4x64xbf16> -> tensor<4x64xbf16, #wide>
@@ -103,7 +103,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         arith.select %[[INSIDE]], %[[LOADED]], %[[FILL]]
 // CHECK:         simt.store %{{[^ ]*}}, %{{[^ ]*}} : f32
 tile.kernel @fill(%f: f32 {program.argument = #program.scalar<"f">}, %n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %s = tile.slice %X[%c0] fill %f : f32 : !tile.global<?xf32> -> !tile.slice<32xf32>
   %v = tile.load %s : !tile.slice<32xf32> -> tensor<32xf32, #tile.layout<"reg() lane(32@0:1) warp()">>
@@ -127,7 +127,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         arith.select %{{.*}} : vector<4xi1>, vector<4xf32>
 // CHECK:         math.exp2 %{{.*}} : vector<4xf32>
 tile.kernel @coordinates(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<16x8xf32> {program.argument = #program.tensor<"X", output, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<16x8xf32> {program.argument = #program.tensor<"X", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %one = arith.constant 1.0 : f32
@@ -160,7 +160,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         %[[OTHER2:.*]] = simt.shuffle_xor %[[SUM2]] mask(2)
 // CHECK:         %[[SUM4:.*]] = arith.addf %[[SUM2]], %[[OTHER2]]
 // CHECK:         vector.shuffle %[[SUM4]], %[[SUM4]] [0, 0, 1, 1] : vector<2xf32>, vector<2xf32>
-tile.kernel @rowSum(%X: !tile.global<16x8xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+tile.kernel @rowSum(%X: !tile.global<16x8xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %s = tile.slice %X[%c0, %c0] : !tile.global<16x8xf32> -> !tile.slice<16x8xf32>
   %v = tile.load %s : !tile.slice<16x8xf32> -> tensor<16x8xf32, #mma>
@@ -193,7 +193,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-DAG:     arith.ori
 // CHECK:         %[[ANY:.*]] = simt.vote_any %{{.*}}
 // CHECK:         scf.if %[[ANY]] -> (vector<4xf32>)
-tile.kernel @anyInWarp(%X: !tile.global<16x8xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+tile.kernel @anyInWarp(%X: !tile.global<16x8xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %s = tile.slice %X[%c0, %c0] : !tile.global<16x8xf32> -> !tile.slice<16x8xf32>
   %v = tile.load %s : !tile.slice<16x8xf32> -> tensor<16x8xf32, #mma>

@@ -18,12 +18,11 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-SAME:    %[[B:arg6]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 1>},
 // CHECK-SAME:    %[[C:arg7]]: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 2>})
 // CHECK-SAME:    grid = [#program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">]
+// CHECK-SAME:    launch = #program.launch<warps = 12, shared_bytes = 229440>
 // CHECK-SAME:    roles = [#program.role<"load", first_warp = 0, warps = 4>, #program.role<"math", first_warp = 4, warps = 8>]
 // CHECK-SAME:    schema_types = [index, index, index, tensor<?x?xbf16>, tensor<?x?xbf16>, tensor<?x?xbf16>]
 // CHECK-SAME:    shared = [#program.shared<"ab", ring, offset = 229376, slots = 4, slot_bytes = 16>, #program.shared<"a", buffer, offset = 0, slots = 4, slot_bytes = 16384>,
-// CHECK-SAME:    shared_bytes = 229440
 // CHECK-SAME:    tensor_maps = [#program.tensor_map<0, box[128, 64], bytes128>, #program.tensor_map<1, box[256, 64], bytes128>, #program.tensor_map<2, box[64, 64], bytes128>]
-// CHECK-SAME:    threads = 384
 // CHECK:         %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
 // CHECK:         %[[WARP:.*]] = simt.warp_index
 // CHECK:         %[[SHARED:.*]] = simt.shared_base
@@ -116,7 +115,7 @@ tile.kernel @gemm(
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 2], alignment = 16>},
     %B: !tile.global<?x?xbf16> {program.argument = #program.tensor<"B", input, dims[1, 2], alignment = 16>},
     %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", output, dims[0, 1], alignment = 16>})
-    attributes {warps = 12 : i64} {
+    attributes {launch = #program.launch<warps = 12, shared_bytes = 229440>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index

@@ -4,7 +4,7 @@
 
 // expected-error @below {{expected 'program.target' on the module because instructions depend on the target, but got none}}
 module {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   tile.return
 }
 }
@@ -12,7 +12,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %count = tile.multiprocessors
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -27,7 +27,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   // expected-error @below {{expected fragments with a layout, but got 'tensor<16x32xf32>'; run 'tile-infer-layouts' before 'tile-to-simt'}}
   %v = tile.splat %zero : f32 -> tensor<16x32xf32>
@@ -38,7 +38,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @loops_look_inside_of_each_other(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @loops_look_inside_of_each_other(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -56,7 +56,7 @@ tile.kernel @loops_look_inside_of_each_other(%n: index {program.argument = #prog
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected shared tiles with a layout, but got '!tile.shared<64x64xbf16>'; run 'tile-infer-layouts' before 'tile-to-simt'}}
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16>
   tile.return
@@ -67,7 +67,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 8 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 8>} {
   %zero = arith.constant 0.0 : f32
   // expected-error @below {{expected a layout of 8 warps because kernel 'test' has as many, but got one of 4}}
   %v = tile.splat %zero : f32 -> tensor<64x64xf32, #wgmma>
@@ -79,7 +79,7 @@ tile.kernel @test() attributes {warps = 8 : i64} {
 
 #plain = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle none pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" at 0 : !tile.shared<2x64x64xbf16, #plain>
   // expected-error @below {{expected a tile because the buffer has slots, but got all of them; take one with 'tile.slot'}}
@@ -91,7 +91,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 8 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 8>} {
   tile.roles {
     tile.role "first" warps(4) {
       tile.named_barrier 1 warps(4)
@@ -122,7 +122,7 @@ tile.kernel @test() attributes {warps = 8 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}) attributes {warps = 4 : i64} {
+tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}) attributes {launch = #program.launch<warps = 4>} {
   %one = arith.constant 1 : index
   // expected-note @below {{it depends on this}}
   %s = arith.shli %m, %one : index
@@ -135,7 +135,7 @@ tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}) attrib
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}) attributes {warps = 4 : i64} {
+tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}) attributes {launch = #program.launch<warps = 4>} {
   %v0 = arith.addi %m, %m : index
   %v1 = arith.muli %v0, %v0 : index
   %v2 = arith.muli %v1, %v1 : index
@@ -157,7 +157,7 @@ tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}) attrib
 
 #plain = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle none pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #plain>
   %yes = arith.constant true
   // expected-error @below {{expected numbers, fragments or cursors as carried values because only those are registers, but got '!tile.shared<64x64xbf16}}
@@ -173,7 +173,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %yes = arith.constant true
   scf.if %yes {
     // expected-error @below {{expected roles at the top level of a kernel, but got them inside another operation}}
@@ -189,7 +189,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' before 'tile-to-simt'}}
   %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
   tile.return
@@ -199,7 +199,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' before 'tile-to-simt'}}
   %b = tile.alloc_barrier "b" count(1)
   tile.return
@@ -210,7 +210,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 #plain = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle none pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' before 'tile-to-simt'}}
   %p = tile.alloc_shared "p" : !tile.shared<64x64xbf16, #plain>
   tile.return
@@ -220,7 +220,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 8 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 8>} {
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -239,7 +239,7 @@ tile.kernel @test() attributes {warps = 8 : i64} {
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %s = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
@@ -253,7 +253,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #plain = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle none pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #plain>
   %q = tile.alloc_shared "q" at 8192 : !tile.shared<1x64x64xbf16, #tile.shared_layout<"1x64x64 16b axis 2 panel 64 swizzle none pad 0">>
   // expected-error @below {{expected two shared tiles of one shape, extents of 1 included, but got 64x64 and 1x64x64}}
@@ -265,7 +265,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %p = tile.alloc_shared "p" at 0 : !tile.shared<128xbf16, #tile.shared_layout<"128 16b axis 0 panel 128 swizzle none pad 0">>
   // expected-error @below {{expected no registers along axes of extent 1 because they are dropped to match the tile of 128}}
   %v = tile.load %p : !tile.shared<128xbf16, #tile.shared_layout<"128 16b axis 0 panel 128 swizzle none pad 0">> -> tensor<1x128xbf16, #tile.layout<"reg(2@0:1) lane(32@1:1) warp(4@1:32)">>
@@ -277,7 +277,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -296,7 +296,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 // It fills with +0, which is another number.
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -314,7 +314,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_80">} {
-tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -331,7 +331,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 2>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 2>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -348,7 +348,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %at = arith.constant 4 : index
@@ -365,7 +365,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -382,7 +382,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #ordered = #tile.shared_layout<"64x128 8b axis 1 panel 128 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program.tensor<"V", workspace, dims[-1, -1], alignment = 16, order = interleaved>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program.tensor<"V", workspace, dims[-1, -1], alignment = 16, order = interleaved>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -398,7 +398,7 @@ tile.kernel @test(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -416,7 +416,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<1x1x1x64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1, -1, -1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<1x1x1x64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1, -1, -1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -434,7 +434,7 @@ tile.kernel @test(%n: index {program.argument = #program.dimension<"n">},
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%n: index {program.argument = #program.dimension<"n">},
-    %C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : bf16
   %v = tile.splat %zero : bf16 -> tensor<64x64xbf16, #wgmma>
@@ -450,7 +450,7 @@ tile.kernel @test(%n: index {program.argument = #program.dimension<"n">},
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%X: !tile.global<1x1x1x1x64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1, -1, -1, -1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%X: !tile.global<1x1x1x1x64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1, -1, -1, -1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -466,7 +466,7 @@ tile.kernel @test(%X: !tile.global<1x1x1x1x64x64xbf16> {program.argument = #prog
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64, cluster = 2 : i64} {
+tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4, cluster = 2>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
@@ -483,7 +483,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %v = tile.splat %zero : f32 -> tensor<64x64xf32, #wgmma>
@@ -498,7 +498,7 @@ tile.kernel @test(%C: !tile.global<64x64xf32> {program.argument = #program.tenso
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 2 : i64} {
+tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 2>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : bf16
   %v = tile.splat %zero : bf16 -> tensor<64x64xbf16, #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8, 2@0:32) lane(4@1:2, 8@0:1) warp(2@0:16)">>
@@ -514,7 +514,7 @@ tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #rows = #tile.layout<"reg(16@1:1) lane(4@1:16, 8@0:1) warp(4@0:8)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : bf16
   %v = tile.splat %zero : bf16 -> tensor<32x64xbf16, #rows>
@@ -530,7 +530,7 @@ tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : bf16
   %v = tile.splat %zero : bf16 -> tensor<64x64xbf16, #wgmma>
@@ -546,7 +546,7 @@ tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%C: !tile.global<64x64x1xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @test(%C: !tile.global<64x64x1xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : bf16
   %v = tile.splat %zero : bf16 -> tensor<64x64xbf16, #wgmma>
@@ -563,7 +563,7 @@ tile.kernel @test(%C: !tile.global<64x64x1xbf16> {program.argument = #program.te
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x64xbf16, #swizzled>
@@ -579,7 +579,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_80">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x64xbf16, #swizzled>
@@ -594,7 +594,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 2 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 2>} {
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x64xbf16, #swizzled>
@@ -609,7 +609,7 @@ tile.kernel @test() attributes {warps = 2 : i64} {
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x64xbf16, #swizzled>
@@ -624,7 +624,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x512xbf16, #tile.shared_layout<"64x512 16b axis 1 panel 64 swizzle 128 pad 0">>
@@ -641,7 +641,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x64xbf16, #plain>
@@ -658,7 +658,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #plain>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x64xbf16, #swizzled>
@@ -674,7 +674,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %h = arith.constant 0.0 : bf16
   %a = tile.splat %h : bf16 -> tensor<64x64xbf16, #tile.layout<"reg(32@1:1) lane(2@1:32, 16@0:1) warp(4@0:16)">>
@@ -690,7 +690,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 32 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 32>} {
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x192xbf16, #tile.shared_layout<"64x192 16b axis 1 panel 64 swizzle 128 pad 0">>
@@ -705,7 +705,7 @@ tile.kernel @test() attributes {warps = 32 : i64} {
 
 #plain = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle none pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #plain>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x64xbf16, #plain>
@@ -720,7 +720,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 #mma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x8xbf16, #tile.shared_layout<"64x8 16b axis 1 panel 8 swizzle none pad 0">>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<8x64xbf16, #tile.shared_layout<"8x64 16b axis 1 panel 64 swizzle none pad 0">>
@@ -736,7 +736,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 #plain = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle none pad 0">
 #mma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %h = arith.constant 0.0 : bf16
   %a = tile.splat %h : bf16 -> tensor<64x64xbf16, #tile.layout<"reg(32@1:1) lane(2@1:32, 16@0:1) warp(4@0:16)">>
@@ -753,7 +753,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 #plain = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle none pad 0">
 #mma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %h = arith.constant 0.0 : bf16
   %a = tile.splat %h : bf16 -> tensor<64x64xbf16, #mma>
@@ -768,7 +768,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected one number for all elements because which element a thread has is decided by the layout, but got several; load them from a tensor}}
   %v = arith.constant dense<[1.0, 2.0]> : tensor<2xf32, #tile.layout<"reg(2@0:1) lane(32@*) warp(4@*)">>
   tile.return
@@ -778,7 +778,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected an index of 32 bits because positions are on the device, but got 4294967296}}
   %v = arith.constant 4294967296 : index
   tile.return
@@ -788,7 +788,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected an operation of the phase 'planned': tile, scf, or arith and math on numbers and fragments, but got another}}
   %v = llvm.mlir.undef : f32
   tile.return
@@ -799,7 +799,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %v = tile.splat %zero : f32 -> tensor<64x64xf32, #wgmma>
   // expected-error @below {{expected scratch memory because elements move between warps from reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16) to reg(2@1:1, 2@0:8, 2@1:8, 4@0:16) lane(4@1:2, 8@0:1) warp(4@1:16); run 'tile-materialize-relayouts' before 'tile-to-simt'}}
@@ -813,7 +813,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 #plain = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle none pad 0">
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %v = tile.splat %zero : f32 -> tensor<64x64xf32, #wgmma>
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #plain>
@@ -827,7 +827,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %v = tile.splat %zero : f32 -> tensor<64x1xf32, #tile.layout<"rank 2 reg(2@0:32) lane(32@0:1) warp(4@*)">>
   // expected-error @below {{expected the source in the layout rank 2 reg(2@0:8) lane(4@*, 8@0:1) warp(4@0:16) because the result's threads need it, but got rank 2 reg(2@0:32) lane(32@0:1) warp(4@*) and elements move between warps; insert 'tile.convert_layout'}}
@@ -839,7 +839,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %v = tile.splat %zero : f32 -> tensor<64x64xf32, #tile.layout<"reg(16@1:1, 2@0:32) lane(32@0:1) warp(4@1:16)">>
   // expected-error @below {{expected scratch memory because 4 warps share axis 1, but got none; run 'tile-materialize-relayouts' before 'tile-to-simt'}}
@@ -851,7 +851,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %v = tile.splat %zero : f32 -> tensor<64x64xf32, #tile.layout<"reg(16@1:1, 2@0:32) lane(32@0:1) warp(4@1:16)">>
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x4xi32, #tile.shared_layout<"64x4 32b axis 1 panel 4 swizzle none pad 0">>
@@ -864,7 +864,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %v = tile.splat %zero : f32 -> tensor<64x64xf32, #tile.layout<"reg(16@1:1, 2@0:32) lane(32@0:1) warp(4@1:16)">>
   // expected-error @below {{expected scratch memory because 4 warps share axis 1, but got none; run 'tile-materialize-relayouts' before 'tile-to-simt'}}
@@ -876,7 +876,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %v = tile.splat %zero : f32 -> tensor<64x64xf32, #tile.layout<"reg(16@1:1, 2@0:32) lane(32@0:1) warp(4@1:16)">>
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x2xf32, #tile.shared_layout<"64x2 32b axis 1 panel 2 swizzle none pad 0">>
@@ -890,7 +890,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 4 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %zero = arith.constant 0.0 : f32
   %v = tile.splat %zero : f32 -> tensor<64x64xf32, #wgmma>
   // expected-error @below {{expected the result in the layout rank 2 reg(2@0:8) lane(4@*, 8@0:1) warp(4@0:16) because that is where the reduction leaves it, but got rank 2 reg(2@0:32) lane(32@0:1) warp(4@*) and elements move between warps; insert 'tile.convert_layout'}}
@@ -902,7 +902,7 @@ tile.kernel @test() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 1 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 1>} {
   %zero = arith.constant dense<0.0> : tensor<32xf32, #tile.layout<"rank 1 reg() lane(32@0:1) warp()">>
   // expected-error @below {{expected elements to be converted by 'tile.convert', but got another operation}}
   %half = arith.truncf %zero : tensor<32xf32, #tile.layout<"rank 1 reg() lane(32@0:1) warp()">> to tensor<32xf16, #tile.layout<"rank 1 reg() lane(32@0:1) warp()">>
@@ -913,7 +913,7 @@ tile.kernel @test() attributes {warps = 1 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {warps = 1 : i64} {
+tile.kernel @test() attributes {launch = #program.launch<warps = 1>} {
   %zero = arith.constant dense<0.0> : tensor<32xf8E4M3FN, #tile.layout<"rank 1 reg() lane(32@0:1) warp()">>
   // expected-error @below {{expected numbers that the machine computes with, but got 'f8E4M3FN'; convert them to f32}}
   %sum = arith.addf %zero, %zero : tensor<32xf8E4M3FN, #tile.layout<"rank 1 reg() lane(32@0:1) warp()">>

@@ -19,7 +19,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @boxes(%n: index {program.argument = #program.dimension<"n">}, %end: index {program.argument = #program.dimension<"end">},
     %X: !tile.global<3x?x128xbf16> {program.argument = #program.tensor<"X", input, dims[-1, 0, -1], alignment = 16>},
     %Y: !tile.global<?x128xbf16> {program.argument = #program.tensor<"Y", output, dims[0, -1], alignment = 16>})
-    attributes {warps = 8 : i64} {
+    attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
   %p = tile.alloc_shared "p" at 1024 : !tile.shared<64x128xbf16, #p>
@@ -82,7 +82,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @threads(%end: index {program.argument = #program.dimension<"end">},
     %X: !tile.global<64x16xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>},
     %Y: !tile.global<64x16xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>})
-    attributes {warps = 1 : i64} {
+    attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %s = tile.slice %X[%c0, %c0] limit %end along 0 unchecked "proven" : !tile.global<64x16xbf16> -> !tile.slice<64x16xbf16>
   %v = tile.load %s : !tile.slice<64x16xbf16> -> tensor<64x16xbf16, #rows>

@@ -7,7 +7,7 @@
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @before(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?xi32> {program.argument = #program.tensor<"X", input, dims[0]>})
-    attributes {warps = 4 : i64} {
+    attributes {launch = #program.launch<warps = 4>} {
   %before = arith.constant -1 : index
   %x = tile.slice %X[%before] : !tile.global<?xi32> -> !tile.slice<1xi32>
   %position = tile.load_index %x[] : !tile.slice<1xi32>
@@ -31,7 +31,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @far(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", input, dims[0], alignment = 16>},
     %I: !tile.global<1xi32> {program.argument = #program.tensor<"I", input, dims[-1]>},
-    %Y: !tile.global<256xf32> {program.argument = #program.tensor<"Y", output, dims[-1], alignment = 16>}) attributes {warps = 2 : i64} {
+    %Y: !tile.global<256xf32> {program.argument = #program.tensor<"Y", output, dims[-1], alignment = 16>}) attributes {launch = #program.launch<warps = 2>} {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
   %i = tile.slice %I[%c0] : !tile.global<1xi32> -> !tile.slice<1xi32>

@@ -18,7 +18,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @load(%m: index {program.argument = #program.dimension<"m">},
     %n: index {program.argument = #program.dimension<"n", multiple_of = 32>},
     %X: !tile.global<?x?xi4> {program.argument = #program.tensor<"X", input, dims[0, 1], alignment = 16>},
-    %Y: !tile.global<?x?xi8> {program.argument = #program.tensor<"Y", inout, dims[0, 1], alignment = 16>}) attributes {warps = 1 : i64} {
+    %Y: !tile.global<?x?xi8> {program.argument = #program.tensor<"Y", inout, dims[0, 1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %x = tile.slice %X[%c0, %c64] : !tile.global<?x?xi4> -> !tile.slice<4x64xi4>
@@ -44,7 +44,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         %[[BYTES:.*]] = arith.ori %[[LOW]], %[[HIGH]] : vector<4xi8>
 // CHECK:         simt.store %[[BYTES]], %{{.*}} : vector<4xi8>, !llvm.ptr<3>
 tile.kernel @store(%m: index {program.argument = #program.dimension<"m">},
-    %X: !tile.global<?x64xf4E2M1FN> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<?x64xf4E2M1FN> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %two = arith.constant 2.0 : f4E2M1FN
   %b = tile.alloc_shared "b" at 0 : !tile.shared<4x64xf4E2M1FN, #tile.shared_layout<"4x64 4b axis 1 panel 64 swizzle 32 pad 0">>
@@ -62,7 +62,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: simt.kernel @tma(
 // CHECK-SAME:      tensor_maps = [#program.tensor_map<0, box[16, 128], bytes128>]
 // CHECK:         simt.tma_store %{{.*}} to %{{.*}}[%c32_i32, %c0_i32]
-tile.kernel @tma(%Y: !tile.global<64x512xi4> {program.argument = #program.tensor<"Y", inout, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @tma(%Y: !tile.global<64x512xi4> {program.argument = #program.tensor<"Y", inout, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %b = tile.alloc_shared "b" at 0 : !tile.shared<16x256xi4, #tile.shared_layout<"16x256 4b axis 1 panel 256 swizzle 128 pad 0">>

@@ -21,7 +21,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NEXT:    }
 // CHECK-NOT:     simt.atomic_add
 tile.kernel @add(%m: index {program.argument = #program.dimension<"m">},
-    %X: !tile.global<?x16xf32> {program.argument = #program.tensor<"X", workspace, dims[0, -1], alignment = 16, order = accumulator>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<?x16xf32> {program.argument = #program.tensor<"X", workspace, dims[0, -1], alignment = 16, order = accumulator>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
   %s = tile.slice %X[%c0, %c0] : !tile.global<?x16xf32> -> !tile.slice<16x16xf32>
@@ -44,7 +44,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         }
 tile.kernel @load(%m: index {program.argument = #program.dimension<"m">},
     %X: !tile.global<?x16xf32> {program.argument = #program.tensor<"X", workspace, dims[0, -1], alignment = 16, order = accumulator>},
-    %Y: !tile.global<16x16xf32> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %Y: !tile.global<16x16xf32> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %s = tile.slice %X[%c0, %c0] : !tile.global<?x16xf32> -> !tile.slice<16x16xf32>
   %v = tile.load %s : !tile.slice<16x16xf32> -> tensor<16x16xf32, #acc>
@@ -63,7 +63,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-COUNT-2: simt.store %{{.*}} : vector<2xf32>
 // CHECK-COUNT-4: simt.load %{{.*}} : !llvm.ptr<1> -> f32
 tile.kernel @scattered(%m: index {program.argument = #program.dimension<"m">},
-    %X: !tile.global<?x8xf32> {program.argument = #program.tensor<"X", workspace, dims[0, -1], alignment = 16, order = accumulator>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<?x8xf32> {program.argument = #program.tensor<"X", workspace, dims[0, -1], alignment = 16, order = accumulator>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
   %s = tile.slice %X[%c0, %c0] : !tile.global<?x8xf32> -> !tile.slice<16x8xf32>
@@ -85,7 +85,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: simt.kernel @rows(
 // CHECK-COUNT-2: simt.atomic_add %{{.*}}, %{{.*}} : vector<4xf32>
 // CHECK-NOT:     simt.atomic_add
-tile.kernel @rows(%X: !tile.global<4x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1], alignment = 16>}) attributes {warps = 1 : i64} {
+tile.kernel @rows(%X: !tile.global<4x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
   %s = tile.slice %X[%c0, %c0] : !tile.global<4x64xf32> -> !tile.slice<4x64xf32>
@@ -102,7 +102,7 @@ module attributes {program.target = #program.target<"sm_80">} {
 // CHECK-LABEL: simt.kernel @older(
 // CHECK-COUNT-2: simt.atomic_add %{{.*}}, %{{.*}} : f32
 // CHECK-NOT:     simt.atomic_add
-tile.kernel @older(%X: !tile.global<4x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1], alignment = 16>}) attributes {warps = 1 : i64} {
+tile.kernel @older(%X: !tile.global<4x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
   %s = tile.slice %X[%c0, %c0] : !tile.global<4x16xf32> -> !tile.slice<4x16xf32>

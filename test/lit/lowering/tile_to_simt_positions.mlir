@@ -9,7 +9,7 @@
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @positions(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x64xbf16> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>})
-    attributes {warps = 8 : i64} {
+    attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<2>
@@ -70,7 +70,7 @@ tile.kernel @positions(%n: index {program.argument = #program.dimension<"n">},
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @published(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x64xbf16> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>})
-    attributes {warps = 8 : i64} {
+    attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %a = tile.alloc_ring "a" producers(1) consumers(1) at 0 : !tile.ring<2>
@@ -108,7 +108,7 @@ tile.kernel @published(%n: index {program.argument = #program.dimension<"n">},
 #t = #tile.shared_layout<"4 32b axis 0 panel 4 swizzle none pad 0">
 // CHECK-LABEL: simt.kernel @published_by_two(
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @published_by_two(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 12 : i64} {
+tile.kernel @published_by_two(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 12>} {
   %c1 = arith.constant 1 : index
   %a = tile.alloc_ring "a" producers(2) consumers(1) at 0 : !tile.ring<2>
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 64 : !tile.ring<2>
@@ -144,7 +144,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @pages(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x128xbf16> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>},
     %T: !tile.global<?xi32> {program.argument = #program.tensor<"T", input, dims[0]>})
-    attributes {warps = 8 : i64} {
+    attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<2>

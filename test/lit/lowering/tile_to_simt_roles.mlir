@@ -9,13 +9,13 @@ module attributes {program.target = #program.target<"sm_90a">} {
 
 // CHECK-LABEL: simt.kernel @roles(
 // CHECK-SAME:    grid = [#program.host_expr<"d0 16 ceildiv sms 2 mul min">, #program.host_expr<"3">]
-// CHECK-SAME:    threads = 320
+// CHECK-SAME:    launch = #program.launch<warps = 10>
 // CHECK:         %[[WARP:.*]] = simt.warp_index
 // CHECK:         %[[ROW:.*]] = nvvm.read.ptx.sreg.ctaid.x
 // CHECK:         %[[FIRST:.*]] = arith.cmpi ult, %[[WARP]], %c8_i32
 // CHECK:         scf.if %[[FIRST]] {
 tile.kernel @roles(%m: index {program.argument = #program.dimension<"m">},
-    %X: !tile.global<?x32xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1]>}) attributes {warps = 10 : i64} {
+    %X: !tile.global<?x32xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1]>}) attributes {launch = #program.launch<warps = 10>} {
   %c0 = arith.constant 0 : index
   %c2 = arith.constant 2 : index
   %c3 = arith.constant 3 : index

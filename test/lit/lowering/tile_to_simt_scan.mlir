@@ -15,7 +15,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:     simt.shuffle_xor
 // CHECK-NOT:     simt.sync
 // CHECK:         simt.return
-tile.kernel @sums(%X: !tile.global<16x8xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+tile.kernel @sums(%X: !tile.global<16x8xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %s = tile.slice %X[%c0, %c0] : !tile.global<16x8xf32> -> !tile.slice<16x8xf32>
   %v = tile.load %s : !tile.slice<16x8xf32> -> tensor<16x8xf32, #mma>
@@ -39,7 +39,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         simt.sync
 // CHECK:         simt.load %{{.*}} : !llvm.ptr<3> -> vector<4xf32>
 // CHECK:         arith.cmpi ult, %{{.*}}, %c3_i32
-tile.kernel @acrossWarps(%X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @acrossWarps(%X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %scratch = tile.alloc_shared "scan" at 0 : !tile.shared<32x4xf32, #parts>
   %s = tile.slice %X[%c0, %c0] : !tile.global<32x8xf32> -> !tile.slice<32x8xf32>

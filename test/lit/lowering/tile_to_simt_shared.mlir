@@ -12,7 +12,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         simt.sync %c0_i32{{$}}
 // CHECK:         simt.ldmatrix %{{[^ ]*}} : vector<4xi32>
 // CHECK:         simt.ldmatrix %{{[^ ]*}} transpose : vector<4xi32>
-tile.kernel @matrices(%X: !tile.global<16x16xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+tile.kernel @matrices(%X: !tile.global<16x16xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" at 0 : !tile.shared<16x16xbf16, #plain>
   %s = tile.slice %X[%c0, %c0] : !tile.global<16x16xbf16> -> !tile.slice<16x16xbf16>
@@ -44,7 +44,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         simt.load %[[AT]] : !llvm.ptr<3> -> vector<8xbf16>
 // CHECK:         %[[NEXT:.*]] = llvm.getelementptr %[[AT]][2048]
 // CHECK:         simt.load %[[NEXT]] : !llvm.ptr<3> -> vector<8xbf16>
-tile.kernel @vectors(%X: !tile.global<32x16xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+tile.kernel @vectors(%X: !tile.global<32x16xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" at 0 : !tile.shared<32x64xbf16, #swizzled>
   %v = tile.load %p : !tile.shared<32x64xbf16, #swizzled> -> tensor<32x64xbf16, #tile.layout<"reg(8@1:1, 8@0:4) lane(8@1:8, 4@0:1) warp()">>
@@ -65,7 +65,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-COUNT-4: simt.load %{{.*}} : !llvm.ptr<1> -> vector<8xbf16>
 // CHECK-COUNT-4: simt.store %{{.*}} : vector<8xbf16>, !llvm.ptr<3>
 // CHECK-NOT:     simt.load
-tile.kernel @copy(%X: !tile.global<32x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {warps = 2 : i64} {
+tile.kernel @copy(%X: !tile.global<32x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 2>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" at 0 : !tile.shared<32x64xbf16, #swizzled>
   %s = tile.slice %X[%c0, %c0] : !tile.global<32x64xbf16> -> !tile.slice<32x64xbf16>
@@ -84,7 +84,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32
 // CHECK:         nvvm.shfl.sync idx %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : i32 -> i32
 // CHECK:         vector.from_elements
-tile.kernel @relayout(%X: !tile.global<16x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+tile.kernel @relayout(%X: !tile.global<16x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %s = tile.slice %X[%c0, %c0] : !tile.global<16x16xf32> -> !tile.slice<16x16xf32>
   %v = tile.load %s : !tile.slice<16x16xf32> -> tensor<16x16xf32, #acc>
@@ -102,7 +102,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         simt.store {{.*}} : vector<2xf32>, !llvm.ptr<3>
 // CHECK:         simt.sync %c0_i32{{$}}
 // CHECK:         simt.load {{.*}} : !llvm.ptr<3> -> f32
-tile.kernel @scratch(%X: !tile.global<32x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 2 : i64} {
+tile.kernel @scratch(%X: !tile.global<32x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 2>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "relayout" at 0 : !tile.shared<32x16xf32, #tile.shared_layout<"32x16 32b axis 1 panel 16 swizzle none pad 0">>
   %s = tile.slice %X[%c0, %c0] : !tile.global<32x16xf32> -> !tile.slice<32x16xf32>
@@ -126,7 +126,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         simt.mma_sync %{{.*}}, %{{.*}}, %{{.*}} {element = bf16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
 // CHECK:         simt.mma_sync
 // CHECK-NOT:     simt.mma_sync
-tile.kernel @mma(%X: !tile.global<16x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+tile.kernel @mma(%X: !tile.global<16x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<16x16xbf16, #plain>
@@ -150,7 +150,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:           simt.load {{.*}} : !llvm.ptr<3> -> bf16
 // CHECK:           %[[SUM:.*]] = math.fma %{{.*}}, %{{.*}}, %[[ACC]] : vector<8xf32>
 // CHECK-NEXT:      scf.yield %[[SUM]]
-tile.kernel @fma(%X: !tile.global<16x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+tile.kernel @fma(%X: !tile.global<16x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<16x16xbf16, #plain>
@@ -179,7 +179,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         simt.permute_bytes %{{.*}}, %{{.*}}, %[[FIRST]]
 // CHECK:         simt.permute_bytes %{{.*}}, %{{.*}}, %[[SECOND]]
 // CHECK:         simt.stmatrix %{{[^ ]*}}, %{{[^ ]*}} : vector<4xi32>
-tile.kernel @transposed_bytes(%X: !tile.global<32x32xf8E4M3FN> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+tile.kernel @transposed_bytes(%X: !tile.global<32x32xf8E4M3FN> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %p = tile.alloc_shared "p" at 0 : !tile.shared<32x32xf8E4M3FN, #rows>
   %q = tile.alloc_shared "q" at 1024 : !tile.shared<32x32xf8E4M3FN, #columns>
   tile.copy %p, %q atom simt : !tile.shared<32x32xf8E4M3FN, #rows>, !tile.shared<32x32xf8E4M3FN, #columns>

@@ -8,7 +8,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @copy_through(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x64xbf16> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>},
     %Y: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Y", output, dims[0, -1], alignment = 16>})
-    attributes {warps = 8 : i64} {
+    attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<2>
   %p = tile.alloc_shared "p" at 1024 : !tile.shared<2x64x64xbf16, #p>

@@ -26,7 +26,7 @@
 // CHECK-NEXT:    simt.tcgen05_fence after
 // CHECK:         simt.tcgen05_dealloc 64 at %[[COLUMNS]]
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @fragments() attributes {warps = 8 : i64} {
+tile.kernel @fragments() attributes {launch = #program.launch<warps = 8>} {
   tile.reserve_tensor_memory "tensor memory" columns(64) at 8
   %acc = tile.alloc_tensor_memory "acc" at 0 : !tile.tensor_memory<128x64xf32>
   %f = tile.load %acc : !tile.tensor_memory<128x64xf32> -> tensor<128x64xf32, #f32>
@@ -45,7 +45,7 @@ tile.kernel @fragments() attributes {warps = 8 : i64} {
 // CHECK:         simt.tcgen05_load %{{.*}} : vector<64xi32>
 // CHECK:         simt.tcgen05_wait_load
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @pieces() attributes {warps = 4 : i64} {
+tile.kernel @pieces() attributes {launch = #program.launch<warps = 4>} {
   tile.reserve_tensor_memory "tensor memory" columns(256) at 8
   %acc = tile.alloc_tensor_memory "acc" at 64 : !tile.tensor_memory<128x192xf32>
   %f = tile.load %acc : !tile.tensor_memory<128x192xf32> -> tensor<128x192xf32, #f32>
@@ -69,7 +69,7 @@ tile.kernel @pieces() attributes {warps = 4 : i64} {
 // CHECK:         simt.tcgen05_commit
 // CHECK:         simt.barrier_wait
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @products(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @products(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %false = arith.constant false
   tile.reserve_tensor_memory "tensor memory" columns(128) at 4104
@@ -91,7 +91,7 @@ tile.kernel @products(%x: f32 {program.argument = #program.scalar<"x">}) attribu
 // -----
 
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @no_columns() attributes {warps = 4 : i64} {
+tile.kernel @no_columns() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected columns of tensor memory, but got none; run 'tile-plan-tensor-memory' before 'tile-to-simt'}}
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
   tile.return
@@ -101,7 +101,7 @@ tile.kernel @no_columns() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @no_word() attributes {warps = 4 : i64} {
+tile.kernel @no_word() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' before 'tile-to-simt'}}
   tile.reserve_tensor_memory "tensor memory" columns(64)
   tile.return
@@ -112,7 +112,7 @@ tile.kernel @no_word() attributes {warps = 4 : i64} {
 
 #f32 = #tile.layout<"reg(64@1:1) lane(32@0:1) warp(4@0:32)">
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @not_whole() attributes {warps = 6 : i64} {
+tile.kernel @not_whole() attributes {launch = #program.launch<warps = 6>} {
   tile.reserve_tensor_memory "tensor memory" columns(64) at 8
   %acc = tile.alloc_tensor_memory "acc" at 0 : !tile.tensor_memory<128x64xf32>
   tile.roles {
@@ -131,7 +131,7 @@ tile.kernel @not_whole() attributes {warps = 6 : i64} {
 
 #other = #tile.layout<"reg(32@1:1, 2@0:32) lane(32@0:1) warp(2@0:64, 2@1:32)">
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @layout() attributes {warps = 4 : i64} {
+tile.kernel @layout() attributes {launch = #program.launch<warps = 4>} {
   tile.reserve_tensor_memory "tensor memory" columns(64) at 8
   %acc = tile.alloc_tensor_memory "acc" at 0 : !tile.tensor_memory<128x64xf32>
   // expected-error @below {{expected the fragment in the layout reg(64@1:1) lane(32@0:1) warp(4@0:32) because it is one of tensor memory, but got reg(32@1:1, 2@0:32) lane(32@0:1) warp(2@0:64, 2@1:32)}}
@@ -145,7 +145,7 @@ tile.kernel @layout() attributes {warps = 4 : i64} {
 #b = #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_100a">} {
 tile.kernel @multicast(%B: !tile.global<128x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>})
-    attributes {warps = 1 : i64, cluster = 2 : i64} {
+    attributes {launch = #program.launch<warps = 1, cluster = 2>} {
   %c0 = arith.constant 0 : index
   %ring = tile.alloc_ring "ring" producers(1) consumers(2) at 16384 : !tile.ring<1>
   %b = tile.alloc_shared "b" at 0 : !tile.shared<128x64xbf16, #b>
@@ -163,7 +163,7 @@ tile.kernel @multicast(%B: !tile.global<128x64xbf16> {program.argument = #progra
 #b = #tile.shared_layout<"64x128 8b axis 1 panel 64 swizzle 64 pad 0 interleaved">
 #a = #tile.shared_layout<"128x128 8b axis 1 panel 64 swizzle 64 pad 0">
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @orders() attributes {warps = 4 : i64} {
+tile.kernel @orders() attributes {launch = #program.launch<warps = 4>} {
   %false = arith.constant false
   tile.reserve_tensor_memory "tensor memory" columns(64) at 24576
   %b = tile.alloc_shared "b" at 0 : !tile.shared<64x128xf8E4M3FN, #b>

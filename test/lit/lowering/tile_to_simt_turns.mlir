@@ -15,7 +15,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         %[[NEXT:.*]] = arith.select %{{.*}}, %c0_i32, %{{.*}}
 // CHECK:         %[[ID:.*]] = arith.addi %[[NEXT]], %c1_i32
 // CHECK-NEXT:    simt.sync %[[ID]] threads 256 arrive
-tile.kernel @turns() attributes {warps = 12 : i64} {
+tile.kernel @turns() attributes {launch = #program.launch<warps = 12>} {
   tile.roles {
     tile.role "math" warps(12) {
       tile.take_turn
@@ -29,7 +29,7 @@ tile.kernel @turns() attributes {warps = 12 : i64} {
 // CHECK-LABEL: simt.kernel @one_warpgroup(
 // CHECK-NOT:     simt.sync
 // CHECK:         simt.return
-tile.kernel @one_warpgroup() attributes {warps = 4 : i64} {
+tile.kernel @one_warpgroup() attributes {launch = #program.launch<warps = 4>} {
   tile.roles {
     tile.role "math" warps(4) {
       tile.take_turn

@@ -5,7 +5,7 @@
 // CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {[[SUM:%r[0-9]+]], [[SUM2:%r[0-9]+]], [[SUM3:%r[0-9]+]], [[SUM4:%r[0-9]+]]}, {[[FACTOR:%r[0-9]+]], [[FACTOR]], [[FACTOR]], [[FACTOR]]},
 module attributes {program.target = #program.target<"sm_90a">} {
 simt.kernel @equal(%out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.tensor<"X", output, dims[-1, -1]>],
       schema_types = [tensor<128x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %zero = arith.constant dense<0.0> : vector<4xf32>

@@ -13,7 +13,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-DAG: .file [[HELPER]] "helper.h"
 // CHECK-DAG: .file [[KERNEL]] "kernel.cpp"
 simt.kernel @lines(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.tensor<"X", inout, dims[-1]>],
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.tensor<"X", inout, dims[-1]>],
       schema_types = [tensor<4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %v = simt.load %x : !llvm.ptr<1> -> f32 loc(fused["helper.h":7:9, "kernel.cpp":12:3])
   %s = arith.addf %v, %v : f32 loc("sum"("kernel.cpp":12:3))

@@ -7,7 +7,7 @@
 module attributes {program.target = #program.target<"sm_90a">} {
 simt.kernel @in_flight(%n: i32 {program.parameter = #program.parameter<dimension, 0>},
                        %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %zero = arith.constant dense<0.0> : vector<4xf32>

@@ -48,7 +48,7 @@ tile.kernel @gemm(
     %k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 2], alignment = 16>},
     %B: !tile.global<?x?xbf16> {program.argument = #program.tensor<"B", input, dims[1, 2], alignment = 16>},
-    %C: !tile.global<?x?xf32> {program.argument = #program.tensor<"C", output, dims[0, 1]>}) attributes {warps = 6 : i64} {
+    %C: !tile.global<?x?xf32> {program.argument = #program.tensor<"C", output, dims[0, 1]>}) attributes {launch = #program.launch<warps = 6>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

@@ -21,7 +21,7 @@
 // CHECK-SAME: t.o = #program.shared<"a.b", ring, offset = 16384, slots = 8, slot_bytes = 16>
 // CHECK-SAME: t.o2 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0>
 // CHECK-SAME: t.o3 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0, before = 64>
-// CHECK-SAME: t.p = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">], tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0, roles = [#program.role<"math", first_warp = 0, warps = 4>]>
+// CHECK-SAME: t.p = #program.entry<launch = <warps = 4>, schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">], tensor_maps = [], parameters = [#program.parameter<dimension, 0>], roles = [#program.role<"math", first_warp = 0, warps = 4>]>
 module attributes {
   t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">,
   t.b = #program.host_expr<"d2 -1 add 3 floordiv d0 rem d1 max 4 sub">,
@@ -41,8 +41,8 @@ module attributes {
   t.o = #program.shared<"a.b", ring, offset = 16384, slots = 8, slot_bytes = 16>,
   t.o2 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0>,
   t.o3 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0, before = 64>,
-  t.p = #program.launch<schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
-    tensor_maps = [], parameters = [#program.parameter<dimension, 0>], threads = 128, cluster = 1, shared_bytes = 0,
+  t.p = #program.entry<launch = <warps = 4>, schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
+    tensor_maps = [], parameters = [#program.parameter<dimension, 0>],
     roles = [#program.role<"math", first_warp = 0, warps = 4>]>,
   program.target = #program.target<"sm_90a">
 } {}

@@ -145,8 +145,8 @@ module attributes {a = #program.shared<"a", buffer, offset = 64, slots = 0, slot
 
 // -----
 
-// expected-error @below {{expected 'program.launch' to be a #program.launch of a function, but got 1 : i64 of 'builtin.module'}}
-module attributes {program.launch = 1} {}
+// expected-error @below {{expected 'program.entry' to be a #program.entry of a function, but got 1 : i64 of 'builtin.module'}}
+module attributes {program.entry = 1} {}
 
 // -----
 

@@ -2,7 +2,7 @@
 
 // kernel_c1
 // expected-error @below {{expected 'program.parameter' on every argument because the launcher fills them, but argument 0 has none}}
-simt.kernel @no_parameter(%m: i32) attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"m">],
+simt.kernel @no_parameter(%m: i32) attributes {launch = #program.launch<warps = 1>, schema = [#program.dimension<"m">],
     schema_types = [index], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -12,7 +12,7 @@ simt.kernel @no_parameter(%m: i32) attributes {threads = 32 : i64, shared_bytes 
 // kernel_c1
 // expected-error @below {{expected argument 0 to be of type 'i32' because it is a dimension, but got 'i64'}}
 simt.kernel @parameter_type(%m: i64 {program.parameter = #program.parameter<dimension, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"m">],
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.dimension<"m">],
       schema_types = [index], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -22,7 +22,7 @@ simt.kernel @parameter_type(%m: i64 {program.parameter = #program.parameter<dime
 // kernel_c1
 // expected-error @below {{expected argument 0 to be of type 'f16' because it is a scalar, but got 'f32'}}
 simt.kernel @scalar_type(%x: f32 {program.parameter = #program.parameter<scalar, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"x">],
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.scalar<"x">],
       schema_types = [f16], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -32,7 +32,7 @@ simt.kernel @scalar_type(%x: f32 {program.parameter = #program.parameter<scalar,
 // kernel_c1
 // expected-error @below {{expected argument 0 to be of type '!llvm.ptr<1>' because it is a tensor_pointer, but got '!llvm.ptr'}}
 simt.kernel @pointer_type(%x: !llvm.ptr {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.tensor<"X", input, dims[-1]>],
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.tensor<"X", input, dims[-1]>],
       schema_types = [tensor<8xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -42,7 +42,7 @@ simt.kernel @pointer_type(%x: !llvm.ptr {program.parameter = #program.parameter<
 // kernel_c1
 // expected-error @below {{expected the index of argument 0, a tensor_map, to be below 0 because there are that many, but got 0}}
 simt.kernel @parameter_index(%map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+    attributes {launch = #program.launch<warps = 1>, schema = [], schema_types = [],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -52,7 +52,7 @@ simt.kernel @parameter_index(%map: !llvm.ptr {program.parameter = #program.param
 // kernel_c1
 // expected-error @below {{expected the axis of argument 0 to be below 1 because the tensor has that many, but got 1}}
 simt.kernel @parameter_axis(%s: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 1>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.tensor<"X", input, dims[-1]>],
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.tensor<"X", input, dims[-1]>],
       schema_types = [tensor<8xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -60,8 +60,8 @@ simt.kernel @parameter_axis(%s: i64 {program.parameter = #program.parameter<tens
 // -----
 
 // kernel_c2
-// expected-error @below {{expected 'threads' to be a multiple of 32 up to 1024 because a block has at most that many, but got 48}}
-simt.kernel @threads() attributes {threads = 48 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+// expected-error @below {{expected 'launch' to have at least one warp because they are chosen before this dialect, but got #program.launch<>}}
+simt.kernel @warps() attributes {launch = #program.launch<>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -69,8 +69,8 @@ simt.kernel @threads() attributes {threads = 48 : i64, shared_bytes = 0 : i64, s
 // -----
 
 // kernel_c2
-// expected-error @below {{expected 'shared_bytes' to be at least 0, but got -1}}
-simt.kernel @negative_bytes() attributes {threads = 32 : i64, shared_bytes = -1 : i64, schema = [], schema_types = [],
+// expected-error @below {{expected at least 0 bytes of shared memory, but 'negative_bytes' has -1}}
+simt.kernel @negative_bytes() attributes {launch = #program.launch<warps = 1, shared_bytes = -1>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -79,8 +79,8 @@ simt.kernel @negative_bytes() attributes {threads = 32 : i64, shared_bytes = -1 
 
 module attributes {program.target = #program.target<"sm_90a">} {
 // kernel_c2
-// expected-error @below {{expected 'shared_bytes' to be at least 0 and at most 232448 because sm_90a has that many per block, but got 232449}}
-simt.kernel @bytes() attributes {threads = 32 : i64, shared_bytes = 232449 : i64, schema = [], schema_types = [],
+// expected-error @below {{expected at least 0 bytes of shared memory and at most 232448 because sm_90a has that many per block, but 'bytes' has 232449}}
+simt.kernel @bytes() attributes {launch = #program.launch<warps = 1, shared_bytes = 232449>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -90,7 +90,7 @@ simt.kernel @bytes() attributes {threads = 32 : i64, shared_bytes = 232449 : i64
 
 // kernel_c3
 // expected-error @below {{expected one type per entry of 'schema', but got 0 types for 1 entries}}
-simt.kernel @schema_size() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"m">],
+simt.kernel @schema_size() attributes {launch = #program.launch<warps = 1>, schema = [#program.dimension<"m">],
     schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -99,7 +99,7 @@ simt.kernel @schema_size() attributes {threads = 32 : i64, shared_bytes = 0 : i6
 
 // kernel_c3
 // expected-error @below {{expected entry 0 of 'schema' to be a #program.dimension because its type is 'index', but got #program.scalar<"m">}}
-simt.kernel @schema_dimension() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"m">],
+simt.kernel @schema_dimension() attributes {launch = #program.launch<warps = 1>, schema = [#program.scalar<"m">],
     schema_types = [index], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -108,7 +108,7 @@ simt.kernel @schema_dimension() attributes {threads = 32 : i64, shared_bytes = 0
 
 // kernel_c3
 // expected-error @below {{expected entry 0 of 'schema' to be a #program.tensor because its type is 'tensor<8xf32>', but got #program.scalar<"m">}}
-simt.kernel @schema_tensor() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"m">],
+simt.kernel @schema_tensor() attributes {launch = #program.launch<warps = 1>, schema = [#program.scalar<"m">],
     schema_types = [tensor<8xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -117,7 +117,7 @@ simt.kernel @schema_tensor() attributes {threads = 32 : i64, shared_bytes = 0 : 
 
 // kernel_c3
 // expected-error @below {{expected 'dims' of 'X' to have 2 entries because its type is 'tensor<8x8xf32>', but got 1}}
-simt.kernel @schema_dims() attributes {threads = 32 : i64, shared_bytes = 0 : i64,
+simt.kernel @schema_dims() attributes {launch = #program.launch<warps = 1>,
     schema = [#program.tensor<"X", input, dims[-1]>], schema_types = [tensor<8x8xf32>],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
@@ -127,7 +127,7 @@ simt.kernel @schema_dims() attributes {threads = 32 : i64, shared_bytes = 0 : i6
 
 // kernel_c3
 // expected-error @below {{expected entry 0 of 'schema' to be a #program.scalar because its type is 'f32', but got #program.dimension<"m">}}
-simt.kernel @schema_scalar() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"m">],
+simt.kernel @schema_scalar() attributes {launch = #program.launch<warps = 1>, schema = [#program.dimension<"m">],
     schema_types = [f32], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -136,7 +136,7 @@ simt.kernel @schema_scalar() attributes {threads = 32 : i64, shared_bytes = 0 : 
 
 // kernel_c3
 // expected-error @below {{expected 'schema_types' to be index, tensors and numbers, but got '!llvm.ptr'}}
-simt.kernel @schema_type() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.dimension<"m">],
+simt.kernel @schema_type() attributes {launch = #program.launch<warps = 1>, schema = [#program.dimension<"m">],
     schema_types = [!llvm.ptr], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -145,7 +145,7 @@ simt.kernel @schema_type() attributes {threads = 32 : i64, shared_bytes = 0 : i6
 
 // kernel_c4
 // expected-error @below {{expected 'grid' to have one to three axes because a launch has that many, but got 0}}
-simt.kernel @grid_axes() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+simt.kernel @grid_axes() attributes {launch = #program.launch<warps = 1>, schema = [], schema_types = [],
     grid = [], tensor_maps = []} {
   simt.return
 }
@@ -154,7 +154,7 @@ simt.kernel @grid_axes() attributes {threads = 32 : i64, shared_bytes = 0 : i64,
 
 // kernel_c4
 // expected-error @below {{expected 'grid' to be made of #program.host_expr because the host computes it, but got 4 : i64}}
-simt.kernel @grid() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+simt.kernel @grid() attributes {launch = #program.launch<warps = 1>, schema = [], schema_types = [],
     grid = [4], tensor_maps = []} {
   simt.return
 }
@@ -163,7 +163,7 @@ simt.kernel @grid() attributes {threads = 32 : i64, shared_bytes = 0 : i64, sche
 
 // kernel_c4
 // expected-error @below {{expected 'tensor_maps' to be made of #program.tensor_map, but got 4 : i64}}
-simt.kernel @maps() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+simt.kernel @maps() attributes {launch = #program.launch<warps = 1>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = [4]} {
   simt.return
 }
@@ -172,7 +172,7 @@ simt.kernel @maps() attributes {threads = 32 : i64, shared_bytes = 0 : i64, sche
 
 // kernel_c4
 // expected-error @below {{expected 'roles' to be made of #program.role, but got 4 : i64}}
-simt.kernel @roles() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+simt.kernel @roles() attributes {launch = #program.launch<warps = 1>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = [], roles = [4]} {
   simt.return
 }
@@ -181,16 +181,16 @@ simt.kernel @roles() attributes {threads = 32 : i64, shared_bytes = 0 : i64, sch
 
 // kernel_c4
 // expected-error @below {{expected 'shared' to be made of #program.shared, but got 4 : i64}}
-simt.kernel @shared() attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+simt.kernel @shared() attributes {launch = #program.launch<warps = 1>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = [], shared = [4]} {
   simt.return
 }
 
 // -----
 
-// kernel_c5
-// expected-error @below {{expected 'cluster' to be at least 1, but got 0}}
-simt.kernel @no_cluster() attributes {threads = 32 : i64, cluster = 0 : i64, shared_bytes = 0 : i64, schema = [],
+// kernel_c2
+// expected-error @below {{expected a cluster of at least 1 block, but 'no_cluster' has 0}}
+simt.kernel @no_cluster() attributes {launch = #program.launch<warps = 1, cluster = 0>, schema = [],
     schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -198,9 +198,9 @@ simt.kernel @no_cluster() attributes {threads = 32 : i64, cluster = 0 : i64, sha
 // -----
 
 module attributes {program.target = #program.target<"sm_80">} {
-// kernel_c5
-// expected-error @below {{expected 'cluster' to be at least 1 and at most 1 because that is the limit of sm_80, but got 2}}
-simt.kernel @cluster() attributes {threads = 32 : i64, cluster = 2 : i64, shared_bytes = 0 : i64, schema = [],
+// kernel_c2
+// expected-error @below {{expected a cluster of at least 1 block and at most 1 because that is the limit of sm_80, but 'cluster' has 2}}
+simt.kernel @cluster() attributes {launch = #program.launch<warps = 1, cluster = 2>, schema = [],
     schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -208,9 +208,9 @@ simt.kernel @cluster() attributes {threads = 32 : i64, cluster = 2 : i64, shared
 
 // -----
 
-// kernel_c6
-// expected-error @below {{expected 'residents' to be at least 1, but got 0}}
-simt.kernel @no_residents() attributes {threads = 32 : i64, residents = 0 : i64, shared_bytes = 0 : i64, schema = [],
+// kernel_c2
+// expected-error @below {{but 'no_residents' wants 0}}
+simt.kernel @no_residents() attributes {launch = #program.launch<warps = 1, residents = 0>, schema = [],
     schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -218,9 +218,9 @@ simt.kernel @no_residents() attributes {threads = 32 : i64, residents = 0 : i64,
 // -----
 
 module attributes {program.target = #program.target<"sm_90a">} {
-// kernel_c6
-// expected-error @below {{expected 'residents' to be at least 1 and so many blocks of 32 threads with 115713 bytes of shared memory to have room on a multiprocessor of sm_90a, but got 2}}
-simt.kernel @residents() attributes {threads = 32 : i64, residents = 2 : i64, shared_bytes = 115713 : i64, schema = [],
+// kernel_c2
+// expected-error @below {{expected at most 115712 bytes of shared memory because 2 blocks share a multiprocessor of sm_90a, but 'residents' has 115713}}
+simt.kernel @residents() attributes {launch = #program.launch<warps = 1, residents = 2, shared_bytes = 115713>, schema = [],
     schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -229,7 +229,7 @@ simt.kernel @residents() attributes {threads = 32 : i64, residents = 2 : i64, sh
 // -----
 
 // expected-error @below {{expected no results because a kernel writes to its tensors, but got 1}}
-simt.kernel @result() -> i32 attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+simt.kernel @result() -> i32 attributes {launch = #program.launch<warps = 1>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   simt.return
 }
@@ -237,7 +237,7 @@ simt.kernel @result() -> i32 attributes {threads = 32 : i64, shared_bytes = 0 : 
 // -----
 
 // set_registers_c1
-simt.kernel @registers() attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+simt.kernel @registers() attributes {launch = #program.launch<warps = 4>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   // expected-error @below {{expected a multiple of 8 registers from 24 to 256, but got 20}}
   simt.set_registers 20
@@ -249,7 +249,7 @@ simt.kernel @registers() attributes {threads = 128 : i64, shared_bytes = 0 : i64
 module attributes {program.target = #program.target<"sm_80">} {
 // atomic_add_c1
 simt.kernel @wide_addition(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 0 : i64, schema = [#program.tensor<"X", inout, dims[-1]>],
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.tensor<"X", inout, dims[-1]>],
       schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %w = simt.load %x : !llvm.ptr<1> -> vector<2xf32>
   // expected-error @below {{expected at most 1 numbers because sm_80 adds no more at once, but got 'vector<2xf32>'}}
@@ -262,7 +262,7 @@ simt.kernel @wide_addition(%x: !llvm.ptr<1> {program.parameter = #program.parame
 
 module attributes {program.target = #program.target<"sm_80">} {
 // set_registers_c1
-simt.kernel @no_reallocation() attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [], schema_types = [],
+simt.kernel @no_reallocation() attributes {launch = #program.launch<warps = 4>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   // expected-error @below {{expected a target with setmaxnreg, but got sm_80}}
   simt.set_registers 24
@@ -274,7 +274,7 @@ simt.kernel @no_reallocation() attributes {threads = 128 : i64, shared_bytes = 0
 
 // wgmma_c1
 simt.kernel @wgmma_n(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<2xf32>
   // expected-error @below {{expected 'n' to be a multiple of 8 from 8 to 256, but got 4}}
@@ -286,7 +286,7 @@ simt.kernel @wgmma_n(%a: i64 {program.parameter = #program.parameter<scalar, 0>}
 
 // wgmma_c1
 simt.kernel @wgmma_acc(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<128xf32>
   // expected-error @below {{expected an accumulator of vector<64xf32> because each of the warpgroup's threads holds n / 2 numbers of 64x128, but got 'vector<128xf32>'}}
@@ -298,7 +298,7 @@ simt.kernel @wgmma_acc(%a: i64 {program.parameter = #program.parameter<scalar, 0
 
 // encode_c1
 simt.kernel @encode_element(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %x = arith.constant dense<0.0> : vector<4xf32>
   // expected-error @below {{expected 'element' to be a float of 8 bits, but got 'f16'}}
@@ -310,7 +310,7 @@ simt.kernel @encode_element(%a: i64 {program.parameter = #program.parameter<scal
 
 // decode_c1
 simt.kernel @decode_element(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %x = arith.constant dense<0> : vector<4xi8>
   // expected-error @below {{expected 'element' to be a float of 8 bits, but got 'i8'}}
@@ -322,7 +322,7 @@ simt.kernel @decode_element(%a: i64 {program.parameter = #program.parameter<scal
 
 // wgmma_c2
 simt.kernel @wgmma_element(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<4xf32>
   // expected-error @below {{expected 'element' to be f16, bf16 or f8E4M3FN, but got 'f32'}}
@@ -334,7 +334,7 @@ simt.kernel @wgmma_element(%a: i64 {program.parameter = #program.parameter<scala
 
 // wgmma_c3
 simt.kernel @wgmma_bytes_transposed(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"a">], schema_types = [i64],
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<4xf32>
   // expected-error @below {{expected factors along k because those of 8 bits cannot be read transposed, but 'b' is}}
@@ -346,7 +346,7 @@ simt.kernel @wgmma_bytes_transposed(%a: i64 {program.parameter = #program.parame
 
 // wgmma_c2
 simt.kernel @wgmma_transpose(%b: i64 {program.parameter = #program.parameter<scalar, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64, schema = [#program.scalar<"b">], schema_types = [i64],
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"b">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<4xf32>
   %a = arith.constant dense<0> : vector<4xi32>

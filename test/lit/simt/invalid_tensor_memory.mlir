@@ -4,7 +4,7 @@
 simt.kernel @alloc(%d: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>},
     %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %base = simt.shared_base
@@ -19,7 +19,7 @@ simt.kernel @alloc(%d: i64 {program.parameter = #program.parameter<tensor_stride
 simt.kernel @dealloc(%d: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>},
     %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   // expected-error @below {{expected a power of two from 32 to 512 columns because tensor memory is reserved in such parts, but got 1024}}
@@ -33,7 +33,7 @@ simt.kernel @dealloc(%d: i64 {program.parameter = #program.parameter<tensor_stri
 simt.kernel @load(%d: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>},
     %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   // expected-error @below {{expected a power of two of registers, at most 128, because one instruction moves as many, but got 48}}
@@ -47,7 +47,7 @@ simt.kernel @load(%d: i64 {program.parameter = #program.parameter<tensor_stride,
 simt.kernel @store(%d: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>},
     %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %zero = arith.constant dense<0> : vector<256xi32>
@@ -62,7 +62,7 @@ simt.kernel @store(%d: i64 {program.parameter = #program.parameter<tensor_stride
 simt.kernel @rows(%d: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>},
     %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %true = arith.constant true
@@ -77,7 +77,7 @@ simt.kernel @rows(%d: i64 {program.parameter = #program.parameter<tensor_stride,
 simt.kernel @columns(%d: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>},
     %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %true = arith.constant true
@@ -92,7 +92,7 @@ simt.kernel @columns(%d: i64 {program.parameter = #program.parameter<tensor_stri
 simt.kernel @element(%d: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>},
     %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %true = arith.constant true
@@ -107,7 +107,7 @@ simt.kernel @element(%d: i64 {program.parameter = #program.parameter<tensor_stri
 simt.kernel @transposed(%d: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
     %n: i32 {program.parameter = #program.parameter<dimension, 0>},
     %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 0 : i64,
+    attributes {launch = #program.launch<warps = 4>,
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %true = arith.constant true

@@ -11,9 +11,10 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-SAME:    %{{.*}}: f32 {program.parameter = #program.parameter<scalar, 0>},
 // CHECK-SAME:    %{{.*}}: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>})
 // CHECK-SAME:    attributes {grid = [#program.host_expr<"d0 64 ceildiv">, #program.host_expr<"sms">],
+// CHECK-SAME:      launch = #program.launch<warps = 4, shared_bytes = 1024>,
 // CHECK-SAME:      schema = [#program.dimension<"m">, #program.tensor<"X", inout, dims[0, -1]>, #program.scalar<"scale">],
 // CHECK-SAME:      schema_types = [index, tensor<?x64xf32>, f32],
-// CHECK-SAME:      shared_bytes = 1024 : i64, tensor_maps = [#program.tensor_map<0, box[64, 32], bytes128>], threads = 128 : i64} {
+// CHECK-SAME:      tensor_maps = [#program.tensor_map<0, box[64, 32], bytes128>]} {
 simt.kernel @parameters(
     %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
     %row: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
@@ -21,7 +22,7 @@ simt.kernel @parameters(
     %m: i32 {program.parameter = #program.parameter<dimension, 0>},
     %scale: f32 {program.parameter = #program.parameter<scalar, 0>},
     %map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>})
-    attributes {threads = 128 : i64, cluster = 1 : i64, shared_bytes = 1024 : i64,
+    attributes {launch = #program.launch<warps = 4, shared_bytes = 1024>,
       schema = [#program.dimension<"m">, #program.tensor<"X", inout, dims[0, -1]>, #program.scalar<"scale">],
       schema_types = [index, tensor<?x64xf32>, f32],
       grid = [#program.host_expr<"d0 64 ceildiv">, #program.host_expr<"sms">],
@@ -31,8 +32,8 @@ simt.kernel @parameters(
 }
 
 // CHECK-LABEL: simt.kernel @control()
-// CHECK-SAME:    attributes {cluster = 2 : i64,
-simt.kernel @control() attributes {threads = 384 : i64, cluster = 2 : i64, shared_bytes = 0 : i64, schema = [],
+// CHECK-SAME:    launch = #program.launch<warps = 12, cluster = 2>,
+simt.kernel @control() attributes {launch = #program.launch<warps = 12, cluster = 2>, schema = [],
     schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %one = arith.constant 1 : i32
   // CHECK: simt.shared_base
@@ -71,7 +72,7 @@ simt.kernel @control() attributes {threads = 384 : i64, cluster = 2 : i64, share
 
 // CHECK-LABEL: simt.kernel @asynchronous(
 simt.kernel @asynchronous(%map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>})
-    attributes {threads = 128 : i64, shared_bytes = 4096 : i64, schema = [#program.tensor<"X", inout, dims[-1, -1]>],
+    attributes {launch = #program.launch<warps = 4, shared_bytes = 4096>, schema = [#program.tensor<"X", inout, dims[-1, -1]>],
       schema_types = [tensor<64x64xbf16>], grid = [#program.host_expr<"1">],
       tensor_maps = [#program.tensor_map<0, box[64, 32], bytes128>]} {
   %x = arith.constant 0 : i32
@@ -117,7 +118,7 @@ simt.kernel @asynchronous(%map: !llvm.ptr {program.parameter = #program.paramete
 }
 
 // CHECK-LABEL: simt.kernel @matrices()
-simt.kernel @matrices() attributes {threads = 128 : i64, shared_bytes = 4096 : i64, schema = [], schema_types = [],
+simt.kernel @matrices() attributes {launch = #program.launch<warps = 4, shared_bytes = 4096>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {
   %yes = arith.constant true
   %acc = arith.constant dense<0.0> : vector<64xf32>
@@ -161,7 +162,7 @@ simt.kernel @matrices() attributes {threads = 128 : i64, shared_bytes = 4096 : i
 
 // CHECK-LABEL: simt.kernel @memory(
 simt.kernel @memory(%g: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
-    attributes {threads = 32 : i64, shared_bytes = 64 : i64, schema = [#program.tensor<"X", inout, dims[-1]>],
+    attributes {launch = #program.launch<warps = 1, shared_bytes = 64>, schema = [#program.tensor<"X", inout, dims[-1]>],
       schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %yes = arith.constant true
   %s = simt.shared_base

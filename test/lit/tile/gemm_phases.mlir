@@ -10,7 +10,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @plain(
 // CHECK-SAME:    %m: index {program.argument = #program.dimension<"m">}
 // CHECK-SAME:    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 2], alignment = 16>}
-// CHECK-SAME:    attributes {warps = 8 : i64}
+// CHECK-SAME:    attributes {launch = #program.launch<warps = 8>}
 tile.kernel @plain(
     %m: index {program.argument = #program.dimension<"m">},
     %n: index {program.argument = #program.dimension<"n", multiple_of = 8>},
@@ -18,7 +18,7 @@ tile.kernel @plain(
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 2], alignment = 16>},
     %B: !tile.global<?x?xbf16> {program.argument = #program.tensor<"B", input, dims[2, 1], alignment = 16>},
     %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", output, dims[0, 1], alignment = 16>})
-    attributes {warps = 8 : i64} {
+    attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -68,7 +68,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 
 // Four slots; each of the two consumer warpgroups releases a slot once.
 // CHECK-LABEL: tile.kernel @specialized(
-// CHECK-SAME:    attributes {warps = 12 : i64}
+// CHECK-SAME:    attributes {launch = #program.launch<warps = 12>}
 tile.kernel @specialized(
     %m: index {program.argument = #program.dimension<"m">},
     %n: index {program.argument = #program.dimension<"n", multiple_of = 8>},
@@ -76,7 +76,7 @@ tile.kernel @specialized(
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 2], alignment = 16>},
     %B: !tile.global<?x?xbf16> {program.argument = #program.tensor<"B", input, dims[2, 1], alignment = 16>},
     %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", output, dims[0, 1], alignment = 16>})
-    attributes {warps = 12 : i64} {
+    attributes {launch = #program.launch<warps = 12>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

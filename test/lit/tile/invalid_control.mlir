@@ -70,7 +70,7 @@ tile.kernel @dims_kind(%x: f32 {program.argument = #program.scalar<"x">},
 
 // kernel_c3: without a target the limit that all of them share.
 // expected-error @below {{expected from 1 to 32 warps, or 0 to have them chosen, because a block has at most 1024 threads per block, but 'wide' has 33}}
-tile.kernel @wide() attributes {warps = 33 : i64} {
+tile.kernel @wide() attributes {launch = #program.launch<warps = 33>} {
   tile.return
 }
 
@@ -79,7 +79,7 @@ tile.kernel @wide() attributes {warps = 33 : i64} {
 module attributes {program.target = #program.target<"sm_90a">} {
 // kernel_c3
 // expected-error @below {{because sm_90a has at most 1024 threads per block, but 'negative' has -4}}
-tile.kernel @negative() attributes {warps = -4 : i64} {
+tile.kernel @negative() attributes {launch = #program.launch<warps = -4>} {
   tile.return
 }
 }
@@ -88,7 +88,7 @@ tile.kernel @negative() attributes {warps = -4 : i64} {
 
 // kernel_c4
 // expected-error @below {{expected a cluster of at least 1 block, but 'none' has 0}}
-tile.kernel @none() attributes {cluster = 0 : i64} {
+tile.kernel @none() attributes {launch = #program.launch<cluster = 0>} {
   tile.return
 }
 
@@ -97,7 +97,7 @@ tile.kernel @none() attributes {cluster = 0 : i64} {
 module attributes {program.target = #program.target<"sm_90a">} {
 // kernel_c4
 // expected-error @below {{expected a cluster of at least 1 block and at most 8 because that is the limit of sm_90a, but 'large' has 16}}
-tile.kernel @large() attributes {cluster = 16 : i64} {
+tile.kernel @large() attributes {launch = #program.launch<cluster = 16>} {
   tile.return
 }
 }
@@ -107,7 +107,7 @@ tile.kernel @large() attributes {cluster = 16 : i64} {
 module attributes {program.target = #program.target<"sm_90a">} {
 // kernel_c6
 // expected-error @below {{expected from 1 to 32 blocks of 1 warps on a multiprocessor because sm_90a has room for 32 blocks and 2048 threads, but 'alone' wants 0}}
-tile.kernel @alone() attributes {residents = 0 : i64} {
+tile.kernel @alone() attributes {launch = #program.launch<residents = 0>} {
   tile.return
 }
 }
@@ -117,7 +117,7 @@ tile.kernel @alone() attributes {residents = 0 : i64} {
 module attributes {program.target = #program.target<"sm_90a">} {
 // kernel_c6
 // expected-error @below {{expected from 1 to 4 blocks of 16 warps on a multiprocessor because sm_90a has room for 32 blocks and 2048 threads, but 'crowd' wants 5}}
-tile.kernel @crowd() attributes {warps = 16 : i64, residents = 5 : i64} {
+tile.kernel @crowd() attributes {launch = #program.launch<warps = 16, residents = 5>} {
   tile.return
 }
 }
@@ -274,7 +274,7 @@ tile.kernel @not_a_role() {
 // -----
 
 // roles_c2
-tile.kernel @sum() attributes {warps = 12 : i64} {
+tile.kernel @sum() attributes {launch = #program.launch<warps = 12>} {
   // expected-error @below {{expected the roles' warps to add up to 12 because 'sum' has that many, but got 9}}
   tile.roles {
     // expected-note @below {{role 'load' has 1}}
@@ -307,7 +307,7 @@ tile.kernel @sum_of_block() {
 
 module attributes {program.target = #program.target<"sm_90a">} {
 // roles_c3
-tile.kernel @nothing_left() attributes {warps = 12 : i64} {
+tile.kernel @nothing_left() attributes {launch = #program.launch<warps = 12>} {
   // expected-error @below {{expected the roles' registers to be at most 64512 because a block of 384 threads is launched with 168 per thread (more would wait forever), but got 65536}}
   tile.roles {
     // expected-note @below {{role 'load' takes at least 24 for each of 128 threads}}
@@ -376,7 +376,7 @@ tile.kernel @one_warpgroup() {
 
 module attributes {program.target = #program.target<"sm_90a">} {
 // roles_c3
-tile.kernel @too_many() attributes {warps = 12 : i64} {
+tile.kernel @too_many() attributes {launch = #program.launch<warps = 12>} {
   // expected-error @below {{expected the roles' registers to be at most 64512 because a block of 384 threads is launched with 168 per thread (more would wait forever), but got 66560}}
   tile.roles {
     // expected-note @below {{role 'load' takes 40 for each of 128 threads}}
@@ -431,7 +431,7 @@ tile.kernel @no_reallocation() {
 // -----
 
 // role_c3
-tile.kernel @all_threads() attributes {warps = 4 : i64} {
+tile.kernel @all_threads() attributes {launch = #program.launch<warps = 4>} {
   %p = tile.alloc_shared "p" : !tile.shared<64xf32>
   tile.roles {
     // expected-note @below {{the role is here}}

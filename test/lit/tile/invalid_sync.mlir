@@ -107,7 +107,7 @@ tile.kernel @turn_without_role() {
 // -----
 
 // take_turn_c1
-tile.kernel @turn_of_warps() attributes {warps = 6 : i64} {
+tile.kernel @turn_of_warps() attributes {launch = #program.launch<warps = 6>} {
   tile.roles {
     tile.role "math" warps(6) {
       // expected-error @below {{expected a role of whole warpgroups, of 4 warps each, but role 'math' has 6 warps}}

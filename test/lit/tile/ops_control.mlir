@@ -3,7 +3,7 @@
 
 // Defaults are not printed.
 // CHECK-LABEL: tile.kernel @empty() {
-tile.kernel @empty() attributes {warps = 0 : i64, cluster = 1 : i64} {
+tile.kernel @empty() attributes {launch = #program.launch<>} {
   // CHECK-NEXT: tile.return
   tile.return
 }
@@ -15,13 +15,13 @@ tile.kernel @empty() attributes {warps = 0 : i64, cluster = 1 : i64} {
 // CHECK-SAME:    %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1], alignment = 16, zero_fill = true>},
 // CHECK-SAME:    %W: !tile.global<8xi32> {program.argument = #program.tensor<"W", workspace, dims[-1]>},
 // CHECK-SAME:    %scale: f32 {program.argument = #program.scalar<"scale">})
-// CHECK-SAME:    attributes {cluster = 2 : i64, warps = 4 : i64} {
+// CHECK-SAME:    attributes {launch = #program.launch<warps = 4, cluster = 2>} {
 tile.kernel @arguments(
     %m: index {program.argument = #program.dimension<"m", multiple_of = 64, fixed = 128>},
     %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1], alignment = 16, zero_fill = true>},
     %W: !tile.global<8xi32> {program.argument = #program.tensor<"W", workspace, dims[-1]>},
     %scale: f32 {program.argument = #program.scalar<"scale">})
-    attributes {warps = 4 : i64, cluster = 2 : i64} {
+    attributes {launch = #program.launch<warps = 4, cluster = 2>} {
   // CHECK: %{{.*}}:2 = tile.grid %m, %m : index, index
   %i:2 = tile.grid %m, %m : index, index
   // CHECK: tile.blocks
@@ -78,7 +78,7 @@ tile.kernel @nothing(%m: index {program.argument = #program.dimension<"m">}) {
 
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @roles()
-tile.kernel @roles() attributes {warps = 12 : i64} {
+tile.kernel @roles() attributes {launch = #program.launch<warps = 12>} {
   // CHECK: tile.roles {
   tile.roles {
     // CHECK: tile.role "load" warps(4) registers(24) {

@@ -29,7 +29,7 @@ tile.kernel @copies(
     %A: !tile.global<2x?x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0, -1]>},
     %S: !tile.global<?xf32> {program.argument = #program.tensor<"S", output, dims[0]>},
     %T: !tile.global<?xi32> {program.argument = #program.tensor<"T", input, dims[0]>})
-    attributes {cluster = 2 : i64} {
+    attributes {launch = #program.launch<cluster = 2>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : bf16
   %x = arith.constant 1.0 : f32

@@ -59,7 +59,7 @@ tile.kernel @barriers() {
 }
 
 // CHECK-LABEL: tile.kernel @turns()
-tile.kernel @turns() attributes {warps = 8 : i64} {
+tile.kernel @turns() attributes {launch = #program.launch<warps = 8>} {
   tile.roles {
     tile.role "math" warps(8) {
       // CHECK: tile.take_turn

@@ -2,7 +2,7 @@
 // RUN: %tile-opt %s --mlir-print-op-generic | %tile-opt | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @tensor_memory()
-tile.kernel @tensor_memory() attributes {warps = 4 : i64} {
+tile.kernel @tensor_memory() attributes {launch = #program.launch<warps = 4>} {
   %true = arith.constant true
   // CHECK: tile.reserve_tensor_memory "tensor memory" columns(512)
   tile.reserve_tensor_memory "tensor memory" columns(512)

@@ -10,7 +10,7 @@
 // CHECK: tile.role "load" warps(4) registers(40) {
 // CHECK: tile.role "math" warps(8) registers(232) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @two_warpgroups() attributes {warps = 12 : i64} {
+tile.kernel @two_warpgroups() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   tile.roles {
@@ -33,7 +33,7 @@ tile.kernel @two_warpgroups() attributes {warps = 12 : i64} {
 // CHECK: tile.role "load" warps(4) registers(24) {
 // CHECK: tile.role "math" warps(8) registers(240) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @two_products() attributes {warps = 12 : i64} {
+tile.kernel @two_products() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   tile.roles {
@@ -58,7 +58,7 @@ tile.kernel @two_products() attributes {warps = 12 : i64} {
 // CHECK: tile.role "load" warps(4) registers(32) {
 // CHECK: tile.role "math" warps(12) registers(160) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @three_warpgroups() attributes {warps = 16 : i64} {
+tile.kernel @three_warpgroups() attributes {launch = #program.launch<warps = 16>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   %a = tile.alloc_shared "a" : !tile.shared<192x64xbf16>
   tile.roles {
@@ -82,7 +82,7 @@ tile.kernel @three_warpgroups() attributes {warps = 16 : i64} {
 // CHECK: tile.role "left" warps(4) registers(232) {
 // CHECK: tile.role "right" warps(4) registers(232) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @two_roles() attributes {warps = 12 : i64} {
+tile.kernel @two_roles() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) {
@@ -105,7 +105,7 @@ tile.kernel @two_roles() attributes {warps = 12 : i64} {
 // CHECK: tile.role "load" warps(4) {
 // CHECK: tile.role "math" warps(4) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @one_warpgroup() attributes {warps = 8 : i64} {
+tile.kernel @one_warpgroup() attributes {launch = #program.launch<warps = 8>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) {
@@ -125,7 +125,7 @@ tile.kernel @one_warpgroup() attributes {warps = 8 : i64} {
 // CHECK: tile.role "left" warps(4) {
 // CHECK: tile.role "right" warps(8) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @all_compute() attributes {warps = 12 : i64} {
+tile.kernel @all_compute() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "left" warps(4) {
@@ -146,7 +146,7 @@ tile.kernel @all_compute() attributes {warps = 12 : i64} {
 // CHECK: tile.role "load" warps(4) registers(72) {
 // CHECK: tile.role "math" warps(8) registers(216) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @copies() attributes {warps = 12 : i64} {
+tile.kernel @copies() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) {
@@ -168,7 +168,7 @@ tile.kernel @copies() attributes {warps = 12 : i64} {
 // CHECK: tile.role "store" warps(3) registers(40) {
 // CHECK: tile.role "math" warps(8) registers(232) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @shared_warpgroup() attributes {warps = 12 : i64} {
+tile.kernel @shared_warpgroup() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(1) {
@@ -190,7 +190,7 @@ tile.kernel @shared_warpgroup() attributes {warps = 12 : i64} {
 // CHECK: tile.role "load" warps(4) registers(64) {
 // CHECK: tile.role "math" warps(8) registers(216) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @given_to_issue() attributes {warps = 12 : i64} {
+tile.kernel @given_to_issue() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) registers(64) {
@@ -209,7 +209,7 @@ tile.kernel @given_to_issue() attributes {warps = 12 : i64} {
 // CHECK: tile.role "load" warps(4) registers(40) {
 // CHECK: tile.role "math" warps(8) registers(200) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @given_to_compute() attributes {warps = 12 : i64} {
+tile.kernel @given_to_compute() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) {
@@ -230,7 +230,7 @@ tile.kernel @given_to_compute() attributes {warps = 12 : i64} {
 // CHECK: tile.role "store" warps(3) registers(56) {
 // CHECK: tile.role "math" warps(8) registers(224) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @given_in_warpgroup() attributes {warps = 12 : i64} {
+tile.kernel @given_in_warpgroup() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(1) {
@@ -252,7 +252,7 @@ tile.kernel @given_in_warpgroup() attributes {warps = 12 : i64} {
 // CHECK: tile.role "load" warps(4) registers(24) {
 // CHECK: tile.role "math" warps(4) registers(240) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @given_one_warpgroup() attributes {warps = 8 : i64} {
+tile.kernel @given_one_warpgroup() attributes {launch = #program.launch<warps = 8>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) registers(24) {
@@ -274,7 +274,7 @@ tile.kernel @given_one_warpgroup() attributes {warps = 8 : i64} {
 // CHECK: tile.role "second" warps(4) registers(224) {
 // CHECK: tile.role "third" warps(4) registers(24) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @little_left() attributes {warps = 16 : i64} {
+tile.kernel @little_left() attributes {launch = #program.launch<warps = 16>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) {
@@ -300,7 +300,7 @@ tile.kernel @little_left() attributes {warps = 16 : i64} {
 // CHECK: tile.role "load" warps(4) registers(40) {
 // CHECK: tile.role "math" warps(8) registers(96) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @residents() attributes {residents = 2 : i64, warps = 12 : i64} {
+tile.kernel @residents() attributes {launch = #program.launch<warps = 12, residents = 2>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) {
@@ -320,7 +320,7 @@ tile.kernel @residents() attributes {residents = 2 : i64, warps = 12 : i64} {
 // CHECK: tile.role "load" warps(4) {
 // CHECK: tile.role "math" warps(8) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @many_residents() attributes {residents = 4 : i64, warps = 12 : i64} {
+tile.kernel @many_residents() attributes {launch = #program.launch<warps = 12, residents = 4>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) {
@@ -340,7 +340,7 @@ tile.kernel @many_residents() attributes {residents = 4 : i64, warps = 12 : i64}
 // CHECK: tile.role "load" warps(1) {
 // CHECK: tile.role "math" warps(8) {
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @five_warps() attributes {warps = 9 : i64} {
+tile.kernel @five_warps() attributes {launch = #program.launch<warps = 9>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(1) {
@@ -359,7 +359,7 @@ tile.kernel @five_warps() attributes {warps = 9 : i64} {
 // CHECK: tile.role "load" warps(4) {
 // CHECK: tile.role "math" warps(8) {
 module attributes {program.target = #program.target<"sm_80">} {
-tile.kernel @ampere() attributes {warps = 12 : i64} {
+tile.kernel @ampere() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) {
@@ -378,7 +378,7 @@ tile.kernel @ampere() attributes {warps = 12 : i64} {
 // CHECK: tile.role "load" warps(4) registers(40) {
 // CHECK: tile.role "math" warps(8) registers(232) {
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @blackwell() attributes {warps = 12 : i64} {
+tile.kernel @blackwell() attributes {launch = #program.launch<warps = 12>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   tile.roles {
     tile.role "load" warps(4) {
@@ -395,7 +395,7 @@ tile.kernel @blackwell() attributes {warps = 12 : i64} {
 
 // What is given must leave a product its registers.
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @starved() attributes {warps = 16 : i64} {
+tile.kernel @starved() attributes {launch = #program.launch<warps = 16>} {
   %x = tile.alloc_shared "x" : !tile.shared<64x64xbf16>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   tile.roles {

@@ -9,8 +9,8 @@
 // The plan names the roles and the channels between them; what is loaded by threads is on its way beside them where cp.async
 // can. Each operation that one role executes says which; positions, slices and views belong to every role that needs them.
 // CHECK-LABEL: tile.kernel @planned(
-// CHECK-SAME:    tile.role_plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>],
-// CHECK-SAME:    channels = [<"a.b", from = "load", to = "math", slots = 3, by = [tma, cp_async]>]>, warps = 8 : i64
+// CHECK-SAME:    launch = #program.launch<warps = 8>, tile.role_plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>],
+// CHECK-SAME:    channels = [<"a.b", from = "load", to = "math", slots = 3, by = [tma, cp_async]>]>
 // CHECK-NOT:     tile.slice {{.*}}tile.role
 // CHECK:         tile.copy %{{.*}}, %a atom cp_async {tile.channel = "a.b", tile.role = "load"}
 // CHECK:         tile.copy %{{.*}}, %b atom tma {tile.channel = "a.b", tile.role = "load"}
@@ -23,7 +23,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @planned(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<128x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 8>},
     %B: !tile.global<64x?xbf16> {program.argument = #program.tensor<"B", input, dims[-1, 0], alignment = 16>},
-    %C: !tile.global<128x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<128x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -52,7 +52,7 @@ tile.kernel @planned(%k: index {program.argument = #program.dimension<"k">},
 // CHECK-SAME:    channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>, <"a'", from
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @one_name(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %first = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -76,7 +76,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @no_copy(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -95,7 +95,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @product(
 // CHECK-NOT:   tile.roles
 tile.kernel @product(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -118,7 +118,7 @@ tile.kernel @product(%k: index {program.argument = #program.dimension<"k">},
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @nothing_to_load(
 // CHECK-NOT:   tile.roles
-tile.kernel @nothing_to_load(%k: index {program.argument = #program.dimension<"k">}) attributes {warps = 4 : i64} {
+tile.kernel @nothing_to_load(%k: index {program.argument = #program.dimension<"k">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -141,7 +141,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @view(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -164,7 +164,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @position(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -188,7 +188,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -219,7 +219,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @two_copies(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -243,7 +243,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @changed_in_place(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -267,7 +267,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @two_loops(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -294,7 +294,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @feeds_itself(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -317,7 +317,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @used_later(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -340,7 +340,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -361,7 +361,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   tile.roles
 // CHECK-NOT:   atom tma
 tile.kernel @read_before(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -384,7 +384,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:   atom tma
 // expected-remark @below {{[not-warp-specialised] kernel 'full_block' is not warp-specialised: 32 warps leave no room for a role of 4 that loads}}
 tile.kernel @full_block(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {warps = 32 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 32>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -404,7 +404,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @in_role(
 // CHECK-NOT:   tile.pipeline
 // expected-remark @below {{[not-warp-specialised] kernel 'in_role' keeps its pipelined loops synchronous: it has roles already}}
-tile.kernel @in_role(%k: index {program.argument = #program.dimension<"k">}) attributes {warps = 4 : i64} {
+tile.kernel @in_role(%k: index {program.argument = #program.dimension<"k">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   tile.roles {
@@ -423,7 +423,7 @@ tile.kernel @in_role(%k: index {program.argument = #program.dimension<"k">}) att
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @no_pipeline(
 // CHECK-NEXT:    tile.alloc_shared "a"
-tile.kernel @no_pipeline(%k: index {program.argument = #program.dimension<"k">}) attributes {warps = 4 : i64} {
+tile.kernel @no_pipeline(%k: index {program.argument = #program.dimension<"k">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %kk = %c0 to %k step %c1 {
@@ -444,7 +444,7 @@ tile.kernel @no_target() {
 
 // What the author requires is an error where it is missed.
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @require_roles(%k: index {program.argument = #program.dimension<"k">}) attributes {warps = 4 : i64} {
+tile.kernel @require_roles(%k: index {program.argument = #program.dimension<"k">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   // expected-error @below {{kernel 'require_roles' is not warp-specialised: the kernel has no product, and a role loads ahead only of products by wgmma}}
@@ -461,7 +461,7 @@ tile.kernel @require_roles(%k: index {program.argument = #program.dimension<"k">
 // A kernel that cannot be split loses the TMA, too.
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @require_tma(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   // expected-note @below {{required here}}
@@ -482,7 +482,7 @@ tile.kernel @require_tma(%k: index {program.argument = #program.dimension<"k">},
 module attributes {program.target = #program.target<"sm_90a">} {
 // expected-error @below {{kernel 'too_large': expected at least one stage to fit into 232448 bytes of shared memory, but it takes 262160 bytes, 0 of them outside the stages; use smaller tiles}}
 tile.kernel @too_large(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<2048x64xbf16>

@@ -38,7 +38,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @stored(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -74,7 +74,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @any_extent(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
-    %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", inout, dims[0, 2], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", inout, dims[0, 2], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -110,7 +110,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @read(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -147,7 +147,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @by_threads(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 8>},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -183,7 +183,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @one_tile(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -217,7 +217,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @full(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

@@ -37,7 +37,7 @@
 // OFF-NOT:     tile.store
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @tiles(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
-    %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", output, dims[0, 1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", output, dims[0, 1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c128 = arith.constant 128 : index
@@ -79,7 +79,7 @@ tile.kernel @tiles(%m: index {program.argument = #program.dimension<"m">}, %n: i
 // CHECK-NEXT:      tile.slice %C[%[[LAST]]#2, %[[LAST]]#3] limit %[[LAST]]#4 along 0
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @limited(%m: index {program.argument = #program.dimension<"m">},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c128 = arith.constant 128 : index
@@ -107,7 +107,7 @@ tile.kernel @limited(%m: index {program.argument = #program.dimension<"m">},
 // CHECK:         scf.for {{.*}} iter_args(%{{.*}} = %{{false.*}},
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @far(%m: index {program.argument = #program.dimension<"m">},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %step = arith.constant 1099511627776 : index
   %factor = arith.constant 16777216 : index
@@ -136,7 +136,7 @@ tile.kernel @far(%m: index {program.argument = #program.dimension<"m">},
 // CHECK:         tile.store
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @by_threads(%m: index {program.argument = #program.dimension<"m">},
-    %C: !tile.global<?x256xf32> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xf32> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c128 = arith.constant 128 : index
@@ -164,7 +164,7 @@ tile.kernel @by_threads(%m: index {program.argument = #program.dimension<"m">},
 // CHECK:         tile.store
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @not_last(%m: index {program.argument = #program.dimension<"m">},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c128 = arith.constant 128 : index
@@ -198,7 +198,7 @@ tile.kernel @not_last(%m: index {program.argument = #program.dimension<"m">},
 // CHECK:         tile.store
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @read_again(%m: index {program.argument = #program.dimension<"m">},
-    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c128 = arith.constant 128 : index
@@ -227,7 +227,7 @@ tile.kernel @read_again(%m: index {program.argument = #program.dimension<"m">},
 // CHECK:         tile.store
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @in_turn(%m: index {program.argument = #program.dimension<"m">},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c128 = arith.constant 128 : index
@@ -265,7 +265,7 @@ tile.kernel @in_turn(%m: index {program.argument = #program.dimension<"m">},
 // CHECK:         tile.store
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @overlapping(%m: index {program.argument = #program.dimension<"m">},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
@@ -286,7 +286,7 @@ tile.kernel @overlapping(%m: index {program.argument = #program.dimension<"m">},
   tile.return
 }
 tile.kernel @stored_elsewhere(%m: index {program.argument = #program.dimension<"m">},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index

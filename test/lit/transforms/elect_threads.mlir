@@ -8,7 +8,7 @@
 // CHECK:         tile.role "math" warps(4) {
 tile.kernel @copies(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x64xbf16> {program.argument = #program.tensor<"X", input, dims[0, -1]>},
-    %Y: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Y", output, dims[0, -1]>}) attributes {warps = 12 : i64} {
+    %Y: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Y", output, dims[0, -1]>}) attributes {launch = #program.launch<warps = 12>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %p = tile.alloc_shared "p" : !tile.shared<2x64x64xbf16>
@@ -51,7 +51,7 @@ tile.kernel @copies(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NOT:     one_thread
 // CHECK:         tile.return
 tile.kernel @all_threads(
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 20 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 20>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" : !tile.shared<2x64x64xbf16>
   %r = tile.alloc_ring "r" producers(1) consumers(2) : !tile.ring<2>
@@ -89,7 +89,7 @@ tile.kernel @all_threads(
 // CHECK:         tile.return
 tile.kernel @cluster(
     %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1]>})
-    attributes {warps = 4 : i64, cluster = 2 : i64} {
+    attributes {launch = #program.launch<warps = 4, cluster = 2>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(2) : !tile.ring<1>
   %p = tile.alloc_shared "p" : !tile.shared<64x64xbf16>

@@ -29,7 +29,7 @@
 // CHECK:       tile.await %r[%[[END]]#1]
 // CHECK-NOT:   tile.stage
 // FOLDED-LABEL: tile.kernel @chain(
-tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -69,7 +69,7 @@ tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}, %O: !
 // CHECK-NEXT:    arith.addf %[[X]], %[[Y]]
 // CHECK-NOT:   tile.stage
 // FOLDED-LABEL: tile.kernel @one_stage(
-tile.kernel @one_stage(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @one_stage(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -96,7 +96,7 @@ tile.kernel @one_stage(%n: index {program.argument = #program.dimension<"n">}) a
 // FOLDED-NEXT:   tile.slice
 // FOLDED-NEXT:   tile.store
 // CHECK-LABEL: tile.kernel @no_iteration(
-tile.kernel @no_iteration(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @no_iteration(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -136,7 +136,7 @@ tile.kernel @no_iteration(%n: index {program.argument = #program.dimension<"n">}
 // FOLDED-NOT:    scf.
 // FOLDED:        tile.return
 // CHECK-LABEL: tile.kernel @one_iteration(
-tile.kernel @one_iteration(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @one_iteration(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -175,7 +175,7 @@ tile.kernel @one_iteration(%n: index {program.argument = #program.dimension<"n">
 // CHECK:         %[[STARTED:.*]] = tile.gemm_async %{{.*}}, %{{.*}}, %[[DONE]]
 // CHECK:         scf.yield %[[STARTED]],
 // FOLDED-LABEL: tile.kernel @wait_first(
-tile.kernel @wait_first(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @wait_first(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -211,7 +211,7 @@ tile.kernel @wait_first(%n: index {program.argument = #program.dimension<"n">}) 
 // CHECK:       tile.gemm_wait {{.*}} pending(0)
 // CHECK-NEXT:  tile.gemm_wait {{.*}} pending(0)
 // FOLDED-LABEL: tile.kernel @two_chains(
-tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -255,7 +255,7 @@ tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) 
 // CHECK-NEXT:  %[[MORE:.*]] = arith.addf %[[ROUNDS]]#0, %[[SCALED]]
 // CHECK-NEXT:  scf.yield %[[MORE]], %[[ROUNDS]]#1
 // FOLDED-LABEL: tile.kernel @consumed_late(
-tile.kernel @consumed_late(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @consumed_late(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -287,7 +287,7 @@ tile.kernel @consumed_late(%n: index {program.argument = #program.dimension<"n">
 // CHECK-COUNT-4: tile.gemm_async
 // CHECK-NOT:   tile.stage
 // FOLDED-LABEL: tile.kernel @nested(
-tile.kernel @nested(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @nested(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -334,7 +334,7 @@ tile.kernel @nested(%n: index {program.argument = #program.dimension<"n">}) attr
 // CHECK-NEXT:    scf.yield %[[DONE]]
 // FOLDED-LABEL: tile.kernel @used_later(
 // FOLDED:       scf.for {{.*}} -> (tensor<64x64xbf16>, tensor<64x64xf32>)
-tile.kernel @used_later(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @used_later(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -369,7 +369,7 @@ tile.kernel @used_later(%n: index {program.argument = #program.dimension<"n">}) 
 // CHECK-NEXT:      tile.gemm_wait {{.*}} pending(1)
 // CHECK-NOT:     tile.take_turn
 // FOLDED-LABEL: tile.kernel @in_turn(
-tile.kernel @in_turn(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 8 : i64} {
+tile.kernel @in_turn(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -399,7 +399,7 @@ tile.kernel @in_turn(%n: index {program.argument = #program.dimension<"n">}) att
 // CHECK:         scf.for {{.*}} -> (!tile.cursor<2>, !tile.cursor<2>, tensor<64x64xbf16>)
 // CHECK-COUNT-2:   tile.slot
 // FOLDED-LABEL: tile.kernel @view_in_both(
-tile.kernel @view_in_both(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @view_in_both(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -429,7 +429,7 @@ tile.kernel @view_in_both(%n: index {program.argument = #program.dimension<"n">}
 // CHECK-LABEL: tile.kernel @unscheduled(
 // CHECK-NOT:   scf.if
 // FOLDED-LABEL: tile.kernel @unscheduled(
-tile.kernel @unscheduled(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @unscheduled(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -449,7 +449,7 @@ tile.kernel @unscheduled(%n: index {program.argument = #program.dimension<"n">})
 
 // -----
 
-tile.kernel @missing_stage(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @missing_stage(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -472,7 +472,7 @@ tile.kernel @missing_stage(%n: index {program.argument = #program.dimension<"n">
 
 // -----
 
-tile.kernel @third_stage(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @third_stage(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -496,7 +496,7 @@ tile.kernel @third_stage(%n: index {program.argument = #program.dimension<"n">})
 // -----
 
 // Stage 0 runs a round ahead: it cannot have what stage 1 has not yet computed.
-tile.kernel @too_early(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @too_early(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -519,7 +519,7 @@ tile.kernel @too_early(%n: index {program.argument = #program.dimension<"n">}) a
 
 // -----
 
-tile.kernel @out_of_order(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @out_of_order(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   tile.roles {
@@ -561,7 +561,7 @@ tile.kernel @out_of_order(%n: index {program.argument = #program.dimension<"n">}
 // CHECK-NOT:     tile.stage
 tile.kernel @ahead(%n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
-    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %a = tile.alloc_shared "a" : !tile.shared<3x1x64xbf16>
@@ -595,7 +595,7 @@ tile.kernel @ahead(%n: index {program.argument = #program.dimension<"n">},
 // CHECK:         tile.slice %C[%[[END]]#0, %c0]
 tile.kernel @travels(%n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
-    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index

@@ -96,7 +96,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         %[[ROW:.*]] = arith.addi %[[FIRST_ROW]], %[[RANK]]
 // CHECK:         tile.slice %X[%[[ROW]]]
 tile.kernel @cluster(%rows: index {program.argument = #program.dimension<"rows">},
-    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[0]>}) attributes {cluster = 2 : i64} {
+    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[0]>}) attributes {launch = #program.launch<cluster = 2>} {
   tile.persistent (%i) in (%rows) {
     %x = tile.slice %X[%i] : !tile.global<?xf32> -> !tile.slice<1xf32>
     %f = tile.load %x : !tile.slice<1xf32> -> tensor<1xf32>
@@ -123,7 +123,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         tile.slice %X[%[[ROW]], %[[COLUMN]]]
 tile.kernel @cluster_columns(%rows: index {program.argument = #program.dimension<"rows">},
     %columns: index {program.argument = #program.dimension<"columns">},
-    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {cluster = 2 : i64} {
+    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {launch = #program.launch<cluster = 2>} {
   tile.persistent (%i, %j) in (%rows, %columns) group(4) attributes {cluster_axis = 1 : i64} {
     %x = tile.slice %X[%i, %j] : !tile.global<?x?xf32> -> !tile.slice<1x1xf32>
     %f = tile.load %x : !tile.slice<1x1xf32> -> tensor<1x1xf32>
@@ -165,7 +165,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NEXT:  }
 tile.kernel @guarded(%rows: index {program.argument = #program.dimension<"rows">},
     %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[0]>},
-    %Y: !tile.global<64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1]>}) attributes {cluster = 2 : i64} {
+    %Y: !tile.global<64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1]>}) attributes {launch = #program.launch<cluster = 2>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -202,7 +202,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @whole_clusters(
 // CHECK-NOT:   scf.if
 tile.kernel @whole_clusters(
-    %Y: !tile.global<64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1]>}) attributes {cluster = 2 : i64} {
+    %Y: !tile.global<64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1]>}) attributes {launch = #program.launch<cluster = 2>} {
   %c0 = arith.constant 0 : index
   %c6 = arith.constant 6 : index
   %f1 = arith.constant 1.0 : f32

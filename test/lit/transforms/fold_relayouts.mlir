@@ -9,7 +9,7 @@
 // CHECK-DAG: #[[COLUMNS:.*]] = #tile.layout<"reg(4@0:1, 2@1:4)
 // CHECK-LABEL: tile.kernel @made_anywhere(
 tile.kernel @made_anywhere(%x: f32 {program.argument = #program.scalar<"x">},
-    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   // A number everywhere is made anew, and its first version goes if nobody else uses it.
   // CHECK-NEXT: %[[SPLAT:.*]] = tile.splat %x : f32 -> tensor<32x8xf32, #[[COLUMNS]]>
   %s = tile.splat %x : f32 -> tensor<32x8xf32, #rows>
@@ -41,7 +41,7 @@ tile.kernel @made_anywhere(%x: f32 {program.argument = #program.scalar<"x">},
 // CHECK-NEXT:    arith.andi %[[MASK]], %[[MASK]]
 // CHECK-NOT:     tile.convert_layout
 tile.kernel @mask(%x: f32 {program.argument = #program.scalar<"x">},
-    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %row = tile.coordinates 0 : tensor<32x1xindex, #tile.layout<"rank 2 reg(2@0:16) lane(2@*, 16@0:1) warp()">>
   %all = tile.broadcast %row : tensor<32x1xindex, #tile.layout<"rank 2 reg(2@0:16) lane(2@*, 16@0:1) warp()">> -> tensor<32x8xindex, #rows>
   %column = tile.coordinates 1 : tensor<32x8xindex, #rows>
@@ -57,7 +57,7 @@ tile.kernel @mask(%x: f32 {program.argument = #program.scalar<"x">},
 // CHECK:         %[[G:.*]] = arith.addf %[[F]]
 // CHECK-NEXT:    tile.convert_layout %[[G]]
 tile.kernel @data(%x: f32 {program.argument = #program.scalar<"x">},
-    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant dense<1.0> : tensor<32x8xf32, #rows>
   %tile = tile.slice %X[%c0, %c0] : !tile.global<32x8xf32> -> !tile.slice<32x8xf32>
@@ -75,7 +75,7 @@ tile.kernel @data(%x: f32 {program.argument = #program.scalar<"x">},
 // CHECK-NEXT:    math.absf %[[F]] : tensor<32x8xf32, #[[ROWS]]>
 // CHECK-NEXT:    math.sqrt %[[F]] : tensor<32x8xf32, #[[ROWS]]>
 tile.kernel @chains(%x: f32 {program.argument = #program.scalar<"x">},
-    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %tile = tile.slice %X[%c0, %c0] : !tile.global<32x8xf32> -> !tile.slice<32x8xf32>
   %f = tile.load %tile : !tile.slice<32x8xf32> -> tensor<32x8xf32, #rows>
@@ -93,7 +93,7 @@ tile.kernel @chains(%x: f32 {program.argument = #program.scalar<"x">},
 // CHECK-LABEL: tile.kernel @renamed(
 // CHECK:         tile.convert_layout
 tile.kernel @renamed(%x: f32 {program.argument = #program.scalar<"x">},
-    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %s = tile.splat %x : f32 -> tensor<32x8xf32, #rows>
   %e = math.exp2 %s : tensor<32x8xf32, #rows>
   %t = tile.convert_layout %e : tensor<32x8xf32, #rows> -> tensor<32x8xf32, #renamed>
@@ -117,7 +117,7 @@ tile.kernel @renamed(%x: f32 {program.argument = #program.scalar<"x">},
 // CHECK:         %[[OTHER:.*]] = scf.if %{{.*}} -> (tensor<32x8xf32, #[[ROWS]]>) {
 // CHECK:         tile.convert_layout %[[OTHER]] : tensor<32x8xf32, #[[ROWS]]> -> tensor<32x8xf32, #[[COLUMNS]]>
 tile.kernel @branch(%x: f32 {program.argument = #program.scalar<"x">},
-    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %positive = arith.cmpf ogt, %x, %zero : f32
@@ -153,7 +153,7 @@ tile.kernel @branch(%x: f32 {program.argument = #program.scalar<"x">},
 // CHECK:           scf.yield %[[F]]
 // CHECK:         tile.convert_layout %[[CHOSEN]]
 tile.kernel @beside_another(%x: f32 {program.argument = #program.scalar<"x">},
-    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %positive = arith.cmpf ogt, %x, %zero : f32
@@ -177,7 +177,7 @@ tile.kernel @beside_another(%x: f32 {program.argument = #program.scalar<"x">},
 // CHECK-NOT:     tile.convert_layout
 // CHECK:         tile.return
 tile.kernel @unused(%x: f32 {program.argument = #program.scalar<"x">},
-    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %zero = arith.constant 0.0 : f32
   %positive = arith.cmpf ogt, %x, %zero : f32
   %s = tile.splat %x : f32 -> tensor<32x8xf32, #rows>
@@ -197,7 +197,7 @@ tile.kernel @unused(%x: f32 {program.argument = #program.scalar<"x">},
 // CHECK-COUNT-6: math.exp2
 // CHECK:         tile.convert_layout
 tile.kernel @long(%x: f32 {program.argument = #program.scalar<"x">},
-    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %0 = tile.splat %x : f32 -> tensor<32x8xf32, #rows>
   %1 = math.exp2 %0 : tensor<32x8xf32, #rows>
   %2 = math.exp2 %1 : tensor<32x8xf32, #rows>
@@ -216,7 +216,7 @@ tile.kernel @long(%x: f32 {program.argument = #program.scalar<"x">},
 // CHECK:         arith.select
 // CHECK-NEXT:    tile.convert_layout
 tile.kernel @decided(%x: f32 {program.argument = #program.scalar<"x">},
-    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 1 : i64} {
+    %X: !tile.global<32x8xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
   %s = tile.splat %x : f32 -> tensor<32x8xf32, #rows>
   %zero = arith.constant dense<0.0> : tensor<32x8xf32, #rows>
   %p = arith.cmpf ogt, %s, %zero : tensor<32x8xf32, #rows>

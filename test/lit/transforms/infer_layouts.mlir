@@ -18,7 +18,7 @@
 // CHECK:       tile.convert %{{.*}} : tensor<64x64xf32, #[[ACC]]> to tensor<64x64xbf16, #[[ACC]]>
 // CHECK-NOT:   tile.convert_layout
 tile.kernel @product(%n: index {program.argument = #program.dimension<"n">},
-    %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -43,7 +43,7 @@ tile.kernel @product(%n: index {program.argument = #program.dimension<"n">},
 // CHECK:       %[[K_BUFFER:.*]] = tile.alloc_shared "k" : !tile.shared<2x64x128xbf16, #[[K]]>
 // CHECK:       %[[SLOT:.*]] = tile.slot %[[K_BUFFER]]{{.*}} -> !tile.shared<64x128xbf16, #[[K]]>
 // CHECK:       tile.transpose %[[SLOT]] : !tile.shared<64x128xbf16, #[[K]]> -> !tile.shared<128x64xbf16, #[[K]], transposed>
-tile.kernel @views() attributes {warps = 4 : i64} {
+tile.kernel @views() attributes {launch = #program.launch<warps = 4>} {
   %k = tile.alloc_shared "k" : !tile.shared<2x64x128xbf16>
   %c = tile.cursor : !tile.cursor<2>
   %slot = tile.slot %k[%c] : !tile.shared<2x64x128xbf16>, !tile.cursor<2> -> !tile.shared<64x128xbf16>
@@ -57,7 +57,7 @@ tile.kernel @views() attributes {warps = 4 : i64} {
 // CHECK: #[[ROWS:.*]] = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(2@0:16)">
 // CHECK-LABEL: tile.kernel @in_pieces(
 // CHECK:       tile.load %{{.*}} -> tensor<32x16xf32, #[[ROWS]]>
-tile.kernel @in_pieces(%X: !tile.global<32x16xf32> {program.argument = #program.tensor<"X", workspace, dims[-1, -1], alignment = 16, order = accumulator>}) attributes {warps = 2 : i64} {
+tile.kernel @in_pieces(%X: !tile.global<32x16xf32> {program.argument = #program.tensor<"X", workspace, dims[-1, -1], alignment = 16, order = accumulator>}) attributes {launch = #program.launch<warps = 2>} {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X[%c0, %c0] : !tile.global<32x16xf32> -> !tile.slice<32x16xf32>
   %v = tile.load %x : !tile.slice<32x16xf32> -> tensor<32x16xf32>
@@ -74,7 +74,7 @@ tile.kernel @in_pieces(%X: !tile.global<32x16xf32> {program.argument = #program.
 // CHECK:       tile.scan sum %{{.*}} axis(1) : tensor<64x64xf32, #[[ACC]]>
 // CHECK-NOT:   tile.convert_layout
 // CHECK:       tile.store %{{.*}} : tensor<64x64xf32, #[[ACC]]>
-tile.kernel @scan(%L: !tile.global<64x64xf32> {program.argument = #program.tensor<"L", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @scan(%L: !tile.global<64x64xf32> {program.argument = #program.tensor<"L", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %k = tile.alloc_shared "k" : !tile.shared<64x64xbf16>
@@ -97,7 +97,7 @@ tile.kernel @scan(%L: !tile.global<64x64xf32> {program.argument = #program.tenso
 // CHECK:       tile.broadcast %{{.*}} : tensor<64x1xf32, #[[ROW]]> -> tensor<64x64xf32, #[[ACC]]>
 // CHECK:       tile.gemm %{{.*}} : tensor<64x64xbf16, #[[ACC]]>
 // CHECK-NOT:   tile.convert_layout
-tile.kernel @softmax(%L: !tile.global<64x1xf32> {program.argument = #program.tensor<"L", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @softmax(%L: !tile.global<64x1xf32> {program.argument = #program.tensor<"L", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %k = tile.alloc_shared "k" : !tile.shared<64x64xbf16>
@@ -125,7 +125,7 @@ tile.kernel @softmax(%L: !tile.global<64x1xf32> {program.argument = #program.ten
 // CHECK:       tile.convert %{{.*}} to tensor<8x256xbf16, #[[LOADS]]>
 // CHECK-NOT:   tile.convert_layout
 tile.kernel @coalesced(%X: !tile.global<8x256xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>},
-    %Y: !tile.global<8x256xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %Y: !tile.global<8x256xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X[%c0, %c0] : !tile.global<8x256xf32> -> !tile.slice<8x256xf32>
   %f = tile.load %x : !tile.slice<8x256xf32> -> tensor<8x256xf32>
@@ -150,7 +150,7 @@ tile.kernel @coalesced(%X: !tile.global<8x256xf32> {program.argument = #program.
 // CHECK-NEXT:  %[[END:.*]] = tile.splat %{{.*}} : index -> tensor<128x64xindex, #[[COLUMNS]]>
 // CHECK-NEXT:  arith.cmpi ult, %[[AT]], %[[END]] : tensor<128x64xindex, #[[COLUMNS]]>
 // CHECK-NOT:   tile.convert_layout
-tile.kernel @uses(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 8 : i64} {
+tile.kernel @uses(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
   %one = arith.constant dense<1.0> : tensor<128x64xf32>
   %at = tile.coordinates 1 : tensor<128x64xindex>
   %end = tile.splat %n : index -> tensor<128x64xindex>
@@ -173,7 +173,7 @@ tile.kernel @uses(%n: index {program.argument = #program.dimension<"n">}) attrib
 // CHECK:         arith.constant dense<1.000000e+00> : tensor<64x64xf32, #[[FOUR]]>
 // CHECK:       tile.role "eight"
 // CHECK:         arith.constant dense<1.000000e+00> : tensor<128x64xf32, #[[EIGHT]]>
-tile.kernel @constant_in_roles() attributes {warps = 12 : i64} {
+tile.kernel @constant_in_roles() attributes {launch = #program.launch<warps = 12>} {
   %one = arith.constant dense<1.0> : tensor<64x64xf32>
   %two = arith.constant dense<1.0> : tensor<128x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
@@ -203,7 +203,7 @@ tile.kernel @constant_in_roles() attributes {warps = 12 : i64} {
 // CHECK:       %[[P:.*]] = tile.convert_layout %[[H]] : tensor<128x64xbf16, #[[COLUMNS]]> -> tensor<128x64xbf16, #[[ROWS]]>
 // CHECK:       tile.gemm %[[P]]
 // CHECK-NOT:   tile.convert_layout
-tile.kernel @conversion(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 8 : i64} {
+tile.kernel @conversion(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -226,7 +226,7 @@ tile.kernel @conversion(%n: index {program.argument = #program.dimension<"n">}) 
 // CHECK-LABEL: tile.kernel @cheap_conversion(
 // CHECK:       arith.cmpi
 // CHECK:       tile.convert_layout
-tile.kernel @cheap_conversion(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 8 : i64} {
+tile.kernel @cheap_conversion(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -249,7 +249,7 @@ tile.kernel @cheap_conversion(%n: index {program.argument = #program.dimension<"
 // CHECK:       %[[H:.*]] = tile.convert
 // CHECK:       %[[ROWS:.*]] = tile.convert_layout %[[H]]
 // CHECK:       tile.store %[[ROWS]], {{.*}} atom tma
-tile.kernel @tma_store(%O: !tile.global<128x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+tile.kernel @tma_store(%O: !tile.global<128x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %staging = tile.alloc_shared "O.staging" : !tile.shared<2x2x64x64xbf16>
@@ -273,7 +273,7 @@ tile.kernel @tma_store(%O: !tile.global<128x64xbf16> {program.argument = #progra
 // CHECK:       %[[P:.*]] = tile.load %{{.*}} -> tensor<32x32xbf16, #[[A]]>
 // CHECK:       tile.gemm %[[P]], {{.*}} atom mma_sync : {{.*}}, tensor<32x24xf32, #[[ACC]]>
 // CHECK-NOT:   tile.convert_layout
-tile.kernel @mma_sync() attributes {warps = 2 : i64} {
+tile.kernel @mma_sync() attributes {launch = #program.launch<warps = 2>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<32x32xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<32x24xbf16>
@@ -289,7 +289,7 @@ tile.kernel @mma_sync() attributes {warps = 2 : i64} {
 // CHECK: #[[STORES:.*]] = #tile.layout<"reg(4@1:1) lane(2@1:4, 16@0:1) warp(2@0:16, 2@*)">
 // CHECK-LABEL: tile.kernel @fma(
 // CHECK:       tile.gemm {{.*}} atom fma : {{.*}}, tensor<{{.*}}xf32, #[[STORES]]>
-tile.kernel @fma(%O: !tile.global<20x8xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @fma(%O: !tile.global<20x8xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<20x8xbf16>
@@ -312,7 +312,7 @@ tile.kernel @fma(%O: !tile.global<20x8xf32> {program.argument = #program.tensor<
 // CHECK-NEXT:    scf.yield %[[ALL]]
 // CHECK-NOT:   tile.convert_layout
 tile.kernel @broadcast_and_branch(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<1x1xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<1x1xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %x = tile.slice %X[%c0, %c0] : !tile.global<1x1xf32> -> !tile.slice<1x1xf32>
@@ -334,7 +334,7 @@ tile.kernel @broadcast_and_branch(%n: index {program.argument = #program.dimensi
 // Deep nests weigh no more than the solver can count.
 // CHECK-LABEL: tile.kernel @deep(
 // CHECK:       arith.negf %{{.*}} : tensor<8xf32, #
-tile.kernel @deep(%n: index {program.argument = #program.dimension<"n">}, %x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @deep(%n: index {program.argument = #program.dimension<"n">}, %x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %1 = %c0 to %n step %c1 {
@@ -365,7 +365,7 @@ tile.kernel @deep(%n: index {program.argument = #program.dimension<"n">}, %x: f3
 // CHECK:         tile.convert_layout %{{.*}} : tensor<64x64x{{.*}}, #[[ACC]]> -> tensor<64x64x{{.*}}, #[[P]]>
 // CHECK-NOT:     tile.convert_layout
 // CHECK:         tile.gemm %{{.*}} : tensor<64x64xf8E4M3FN, #[[P]]>,
-tile.kernel @weights_of_bytes(%X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @weights_of_bytes(%X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %q = tile.alloc_shared "q" : !tile.shared<64x64xf8E4M3FN>
@@ -390,7 +390,7 @@ tile.kernel @weights_of_bytes(%X: !tile.global<64x64xf32> {program.argument = #p
 // CHECK: #[[ORDERED:.*]] = #tile.shared_layout<"64x64 8b axis 1 panel 64 swizzle 64 pad 0">
 // CHECK-LABEL: tile.kernel @shared_factor(
 // CHECK:         tile.alloc_shared "vt" : !tile.shared<64x64xf8E4M3FN, #[[ORDERED]]>
-tile.kernel @shared_factor(%X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @shared_factor(%X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %q = tile.alloc_shared "q" : !tile.shared<64x64xf8E4M3FN>
@@ -414,7 +414,7 @@ tile.kernel @shared_factor(%X: !tile.global<64x64xf32> {program.argument = #prog
 // CHECK: tile.any_in_warp %{{.*}} : tensor<64x64xi1, #[[WIDE]]>
 // CHECK: arith.select %{{.*}} : tensor<64x64xf16, #[[WIDE]]>
 tile.kernel @decision(%X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>},
-    %Y: !tile.global<64x64xf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %Y: !tile.global<64x64xf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
   %f = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
@@ -435,7 +435,7 @@ tile.kernel @decision(%X: !tile.global<64x64xf32> {program.argument = #program.t
 // CHECK: %[[DONE:.*]] = tile.gemm_wait %{{.*}} pending(1)
 // CHECK: %[[MOVED:.*]] = tile.convert_layout %[[DONE]]
 // CHECK: tile.gemm_async %{{.*}}, %{{.*}}, %[[MOVED]] policy full_col
-tile.kernel @completed() attributes {warps = 8 : i64} {
+tile.kernel @completed() attributes {launch = #program.launch<warps = 8>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -459,7 +459,7 @@ tile.kernel @no_warps() {
 // -----
 
 // An accumulator in flight cannot be moved: the products must share it in one way.
-tile.kernel @in_flight() attributes {warps = 8 : i64} {
+tile.kernel @in_flight() attributes {launch = #program.launch<warps = 8>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -475,7 +475,7 @@ tile.kernel @in_flight() attributes {warps = 8 : i64} {
 // -----
 
 // The same around a loop.
-tile.kernel @in_flight_in_loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 8 : i64} {
+tile.kernel @in_flight_in_loop(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -496,7 +496,7 @@ tile.kernel @in_flight_in_loop(%n: index {program.argument = #program.dimension<
 // -----
 
 // Registers are a role's own.
-tile.kernel @other_role(%X: !tile.global<64xf32> {program.argument = #program.tensor<"X", input, dims[-1]>}) attributes {warps = 8 : i64} {
+tile.kernel @other_role(%X: !tile.global<64xf32> {program.argument = #program.tensor<"X", input, dims[-1]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X[%c0] : !tile.global<64xf32> -> !tile.slice<64xf32>
   // expected-note @below {{it is computed here}}
@@ -514,7 +514,7 @@ tile.kernel @other_role(%X: !tile.global<64xf32> {program.argument = #program.te
 
 // -----
 
-tile.kernel @too_large(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @too_large(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected fragments of at most 1024 elements per thread because they live in registers, but 1024x1024 has 8192 for each thread of 4 warps}}
   %s = tile.splat %x : f32 -> tensor<1024x1024xf32>
   %y = arith.negf %s : tensor<1024x1024xf32>
@@ -523,7 +523,7 @@ tile.kernel @too_large(%x: f32 {program.argument = #program.scalar<"x">}) attrib
 
 // -----
 
-tile.kernel @table() attributes {warps = 4 : i64} {
+tile.kernel @table() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected constant fragments of one number, but got several; load them from a tensor}}
   %t = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %y = arith.negf %t : tensor<2xf32>
@@ -532,7 +532,7 @@ tile.kernel @table() attributes {warps = 4 : i64} {
 
 // -----
 
-tile.kernel @part_of_warpgroup() attributes {warps = 2 : i64} {
+tile.kernel @part_of_warpgroup() attributes {launch = #program.launch<warps = 2>} {
   %f0 = arith.constant 0.0 : f32
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>

@@ -21,7 +21,7 @@
 // CHECK:         scf.for
 // CHECK:           tile.convert_layout %{{.*}} scratch %[[FIRST]] :
 // CHECK:           tile.convert_layout %{{.*}} scratch %[[SECOND]] :
-tile.kernel @between_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @between_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f = tile.splat %x : f32 -> tensor<4x64xf32, #rows>
@@ -35,7 +35,7 @@ tile.kernel @between_warps(%x: f32 {program.argument = #program.scalar<"x">}) at
 // The memory lies so that neither side's accesses meet in a bank: here an accumulator becomes whole rows.
 // CHECK-LABEL: tile.kernel @without_conflicts(
 // CHECK:         tile.alloc_shared "relayout.0" : !tile.shared<64x64xbf16, #[[SWIZZLED]]>
-tile.kernel @without_conflicts(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @without_conflicts(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %h = tile.convert %x : f32 to bf16
   %f = tile.splat %h : bf16 -> tensor<64x64xbf16, #accumulator>
   %g = tile.convert_layout %f : tensor<64x64xbf16, #accumulator> -> tensor<64x64xbf16, #whole_rows>
@@ -47,7 +47,7 @@ tile.kernel @without_conflicts(%x: f32 {program.argument = #program.scalar<"x">}
 // CHECK-NOT:     relayout
 // CHECK-NOT:     scratch %
 // CHECK:         tile.return
-tile.kernel @within_warp(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @within_warp(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %needless = tile.alloc_shared "needless" : !tile.shared<4x64xf32>
   %f = tile.splat %x : f32 -> tensor<4x64xf32, #rows>
   %g = tile.convert_layout %f scratch %needless : !tile.shared<4x64xf32> : tensor<4x64xf32, #rows> -> tensor<4x64xf32, #other_rows>
@@ -59,7 +59,7 @@ tile.kernel @within_warp(%x: f32 {program.argument = #program.scalar<"x">}) attr
 // CHECK-LABEL: tile.kernel @element_types(
 // CHECK-DAG:     tile.alloc_shared "relayout.0" : !tile.shared<4x64xi8, #[[I8]]>
 // CHECK-DAG:     tile.alloc_shared "relayout.1" : !tile.shared<4x64xi32, #[[F32]]>
-tile.kernel @element_types(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @element_types(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %at = tile.coordinates 1 : tensor<4x64xindex, #rows>
   %p = arith.cmpi ugt, %at, %at : tensor<4x64xindex, #rows>
   %q = tile.convert_layout %p : tensor<4x64xi1, #rows> -> tensor<4x64xi1, #columns>
@@ -75,7 +75,7 @@ tile.kernel @element_types(%x: f32 {program.argument = #program.scalar<"x">}) at
 // CHECK:         tile.reduce max %{{.*}} axis(1) scratch %[[MAX]] :
 // CHECK:         tile.reduce sum %{{.*}} axis(1) scratch %[[SUM]] :
 // CHECK:         tile.reduce sum %{{.*}} axis(1) : tensor
-tile.kernel @reductions(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @reductions(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %f = tile.splat %x : f32 -> tensor<4x64xf32, #columns>
   %g = tile.splat %x : f32 -> tensor<4x64xf32, #rows>
   %max = tile.reduce max %f axis(1) : tensor<4x64xf32, #columns> -> tensor<4x1xf32, #column>
@@ -92,7 +92,7 @@ tile.kernel @reductions(%x: f32 {program.argument = #program.scalar<"x">}) attri
 // CHECK:         tile.scan sum %{{.*}} axis(1) scratch %[[PARTS]] :
 // CHECK:         tile.scan max %{{.*}} axis(1) reverse scratch %[[MANY]] :
 // CHECK:         tile.scan sum %{{.*}} axis(1) : tensor
-tile.kernel @scans(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @scans(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %f = tile.splat %x : f32 -> tensor<4x64xf32, #columns>
   %g = tile.splat %x : f32 -> tensor<4x64xf32, #rows>
   %h = tile.splat %x : f32 -> tensor<4x64xf32, #tile.layout<"reg(4@1:1, 4@1:16) lane(4@0:1, 8@*) warp(4@1:4)">>
@@ -104,7 +104,7 @@ tile.kernel @scans(%x: f32 {program.argument = #program.scalar<"x">}) attributes
 
 // -----
 
-tile.kernel @no_layout(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @no_layout(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %f = tile.splat %x : f32 -> tensor<4x64xf32>
   // expected-error @below {{expected fragments with a layout, but got 'tensor<4x64xf32>'; run 'tile-infer-layouts' before 'tile-materialize-relayouts'}}
   %max = tile.reduce max %f axis(1) : tensor<4x64xf32> -> tensor<4x1xf32>
@@ -116,7 +116,7 @@ tile.kernel @no_layout(%x: f32 {program.argument = #program.scalar<"x">}) attrib
 #columns = #tile.layout<"reg(4@0:1) lane(16@1:1, 2@*) warp(4@1:16)">
 #column = #tile.layout<"rank 2 reg(4@0:1) lane(32@*) warp(4@*)">
 // A warp that takes a branch by itself would wait for the others.
-tile.kernel @branch_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @branch_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %f = tile.splat %x : f32 -> tensor<4x64xf32, #columns>
   %p = arith.cmpf ogt, %f, %f : tensor<4x64xf32, #columns>
   // expected-note @below {{decided here}}
@@ -131,7 +131,7 @@ tile.kernel @branch_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) 
 // -----
 
 #columns = #tile.layout<"reg(4@0:1) lane(16@1:1, 2@*) warp(4@1:16)">
-tile.kernel @scan_in_branch_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @scan_in_branch_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %f = tile.splat %x : f32 -> tensor<4x64xf32, #columns>
   %p = arith.cmpf ogt, %f, %f : tensor<4x64xf32, #columns>
   // expected-note @below {{decided here}}
@@ -149,7 +149,7 @@ tile.kernel @scan_in_branch_of_warps(%x: f32 {program.argument = #program.scalar
 #column = #tile.layout<"rank 2 reg(2@0:8) lane(4@*, 8@0:1) warp(4@*)">
 #left = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp(4@*)">
 // Where a product spreads the rows, its author may have them otherwise.
-tile.kernel @rows_of_product(%x: f32 {program.argument = #program.scalar<"x">}, %y: bf16 {program.argument = #program.scalar<"y">}) attributes {warps = 4 : i64} {
+tile.kernel @rows_of_product(%x: f32 {program.argument = #program.scalar<"x">}, %y: bf16 {program.argument = #program.scalar<"y">}) attributes {launch = #program.launch<warps = 4>} {
   %b = tile.alloc_shared "b" : !tile.shared<16x64xbf16>
   %a = tile.splat %y : bf16 -> tensor<16x16xbf16, #left>
   %zero = tile.splat %x : f32 -> tensor<16x64xf32, #columns>
@@ -169,7 +169,7 @@ tile.kernel @rows_of_product(%x: f32 {program.argument = #program.scalar<"x">}, 
 #rows = #tile.layout<"reg(4@1:16) lane(16@1:1, 2@0:1) warp(2@0:2)">
 #others = #tile.layout<"reg(4@1:16) lane(16@1:1, 2@0:2) warp(2@0:1)">
 // A conversion that crosses warps waits as well.
-tile.kernel @conversion_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 2 : i64} {
+tile.kernel @conversion_of_warps(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 2>} {
   %f = tile.splat %x : f32 -> tensor<4x64xf32, #rows>
   %p = arith.cmpf ogt, %f, %f : tensor<4x64xf32, #rows>
   // expected-note @below {{decided here}}
@@ -186,7 +186,7 @@ tile.kernel @conversion_of_warps(%x: f32 {program.argument = #program.scalar<"x"
 #four = #tile.layout<"reg(8@0:8, 4@1:1) lane(16@1:4, 2@0:1) warp(4@0:2)">
 #eight = #tile.layout<"reg(4@0:16, 8@1:1) lane(8@1:8, 4@0:1) warp(4@0:4)">
 // What a warp decides must be about what it holds: here rows 2 and 3 are decided by warp 1 and held by warp 0.
-tile.kernel @other_warps(%x: f32 {program.argument = #program.scalar<"x">}, %y: f16 {program.argument = #program.scalar<"y">}) attributes {warps = 4 : i64} {
+tile.kernel @other_warps(%x: f32 {program.argument = #program.scalar<"x">}, %y: f16 {program.argument = #program.scalar<"y">}) attributes {launch = #program.launch<warps = 4>} {
   %f = tile.splat %x : f32 -> tensor<64x64xf32, #four>
   %p = arith.cmpf ogt, %f, %f : tensor<64x64xf32, #four>
   // expected-note @below {{decided here}}

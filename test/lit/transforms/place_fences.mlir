@@ -8,7 +8,7 @@
 // CHECK-NEXT:    %{{.*}} = tile.load
 // CHECK-NEXT:    tile.return
 tile.kernel @write_read(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -34,7 +34,7 @@ tile.kernel @write_read(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    %{{.*}} = tile.load
 // CHECK-NEXT:    tile.return
 tile.kernel @conflicts(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -62,7 +62,7 @@ tile.kernel @conflicts(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    tile.store
 // CHECK-NEXT:    tile.return
 tile.kernel @one_sync(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -88,7 +88,7 @@ tile.kernel @one_sync(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    %{{.*}} = tile.gemm
 // CHECK-NEXT:    tile.return
 tile.kernel @mma_sync(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -113,7 +113,7 @@ tile.kernel @mma_sync(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    %{{.*}} = tile.gemm
 // CHECK-NEXT:    tile.return
 tile.kernel @wgmma(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -139,7 +139,7 @@ tile.kernel @wgmma(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    %{{.*}} = tile.gemm
 // CHECK-NEXT:    tile.return
 tile.kernel @fence_with_first_sync(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -163,7 +163,7 @@ tile.kernel @fence_with_first_sync(%n: index {program.argument = #program.dimens
 // CHECK-NEXT:    %{{.*}} = tile.gemm
 // CHECK-NEXT:    tile.return
 tile.kernel @no_needless_fence(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -186,7 +186,7 @@ tile.kernel @no_needless_fence(%n: index {program.argument = #program.dimension<
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    %{{.*}} = tile.gemm
 tile.kernel @view(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -210,7 +210,7 @@ tile.kernel @view(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    %{{.*}} = tile.gemm
 // CHECK-NEXT:    tile.return
 tile.kernel @by_hand(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -235,7 +235,7 @@ tile.kernel @by_hand(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    %{{.*}} = tile.gemm
 // CHECK-NEXT:    tile.return
 tile.kernel @sync_by_hand(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -263,7 +263,7 @@ tile.kernel @sync_by_hand(%n: index {program.argument = #program.dimension<"n">}
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tile.return
 tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -290,7 +290,7 @@ tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    %{{.*}} = tile.load
 tile.kernel @after_loop(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -319,7 +319,7 @@ tile.kernel @after_loop(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:      tile.sync
 // CHECK-NEXT:      tile.store
 tile.kernel @nested_loops(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -348,7 +348,7 @@ tile.kernel @nested_loops(%n: index {program.argument = #program.dimension<"n">}
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    %{{.*}} = tile.load
 tile.kernel @branch(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -378,7 +378,7 @@ tile.kernel @branch(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    %{{.*}} = tile.load
 // CHECK-NEXT:    tile.return
 tile.kernel @both_branches(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -408,7 +408,7 @@ tile.kernel @both_branches(%n: index {program.argument = #program.dimension<"n">
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    %{{.*}} = tile.load
 tile.kernel @one_branch(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -439,7 +439,7 @@ tile.kernel @one_branch(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    %{{.*}} = tile.gemm
 // CHECK-NEXT:    tile.return
 tile.kernel @scratch(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -472,7 +472,7 @@ tile.kernel @scratch(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NOT:     tile.proxy_fence
 // CHECK:         tile.return
 tile.kernel @rings(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -525,7 +525,7 @@ tile.kernel @rings(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NOT:     tile.proxy_fence
 // CHECK:         tile.return
 tile.kernel @publish(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -578,7 +578,7 @@ tile.kernel @publish(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:      tile.proxy_fence
 // CHECK-NEXT:      tile.release
 tile.kernel @in_place(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -633,7 +633,7 @@ tile.kernel @in_place(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NOT:       tile.sync
 // CHECK:         tile.return
 tile.kernel @own_rows(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 12 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 12>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -672,7 +672,7 @@ tile.kernel @own_rows(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:      tile.sync
 // CHECK-NEXT:      %{{.*}} = tile.load
 tile.kernel @shared_cursor(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -716,7 +716,7 @@ tile.kernel @shared_cursor(%n: index {program.argument = #program.dimension<"n">
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.store
 tile.kernel @before_roles(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -753,7 +753,7 @@ tile.kernel @before_roles(%n: index {program.argument = #program.dimension<"n">}
 // CHECK-NOT:     tile.sync
 // CHECK:         tile.return
 tile.kernel @between_roles(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -788,7 +788,7 @@ tile.kernel @between_roles(%n: index {program.argument = #program.dimension<"n">
 // CHECK-NEXT:      tile.store
 // CHECK-NEXT:    }
 tile.kernel @staging(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -827,7 +827,7 @@ tile.kernel @staging(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    tile.store
 // CHECK-NEXT:    tile.return
 tile.kernel @additions(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -856,7 +856,7 @@ tile.kernel @additions(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:      tile.atomic_add
 // CHECK-NEXT:    }
 tile.kernel @additions_in_loops(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -878,7 +878,7 @@ tile.kernel @additions_in_loops(%n: index {program.argument = #program.dimension
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.roles
 tile.kernel @additions_before_roles(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -896,7 +896,7 @@ tile.kernel @additions_before_roles(%n: index {program.argument = #program.dimen
 // -----
 
 // Silence about an operation that is not known would be a barrier that is missing.
-tile.kernel @unknown() attributes {warps = 4 : i64} {
+tile.kernel @unknown() attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   // expected-error @below {{expected an operation whose accesses are known because barriers are placed by them, but got 'tile.variable'}}
   %v = tile.variable %c0 : !tile.variable<index>
@@ -907,7 +907,7 @@ tile.kernel @unknown() attributes {warps = 4 : i64} {
 
 // A buffer that a loop carries could be any.
 tile.kernel @out_of_sight(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -937,7 +937,7 @@ tile.kernel @out_of_sight(%n: index {program.argument = #program.dimension<"n">}
 // CHECK:         }
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @in_flight(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>}) attributes {warps = 4 : i64} {
+    %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32

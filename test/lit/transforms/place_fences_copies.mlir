@@ -17,7 +17,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NEXT:      tile.gemm_wait
 // CHECK-NEXT:      tile.release
 tile.kernel @by_copies(%n: index {program.argument = #program.dimension<"n">},
-    %A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 8>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 8>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -70,7 +70,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:       tile.proxy_fence
 // CHECK:           tile.release
 tile.kernel @by_stores(%n: index {program.argument = #program.dimension<"n">},
-    %A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -115,7 +115,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:     tile.proxy_fence
 // CHECK:         tile.return
 tile.kernel @read_by_threads(
-    %A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 8>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 8>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %ring = tile.alloc_ring "a" producers(128) consumers(1) : !tile.ring<1>
   %a = tile.alloc_shared "a" : !tile.shared<1x64x64xbf16>

@@ -14,7 +14,7 @@
 #rows = #tile.layout<"reg(8@1:1, 8@0:1) lane(8@1:8, 4@0:8) warp(4@0:32)">
 tile.kernel @by_threads(
     %C: !tile.global<2xi32> {program.argument = #program.tensor<"C", inout, dims[-1]>},
-    %X: !tile.global<128x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<128x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %tile = tile.alloc_shared "taken" : !tile.shared<1xi32>
@@ -49,7 +49,7 @@ tile.kernel @by_threads(
 tile.kernel @by_engine(
     %C: !tile.global<2xi32> {program.argument = #program.tensor<"C", inout, dims[-1]>},
     %X: !tile.global<128x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1], alignment = 16>},
-    %Y: !tile.global<128x64xbf16> {program.argument = #program.tensor<"Y", inout, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %Y: !tile.global<128x64xbf16> {program.argument = #program.tensor<"Y", inout, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %h0 = arith.constant 0.0 : bf16

@@ -14,7 +14,7 @@
 // CHECK-NEXT:      tile.sync
 // CHECK-NEXT:      %{{.*}} = tile.load %c
 // CHECK-NEXT:      scf.yield
-tile.kernel @carried(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 8 : i64} {
+tile.kernel @carried(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -52,7 +52,7 @@ tile.kernel @carried(%n: index {program.argument = #program.dimension<"n">}) att
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.store %{{.*}}, %b
 // CHECK-NEXT:    tile.return
-tile.kernel @pending(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 8 : i64} {
+tile.kernel @pending(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>

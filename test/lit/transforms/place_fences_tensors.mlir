@@ -13,7 +13,7 @@
 #rows = #tile.layout<"reg(8@1:1, 8@0:1) lane(8@1:8, 4@0:8) warp(4@0:32)">
 #columns = #tile.layout<"reg(8@1:1, 8@0:16) lane(8@1:8, 4@0:1) warp(4@0:4)">
 tile.kernel @same_box(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -41,7 +41,7 @@ tile.kernel @same_box(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    tile.return
 #rows = #tile.layout<"reg(8@1:1, 8@0:1) lane(8@1:8, 4@0:8) warp(4@0:32)">
 tile.kernel @boxes(%i: index {program.argument = #program.dimension<"i">}, %j: index {program.argument = #program.dimension<"j">},
-    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
   %f0 = arith.constant 0.0 : f32
@@ -67,7 +67,7 @@ tile.kernel @boxes(%i: index {program.argument = #program.dimension<"i">}, %j: i
 // CHECK:         tile.return
 #rows = #tile.layout<"reg(8@1:1, 8@0:1) lane(8@1:8, 4@0:8) warp(4@0:32)">
 tile.kernel @disjoint(%i: index {program.argument = #program.dimension<"i">}, %j: index {program.argument = #program.dimension<"j">},
-    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.splat %f0 : f32 -> tensor<128x64xf32, #rows>
   %x = tile.slice %X[%i, %j] : !tile.global<?x?xf32> -> !tile.slice<128x64xf32>
@@ -108,7 +108,7 @@ tile.kernel @loops(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", output, dims[0, 0]>},
     %Y: !tile.global<?x?xf32> {program.argument = #program.tensor<"Y", output, dims[0, 0]>},
     %Z: !tile.global<?x?xf32> {program.argument = #program.tensor<"Z", output, dims[0, 0]>},
-    %U: !tile.global<?x?xf32> {program.argument = #program.tensor<"U", output, dims[0, 0]>}) attributes {warps = 4 : i64} {
+    %U: !tile.global<?x?xf32> {program.argument = #program.tensor<"U", output, dims[0, 0]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
@@ -149,7 +149,7 @@ tile.kernel @loops(%n: index {program.argument = #program.dimension<"n">},
 #rows = #tile.layout<"reg(8@1:1, 8@0:1) lane(8@1:8, 4@0:8) warp(4@0:32)">
 tile.kernel @tiles(%rows: index {program.argument = #program.dimension<"rows">}, %columns: index {program.argument = #program.dimension<"columns">},
     %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", output, dims[0, 1]>},
-    %Y: !tile.global<?x?xf32> {program.argument = #program.tensor<"Y", output, dims[0, 1]>}) attributes {warps = 4 : i64} {
+    %Y: !tile.global<?x?xf32> {program.argument = #program.tensor<"Y", output, dims[0, 1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c7 = arith.constant 7 : index
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
@@ -193,7 +193,7 @@ tile.kernel @tiles(%rows: index {program.argument = #program.dimension<"rows">},
 // CHECK-NEXT:      tile.store
 #rows = #tile.layout<"reg(8@1:1, 8@0:1) lane(8@1:8, 4@0:8) warp(4@0:32)">
 tile.kernel @overlapping_tiles(%rows: index {program.argument = #program.dimension<"rows">}, %columns: index {program.argument = #program.dimension<"columns">},
-    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", output, dims[0, 1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", output, dims[0, 1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.splat %f0 : f32 -> tensor<128x64xf32, #rows>
@@ -231,7 +231,7 @@ tile.kernel @overlapping_tiles(%rows: index {program.argument = #program.dimensi
 // CHECK-NEXT:    tile.store {{.*}} atom tma
 // CHECK-NEXT:    tile.await_stores
 // CHECK-NEXT:    tile.return
-tile.kernel @by_tma(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @by_tma(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %h0 = arith.constant 0.0 : bf16
   %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
@@ -260,7 +260,7 @@ tile.kernel @by_tma(%X: !tile.global<64x64xbf16> {program.argument = #program.te
 // CHECK:         tile.store {{.*}} atom simt
 // CHECK-NEXT:    tile.arrive
 tile.kernel @handed_on(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>},
-    %Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+    %Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %h0 = arith.constant 0.0 : bf16
   %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
@@ -322,7 +322,7 @@ tile.kernel @handed_on(%X: !tile.global<64x64xbf16> {program.argument = #program
 tile.kernel @waits(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>},
     %Y: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Y", inout, dims[0, -1]>},
-    %Z: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Z", inout, dims[-1, -1]>}) attributes {warps = 12 : i64} {
+    %Z: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Z", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 12>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %h0 = arith.constant 0.0 : bf16

@@ -7,7 +7,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @unread(
 // CHECK:         tile.await
 // CHECK-NEXT:    tile.release {{.*}} after_meeting
-tile.kernel @unread() attributes {warps = 8 : i64} {
+tile.kernel @unread() attributes {launch = #program.launch<warps = 8>} {
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {
@@ -36,7 +36,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         scf.for
 // CHECK:           tile.release {{.*}} after_meeting
 tile.kernel @of_previous_iteration(%A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 16>})
-    attributes {warps = 8 : i64} {
+    attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -98,7 +98,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         tile.load_index
 // CHECK-NEXT:    tile.release {{.*}}] after_meeting : !tile.ring<2>
 tile.kernel @met_already(%A: !tile.global<64xi32> {program.argument = #program.tensor<"A", input, dims[-1], alignment = 16>})
-    attributes {warps = 8 : i64} {
+    attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -159,7 +159,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:     after_meeting
 // CHECK:         tile.return
 tile.kernel @one_thread(%Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>})
-    attributes {warps = 4 : i64} {
+    attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 8192 : !tile.ring<1>
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
@@ -184,7 +184,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @relay(
 // CHECK:         tile.publish {{.*}} after_copies
 // CHECK-NEXT:    tile.release {{.*}} after_meeting
-tile.kernel @relay() attributes {warps = 8 : i64} {
+tile.kernel @relay() attributes {launch = #program.launch<warps = 8>} {
   %from = tile.alloc_ring "from" producers(1) consumers(1) at 0 : !tile.ring<2>
   %to = tile.alloc_ring "to" producers(128) consumers(1) at 32 : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<2>
@@ -212,7 +212,7 @@ module attributes {program.target = #program.target<"sm_100a">} {
 // CHECK:         tile.gemm_in_place
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.release {{.*}} after_products
-tile.kernel @in_place() attributes {warps = 8 : i64} {
+tile.kernel @in_place() attributes {launch = #program.launch<warps = 8>} {
   %true = arith.constant true
   %a = tile.alloc_shared "a" at 1024 : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" at 32768 : !tile.shared<64x64xbf16>

@@ -21,7 +21,7 @@
 // CHECK-NEXT:      }
 // CHECK-NEXT:      tile.publish %{{.*}} after_products
 // CHECK-NEXT:    }
-tile.kernel @roles(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 8 : i64} {
+tile.kernel @roles(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %true = arith.constant true
@@ -72,7 +72,7 @@ tile.kernel @roles(%n: index {program.argument = #program.dimension<"n">}) attri
 // CHECK-NEXT:    tile.tensor_memory_fence after
 // CHECK-NEXT:    tile.store %[[F]]
 // CHECK-NEXT:    tile.return
-tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
@@ -103,7 +103,7 @@ tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attrib
 // CHECK:         tile.tensor_memory_fence after
 // CHECK-NEXT:    %{{.*}} = tile.load
 // CHECK-NEXT:    tile.return
-tile.kernel @after_roles(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @after_roles(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
   tile.roles {
     tile.role "store" warps(4) {

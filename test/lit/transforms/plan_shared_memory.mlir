@@ -6,6 +6,7 @@
 
 // The widest alignment first, so that no holes come between; in program order among equals. Barriers are last.
 // CHECK-LABEL: tile.kernel @order(
+// CHECK-SAME:    attributes {launch = #program.launch<shared_bytes = 16616>}
 // CHECK:         tile.alloc_ring "ring" {{.*}} at 16576 : !tile.ring<2>
 // CHECK:         tile.alloc_shared "narrow" at 16384 :
 // CHECK:         tile.alloc_shared "a" at 0 :
@@ -67,7 +68,7 @@ tile.kernel @full() {
 #half = #tile.shared_layout<"904x64 16b axis 1 panel 64 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
 // expected-error @below {{kernel 'for_two' needs 115720 bytes of shared memory, but sm_90a has 115712 per block if 2 share a multiprocessor}}
-tile.kernel @for_two() attributes {residents = 2 : i64} {
+tile.kernel @for_two() attributes {launch = #program.launch<residents = 2>} {
   // expected-note @below {{'a' takes 115712 bytes}}
   %a = tile.alloc_shared "a" : !tile.shared<904x64xbf16, #half>
   // expected-note @below {{'bar' takes 8 bytes}}

@@ -7,7 +7,7 @@
 // CHECK:         tile.alloc_tensor_memory "p" at 256 :
 // CHECK:         tile.alloc_tensor_memory "o" at 288 :
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @columns() attributes {warps = 4 : i64} {
+tile.kernel @columns() attributes {launch = #program.launch<warps = 4>} {
   %s = tile.alloc_tensor_memory "s" : !tile.tensor_memory<2x128x128xf32>
   %p = tile.alloc_tensor_memory "p" at 5 : !tile.tensor_memory<128x64xbf16>
   %o = tile.alloc_tensor_memory "o" : !tile.tensor_memory<128x64xf32>
@@ -21,7 +21,7 @@ tile.kernel @columns() attributes {warps = 4 : i64} {
 // CHECK-LABEL: tile.kernel @least(
 // CHECK-NEXT:    tile.reserve_tensor_memory "tensor memory" columns(32){{$}}
 // CHECK-NOT:     tile.reserve_tensor_memory
-tile.kernel @least() attributes {warps = 4 : i64} {
+tile.kernel @least() attributes {launch = #program.launch<warps = 4>} {
   tile.reserve_tensor_memory "tensor memory" columns(64) at 8
   %a = tile.alloc_tensor_memory "a" : !tile.tensor_memory<128x8xf32>
   tile.return
@@ -39,7 +39,7 @@ tile.kernel @none() {
 
 module attributes {program.target = #program.target<"sm_100a">} {
 // expected-error @below {{kernel 'too_much' needs 1024 columns of tensor memory, of which a power of two is reserved, but sm_100a has 512 per block}}
-tile.kernel @too_much() attributes {warps = 4 : i64} {
+tile.kernel @too_much() attributes {launch = #program.launch<warps = 4>} {
   // expected-note @below {{'a' takes 512 columns}}
   %a = tile.alloc_tensor_memory "a" : !tile.tensor_memory<2x128x256xf32>
   // expected-note @below {{'b' takes 32 columns}}
@@ -52,7 +52,7 @@ tile.kernel @too_much() attributes {warps = 4 : i64} {
 
 module attributes {program.target = #program.target<"sm_100a">} {
 // expected-error @below {{kernel 'residents' needs 512 columns of tensor memory, of which a power of two is reserved, but sm_100a has 256 per block if 2 share a multiprocessor}}
-tile.kernel @residents() attributes {warps = 4 : i64, residents = 2 : i64} {
+tile.kernel @residents() attributes {launch = #program.launch<warps = 4, residents = 2>} {
   // expected-note @below {{'a' takes 288 columns}}
   %a = tile.alloc_tensor_memory "a" : !tile.tensor_memory<128x288xf32>
   tile.return

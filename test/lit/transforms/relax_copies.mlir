@@ -10,7 +10,7 @@
 tile.kernel @stores(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x64xbf16> {program.argument = #program.tensor<"X", output, dims[0, -1]>},
     %Y: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Y", inout, dims[0, -1]>},
-    %Z: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Z", output, dims[0, -1]>}) attributes {warps = 4 : i64} {
+    %Z: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Z", output, dims[0, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -36,7 +36,7 @@ tile.kernel @stores(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NOT:     until_read
 // CHECK:         tile.return
 tile.kernel @others(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1]>},
-    %Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" : !tile.shared<64x64xbf16>
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>

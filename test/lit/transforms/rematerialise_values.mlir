@@ -20,7 +20,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:     tile.rematerialise
 // CHECK:         tile.return
 tile.kernel @full(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant dense<0.0> : tensor<64x288xf32, #full>
@@ -45,7 +45,7 @@ tile.kernel @full(%m: index {program.argument = #program.dimension<"m">}, %n: in
 // CHECK-NOT:     tile.rematerialise
 // CHECK:         tile.return
 tile.kernel @half(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<?x?xf32> {program.argument = #program.tensor<"X", inout, dims[0, 1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant dense<0.0> : tensor<64x144xf32, #half>

@@ -13,7 +13,7 @@
 // CHECK-NEXT:    tile.pass_turn
 #rows = #tile.layout<"reg(8@1:1, 2@0:1) lane(2@1:8, 16@0:2) warp(8@0:32)">
 #columns = #tile.layout<"reg(8@1:1, 2@0:128) lane(2@1:8, 16@0:1) warp(8@0:16)">
-tile.kernel @scratch() attributes {warps = 8 : i64} {
+tile.kernel @scratch() attributes {launch = #program.launch<warps = 8>} {
   %f0 = arith.constant 0.0 : f32
   %scratch = tile.alloc_shared "scratch" : !tile.shared<256x16xf32>
   %sums = tile.alloc_shared "sums" : !tile.shared<8x16xf32>
@@ -43,7 +43,7 @@ tile.kernel @scratch() attributes {warps = 8 : i64} {
 // CHECK-NOT:     tile.take_turn
 // CHECK:         tile.return
 tile.kernel @barriers(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>

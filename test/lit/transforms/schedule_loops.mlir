@@ -15,7 +15,7 @@
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 3>}
 // CHECK:       tile.release {{.*}} {tile.stage = #tile.stage<stage = 1, order = 4>}
 // CHECK:       tile.advance {{.*}} {tile.stage = #tile.stage<stage = 0, order = 5>}
-tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -51,7 +51,7 @@ tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}) attri
 // CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 5>}
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 7>}
 // CHECK:       tile.release %s{{.*}} {tile.stage = #tile.stage<stage = 1,
-tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -96,7 +96,7 @@ tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) 
 // CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 6>}
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 2>}
 // CHECK:       tile.release %r{{.*}} {tile.stage = #tile.stage<stage = 1,
-tile.kernel @other_reads(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @other_reads(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -139,7 +139,7 @@ tile.kernel @other_reads(%n: index {program.argument = #program.dimension<"n">})
 // CHECK:       tile.convert {{.*}} {tile.stage = #tile.stage<stage = 0, order = 6>}
 // CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 7>}
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 5>}
-tile.kernel @dequantized(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @dequantized(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -173,7 +173,7 @@ tile.kernel @dequantized(%n: index {program.argument = #program.dimension<"n">})
 // CHECK-LABEL: tile.kernel @factor_from_outside(
 // CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 3>}
-tile.kernel @factor_from_outside(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @factor_from_outside(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -204,7 +204,7 @@ tile.kernel @factor_from_outside(%n: index {program.argument = #program.dimensio
 // A factor that the loop carries moves to its registers between iterations: nothing is left to overlap.
 // CHECK-LABEL: tile.kernel @carried_factor(
 // CHECK-NOT:   tile.stage
-tile.kernel @carried_factor(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @carried_factor(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -237,7 +237,7 @@ tile.kernel @carried_factor(%n: index {program.argument = #program.dimension<"n"
 // A constant is made again before each product that reads it from registers.
 // CHECK-LABEL: tile.kernel @constant_factor(
 // CHECK-NOT:   tile.stage
-tile.kernel @constant_factor(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @constant_factor(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -268,7 +268,7 @@ tile.kernel @constant_factor(%n: index {program.argument = #program.dimension<"n
 // By hand: a product whose factor is written in each iteration and that no wait of its own iteration completes.
 // CHECK-LABEL: tile.kernel @in_flight_at_the_end(
 // CHECK-NOT:   tile.stage
-tile.kernel @in_flight_at_the_end(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @in_flight_at_the_end(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -299,7 +299,7 @@ tile.kernel @in_flight_at_the_end(%n: index {program.argument = #program.dimensi
 // A slot that is released one round later would be waited for before: with one slot, for ever.
 // CHECK-LABEL: tile.kernel @one_slot(
 // CHECK-NOT:   tile.stage
-tile.kernel @one_slot(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @one_slot(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -329,7 +329,7 @@ tile.kernel @one_slot(%n: index {program.argument = #program.dimension<"n">}) at
 // The same for two slots per iteration.
 // CHECK-LABEL: tile.kernel @two_slots_per_round(
 // CHECK-NOT:   tile.stage
-tile.kernel @two_slots_per_round(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @two_slots_per_round(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -377,7 +377,7 @@ tile.kernel @two_slots_per_round(%n: index {program.argument = #program.dimensio
 // CHECK:       %[[O:.*]] = tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 1, order = 5>}
 // CHECK:       tile.gemm_wait %[[O]] {{.*}} {tile.stage = #tile.stage<stage = 1, order = 11>}
 // CHECK:       tile.release %v{{.*}} {tile.stage = #tile.stage<stage = 1, order = 12>}
-tile.kernel @attention(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @attention(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -418,7 +418,7 @@ tile.kernel @attention(%n: index {program.argument = #program.dimension<"n">}) a
 // In roles by hand their author decides what overlaps.
 // CHECK-LABEL: tile.kernel @attention_by_hand(
 // CHECK-NOT:   tile.stage
-tile.kernel @attention_by_hand(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @attention_by_hand(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -460,7 +460,7 @@ tile.kernel @attention_by_hand(%n: index {program.argument = #program.dimension<
 // The same where both come through one ring: a slot of it is then taken in two rounds at once.
 // CHECK-LABEL: tile.kernel @attention_one_ring(
 // CHECK-NOT:   tile.stage
-tile.kernel @attention_one_ring(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @attention_one_ring(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -497,7 +497,7 @@ tile.kernel @attention_one_ring(%n: index {program.argument = #program.dimension
 // Three products in a row would be three stages.
 // CHECK-LABEL: tile.kernel @three_products(
 // CHECK-NOT:   tile.stage
-tile.kernel @three_products(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @three_products(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -527,7 +527,7 @@ tile.kernel @three_products(%n: index {program.argument = #program.dimension<"n"
 // The sum so far is looked at in each round.
 // CHECK-LABEL: tile.kernel @used_in_round(
 // CHECK-NOT:   tile.stage
-tile.kernel @used_in_round(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @used_in_round(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -558,7 +558,7 @@ tile.kernel @used_in_round(%n: index {program.argument = #program.dimension<"n">
 // The result leaves through a branch, not by the loop itself.
 // CHECK-LABEL: tile.kernel @from_branch(
 // CHECK-NOT:   tile.stage
-tile.kernel @from_branch(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @from_branch(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -596,7 +596,7 @@ tile.kernel @from_branch(%n: index {program.argument = #program.dimension<"n">})
 // CHECK:       tile.store {{.*}} {tile.stage = #tile.stage<stage = 0, order = 4>}
 // CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 5>}
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 3>}
-tile.kernel @writes(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @writes(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -633,7 +633,7 @@ tile.kernel @writes(%n: index {program.argument = #program.dimension<"n">}) attr
 // CHECK:       tile.store {{.*}} {tile.stage = #tile.stage<stage = 0, order = 5>}
 // CHECK:       tile.gemm_async %p, {{.*}} {tile.stage = #tile.stage<stage = 0, order = 6>}
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 4>}
-tile.kernel @stored_between(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @stored_between(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -673,7 +673,7 @@ tile.kernel @stored_between(%n: index {program.argument = #program.dimension<"n"
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 0, order = 7>}
 // CHECK:       tile.atomic_add {{.*}} {tile.stage = #tile.stage<stage = 0,
 tile.kernel @in_round(%n: index {program.argument = #program.dimension<"n">},
-    %Y: !tile.global<64x64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %Y: !tile.global<64x64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -707,7 +707,7 @@ tile.kernel @in_round(%n: index {program.argument = #program.dimension<"n">},
 // Whoever waits for this barrier relies on the product being complete.
 // CHECK-LABEL: tile.kernel @signals(
 // CHECK-NOT:   tile.stage
-tile.kernel @signals(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @signals(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -739,7 +739,7 @@ tile.kernel @signals(%n: index {program.argument = #program.dimension<"n">}) att
 // A release under a condition follows the wait as well.
 // CHECK-LABEL: tile.kernel @nested_release(
 // CHECK-NOT:   tile.stage
-tile.kernel @nested_release(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @nested_release(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -772,7 +772,7 @@ tile.kernel @nested_release(%n: index {program.argument = #program.dimension<"n"
 // An author who lets products overlap by hand is left alone.
 // CHECK-LABEL: tile.kernel @by_hand(
 // CHECK-NOT:   tile.stage
-tile.kernel @by_hand(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @by_hand(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -804,7 +804,7 @@ tile.kernel @by_hand(%n: index {program.argument = #program.dimension<"n">}) att
 // CHECK-NOT:     tile.stage
 // CHECK:         scf.for
 // CHECK:           tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0,
-tile.kernel @nested(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @nested(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32

@@ -16,7 +16,7 @@
 // CHECK:         tile.advance %{{.*}}stage = 2, order = 2
 tile.kernel @copies_ahead(%n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
-    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %a = tile.alloc_shared "a" : !tile.shared<3x1x64xbf16>
@@ -47,7 +47,7 @@ tile.kernel @copies_ahead(%n: index {program.argument = #program.dimension<"n">}
 // CHECK-LABEL: tile.kernel @by_ring(
 // CHECK-NOT:     tile.stage
 tile.kernel @by_ring(%n: index {program.argument = #program.dimension<"n">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %ring = tile.alloc_ring "a" producers(128) consumers(1) : !tile.ring<3>

@@ -214,7 +214,7 @@ tile.kernel @reduction_extent() {
 // The author's number of warps stays.
 // CHECK-LABEL: tile.kernel @warps(
 // CHECK-SAME:    warps = 6
-tile.kernel @warps() attributes {warps = 6 : i64} {
+tile.kernel @warps() attributes {launch = #program.launch<warps = 6>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<96x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -227,7 +227,7 @@ tile.kernel @warps() attributes {warps = 6 : i64} {
 
 // CHECK-LABEL: tile.kernel @too_many_warpgroups(
 // CHECK-SAME:    warps = 8
-tile.kernel @too_many_warpgroups() attributes {warps = 8 : i64} {
+tile.kernel @too_many_warpgroups() attributes {launch = #program.launch<warps = 8>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -243,7 +243,7 @@ tile.kernel @too_many_warpgroups() attributes {warps = 8 : i64} {
 
 // A factor that runs along n lies in panels of 16 columns here, and a descriptor steps from panel to panel.
 // CHECK-LABEL: tile.kernel @part_of_panels(
-tile.kernel @part_of_panels() attributes {warps = 8 : i64} {
+tile.kernel @part_of_panels() attributes {launch = #program.launch<warps = 8>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x80xbf16>

@@ -4,7 +4,7 @@
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @residents(
 // CHECK:         atom mma_sync
-tile.kernel @residents() attributes {residents = 3 : i64} {
+tile.kernel @residents() attributes {launch = #program.launch<residents = 3>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<128x16xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<16x128xbf16>
@@ -23,7 +23,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-NOT:     tile.roles
 // CHECK:         atom wgmma
 tile.kernel @load_role(%n: index {program.argument = #program.dimension<"n">},
-                       %B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) attributes {residents = 3 : i64} {
+                       %B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<residents = 3>} {
   %f0 = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

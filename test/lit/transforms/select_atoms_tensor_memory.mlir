@@ -1,7 +1,7 @@
 // RUN: %tile-opt %s --tile-select-atoms -split-input-file -verify-diagnostics
 
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @no_tensor_memory() attributes {warps = 4 : i64} {
+tile.kernel @no_tensor_memory() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected a target with tensor memory because 'acc' lies there, but got sm_90a}}
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
   tile.return
@@ -11,7 +11,7 @@ tile.kernel @no_tensor_memory() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @columns() attributes {warps = 4 : i64} {
+tile.kernel @columns() attributes {launch = #program.launch<warps = 4>} {
   %true = arith.constant true
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x24xbf16>
@@ -25,7 +25,7 @@ tile.kernel @columns() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @depth() attributes {warps = 4 : i64} {
+tile.kernel @depth() attributes {launch = #program.launch<warps = 4>} {
   %true = arith.constant true
   %a = tile.alloc_tensor_memory "a" : !tile.tensor_memory<128x24xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<24x64xbf16>
@@ -39,7 +39,7 @@ tile.kernel @depth() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @across() attributes {warps = 4 : i64} {
+tile.kernel @across() attributes {launch = #program.launch<warps = 4>} {
   %true = arith.constant true
   %a = tile.alloc_shared "a" : !tile.shared<64x128xf8E4M3FN>
   %aView = tile.transpose %a : !tile.shared<64x128xf8E4M3FN> -> !tile.shared<128x64xf8E4M3FN, transposed>

@@ -17,7 +17,7 @@
 // CHECK:       scf.for %{{.*}} = %[[MIDDLE]] to %n step %c1 iter_args(%[[X:.*]] = %[[FIRST]])
 // CHECK-NEXT:    %[[Y:.*]] = arith.mulf %[[X]], %[[X]]
 // CHECK-NEXT:    scf.yield %[[Y]]
-tile.kernel @edges(%n: index {program.argument = #program.dimension<"n">}, %edges: index {program.argument = #program.dimension<"e">}, %O: !tile.global<64x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @edges(%n: index {program.argument = #program.dimension<"n">}, %edges: index {program.argument = #program.dimension<"e">}, %O: !tile.global<64x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f1 = arith.constant 1.0 : f32
@@ -44,7 +44,7 @@ tile.kernel @edges(%n: index {program.argument = #program.dimension<"n">}, %edge
 // CHECK-LABEL: tile.kernel @bound_first(
 // CHECK-COUNT-2: scf.for
 // CHECK-NOT:   scf.if
-tile.kernel @bound_first(%n: index {program.argument = #program.dimension<"n">}, %edges: index {program.argument = #program.dimension<"e">}, %O: !tile.global<64x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @bound_first(%n: index {program.argument = #program.dimension<"n">}, %edges: index {program.argument = #program.dimension<"e">}, %O: !tile.global<64x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f1 = arith.constant 1.0 : f32
@@ -71,7 +71,7 @@ tile.kernel @bound_first(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-LABEL: tile.kernel @others(
 // CHECK-COUNT-1: scf.for
 // CHECK-NOT:   scf.for
-tile.kernel @others(%n: index {program.argument = #program.dimension<"n">}, %edges: index {program.argument = #program.dimension<"e">}, %O: !tile.global<64x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @others(%n: index {program.argument = #program.dimension<"n">}, %edges: index {program.argument = #program.dimension<"e">}, %O: !tile.global<64x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f1 = arith.constant 1.0 : f32
@@ -113,7 +113,7 @@ tile.kernel @others(%n: index {program.argument = #program.dimension<"n">}, %edg
 // CHECK-NOT:   scf.if
 // CHECK:       arith.addf
 // CHECK-NOT:   scf.for
-tile.kernel @passed(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @passed(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f1 = arith.constant 1.0 : f32

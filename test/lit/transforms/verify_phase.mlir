@@ -43,7 +43,7 @@ tile.kernel @persistent(%n: index {program.argument = #program.dimension<"n">}) 
 
 //--- atoms.mlir
 
-tile.kernel @gemm() attributes {warps = 4 : i64} {
+tile.kernel @gemm() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
@@ -54,7 +54,7 @@ tile.kernel @gemm() attributes {warps = 4 : i64} {
 
 // -----
 
-tile.kernel @gemm_async() attributes {warps = 4 : i64} {
+tile.kernel @gemm_async() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
@@ -65,7 +65,7 @@ tile.kernel @gemm_async() attributes {warps = 4 : i64} {
 
 // -----
 
-tile.kernel @copy() attributes {warps = 4 : i64} {
+tile.kernel @copy() attributes {launch = #program.launch<warps = 4>} {
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   // expected-error @below {{phase 'atoms' promises an atom on every copy, but here is 'tile.copy'}}
   tile.copy %a, %a : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>
@@ -74,7 +74,7 @@ tile.kernel @copy() attributes {warps = 4 : i64} {
 
 // -----
 
-tile.kernel @store() attributes {warps = 4 : i64} {
+tile.kernel @store() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : bf16
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : bf16 -> tensor<64x64xbf16>
@@ -86,7 +86,7 @@ tile.kernel @store() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_80">} {
-tile.kernel @unit() attributes {warps = 4 : i64} {
+tile.kernel @unit() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
@@ -106,7 +106,7 @@ tile.kernel @warps() {
 
 //--- specialized.mlir
 
-tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   // expected-error @below {{phase 'specialized' promises no loop left to be pipelined, but here is 'scf.for'}}
@@ -117,7 +117,7 @@ tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attrib
 
 // -----
 
-tile.kernel @copy(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+tile.kernel @copy(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
@@ -128,7 +128,7 @@ tile.kernel @copy(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 // -----
 
-tile.kernel @registers() attributes {warps = 12 : i64} {
+tile.kernel @registers() attributes {launch = #program.launch<warps = 12>} {
   // expected-error @below {{phase 'specialized' promises registers of all roles or of none, but here is 'tile.roles'}}
   tile.roles {
     tile.role "load" warps(4) registers(40) {
@@ -141,7 +141,7 @@ tile.kernel @registers() attributes {warps = 12 : i64} {
 
 //--- scheduled.mlir
 
-tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
@@ -152,7 +152,7 @@ tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attrib
 
 //--- pipelined.mlir
 
-tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
@@ -164,7 +164,7 @@ tile.kernel @loop(%n: index {program.argument = #program.dimension<"n">}) attrib
 
 //--- laid_out.mlir
 
-tile.kernel @fragment(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @fragment(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{phase 'laid-out' promises a layout of every fragment and buffer, but here is 'tile.splat'}}
   %s = tile.splat %x : f32 -> tensor<64x64xf32>
   tile.return
@@ -172,7 +172,7 @@ tile.kernel @fragment(%x: f32 {program.argument = #program.scalar<"x">}) attribu
 
 // -----
 
-tile.kernel @buffer() attributes {warps = 4 : i64} {
+tile.kernel @buffer() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{phase 'laid-out' promises a layout of every fragment and buffer, but here is 'tile.alloc_shared'}}
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   tile.return
@@ -180,7 +180,7 @@ tile.kernel @buffer() attributes {warps = 4 : i64} {
 
 //--- planned.mlir
 
-tile.kernel @buffer() attributes {warps = 4 : i64} {
+tile.kernel @buffer() attributes {launch = #program.launch<warps = 4, shared_bytes = 65536>} {
   // expected-error @below {{phase 'planned' promises an offset of every buffer, ring and barrier, but here is 'tile.alloc_shared'}}
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16, #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">>
   tile.return
@@ -188,7 +188,7 @@ tile.kernel @buffer() attributes {warps = 4 : i64} {
 
 // -----
 
-tile.kernel @ring() attributes {warps = 4 : i64} {
+tile.kernel @ring() attributes {launch = #program.launch<warps = 4, shared_bytes = 65536>} {
   // expected-error @below {{phase 'planned' promises an offset of every buffer, ring and barrier, but here is 'tile.alloc_ring'}}
   %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
   tile.return
@@ -196,7 +196,7 @@ tile.kernel @ring() attributes {warps = 4 : i64} {
 
 // -----
 
-tile.kernel @barrier() attributes {warps = 4 : i64} {
+tile.kernel @barrier() attributes {launch = #program.launch<warps = 4, shared_bytes = 65536>} {
   %bar = tile.alloc_barrier "placed" count(1) at 0
   // expected-error @below {{phase 'planned' promises an offset of every buffer, ring and barrier, but here is 'tile.alloc_barrier'}}
   %other = tile.alloc_barrier "bar" count(1)
@@ -206,7 +206,7 @@ tile.kernel @barrier() attributes {warps = 4 : i64} {
 // -----
 
 // What an earlier phase promises still holds.
-tile.kernel @earlier_promise(%x: f32 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @earlier_promise(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4, shared_bytes = 65536>} {
   // expected-error @below {{phase 'planned' promises no variables, but here is 'tile.variable'}}
   %v = tile.variable %x : !tile.variable<f32>
   tile.return
@@ -217,7 +217,7 @@ tile.kernel @earlier_promise(%x: f32 {program.argument = #program.scalar<"x">}) 
 #panels = #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">
 #acc = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 tile.kernel @store(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4, shared_bytes = 65536>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %h0 = arith.constant 0.0 : bf16
@@ -241,7 +241,7 @@ tile.kernel @store(%n: index {program.argument = #program.dimension<"n">},
 
 // -----
 
-tile.kernel @release() attributes {warps = 4 : i64} {
+tile.kernel @release() attributes {launch = #program.launch<warps = 4, shared_bytes = 65536>} {
   %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {
@@ -258,7 +258,7 @@ tile.kernel @release() attributes {warps = 4 : i64} {
 
 #tile = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 #acc = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
-tile.kernel @until_read(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+tile.kernel @until_read(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4, shared_bytes = 65536>} {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
   %t = tile.alloc_shared "t" at 0 : !tile.shared<64x64xbf16, #tile>
@@ -268,9 +268,18 @@ tile.kernel @until_read(%X: !tile.global<64x64xbf16> {program.argument = #progra
   tile.return
 }
 
+// -----
+
+tile.kernel @memory() attributes {launch = #program.launch<warps = 4, shared_bytes = 16>} {
+  %first = tile.alloc_barrier "first" count(1) at 8
+  // expected-error @below {{phase 'planned' promises a kernel with shared memory for every buffer, ring and barrier, but here is 'tile.alloc_ring'}}
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 8 : !tile.ring<1>
+  tile.return
+}
+
 //--- simt.mlir
 
-tile.kernel @left() attributes {warps = 4 : i64} {
+tile.kernel @left() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{phase 'simt' promises no operation of the tile dialect, but here is 'tile.return'}}
   tile.return
 }

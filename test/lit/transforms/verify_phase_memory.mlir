@@ -5,7 +5,7 @@
 // and its slot is not released.
 
 // A store to a factor in shared memory.
-tile.kernel @stored_factor() attributes {warps = 4 : i64} {
+tile.kernel @stored_factor() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -27,7 +27,7 @@ tile.kernel @stored_factor() attributes {warps = 4 : i64} {
 // -----
 
 // A store to a factor in shared memory.
-tile.kernel @stored_factor_automatic() attributes {warps = 4 : i64} {
+tile.kernel @stored_factor_automatic() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -49,7 +49,7 @@ tile.kernel @stored_factor_automatic() attributes {warps = 4 : i64} {
 // -----
 
 // To the right one, in a view, after a wait that leaves it in flight.
-tile.kernel @stored_view() attributes {warps = 4 : i64} {
+tile.kernel @stored_view() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -74,7 +74,7 @@ tile.kernel @stored_view() attributes {warps = 4 : i64} {
 // -----
 
 // After a wait that completes it.
-tile.kernel @stored_after() attributes {warps = 4 : i64} {
+tile.kernel @stored_after() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -94,7 +94,7 @@ tile.kernel @stored_after() attributes {warps = 4 : i64} {
 // -----
 
 // A copy, and the next iteration of a loop around the one that multiplies.
-tile.kernel @copied_factor(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @copied_factor(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -121,7 +121,7 @@ tile.kernel @copied_factor(%n: index {program.argument = #program.dimension<"n">
 // -----
 
 // The other slot may be written, the same one not.
-tile.kernel @stored_slot() attributes {warps = 4 : i64} {
+tile.kernel @stored_slot() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -150,7 +150,7 @@ tile.kernel @stored_slot() attributes {warps = 4 : i64} {
 // -----
 
 // Two iterations later it is the same slot again.
-tile.kernel @stored_slot_in_loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @stored_slot_in_loop(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -180,7 +180,7 @@ tile.kernel @stored_slot_in_loop(%n: index {program.argument = #program.dimensio
 // -----
 
 // One iteration later it is the other one.
-tile.kernel @other_slot_in_loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @other_slot_in_loop(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -208,7 +208,7 @@ tile.kernel @other_slot_in_loop(%n: index {program.argument = #program.dimension
 // -----
 
 // Scratch and staging memory are written, too.
-tile.kernel @scratch_of_reduction() attributes {warps = 4 : i64} {
+tile.kernel @scratch_of_reduction() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -228,7 +228,7 @@ tile.kernel @scratch_of_reduction() attributes {warps = 4 : i64} {
 // -----
 
 // Buffers that overlap are one memory.
-tile.kernel @overlapping_scratch() attributes {warps = 4 : i64} {
+tile.kernel @overlapping_scratch() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16>
   %b = tile.alloc_shared "b" at 4096 : !tile.shared<64x64xbf16>
@@ -248,7 +248,7 @@ tile.kernel @overlapping_scratch() attributes {warps = 4 : i64} {
 // -----
 
 // Others are not.
-tile.kernel @scratch_elsewhere() attributes {warps = 4 : i64} {
+tile.kernel @scratch_elsewhere() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16>
   %b = tile.alloc_shared "b" at 8192 : !tile.shared<64x64xbf16>
@@ -266,7 +266,7 @@ tile.kernel @scratch_elsewhere() attributes {warps = 4 : i64} {
 // -----
 
 // The slot of a product in flight is not released.
-tile.kernel @released() attributes {warps = 4 : i64} {
+tile.kernel @released() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -294,7 +294,7 @@ tile.kernel @released() attributes {warps = 4 : i64} {
 // -----
 
 // The slot of a product in flight is not released.
-tile.kernel @released_automatic() attributes {warps = 4 : i64} {
+tile.kernel @released_automatic() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -322,7 +322,7 @@ tile.kernel @released_automatic() attributes {warps = 4 : i64} {
 // -----
 
 // The slot of the product before is, in the round after.
-tile.kernel @released_one_later(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @released_one_later(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -355,7 +355,7 @@ tile.kernel @released_one_later(%n: index {program.argument = #program.dimension
 // -----
 
 // That of this round is not, whichever cursor names it.
-tile.kernel @released_by_another_cursor(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @released_by_another_cursor(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -390,7 +390,7 @@ tile.kernel @released_by_another_cursor(%n: index {program.argument = #program.d
 // -----
 
 // How cursors move that follow different tests only their author knows; the compiler does not make such.
-tile.kernel @released_by_author(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @released_by_author(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -429,7 +429,7 @@ tile.kernel @released_by_author(%n: index {program.argument = #program.dimension
 // -----
 
 // The same in automatic roles.
-tile.kernel @released_by_nobody_knows(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @released_by_nobody_knows(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -470,7 +470,7 @@ tile.kernel @released_by_nobody_knows(%n: index {program.argument = #program.dim
 // -----
 
 // Another ring with the same cursor hands over other slots.
-tile.kernel @another_ring() attributes {warps = 4 : i64} {
+tile.kernel @another_ring() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -497,7 +497,7 @@ tile.kernel @another_ring() attributes {warps = 4 : i64} {
 // -----
 
 // A product that is waited for at once completes all before.
-tile.kernel @synchronous_product() attributes {warps = 4 : i64} {
+tile.kernel @synchronous_product() attributes {launch = #program.launch<warps = 4>} {
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>

@@ -6,7 +6,7 @@
 // author's mistake, in others the compiler's. Before products overlap nothing of it is checked.
 
 // The next iteration loads to the registers that the product reads.
-tile.kernel @factor_of_next_iteration(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @factor_of_next_iteration(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -31,7 +31,7 @@ tile.kernel @factor_of_next_iteration(%n: index {program.argument = #program.dim
 // -----
 
 // The next iteration loads to the registers that the product reads.
-tile.kernel @factor_of_next_iteration_automatic(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @factor_of_next_iteration_automatic(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -56,7 +56,7 @@ tile.kernel @factor_of_next_iteration_automatic(%n: index {program.argument = #p
 // -----
 
 // One wait later it is right.
-tile.kernel @factor_awaited(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @factor_awaited(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -80,7 +80,7 @@ tile.kernel @factor_awaited(%n: index {program.argument = #program.dimension<"n"
 // -----
 
 // A factor from before the loop is not written in it.
-tile.kernel @factor_from_outside(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @factor_from_outside(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -104,7 +104,7 @@ tile.kernel @factor_from_outside(%n: index {program.argument = #program.dimensio
 // -----
 
 // A carried factor moves between iterations. What is to be moved may be there before.
-tile.kernel @factor_carried(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @factor_carried(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -130,7 +130,7 @@ tile.kernel @factor_carried(%n: index {program.argument = #program.dimension<"n"
 // -----
 
 // Moved after the wait.
-tile.kernel @factor_carried_awaited(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @factor_carried_awaited(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -154,7 +154,7 @@ tile.kernel @factor_carried_awaited(%n: index {program.argument = #program.dimen
 // -----
 
 // A loop that begins again moves what it begins with.
-tile.kernel @factor_of_inner_loop(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @factor_of_inner_loop(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -183,7 +183,7 @@ tile.kernel @factor_of_inner_loop(%n: index {program.argument = #program.dimensi
 // -----
 
 // A branch moves what it yields.
-tile.kernel @factor_of_branch(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @factor_of_branch(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -214,7 +214,7 @@ tile.kernel @factor_of_branch(%n: index {program.argument = #program.dimension<"
 // -----
 
 // Constants are made again for each product.
-tile.kernel @factor_made_for_use(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @factor_made_for_use(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -239,7 +239,7 @@ tile.kernel @factor_made_for_use(%n: index {program.argument = #program.dimensio
 
 // A sum that a wait leaves in flight is not read.
 tile.kernel @read_sum(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -262,7 +262,7 @@ tile.kernel @read_sum(%n: index {program.argument = #program.dimension<"n">},
 
 // A sum that a wait leaves in flight is not read.
 tile.kernel @read_sum_automatic(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -285,7 +285,7 @@ tile.kernel @read_sum_automatic(%n: index {program.argument = #program.dimension
 
 // It may be read after a wait that completes it; another product was started since.
 tile.kernel @read_sum_awaited(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -308,7 +308,7 @@ tile.kernel @read_sum_awaited(%n: index {program.argument = #program.dimension<"
 
 // Of two paths the one with fewer products counts.
 tile.kernel @read_sum_of_paths(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -336,7 +336,7 @@ tile.kernel @read_sum_of_paths(%n: index {program.argument = #program.dimension<
 
 // A loop that does not run starts none.
 tile.kernel @read_sum_past_loop(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -363,7 +363,7 @@ tile.kernel @read_sum_past_loop(%n: index {program.argument = #program.dimension
 
 // Through a loop and a branch.
 tile.kernel @read_sum_of_loop(%n: index {program.argument = #program.dimension<"n">},
-    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -398,7 +398,7 @@ tile.kernel @read_sum_of_loop(%n: index {program.argument = #program.dimension<"
 // PLANNED: error: expected gemmWait before the left factor changes because a product in flight reads it from registers
 #layout = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 #shared = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
-tile.kernel @planned(%n: index {program.argument = #program.dimension<"n">}) attributes {warps = 4 : i64} {
+tile.kernel @planned(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4, shared_bytes = 16384>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
@@ -420,7 +420,7 @@ tile.kernel @planned(%n: index {program.argument = #program.dimension<"n">}) att
 
 // Nothing else reads the registers of a left factor in flight.
 tile.kernel @factor_is_read(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", output, dims[-1, -1]>})
-    attributes {warps = 4 : i64} {
+    attributes {launch = #program.launch<warps = 4, shared_bytes = 16384>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>

@@ -2,7 +2,7 @@
 
 // Products that add in tensor memory are in flight until an arrival after products; a slot that they read is released by one.
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @right() attributes {warps = 4 : i64} {
+tile.kernel @right() attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %true = arith.constant true
   %a = tile.alloc_shared "a" : !tile.shared<2x128x64xbf16>
@@ -30,7 +30,7 @@ tile.kernel @right() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @released(%A: !tile.global<128x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+tile.kernel @released(%A: !tile.global<128x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %true = arith.constant true
   %a = tile.alloc_shared "a" : !tile.shared<2x128x64xbf16>
@@ -61,7 +61,7 @@ tile.kernel @released(%A: !tile.global<128x64xbf16> {program.argument = #program
 
 // An arrival, and no wait for it; a wait for another barrier.
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @read() attributes {warps = 4 : i64} {
+tile.kernel @read() attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %true = arith.constant true
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
@@ -82,7 +82,7 @@ tile.kernel @read() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @published() attributes {warps = 4 : i64} {
+tile.kernel @published() attributes {launch = #program.launch<warps = 4>} {
   %true = arith.constant true
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
@@ -106,7 +106,7 @@ tile.kernel @published() attributes {warps = 4 : i64} {
 // -----
 
 module attributes {program.target = #program.target<"sm_100a">} {
-tile.kernel @written(%x: bf16 {program.argument = #program.scalar<"x">}) attributes {warps = 4 : i64} {
+tile.kernel @written(%x: bf16 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   %true = arith.constant true
   %a = tile.alloc_tensor_memory "a" : !tile.tensor_memory<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>

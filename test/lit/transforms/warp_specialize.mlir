@@ -50,7 +50,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @one_loop(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<128x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>},
     %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
-    %C: !tile.global<128x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<128x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -108,7 +108,7 @@ tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">},
     %Q: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Q", input, dims[0, -1], alignment = 16>},
     %K: !tile.global<?x64xbf16> {program.argument = #program.tensor<"K", input, dims[0, -1], alignment = 16>},
     %V: !tile.global<?x64xbf16> {program.argument = #program.tensor<"V", input, dims[0, -1], alignment = 16>},
-    %O: !tile.global<?x64xf32> {program.argument = #program.tensor<"O", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %O: !tile.global<?x64xf32> {program.argument = #program.tensor<"O", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -161,7 +161,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @tile_ahead(%s: index {program.argument = #program.dimension<"s">},
     %Q: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Q", input, dims[0, -1], alignment = 16>},
     %K: !tile.global<?x64xbf16> {program.argument = #program.tensor<"K", input, dims[0, -1], alignment = 16>},
-    %O: !tile.global<?x64xf32> {program.argument = #program.tensor<"O", output, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %O: !tile.global<?x64xf32> {program.argument = #program.tensor<"O", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -196,7 +196,7 @@ tile.kernel @tile_ahead(%s: index {program.argument = #program.dimension<"s">},
 // CHECK:       tile.role "math" warps(12) registers(160)
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @three_warpgroups(%k: index {program.argument = #program.dimension<"k">},
-    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>}) attributes {warps = 12 : i64} {
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 12>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -233,7 +233,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @cluster(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
     %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[1, -1], alignment = 16>},
-    %O: !tile.global<128x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64, cluster = 2 : i64} {
+    %O: !tile.global<128x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8, cluster = 2>} {
   %c0 = arith.constant 0 : index
   %c2 = arith.constant 2 : index
   %c64 = arith.constant 64 : index
@@ -279,7 +279,7 @@ tile.kernel @cluster(%m: index {program.argument = #program.dimension<"m">}, %k:
 // CHECK-NOT:   multicast
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @causal_cluster(%m: index {program.argument = #program.dimension<"m">},
-    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, cluster = 2 : i64} {
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8, cluster = 2>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -310,7 +310,7 @@ tile.kernel @causal_cluster(%m: index {program.argument = #program.dimension<"m"
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @limited_cluster(%m: index {program.argument = #program.dimension<"m">},
     %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
-    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, cluster = 2 : i64} {
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8, cluster = 2>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -340,7 +340,7 @@ tile.kernel @limited_cluster(%m: index {program.argument = #program.dimension<"m
 // CHECK:       tile.copy_async {{.*}} multicast
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @second_grid_axis(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
-    %B: !tile.global<?x?xbf16> {program.argument = #program.tensor<"B", input, dims[1, 0], alignment = 16>}) attributes {warps = 8 : i64, cluster = 2 : i64} {
+    %B: !tile.global<?x?xbf16> {program.argument = #program.tensor<"B", input, dims[1, 0], alignment = 16>}) attributes {launch = #program.launch<warps = 8, cluster = 2>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -387,7 +387,7 @@ tile.kernel @second_grid_axis(%m: index {program.argument = #program.dimension<"
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @branch(%k: index {program.argument = #program.dimension<"k">},
     %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
-    %O: !tile.global<128x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %O: !tile.global<128x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -426,7 +426,7 @@ tile.kernel @branch(%k: index {program.argument = #program.dimension<"k">},
 // CHECK-DAG:   tile.alloc_shared "small" : !tile.shared<2x64x64xbf16>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @fewer_stages(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) attributes {warps = 8 : i64} {
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %large = tile.alloc_shared "large" : !tile.shared<512x64xbf16>
@@ -472,7 +472,7 @@ tile.kernel @fewer_stages(%k: index {program.argument = #program.dimension<"k">}
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @read_twice(%k: index {program.argument = #program.dimension<"k">},
     %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
-    %O: !tile.global<128x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %O: !tile.global<128x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -514,7 +514,7 @@ tile.kernel @read_twice(%k: index {program.argument = #program.dimension<"k">},
 // CHECK-NEXT:      tile.gemm_async %{{.*}}, %[[VIEW]],
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @view_outside(%k: index {program.argument = #program.dimension<"k">},
-    %B: !tile.global<64x?xbf16> {program.argument = #program.tensor<"B", input, dims[-1, 0], alignment = 16>}) attributes {warps = 8 : i64} {
+    %B: !tile.global<64x?xbf16> {program.argument = #program.tensor<"B", input, dims[-1, 0], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -542,7 +542,7 @@ tile.kernel @view_outside(%k: index {program.argument = #program.dimension<"k">}
 // CHECK-NOT:   tile.role
 // OFF-LABEL: tile.kernel @explicit(
 module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @explicit() attributes {warps = 4 : i64} {
+tile.kernel @explicit() attributes {launch = #program.launch<warps = 4>} {
   tile.roles {
     tile.role "one" warps(4) {
     }
@@ -589,7 +589,7 @@ tile.kernel @mixed(%k: index {program.argument = #program.dimension<"k">},
     %Odd: !tile.global<128x?xbf16> {program.argument = #program.tensor<"Odd", input, dims[-1, 0]>},
     %Even: !tile.global<128x?xbf16> {program.argument = #program.tensor<"Even", input, dims[-1, 0], alignment = 4>},
     %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
-    %C: !tile.global<128x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 8 : i64} {
+    %C: !tile.global<128x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -633,7 +633,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @stays(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>},
     %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
-    %C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -664,7 +664,7 @@ tile.kernel @stays(%k: index {program.argument = #program.dimension<"k">},
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @stays_by_threads(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0]>},
-    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -697,7 +697,7 @@ tile.kernel @stays_by_threads(%k: index {program.argument = #program.dimension<"
 // CHECK-NEXT:    tile.publish {{.*}} after_copies
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @ordinary(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 4 : i64} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -728,7 +728,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         scf.for %{{.*}} = %{{.*}} to %[[END]]
 tile.kernel @packed(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
-    %E: !tile.global<?xi32> {program.argument = #program.tensor<"E", input, dims[0]>}) attributes {warps = 8 : i64} {
+    %E: !tile.global<?xi32> {program.argument = #program.tensor<"E", input, dims[0]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>

@@ -4,7 +4,7 @@
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @unknown_role(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -24,7 +24,7 @@ tile.kernel @unknown_role(%k: index {program.argument = #program.dimension<"k">}
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @no_role(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -44,7 +44,7 @@ tile.kernel @no_role(%k: index {program.argument = #program.dimension<"k">},
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @unknown_channel(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -64,7 +64,7 @@ tile.kernel @unknown_channel(%k: index {program.argument = #program.dimension<"k
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @part_of_tile(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -85,7 +85,7 @@ tile.kernel @part_of_tile(%k: index {program.argument = #program.dimension<"k">}
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @wrong_end(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -105,7 +105,7 @@ tile.kernel @wrong_end(%k: index {program.argument = #program.dimension<"k">},
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @other_atom(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -125,7 +125,7 @@ tile.kernel @other_atom(%k: index {program.argument = #program.dimension<"k">},
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @two_blocks(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -150,7 +150,7 @@ tile.kernel @two_blocks(%k: index {program.argument = #program.dimension<"k">},
 module attributes {program.target = #program.target<"sm_90a">} {
 // expected-error @below {{expected copies that fill channel 'a', but there are none}}
 tile.kernel @no_copy(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -167,7 +167,7 @@ tile.kernel @no_copy(%k: index {program.argument = #program.dimension<"k">},
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -186,7 +186,7 @@ tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @wrong_reader(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -206,7 +206,7 @@ tile.kernel @wrong_reader(%k: index {program.argument = #program.dimension<"k">}
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @read_later(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -226,7 +226,7 @@ tile.kernel @read_later(%k: index {program.argument = #program.dimension<"k">},
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @shared_buffer(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -249,7 +249,7 @@ tile.kernel @shared_buffer(%k: index {program.argument = #program.dimension<"k">
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @value(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -272,7 +272,7 @@ tile.kernel @value(%k: index {program.argument = #program.dimension<"k">},
 #plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
@@ -297,7 +297,7 @@ tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
 #plan = #tile.role_plan<roles = [<"math", warps = 4>, <"store", warps = 4>], channels = [<"c", from = "math", to = "store", slots = 1, by = [simt]>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @filled_twice(%x: f32 {program.argument = #program.scalar<"x">},
-    %C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", inout, dims[-1, -1], alignment = 16>}) attributes {warps = 4 : i64, tile.role_plan = #plan} {
+    %C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", inout, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c = tile.alloc_shared "c" : !tile.shared<64x64xf32>
   %d = tile.alloc_shared "d" : !tile.shared<64x64xf32>

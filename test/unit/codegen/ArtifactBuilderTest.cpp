@@ -21,22 +21,22 @@ constexpr llvm::StringLiteral program = R"mlir(
 #types = [index, index, tensor<?x?xbf16>, tensor<?x4xf32>, tensor<?x32xf16>, f32]
 module attributes {program.target = #program.target<"sm_90a">} {
   llvm.func @first(%map: !llvm.ptr, %partial: !llvm.ptr<1>, %m: i32, %scale: f32) attributes {
-    program.launch = #program.launch<schema = #schema, schema_types = #types,
+    program.entry = #program.entry<schema = #schema, schema_types = #types,
       grid = [#program.host_expr<"d0 128 ceildiv">, #program.host_expr<"2">],
       tensor_maps = [#program.tensor_map<0, box[128, 64], bytes128, limited_axis = 0, before = 128>],
       parameters = [#program.parameter<tensor_map, 0>, #program.parameter<tensor_pointer, 1>,
                     #program.parameter<dimension, 0>, #program.parameter<scalar, 0>],
-      threads = 384, cluster = 2, shared_bytes = 4096,
+      launch = <warps = 12, cluster = 2, shared_bytes = 4096>,
       roles = [#program.role<"load", first_warp = 0, warps = 4>, #program.role<"math", first_warp = 4, warps = 8>],
       shared = [#program.shared<"a", buffer, offset = 0, slots = 2, slot_bytes = 1024>,
                 #program.shared<"tiles", ring, offset = 2048, slots = 2, slot_bytes = 16>]>} {
     llvm.return
   }
   llvm.func @second(%c: !llvm.ptr<1>, %stride: i64) attributes {
-    program.launch = #program.launch<schema = #schema, schema_types = #types, grid = [#program.host_expr<"sms">],
+    program.entry = #program.entry<schema = #schema, schema_types = #types, grid = [#program.host_expr<"sms">],
       tensor_maps = [],
       parameters = [#program.parameter<tensor_pointer, 2>, #program.parameter<tensor_stride, 2, axis = 0>],
-      threads = 128, cluster = 1, shared_bytes = 0>} {
+      launch = <warps = 4>>} {
     llvm.return
   }
 })mlir";
@@ -168,13 +168,13 @@ TEST_CASE("attributes that contradict each other are errors", "[codegen]") {
        "expected one entry of 'parameters' per argument because the launcher fills them, but got 1 for 0"},
   }));
   Parsed parsed("module attributes {program.target = #program.target<\"sm_90a\">} {\n"
-                "llvm.func @kernel() attributes {program.launch = #program.launch<" +
-                launch + ", threads = 32, cluster = 1, shared_bytes = 0>} { llvm.return }\n}");
+                "llvm.func @kernel() attributes {program.entry = #program.entry<" +
+                launch + ", launch = <warps = 1>>} { llvm.return }\n}");
   std::vector<Diagnostic> diagnostics;
   DiagnosticCollector collector(parsed.context.get(), diagnostics);
   CHECK(mlir::failed(describeLaunches(*parsed.module)));
   REQUIRE(diagnostics.size() == 1);
-  CHECK(diagnostics[0].message == "'program.launch': " + message);
+  CHECK(diagnostics[0].message == "'program.entry': " + message);
 }
 
 TEST_CASE("a module without kernels is no program", "[codegen]") {

@@ -111,8 +111,9 @@ TEST_CASE("launches have the arguments of the program and what was computed befo
   });
   std::string_view workspace = "#program.tensor<\"sums\", workspace, dims[-1, 0], zero_fill = true>";
   checkOrder(text, {"tile.kernel @first(", workspace, "arith.ceildivui %m", "tile.grid", "arith.remsi",
-                    "tile.atomic_add", "tile.kernel @second(", workspace, "attributes {warps = 8 : i64}",
-                    "arith.ceildivui %m", "tile.grid", "tile.load", "tile.store"});
+                    "tile.atomic_add", "tile.kernel @second(", workspace,
+                    "attributes {launch = #program.launch<warps = 8>}", "arith.ceildivui %m", "tile.grid",
+                    "tile.load", "tile.store"});
   CHECK(text.find("@test") == std::string::npos);
 }
 
@@ -151,7 +152,7 @@ TEST_CASE("the explicit form is roles, rings and cursors", "[dsl][unit]") {
     });
   });
   checkOrder(text, {"alignment = 16",
-                    "attributes {warps = 16 : i64}",
+                    "attributes {launch = #program.launch<warps = 16>}",
                     "tile.alloc_shared \"a\" : !tile.shared<3x64x64xbf16>",
                     "tile.alloc_ring \"a_ring\" producers(1) consumers(2) : !tile.ring<3>",
                     "tile.roles",

@@ -19,7 +19,7 @@ std::string roundTrip(const SharedLayout &first, const SharedLayout &second, con
       R"(module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x?x$e> {program.argument = #program.tensor<"X", input, dims[0, 1], alignment = $align>},
-    %Y: !tile.global<?x?x$e> {program.argument = #program.tensor<"Y", inout, dims[0, 1], alignment = $align>}) attributes {warps = $warps : i64} {
+    %Y: !tile.global<?x?x$e> {program.argument = #program.tensor<"Y", inout, dims[0, 1], alignment = $align>}) attributes {launch = #program.launch<warps = $warps, shared_bytes = 131072>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" at 0 : $first
   %q = tile.alloc_shared "q" at $offset : $second
@@ -114,7 +114,7 @@ TEST_CASE("fragments leave through any number of staging panels, from any column
 tile.kernel @test(
     %X: !tile.global<600x264xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>},
     %Y: !tile.global<600x264xbf16> {program.argument = #program.tensor<"Y", inout, dims[-1, -1], alignment = 16>})
-    attributes {warps = 8 : i64} {
+    attributes {launch = #program.launch<warps = 8, shared_bytes = 131072>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c5 = arith.constant 5 : index

@@ -40,7 +40,7 @@ std::string kernel(const std::string &body, const std::string &x = "?x?xf32",
   return substitute(R"(module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<$x> {program.argument = #program.tensor<"X", input, dims[0, 1]$facts>},
-    %Y: !tile.global<$y> {program.argument = #program.tensor<"Y", inout, dims[0, 1]$facts>}) attributes {warps = 4 : i64} {
+    %Y: !tile.global<$y> {program.argument = #program.tensor<"Y", inout, dims[0, 1]$facts>}) attributes {launch = #program.launch<warps = 4, shared_bytes = 131072>} {
   %c0 = arith.constant 0 : index
 $body
   tile.return
@@ -415,7 +415,7 @@ tile.kernel @test(
     %F: !tile.global<16x17xf32> {program.argument = #program.tensor<"F", inout, dims[-1, -1]>},
     %H: !tile.global<16x17xf16> {program.argument = #program.tensor<"H", inout, dims[-1, -1]>},
     %G: !tile.global<16x17xf32> {program.argument = #program.tensor<"G", input, dims[-1, -1]>},
-    %Y: !tile.global<16x17xf8E4M3FN> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {warps = 4 : i64} {
+    %Y: !tile.global<16x17xf8E4M3FN> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4, shared_bytes = 131072>} {
   %c0 = arith.constant 0 : index
   %sx = tile.slice %X[%c0, %c0] : !tile.global<16x17xf8E4M3FN> -> !tile.slice<16x17xf8E4M3FN>
   %x = tile.load %sx : !tile.slice<16x17xf8E4M3FN> -> $e

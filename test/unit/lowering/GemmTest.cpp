@@ -46,7 +46,7 @@ std::string kernelFor(const Product &p) {
 tile.kernel @test(
     %A: !tile.global<$asx$e> {program.argument = #program.tensor<"A", input, dims[-1, -1]>},
     %B: !tile.global<$bsx$e> {program.argument = #program.tensor<"B", input, dims[-1, -1]>},
-    %C: !tile.global<$csxf32> {program.argument = #program.tensor<"C", inout, dims[-1, -1]>}) attributes {warps = $warps : i64} {
+    %C: !tile.global<$csxf32> {program.argument = #program.tensor<"C", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = $warps, shared_bytes = 131072>} {
   %c0 = arith.constant 0 : index
   %a = tile.alloc_shared "a" at 0 : $aBuffer
   %b = tile.alloc_shared "b" at $offset : $bBuffer

@@ -65,7 +65,7 @@ TEST_CASE("the blocks of a cluster load shares of a tile for each other") {
   }
 }
 
-// The plan that `tile-assign-roles` makes with its option `store-role`: the math role hands its tiles to a
+// The plan that `tile-assign-roles` makes for a kernel with `store_role`: the math role hands its tiles to a
 // role that stores.
 TEST_CASE("a planned role stores the tiles of a GEMM") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
@@ -78,7 +78,7 @@ tile.kernel @gemm(%m: index {program.argument = #program.dimension<"m">}, %k: in
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
     %B: !tile.global<128x?xbf16> {program.argument = #program.tensor<"B", input, dims[-1, 1], alignment = 16>},
     %C: !tile.global<?x128xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>})
-    attributes {warps = 8 : i64, tile.role_plan = #plan} {
+    attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -138,7 +138,7 @@ TEST_CASE("the TMA loads tiles of tensors with more axes than the tile, and rows
 tile.kernel @test(
     %X: !tile.global<2x50x3x64xf16> {program.argument = #program.tensor<"X", input, dims[-1, -1, -1, -1], alignment = 16>},
     %L: !tile.global<2x3x52xf32> {program.argument = #program.tensor<"L", input, dims[-1, -1, -1], alignment = 16>},
-    %Y: !tile.global<32x64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {warps = 8 : i64} {
+    %Y: !tile.global<32x64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8, shared_bytes = 131072>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
@@ -198,7 +198,7 @@ TEST_CASE("slots written by threads are published whole and released when all ha
       R"(module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%m: index {program.argument = #program.dimension<"m">},
     %X: !tile.global<?x32xf32> {program.argument = #program.tensor<"X", input, dims[0, -1]>},
-    %Y: !tile.global<?x32xf32> {program.argument = #program.tensor<"Y", inout, dims[0, -1]>}) attributes {warps = $all : i64} {
+    %Y: !tile.global<?x32xf32> {program.argument = #program.tensor<"Y", inout, dims[0, -1]>}) attributes {launch = #program.launch<warps = $all, shared_bytes = 131072>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
@@ -254,7 +254,7 @@ TEST_CASE("roles take turns through barriers and named barriers, and meet before
   SharedLayout layout = SharedLayout::plain({1, 32}, 32, 1);
   std::string text = substitute(
       R"(module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test(%Y: !tile.global<2x32xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {warps = 2 : i64} {
+tile.kernel @test(%Y: !tile.global<2x32xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 2, shared_bytes = 131072>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %one = arith.constant 1.0 : f32

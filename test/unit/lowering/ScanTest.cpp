@@ -67,7 +67,7 @@ std::string kernel(const FragmentLayout &layout, const Shape &shape, const std::
       R"(module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<?x?x$e> {program.argument = #program.tensor<"X", input, dims[0, 1]>},
-    %Y: !tile.global<?x?x$e> {program.argument = #program.tensor<"Y", inout, dims[0, 1]>}) attributes {warps = 4 : i64} {
+    %Y: !tile.global<?x?x$e> {program.argument = #program.tensor<"Y", inout, dims[0, 1]>}) attributes {launch = #program.launch<warps = 4, shared_bytes = 131072>} {
   %c0 = arith.constant 0 : index
   %scratch = tile.alloc_shared "scan" at 0 : $scratch
   %sx = tile.slice %X[%c0, %c0] : !tile.global<?x?x$e> -> !tile.slice<$shapex$e>

@@ -68,7 +68,7 @@ tile.kernel @gemm(%m: index {program.argument = #program.dimension<"m">}, %n: in
     %k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 2]>},
     %B: !tile.global<?x?xbf16> {program.argument = #program.tensor<"B", input, dims[1, 2]>},
-    %C: !tile.global<?x?x$type> {program.argument = #program.tensor<"C", output, dims[0, 1]>}) attributes {cluster = $cluster : i64} {
+    %C: !tile.global<?x?x$type> {program.argument = #program.tensor<"C", output, dims[0, 1]>}) attributes {launch = #program.launch<cluster = $cluster>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
