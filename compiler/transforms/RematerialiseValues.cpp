@@ -31,10 +31,19 @@ bool fillsRegisters(scf::ForOp loop) {
 struct RematerialiseValues : impl::RematerialiseValuesBase<RematerialiseValues> {
   void runOnOperation() override {
     llvm::SetVector<Operation *> full, around; // loops that fill registers, and those that contain one
-    getOperation().walk([&](scf::ForOp loop) {
+    WalkResult walked = getOperation().walk([&](scf::ForOp loop) {
+      for (Type carried : loop.getResultTypes())
+        if (auto fragment = dyn_cast<RankedTensorType>(carried); fragment && !fragment.getEncoding()) {
+          loop.emitError("expected a layout of each fragment that the loop carries, but got ")
+              << fragment << "; run 'tile-infer-layouts' before 'tile-rematerialise-values'";
+          return WalkResult::interrupt();
+        }
       if (fillsRegisters(loop))
         full.insert(loop);
+      return WalkResult::advance();
     });
+    if (walked.wasInterrupted())
+      return signalPassFailure();
     for (Operation *loop : full)
       for (auto outer = loop->getParentOfType<scf::ForOp>(); outer;
            outer = outer->getParentOfType<scf::ForOp>())

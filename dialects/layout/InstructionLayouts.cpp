@@ -34,17 +34,20 @@ int64_t registersOf(TensorMemoryShape shape) {
 
 LayoutMap tlc::mmaSyncA(int64_t m, int64_t k, int elementBits) {
   int64_t v = perRegister(elementBits);
+  assert(m % matrixRows == 0 && k % (places * v) == 0 && "whole patterns of 8 rows");
   return fragment({{v, 1, 1}, {m / matrixRows, 0, matrixRows}, {k / (places * v), 1, places * v}},
                   {{places, 1, v}, {matrixRows, 0, 1}});
 }
 
 LayoutMap tlc::mmaSyncB(int64_t k, int elementBits) {
   int64_t v = perRegister(elementBits);
+  assert(k % (places * v) == 0 && "whole patterns of 8 columns");
   return fragment({{v, 0, 1}, {k / (places * v), 0, places * v}}, {{places, 0, v}, {mmaSyncColumns, 1, 1}});
 }
 
 LayoutMap tlc::mmaSyncAccumulator(int64_t m) {
   constexpr int64_t pair = mmaSyncColumns / places;
+  assert(m % matrixRows == 0 && "whole patterns of 8 rows");
   return fragment({{pair, 1, 1}, {m / matrixRows, 0, matrixRows}}, {{places, 1, pair}, {matrixRows, 0, 1}});
 }
 
@@ -52,6 +55,7 @@ int64_t tlc::maxRepeat(TensorMemoryShape shape) { return maxTensorMemoryRegister
 
 LayoutMap tlc::tensorMemoryMove(const TensorMemoryMove &move, int elementBits) {
   assert((!move.packs || elementBits * 2 == registerBits) && "halves of columns");
+  assert(registerBits % elementBits == 0 && "whole elements in a register");
   // Columns of a register, and the elements in it.
   const int64_t width = move.packs ? 2 : 1, column = bitsOfColumn * width, n = move.repeat, rows = matrixRows;
   Modes reg = {{registerBits / elementBits, toBit, move.packs ? bitsOfColumn : elementBits}}, lane;
@@ -83,12 +87,14 @@ LayoutMap tlc::tensorMemoryMove(const TensorMemoryMove &move, int elementBits) {
 
 LayoutMap tlc::tcgen05Accumulator(const Tcgen05Accumulator &accumulator) {
   const int64_t rows = accumulator.m / accumulator.blocks, n = accumulator.n;
+  assert(accumulator.m % accumulator.blocks == 0 && tcgen05Rows % rows == 0 && "blocks share rows evenly");
   Modes m, columns;
   if (rows == tcgen05Rows / 2 && accumulator.blocks == 1 && !accumulator.weightStationary) {
     m = {{warpLanes / 2, toLane, 1}, {warpsPerWarpgroup, toLane, warpLanes}};
     columns = {{n, toBit, bitsOfColumn}};
   } else {
     int64_t parts = tcgen05Rows / rows; // of the columns, in lanes of their own
+    assert(n % parts == 0 && "parts of as many columns");
     m = {{rows, toLane, 1}, {accumulator.blocks, toBlock, 1}};
     columns = {{n / parts, toBit, bitsOfColumn}, {parts, toLane, rows}};
   }
@@ -103,6 +109,7 @@ LayoutMap tlc::tensorMemoryRows(int64_t k, int elementBits) {
 
 LayoutMap tlc::tcgen05ScaleFactors(int64_t rows) {
   constexpr int64_t bits = 8, factors = registerBits / bits;
+  assert(rows % warpLanes == 0 && "whole warps of rows");
   return {
       {{Dim::tensorLane, {{warpLanes, 0, 1}, LayoutMode::replicated(warpsPerWarpgroup)}},
        {Dim::tensorBit, {LayoutMode::replicated(bits), {factors, 1, 1}, {rows / warpLanes, 0, warpLanes}}}},
@@ -113,6 +120,7 @@ LayoutMap tlc::sharedScaleFactors(int64_t rows) {
   // 32 rows of 16 bytes, which tcgen05.cp moves to 32 lanes; 128 rows' factors fill them.
   constexpr int64_t bits = 8, factors = registerBits / bits, rowBits = matrixRowBytes * bits,
                     together = rowBits / registerBits;
+  assert(rows % warpLanes == 0 && "whole warps of rows");
   return {{{axisDim(0),
             {{warpLanes, 0, rowBits},
              {together, 0, registerBits},
@@ -122,6 +130,7 @@ LayoutMap tlc::sharedScaleFactors(int64_t rows) {
 }
 
 LayoutMap tlc::spacedElements(int64_t k, int elementBits) {
+  assert(k % matrixRowBytes == 0 && "whole 16 bytes");
   return {{{axisDim(0), {{matrixRowBytes, 0, elementBits}, {k / matrixRowBytes, 0, matrixRowBytes * 8}}}},
           {Dim::bit}};
 }

@@ -71,6 +71,9 @@ std::optional<Modes> throughModes(const LayoutMode &mode, const Modes &modes) {
         extent = end / step;
       }
       int64_t units = step / weight;
+      // Flips of parts add up to the whole digit's only where the parts are bits.
+      if (next.flip != 0 && (!isPowerOf2(extent) || !isPowerOf2(units)))
+        return std::nullopt;
       parts.push_back(next.isReplicated()
                           ? LayoutMode::replicated(extent)
                           : LayoutMode{extent, next.axis, next.step * units, next.flip * units});

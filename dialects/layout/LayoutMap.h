@@ -115,8 +115,8 @@ public:
   /// The map of the sums alone.
   LayoutMap withoutFlips() const;
   /// First this map, then `next`, whose inputs are this one's outputs. Nothing where one of this map's
-  /// digits and one of the next one's overlap and neither's part divides the other, or where this map flips
-  /// bits.
+  /// digits and one of the next one's overlap and neither's part divides the other, where a part that is no
+  /// power of two meets a digit that flips, or where this map flips bits.
   std::optional<LayoutMap> then(const LayoutMap &next) const;
   /// The map back; outputs in a gap are taken for the next lower one that is an index's. Nothing where an
   /// output is several indices', where a gap is no multiple of what lies below it, or where bits are flipped.

@@ -47,6 +47,8 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
   if (!grid)
     return reject("expected the accumulator in mma.sync's layout for " + Twine(k.team.warps) +
                   " warps, but got " + printLayout(k.layoutOf(accType)));
+  assert(atom->m == mmaSyncRows && atom->nMax == mmaSyncColumns &&
+         "the fragments' layouts are of this shape");
   const int64_t mmaM = atom->m, mmaN = atom->nMax, mmaK = atom->k;
   int elementBits = int(right.element.getIntOrFloatBitWidth());
   int64_t m = shape[0], n = shape[1], depth = right.shape[0], steps = depth / mmaK;

@@ -159,6 +159,13 @@ TEST_CASE("digits that do not divide one another are not composed", "[layout][ma
   LayoutMap sixes({{Dim::lane, {{6, 0, 1}}}}, {axisDim(0)}),
       fours({{axisDim(0), {{4, 0, 3}, {2, 0, 1}}}}, {Dim::bit});
   REQUIRE_FALSE(sixes.then(fours));
+  // Each part of a digit that flips would flip bits by itself: 1 and 2 of three together are no 3 of four.
+  LayoutMap flips({{axisDim(0), {{4, 0, 1}, {4, 0, 16, 1}}}}, {Dim::bit});
+  REQUIRE_FALSE(LayoutMap({{Dim::lane, {{3, 0, 4}}}}, {axisDim(0)}).then(flips));
+  REQUIRE_FALSE(LayoutMap({{Dim::lane, {{2, 0, 4 * 3}}}}, {axisDim(0)}).then(flips));
+  std::optional<LayoutMap> halves =
+      LayoutMap({{Dim::lane, {{2, 0, 8}, {2, 0, 4}}}}, {axisDim(0)}).then(flips);
+  REQUIRE(halves == LayoutMap({{Dim::lane, {{2, 0, 32, 2}, {2, 0, 16, 1}}}}, {Dim::bit}));
   LayoutMap gap({{Dim::lane, {{2, 0, 1}, {2, 0, 3}}}}, {axisDim(0)});
   REQUIRE_FALSE(gap.inverse());
   REQUIRE_FALSE(LayoutMap({{Dim::lane, {LayoutMode::replicated(2)}}}, {axisDim(0)}).inverse());

@@ -97,6 +97,15 @@ TEST_CASE("the preferred placement takes the widest full swizzle", "[layout][sha
   REQUIRE(SharedLayout::preferred({128}, 32, 0).swizzle() == Swizzle::none);
 }
 
+TEST_CASE("some rows of a tile keep its layout, but not one row whose panels lie apart",
+          "[layout][shared][unit]") {
+  SharedLayout tile = SharedLayout::swizzled({64, 128}, 16, 1, Swizzle::none); // panels of 16 bytes
+  REQUIRE(tile.withShape({8, 128})->panels() == 16);
+  REQUIRE(tile.withShape({1, 8}));
+  REQUIRE_THAT(failure(tile.withShape({1, 128})),
+               Contains("expected two rows or more because the row has 16 panels of 8 elements"));
+}
+
 TEST_CASE("vectors stay whole under swizzle, panels and padding", "[layout][shared][unit]") {
   REQUIRE(SharedLayout::preferred({64, 64}, 16, 1).contiguousElements() == 8);
   REQUIRE(SharedLayout::plain({64, 64}, 16, 1).contiguousElements() == 64);
