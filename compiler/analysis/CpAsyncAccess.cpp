@@ -34,5 +34,19 @@ std::string tile::cpAsyncProblem(SliceOp slice, SharedType shared, const Target 
     return llvm::formatv("'{0}' is not known to be read in units of {1} bytes", tensor.getName(),
                          minCpAsyncBytes)
         .str();
+  if (SharedLayoutAttr attribute = shared.getLayout()) {
+    const SharedLayout &layout = attribute.getLayout();
+    bool alongRows = layout.contiguousAxis() + 1 == layout.rank();
+    if ((alongRows ? layout.contiguousElements() : 1) * bits / 8 % minCpAsyncBytes != 0)
+      return llvm::formatv("the buffer's layout does not keep {0} bytes of a row together", minCpAsyncBytes)
+          .str();
+  }
   return "";
+}
+
+std::string tile::cpAsyncProblem(CopyOp copy, const Target &target) {
+  if (copy.getAtom() != CopyAtom::cp_async)
+    return "";
+  return cpAsyncProblem(copy.getSource().getDefiningOp<SliceOp>(),
+                        cast<SharedType>(copy.getDestination().getType()), target);
 }

@@ -17,10 +17,7 @@ Ring &BlockState::ringOf(tile::AllocRingOp op) {
     ring->consumers = op.getConsumers();
     ring->slots.resize(op.getRing().getType().getSlots());
     ring->declaration = op;
-    ring->isMulticast = llvm::any_of(op->getUsers(), [](Operation *user) {
-      auto copy = dyn_cast<tile::CopyAsyncOp>(user);
-      return copy && copy.getMulticast();
-    });
+    ring->isMulticast = op.isFilledByMulticast();
   }
   return *ring;
 }

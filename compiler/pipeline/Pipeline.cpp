@@ -76,6 +76,7 @@ void toPlanned(PassManager &passes, const Optimizations &) {
   kernels.addPass(tile::createPlaceTensorMemoryFences()); // after: they stand at barriers
   kernels.addPass(tile::createRemoveTurns());             // after: now it is known where warpgroups meet
   kernels.addPass(tile::createRelaxCopies());
+  kernels.addPass(tile::createSettleCopies());
   kernels.addPass(tile::createElectThreads());         // after: fences are each thread's own
   kernels.addPass(tile::createPlaceReleaseMeetings()); // after: one thread needs none
   kernels.addPass(tile::createRematerialiseValues());

@@ -374,6 +374,22 @@ def SelectAtoms : Pass<"tile-select-atoms", "::tlc::tile::KernelOp"> {
     Option<"wgmma", "wgmma", "bool", /*default=*/"true", "Use wgmma where it fits; `false` is the reference lowering">];
 }
 
+def SettleCopies : Pass<"tile-settle-copies", "::tlc::tile::KernelOp"> {
+  let summary = "Keep cp.async where the layouts of buffers let it copy";
+  let description = [{
+    Requires: layouts.
+    Ensures:  the buffer of every `tile.copy` with the atom `cp_async` keeps the bytes of such a copy together. Another one, whose
+              order suits a factor in registers, is filled by loads and stores: its copy has the atom `simt`, and the
+              `tile.publish after_copies` after it is `with_stores`, which tells of stores, too.
+
+        tile.copy %slice, %slot atom cp_async
+        tile.publish %ring[%c] after_copies
+        ==>
+        tile.copy %slice, %slot atom simt
+        tile.publish %ring[%c] after_copies with_stores
+  }];
+}
+
 def SplitLoops : Pass<"tile-split-loops", "::tlc::tile::KernelOp"> {
   let summary = "Make two loops of one whose first iterations differ";
   let description = [{

@@ -14,16 +14,12 @@ using namespace mlir;
 
 namespace {
 
-bool storesByEngine(CopyOp copy) {
-  return copy.getAtom() == CopyAtom::tma && isa<SliceType>(copy.getDestination().getType());
-}
-
 struct RelaxCopies : impl::RelaxCopiesBase<RelaxCopies> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     kernel.walk([&](CopyOp copy) {
       auto isMet = [&](const TensorAccess &access) { return isMetLater(access, kernel); };
-      if (storesByEngine(copy) && llvm::none_of(tensorAccessesOf(copy), isMet))
+      if (copy.storesByEngine() && llvm::none_of(tensorAccessesOf(copy), isMet))
         copy.setUntilRead(true);
     });
   }

@@ -2,6 +2,7 @@
 /// \file
 /// One table: what each phase promises about its kernels. Changes nothing.
 
+#include "compiler/analysis/CpAsyncAccess.h"
 #include "compiler/analysis/ProductsInFlight.h"
 #include "compiler/analysis/ReleaseMeetings.h"
 #include "compiler/analysis/TensorAccesses.h"
@@ -125,6 +126,13 @@ const Invariant invariants[] = {
        return promise(int64_t(*allocation.getOffset()) + own.sharedUsed() >
                           op->getParentOfType<KernelOp>().getSharedBytes(),
                       "a kernel with shared memory for every buffer, ring and barrier");
+     }},
+    {"planned",
+     [](Operation *op) {
+       auto copy = dyn_cast<CopyOp>(op);
+       const Target *target = copy ? program::findTarget(op) : nullptr;
+       return promise(target && !cpAsyncProblem(copy, *target).empty(),
+                      "cp.async only for buffers whose layout it can write");
      }},
     {"planned",
      [](Operation *op) {

@@ -81,7 +81,7 @@ LogicalResult CopyOp::verify() {
     return emitOpError() << "expected a slice as source and a shared buffer as destination because the atom "
                             "cp_async copies that way only, but got "
                          << getSource().getType() << " and " << getDestination().getType();
-  if (getUntilRead() && (getAtom() != CopyAtom::tma || !toGlobal)) // copy_c5
+  if (getUntilRead() && !storesByEngine()) // copy_c5
     return emitOpError(
         "expected the atom tma and a slice as destination because only such a copy goes on after "
         "its source was read, but got another with 'until_read'");
@@ -273,6 +273,10 @@ SmallVector<MemoryAccess, 3> CopyOp::getMemoryAccesses() {
   };
   return {access(getSource(), AccessKind::read, getDestination()),
           access(getDestination(), AccessKind::write, getSource())};
+}
+
+bool CopyOp::storesByEngine() {
+  return getAtom() == CopyAtom::tma && isa<SliceType>(getDestination().getType());
 }
 
 bool CopyOp::suitsOneThread() { return getAtom() == CopyAtom::tma; }

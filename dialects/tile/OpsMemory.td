@@ -132,7 +132,10 @@ def Tile_CopyOp : Tile_Op<"copy", [Tile_AccessesForOne, Tile_AtomOpInterface,
     Arg<Tile_SharedOrSlice, "what is written", [MemWrite]>:$destination, OptionalAttr<Tile_CopyAtom>:$atom,
     UnitAttr:$until_read);
   let assemblyFormat = "$source `,` $destination (`atom` `` $atom^)? (`until_read` $until_read^)? attr-dict `:` qualified(type($source)) `,` qualified(type($destination))";
-  let extraClassDeclaration = Tile_HasCopyAtom<"copy">.declarations;
+  let extraClassDeclaration = Tile_HasCopyAtom<"copy">.declarations # [{
+    /// Whether it is a store to a tensor by the TMA.
+    bool storesByEngine();
+  }];
   let hasVerifier = 1;
 }
 

@@ -32,6 +32,13 @@ LogicalResult verifyOffset(Operation *op, StringRef name, std::optional<int64_t>
 void AllocRingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getRing(), getName()); }
 
 int64_t AllocRingOp::getAlignment() { return mbarrierBytes; }
+bool AllocRingOp::isFilledByMulticast() {
+  return llvm::any_of(getRing().getUsers(), [](Operation *user) {
+    auto copy = dyn_cast<CopyAsyncOp>(user);
+    return copy && copy.getMulticast();
+  });
+}
+
 int64_t AllocRingOp::takePlace(BlockBudget &block) { return block.addRing(getRing().getType().getSlots()); }
 
 LogicalResult AllocRingOp::verify() {
@@ -61,7 +68,10 @@ LogicalResult ExpectOp::verify() {
   return diagnostic;
 }
 
-LogicalResult PublishOp::verify() { // publish_c1
+LogicalResult PublishOp::verify() {         // publish_c1
+  if (getWithStores() && !getAfterCopies()) // publish_c2
+    return emitOpError("expected 'after_copies' because other arrivals tell of stores anyway, but got only "
+                       "'with_stores'");
   if (getAfterProducts() && getAfterCopies())
     return emitOpError("expected one of 'after_products' and 'after_copies' because a tensor core does not "
                        "arrive for the copies of threads, but got both");
@@ -112,12 +122,10 @@ static bool arrivesOnce(Operation *op) {
   return !role || role.getWarps() <= warpsPerWarpgroup;
 }
 
-/// Whether blocks of a cluster fill the slots of the ring together.
+/// The same of the ring's declaration.
 static bool isMulticast(Value ring) {
-  return llvm::any_of(ring.getUsers(), [](Operation *user) {
-    auto copy = dyn_cast<CopyAsyncOp>(user);
-    return copy && copy.getMulticast();
-  });
+  auto declaration = ring.getDefiningOp<AllocRingOp>();
+  return declaration && declaration.isFilledByMulticast();
 }
 
 static std::optional<Unit> unitOfArrival(bool afterProducts) {

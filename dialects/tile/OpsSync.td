@@ -43,6 +43,10 @@ def Tile_AllocRingOp : Tile_Op<"alloc_ring", [Tile_AccessesNothing, DeclareOpInt
   let arguments = (ins StrAttr:$name, I64Attr:$producers, I64Attr:$consumers, OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<Tile_RingType, "the ring", [MemAlloc]>:$ring);
   let assemblyFormat = "$name `producers` `(` $producers `)` `consumers` `(` $consumers `)` (`at` $offset^)? attr-dict `:` qualified(type($ring))";
+  let extraClassDeclaration = [{
+    /// Whether blocks of a cluster fill the slots together.
+    bool isFilledByMulticast();
+  }];
   let hasVerifier = 1;
 }
 
@@ -85,15 +89,19 @@ def Tile_PublishOp : Tile_SyncBase<"publish", [Tile_CursorOfRing, Tile_ForOne,
     `after_products` the tensor core arrives once in their place, as soon as the `tile.gemm_in_place` that the role has
     started before are complete. With `after_copies` every thread of the role arrives once, as soon as the copies are complete
     that it has started before with the atom `cp_async`; nobody waits for that. Of its other writes such an arrival says nothing.
+    With `with_stores`, set by `tile-settle-copies` where threads store a part of the tile, each waits for its copies and then
+    arrives, which tells of its stores, too.
 
     Constraints
     - publish_c1: not both of `after_products` and `after_copies`.
+    - publish_c2: `with_stores` only with `after_copies`.
 
         tile.copy %slice, %slot atom<cp_async>
         tile.publish %ring[%cursor] after_copies
   }];
-  let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor, UnitAttr:$after_products, UnitAttr:$after_copies);
-  let assemblyFormat = "$ring `[` $cursor `]` (`after_products` $after_products^)? (`after_copies` $after_copies^)? attr-dict `:` qualified(type($ring))";
+  let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor, UnitAttr:$after_products, UnitAttr:$after_copies,
+    UnitAttr:$with_stores);
+  let assemblyFormat = "$ring `[` $cursor `]` (`after_products` $after_products^)? (`after_copies` $after_copies^)? (`with_stores` $with_stores^)? attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
 }
 

@@ -128,7 +128,7 @@ public:
       axis = tile.contiguousAxis();
   }
 
-  void run(bool toShared) {
+  LogicalResult run(tile::CopyOp op, bool toShared) {
     Emitter &b = k.b;
     int64_t bytes = tile.elementBytes();
     FragmentLayout layout = copyLayout(k, tile.shape, bytes, axis, k.target.maxVectorBytes / bytes);
@@ -137,12 +137,17 @@ public:
     int64_t widest = probe.hasRows() ? std::max<int64_t>(1, probe.vectorWidth()) : 1;
     if (atom == tile::CopyAtom::cp_async) {
       int64_t width = std::min(widest, sharedVectorWidth(k, tile, layout, tile.shape));
-      if (width * bytes >= minCpAsyncBytes)
-        return start(width);
-      k.hasStoredCopies = true;
+      if (width * bytes < minCpAsyncBytes)
+        return op.emitOpError() << "expected units of at least " << minCpAsyncBytes
+                                << " bytes because cp.async copies no less, but got " << width * bytes
+                                << "; run 'tile-settle-copies' before 'tile-to-simt'";
+      start(width);
+      return success();
     }
-    if (widest == 1 || !probe.mayStraddle())
-      return move(toShared, widest, /*guarded=*/true);
+    if (widest == 1 || !probe.mayStraddle()) {
+      move(toShared, widest, /*guarded=*/true);
+      return success();
+    }
     auto path = [&](int64_t width, bool guarded) {
       return [&, width, guarded](OpBuilder &, Location) {
         move(toShared, width, guarded);
@@ -150,6 +155,7 @@ public:
       };
     };
     scf::IfOp::create(b, probe.isInterior(), path(widest, false), path(1, true));
+    return success();
   }
 
 private:
@@ -285,8 +291,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::CopyOp op) {
   if (fromGlobal || toGlobal) {
     const Slice &slice = k.slice(fromGlobal ? op.getSource() : op.getDestination());
     const SharedTile &tile = k.shared(fromGlobal ? op.getDestination() : op.getSource());
-    SliceCopy(k, slice, tile, op.getAtom().value_or(tile::CopyAtom::simt)).run(fromGlobal);
-    return success();
+    return SliceCopy(k, slice, tile, op.getAtom().value_or(tile::CopyAtom::simt)).run(op, fromGlobal);
   }
   const SharedTile &source = k.shared(op.getSource()), &destination = k.shared(op.getDestination());
   if (source.shape != destination.shape)

@@ -180,10 +180,6 @@ public:
   /// At the end of the block's work, if it has reserved any.
   void freeTensorMemory();
 
-  /// Since it last published copies, threads have made some by loads and stores: the layout left no units
-  /// that cp.async copies.
-  bool hasStoredCopies = false;
-
 private:
   LogicalResult checkLayouts();
   LogicalResult checkTypes(Operation &op);

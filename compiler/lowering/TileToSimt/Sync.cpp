@@ -5,8 +5,6 @@
 /// A ring is its mbarriers: `full` of all slots, then `empty` of all slots.
 #include "compiler/lowering/TileToSimt/TensorMemory.h"
 
-#include <utility>
-
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::lowering;
@@ -53,10 +51,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AllocRingOp op) {
   Ring ring;
   ring.base = k.sharedAt(*offset);
   ring.slots = op.getRing().getType().getSlots();
-  for (Operation *user : op.getRing().getUsers()) {
-    auto copy = dyn_cast<tile::CopyAsyncOp>(user);
-    ring.multicast |= copy && copy.getMulticast();
-  }
+  ring.multicast = op.isFilledByMulticast();
   for (int64_t slot = 0; slot < ring.slots; ++slot) {
     k.initBarrier(*offset + slot * mbarrierBytes, op.getProducers());
     k.initBarrier(*offset + (ring.slots + slot) * mbarrierBytes, op.getConsumers());
@@ -109,11 +104,10 @@ static LogicalResult lowerOp(KernelLowering &k, tile::PublishOp op) {
   }
   if (op.getAfterCopies()) {
     Value barrier = fullBarrier(k, op.getRing(), op.getCursor());
-    if (!std::exchange(k.hasStoredCopies, false)) {
+    if (!op.getWithStores()) {
       simt::BarrierArriveAfterCopiesOp::create(k.b, barrier);
       return success();
     }
-    // It tells of no stores: an arrival that does waits for the copies.
     simt::CommitCopiesOp::create(k.b);
     simt::AwaitCopiesOp::create(k.b, 0);
     simt::BarrierArriveOp::create(k.b, barrier, Value());

@@ -43,7 +43,7 @@ tile.kernel @copies(%n: index {program.argument = #program.dimension<"n">},
 
 module attributes {program.target = #program.target<"sm_90a">} {
 
-// Where the tile's order leaves no units that cp.async copies, threads store, and arrive when they have.
+// Threads that store a part of the tile wait for their copies and arrive.
 // CHECK-LABEL: simt.kernel @stores(
 // CHECK:         simt.barrier_init %{{.*}} count(128)
 // CHECK-NOT:     simt.copy_async
@@ -64,8 +64,8 @@ tile.kernel @stores(%n: index {program.argument = #program.dimension<"n">},
       tile.acquire %ring[%c] : !tile.ring<1>
       %s = tile.slice %A[%c0, %c0] : !tile.global<?x32xf8E4M3FN> -> !tile.slice<16x32xf8E4M3FN>
       %slot = tile.slot %a[%c] : !tile.shared<1x16x32xf8E4M3FN, #tile>, !tile.cursor<1> -> !tile.shared<16x32xf8E4M3FN, #tile>
-      tile.copy %s, %slot atom cp_async : !tile.slice<16x32xf8E4M3FN>, !tile.shared<16x32xf8E4M3FN, #tile>
-      tile.publish %ring[%c] after_copies : !tile.ring<1>
+      tile.copy %s, %slot atom simt : !tile.slice<16x32xf8E4M3FN>, !tile.shared<16x32xf8E4M3FN, #tile>
+      tile.publish %ring[%c] after_copies with_stores : !tile.ring<1>
     }
     tile.role "math" warps(4) {
       tile.await %ring[%c] : !tile.ring<1>

@@ -920,3 +920,33 @@ tile.kernel @test() attributes {launch = #program.launch<warps = 1>} {
   tile.return
 }
 }
+
+// -----
+
+#tile = #tile.shared_layout<"16x32 8b axis 1 panel 32 swizzle 32 pad 0 interleaved">
+
+module attributes {program.target = #program.target<"sm_90a">} {
+
+tile.kernel @unsettled(%n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x32xf8E4M3FN> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
+  %c0 = arith.constant 0 : index
+  %ring = tile.alloc_ring "a" producers(128) consumers(1) at 0 : !tile.ring<1>
+  %a = tile.alloc_shared "a" at 1024 : !tile.shared<1x16x32xf8E4M3FN, #tile>
+  %c = tile.cursor : !tile.cursor<1>
+  tile.roles {
+    tile.role "load" warps(4) {
+      tile.acquire %ring[%c] : !tile.ring<1>
+      %s = tile.slice %A[%c0, %c0] : !tile.global<?x32xf8E4M3FN> -> !tile.slice<16x32xf8E4M3FN>
+      %slot = tile.slot %a[%c] : !tile.shared<1x16x32xf8E4M3FN, #tile>, !tile.cursor<1> -> !tile.shared<16x32xf8E4M3FN, #tile>
+      // expected-error @below {{expected units of at least 4 bytes because cp.async copies no less, but got 2; run 'tile-settle-copies' before 'tile-to-simt'}}
+      tile.copy %s, %slot atom cp_async : !tile.slice<16x32xf8E4M3FN>, !tile.shared<16x32xf8E4M3FN, #tile>
+      tile.publish %ring[%c] after_copies : !tile.ring<1>
+    }
+    tile.role "math" warps(4) {
+      tile.await %ring[%c] : !tile.ring<1>
+      tile.release %ring[%c] : !tile.ring<1>
+    }
+  }
+  tile.return
+}
+}

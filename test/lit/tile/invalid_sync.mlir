@@ -137,6 +137,17 @@ tile.kernel @negative_groups() {
 
 // -----
 
+// publish_c2
+tile.kernel @only_stores() {
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %at = tile.cursor : !tile.cursor<2>
+  // expected-error @below {{expected 'after_copies' because other arrivals tell of stores anyway, but got only 'with_stores'}}
+  tile.publish %ring[%at] with_stores : !tile.ring<2>
+  tile.return
+}
+
+// -----
+
 // publish_c1
 tile.kernel @after_both() {
   %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>

@@ -17,6 +17,8 @@ tile.kernel @rings() {
   tile.publish %ring[%next] : !tile.ring<3>
   // CHECK: tile.publish %slots[%[[NEXT]]] after_copies : !tile.ring<3>
   tile.publish %ring[%next] after_copies : !tile.ring<3>
+  // CHECK: tile.publish %slots[%[[NEXT]]] after_copies with_stores : !tile.ring<3>
+  tile.publish %ring[%next] after_copies with_stores : !tile.ring<3>
   // CHECK: tile.await %slots[%[[NEXT]]] : !tile.ring<3>
   tile.await %ring[%next] : !tile.ring<3>
   // CHECK: tile.release %slots[%[[NEXT]]] : !tile.ring<3>
