@@ -116,6 +116,11 @@ void Scope::residents(int64_t blocks, Loc loc) {
   trace->kernel().setResidents(blocks);
 }
 
+void Scope::storeRole(Loc loc) {
+  if (trace->checkCurrent(loc))
+    trace->kernel().setStoreRole(true);
+}
+
 Index Scope::blockRank(Loc loc) {
   return trace->make<Index>(trace->create<tile::BlockRankOp>(loc, trace->builder.getIndexType()));
 }

@@ -111,7 +111,8 @@ public:
   /// Runs the body for every tile of a space of `extents`, by as many blocks as the
   /// device has multiprocessors, or fewer tiles. The body takes one position per extent.
   template <size_t axes, class F>
-  void persistent(const Index (&extents)[axes], PersistentOptions options, F &&body, Loc loc = Loc::current()) {
+  void persistent(const Index (&extents)[axes], PersistentOptions options, F &&body,
+                  Loc loc = Loc::current()) {
     static_assert(axes >= 1 && axes <= 3, "a persistent loop has one to three extents");
     auto call = [&](std::span<const Index> at) {
       if constexpr (axes == 1) {
@@ -131,6 +132,9 @@ public:
   /// Blocks that a multiprocessor has room for at once: each has at most that share of registers and shared
   /// memory.
   void residents(int64_t blocks, Loc loc = Loc::current());
+  /// Tiles that a loop stores are stored by a role of their own, where the compiler makes the roles and can:
+  /// the warps that compute put a tile into shared memory and go on. Left out, they store it themselves.
+  void storeRole(Loc loc = Loc::current());
   /// This block's number in its cluster.
   Index blockRank(Loc loc = Loc::current());
   /// Blocks of the launch along the first axis of the grid.

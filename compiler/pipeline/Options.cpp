@@ -10,6 +10,7 @@ std::span<const OptimizationSwitch> tlc::optimizationSwitches() {
       {"tma", &Optimizations::tma},
       {"wgmma", &Optimizations::wgmma},
       {"warp-specialization", &Optimizations::warpSpecialization},
+      {"store-role", &Optimizations::storeRole},
       {"async-copies", &Optimizations::asyncCopies},
       {"overlap", &Optimizations::overlap},
       {"loop-splitting", &Optimizations::loopSplitting},

@@ -16,6 +16,7 @@ struct Optimizations {
   bool tma = true;                ///< copies by the tensor memory accelerator
   bool wgmma = true;              ///< products by warpgroups
   bool warpSpecialization = true; ///< a role that loads ahead of those that compute
+  bool storeRole = true;          ///< tiles are stored by a role of their own, in kernels that ask for it
   bool asyncCopies = true;        ///< pipelined loops outside of roles copy ahead by cp.async
   bool overlap = true; ///< a product runs under the issue of the next, and under work that does not need it
   bool loopSplitting = true;  ///< a loop whose first iterations differ becomes two

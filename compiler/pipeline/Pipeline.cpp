@@ -33,8 +33,8 @@ void toPromoted(PassManager &passes, const Optimizations &) {
 void toAtoms(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createSelectAtoms({/*tma=*/on.tma, /*wgmma=*/on.wgmma}));
-  kernels.addPass(
-      tile::createAssignRoles({/*enable=*/on.warpSpecialization})); // after: by what can be loaded how
+  kernels.addPass(tile::createAssignRoles({/*enable=*/on.warpSpecialization,
+                                           /*storeRole=*/on.storeRole})); // after: by what can be loaded how
 }
 
 void toSpecialized(PassManager &passes, const Optimizations &on) {

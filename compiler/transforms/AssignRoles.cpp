@@ -74,11 +74,11 @@ SmallVector<PlannedRoleAttr> rolesOf(KernelOp kernel, bool stores) {
 
 /// Writes the plan: copies that arrive together are a channel to those who compute, and a tile that a role of
 /// its own stores is a channel from them.
-LogicalResult plan(KernelOp kernel, CopyGroups &copies, const Target &target, bool mayStore) {
+LogicalResult plan(KernelOp kernel, CopyGroups &copies, const Target &target, bool storesApart) {
   for (auto &group : copies.groups)
     chooseAtoms(*group, target);
   SmallVector<HandedTile> stored;
-  if (mayStore)
+  if (storesApart)
     stored = separateStores(kernel, copies, target);
   if (failed(fitSlots(kernel, copies)))
     return failure();
@@ -134,7 +134,8 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
     CopyGroups copies = findCopyGroups(kernel, isLoad);
     std::optional<Obstacle> obstacle = findObstacle(kernel, copies, *target);
     if (obstacle ? failed(decline(*obstacle, kernel))
-                 : failed(leaveOthers(copies, kernel)) || failed(plan(kernel, copies, *target, storeRole)))
+                 : failed(leaveOthers(copies, kernel)) ||
+                       failed(plan(kernel, copies, *target, storeRole && kernel.getStoreRole())))
       signalPassFailure();
   }
 

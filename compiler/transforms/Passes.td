@@ -31,7 +31,7 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
               ahead, a "math" role with the rest, and a channel for the copies of a loop that the same operation reads
               first. It has as many slots as the loop has stages (fewer where they do not fit, with a remark). Each
               operation that has effects or computes fragments has its `tile.role`, and a copy of a channel its
-              `tile.channel`. With `store-role`, a "store" role takes over the store of a tile in a loop over tiles: the math
+              `tile.channel`. If the kernel has `store_role`, a "store" role takes over the store of a tile in a loop over tiles: the math
               role puts the fragment into a buffer of its own (a channel), from where the TMA stores it while the math role
               works on the next tile. That takes a tensor whose rows the TMA can store whatever their number, loads by the TMA
               alone, so that the two roles share a warpgroup, and shared memory for the tile beside all stages.
@@ -47,8 +47,8 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
   let options = [
     Option<"enable", "enable", "bool", /*default=*/"true",
       "`false` leaves all warps one program, with synchronous copies: the reference lowering">,
-    Option<"storeRole", "store-role", "bool", /*default=*/"false",
-      "Plan a role that stores tiles, where that pays; `false` leaves stores to those who compute">];
+    Option<"storeRole", "store-role", "bool", /*default=*/"true",
+      "`false` leaves stores to those who compute, also in kernels with `store_role`">];
 }
 
 def CheckPackedSlices : Pass<"tile-check-packed-slices", "::tlc::tile::KernelOp"> {

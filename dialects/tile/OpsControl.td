@@ -21,7 +21,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [Tile_AccessesNothing, FunctionOpInterface
     All kernels of a module have the same arguments: they are one program, launched in the order of the
     module. Every argument carries `program.argument`: an `index` a `#program.dimension`, a `!tile.global` a
     `#program.tensor`, anything else a `#program.scalar`. The warps of `launch` execute what is outside roles; with
-    roles they are the roles' together. Its shared memory is set by `tile-plan-shared-memory`.
+    roles they are the roles' together. Its shared memory is set by `tile-plan-shared-memory`. With `store_role`
+    `tile-assign-roles` plans a role that stores tiles, where that is possible.
 
     Constraints
     - kernel_c1: every argument has a `program.argument` attribute of the kind its type asks for.
@@ -36,6 +37,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [Tile_AccessesNothing, FunctionOpInterface
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
     DefaultValuedAttr<Program_LaunchAttr, "::tlc::program::LaunchAttr::get($_builder.getContext())">:$launch,
+    UnitAttr:$store_role,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

@@ -9,7 +9,8 @@
 namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
-  auto &[dtype, out, layout, form, bm, bn, bk, stages, group, split, cluster, clusterAxis, policy] = config;
+  auto &[dtype, out, layout, form, bm, bn, bk, stages, group, split, cluster, clusterAxis, policy,
+         storeRole] = config;
   auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
     return {.name = std::move(name),
             .description = std::move(description),
@@ -44,6 +45,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
               cluster);
   visit.hidden(clusterAxis); // the registry's may be left open
   visit.hidden(policy);
+  visit.hidden(storeRole); // as clusterAxis
 }
 
 } // namespace tlc::kernels

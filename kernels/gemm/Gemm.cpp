@@ -16,8 +16,8 @@ namespace {
 /// The arguments, and the tiles of them that a step needs.
 struct Operands {
   Operands(Scope &k, const GemmConfig &config, TensorFacts facts = {})
-      : config(config), m(k.dim("m")), n(k.dim("n")), depth(k.dim("k")),
-        A(k.input("A", config.dtype, {m, depth}, facts)),
+      : config(config), m(k.dim("m")), n(k.dim("n", {.multipleOf = multipleOfColumns(config)})),
+        depth(k.dim("k")), A(k.input("A", config.dtype, {m, depth}, facts)),
         B(k.input("B", config.dtype, isTn() ? std::vector{n, depth} : std::vector{depth, n}, facts)),
         C(k.output("C", config.out, {m, n})) {}
 
@@ -63,6 +63,8 @@ Fragment product(Scope &k, const Operands &p, Index i, Index j, Index first, Ind
 void plainGemm(Scope &k, const GemmConfig &c) {
   Operands p(k, c);
   k.cluster(c.cluster);
+  if (c.storeRole)
+    k.storeRole();
   k.persistent({p.rows(), p.columns()}, {.group = c.group, .cluster = c.clusterAxis}, [&](Index i, Index j) {
     Fragment acc = product(k, p, i, j, 0, p.steps());
     copy(acc.to(c.out), p.tileOfC(i, j));
@@ -75,6 +77,8 @@ void splitGemm(Scope &k, const GemmConfig &c) {
   Global partial = k.workspace("partial", f32, {c.split, p.m, p.n});
   k.launch("gemm_partial", [&] {
     k.cluster(c.cluster);
+    if (c.storeRole)
+      k.storeRole();
     k.persistent({p.rows(), p.columns(), c.split}, {.group = c.group, .cluster = c.clusterAxis},
                  [&](Index i, Index j, Index part) {
                    Index each = ceilDiv(p.steps(), c.split), first = part * each;

@@ -27,10 +27,14 @@ struct GemmConfig {
   int64_t cluster = 1;                 ///< blocks that share what they load
   dsl::ClusterAxis clusterAxis = dsl::ClusterAxis::rows; ///< rows share tiles of B, columns tiles of A
   dsl::WarpPolicy policy = dsl::WarpPolicy::fullRow;     ///< how warps share a product
+  bool storeRole = false;                                ///< a role of its own stores tiles of C (plain form)
 };
 
 /// The program; `split` > 1 makes it two launches with a workspace of partial sums.
 dsl::Program gemmProgram(const GemmConfig &config, const dsl::TraceOptions &options = {});
+
+/// What n is a multiple of: a role that stores needs whole units of the TMA.
+int64_t multipleOfColumns(const GemmConfig &config);
 
 /// As many stages as shared memory holds beside the epilogue's buffers.
 void fitGemmStages(GemmConfig &config, const Target &target);

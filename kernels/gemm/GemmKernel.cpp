@@ -29,6 +29,11 @@ std::vector<Parameter> allParameters() {
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "a", "b"}});
+  all.push_back({.name = "store_role",
+                 .description = "whether a role of its own stores tiles of C (plain form)",
+                 .kind = Kind::choice,
+                 .fallback = "auto",
+                 .choices = {"auto", "no", "yes"}});
   return all;
 }
 
@@ -42,7 +47,9 @@ public:
     GemmConfig config =
         chooseGemmConfig(values.size("m"), values.size("n"), values.size("k"), values.element("dtype"),
                          values.element("out"), layoutOf(values), target);
-    read(values, config); // what is given
+    read(values, config);                     // what is given
+    if (values.choice("store_role") == "yes") // `auto`: no, until it is measured
+      config.storeRole = true;
     if (!values.integer("stages"))
       fitGemmStages(config, target);
     if (values.choice("share") != "auto")
@@ -80,11 +87,17 @@ public:
 
   std::string conflict(const Parameters &values) const override {
     bool isShared = values.integer("cluster").value_or(1) > 1;
-    for (const char *name : {"split", "cluster", "share"})
+    for (const char *name : {"split", "cluster", "share", "store_role"})
       if (values.choice("form") == "explicit" && !values.isDefault(name))
         return fmt::format("expected {} with form=plain because the explicit form has none, but got it with "
                            "form=explicit",
                            name);
+    if (int64_t multiple = multipleOfColumns({.out = values.element("out"), .storeRole = true});
+        values.choice("store_role") == "yes" && values.size("n") % multiple != 0)
+      return fmt::format(
+          "expected n to be a multiple of {} with store_role=yes because the TMA stores so many "
+          "elements at least, but got n = {}",
+          multiple, values.size("n"));
     if (!values.isDefault("share") && !values.isDefault("cluster") && !isShared)
       return "expected share with a cluster of 2 blocks and more, but got cluster = 1";
     return {};

@@ -62,11 +62,13 @@ struct Problem {
   }
 };
 
-/// As many as fit beside the staging buffers of the TMA's epilogue, eight at most: more hide nothing.
+/// As many as fit beside what the epilogue by the TMA needs, eight at most: more hide nothing.
 int64_t chooseStages(const GemmConfig &c, const Target &target) {
   constexpr int64_t bytes = 2; // of an element
   BlockBudget block(target);
-  if (target.tma.available)
+  if (target.tma.available && c.storeRole)
+    block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.out))));
+  else if (target.tma.available)
     block.addBuffer({stagingPerWarpgroup}, c.bm / wgmmaRows);
   SharedBytes a = SharedBytes::tile(c.bm, c.bk * bytes);
   SharedBytes b = c.layout == GemmLayout::tn ? SharedBytes::tile(c.bn, c.bk * bytes)
@@ -75,6 +77,10 @@ int64_t chooseStages(const GemmConfig &c, const Target &target) {
 }
 
 } // namespace
+
+int64_t multipleOfColumns(const GemmConfig &config) {
+  return config.storeRole ? int64_t(TmaFacts().innerBoxGranularity / sizeInBytes(config.out)) : 1;
+}
 
 void fitGemmStages(GemmConfig &config, const Target &target) { config.stages = chooseStages(config, target); }
 

@@ -44,6 +44,7 @@ namespace tlc::differential {
   X(blockRank, 50)                                                                                           \
   X(require, 6)                                                                                              \
   X(residents, 8)                                                                                            \
+  X(storeRole, 30)                                                                                           \
   X(warps, 20)                                                                                               \
   X(severalLaunches, 16)                                                                                     \
   X(workspace, 60)                                                                                           \

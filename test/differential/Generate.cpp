@@ -117,6 +117,10 @@ void Generator::launch() {
     drawn.residents = draw.between(2, 3);
     draw.note(Feature::residents);
   }
+  if (!hasRoles && draw.wants(Feature::storeRole)) {
+    drawn.storeRole = true;
+    draw.note(Feature::storeRole);
+  }
   bool hasTensorMemory = drawn.cluster == 1 && drawn.grid != LaunchTree::Grid::persistent && !hasHandshake &&
                          draw.wants(Feature::tensorMemory);
   bool isParted = hasHandshake      ? handshake(drawn)

@@ -121,6 +121,8 @@ private:
       line("k.cluster({});", launch.cluster);
     if (launch.residents != 1)
       line("k.residents({});", launch.residents);
+    if (launch.storeRole)
+      line("k.storeRole();");
     if (launch.requirement) {
       std::string_view names[] = {"tma", "wgmma", "warpSpecialized"};
       line("k.require(Requirement::{});", names[size_t(*launch.requirement)]);

@@ -46,6 +46,8 @@ void Tracer::launch(const LaunchTree &launch) {
     k.cluster(launch.cluster);
   if (launch.residents != 1)
     k.residents(launch.residents);
+  if (launch.storeRole)
+    k.storeRole();
   if (launch.requirement)
     k.require(*launch.requirement);
   std::vector<Index> extents;

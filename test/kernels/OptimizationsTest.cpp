@@ -59,6 +59,28 @@ TEST_CASE("on sm_80 a GEMM copies ahead by any number of stages", "[kernels][opt
     }
 }
 
+TEST_CASE("a role of its own stores the tiles of a GEMM that asks for it", "[kernels][optimizations]") {
+  for (const char *out : {"bf16", "f32"})
+    for (Definitions choices : {Definitions{{"bm", "128"}, {"bn", "128"}, {"split", "1"}},
+                                {{"bm", "64"}, {"bn", "64"}, {"split", "1"}},
+                                {{"bm", "128"}, {"bn", "64"}, {"split", "2"}},
+                                {{"bm", "64"}, {"bn", "64"}, {"cluster", "2"}}}) {
+      choices.insert({{"out", out}, {"store_role", "yes"}});
+      Compiled compiled(**findKernel("gemm"), choices);
+      for (const char *m : {"1", "33", "200", "577"})
+        for (const char *k : {"0", "8", "200"})
+          compiled.check({{"m", m}, {"n", "136"}, {"k", k}});
+      compiled.check({{"m", "300"}, {"n", "8"}, {"k", "77"}}); // rows of two-byte alignment: no TMA loads
+    }
+}
+
+TEST_CASE("without the role that stores results are right", "[kernels][optimizations]") {
+  CompileOptions options;
+  options.optimizations.storeRole = false;
+  Compiled(**findKernel("gemm"), {{"bm", "128"}, {"bn", "128"}, {"store_role", "yes"}}, options)
+      .check({{"m", "200"}, {"n", "136"}, {"k", "200"}});
+}
+
 TEST_CASE("without overlapping products results are right", "[kernels][optimizations]") {
   checkWith({.overlap = false});
 }
@@ -75,6 +97,7 @@ TEST_CASE("without any optimisation results are right", "[kernels][optimizations
   checkWith({.tma = false,
              .wgmma = false,
              .warpSpecialization = false,
+             .storeRole = false,
              .asyncCopies = false,
              .overlap = false,
              .loopSplitting = false,

@@ -21,7 +21,8 @@ namespace {
 Phase phaseOf(bool Optimizations::*member) {
   if (member == &Optimizations::tma || member == &Optimizations::wgmma)
     return Phase::atoms;
-  if (member == &Optimizations::warpSpecialization || member == &Optimizations::asyncCopies)
+  if (member == &Optimizations::warpSpecialization || member == &Optimizations::storeRole ||
+      member == &Optimizations::asyncCopies)
     return Phase::specialized;
   return member == &Optimizations::overlap ? Phase::scheduled : Phase::pipelined;
 }

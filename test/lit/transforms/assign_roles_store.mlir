@@ -1,6 +1,6 @@
-// RUN: %tile-opt %s --tile-assign-roles=store-role=true -split-input-file | FileCheck %s
-// RUN: %tile-opt %s --tile-assign-roles=store-role=true --tile-warp-specialize --tile-assign-registers --canonicalize --cse -split-input-file | FileCheck %s --check-prefix=ROLES
-// RUN: %tile-opt %s --tile-assign-roles -split-input-file | FileCheck %s --check-prefix=OFF
+// RUN: %tile-opt %s --tile-assign-roles -split-input-file | FileCheck %s
+// RUN: %tile-opt %s --tile-assign-roles --tile-warp-specialize --tile-assign-registers --canonicalize --cse -split-input-file | FileCheck %s --check-prefix=ROLES
+// RUN: %tile-opt %s --tile-assign-roles=store-role=false -split-input-file | FileCheck %s --check-prefix=OFF
 
 // A role of its own stores the tile, from a buffer that the math role fills. The roles that load and store share a warpgroup.
 // CHECK-LABEL: tile.kernel @stored(
@@ -38,7 +38,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @stored(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, store_role} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -74,7 +74,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @any_extent(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
-    %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", inout, dims[0, 2], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
+    %C: !tile.global<?x?xbf16> {program.argument = #program.tensor<"C", inout, dims[0, 2], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, store_role} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -110,7 +110,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @read(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, store_role} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -147,7 +147,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @by_threads(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 8>},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, store_role} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -183,7 +183,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @one_tile(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, store_role} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -217,7 +217,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @full(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
-    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, store_role} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

@@ -229,6 +229,7 @@ TEST_CASE("barriers, requirements, clusters and multiprocessors", "[dsl][unit]")
   std::string text = trace([](Scope &k) {
     k.cluster(2);
     k.residents(3);
+    k.storeRole();
     k.require(Requirement::tma);
     k.require(Requirement::wgmma);
     k.require(Requirement::warpSpecialized);
@@ -242,10 +243,11 @@ TEST_CASE("barriers, requirements, clusters and multiprocessors", "[dsl][unit]")
       second.arrive();
     });
   });
-  checkOrder(text, {"cluster = 2", "tile.require tma", "tile.require wgmma", "tile.require warp_specialized",
-                    "tile.multiprocessors", "tile.grid", "tile.alloc_barrier \"ready\" count(128)",
-                    "tile.blocks", "scf.for", "tile.arrive", "tile.block_rank", "tile.wait",
-                    "tile.named_barrier 1 warps(8)", "tile.named_barrier 2 warps(4) arrive"});
+  checkOrder(text, {"cluster = 2, residents = 3>, store_role", "tile.require tma", "tile.require wgmma",
+                    "tile.require warp_specialized", "tile.multiprocessors", "tile.grid",
+                    "tile.alloc_barrier \"ready\" count(128)", "tile.blocks", "scf.for", "tile.arrive",
+                    "tile.block_rank", "tile.wait", "tile.named_barrier 1 warps(8)",
+                    "tile.named_barrier 2 warps(4) arrive"});
 }
 
 TEST_CASE("a persistent loop says how it walks", "[dsl][unit]") {

@@ -64,11 +64,11 @@ void requireProduct(const HostTensor &a, const HostTensor &b, const HostTensor &
 /// C = A B', tiles of 128 x 64 x 64; $policy and $stages vary, $cluster blocks share the columns' factor, and
 /// $convert makes the f32 %sum the %result of type $type.
 const std::string gemm = R"mlir(
-tile.kernel @gemm(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">},
+tile.kernel @gemm(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n", multiple_of = 8>},
     %k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 2]>},
     %B: !tile.global<?x?xbf16> {program.argument = #program.tensor<"B", input, dims[1, 2]>},
-    %C: !tile.global<?x?x$type> {program.argument = #program.tensor<"C", output, dims[0, 1]>}) attributes {launch = #program.launch<cluster = $cluster>} {
+    %C: !tile.global<?x?x$type> {program.argument = #program.tensor<"C", output, dims[0, 1]>}) attributes {launch = #program.launch<cluster = $cluster>, store_role} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
