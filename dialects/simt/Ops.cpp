@@ -246,16 +246,21 @@ LogicalResult SetRegistersOp::verify() { // set_registers_c1
 }
 
 namespace {
-LogicalResult verifyFloat8(Operation *op, Type type) {
+/// encode_c1, decode_c1
+LogicalResult verifySmallFloat(Operation *op, Type type) {
   std::optional<ElementType> element = toElementType(type);
-  if (element && isFloat(*element) && bitsOf(*element) == 8)
+  if (element && isFloat(*element) && bitsOf(*element) <= 8)
     return success();
-  return op->emitOpError() << "expected 'element' to be a float of 8 bits, but got " << type;
+  return op->emitOpError() << "expected 'element' to be a float of 8 or 4 bits, but got " << type;
 }
+
+Unit unitOf(Type smallFloat) { return isPacked(smallFloat) ? Unit::float4 : Unit::float8; }
 } // namespace
 
-LogicalResult EncodeOp::verify() { return verifyFloat8(*this, getElement()); } // encode_c1
-LogicalResult DecodeOp::verify() { return verifyFloat8(*this, getElement()); } // decode_c1
+LogicalResult EncodeOp::verify() { return verifySmallFloat(*this, getElement()); }
+LogicalResult DecodeOp::verify() { return verifySmallFloat(*this, getElement()); }
+std::optional<Unit> EncodeOp::getNeededUnit() { return unitOf(getElement()); }
+std::optional<Unit> DecodeOp::getNeededUnit() { return unitOf(getElement()); }
 
 LogicalResult WgmmaOp::verify() {
   int64_t n = getN();

@@ -84,6 +84,7 @@ constexpr Target sm100a = {
     .mbarrier = true,
     .stmatrix = true,
     .float8 = true,
+    .float4 = true,
     .launchOrder = true,
     .tma = {.available = true},
     .setmaxnreg = {.available = true},

@@ -89,6 +89,7 @@ struct Target {
   bool mbarrier = false; ///< with transaction counts
   bool stmatrix = false;
   bool float8 = false;      ///< converts floats of 8 bits
+  bool float4 = false;      ///< converts floats of 4 bits
   bool launchOrder = false; ///< griddepcontrol: a launch may begin while the one before it drains
   TmaFacts tma = {};
   RegisterReallocationFacts setmaxnreg = {};

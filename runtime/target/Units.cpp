@@ -11,6 +11,8 @@ const char *describe(Unit unit) {
     return "clusters";
   case Unit::cpAsync:
     return "cp.async";
+  case Unit::float4:
+    return "conversions of floats of 4 bits";
   case Unit::float8:
     return "conversions of floats of 8 bits";
   case Unit::mbarrier:
@@ -37,6 +39,8 @@ bool hasUnit(const Target &target, Unit unit) {
     return target.maxClusterSize > 1;
   case Unit::cpAsync:
     return target.cpAsync;
+  case Unit::float4:
+    return target.float4;
   case Unit::float8:
     return target.float8;
   case Unit::mbarrier:

@@ -10,6 +10,7 @@ namespace tlc {
 enum class Unit : uint8_t {
   cluster,
   cpAsync,
+  float4,
   float8,
   mbarrier,
   mmaSync,

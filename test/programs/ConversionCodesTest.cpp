@@ -5,6 +5,7 @@
 #include "test/programs/ProgramRun.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -240,14 +241,19 @@ std::vector<ElementType> typesWhere(bool (*holds)(ElementType)) {
 }
 bool isNarrowFloat(ElementType type) { return isFloat(type) && bitsOf(type) <= 16; }
 
+/// One whose machine converts such floats, and one whose does not.
+std::array<const char *, 2> targetsOf(ElementType narrow) {
+  if (bitsOf(narrow) == 4)
+    return {"sm_100a", "sm_90a"};
+  return {"sm_90a", "sm_80"};
+}
 } // namespace
 
-// The targets are one whose machine converts floats of 8 bits, and one whose does not.
 TEST_CASE("floats become narrow floats with every rounding", "[conversion]") {
   for (ElementType to : typesWhere(isNarrowFloat)) {
     std::vector<double> numbers = numbersOf(to);
     for (ElementType from : typesWhere(isFloat))
-      for (const char *target : {"sm_90a", "sm_80"})
+      for (const char *target : targetsOf(to))
         if (from != to)
           check(from, to, bitsOf(from) <= 16 ? codesOf(from) : interesting(from, thinned(numbers)),
                 allWays(to), target,
@@ -258,7 +264,7 @@ TEST_CASE("floats become narrow floats with every rounding", "[conversion]") {
 TEST_CASE("floats become wide ones as they are, f64 becomes f32 with every rounding", "[conversion]") {
   for (ElementType from : typesWhere(isNarrowFloat))
     for (ElementType to : {ElementType::f32, ElementType::f64})
-      for (const char *target : {"sm_90a", "sm_80"})
+      for (const char *target : targetsOf(from))
         check(from, to, codesOf(from), {{}, {.saturate = true}}, target, [&](double x, Conversion how) {
           return how.saturate && std::isinf(x) ? std::copysign(largestOf(to), x) : x;
         });

@@ -273,13 +273,17 @@ private:
 
   void encodeInPairs(EncodeOp op) {
     Location loc = op.getLoc();
-    std::string intrinsic = "llvm.nvvm.ff.to." + nameOf(op.getElement()) + "x2.rn";
+    bool share = tlc::isPacked(op.getElement()); // both codes are in the lower byte
+    std::string intrinsic =
+        "llvm.nvvm.ff.to." + nameOf(op.getElement()) + "x2.rn" + (share ? ".satfinite" : "");
     ArrayRef<Value> source = elementsOf(op.getSource());
     Type pair = VectorType::get(2, builder.getI8Type());
     Elements result;
     for (size_t i = 0; i < source.size(); i += 2) {
       Value low = source[i], high = i + 1 < source.size() ? source[i + 1] : low;
       Value bits = callIntrinsic(loc, builder.getI16Type(), intrinsic, {high, low});
+      if (share) // each in its own byte
+        bits = masked(loc, LLVM::OrOp::create(builder, loc, bits, shifted<LLVM::ShlOp>(loc, bits)), 0x0f0f);
       llvm::append_range(result, unpack(builder, loc, LLVM::BitcastOp::create(builder, loc, pair, bits)));
     }
     result.resize(source.size());
@@ -288,6 +292,7 @@ private:
 
   void decodeInPairs(DecodeOp op) {
     Location loc = op.getLoc();
+    bool share = tlc::isPacked(op.getElement());
     std::string intrinsic = "llvm.nvvm." + nameOf(op.getElement()) + "x2.to.f16x2.rn";
     ArrayRef<Value> source = elementsOf(op.getSource());
     Type bytes = VectorType::get(2, builder.getI8Type()), halves = VectorType::get(2, builder.getF16Type());
@@ -296,12 +301,24 @@ private:
       Value both[] = {source[i], i + 1 < source.size() ? source[i + 1] : source[i]};
       Value bits =
           LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), pack(builder, loc, bytes, both));
+      if (share)
+        bits = masked(loc, LLVM::OrOp::create(builder, loc, bits, shifted<LLVM::LShrOp>(loc, bits)), 0xff);
       Value pair = callIntrinsic(loc, halves, intrinsic, bits);
       for (Value half : unpack(builder, loc, pair))
         result.push_back(LLVM::FPExtOp::create(builder, loc, builder.getF32Type(), half));
     }
     result.resize(source.size());
     replace(op, std::move(result));
+  }
+
+  /// From the upper half of a byte to the lower half of the next, or back.
+  template <class Shift> Value shifted(Location loc, Value bits) {
+    Value by = LLVM::ConstantOp::create(builder, loc, bits.getType(), 4);
+    return Shift::create(builder, loc, bits, by);
+  }
+  Value masked(Location loc, Value bits, int64_t mask) {
+    return LLVM::AndOp::create(builder, loc, bits,
+                               LLVM::ConstantOp::create(builder, loc, bits.getType(), mask));
   }
 
   void splitElementwise(Operation *op) {

@@ -20,7 +20,7 @@ constexpr int64_t f32Magnitude = int64_t(f32Format.signBit()) - 1;
 class Converter {
 public:
   Converter(KernelLowering &k, tile::Rounding rounding, bool saturate)
-      : b(k.b), hasFloat8(hasUnit(k.target, Unit::float8)), rounding(rounding), saturate(saturate) {}
+      : b(k.b), target(k.target), rounding(rounding), saturate(saturate) {}
 
   /// A number, or the registers of a fragment.
   Value convert(Value value, ElementType from, ElementType to) const {
@@ -36,7 +36,7 @@ public:
 
   /// As f32.
   Value decode(Value codes, ElementType from) const {
-    if (hasFloat8 && bitsOf(from) == 8)
+    if (hasInstruction(from))
       return asVector(codes, [&](Value vector) {
         return simt::DecodeOp::create(b, like(vector, b.getF32Type()), vector, attrOf(from)).getResult();
       });
@@ -44,6 +44,11 @@ public:
   }
 
 private:
+  /// Of a float that the machine does not compute with.
+  bool hasInstruction(ElementType type) const {
+    return hasUnit(target, isPacked(type) ? Unit::float4 : Unit::float8);
+  }
+
   //===--------------------------------------------------------------------===//
   // Types and constants of as many elements
   //===--------------------------------------------------------------------===//
@@ -287,12 +292,12 @@ private:
   }
 
   /// Of f32.
-  Value encode(Value value, ElementType target) const {
-    if (hasFloat8 && bitsOf(target) == 8 && rounding == tile::Rounding::nearest)
+  Value encode(Value value, ElementType to) const {
+    if (hasInstruction(to) && rounding == tile::Rounding::nearest)
       return asVector(value, [&](Value vector) {
-        return simt::EncodeOp::create(b, registers(vector, target), vector, attrOf(target)).getResult();
+        return simt::EncodeOp::create(b, registers(vector, to), vector, attrOf(to)).getResult();
       });
-    return encodeBits(value, target);
+    return encodeBits(value, to);
   }
 
   Value encodeBits(Value value, ElementType target) const {
@@ -349,7 +354,7 @@ private:
   }
 
   Emitter &b;
-  bool hasFloat8;
+  const Target &target;
   tile::Rounding rounding;
   bool saturate;
 };

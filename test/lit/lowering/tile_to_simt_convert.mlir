@@ -69,3 +69,23 @@ tile.kernel @bits(%E: !tile.global<128xf8E4M3FN> {program.argument = #program.te
   tile.return
 }
 }
+
+// -----
+
+#l = #tile.layout<"rank 1 reg(8@0:1) lane(16@0:8, 2@*) warp()">
+module attributes {program.target = #program.target<"sm_100a">} {
+// sm_100a converts floats of 4 bits, others compute with their bits.
+// CHECK-LABEL: simt.kernel @float4(
+// CHECK:         simt.decode %{{.*}} as f4E2M1FN : vector<8xi8> -> vector<8xf32>
+// CHECK:         simt.encode %{{.*}} as f4E2M1FN : vector<8xf32> -> vector<8xi8>
+// CHECK:         simt.return
+tile.kernel @float4(%E: !tile.global<128xf4E2M1FN> {program.argument = #program.tensor<"E", inout, dims[-1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
+  %c0 = arith.constant 0 : index
+  %e = tile.slice %E[%c0] : !tile.global<128xf4E2M1FN> -> !tile.slice<128xf4E2M1FN>
+  %v = tile.load %e : !tile.slice<128xf4E2M1FN> -> tensor<128xf4E2M1FN, #l>
+  %0 = tile.convert %v : tensor<128xf4E2M1FN, #l> to tensor<128xf32, #l>
+  %1 = tile.convert %0 saturate : tensor<128xf32, #l> to tensor<128xf4E2M1FN, #l>
+  tile.store %1, %e atom simt : tensor<128xf4E2M1FN, #l>, !tile.slice<128xf4E2M1FN>
+  tile.return
+}
+}

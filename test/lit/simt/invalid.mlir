@@ -301,7 +301,7 @@ simt.kernel @encode_element(%a: i64 {program.parameter = #program.parameter<scal
     attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %x = arith.constant dense<0.0> : vector<4xf32>
-  // expected-error @below {{expected 'element' to be a float of 8 bits, but got 'f16'}}
+  // expected-error @below {{expected 'element' to be a float of 8 or 4 bits, but got 'f16'}}
   %r = simt.encode %x as f16 : vector<4xf32> -> vector<4xi8>
   simt.return
 }
@@ -313,7 +313,7 @@ simt.kernel @decode_element(%a: i64 {program.parameter = #program.parameter<scal
     attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %x = arith.constant dense<0> : vector<4xi8>
-  // expected-error @below {{expected 'element' to be a float of 8 bits, but got 'i8'}}
+  // expected-error @below {{expected 'element' to be a float of 8 or 4 bits, but got 'i8'}}
   %r = simt.decode %x as i8 : vector<4xi8> -> vector<4xf32>
   simt.return
 }
