@@ -3,6 +3,8 @@
 /// Arithmetic on positions and numbers, and the choice of its operation.
 #include "compiler/dsl/Arithmetic.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace tlc::dsl::inline v1 {
@@ -25,6 +27,20 @@ StringRef nameOf(Arithmetic kind) {
     return "min";
   case Arithmetic::max:
     return "max";
+  case Arithmetic::minOrNaN:
+    return "minOrNaN";
+  case Arithmetic::maxOrNaN:
+    return "maxOrNaN";
+  case Arithmetic::bitAnd:
+    return "&";
+  case Arithmetic::bitOr:
+    return "|";
+  case Arithmetic::bitXor:
+    return "^";
+  case Arithmetic::shiftLeft:
+    return "<<";
+  case Arithmetic::shiftRight:
+    return ">>";
   }
   return "";
 }
@@ -44,17 +60,24 @@ StringRef nameOf(Comparison kind) {
 }
 
 bool checkComputable(Trace &trace, Value value, StringRef operation, Loc loc) {
-  if (isComputed(value.getType()))
+  std::optional<ElementType> element = toElementType(getElementTypeOrSelf(value));
+  if (!element || hasArithmetic(*element))
     return true;
-  Diagnostic &diagnostic =
-      trace.error(loc, "expected numbers that the machine computes with for " + operation + ", but got " +
-                           trace.describe(value) + "; convert it with .to(" +
-                           toString(computedType(*toElementType(getElementTypeOrSelf(value)))) + ")");
+  Diagnostic &diagnostic = trace.error(
+      loc, "expected numbers that the machine computes with for " + operation + ", but got " +
+               trace.describe(value) + "; convert it with .to(" + toString(computedType(*element)) + ")");
   trace.noteDeclaration(diagnostic, value);
   return false;
 }
 
-Value arithmetic(Trace &trace, Arithmetic kind, Value a, Value b, Loc loc) {
+namespace {
+/// `Signed` of integers that have a sign, else `Unsigned`.
+template <class Signed, class Unsigned> Value make(Trace &trace, Sign sign, Value a, Value b, Loc loc) {
+  return sign == Sign::has ? trace.create<Signed>(loc, a, b) : trace.create<Unsigned>(loc, a, b);
+}
+} // namespace
+
+Value arithmetic(Trace &trace, Arithmetic kind, Value a, Value b, Loc loc, Sign sign) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(a));
   switch (kind) {
   case Arithmetic::add:
@@ -64,24 +87,42 @@ Value arithmetic(Trace &trace, Arithmetic kind, Value a, Value b, Loc loc) {
   case Arithmetic::multiply:
     return isFloat ? trace.create<arith::MulFOp>(loc, a, b) : trace.create<arith::MulIOp>(loc, a, b);
   case Arithmetic::divide:
-    return isFloat ? trace.create<arith::DivFOp>(loc, a, b) : trace.create<arith::DivSIOp>(loc, a, b);
+    return isFloat ? trace.create<arith::DivFOp>(loc, a, b)
+                   : make<arith::DivSIOp, arith::DivUIOp>(trace, sign, a, b, loc);
   case Arithmetic::remainder:
-    return trace.create<arith::RemSIOp>(loc, a, b);
+    return make<arith::RemSIOp, arith::RemUIOp>(trace, sign, a, b, loc);
   case Arithmetic::ceilDiv:
     return trace.create<arith::CeilDivUIOp>(loc, a, b);
   case Arithmetic::min:
-    return isFloat ? trace.create<arith::MinNumFOp>(loc, a, b) : trace.create<arith::MinSIOp>(loc, a, b);
+    return isFloat ? trace.create<arith::MinNumFOp>(loc, a, b)
+                   : make<arith::MinSIOp, arith::MinUIOp>(trace, sign, a, b, loc);
   case Arithmetic::max:
-    return isFloat ? trace.create<arith::MaxNumFOp>(loc, a, b) : trace.create<arith::MaxSIOp>(loc, a, b);
+    return isFloat ? trace.create<arith::MaxNumFOp>(loc, a, b)
+                   : make<arith::MaxSIOp, arith::MaxUIOp>(trace, sign, a, b, loc);
+  case Arithmetic::minOrNaN:
+    return trace.create<arith::MinimumFOp>(loc, a, b);
+  case Arithmetic::maxOrNaN:
+    return trace.create<arith::MaximumFOp>(loc, a, b);
+  case Arithmetic::bitAnd:
+    return trace.create<arith::AndIOp>(loc, a, b);
+  case Arithmetic::bitOr:
+    return trace.create<arith::OrIOp>(loc, a, b);
+  case Arithmetic::bitXor:
+    return trace.create<arith::XOrIOp>(loc, a, b);
+  case Arithmetic::shiftLeft:
+    return trace.create<arith::ShLIOp>(loc, a, b);
+  case Arithmetic::shiftRight:
+    return make<arith::ShRSIOp, arith::ShRUIOp>(trace, sign, a, b, loc);
   }
   return {};
 }
 
-Value compare(Trace &trace, Comparison kind, Value a, Value b, Loc loc) {
+Value compare(Trace &trace, Comparison kind, Value a, Value b, Loc loc, Sign sign) {
   using Float = arith::CmpFPredicate;
   using Integer = arith::CmpIPredicate;
-  std::pair<Float, Integer> predicates[] = {{Float::OLT, Integer::slt},
-                                            {Float::OLE, Integer::sle},
+  bool hasSign = sign == Sign::has;
+  std::pair<Float, Integer> predicates[] = {{Float::OLT, hasSign ? Integer::slt : Integer::ult},
+                                            {Float::OLE, hasSign ? Integer::sle : Integer::ule},
                                             {Float::OEQ, Integer::eq},
                                             {Float::UNE, Integer::ne}};
   auto [ofFloats, ofIntegers] = predicates[size_t(kind)];
@@ -137,6 +178,14 @@ std::optional<int64_t> evaluate(Arithmetic kind, int64_t a, int64_t b) {
     return std::min(a, b);
   case Arithmetic::max:
     return std::max(a, b);
+  case Arithmetic::minOrNaN:
+  case Arithmetic::maxOrNaN:
+  case Arithmetic::bitAnd:
+  case Arithmetic::bitOr:
+  case Arithmetic::bitXor:
+  case Arithmetic::shiftLeft:
+  case Arithmetic::shiftRight:
+    break; // not of positions
   }
   return std::nullopt;
 }
@@ -294,6 +343,13 @@ double evaluate(Arithmetic kind, double a, double b) {
     return std::max(a, b);
   case Arithmetic::remainder:
   case Arithmetic::ceilDiv:
+  case Arithmetic::minOrNaN:
+  case Arithmetic::maxOrNaN:
+  case Arithmetic::bitAnd:
+  case Arithmetic::bitOr:
+  case Arithmetic::bitXor:
+  case Arithmetic::shiftLeft:
+  case Arithmetic::shiftRight:
     break;
   }
   return 0;
@@ -356,6 +412,23 @@ Scalar Scalar::to(ElementType element, Conversion how, Loc loc) const {
     return *this;
   Value value = trace->use(reference, "a number to convert", loc);
   return trace->make<Scalar>(value ? convert(*trace, value, element, how, loc) : Value());
+}
+
+Index Scalar::toIndex(Loc loc) const {
+  if (known && *known == std::floor(*known) && std::abs(*known) < 0x1p63)
+    return Index(int64_t(*known));
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  Value value = trace->use(reference, "a number to convert", loc);
+  if (!value)
+    return trace->poison<Index>();
+  if (!value.getType().isSignlessInteger(32)) {
+    trace->error(loc,
+                 "expected a number of i32 because it becomes a position, but got " + trace->describe(value));
+    return trace->poison<Index>();
+  }
+  return trace->make<Index>(trace->create<arith::IndexCastOp>(loc, trace->builder.getIndexType(), value));
 }
 
 //===----------------------------------------------------------------------===//

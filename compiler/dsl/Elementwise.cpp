@@ -28,6 +28,21 @@ std::optional<SmallVector<int64_t>> commonExtents(ArrayRef<int64_t> a, ArrayRef<
 
 namespace {
 
+Sign signOf(Type type) { return getElementTypeOrSelf(type).isUnsignedInteger() ? Sign::hasNot : Sign::has; }
+
+/// The value with another element type, if it has not got that.
+Value likeElement(Trace &trace, Value value, Type element, Loc loc) {
+  std::optional<ElementType> known = value ? toElementType(element) : std::nullopt;
+  return known ? convert(trace, value, *known, {}, loc) : value;
+}
+
+/// Integers without a sign as bits of those with one.
+Value withSign(Trace &trace, Value value, Loc loc) {
+  if (signOf(value.getType()) == Sign::has)
+    return value;
+  return convert(trace, value, signedType(*toElementType(getElementTypeOrSelf(value))), {}, loc);
+}
+
 /// Operands of one elementwise operation, on their way to common extents.
 class Operands {
 public:
@@ -77,6 +92,8 @@ public:
     for (Entry &entry : entries)
       if (!complete(entry))
         return false;
+    for (Entry &entry : entries)
+      entry.value = withSign(trace, entry.value, loc);
     for (Value &condition : conditions) {
       bool uniform = !isa<RankedTensorType>(condition.getType());
       condition = uniform ? trace.splat(condition, extents, loc) : trace.broadcast(condition, extents, loc);
@@ -84,9 +101,27 @@ public:
     return true;
   }
 
+  /// Integers without a sign as bits of those with one.
   Value operator[](size_t i) const { return entries[i].value; }
   Value condition() const { return conditions.front(); }
   bool isFloat() const { return isa<FloatType>(element); }
+  Sign sign() const { return signOf(element); }
+  /// What was computed of the operands, with their element type.
+  FragmentValue result(Value value) {
+    return trace.make<FragmentValue>(likeElement(trace, value, element, loc));
+  }
+
+  /// Whether the element type has the operation; if not, an error.
+  bool checkHas(Arithmetic kind) {
+    if (isFloat() ? !isOfIntegers(kind) : !isOfFloats(kind))
+      return true;
+    Diagnostic &diagnostic =
+        trace.error(loc, "expected " + Twine(isFloat() ? "integers" : "floating point") + " for " +
+                             operation + ", but got " + trace.describe(first) + "; convert it with .to(" +
+                             (isFloat() ? "i32" : "f32") + ")");
+    trace.noteDeclaration(diagnostic, first);
+    return false;
+  }
 
 private:
   struct Entry {
@@ -127,14 +162,23 @@ private:
     if (entry.value && isa<RankedTensorType>(entry.value.getType())) {
       entry.value = trace.broadcast(entry.value, extents, loc);
     } else {
-      Value number = entry.value ? entry.value : trace.number(entry.number, element, loc);
+      Value number = entry.value ? entry.value : constant(entry.number);
       if (!number)
         return false;
-      if (!checkElement(first && getElementTypeOrSelf(first) == element ? first : Value(), number))
+      if (entry.value &&
+          !checkElement(first && getElementTypeOrSelf(first) == element ? first : Value(), number))
         return false;
       entry.value = trace.splat(number, extents, loc);
     }
     return bool(entry.value);
+  }
+
+  /// A C++ number; of a type without a sign as bits of the one with it.
+  Value constant(double number) {
+    if (signOf(element) == Sign::has)
+      return trace.number(number, element, loc);
+    TypedAttr attr = trace.numberAttr(number, element, loc);
+    return attr ? trace.create<arith::ConstantOp>(loc, attr) : Value();
   }
 
   Trace &trace;
@@ -155,9 +199,9 @@ FragmentValue binary(Arithmetic kind, const Operand &a, const Operand &b, Loc lo
   Operands operands(*trace, nameOf(kind), loc);
   operands.add(a);
   operands.add(b);
-  if (!operands.unify())
+  if (!operands.unify() || !operands.checkHas(kind))
     return trace->poison<FragmentValue>();
-  return trace->make<FragmentValue>(arithmetic(*trace, kind, operands[0], operands[1], loc));
+  return operands.result(arithmetic(*trace, kind, operands[0], operands[1], loc, operands.sign()));
 }
 
 FragmentValue negate(const Operand &x, Loc loc) {
@@ -173,6 +217,21 @@ FragmentValue negate(const Operand &x, Loc loc) {
   return binary(Arithmetic::subtract, 0, trace->make<FragmentValue>(operands[0]), loc);
 }
 
+/// All bits are flipped: of -1 and of the largest integer without a sign all are set.
+FragmentValue complement(const Operand &x, Loc loc) {
+  Trace *trace = traceOf(x.ref());
+  if (!trace)
+    return {};
+  Operands operands(*trace, "~", loc);
+  operands.add(x);
+  if (!operands.unify() || !operands.checkHas(Arithmetic::bitXor))
+    return trace->poison<FragmentValue>();
+  Value ones = trace->filled(-1, cast<RankedTensorType>(operands[0].getType()), loc);
+  return operands.result(ones ? arithmetic(*trace, Arithmetic::bitXor, operands[0], ones, loc) : Value());
+}
+
+} // namespace
+
 Predicate comparison(Comparison kind, const Operand &a, const Operand &b, Loc loc) {
   Trace *trace = traceOf(a.ref(), b.ref());
   if (!trace)
@@ -182,10 +241,8 @@ Predicate comparison(Comparison kind, const Operand &a, const Operand &b, Loc lo
   operands.add(b);
   if (!operands.unify())
     return trace->poison<Predicate>();
-  return trace->make<Predicate>(compare(*trace, kind, operands[0], operands[1], loc));
+  return trace->make<Predicate>(compare(*trace, kind, operands[0], operands[1], loc, operands.sign()));
 }
-
-} // namespace
 
 namespace detail {
 FragmentValue operator+(At<Operand> a, At<Operand> b) {
@@ -201,6 +258,25 @@ FragmentValue operator/(At<Operand> a, At<Operand> b) {
   return binary(Arithmetic::divide, a.value, b.value, a.loc);
 }
 FragmentValue operator-(At<Operand> a) { return negate(a.value, a.loc); }
+FragmentValue operator%(At<Operand> a, At<Operand> b) {
+  return binary(Arithmetic::remainder, a.value, b.value, a.loc);
+}
+FragmentValue operator&(At<Operand> a, At<Operand> b) {
+  return binary(Arithmetic::bitAnd, a.value, b.value, a.loc);
+}
+FragmentValue operator|(At<Operand> a, At<Operand> b) {
+  return binary(Arithmetic::bitOr, a.value, b.value, a.loc);
+}
+FragmentValue operator^(At<Operand> a, At<Operand> b) {
+  return binary(Arithmetic::bitXor, a.value, b.value, a.loc);
+}
+FragmentValue operator~(At<Operand> a) { return complement(a.value, a.loc); }
+FragmentValue operator<<(At<Operand> a, At<Operand> b) {
+  return binary(Arithmetic::shiftLeft, a.value, b.value, a.loc);
+}
+FragmentValue operator>>(At<Operand> a, At<Operand> b) {
+  return binary(Arithmetic::shiftRight, a.value, b.value, a.loc);
+}
 Predicate operator<(At<Operand> a, At<Operand> b) {
   return comparison(Comparison::less, a.value, b.value, a.loc);
 }
@@ -221,25 +297,31 @@ Predicate operator!=(At<Operand> a, At<Operand> b) {
 }
 } // namespace detail
 
-Fragment &Fragment::operator+=(At<Operand> other) {
-  store(binary(Arithmetic::add, *this, other.value, other.loc), other.loc);
-  return *this;
-}
-Fragment &Fragment::operator-=(At<Operand> other) {
-  store(binary(Arithmetic::subtract, *this, other.value, other.loc), other.loc);
-  return *this;
-}
-Fragment &Fragment::operator*=(At<Operand> other) {
-  store(binary(Arithmetic::multiply, *this, other.value, other.loc), other.loc);
-  return *this;
-}
-Fragment &Fragment::operator/=(At<Operand> other) {
-  store(binary(Arithmetic::divide, *this, other.value, other.loc), other.loc);
-  return *this;
-}
+#define TLC_ASSIGNMENT(symbol, kind)                                                                         \
+  Fragment &Fragment::operator symbol(At<Operand> other) {                                                   \
+    store(binary(Arithmetic::kind, *this, other.value, other.loc), other.loc);                               \
+    return *this;                                                                                            \
+  }
+TLC_ASSIGNMENT(+=, add)
+TLC_ASSIGNMENT(-=, subtract)
+TLC_ASSIGNMENT(*=, multiply)
+TLC_ASSIGNMENT(/=, divide)
+TLC_ASSIGNMENT(%=, remainder)
+TLC_ASSIGNMENT(&=, bitAnd)
+TLC_ASSIGNMENT(|=, bitOr)
+TLC_ASSIGNMENT(^=, bitXor)
+TLC_ASSIGNMENT(<<=, shiftLeft)
+TLC_ASSIGNMENT(>>=, shiftRight)
+#undef TLC_ASSIGNMENT
 
 FragmentValue max(const Operand &a, const Operand &b, Loc loc) { return binary(Arithmetic::max, a, b, loc); }
 FragmentValue min(const Operand &a, const Operand &b, Loc loc) { return binary(Arithmetic::min, a, b, loc); }
+FragmentValue maxOrNaN(const Operand &a, const Operand &b, Loc loc) {
+  return binary(Arithmetic::maxOrNaN, a, b, loc);
+}
+FragmentValue minOrNaN(const Operand &a, const Operand &b, Loc loc) {
+  return binary(Arithmetic::minOrNaN, a, b, loc);
+}
 
 //===----------------------------------------------------------------------===//
 // Functions
@@ -287,6 +369,8 @@ FragmentValue abs(const FragmentValue &x, Loc loc) {
     return trace->poison<FragmentValue>();
   if (isa<FloatType>(getElementTypeOrSelf(value)))
     return trace->make<FragmentValue>(trace->create<math::AbsFOp>(loc, value));
+  if (signOf(value.getType()) == Sign::hasNot)
+    return x;
   return binary(Arithmetic::max, x, negate(x, loc), loc);
 }
 
@@ -334,8 +418,7 @@ FragmentValue where(const Predicate &condition, const Operand &x, const Operand 
   operands.add(y);
   if (!operands.unify())
     return trace->poison<FragmentValue>();
-  return trace->make<FragmentValue>(
-      trace->create<arith::SelectOp>(loc, operands.condition(), operands[0], operands[1]));
+  return operands.result(trace->create<arith::SelectOp>(loc, operands.condition(), operands[0], operands[1]));
 }
 
 FragmentValue detail::whereAt(const PositionCondition &condition, size_t positions, const Operand &x,
@@ -359,8 +442,7 @@ FragmentValue detail::whereAt(const PositionCondition &condition, size_t positio
   for (int64_t axis = 0; axis < type.getRank(); ++axis)
     coordinates.push_back(trace->make<Index>(
         trace->create<tile::CoordinatesOp>(loc, type.clone(trace->builder.getIndexType()), axis)));
-  return where(condition(coordinates), trace->make<FragmentValue>(operands[0]),
-               trace->make<FragmentValue>(operands[1]), loc);
+  return where(condition(coordinates), operands.result(operands[0]), operands.result(operands[1]), loc);
 }
 
 // In statements: C++ leaves the order of arguments open, and these have one place in the source.
@@ -384,65 +466,8 @@ FragmentValue divideOrZero(const Operand &a, const Operand &b, Loc loc) {
   Value isZero = compare(*trace, Comparison::equal, divisor, zero, loc);
   if (!operands.isFloat()) // of integers the quotient by 0 is undefined
     divisor = trace->create<arith::SelectOp>(loc, isZero, one, divisor);
-  Value quotient = arithmetic(*trace, Arithmetic::divide, operands[0], divisor, loc);
-  return trace->make<FragmentValue>(trace->create<arith::SelectOp>(loc, isZero, zero, quotient));
+  Value quotient = arithmetic(*trace, Arithmetic::divide, operands[0], divisor, loc, operands.sign());
+  return operands.result(trace->create<arith::SelectOp>(loc, isZero, zero, quotient));
 }
-
-//===----------------------------------------------------------------------===//
-// Reductions
-//===----------------------------------------------------------------------===//
-
-namespace {
-TLC_ENUM_CONVERSION(kindOf, Reduction, tile::ReduceKind, TLC_REDUCTIONS)
-
-/// What an operation along an axis works on; a null fragment where an error was reported.
-struct Along {
-  Value value;
-  int64_t axis = 0; ///< counted from the first
-};
-
-Along along(Trace &trace, const FragmentValue &x, int64_t axis, StringRef verb, StringRef noun, Loc loc) {
-  Value value = trace.use(x.ref(), ("a fragment to " + verb).str(), loc);
-  if (!value || !checkComputable(trace, value, noun, loc))
-    return {};
-  int64_t rank = cast<RankedTensorType>(value.getType()).getRank(), counted = axis < 0 ? axis + rank : axis;
-  if (counted >= 0 && counted < rank)
-    return {value, counted};
-  Diagnostic &diagnostic =
-      trace.error(loc, "expected an axis to " + verb + " from " + Twine(-rank) + " to " + Twine(rank - 1) +
-                           " of " + trace.describe(value) + ", but got " + Twine(axis));
-  trace.noteDeclaration(diagnostic, value);
-  return {};
-}
-} // namespace
-
-FragmentValue reduce(Reduction kind, const FragmentValue &x, int64_t axis, Loc loc) {
-  Trace *trace = traceOf(x.ref());
-  if (!trace)
-    return {};
-  auto [value, counted] = along(*trace, x, axis, "reduce", "a reduction", loc);
-  if (!value)
-    return trace->poison<FragmentValue>();
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> extents(type.getShape());
-  extents[counted] = 1;
-  return trace->make<FragmentValue>(
-      trace->create<tile::ReduceOp>(loc, type.clone(extents), value, counted, kindOf(kind), Value()));
-}
-
-FragmentValue cumulative(Reduction kind, const FragmentValue &x, int64_t axis, Direction direction, Loc loc) {
-  Trace *trace = traceOf(x.ref());
-  if (!trace)
-    return {};
-  auto [value, counted] = along(*trace, x, axis, "go along", "a cumulative operation", loc);
-  if (!value)
-    return trace->poison<FragmentValue>();
-  return trace->make<FragmentValue>(trace->create<tile::ScanOp>(
-      loc, value.getType(), value, counted, kindOf(kind), direction == Direction::backward, Value()));
-}
-
-FragmentValue rowSum(const FragmentValue &x, Loc loc) { return reduce(Reduction::sum, x, -1, loc); }
-FragmentValue rowMax(const FragmentValue &x, Loc loc) { return reduce(Reduction::max, x, -1, loc); }
-FragmentValue rowMin(const FragmentValue &x, Loc loc) { return reduce(Reduction::min, x, -1, loc); }
 
 } // namespace tlc::dsl::inline v1

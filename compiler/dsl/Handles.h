@@ -70,6 +70,14 @@ struct FragmentOperators {
   friend FragmentValue operator*(At<Operand> a, At<Operand> b);
   friend FragmentValue operator/(At<Operand> a, At<Operand> b);
   friend FragmentValue operator-(At<Operand> a);
+  // Of integers.
+  friend FragmentValue operator%(At<Operand> a, At<Operand> b);
+  friend FragmentValue operator&(At<Operand> a, At<Operand> b);
+  friend FragmentValue operator|(At<Operand> a, At<Operand> b);
+  friend FragmentValue operator^(At<Operand> a, At<Operand> b);
+  friend FragmentValue operator~(At<Operand> a);
+  friend FragmentValue operator<<(At<Operand> a, At<Operand> b);
+  friend FragmentValue operator>>(At<Operand> a, At<Operand> b);
   friend Predicate operator<(At<Operand> a, At<Operand> b);
   friend Predicate operator<=(At<Operand> a, At<Operand> b);
   friend Predicate operator>(At<Operand> a, At<Operand> b);
@@ -181,6 +189,8 @@ public:
   std::optional<double> constant() const { return known; }
   Scalar to(ElementType element, Loc loc = Loc::current()) const { return to(element, {}, loc); }
   Scalar to(ElementType element, Conversion how, Loc loc = Loc::current()) const;
+  /// A number of i32 as a position.
+  Index toIndex(Loc loc = Loc::current()) const;
 
   template <std::same_as<bool> B> operator B() const {
     static_assert(detail::never<B>,
@@ -242,6 +252,12 @@ public:
   Fragment &operator-=(At<Operand> other);
   Fragment &operator*=(At<Operand> other);
   Fragment &operator/=(At<Operand> other);
+  Fragment &operator%=(At<Operand> other);
+  Fragment &operator&=(At<Operand> other);
+  Fragment &operator|=(At<Operand> other);
+  Fragment &operator^=(At<Operand> other);
+  Fragment &operator<<=(At<Operand> other);
+  Fragment &operator>>=(At<Operand> other);
 
   /// Gives the variable a name for dumps and messages.
   Fragment &&named(std::string_view name) &&;

@@ -37,6 +37,9 @@ Scalar where(const Predicate &condition, const Scalar &x, const Scalar &y, Loc l
 /// A NaN loses against a number, as in IEEE maximumNumber.
 FragmentValue max(const Operand &a, const Operand &b, Loc loc = Loc::current());
 FragmentValue min(const Operand &a, const Operand &b, Loc loc = Loc::current());
+/// Of floats: NaN if one of them is, as in IEEE maximum.
+FragmentValue maxOrNaN(const Operand &a, const Operand &b, Loc loc = Loc::current());
+FragmentValue minOrNaN(const Operand &a, const Operand &b, Loc loc = Loc::current());
 
 FragmentValue abs(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue exp(const FragmentValue &x, Loc loc = Loc::current());
@@ -98,14 +101,27 @@ FragmentValue divideOrZero(const Operand &a, const Operand &b, Loc loc = Loc::cu
 // Reductions: the reduced axis stays, with extent 1
 //===----------------------------------------------------------------------===//
 
-#define TLC_REDUCTIONS(X) X(sum) X(max) X(min) X(product)
+/// `max` and `min` ignore NaN as long as there is a number; `maxOrNaN` and `minOrNaN`, of floats, are NaN if
+/// an element is. The bit operations are of integers.
+#define TLC_REDUCTIONS(X) X(sum) X(max) X(min) X(product) X(maxOrNaN) X(minOrNaN) X(bitAnd) X(bitOr) X(bitXor)
 TLC_ENUM(Reduction, TLC_REDUCTIONS)
+TLC_ENUM_NAMES(Reduction, TLC_REDUCTIONS)
 
 /// Negative axes count from the last: -1 is the last.
 FragmentValue reduce(Reduction kind, const FragmentValue &x, int64_t axis, Loc loc = Loc::current());
 FragmentValue rowSum(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue rowMax(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue rowMin(const FragmentValue &x, Loc loc = Loc::current());
+
+/// Whether a condition holds for some element along the axis, and whether for all. The axis stays, with
+/// extent 1, so that `where` repeats the answer.
+Predicate any(const Predicate &condition, int64_t axis, Loc loc = Loc::current());
+Predicate all(const Predicate &condition, int64_t axis, Loc loc = Loc::current());
+
+/// Position along the axis of the largest element, as i32; of equal ones the first. NaN is never the largest;
+/// where all elements are NaN, it is 0.
+FragmentValue argMax(const FragmentValue &x, int64_t axis = -1, Loc loc = Loc::current());
+FragmentValue argMin(const FragmentValue &x, int64_t axis = -1, Loc loc = Loc::current());
 
 /// Which elements come before another one along an axis.
 enum class Direction : uint8_t { forward, backward };

@@ -151,6 +151,8 @@ public:
                             SharedOptions options = {}, Loc loc = Loc::current());
   Fragment fragment(ElementType element, const Shape &shape, const Scalar &initial = 0,
                     Loc loc = Loc::current());
+  /// Each element's own position along an axis, as i32. Negative axes count from the last.
+  FragmentValue positions(const Shape &shape, int64_t axis, Loc loc = Loc::current());
 
   // Control flow.
   void loop(const Range &range, const LoopBody &body, Loc loc = Loc::current());

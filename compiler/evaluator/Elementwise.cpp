@@ -141,6 +141,9 @@ std::optional<int64_t> shiftedLeft(const Kind &kind, int64_t a, int64_t b) {
 std::optional<int64_t> shiftedRight(const Kind &kind, int64_t a, int64_t b) {
   return b >= 0 && b < kind.bits ? std::optional(a >> b) : std::nullopt;
 }
+std::optional<int64_t> shiftedRightUnsigned(const Kind &kind, int64_t a, int64_t b) {
+  return b >= 0 && b < kind.bits ? std::optional(int64_t(bitsOf(kind, a) >> b)) : std::nullopt;
+}
 
 /// A truth value that is certain may decide alone.
 Element logicalAnd(const Kind &kind, const Element &a, const Element &b) {
@@ -171,6 +174,7 @@ void addIntegerRules(Rules &rules) {
   add<arith::XOrIOp>(rules, integers<oneOf>);
   add<arith::ShLIOp>(rules, integers<shiftedLeft>);
   add<arith::ShRSIOp>(rules, integers<shiftedRight>);
+  add<arith::ShRUIOp>(rules, integers<shiftedRightUnsigned>);
 }
 
 //===----------------------------------------------------------------------===//
@@ -273,6 +277,8 @@ void addFloatRules(Rules &rules) {
   add<arith::DivFOp>(rules, divide);
   add<arith::MaxNumFOp>(rules, maximum);
   add<arith::MinNumFOp>(rules, minimum);
+  add<arith::MaximumFOp>(rules, maximumOrNaN);
+  add<arith::MinimumFOp>(rules, minimumOrNaN);
   add<arith::NegFOp>(rules, [](const Kind &, const Element &x) { return negate(x); });
   add<math::AbsFOp>(rules, [](const Kind &, const Element &x) { return absolute(x); });
   add<math::ExpOp>(rules, applied<Function::exp>);

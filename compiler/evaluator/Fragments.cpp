@@ -138,14 +138,37 @@ Step evaluateWrite(Task &task, tile::WriteOp op) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
+int64_t combined(tile::ReduceKind how, int64_t a, int64_t b) {
+  auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b); // whose sums and products overflow
+  switch (how) {
+  case tile::ReduceKind::sum:
+    return static_cast<int64_t>(x + y);
+  case tile::ReduceKind::product:
+    return static_cast<int64_t>(x * y);
+  case tile::ReduceKind::max:
+    return std::max(a, b);
+  case tile::ReduceKind::min:
+    return std::min(a, b);
+  case tile::ReduceKind::bitAnd:
+    return a & b;
+  case tile::ReduceKind::bitOr:
+    return a | b;
+  case tile::ReduceKind::bitXor:
+    return a ^ b;
+  case tile::ReduceKind::maxOrNaN:
+  case tile::ReduceKind::minOrNaN:
+    break; // of floats
+  }
+  return 0;
+}
+
 Element combined(tile::ReduceKind how, const Kind &kind, const Element &a, const Element &b) {
+  using enum tile::ReduceKind;
+  if (kind.isFloat && (how == maxOrNaN || how == minOrNaN))
+    return how == maxOrNaN ? maximumOrNaN(kind, a, b) : minimumOrNaN(kind, a, b);
   if (kind.isFloat)
-    return how == tile::ReduceKind::max ? maximum(kind, a, b) : minimum(kind, a, b);
-  auto x = static_cast<uint64_t>(a.integer), y = static_cast<uint64_t>(b.integer);
-  Element result = exactInteger(kind, how == tile::ReduceKind::sum       ? static_cast<int64_t>(x + y)
-                                      : how == tile::ReduceKind::product ? static_cast<int64_t>(x * y)
-                                      : how == tile::ReduceKind::max     ? std::max(a.integer, b.integer)
-                                                                         : std::min(a.integer, b.integer));
+    return how == max ? maximum(kind, a, b) : minimum(kind, a, b);
+  Element result = exactInteger(kind, combined(how, a.integer, b.integer));
   return isExact(a) && isExact(b) ? result : unspecified(result);
 }
 

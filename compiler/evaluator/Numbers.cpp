@@ -219,6 +219,18 @@ Element minimum(const Kind &kind, const Element &a, const Element &b) {
   return negate(maximum(kind, negate(a), negate(b)));
 }
 
+Element maximumOrNaN(const Kind &kind, const Element &a, const Element &b) {
+  if (std::isnan(a.value) || std::isnan(b.value)) {
+    const Element &result = std::isnan(a.value) ? a : b;
+    return isUnspecified(result) ? unspecified(result) : result;
+  }
+  return maximum(kind, a, b);
+}
+
+Element minimumOrNaN(const Kind &kind, const Element &a, const Element &b) {
+  return negate(maximumOrNaN(kind, negate(a), negate(b)));
+}
+
 Element negate(const Element &x) {
   Element result = x;
   result.value = -x.value;

@@ -61,6 +61,9 @@ Element divide(const Kind &kind, const Element &a, const Element &b);
 /// A number is preferred to NaN.
 Element maximum(const Kind &kind, const Element &a, const Element &b);
 Element minimum(const Kind &kind, const Element &a, const Element &b);
+/// NaN is preferred to a number.
+Element maximumOrNaN(const Kind &kind, const Element &a, const Element &b);
+Element minimumOrNaN(const Kind &kind, const Element &a, const Element &b);
 Element negate(const Element &x);
 Element absolute(const Element &x);
 

@@ -14,8 +14,15 @@ class Tile_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Tile_Dialect, inf
 }
 
 def Tile_ReduceKindEnum : Tile_Enum<"ReduceKind", "the operation of a reduction", [
-  I32EnumCase<"sum", 0>, I32EnumCase<"max", 1>, I32EnumCase<"min", 2>, I32EnumCase<"product", 3>]>;
-def Tile_ReduceKind : Tile_EnumAttr<Tile_ReduceKindEnum, "reduce_kind">;
+  I32EnumCase<"sum", 0>, I32EnumCase<"max", 1>, I32EnumCase<"min", 2>, I32EnumCase<"product", 3>,
+  I32EnumCase<"maxOrNaN", 4, "max_or_nan">, I32EnumCase<"minOrNaN", 5, "min_or_nan">,
+  I32EnumCase<"bitAnd", 6, "bit_and">, I32EnumCase<"bitOr", 7, "bit_or">, I32EnumCase<"bitXor", 8, "bit_xor">]>;
+def Tile_ReduceKind : Tile_EnumAttr<Tile_ReduceKindEnum, "reduce_kind"> {
+  let description = [{
+    `max` and `min` propagate no NaN: a NaN operand loses against a number (IEEE maximumNumber). `max_or_nan` and
+    `min_or_nan` propagate it (IEEE maximum).
+  }];
+}
 
 def Tile_WarpPolicyEnum : Tile_Enum<"WarpPolicy", "how the warps of a gemm share its tile", [
   I32EnumCase<"square", 0>, I32EnumCase<"fullRow", 1, "full_row">, I32EnumCase<"fullColumn", 2, "full_col">]>;

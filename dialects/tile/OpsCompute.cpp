@@ -29,11 +29,24 @@ LogicalResult verifySameElementType(Operation *op, RankedTensorType source, Rank
   return op->emitOpError() << "expected a result of " << source.getElementType()
                            << " because the source is, but got " << result.getElementType();
 }
+/// reduce_c2
+LogicalResult verifyKind(Operation *op, ReduceKind kind, Type element) {
+  bool isOfBits = kind == ReduceKind::bitAnd || kind == ReduceKind::bitOr || kind == ReduceKind::bitXor;
+  bool isOfFloats = kind == ReduceKind::maxOrNaN || kind == ReduceKind::minOrNaN;
+  if (isOfBits && !element.isSignlessInteger())
+    return op->emitOpError() << "expected integers because '" << stringifyReduceKind(kind)
+                             << "' combines bits, but got " << element;
+  if (isOfFloats && !isa<FloatType>(element))
+    return op->emitOpError() << "expected floats because '" << stringifyReduceKind(kind)
+                             << "' is about NaN, but got " << element;
+  return success();
+}
 } // namespace
 
 LogicalResult ReduceOp::verify() { // reduce_c1
   RankedTensorType source = getSource().getType(), result = getResult().getType();
-  if (failed(verifyAxis(*this, getAxis(), source)) || failed(verifySameElementType(*this, source, result)))
+  if (failed(verifyAxis(*this, getAxis(), source)) || failed(verifySameElementType(*this, source, result)) ||
+      failed(verifyKind(*this, getKind(), source.getElementType())))
     return failure();
   SmallVector<int64_t> expected(source.getShape());
   expected[getAxis()] = 1;
@@ -74,7 +87,9 @@ std::optional<ScratchNeed> ReduceOp::getScratchNeed() {
 ScratchWords ReduceOp::getScratchWords() { return {"reduce", "a reduction", "reduce"}; }
 
 LogicalResult ScanOp::verify() { // scan_c1
-  return verifyAxis(*this, getAxis(), getSource().getType());
+  if (failed(verifyAxis(*this, getAxis(), getSource().getType())))
+    return failure();
+  return verifyKind(*this, getKind(), getSource().getType().getElementType());
 }
 
 OpFoldResult ScanOp::fold(FoldAdaptor) {

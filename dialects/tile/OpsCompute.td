@@ -73,13 +73,12 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, Tile_StatesLayouts,
     DeclareOpInterfaceMethods<Tile_ScratchOpInterface, ["getScratchNeed", "getScratchWords"]>]> {
   let summary = "Combines a fragment along one axis, which stays with extent 1";
   let description = [{
-    `max` and `min` propagate no NaN: a NaN operand loses against a number (IEEE maximumNumber).
-
     Warps that share the axis combine through `scratch`: shared memory of the result's shape, with the number of these
     warps in place of the 1. With it all executing threads meet, as in `tile.sync`.
 
     Constraints
     - reduce_c1: `axis` is an axis of the source; the result has extent 1 there and the same element type.
+    - reduce_c2: bit operations are of integers, `max_or_nan` and `min_or_nan` of floats.
   }];
   let arguments = (ins Tile_AnyFragment:$source, I64Attr:$axis, Tile_ReduceKind:$kind, Optional<Tile_SharedType>:$scratch);
   let results = (outs Tile_AnyFragment:$result);
@@ -93,14 +92,15 @@ def Tile_ScanOp : Tile_Op<"scan", [Pure, AllTypesMatch<["source", "result"]>,
     DeclareOpInterfaceMethods<Tile_ScratchOpInterface, ["getScratchNeed", "getScratchWords"]>]> {
   let summary = "Combines each element with all that come before it along one axis";
   let description = [{
-    The element itself is included. With `reverse` those that come after it are meant. As in `tile.reduce`, a NaN operand
-    of `max` and `min` loses against a number, and elements are combined in any order.
+    The element itself is included. With `reverse` those that come after it are meant. As in `tile.reduce`, elements are
+    combined in any order.
 
     Warps that share the axis tell each other their parts through `scratch`: shared memory of the source's shape, with as
     many elements along the axis as there are parts. With it all executing threads meet, as in `tile.sync`.
 
     Constraints
     - scan_c1: `axis` is an axis of the source.
+    - scan_c2: as reduce_c2.
 
         %sums = tile.scan sum %x axis(1) : tensor<64x128xf32>
   }];

@@ -140,6 +140,10 @@ OpFoldResult ConvertOp::fold(FoldAdaptor adaptor) {
       inner && inner.getSource().getType() == getType()) {
     ElementType between = *toElementType(getElementTypeOrSelf(getSource().getType()));
     ElementType own = *toElementType(element);
+    // Integers of as many bits are the same bits.
+    if (isInteger(own) && isInteger(between) && bitsOf(own) == bitsOf(between) && !inner.getSaturate() &&
+        !getSaturate())
+      return inner.getSource();
     bool keepsInfinities = !isFloat(own) || !factsOf(own).format.hasInfinities() || !getSaturate();
     if (holdsAll(between, own) && keepsInfinities)
       return inner.getSource();

@@ -97,6 +97,17 @@ constexpr bool isUnsigned(ElementType type) { return factsOf(type).number == Num
 /// Whether the machine computes with it.
 constexpr bool isComputed(ElementType type) { return factsOf(type).use == ElementUse::computed; }
 
+/// Whether the language has arithmetic on it: on integers without a sign, too, as on those with one of as
+/// many bits.
+constexpr bool hasArithmetic(ElementType type) {
+  return isComputed(type) || (isInteger(type) && factsOf(type).bits >= 8);
+}
+
+/// The integer with a sign of as many bits, of at least 8.
+constexpr ElementType signedType(ElementType type) {
+  return type == ElementType::u8 ? ElementType::i8 : type == ElementType::u32 ? ElementType::i32 : type;
+}
+
 /// Whether conversions to it always saturate.
 constexpr bool saturates(ElementType type) { return isFloat(type) && factsOf(type).bits <= 8; }
 

@@ -74,6 +74,11 @@ bool isAsTame(Domain domain, Domain limit) {
 
 Domain wholeRange(ElementType type) { return {formatOf(type).greatest, 0}; }
 
+Domain bitsOf(ElementType type, Domain domain) {
+  Domain bits = {std::exp2(std::ceil(std::log2(domain.magnitude + 1))), 0};
+  return !isUnsigned(type) && fits(type, bits) ? bits : wholeRange(type);
+}
+
 /// Of the widest types so little that sums stay exact.
 Domain defaultDomain(ElementType type) {
   switch (type) {

@@ -35,6 +35,8 @@ double largest(ElementType type, int exponent);
 bool isAsTame(Domain domain, Domain limit);
 /// What integers of this type may be once they have wrapped around.
 Domain wholeRange(ElementType type);
+/// What the bits of such integers may make.
+Domain bitsOf(ElementType type, Domain domain);
 /// What variables of this type may hold in loops.
 Domain defaultDomain(ElementType type);
 

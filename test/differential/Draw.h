@@ -81,6 +81,11 @@ namespace tlc::differential {
   X(whenAny, 5)                                                                                              \
   X(reduction, 12)                                                                                           \
   X(scan, 6)                                                                                                 \
+  X(argument, 25)                                                                                            \
+  X(anyOrAll, 25)                                                                                            \
+  X(positions, 8)                                                                                            \
+  X(bits, 14)                                                                                                \
+  X(withoutSign, 50)                                                                                         \
   X(broadcast, 25)                                                                                           \
   X(where, 10)                                                                                               \
   X(wherePlace, 10)                                                                                          \

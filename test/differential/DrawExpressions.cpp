@@ -11,15 +11,6 @@
 using namespace tlc;
 using namespace tlc::differential;
 
-namespace {
-
-Expression apply(Function function, ElementType type, std::vector<Expression> operands) {
-  return {
-      .kind = Expression::Kind::apply, .type = type, .function = function, .operands = std::move(operands)};
-}
-
-} // namespace
-
 Drawn Generator::number(ElementType element, double most) {
   auto value = double(draw.between(isUnsigned(element) ? 0 : -int64_t(most), int64_t(most)));
   if (!isInteger(element) && draw.chance(25))
@@ -63,8 +54,9 @@ Drawn Generator::clamped(Drawn value, double magnitude) {
     return Expression{.kind = Expression::Kind::number, .type = value.expression.type, .number = number};
   };
   ElementType type = value.expression.type;
-  value.expression = apply(Function::min, type, {std::move(value.expression), constant(magnitude)});
-  value.expression = apply(Function::max, type, {std::move(value.expression), constant(-magnitude)});
+  value.expression = applied(Function::min, type, {std::move(value.expression), constant(magnitude)});
+  if (!isUnsigned(type))
+    value.expression = applied(Function::max, type, {std::move(value.expression), constant(-magnitude)});
   value.domain.magnitude = magnitude;
   value.domain.finite = true;
   return value;
@@ -137,6 +129,12 @@ std::optional<Drawn> Generator::drawLeaf(const Sizes &shape, ElementType element
 }
 
 std::optional<Drawn> Generator::drawFull(const Sizes &shape, ElementType element, int depth) {
+  bool isInteger = tlc::isInteger(element);
+  if (isUnsigned(element) && hasArithmetic(element) && depth > 0 && draw.wants(Feature::withoutSign))
+    if (std::optional<Drawn> drawn = drawIntegers(shape, element, depth)) {
+      draw.note(Feature::withoutSign);
+      return drawn;
+    }
   if (!isComputed(element)) { // not computed with
     std::optional<Drawn> leaf = drawLeaf(shape, draw.chance(70) ? ElementType::f32 : element);
     return leaf ? converted(std::move(*leaf), element) : std::nullopt;
@@ -144,8 +142,10 @@ std::optional<Drawn> Generator::drawFull(const Sizes &shape, ElementType element
   if (depth <= 0)
     return drawLeaf(shape, element);
   std::optional<Drawn> drawn;
-  if (!tree.isExact && !isInteger(element) && draw.wants(Feature::function))
+  if (!tree.isExact && !isInteger && draw.wants(Feature::function))
     drawn = drawRounded(shape, element, depth);
+  else if (isInteger && draw.wants(Feature::bits))
+    drawn = drawIntegers(shape, element, depth);
   else if (draw.wants(Feature::where))
     drawn = drawWhere(shape, element, depth);
   else if (draw.wants(Feature::wherePlace))
@@ -188,6 +188,9 @@ Drawn Generator::drawPartner(const Sizes &shape, ElementType element, int depth)
       return {std::move(position), {magnitude, 0, true}};
     }
   }
+  if (draw.wants(Feature::positions))
+    if (std::optional<Drawn> value = drawPositions(shape, element))
+      return *value;
   if (draw.wants(Feature::reduction)) { // along an axis, repeated along it
     Sizes narrow = shape;
     narrow[draw.chance(70) ? shape.size() - 1 : draw.below(shape.size())] = {};
@@ -232,7 +235,7 @@ std::optional<Drawn> Generator::drawOfOne(const Sizes &shape, ElementType elemen
         return std::nullopt;
     }
   }
-  x->expression = apply(function, element, {std::move(x->expression)});
+  x->expression = applied(function, element, {std::move(x->expression)});
   return x;
 }
 
@@ -282,11 +285,15 @@ std::optional<Drawn> Generator::drawOfTwo(const Sizes &shape, ElementType elemen
     if (!fits(element, domain))
       return a;
   }
+  if (!isInteger(element) && draw.chance(20))
+    function = function == Function::max   ? Function::maxOrNaN
+               : function == Function::min ? Function::minOrNaN
+                                           : function;
   std::vector<Expression> operands = {std::move(a->expression), std::move(b.expression)};
   bool isDivision = function == Function::divide || function == Function::divideOrZero;
   if (!isDivision && draw.chance(35))
     std::swap(operands[0], operands[1]);
-  return Drawn{apply(function, element, std::move(operands)), domain};
+  return Drawn{applied(function, element, std::move(operands)), domain};
 }
 
 /// A sum or product that may be beyond the type, where integers wrap around. Of i64 doubles do not hold as
@@ -301,7 +308,7 @@ Drawn Generator::wrapped(Drawn a, Drawn b) {
         .kind = Expression::Kind::number, .type = element, .number = draw.chance(50) ? large : -large};
   }
   Function function = draw.oneOf({Function::add, Function::subtract, Function::multiply});
-  return {apply(function, element, {std::move(a.expression), std::move(b.expression)}), whole};
+  return {applied(function, element, {std::move(a.expression), std::move(b.expression)}), whole};
 }
 
 /// What rounds: functions of the whole line, of arguments for which they are well conditioned.
@@ -316,7 +323,8 @@ std::optional<Drawn> Generator::drawRounded(const Sizes &shape, ElementType elem
                             Function::rsqrt, Function::tanh, Function::divide, Function::divideOrZero});
   auto aboveOne = [&](Expression of) {
     Expression one = {.kind = Expression::Kind::number, .type = element, .number = 1};
-    return apply(Function::add, element, {apply(Function::abs, element, {std::move(of)}), std::move(one)});
+    return applied(Function::add, element,
+                   {applied(Function::abs, element, {std::move(of)}), std::move(one)});
   };
   draw.note(Feature::function);
   if (!x->domain.finite)
@@ -335,7 +343,7 @@ std::optional<Drawn> Generator::drawRounded(const Sizes &shape, ElementType elem
     break;
   case Function::sqrt:
     magnitude = std::sqrt(magnitude) + 1;
-    x->expression = apply(Function::abs, element, {std::move(x->expression)});
+    x->expression = applied(Function::abs, element, {std::move(x->expression)});
     break;
   case Function::rsqrt:
     magnitude = 1;
@@ -352,13 +360,13 @@ std::optional<Drawn> Generator::drawRounded(const Sizes &shape, ElementType elem
       function = Function::divide;
     else
       by.expression = aboveOne(std::move(by.expression));
-    return Drawn{apply(function, element, {std::move(x->expression), std::move(by.expression)}),
+    return Drawn{applied(function, element, {std::move(x->expression), std::move(by.expression)}),
                  {magnitude, 0, false, by.domain.finite}};
   }
   }
   if (!fits(element, {magnitude, 0, false}))
     return std::nullopt;
-  return Drawn{apply(function, element, {std::move(x->expression)}), {magnitude, 0, false}};
+  return Drawn{applied(function, element, {std::move(x->expression)}), {magnitude, 0, false}};
 }
 
 /// What is taken where a condition does not hold.
@@ -384,6 +392,12 @@ std::optional<Drawn> Generator::drawWhere(const Sizes &shape, ElementType elemen
                     std::move(y.expression)};
   if (draw.chance(40))
     std::swap(where.operands[2], where.operands[3]);
+  if (draw.wants(Feature::anyOrAll)) {
+    draw.note(Feature::anyOrAll);
+    where.kind = Expression::Kind::whereAny;
+    where.axis = int(draw.below(shape.size()));
+    where.reduction = draw.chance(50) ? dsl::Reduction::max : dsl::Reduction::min;
+  }
   return Drawn{std::move(where), domain};
 }
 

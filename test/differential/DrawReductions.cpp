@@ -15,7 +15,7 @@ std::optional<Drawn> Generator::drawReduction(const Sizes &shape, ElementType el
   std::vector<std::pair<int, int>> candidates; // variable, axis
   for (int id : env.variables) {
     const VariableInfo &info = tree.variables[size_t(id)];
-    if (info.shape.size() != shape.size() || !isComputed(info.element))
+    if (info.shape.size() != shape.size() || !hasArithmetic(info.element))
       continue;
     int different = 0, at = -1;
     for (size_t axis = 0; axis < shape.size(); ++axis)
@@ -42,6 +42,31 @@ std::optional<Drawn> Generator::drawReduction(const Sizes &shape, ElementType el
   reduce.reduction =
       draw.oneOf({dsl::Reduction::sum, dsl::Reduction::sum, dsl::Reduction::max, dsl::Reduction::min});
   auto count = double(tree.valueOf(from[size_t(axis)]));
+  draw.note(Feature::reduction);
+  if (x->domain.exact && draw.wants(Feature::argument)) {
+    draw.note(Feature::argument);
+    reduce.kind = Expression::Kind::argument;
+    reduce.type = ElementType::i32;
+    reduce.reduction = draw.chance(50) ? dsl::Reduction::max : dsl::Reduction::min;
+    reduce.operands = {std::move(x->expression)};
+    return converted({std::move(reduce), {count, 0}}, element);
+  }
+  if (isUnsigned(info.element) || (isInteger(info.element) && draw.wants(Feature::bits))) {
+    std::vector<dsl::Reduction> kinds = {dsl::Reduction::bitAnd, dsl::Reduction::bitOr,
+                                         dsl::Reduction::bitXor};
+    if (isUnsigned(info.element)) {
+      draw.note(Feature::withoutSign);
+      kinds.insert(kinds.end(), {dsl::Reduction::sum, dsl::Reduction::max, dsl::Reduction::min});
+    } else {
+      draw.note(Feature::bits);
+    }
+    reduce.reduction = draw.oneOf(kinds);
+    reduce.operands = {std::move(x->expression)};
+    return converted({std::move(reduce), bitsOf(info.element, x->domain)}, element);
+  }
+  if (isFloat(info.element) && draw.chance(20) && reduce.reduction != dsl::Reduction::sum)
+    reduce.reduction =
+        reduce.reduction == dsl::Reduction::max ? dsl::Reduction::maxOrNaN : dsl::Reduction::minOrNaN;
   if (reduce.reduction == dsl::Reduction::sum) {
     if (!fits(info.element, repeated(x->domain, count)))
       x = clamped(
@@ -53,7 +78,6 @@ std::optional<Drawn> Generator::drawReduction(const Sizes &shape, ElementType el
       reduce.reduction = dsl::Reduction::max;
     }
   }
-  draw.note(Feature::reduction);
   reduce.operands = {std::move(x->expression)};
   return converted({std::move(reduce), x->domain}, element);
 }

@@ -17,20 +17,6 @@ std::string differential::numberText(double number) {
 }
 
 namespace {
-std::string_view nameOfReduction(dsl::Reduction reduction) {
-  switch (reduction) {
-  case dsl::Reduction::sum:
-    return "sum";
-  case dsl::Reduction::max:
-    return "max";
-  case dsl::Reduction::min:
-    return "min";
-  case dsl::Reduction::product:
-    return "product";
-  }
-  return "";
-}
-
 std::string conversionText(dsl::Conversion how) {
   std::string rounding = how.rounding ? fmt::format(".rounding = Rounding::{}", toString(*how.rounding)) : "";
   std::string saturation = how.saturate ? ".saturate = true" : "";
@@ -126,12 +112,22 @@ std::string ExpressionText::value(const Expression &expression) const {
     return fmt::format("{}.to({}{})", operand(0), toString(expression.type),
                        conversionText(expression.conversion));
   case Kind::reduce:
-    return fmt::format("reduce(Reduction::{}, {}, {})", nameOfReduction(expression.reduction), operand(0),
+    return fmt::format("reduce(Reduction::{}, {}, {})", toString(expression.reduction), operand(0),
                        expression.axis);
   case Kind::scan:
-    return fmt::format("cumulative(Reduction::{}, {}, {}{})", nameOfReduction(expression.reduction),
-                       operand(0), expression.axis,
+    return fmt::format("cumulative(Reduction::{}, {}, {}{})", toString(expression.reduction), operand(0),
+                       expression.axis,
                        expression.direction == dsl::Direction::backward ? ", Direction::backward" : "");
+  case Kind::positions:
+    return fmt::format("k.positions({{{}}}, {})", fmt::join(tree.extentsOf(expression.shape), ", "),
+                       expression.axis);
+  case Kind::argument:
+    return fmt::format("{}({}, {})", expression.reduction == dsl::Reduction::max ? "argMax" : "argMin",
+                       operand(0), expression.axis);
+  case Kind::whereAny:
+    return fmt::format("where({}({} {} {}, {}), {}, {})",
+                       expression.reduction == dsl::Reduction::max ? "any" : "all", operand(0),
+                       nameOf(expression.comparison), operand(1), expression.axis, operand(2), operand(3));
   case Kind::where:
     return fmt::format("where({} {} {}, {}, {})", operand(0), nameOf(expression.comparison), operand(1),
                        operand(2), operand(3));
@@ -142,9 +138,9 @@ std::string ExpressionText::value(const Expression &expression) const {
     break;
   }
   std::string_view name = nameOf(expression.function);
-  bool isSymbol = name.size() == 1;
+  bool isSymbol = name.find_first_of("+-*/%&|^~<>") == 0;
   if (!isOfTwo(expression.function))
-    return isSymbol ? fmt::format("(-{})", operand(0)) : fmt::format("{}({})", name, operand(0));
+    return isSymbol ? fmt::format("({}{})", name, operand(0)) : fmt::format("{}({})", name, operand(0));
   return isSymbol ? fmt::format("({} {} {})", operand(0), name, operand(1))
                   : fmt::format("{}({}, {})", name, operand(0), operand(1));
 }

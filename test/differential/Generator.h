@@ -105,6 +105,9 @@ private:
   std::optional<Drawn> drawWherePlace(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawReduction(const Sizes &shape, ElementType element);
   std::optional<Drawn> drawScan(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawIntegers(const Sizes &shape, ElementType element, int depth);
+  Drawn drawIntegerPartner(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawPositions(const Sizes &shape, ElementType element);
   std::optional<Drawn> drawRounded(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> converted(Drawn value, ElementType element);
   Drawn clamped(Drawn value, double magnitude);

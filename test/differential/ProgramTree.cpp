@@ -27,6 +27,11 @@ std::vector<int64_t> ProgramTree::shapeOf(const TensorInfo &tensor) const {
   return shape;
 }
 
+Expression applied(Function function, ElementType type, std::vector<Expression> operands) {
+  return {
+      .kind = Expression::Kind::apply, .type = type, .function = function, .operands = std::move(operands)};
+}
+
 std::string_view nameOf(Function function) {
   switch (function) {
   case Function::negate:
@@ -54,6 +59,8 @@ std::string_view nameOf(Function function) {
     return "ceil";
   case Function::finiteOrZero:
     return "finiteOrZero";
+  case Function::complement:
+    return "~";
   case Function::add:
     return "+";
   case Function::multiply:
@@ -66,6 +73,22 @@ std::string_view nameOf(Function function) {
     return "max";
   case Function::divideOrZero:
     return "divideOrZero";
+  case Function::maxOrNaN:
+    return "maxOrNaN";
+  case Function::minOrNaN:
+    return "minOrNaN";
+  case Function::remainder:
+    return "%";
+  case Function::bitAnd:
+    return "&";
+  case Function::bitOr:
+    return "|";
+  case Function::bitXor:
+    return "^";
+  case Function::shiftLeft:
+    return "<<";
+  case Function::shiftRight:
+    return ">>";
   }
   return "";
 }

@@ -85,6 +85,7 @@ enum class Function : uint8_t {
   floor,
   ceil,
   finiteOrZero,
+  complement,
   // of two
   add,
   subtract,
@@ -93,6 +94,14 @@ enum class Function : uint8_t {
   min,
   max,
   divideOrZero,
+  maxOrNaN,
+  minOrNaN,
+  remainder,
+  bitAnd,
+  bitOr,
+  bitXor,
+  shiftLeft,
+  shiftRight,
 };
 constexpr bool isOfTwo(Function function) { return function >= Function::add; }
 
@@ -102,11 +111,14 @@ struct Expression {
     number,     ///< `number`
     scalar,     ///< the argument `id`
     position,   ///< `positions.front().a` as a number
+    positions,  ///< of the elements of a fragment of `shape` along `axis`
     apply,      ///< `function`
     convert,    ///< to `type`, as `conversion` says
     reduce,     ///< along `axis`
     scan,       ///< along `axis`, in `direction`
+    argument,   ///< position of the largest or smallest along `axis`
     where,      ///< operands 0 and 1 are compared, 2 or 3 is taken
+    whereAny,   ///< the same if it holds for any, with `reduction` min for all, along `axis`
     wherePlace, ///< all of `positions` hold, or operand 1 is taken instead of 0
   };
   Kind kind = Kind::number;
@@ -119,6 +131,7 @@ struct Expression {
   int id = -1;
   int axis = 0;
   double number = 0;
+  Sizes shape = {};
   std::vector<PositionTest> positions = {};
   std::vector<Expression> operands = {};
 };
@@ -348,6 +361,8 @@ struct ProgramTree {
   /// Extents at launch.
   std::vector<int64_t> shapeOf(const TensorInfo &tensor) const;
 };
+
+Expression applied(Function function, ElementType type, std::vector<Expression> operands);
 
 /// Element types and the like as the program's text has them.
 std::string_view nameOf(Function function);

@@ -130,6 +130,20 @@ Value Tracer::value(const Expression &expression) {
   case Kind::scan:
     return {cumulative(expression.reduction, fragment(expression.operands[0]), expression.axis,
                        expression.direction)};
+  case Kind::positions:
+    return {k.positions(tree.extentsOf(expression.shape), expression.axis)};
+  case Kind::argument: {
+    FragmentValue x = fragment(expression.operands[0]);
+    return {expression.reduction == dsl::Reduction::max ? argMax(x, expression.axis)
+                                                        : argMin(x, expression.axis)};
+  }
+  case Kind::whereAny: {
+    Predicate condition = elementTest(expression.comparison, expression.operands);
+    bool isAny = expression.reduction == dsl::Reduction::max;
+    condition = isAny ? any(condition, expression.axis) : all(condition, expression.axis);
+    Value x = value(expression.operands[2]), y = value(expression.operands[3]);
+    return {where(condition, Operand(x), Operand(y))};
+  }
   case Kind::where: {
     Predicate condition = elementTest(expression.comparison, expression.operands);
     Value x = value(expression.operands[2]), y = value(expression.operands[3]);
@@ -189,6 +203,8 @@ FragmentValue Tracer::ofOne(const Expression &expression) {
     return ceil(x);
   case Function::finiteOrZero:
     return finiteOrZero(x);
+  case Function::complement:
+    return ~x;
   default:
     return {};
   }
@@ -211,6 +227,22 @@ FragmentValue Tracer::ofTwo(const Expression &expression) {
     return max(Operand(a), Operand(b));
   case Function::divideOrZero:
     return divideOrZero(Operand(a), Operand(b));
+  case Function::maxOrNaN:
+    return maxOrNaN(Operand(a), Operand(b));
+  case Function::minOrNaN:
+    return minOrNaN(Operand(a), Operand(b));
+  case Function::remainder:
+    return apply([](const auto &x, const auto &y) { return x % y; }, a, b);
+  case Function::bitAnd:
+    return apply([](const auto &x, const auto &y) { return x & y; }, a, b);
+  case Function::bitOr:
+    return apply([](const auto &x, const auto &y) { return x | y; }, a, b);
+  case Function::bitXor:
+    return apply([](const auto &x, const auto &y) { return x ^ y; }, a, b);
+  case Function::shiftLeft:
+    return apply([](const auto &x, const auto &y) { return x << y; }, a, b);
+  case Function::shiftRight:
+    return apply([](const auto &x, const auto &y) { return x >> y; }, a, b);
   default:
     return {};
   }

@@ -50,6 +50,49 @@ Program cumulativeSums() {
 }
 // [cumulative]
 
+// [dropout]
+/// Keeps an element of X with a chance of 3/4. Which ones depends on the seed and their place, not on the
+/// tiles.
+Program dropout() {
+  return Program::trace("dropout", [](Scope &k) {
+    Index rows = k.dim("rows"), columns = k.dim("columns");
+    Scalar seed = k.scalar("seed", i32);
+    Global X = k.inout("X", f32, {rows, columns});
+    auto [i, j] = k.grid(ceilDiv(rows, 16), ceilDiv(columns, 64));
+    Fragment x = k.fragment(f32, {16, 64});
+    copy(X.tile({i * 16, j * 64}, {16, 64}), x);
+    FragmentValue row = k.positions({16, 64}, 0) + (i * 16).to(i32);
+    FragmentValue column = k.positions({16, 64}, 1) + (j * 64).to(i32);
+    Fragment bits = (row * columns.to(i32) + column).to(u32) ^ seed.to(u32);
+    for (uint32_t factor : {0x7feb352du, 0x846ca68bu}) { // a hash of 32 bits
+      bits ^= bits >> 16;
+      bits *= factor;
+    }
+    copy(where(bits >> 30 == 0, 0, x / 0.75), X.tile({i * 16, j * 64}, {16, 64}));
+  });
+}
+// [dropout]
+
+// [largest]
+/// The `count` largest elements of each row of at most 256, and where they are.
+Program largest(int64_t count) {
+  return Program::trace("largest", [&](Scope &k) {
+    Index rows = k.dim("rows"), columns = k.dim("columns");
+    Global X = k.input("X", f32, {rows, columns});
+    Global Values = k.output("Values", f32, {rows, count}), At = k.output("At", i32, {rows, count});
+    auto [block] = k.grid(ceilDiv(rows, 4));
+    Fragment x = k.fragment(f32, {4, 256});
+    copy(X.tile({block * 4, 0}, {4, 256}).fill(-inf), x);
+    for (int64_t i = 0; i < count; ++i) {
+      FragmentValue at = argMax(x); // 4 x 1
+      copy(rowMax(x), Values.tile({block * 4, i}, {4, 1}));
+      copy(at, At.tile({block * 4, i}, {4, 1}));
+      x = where(k.positions({4, 256}, 1) == at, -inf, x);
+    }
+  });
+}
+// [largest]
+
 // [skip]
 /// Numbers above 1/4 are halved until none is. A warp that has no such number skips the arithmetic.
 Program halved() {
@@ -194,6 +237,37 @@ TEST_CASE("where by position", "[docs]") {
 TEST_CASE("min, max and where by value", "[docs]") {
   Run run(clip(), {{"n", 1500}}, {number(-0.25f), number(0.5f)});
   checkVector(run.after("X"), 0, [&](int64_t i) { return std::clamp(run.before("X")(i), -0.25, 0.5); });
+}
+
+TEST_CASE("random bits by position", "[docs]") {
+  int64_t columns = GENERATE(1, 64, 101);
+  auto seed = uint32_t(-77);
+  Run run(dropout(), {{"rows", 37}, {"columns", columns}}, {{ElementType::i32, seed}});
+  int64_t kept = 0;
+  checkMatrix(run.after("X"), 1e-6, [&](int64_t i, int64_t j) {
+    uint32_t bits = uint32_t(i * columns + j) ^ seed;
+    for (uint32_t factor : {0x7feb352du, 0x846ca68bu})
+      bits = (bits ^ bits >> 16) * factor;
+    kept += bits >> 30 != 0;
+    return bits >> 30 == 0 ? 0 : run.before("X")(i, j) / 0.75;
+  });
+  if (columns > 60)
+    CHECK(std::abs(double(kept) / double(37 * columns) - 0.75) < 0.05);
+}
+
+TEST_CASE("the largest elements and their places", "[docs]") {
+  int64_t columns = GENERATE(4, 33, 256);
+  Run run(largest(4), {{"rows", 7}, {"columns", columns}});
+  std::vector<std::vector<int64_t>> order(7);
+  for (int64_t i = 0; i < 7; ++i) {
+    order[size_t(i)].resize(size_t(columns));
+    std::iota(order[size_t(i)].begin(), order[size_t(i)].end(), 0);
+    std::stable_sort(order[size_t(i)].begin(), order[size_t(i)].end(),
+                     [&](int64_t a, int64_t b) { return run.before("X")(i, a) > run.before("X")(i, b); });
+  }
+  auto place = [&](int64_t i, int64_t n) { return order[size_t(i)][size_t(n)]; };
+  checkMatrix(run.after("At"), 0, [&](int64_t i, int64_t n) { return double(place(i, n)); });
+  checkMatrix(run.after("Values"), 0, [&](int64_t i, int64_t n) { return run.before("X")(i, place(i, n)); });
 }
 
 TEST_CASE("a warp skips what changes none of its elements", "[docs]") {

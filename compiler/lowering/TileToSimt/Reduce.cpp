@@ -26,6 +26,16 @@ Value combine(Emitter &b, tile::ReduceKind kind, Value lhs, Value rhs) {
   case tile::ReduceKind::product:
     return isFloat ? arith::MulFOp::create(b, lhs, rhs).getResult()
                    : arith::MulIOp::create(b, lhs, rhs).getResult();
+  case tile::ReduceKind::maxOrNaN:
+    return arith::MaximumFOp::create(b, lhs, rhs);
+  case tile::ReduceKind::minOrNaN:
+    return arith::MinimumFOp::create(b, lhs, rhs);
+  case tile::ReduceKind::bitAnd:
+    return arith::AndIOp::create(b, lhs, rhs);
+  case tile::ReduceKind::bitOr:
+    return arith::OrIOp::create(b, lhs, rhs);
+  case tile::ReduceKind::bitXor:
+    return arith::XOrIOp::create(b, lhs, rhs);
   }
   llvm_unreachable("unknown kind");
 }
@@ -36,14 +46,18 @@ Value neutral(Emitter &b, tile::ReduceKind kind, Type element) {
     const llvm::fltSemantics &semantics = type.getFloatSemantics();
     if (kind == tile::ReduceKind::product)
       return b.constant(b.getFloatAttr(type, APFloat::getOne(semantics)));
+    if (kind == tile::ReduceKind::maxOrNaN || kind == tile::ReduceKind::minOrNaN)
+      return b.constant(b.getFloatAttr(type, APFloat::getInf(semantics, kind == tile::ReduceKind::maxOrNaN)));
     // NaN loses against every number, and is what the largest of nothing but NaN must be.
     return b.constant(b.getFloatAttr(type, kind == tile::ReduceKind::sum
                                                ? APFloat::getZero(semantics, /*Negative=*/true)
                                                : APFloat::getQNaN(semantics)));
   }
   unsigned bits = element.getIntOrFloatBitWidth();
-  if (kind == tile::ReduceKind::sum)
+  if (kind == tile::ReduceKind::sum || kind == tile::ReduceKind::bitOr || kind == tile::ReduceKind::bitXor)
     return b.zero(element);
+  if (kind == tile::ReduceKind::bitAnd)
+    return b.constant(b.getIntegerAttr(element, APInt::getAllOnes(bits)));
   if (kind == tile::ReduceKind::product)
     return b.constant(b.getIntegerAttr(element, 1));
   bool max = kind == tile::ReduceKind::max;

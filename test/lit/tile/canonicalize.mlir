@@ -133,6 +133,26 @@ tile.kernel @back(%H: !tile.global<64xf16> {program.argument = #program.tensor<"
 
 // -----
 
+// Integers with a sign and without are the same bits, there and back.
+// CHECK-LABEL: tile.kernel @bits(
+// CHECK:         %[[X:.*]] = tile.load
+// CHECK-NEXT:    tile.store %[[X]],
+// CHECK:         tile.convert %{{.*}} saturate
+tile.kernel @bits(%X: !tile.global<64xi32> {program.argument = #program.tensor<"X", inout, dims[-1]>}) {
+  %c0 = arith.constant 0 : index
+  %x = tile.slice %X[%c0] : !tile.global<64xi32> -> !tile.slice<64xi32>
+  %0 = tile.load %x : !tile.slice<64xi32> -> tensor<64xi32>
+  %1 = tile.convert %0 : tensor<64xi32> to tensor<64xui32>
+  %2 = tile.convert %1 : tensor<64xui32> to tensor<64xi32>
+  tile.store %2, %x : tensor<64xi32>, !tile.slice<64xi32>
+  %3 = tile.convert %0 saturate : tensor<64xi32> to tensor<64xui32>
+  %4 = tile.convert %3 : tensor<64xui32> to tensor<64xi32>
+  tile.store %4, %x : tensor<64xi32>, !tile.slice<64xi32>
+  tile.return
+}
+
+// -----
+
 // Constants are converted as the device would; what it leaves open stays.
 // CHECK-LABEL: tile.kernel @constants(
 tile.kernel @constants(%F: !tile.global<8xf32> {program.argument = #program.tensor<"F", output, dims[-1]>},

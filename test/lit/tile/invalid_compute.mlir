@@ -140,6 +140,36 @@ tile.kernel @scan_axis() {
 
 // -----
 
+// reduce_c2
+tile.kernel @bits_of_floats() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected integers because 'bit_and' combines bits, but got 'f32'}}
+  %m = tile.reduce bit_and %x axis(1) : tensor<64x16xf32> -> tensor<64x1xf32>
+  tile.return
+}
+
+// -----
+
+// reduce_c2
+tile.kernel @nan_of_integers() {
+  %x = arith.constant dense<0> : tensor<64x16xi32>
+  // expected-error @below {{expected floats because 'max_or_nan' is about NaN, but got 'i32'}}
+  %m = tile.reduce max_or_nan %x axis(1) : tensor<64x16xi32> -> tensor<64x1xi32>
+  tile.return
+}
+
+// -----
+
+// scan_c2
+tile.kernel @scan_bits_of_floats() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected integers because 'bit_xor' combines bits, but got 'f32'}}
+  %m = tile.scan bit_xor %x axis(1) : tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
 // reduce_c1
 tile.kernel @reduce_extent() {
   %x = arith.constant dense<0.0> : tensor<64x16xf32>

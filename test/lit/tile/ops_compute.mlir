@@ -45,6 +45,13 @@ tile.kernel @shapes() {
   %across = tile.reduce sum %s axis(0) scratch %scratch : !tile.shared<2x24xf32> : tensor<16x24xf32> -> tensor<1x24xf32>
   // CHECK: tile.reduce product %{{.*}} axis(1) : tensor<16x24xf32> -> tensor<16x1xf32>
   %product = tile.reduce product %s axis(1) : tensor<16x24xf32> -> tensor<16x1xf32>
+  // CHECK: tile.reduce max_or_nan %{{.*}} axis(1) : tensor<16x24xf32> -> tensor<16x1xf32>
+  %maxOrNaN = tile.reduce max_or_nan %s axis(1) : tensor<16x24xf32> -> tensor<16x1xf32>
+  // CHECK: tile.reduce bit_xor %{{.*}} axis(1) : tensor<16x24xi32> -> tensor<16x1xi32>
+  %bits = arith.constant dense<5> : tensor<16x24xi32>
+  %parity = tile.reduce bit_xor %bits axis(1) : tensor<16x24xi32> -> tensor<16x1xi32>
+  // CHECK: tile.scan bit_or %{{.*}} axis(0) : tensor<16x24xi32>
+  %seen = tile.scan bit_or %bits axis(0) : tensor<16x24xi32>
   // CHECK: tile.scan sum %{{.*}} axis(1) : tensor<16x24xf32>
   %sums = tile.scan sum %s axis(1) : tensor<16x24xf32>
   // CHECK: tile.scan product %{{.*}} axis(0) reverse scratch %scratch : !tile.shared<2x24xf32> : tensor<16x24xf32>

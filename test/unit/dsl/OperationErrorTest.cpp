@@ -72,12 +72,53 @@ TEST_CASE("the machine computes with no floats of 8 bits", "[dsl][errors]") {
         "expected argument 'a' to be a number that the machine computes with, but got e4m3; pass it as f32");
 }
 
-TEST_CASE("the machine computes with no integers without a sign", "[dsl][errors]") {
+TEST_CASE("bits are of integers, NaN of floats", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
-          Fragment x = k.fragment(u32, {16, 8}).named("x");
+          Fragment x = k.fragment(f32, {16, 8}).named("x");
+          x = x << 2;
+        }) ==
+        "expected integers for <<, but got 'x' 16x8 of f32; convert it with .to(i32)\n'x' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8});
+          x = ~x;
+        }) == "expected integers for ~, but got 16x8 of f32; convert it with .to(i32)");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(i32, {16, 8});
+          x = maxOrNaN(x, 2);
+        }) == "expected floating point for maxOrNaN, but got 16x8 of i32; convert it with .to(f32)");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8});
+          Fragment y = reduce(Reduction::bitOr, x, 1);
+        }) == "reduce: expected integers because 'bit_or' combines bits, but got 'f32'");
+  CHECK(errorOf([](Scope &k) { k.scalar("a", f32).toIndex() + 1; }) ==
+        "expected a number of i32 because it becomes a position, but got 'a' f32");
+}
+
+TEST_CASE("positions, any and all want an axis", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.positions({16, 8}, 2); }) ==
+        "expected an axis from -2 to 1 of positions of 16x8, but got 2");
+  CHECK(errorOf([](Scope &k) { k.positions({16, 0}, 0); }) ==
+        "expected the extents of positions to be from 1 to 2147483647, but axis 1 has 0");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8});
+          any(x > 0, 3);
+        }) == "expected an axis to reduce from -2 to 1 of 16x8 of truth values, but got 3");
+  CHECK(errorOf([](Scope &k) { all(k.dim("n") > 0, 0); }) ==
+        "expected a truth value per element for all, but got one of all threads");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(e4m3, {16, 8}).named("x");
+          argMax(x);
+        }) ==
+        "expected numbers that the machine computes with for argMax, but got 'x' 16x8 of e4m3; convert it "
+        "with .to(f32)\n'x' is declared here");
+}
+
+TEST_CASE("the machine computes with no integers of 4 bits", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(u4, {16, 8}).named("x");
           x = x + x;
-        }) == "expected numbers that the machine computes with for +, but got 'x' 16x8 of u32; convert it "
-              "with .to(i64)\n'x' is declared here");
+        }) == "expected numbers that the machine computes with for +, but got 'x' 16x8 of u4; convert it "
+              "with .to(i32)\n'x' is declared here");
   CHECK(errorOf([](Scope &k) { k.input("W", i4, {k.dim("n"), 31}); }) ==
         "expected a multiple of 2 elements along axis 1 of tensor 'W' because as many i4 share a byte, but "
         "got 31");

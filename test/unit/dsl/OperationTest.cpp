@@ -59,6 +59,41 @@ TEST_CASE("a slice keeps its limit whatever is said of it before and after", "[d
                     "unchecked \"m >= 16\" disjoint \"once\"", "tile.slice %Y[%c0", "limit %m along 0 :"});
 }
 
+TEST_CASE("integers without a sign are computed with as bits", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global X = k.inout("X", u32, {64});
+    Fragment x = k.fragment(u32, {64});
+    copy(X.tile({0}, {64}), x);
+    x = (x / 7 >> 2) % 5;
+    copy(max(x, 3) ^ 8, X.tile({0}, {64}));
+  });
+  checkOrder(text, {"tile.convert", "tensor<64xui32> to tensor<64xi32>", "arith.divui", "arith.shrui",
+                    "arith.remui", "arith.maxui", "arith.xori", "tensor<64xi32> to tensor<64xui32>"});
+  CHECK(count(text, "tile.convert") ==
+        5); // the first 0, and each time that the variable or memory is read or written
+}
+
+TEST_CASE("positions are numbers, and numbers are positions", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Scalar first = k.scalar("first", i32);
+    Global X = k.output("X", i32, {k.dim("n"), 32});
+    copy(k.positions({16, 32}, -1) % 3, X.tile({first.toIndex(), 0}, {16, 32}));
+  });
+  checkOrder(text, {"tile.coordinates 1 : tensor<16x32xindex>", "arith.index_cast", "arith.remsi",
+                    "arith.index_cast %first : i32 to index", "tile.slice %X["});
+}
+
+TEST_CASE("argMax is two reductions, any and all are one", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global X = k.inout("X", f32, {16, 32});
+    Fragment x = k.fragment(f32, {16, 32});
+    copy(X.tile({0, 0}, {16, 32}), x);
+    copy(where(any(x > 1, 1) && all(x > 0, 0), argMax(x).to(f32), x), X.tile({0, 0}, {16, 32}));
+  });
+  CHECK(count(text, "tile.reduce max") == 2);
+  CHECK(count(text, "tile.reduce min") == 2);
+}
+
 TEST_CASE("a table says where the parts of a tile lie", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global X = k.input("X", bf16, {k.dim("pages"), 16, 64}), Table = k.input("Table", i32, {k.dim("n")});

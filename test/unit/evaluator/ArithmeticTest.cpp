@@ -61,6 +61,35 @@ TEST_CASE("integers wrap around in their type", "[evaluator][unit]") {
   CHECK(open.elements[1].integer == 3);
 }
 
+TEST_CASE("bits of integers, with a sign and without", "[evaluator][unit]") {
+  CHECK(exactValues(map(i32, i32, {-7, 12}, [](const Fragment &x) { return (x & 6) | 1; })) ==
+        std::vector<double>{1, 5});
+  CHECK(exactValues(map(i32, i32, {-7, 12}, [](const Fragment &x) { return (x >> 1) ^ ~x; })) ==
+        std::vector<double>{-6, -11});
+  CHECK(exactValues(map(i8, i8, {-7, 100}, [](const Fragment &x) { return (x << 1) % 16; })) ==
+        std::vector<double>{-14, -8});
+  CHECK(exactValues(map(u8, u8, {250, 7}, [](const Fragment &x) { return x + 10; })) ==
+        std::vector<double>{4, 17});
+  CHECK(exactValues(map(u32, u32, {4294967295, 7}, [](const Fragment &x) { return (x >> 4) / 3 % 1000; })) ==
+        std::vector<double>{485, 0});
+  CHECK(exactValues(map(u32, u32, {0, 4000000000}, [](const Fragment &x) {
+          return min(max(x - 1, 5), ~x);
+        })) == std::vector<double>{4294967295, 294967295});
+  CHECK(exactValues(map(u32, f32, {3000000000, 7}, [](const Fragment &x) {
+          return where(x > 8, 1, -x.to(f32));
+        })) == std::vector<double>{1, -7});
+  Tensor open = map(i32, i32, {1, 2}, [](const Fragment &x) { return x << 32; });
+  CHECK(std::isinf(open.elements[0].bound));
+}
+
+TEST_CASE("maxOrNaN and minOrNaN prefer NaN", "[evaluator][unit]") {
+  Tensor result =
+      map(f32, f32, {notANumber, 1, 5}, [](const Fragment &x) { return minOrNaN(maxOrNaN(x, 2), 4); });
+  CHECK(std::isnan(result.elements[0].value));
+  CHECK(result.elements[1].value == 2);
+  CHECK(result.elements[2].value == 4);
+}
+
 TEST_CASE("conversions round to nearest, saturate and wrap", "[evaluator][unit]") {
   CHECK(exactValues(map(f32, e4m3, {1000, -1000, 17, 0.3f}, [](const Fragment &x) { return x.to(e4m3); })) ==
         std::vector<double>{448, -448, 16, 0.3125});

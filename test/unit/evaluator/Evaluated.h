@@ -66,9 +66,7 @@ inline std::string errorOf(Arguments arguments, const std::function<void(dsl::Sc
 inline std::vector<double> values(const Tensor &tensor) {
   std::vector<double> values;
   for (const Element &element : tensor.elements) {
-    bool isInteger =
-        tensor.type == ElementType::i8 || tensor.type == ElementType::i32 || tensor.type == ElementType::i64;
-    values.push_back(isInteger ? static_cast<double>(element.integer) : element.value);
+    values.push_back(isInteger(tensor.type) ? static_cast<double>(element.integer) : element.value);
   }
   return values;
 }

@@ -72,6 +72,19 @@ TEST_CASE("products of all elements along an axis", "[evaluator][unit]") {
   CHECK(std::isinf(reduced(f16, Reduction::product, 1, {0.001, 0.001, 1000, 1, 1, 1}).elements[0].bound));
 }
 
+TEST_CASE("bits, NaN and integers without a sign along an axis", "[evaluator][unit]") {
+  CHECK(exactValues(reduced(i32, Reduction::bitAnd, 1, {7, 6, 14, -1, 3, 9})) == Numbers{6, 1});
+  CHECK(exactValues(reduced(i8, Reduction::bitOr, 1, {1, 6, 8, -128, 3, 0})) == Numbers{15, -125});
+  CHECK(exactValues(reduced(u32, Reduction::bitXor, 1, {1, 6, 4294967295, 1, 1, 0})) ==
+        Numbers{4294967288, 0});
+  CHECK(exactValues(reduced(u32, Reduction::max, 1, {1, 6, 4294967295, 1, 1, 0})) == Numbers{4294967295, 1});
+  CHECK(exactValues(reduced(u8, Reduction::min, 1, {100, 6, 255, 200, 129, 128})) == Numbers{6, 128});
+  CHECK(exactValues(reduced(u8, Reduction::sum, 1, {100, 6, 255, 200, 129, 128})) == Numbers{105, 201});
+  CHECK(std::isnan(reduced(f32, Reduction::maxOrNaN, 1, {1, NAN, 3, 1, 2, 3}).elements[0].value));
+  CHECK(exactValues(scanned(u8, Reduction::max, 1, Direction::forward, {100, 200, 6, 1, 129, 128})) ==
+        Numbers{100, 200, 200, 1, 129, 129});
+}
+
 TEST_CASE("an element of a scan has what comes before it, itself included", "[evaluator][unit]") {
   Numbers x = {1, 5, 3, -2, 0, 9};
   CHECK(exactValues(scanned(f32, Reduction::sum, 1, Direction::forward, x)) == Numbers{1, 6, 9, -2, -2, 7});

@@ -87,10 +87,18 @@ tile.kernel @test(%m: index {program.argument = #program.dimension<"m">}, %n: in
 }
 
 double combined(const std::string &kind, double a, double b) {
-  return kind == "sum"       ? a + b
-         : kind == "product" ? a * b
-         : kind == "max"     ? std::fmax(a, b)
-                             : std::fmin(a, b);
+  auto x = int64_t(a), y = int64_t(b);
+  bool isNaN = std::isnan(a) || std::isnan(b);
+  return kind == "sum"          ? a + b
+         : kind == "product"    ? a * b
+         : kind == "max"        ? std::fmax(a, b)
+         : kind == "min"        ? std::fmin(a, b)
+         : kind == "bit_and"    ? double(x & y)
+         : kind == "bit_or"     ? double(x | y)
+         : kind == "bit_xor"    ? double(x ^ y)
+         : isNaN                ? std::nan("")
+         : kind == "max_or_nan" ? std::max(a, b)
+                                : std::min(a, b);
 }
 
 void check(const FragmentLayout &layout, const Shape &shape, ElementType type, const std::string &kind,
@@ -136,6 +144,24 @@ TEST_CASE("a scan combines what comes before, however registers, lanes and warps
         check(randomLayout(shape, random), shape, ElementType::f32, kind, axis, drawn(random, 0, 1) == 1,
               numbersFor(kind, ElementType::f32, shape, random));
     }
+}
+
+TEST_CASE("scans of bits, and of NaN") {
+  Random random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  Shape shape = {5, 45};
+  for (bool reverse : {false, true}) {
+    for (ElementType type : {ElementType::i8, ElementType::i32, ElementType::i64})
+      for (const char *kind : {"bit_and", "bit_or", "bit_xor"})
+        check(randomLayout(shape, random), shape, type, kind, 1, reverse,
+              numbersFor(kind, type, shape, random));
+    for (ElementType type : {ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::f64})
+      for (const char *kind : {"max_or_nan", "min_or_nan"}) {
+        HostTensor x = numbersFor(kind, type, shape, random);
+        for (int i = 0; i < 3; ++i)
+          x.values[size_t(drawn(random, 0, 224))] = std::nan("");
+        check(randomLayout(shape, random), shape, type, kind, 1, reverse, std::move(x));
+      }
+  }
 }
 
 TEST_CASE("scans work on every type of number") {
