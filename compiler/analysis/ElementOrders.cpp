@@ -4,6 +4,8 @@
 
 #include "compiler/analysis/ElementOrders.h"
 
+#include "dialects/layout/AccumulatorOrder.h"
+
 namespace tlc::tile {
 
 using namespace mlir;
@@ -31,14 +33,23 @@ AllocSharedOp bufferOf(Value view) {
   return nullptr;
 }
 
+/// Whether a view begins or ends within pieces of an accumulator.
+static bool partsPieces(Operation *view) {
+  auto rows = dyn_cast<RowsOp>(view);
+  return rows && (int64_t(rows.getFirst()) % accumulatorRows.extent != 0 ||
+                  rows.getView().getType().getShape().front() % accumulatorRows.extent != 0);
+}
+
 RowOrder rowOrderOf(AllocSharedOp buffer) {
   std::optional<RowOrder> order;
+  bool hasPieces = true;
   SmallVector<Value> views = {buffer.getBuffer()};
   while (!views.empty()) {
     Value view = views.pop_back_val();
     for (Operation *user : view.getUsers()) {
       if (isa<ViewOpInterface>(user)) {
         views.push_back(user->getResult(0));
+        hasPieces &= !partsPieces(user);
         continue;
       }
       std::optional<RowOrder> wanted = wantedBy(user, view);
@@ -48,8 +59,9 @@ RowOrder rowOrderOf(AllocSharedOp buffer) {
         order = wanted;
     }
   }
-  bool fits = order && buffer.getBuffer().getType().getShape().back() % periodOf(*order) == 0;
-  return fits ? *order : RowOrder();
+  if (!order || (*order == accumulatorOrder() && !hasPieces))
+    return {};
+  return *order;
 }
 
 } // namespace tlc::tile

@@ -11,8 +11,8 @@ namespace tlc::tile {
 /// The buffer that a view shows; null if it is not in sight.
 AllocSharedOp bufferOf(mlir::Value view);
 
-/// The order of a row's elements that all who fill and read the buffer want, but those that take any; the
-/// natural one if they do not agree or if rows are no multiple of its period.
+/// The order of elements that all who fill and read the buffer want, but those that take any; the natural one
+/// if they do not agree. The tile may have too few elements for it.
 RowOrder rowOrderOf(AllocSharedOp buffer);
 
 } // namespace tlc::tile

@@ -225,7 +225,9 @@ bool checkOrder(Trace &trace, std::string_view name, ElementType element, const 
 Global Scope::workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
                         WorkspaceOptions options, Loc loc) {
   constexpr int64_t vectorBytes = 16; // that the TMA wants aligned, and that a thread moves at once
-  int64_t alignment = options.order == TensorOrder::natural ? 1 : vectorBytes;
+  std::optional<int64_t> row = shape.empty() ? std::nullopt : shape.back().constant();
+  bool hasWholeVectors = row && *row * bitsOf(element) % (8 * vectorBytes) == 0;
+  int64_t alignment = options.order != TensorOrder::natural || hasWholeVectors ? vectorBytes : 1;
   if (!checkOrder(*trace, name, element, shape, options.order, loc))
     return trace->poison<Global>();
   return declareTensor(*trace,

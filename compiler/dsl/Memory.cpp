@@ -362,6 +362,28 @@ void atomicAdd(const Scalar &value, const Slice &to, Loc loc) {
     trace->create<tile::AtomicAddOp>(loc, added, destination);
 }
 
+namespace {
+void combine(tile::CombineKind kind, StringRef name, const Shared &tile, const Slice &to, Loc loc) {
+  Trace *trace = traceOf(tile.ref(), to.ref());
+  if (!trace)
+    return;
+  Value source = trace->use(tile.ref(), ("the tile of " + name).str(), loc);
+  Value destination = destinationOf(*trace, to, ("the destination of " + name).str(), loc);
+  if (source && destination)
+    trace->create<tile::CopyReduceOp>(loc, kind, source, destination);
+}
+} // namespace
+
+void atomicAdd(const Shared &tile, const Slice &to, Loc loc) {
+  combine(tile::CombineKind::add, "atomicAdd", tile, to, loc);
+}
+void atomicMin(const Shared &tile, const Slice &to, Loc loc) {
+  combine(tile::CombineKind::min, "atomicMin", tile, to, loc);
+}
+void atomicMax(const Shared &tile, const Slice &to, Loc loc) {
+  combine(tile::CombineKind::max, "atomicMax", tile, to, loc);
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//

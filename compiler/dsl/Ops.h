@@ -164,6 +164,15 @@ void fill(Fragment &to, const Scalar &value, Loc loc = Loc::current());
 void atomicAdd(const FragmentValue &value, const Slice &to, Loc loc = Loc::current());
 void atomicAdd(const Scalar &value, const Slice &to, Loc loc = Loc::current());
 
+/// Combines a tile with a slice, element by element, atomically, by the TMA, which reads the tile by itself:
+/// the slice's elements become sums, or the smaller or the larger of both. The order is not fixed. Complete
+/// for those who execute it when it is done. Elements are of f32 (sums only), f16, bf16 or i32, and the
+/// tensor is one that the TMA can store to: its address and rows are aligned to 16 bytes, as is declared or
+/// known.
+void atomicAdd(const Shared &tile, const Slice &to, Loc loc = Loc::current());
+void atomicMin(const Shared &tile, const Slice &to, Loc loc = Loc::current());
+void atomicMax(const Shared &tile, const Slice &to, Loc loc = Loc::current());
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//

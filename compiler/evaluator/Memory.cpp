@@ -170,11 +170,15 @@ void note(const Task &task, GlobalTensor &tensor, int64_t number, AccessKind kin
   last = {.block = Touch::several};
 }
 
+/// Accesses that change an element in any order.
+constexpr AccessKind combiningKinds[] = {AccessKind::add, AccessKind::min, AccessKind::max};
+
 Step readElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, Element &into) {
   Access &access = tensor.accesses[number];
   auto mayChange = [&](AccessKind kind) { return isUnordered(task, tensor, number, kind); };
-  if (mayChange(AccessKind::add))
-    return failRace(task, op, tensor, number, "reads", access[AccessKind::add], "written");
+  for (AccessKind kind : combiningKinds)
+    if (mayChange(kind))
+      return failRace(task, op, tensor, number, "reads", access[kind], "written");
   // What several blocks have written is the same.
   if (mayChange(AccessKind::write) && access[AccessKind::write].block != Touch::several)
     return failRace(task, op, tensor, number, "reads", access[AccessKind::write], "written");
@@ -189,27 +193,49 @@ Step writeElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t numbe
   Access &access = tensor.accesses[number];
   Element &known = tensor.elements[number];
   bool changes = !known.defined || !isSame(tensor.kind, known, element);
-  for (AccessKind kind : {AccessKind::write, AccessKind::add})
-    if (isUnordered(task, tensor, number, kind) && (changes || kind == AccessKind::add))
+  for (AccessKind kind : {AccessKind::write, AccessKind::add, AccessKind::min, AccessKind::max})
+    if (isUnordered(task, tensor, number, kind) && (changes || kind != AccessKind::write))
       return failRace(task, op, tensor, number, "writes", access[kind], "given another number");
   if (isUnordered(task, tensor, number, AccessKind::read) && changes)
     return failRace(task, op, tensor, number, "changes", access[AccessKind::read], "read");
   note(task, tensor, number, AccessKind::write);
-  access[AccessKind::add] = {};
+  for (AccessKind kind : combiningKinds)
+    access[kind] = {};
   tensor.sums.erase(number);
   known = element;
   return Step::done;
 }
 
-Step addElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
+/// What is done to an element: "block 0 adds to it", "it is added to".
+struct AccessWords {
+  AccessKind kind;
+  StringLiteral does, isDone;
+};
+/// By kind.
+constexpr AccessWords accessWords[] = {{AccessKind::read, "reads", "read"},
+                                       {AccessKind::write, "writes", "written"},
+                                       {AccessKind::add, "adds to", "added to"},
+                                       {AccessKind::min, "lowers", "lowered"},
+                                       {AccessKind::max, "raises", "raised"}};
+
+/// What several blocks may do to an element in any order, if all of them do that.
+Step beginCombining(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, AccessKind own) {
   Access &access = tensor.accesses[number];
+  const AccessWords &words = accessWords[size_t(own)];
+  if (!tensor.elements[number].defined)
+    return task.fail(op, "element " + placeText(tensor, number) + " is " + words.isDone +
+                             ", but has never been written");
+  for (const AccessWords &other : accessWords)
+    if (other.kind != own && isUnordered(task, tensor, number, other.kind))
+      return failRace(task, op, tensor, number, words.does, access[other.kind], other.isDone);
+  note(task, tensor, number, own);
+  return Step::done;
+}
+
+Step addElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
+  if (beginCombining(task, op, tensor, number, AccessKind::add) == Step::failed)
+    return Step::failed;
   Element &known = tensor.elements[number];
-  if (!known.defined)
-    return task.fail(op, "element " + placeText(tensor, number) + " is added to, but has never been written");
-  for (auto [kind, otherDoes] : {std::pair(AccessKind::read, "read"), {AccessKind::write, "written"}})
-    if (isUnordered(task, tensor, number, kind))
-      return failRace(task, op, tensor, number, "adds to", access[kind], otherDoes);
-  note(task, tensor, number, AccessKind::add);
   if (!tensor.kind.isFloat) {
     auto sum = static_cast<uint64_t>(known.integer) + static_cast<uint64_t>(element.integer);
     bool isCertain = isExact(known) && isExact(element);
@@ -225,6 +251,25 @@ Step addElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number,
   constexpr double smallestNormal = 0x1p-126; // sums of f32 below it may be 0
   if (tensor.kind.bits == 32 && known.value != 0 && std::abs(known.value) < smallestNormal)
     known.bound += smallestNormal;
+  return Step::done;
+}
+
+/// The smaller or the larger one stays; of sums so far the bound stays with the number.
+template <AccessKind own>
+Step compareElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
+  if (beginCombining(task, op, tensor, number, own) == Step::failed)
+    return Step::failed;
+  constexpr bool isMinimum = own == AccessKind::min;
+  Element &known = tensor.elements[number];
+  tensor.sums.erase(number);
+  if (tensor.kind.isFloat) {
+    known = isMinimum ? minimum(tensor.kind, known, element) : maximum(tensor.kind, known, element);
+    return Step::done;
+  }
+  bool isCertain = isExact(known) && isExact(element), isLess = element.integer < known.integer;
+  if (isLess == isMinimum)
+    known = element;
+  known = isCertain ? known : unspecified(known);
   return Step::done;
 }
 
@@ -380,6 +425,22 @@ Step evaluateAtomicAdd(Task &task, tile::AtomicAddOp op) {
   return forEachInside(task, op, slice, task.fragment(op.getValue()).elements, addElement);
 }
 
+Step evaluateCopyReduce(Task &task, tile::CopyReduceOp op) {
+  const auto &slice = std::get<Slice>(task.get(op.getDestination()));
+  auto elements = readTile(task, op, op.getSource());
+  if (!elements)
+    return Step::failed;
+  switch (op.getKind()) {
+  case tile::CombineKind::add:
+    return forEachInside(task, op, slice, *elements, addElement);
+  case tile::CombineKind::min:
+    return forEachInside(task, op, slice, *elements, compareElement<AccessKind::min>);
+  case tile::CombineKind::max:
+    break;
+  }
+  return forEachInside(task, op, slice, *elements, compareElement<AccessKind::max>);
+}
+
 //===----------------------------------------------------------------------===//
 // Counts
 //===----------------------------------------------------------------------===//
@@ -488,6 +549,7 @@ void addMemoryRules(Rules &rules) {
   rules.add(evaluateLoadIndex);
   rules.add(evaluateStoreIndex);
   rules.add(evaluateAtomicAdd);
+  rules.add(evaluateCopyReduce);
   rules.add(evaluateAnnounce);
   rules.add(evaluateWaitFor);
   rules.add(evaluateTake);

@@ -143,11 +143,14 @@ void layOutBuffers(KernelOp kernel) {
     ArrayRef<int64_t> extents = type.getShape().drop_front(hasSlots ? 1 : 0);
     Shape shape(extents.begin(), extents.end());
     int bits = int(type.getElementType().getIntOrFloatBitWidth());
-    Result<SharedLayout> layout =
-        SharedLayout::preferred(shape, bits, int(shape.size()) - 1).withOrder(rowOrderOf(buffer));
-    assert(layout && "rows and panels are multiples of the order's period");
+    SharedLayout natural = SharedLayout::preferred(shape, bits, int(shape.size()) - 1);
+    RowOrder order = rowOrderOf(buffer);
+    Result<SharedLayout> ordered =
+        order == accumulatorOrder() ? SharedLayout::plain(shape, bits, int(shape.size()) - 1).withOrder(order)
+                                    : natural.withOrder(order);
+    const SharedLayout &layout = ordered ? *ordered : natural;
     SmallVector<Value> views = {buffer.getBuffer()};
-    auto attr = SharedLayoutAttr::get(buffer.getContext(), *layout);
+    auto attr = SharedLayoutAttr::get(buffer.getContext(), layout);
     while (!views.empty()) {
       Value view = views.pop_back_val();
       auto old = cast<SharedType>(view.getType());

@@ -17,11 +17,12 @@ namespace {
 struct RelaxCopies : impl::RelaxCopiesBase<RelaxCopies> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
-    kernel.walk([&](CopyOp copy) {
-      auto isMet = [&](const TensorAccess &access) { return isMetLater(access, kernel); };
-      if (copy.storesByEngine() && llvm::none_of(tensorAccessesOf(copy), isMet))
-        copy.setUntilRead(true);
-    });
+    auto isMet = [&](Operation *op) {
+      return llvm::any_of(tensorAccessesOf(op),
+                          [&](const TensorAccess &access) { return isMetLater(access, kernel); });
+    };
+    kernel.walk([&](CopyOp copy) { copy.setUntilRead(copy.storesByEngine() && !isMet(copy)); });
+    kernel.walk([&](CopyReduceOp copy) { copy.setUntilRead(!isMet(copy)); });
   }
 };
 

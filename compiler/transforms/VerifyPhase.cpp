@@ -197,10 +197,15 @@ private:
 
   LogicalResult verifyStores(KernelOp kernel) {
     auto isMet = [&](const TensorAccess &access) { return isMetLater(access, kernel); };
-    WalkResult walked = kernel.walk([&](CopyOp copy) {
-      if (!copy.getUntilRead() || llvm::none_of(tensorAccessesOf(copy), isMet))
+    auto isUntilRead = [](Operation *op) {
+      auto copy = dyn_cast<CopyOp>(op);
+      auto reduction = dyn_cast<CopyReduceOp>(op);
+      return (copy && copy.getUntilRead()) || (reduction && reduction.getUntilRead());
+    };
+    WalkResult walked = kernel.walk([&](Operation *op) {
+      if (!isUntilRead(op) || llvm::none_of(tensorAccessesOf(op), isMet))
         return WalkResult::advance();
-      reportBroken(copy, "that stores of tiles are complete before the kernel accesses what they write");
+      reportBroken(op, "that stores of tiles are complete before the kernel accesses what they write");
       return WalkResult::interrupt();
     });
     return failure(walked.wasInterrupted());

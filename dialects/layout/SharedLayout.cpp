@@ -3,6 +3,7 @@
 /// Offsets, sizes and text of shared-memory placements.
 #include "dialects/layout/SharedLayout.h"
 
+#include "dialects/layout/AccumulatorOrder.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/TextCursor.h"
 #include "runtime/support/Math.h"
@@ -72,6 +73,13 @@ std::optional<Swizzle> tlc::parseSwizzle(std::string_view text) {
 
 RowOrder tlc::interleavedRows() { return {{2, 0, 1}, {4, 0, 4}, {2, 0, 2}}; }
 
+RowOrder tlc::accumulatorOrder() {
+  RowOrder order;
+  for (const AccumulatorAxis *axis : {&accumulatorColumns, &accumulatorRows})
+    order.insert(order.end(), axis->digits.begin(), axis->digits.end());
+  return order;
+}
+
 LayoutMap tlc::mapOf(const RowOrder &order, Dim dim, int64_t elements) {
   Modes modes = order;
   modes.push_back({ceilDiv(elements, periodOf(order)), 0, periodOf(order)});
@@ -116,6 +124,30 @@ Result<void> checkOrder(const RowOrder &order, int64_t panelExtent, int64_t row)
   return {};
 }
 
+Result<void> checkPieces(const Shape &shape, int elementBits, const RowPlacement &rows) {
+  size_t rank = shape.size();
+  constexpr int64_t pieceRows = accumulatorRows.extent, pieceColumns = accumulatorColumns.extent;
+  if (elementBits < 8 || rank < 2 || rows.contiguousAxis != int(rank) - 1 || rows.swizzle != Swizzle::none ||
+      rows.rowPadding != 0)
+    return invalid("expected rows and columns of whole bytes without a swizzle and padding in the order of "
+                   "accumulators");
+  if (shape[rank - 2] % pieceRows != 0 || shape[rank - 1] % pieceColumns != 0)
+    return invalid(
+        fmt::format("expected multiples of {} rows and {} columns in the order of accumulators, but "
+                    "got {}",
+                    pieceRows, pieceColumns, printShape(shape)));
+  return {};
+}
+
+/// The digits of an axis of a tile in pieces, the next one of which is so many bits away.
+Modes pieceModes(const AccumulatorAxis &axis, int64_t extent, int64_t bits, int64_t nextPiece) {
+  Modes modes;
+  for (const LayoutMode &digit : axis.digits)
+    modes.push_back({digit.extent, 0, digit.step * bits});
+  modes.push_back({extent / axis.extent, 0, nextPiece});
+  return modes;
+}
+
 Result<void> checkRows(const Shape &shape, int elementBits, const RowPlacement &rows) {
   int rank = int(shape.size());
   if (rows.contiguousAxis < std::max(0, rank - 2) || rows.contiguousAxis >= rank)
@@ -126,6 +158,8 @@ Result<void> checkRows(const Shape &shape, int elementBits, const RowPlacement &
     return invalid(fmt::format("expected a positive panel extent, but got {}", rows.panelExtent));
   if (rows.rowPadding < 0 || rows.rowPadding > 4096)
     return invalid(fmt::format("expected a row padding of 0 to 4096 bytes, but got {}", rows.rowPadding));
+  if (rows.order == accumulatorOrder())
+    return checkPieces(shape, elementBits, rows);
   if (Result<void> ok = checkOrder(rows.order, rows.panelExtent, extent); !ok)
     return ok;
   if (rows.swizzle == Swizzle::none) {
@@ -170,7 +204,8 @@ Result<SharedLayout> SharedLayout::create(Shape shape, int elementBits, RowPlace
   layout.bits = elementBits;
   layout.fastAxis = rows.contiguousAxis;
   int64_t extent = layout.extents[size_t(layout.fastAxis)];
-  if (layout.rows() == 1 && rows.swizzle == Swizzle::none) {
+  bool isInPieces = rows.order == accumulatorOrder();
+  if (isInPieces || (layout.rows() == 1 && rows.swizzle == Swizzle::none)) {
     rows.panelExtent = extent;
     rows.rowPadding = 0;
   }
@@ -190,19 +225,27 @@ Result<SharedLayout> SharedLayout::create(Shape shape, int elementBits, RowPlace
   int64_t rowBits = (ceilDiv(rows.panelExtent * elementBits, 8) + rows.rowPadding) * 8;
   // Every panel starts where the swizzle pattern does, whatever the number of rows.
   int64_t panelBits = alignTo(layout.rows() * rowBits, alignmentOf(rows.swizzle) * 8);
-  Modes panel;
-  for (LayoutMode mode : rows.order)
-    panel.push_back({mode.extent, 0, mode.step * elementBits});
-  int64_t period = periodOf(rows.order), panels = ceilDiv(extent, rows.panelExtent);
-  panel.push_back({rows.panelExtent / period, 0, period * elementBits});
-  panel.push_back({panels, 0, panelBits});
+  int64_t panels = ceilDiv(extent, rows.panelExtent);
+  Modes panel, ofRows;
+  if (isInPieces) {
+    int64_t nextPiece = accumulatorRows.extent * accumulatorColumns.extent * elementBits;
+    panel = pieceModes(accumulatorColumns, extent, elementBits, nextPiece);
+    ofRows = pieceModes(accumulatorRows, layout.rows(), elementBits, accumulatorRows.extent * rowBits);
+  } else {
+    for (LayoutMode mode : rows.order)
+      panel.push_back({mode.extent, 0, mode.step * elementBits});
+    int64_t period = periodOf(rows.order);
+    panel.push_back({rows.panelExtent / period, 0, period * elementBits});
+    panel.push_back({panels, 0, panelBits});
+    ofRows = rowModes(layout.rows(), rowBits, rows.swizzle);
+  }
 
   std::vector<LayoutMap::Input> inputs;
   for (int axis = 0; axis < layout.rank(); ++axis)
     inputs.push_back({axisDim(axis), {}});
   inputs[size_t(layout.fastAxis)].modes = std::move(panel);
   if (std::optional<int> rowAxis = layout.rowAxis())
-    inputs[size_t(*rowAxis)].modes = rowModes(layout.rows(), rowBits, rows.swizzle);
+    inputs[size_t(*rowAxis)].modes = std::move(ofRows);
   int64_t plane = panels * panelBits;
   for (int axis = layout.rank() - 3; axis >= 0; --axis) {
     int64_t extent = layout.extents[size_t(axis)];
@@ -269,6 +312,17 @@ std::optional<int> SharedLayout::rowAxis() const {
 int64_t SharedLayout::rows() const { return rowAxis() ? extents[size_t(*rowAxis())] : 1; }
 int64_t SharedLayout::panels() const { return ceilDiv(extents[size_t(fastAxis)], panelExtent()); }
 
+bool SharedLayout::isInPieces() const {
+  if (rank() < 2 || fastAxis != rank() - 1 || extents[size_t(rank()) - 2] < accumulatorRows.extent)
+    return false;
+  // In no other layout do rows 8 apart lie closer to one another than neighbours.
+  const Modes &ofRows = digits.modes(size_t(rank()) - 2), &ofColumns = digits.modes(size_t(fastAxis));
+  return ofRows.size() >= 2 && ofColumns.size() >= 2 &&
+         ofRows[0] ==
+             LayoutMode{accumulatorRows.digits[0].extent, 0, accumulatorRows.digits[0].step * bits} &&
+         ofRows[1] == LayoutMode{accumulatorRows.digits[1].extent, 0, accumulatorRows.digits[1].step * bits};
+}
+
 Modes SharedLayout::panelModes() const {
   const Modes &modes = digits.modes(size_t(fastAxis));
   std::optional<int> rows = rowAxis();
@@ -281,7 +335,9 @@ Modes SharedLayout::panelModes() const {
   return panel;
 }
 
-int64_t SharedLayout::panelExtent() const { return numIndices(panelModes()); }
+int64_t SharedLayout::panelExtent() const {
+  return isInPieces() ? extents[size_t(fastAxis)] : numIndices(panelModes());
+}
 
 Swizzle SharedLayout::swizzle() const {
   if (std::optional<int> rows = rowAxis())
@@ -293,6 +349,8 @@ Swizzle SharedLayout::swizzle() const {
 }
 
 RowOrder SharedLayout::rowOrder() const {
+  if (isInPieces())
+    return accumulatorOrder();
   Modes modes = panelModes();
   int64_t period = 1;
   for (LayoutMode &mode : modes) {
@@ -306,7 +364,7 @@ RowOrder SharedLayout::rowOrder() const {
 
 int64_t SharedLayout::rowPitch() const {
   std::optional<int> rows = rowAxis();
-  if (rows && !digits.modes(size_t(*rows)).empty())
+  if (rows && !digits.modes(size_t(*rows)).empty() && !isInPieces())
     return digits.modes(size_t(*rows)).front().step / 8;
   return ceilDiv(panelExtent() * bits, 8);
 }
@@ -338,6 +396,8 @@ int64_t SharedLayout::byteOffset(const Coordinates &coordinates) const {
 }
 
 int64_t SharedLayout::contiguousElements() const {
+  if (isInPieces())
+    return accumulatorColumns.digits[0].extent;
   Modes panel = panelModes();
   int64_t run = 1;
   if (!panel.empty() && panel.front().step == bits)
@@ -359,6 +419,8 @@ std::string printOrder(const RowOrder &order) {
     return "";
   if (order == interleavedRows())
     return " interleaved";
+  if (order == accumulatorOrder())
+    return " accumulator";
   std::vector<std::string> digits;
   for (const LayoutMode &mode : order)
     digits.push_back(fmt::format("{}:{}", mode.extent, mode.step));
@@ -370,6 +432,8 @@ Result<RowOrder> parseOrder(TextCursor &cursor) {
   RowOrder order;
   if (cursor.word("interleaved"))
     order = interleavedRows();
+  else if (cursor.word("accumulator"))
+    order = accumulatorOrder();
   else if (cursor.word("order")) {
     if (!cursor.take('('))
       return cursor.expected("'('");

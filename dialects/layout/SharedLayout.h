@@ -45,6 +45,10 @@
 /// factors share, so that a right factor of 8-bit elements in this order meets an
 /// accumulator converted in place (`wgmmaOperandA` in StockLayouts.h).
 ///
+/// `accumulatorOrder()` is one of rows and columns: pieces of 16 x 8 elements follow one another along each
+/// 16 rows, as AccumulatorOrder.h says of tensors. A tile of whole rows lies as in such a tensor, in adjacent
+/// bytes, and what warps have of an accumulator they write in vectors of four, without bank conflicts.
+///
 /// ## Digits
 ///
 /// All of these are properties of one map (LayoutMap.h) from the tile's axes to a
@@ -52,6 +56,10 @@
 ///
 ///     axis 0(8@bit:1024 ^ 128, 16@bit:8192) axis 1(64@bit:16, 4@bit:131072)
 ///     axis 0(2@bit:8, 4@bit:32, 2@bit:16, 2@bit:128)
+///
+/// and a tile of 32 x 16 of f32 in the order of accumulators:
+///
+///     axis 0(8@bit:512, 2@bit:64, 2@bit:8192) axis 1(2@bit:32, 4@bit:128, 2@bit:4096)
 ///
 /// What readers ask (swizzle, panels, padding, order) is read off the digits.
 ///
@@ -83,6 +91,8 @@ std::optional<Swizzle> parseSwizzle(std::string_view text);
 using RowOrder = Modes;
 /// Pairs of the halves of each 16 alternate.
 RowOrder interleavedRows();
+/// Of accumulators: the digits of a column, then those of a row, of a piece. The only order of several rows.
+RowOrder accumulatorOrder();
 /// The elements after which the order begins anew.
 inline int64_t periodOf(const RowOrder &order) { return numIndices(order); }
 /// The order as a map from `dim` to itself, of so many elements, a multiple of the period.
@@ -135,6 +145,8 @@ public:
   int64_t rowPadding() const;
   RowOrder rowOrder() const;
   bool hasNaturalOrder() const { return rowOrder().empty(); }
+  /// Whether it is in the order of accumulators: it has one panel then, and rows that do not lie apart.
+  bool isInPieces() const;
   int64_t rows() const;
   int64_t panels() const;
   int64_t rowPitch() const;   ///< bytes from row to row inside a panel
@@ -165,7 +177,7 @@ private:
 };
 
 /// Text form, exact inverses: `128x64 16b axis 1 panel 64 swizzle 128 pad 0`, with the order of rows at the
-/// end where it is not the natural one: `interleaved`, or its digits, as `order(2:2, 2:1)`.
+/// end where it is not the natural one: `interleaved`, `accumulator`, or its digits, as `order(2:2, 2:1)`.
 std::string printSharedLayout(const SharedLayout &layout);
 Result<SharedLayout> parseSharedLayout(std::string_view text);
 

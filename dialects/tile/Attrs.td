@@ -24,6 +24,12 @@ def Tile_ReduceKind : Tile_EnumAttr<Tile_ReduceKindEnum, "reduce_kind"> {
   }];
 }
 
+def Tile_CombineKindEnum : Tile_Enum<"CombineKind", "what becomes of an element that something is added to, or compared with", [
+  I32EnumCase<"add", 0>, I32EnumCase<"min", 1>, I32EnumCase<"max", 2>]>;
+def Tile_CombineKind : Tile_EnumAttr<Tile_CombineKindEnum, "combine_kind"> {
+  let description = "`add`: the sum. `min`, `max`: the smaller or the larger one; a number is preferred to NaN, and -0 is below 0.";
+}
+
 def Tile_WarpPolicyEnum : Tile_Enum<"WarpPolicy", "how the warps of a gemm share its tile", [
   I32EnumCase<"square", 0>, I32EnumCase<"fullRow", 1, "full_row">, I32EnumCase<"fullColumn", 2, "full_col">]>;
 def Tile_WarpPolicy : Tile_EnumAttr<Tile_WarpPolicyEnum, "warp_policy"> {

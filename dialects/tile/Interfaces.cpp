@@ -17,7 +17,15 @@ SmallVector<MemoryAccess, 3> tile::memoryAccessesOf(Operation *op) {
 }
 
 RowOrder tile::rowOrderOf(program::TensorOrder order) {
-  return order == program::TensorOrder::interleaved ? interleavedRows() : RowOrder();
+  switch (order) {
+  case program::TensorOrder::natural:
+    break;
+  case program::TensorOrder::interleaved:
+    return interleavedRows();
+  case program::TensorOrder::accumulator:
+    return accumulatorOrder();
+  }
+  return {};
 }
 
 Synchronisation tile::synchronisationOf(Operation *op) {

@@ -19,7 +19,8 @@ namespace tlc::tile {
 /// Where a buffer lies.
 enum class MemorySpace : uint8_t { shared, tensorMemory };
 
-enum class AccessKind : uint8_t { read, write, add };
+/// Accesses of one kind other than `write` have no order among themselves.
+enum class AccessKind : uint8_t { read, write, add, min, max };
 
 /// The way to memory: what one does another sees only after a fence between them.
 enum class Proxy : uint8_t { generic, asyncCopy, matrixUnit };
@@ -31,7 +32,7 @@ enum class Agent : uint8_t {
   copyEngine,
 };
 
-/// How the elements of a row of such a tensor follow one another.
+/// How the elements of such a tensor follow one another, of a row or of a piece.
 RowOrder rowOrderOf(program::TensorOrder order);
 
 struct MemoryAccess {

@@ -93,6 +93,7 @@ std::string tile::callOf(StringRef operation) {
       .Case("any_in_warp", "k.whenAny")
       .Cases({"take_turn", "pass_turn"}, "k.inTurn")
       .Cases({"load", "store", "copy_async"}, "copy")
+      .Case("copy_reduce", "atomic copy")
       .Case("load_index", "read")
       .Case("store_index", "write")
       .Case("gemm_in_place", "gemmAsync")
@@ -112,7 +113,7 @@ std::string tile::describeStatement(Operation *op) {
         return "product of " + describe(product.getA(), "a fragment") + " and " +
                describe(product.getB(), "a fragment");
       })
-      .Case<CopyOp, CopyAsyncOp, StoreOp, AtomicAddOp>(
+      .Case<CopyOp, CopyReduceOp, CopyAsyncOp, StoreOp, AtomicAddOp>(
           [&](auto written) { return with("to", written.getDestination()); })
       .Case([&](scf::IfOp) { return "branch of " + call; })
       .Case([&](scf::ForOp) { return "loop of " + call; })

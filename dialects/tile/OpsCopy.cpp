@@ -88,6 +88,35 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+LogicalResult CopyReduceOp::verify() {
+  if (failed(verifySameTile(*this, getSource(), "the source", getDestination(),
+                            "the destination"))) // copy_reduce_c1
+    return failure();
+  auto report = [&](InFlightDiagnostic diagnostic, Value of) -> LogicalResult {
+    noteDeclaration(diagnostic, of);
+    return diagnostic;
+  };
+  Type element = getDestination().getType().getElementType(); // copy_reduce_c2
+  std::string name = describe(getDestination(), "the destination");
+  bool isShort = element.isF16() || element.isBF16() || element.isSignlessInteger(32);
+  if (getKind() == CombineKind::add && !isShort && !element.isF32())
+    return report(emitOpError() << "expected f32, f16, bf16 or i32 because the TMA adds no others, but "
+                                << name << " has " << element
+                                << "; atomicAdd of a fragment adds f64 and i64, too",
+                  getDestination());
+  if (getKind() != CombineKind::add && !isShort)
+    return report(emitOpError() << "expected f16, bf16 or i32 because the TMA takes the "
+                                << (getKind() == CombineKind::min ? "smaller" : "larger")
+                                << " of no others, but " << name << " has " << element,
+                  getDestination());
+  if (getSource().getType().getTransposed()) // copy_reduce_c3
+    return report(emitOpError() << "expected a tile as it lies because the TMA moves whole rows, but "
+                                << describe(getSource(), "the source")
+                                << " is transposed; copy it through a fragment",
+                  getSource());
+  return success();
+}
+
 LogicalResult CopyAsyncOp::verify() {
   if (failed(verifySameTile(*this, getSource(), "the source", getDestination(), "the destination")) ||
       failed(verifySameBytes(*this, getSource(), getDestination()))) // copy_async_c1, copy_async_c3
@@ -227,6 +256,18 @@ RowOrder orderByTma(Value otherSide) {
   return slice ? rowOrderOf(slice.getTensorOrder()) : RowOrder();
 }
 
+AccessKind accessKindOf(CombineKind kind) {
+  switch (kind) {
+  case CombineKind::add:
+    return AccessKind::add;
+  case CombineKind::min:
+    return AccessKind::min;
+  case CombineKind::max:
+    break;
+  }
+  return AccessKind::max;
+}
+
 std::optional<Unit> unitOf(std::optional<CopyAtom> atom) {
   if (!atom || atom == CopyAtom::simt)
     return std::nullopt;
@@ -289,6 +330,23 @@ std::optional<Completion> CopyOp::getCompletion() {
 }
 
 std::optional<Unit> CopyOp::getNeededUnit() { return unitOf(getAtom()); }
+
+SmallVector<MemoryAccess, 3> CopyReduceOp::getMemoryAccesses() {
+  auto access = [&](Value memory, AccessKind kind, Value otherSide) {
+    return MemoryAccess{.memory = memory,
+                        .kind = kind,
+                        .proxy = Proxy::asyncCopy,
+                        .agent = Agent::copyEngine,
+                        .order = orderByTma(otherSide)};
+  };
+  return {access(getSource(), AccessKind::read, getDestination()),
+          access(getDestination(), accessKindOf(getKind()), getSource())};
+}
+
+bool CopyReduceOp::suitsOneThread() { return true; }
+
+/// One thread makes it, and the others wait.
+Synchronisation CopyReduceOp::getSynchronisation() { return {.meetsWithin = true}; }
 
 SmallVector<MemoryAccess, 3> CopyAsyncOp::getMemoryAccesses() {
   MemoryAccess read{.memory = getSource(), .proxy = Proxy::asyncCopy, .agent = Agent::copyEngine};

@@ -161,6 +161,28 @@ def Tile_CopyAsyncOp : Tile_Op<"copy_async", [Tile_AccessesForOne, Program_Needs
   let hasVerifier = 1;
 }
 
+def Tile_CopyReduceOp : Tile_Op<"copy_reduce", [Tile_AccessesForOne, Program_Needs<"tma">,
+    DeclareOpInterfaceMethods<Tile_SynchronisationOpInterface>]> {
+  let summary = "Combines a shared tile with a slice, element by element, by the TMA";
+  let description = [{
+    Each element of the slice becomes its sum with the tile's, or the smaller or the larger of both, atomically: relaxed,
+    at device scope. Order is not fixed: sums may differ in the last bits. Sums of f16 and bf16 are rounded each time.
+    Elements outside of the tensor are left alone. Synchronous, as a store by the TMA is, with `until_read` as of
+    `tile.copy`. One thread issues it; source: PTX ISA, cp.reduce.async.bulk.tensor.
+
+    Constraints
+    - copy_reduce_c1: as copy_c1.
+    - copy_reduce_c2: the element type is f32, f16, bf16 or i32, of `min` and `max` not f32: the TMA combines no others.
+    - copy_reduce_c3: the tile is not transposed.
+
+        tile.copy_reduce add %tile, %slice : !tile.shared<64x128xf32>, !tile.slice<64x128xf32>
+  }];
+  let arguments = (ins Tile_CombineKind:$kind, Arg<Tile_SharedType, "what is read", [MemRead]>:$source,
+    Arg<Tile_SliceType, "what is combined with it", [MemRead, MemWrite]>:$destination, UnitAttr:$until_read);
+  let assemblyFormat = "$kind $source `,` $destination (`until_read` $until_read^)? attr-dict `:` qualified(type($source)) `,` qualified(type($destination))";
+  let hasVerifier = 1;
+}
+
 def Tile_LoadOp : Tile_Op<"load", [Tile_Accesses, Tile_StatesLayouts]> {
   let summary = "Reads a slice, or a tile in shared or tensor memory, into a fragment";
   let description = [{

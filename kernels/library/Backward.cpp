@@ -114,6 +114,8 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
   kernels::BackwardExtents extents = {options.lengths == Lengths::packed ? 1 : extent("b"), extent("sq"),
                                       extent("sk"), extent("h"), extent("hkv")};
   chooseSums(config, {options.dq, options.dkv, options.isDeterministic}, extents, **target);
+  if (std::string conflict = conflictOfSums(config); !conflict.empty())
+    return mistake("{}: {}", callName, conflict);
   chooseSlots(config, extents, **target);
   return backwardCall(config);
 }

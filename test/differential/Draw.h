@@ -107,6 +107,7 @@ namespace tlc::differential {
   X(fill, 6)                                                                                                 \
   X(sharedIndex, 3)                                                                                          \
   X(atomic, 7)                                                                                               \
+  X(atomicTile, 30)                                                                                          \
   X(counts, 35)                                                                                              \
   X(loadBack, 30)                                                                                            \
   X(tensorMemory, 8)                                                                                         \

@@ -332,7 +332,86 @@ bool Generator::sliceToSlice(Body &body) {
   return true;
 }
 
+bool Generator::atomicTile(Body &body) {
+  Function function = draw.oneOf({Function::add, Function::add, Function::min, Function::max});
+  bool isSum = function == Function::add;
+  ElementType element = draw.oneOf({ElementType::f16, ElementType::bf16, ElementType::i32});
+  if (isSum && draw.chance(60))
+    element = ElementType::f32;
+  if (int(tree.tensors.size()) > 8 || env.variables.empty())
+    return false;
+  Sizes shape = significant(tree.variables[size_t(draw.oneOf(env.variables))].shape);
+  int64_t granule = elementsOf(element, 16);
+  if (shape.empty() || tree.valueOf(shape.back()) % granule != 0 ||
+      !spend(4.0 * double(tree.elementsOf(shape))))
+    return false;
+  std::optional<Drawn> value = drawFull(shape, element, int(draw.between(0, 2)));
+  if (!value)
+    return false;
+  double times = 4 * env.repeats * double(blocks);
+  if (!value->domain.finite || !fits(element, repeated(value->domain, isSum ? 2 * times : 2)))
+    value = clamped(std::move(*value), 1);
+  Domain combined = isSum ? repeated(value->domain, times) : value->domain;
+
+  Box box{.extents = shape};
+  std::vector<TensorExtent> axes;
+  for (Size extent : shape) {
+    int64_t length = tree.valueOf(extent);
+    IndexNode origin = IndexNode::constant(0);
+    if (!env.axes.empty() && draw.chance(50))
+      origin = IndexNode::apply(IndexKind::multiply,
+                                IndexNode::of(IndexKind::position, draw.oneOf(env.axes).position),
+                                IndexNode::of(IndexKind::size, extent.number));
+    int64_t reach = std::min<int64_t>(rangeOf(origin).high + length, 600);
+    bool isLast = axes.size() + 1 == shape.size();
+    axes.push_back(isLast ? TensorExtent{.size = newSize(alignTo(reach, granule))}
+                          : drawTensorExtent(std::max<int64_t>(1, reach - draw.between(0, 2))));
+    box.origin.push_back(std::move(origin));
+  }
+  bool isPassedOn = launchesLeft > 0 && draw.wants(Feature::workspace);
+  box.tensor = newTensor(isPassedOn ? Access::workspace : Access::inout, element, std::move(axes));
+  if (box.tensor < 0)
+    return false;
+  TensorInfo &info = tree.tensors[size_t(box.tensor)];
+  Domain &holds = tensorDomains[size_t(box.tensor)];
+  if (isPassedOn) {
+    draw.note(Feature::workspace);
+    holds = {};
+    info.workspace.initial = dsl::Initial::zero;
+    bool hasPieces = shape.size() > 1 && tree.valueOf(shape[shape.size() - 2]) % 16 == 0 &&
+                     tree.valueOf(shape.back()) % 8 == 0;
+    if (!hasPieces)
+      info.workspace.order = dsl::TensorOrder::natural;
+  } else {
+    info.alignment = 16;
+    info.offset = 0;
+    info.rowPadding = info.rowPadding / granule * granule;
+  }
+  unread.insert(box.tensor);
+  if (isSum && !fits(element, sum(holds, combined)))
+    value = {number(element, 1)}, combined = repeated({1, -1, true}, times);
+  holds = isSum ? sum(holds, combined) : join(holds, combined);
+  draw.note(Feature::atomic);
+  draw.note(Feature::atomicTile);
+  int tile = newShared(body, shape, element);
+  env.tiles.pop_back(); // other uses of it may want another order of its elements
+  View view{.shared = tile};
+  if (value->expression.kind == Expression::Kind::number)
+    body.push_back({.kind = Statement::Kind::fill, .number = value->expression.number, .to = Place::of(view)});
+  else
+    body.push_back({.kind = Statement::Kind::store,
+                    .to = Place::of(view),
+                    .values = {std::move(value->expression)}});
+  body.push_back({.kind = Statement::Kind::atomicTile,
+                  .function = function,
+                  .from = Place::of(view),
+                  .to = Place::of(std::move(box))});
+  return true;
+}
+
 bool Generator::atomic(Body &body) {
+  if (draw.wants(Feature::atomicTile))
+    return atomicTile(body);
   ElementType element =
       draw.oneOf({ElementType::f32, ElementType::f32, ElementType::i32, ElementType::i64, ElementType::f64});
   if (int(tree.tensors.size()) > 8 || env.variables.empty())

@@ -135,6 +135,8 @@ private:
   bool copyTile(Body &body, int tile);
   bool sharedIndex(Body &body);
   bool atomic(Body &body);
+  /// A tile that the TMA combines with a tensor.
+  bool atomicTile(Body &body);
   /// Blocks and roles add one after the other.
   void takeTurns(Statement &add);
   bool loadBack(Body &body);

@@ -215,6 +215,12 @@ private:
       return line("atomicAdd({}, {});", value(s.values[0]), place(s.to));
     case Kind::atomicAddNumber:
       return line("atomicAdd({}, {});", numberText(s.number), place(s.to));
+    case Kind::atomicTile:
+      return line("{}({}, {});",
+                  s.function == Function::add   ? "atomicAdd"
+                  : s.function == Function::min ? "atomicMin"
+                                                : "atomicMax",
+                  place(s.from), place(s.to));
     case Kind::addInTurn: {
       std::string_view counts = tree.tensors[size_t(s.from.box.tensor)].name;
       line("waitFor({0}, {{1}}, take({0}, {{0}}));", counts);

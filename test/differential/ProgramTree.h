@@ -200,6 +200,7 @@ struct Statement {
     gemmInPlace,     ///< two factors in `factors`, added in tensor memory at `to` where `tests` hold
     atomicAdd,       ///< values[0] to `to`
     atomicAddNumber, ///< `number` to `to`
+    atomicTile,      ///< the tile `from` with `to`, by `function`: a sum, the smaller or the larger
     addInTurn,       ///< values[0] to `to`, one after the other by the counts in `from`
     writeIndex,      ///< index[0] to the element of shared tile `id` at the rest of `index`
     loop,            ///< position `id` from index[0] to index[1] by index[2]

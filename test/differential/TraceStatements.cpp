@@ -140,6 +140,8 @@ void Tracer::statement(const Statement &s) {
     return atomicAdd(fragment(s.values[0]), slice(s.to.box));
   case Kind::atomicAddNumber:
     return atomicAdd(Scalar(s.number), slice(s.to.box));
+  case Kind::atomicTile:
+    return atomicTile(s);
   case Kind::addInTurn:
     return addInTurn(s);
   case Kind::writeIndex:
@@ -167,6 +169,14 @@ void Tracer::statement(const Statement &s) {
   default:
     return atRing(s);
   }
+}
+
+void Tracer::atomicTile(const Statement &s) {
+  dsl::Shared tile = view(s.from.view);
+  dsl::Slice to = slice(s.to.box);
+  if (s.function == Function::add)
+    return atomicAdd(tile, to);
+  return s.function == Function::min ? atomicMin(tile, to) : atomicMax(tile, to);
 }
 
 void Tracer::atRing(const Statement &s) {

@@ -120,6 +120,28 @@ Program atomicGemm(int64_t parts) {
 }
 // [atomic]
 
+// [added-tiles]
+/// The same, but the TMA adds the tiles, which blocks leave in shared memory.
+Program addedTiles(int64_t parts) {
+  return Program::trace("added_tiles", [&](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n", {.multipleOf = 4}), depth = k.dim("k");
+    Global A = k.input("A", bf16, {m, depth}), B = k.input("B", bf16, {depth, n});
+    Global C = k.inout("C", f32, {m, n}, {.alignment = 16});
+    auto [i, j, part] = k.grid(ceilDiv(m, 64), ceilDiv(n, 64), parts);
+    Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 64});
+    Shared sum = k.shared("sum", f32, {64, 64});
+    Fragment acc = k.fragment(f32, {64, 64}).named("acc");
+    k.loop({part, ceilDiv(depth, 32), parts}, [&](Index s) {
+      copy(A.tile({i * 64, s * 32}, {64, 32}), a);
+      copy(B.tile({s * 32, j * 64}, {32, 64}), b);
+      gemm(a, b, acc);
+    });
+    copy(acc, sum);
+    atomicAdd(sum, C.tile({i * 64, j * 64}, {64, 64}));
+  });
+}
+// [added-tiles]
+
 // [counts]
 /// C += A B: blocks share the sum over k, and add their parts in the order of the parts.
 Program orderedGemm(int64_t parts) {
@@ -300,6 +322,15 @@ TEST_CASE("factors of 8 bits", "[docs]") {
 TEST_CASE("blocks that add to one result", "[docs]") {
   int64_t depth = GENERATE(0, 33, 200);
   Run run(atomicGemm(3), {{"m", 65}, {"n", 40}, {"k", depth}});
+  const Array &a = run.before("A"), &b = run.before("B"), &c = run.before("C");
+  checkMatrix(run.after("C"), 1e-5, [&](int64_t i, int64_t j) {
+    return c(i, j) + dot(depth, [&](int64_t s) { return a(i, s) * b(s, j); });
+  });
+}
+
+TEST_CASE("blocks whose tiles the TMA adds", "[docs]") {
+  int64_t depth = GENERATE(0, 33, 200);
+  Run run(addedTiles(3), {{"m", 65}, {"n", 40}, {"k", depth}});
   const Array &a = run.before("A"), &b = run.before("B"), &c = run.before("C");
   checkMatrix(run.after("C"), 1e-5, [&](int64_t i, int64_t j) {
     return c(i, j) + dot(depth, [&](int64_t s) { return a(i, s) * b(s, j); });

@@ -68,8 +68,8 @@ std::vector<Option> backwardOptions() {
       {{"d", "64"}}, {{"d", "128"}}, {{"d", "256"}, {"dv", "192"}}, {{"d", "48"}, {"dv", "80"}}};
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}},
-      {{{"dq", "atomic"}}, {{"dq", "own_launch"}}, {{"dq", "ordered"}}},
-      {{{"dkv", "loop"}}, {{"dkv", "split"}}, {{"dkv", "atomic"}}},
+      {{{"dq", "atomic"}}, {{"dq", "own_launch"}}, {{"dq", "ordered"}}, {{"dq", "tma"}}},
+      {{{"dkv", "loop"}}, {{"dkv", "split"}}, {{"dkv", "atomic"}}, {{"dkv", "tma"}}},
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       {{{"gradients", "same"}}, {{"gradients", "f32"}}},
       rows,

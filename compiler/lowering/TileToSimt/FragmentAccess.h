@@ -79,6 +79,7 @@ public:
 private:
   bool addMode(const PlacedMode &mode);
   Value placeOf(Value element);
+  Value offsetInPieces(int axis, Value coordinate);
   Value fullOffset(llvm::ArrayRef<int64_t> constant);
   Value swizzled(Value offset);
 

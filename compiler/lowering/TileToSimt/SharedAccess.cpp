@@ -18,7 +18,7 @@ int64_t swizzledBits(Swizzle swizzle) { return swizzleSpan(swizzle) - swizzleChu
 SharedAddresses::SharedAddresses(Emitter &b, const SharedTile &tile, const FragmentLayout &layout,
                                  const Team &team, ArrayRef<Value> moving)
     : b(b), tile(tile), fragment(layout), team(team), moving(moving) {
-  if (!moving.empty())
+  if (!moving.empty() || tile.layout.isInPieces())
     return;
   threadOffset = b.i32(0);
   for (int axis = 0; axis < layout.rank(); ++axis)
@@ -97,6 +97,21 @@ Value SharedAddresses::placeOf(Value element) {
   return place;
 }
 
+/// Bytes of an element of a tile in pieces because of its place along an axis.
+Value SharedAddresses::offsetInPieces(int axis, Value coordinate) {
+  const Modes &digits = tile.layout.map().modes(size_t(axis));
+  Value offset = b.i32(0);
+  int64_t weight = 1;
+  for (auto [i, digit] : llvm::enumerate(digits)) {
+    Value value = b.divide(coordinate, weight);
+    if (i + 1 < digits.size())
+      value = b.remainder(value, digit.extent);
+    offset = b.add(offset, b.mul(value, digit.step / 8));
+    weight *= digit.extent;
+  }
+  return offset;
+}
+
 /// Where steps and panels do not divide one another.
 Value SharedAddresses::fullOffset(ArrayRef<int64_t> constant) {
   if (thread.empty()) {
@@ -109,6 +124,10 @@ Value SharedAddresses::fullOffset(ArrayRef<int64_t> constant) {
   for (int axis = 0; axis < tile.rank(); ++axis) {
     int at = tile.layoutAxis(axis);
     Value coordinate = b.add(thread[size_t(axis)], constant[size_t(axis)]);
+    if (layout.isInPieces()) {
+      offset = b.add(offset, offsetInPieces(at, coordinate));
+      continue;
+    }
     if (at == layout.contiguousAxis()) {
       coordinate = placeOf(coordinate);
       offset = b.add(offset, b.mul(b.divide(coordinate, layout.panelExtent()), layout.panelPitch()));
@@ -183,10 +202,60 @@ Value lowering::loadShared(KernelLowering &k, const SharedTile &tile, const Frag
   return b.pack(registers);
 }
 
+namespace {
+/// Stores a fragment to a tile in pieces, in the widest vectors of elements that are adjacent there; false if
+/// registers, lanes and warps do not each add their part to the offset of an element.
+bool storeByPlaces(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout, Value owner,
+                   ArrayRef<int64_t> shape, Value value) {
+  std::optional<LayoutMap> bits = layout.map().then(tile.layout.map());
+  for (auto [axis, extent] : llvm::enumerate(shape))
+    if (tile.layoutAxis(int(axis)) != int(axis) || layout.coveredExtent(int(axis)) != extent)
+      return false;
+  if (!bits || layout.replication(HardwareAxis::reg) != 1)
+    return false;
+  Emitter &b = k.b;
+  int64_t elementBits = tile.layout.elementBits(), width = k.target.maxVectorBytes * 8 / elementBits;
+  Value offset = b.i32(0);
+  for (HardwareAxis hardware : {HardwareAxis::lane, HardwareAxis::warp}) {
+    int64_t stride = 1;
+    for (const LayoutMode &mode : bits->modes(size_t(hardware))) {
+      if (!mode.isReplicated()) {
+        offset = b.add(offset, b.mul(digitOf(b, {hardware, mode, stride}, k.team), mode.step / 8));
+        width = std::gcd(width, mode.step / elementBits);
+      }
+      stride *= mode.extent;
+    }
+  }
+  std::map<int64_t, int64_t> registers; // by place
+  for (int64_t reg = 0; reg < layout.registersPerThread(); ++reg)
+    registers[(*bits)(std::array<int64_t, 3>{reg, 0, 0}).front() / elementBits] = reg;
+  auto isWhole = [&](int64_t place) {
+    return llvm::all_of(llvm::seq(width), [&](int64_t i) { return registers.contains(place + i); });
+  };
+  while (!llvm::all_of(registers, [&](const auto &held) { return isWhole(held.first / width * width); }))
+    width /= 2;
+  Value base = b.offset(tile.base, offset);
+  b.when(owner, [&] {
+    for (auto [place, reg] : registers) {
+      if (place % width != 0)
+        continue;
+      SmallVector<int64_t> vector;
+      for (int64_t i = 0; i < width; ++i)
+        vector.push_back(registers[place + i]);
+      Value piece = width == 1 ? b.extract(value, reg) : b.pick(value, vector);
+      simt::StoreOp::create(b, piece, b.offset(base, place * elementBits / 8), Value());
+    }
+  });
+  return true;
+}
+} // namespace
+
 void lowering::storeShared(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
                            ArrayRef<int64_t> shape, Value value) {
   Emitter &b = k.b;
   Value owner = isOwner(b, layout, k.team);
+  if (tile.layout.isInPieces() && storeByPlaces(k, tile, layout, owner, shape, value))
+    return;
   if (k.target.stmatrix && fitsMatrixMoves(tile, layout, shape))
     return b.when(owner, [&] { storeMatrices(k, tile, layout, value); });
   int axis = tile.contiguousAxis();

@@ -29,6 +29,10 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     products = k.shared("ds", problem.dtype, {c.bk, c.bq});
   if (sharesColumns(c))
     weightTile = k.shared("p", problem.dtype, {c.bk, c.bq});
+  BackwardArguments::Staging staging = p.keySumStaging();
+  Shared querySums;
+  if (p.addsByTma())
+    querySums = k.shared("dq", f32, {c.bq, d});
   copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk), keys);
   copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk), values);
   Fragment keySum = k.fragment(f32, {c.bk, d}).named("dk");
@@ -64,7 +68,12 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     gemm(products.t(), keys, dq, WarpPolicy::fullColumn);
     if (p.isOrdered())
       p.awaitTurn(sequence, tile.row, visited.at(i) + 1);
-    p.addQuerySums(dq, sequence, row);
+    if (p.addsByTma()) {
+      copy(dq, querySums);
+      atomicAdd(querySums, p.querySums(sequence, row));
+    } else {
+      p.addQuerySums(dq, sequence, row);
+    }
     if (p.isOrdered())
       p.passAfter(sequence, tile.row, visited, i);
   };
@@ -76,8 +85,8 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     if (p.isOrdered())
       p.passRest(sequence, tile.row, visited);
   });
-  p.store(p.ofKeys, tile, keySum);
-  p.store(p.ofValues, tile, valueSum);
+  p.store(p.ofKeys, tile, keySum, staging.ofKeys);
+  p.store(p.ofValues, tile, valueSum, staging.ofValues);
 }
 
 /// dQ of a tile of queries, which has as many rows as otherwise a tile of keys.

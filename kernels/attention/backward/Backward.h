@@ -26,6 +26,7 @@ enum class QuerySum : uint8_t {
   atomic,    ///< blocks that have tiles of keys add to a workspace in f32, in no fixed order
   ownLaunch, ///< a launch over tiles of queries computes scores again: the same bits in every run
   ordered,   ///< such blocks add one after the other, later keys first: the same bits in every run
+  tma,       ///< such blocks leave tiles in shared memory, which the TMA adds, in no fixed order
 };
 /// Whether blocks that have tiles of keys add to dQ.
 inline bool addsQuerySums(QuerySum dq) { return dq != QuerySum::ownLaunch; }
@@ -35,6 +36,7 @@ enum class KeySum : uint8_t {
   loop,   ///< a block walks over these heads
   split,  ///< blocks, each with one of them, have slices of a workspace, which a launch sums up
   atomic, ///< such blocks add to a workspace in f32, in no fixed order
+  tma,    ///< the same, but the TMA adds tiles that such blocks leave in shared memory
 };
 
 struct BackwardConfig {
@@ -60,6 +62,9 @@ struct BackwardConfig {
   }
 };
 
+/// Tiles of dQ in shared memory that the TMA adds, if it does.
+inline constexpr int64_t querySumSlots = 1;
+
 /// Elements of a row in shared memory and in registers, zeros after the tensor's: so many that two warpgroups
 /// can share the columns of a gradient.
 int64_t paddedRow(int64_t length);
@@ -73,6 +78,9 @@ bool sharesColumns(const BackwardConfig &config);
 
 /// What is wrong with tiles; empty if nothing is.
 std::string conflictOfTiles(const BackwardConfig &config);
+
+/// What is wrong with how sums are made; empty if nothing is.
+std::string conflictOfSums(const BackwardConfig &config);
 
 /// What is asked of sums over blocks; what is left open is for `chooseSums`.
 struct SumOptions {

@@ -40,13 +40,13 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
   delta = k.workspace("delta", f32, inputs.shapeOf({batches, heads, sq}));
   // Packed sequences begin anywhere, so that their tiles are not whole pieces of an accumulator.
   TensorOrder order = inputs.sequences.isPacked() ? TensorOrder::natural : TensorOrder::accumulator;
-  auto newShares = [&](const char *name, const GradientSum &gradient, const Index &ofHeads, Initial initial) {
+  auto newShares = [&](const char *name, const GradientSum &gradient, const Index &ofHeads,
+                       WorkspaceOptions options) {
     const Index &rows = inputs.sequences.rows(gradient.axis);
-    return k.workspace(name, f32, inputs.shapeOf({batches, ofHeads, rows, gradient.length}),
-                       {initial, order});
+    return k.workspace(name, f32, inputs.shapeOf({batches, ofHeads, rows, gradient.length}), options);
   };
   if (addsQuerySums(config.dq))
-    ofQueries.shares = newShares("dq_sum", ofQueries, heads, Initial::zero);
+    ofQueries.shares = newShares("dq_sum", ofQueries, heads, {Initial::zero, order});
   if (isOrdered()) {
     started = k.workspace("started", i32, {1}, {Initial::zero});
     passed = k.workspace("passed", i32, inputs.shapeOf({batches, heads, sk}), {Initial::zero});
@@ -55,8 +55,8 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
     return;
   bool isSplit = config.dkv == KeySum::split;
   for (auto [name, gradient] : {std::pair("dk_sum", &ofKeys), {"dv_sum", &ofValues}})
-    gradient->shares =
-        newShares(name, *gradient, isSplit ? heads : kvHeads, isSplit ? Initial::undefined : Initial::zero);
+    gradient->shares = newShares(name, *gradient, isSplit ? heads : kvHeads,
+                                 {isSplit ? Initial::undefined : Initial::zero, order});
 }
 
 TileScheduler::Space BackwardArguments::tileSpace(Axis axis) const {
@@ -220,8 +220,16 @@ FragmentValue BackwardArguments::finished(const GradientSum &gradient, const Fra
   return (gradient.scale == 1 ? sum : sum * gradient.scale).to(config.gradientType());
 }
 
-void BackwardArguments::store(const GradientSum &gradient, const GradientTile &tile,
-                              const Fragment &sum) const {
+BackwardArguments::Staging BackwardArguments::keySumStaging() const {
+  if (config.dkv != KeySum::tma)
+    return {};
+  int64_t d = paddedRow(config.problem.d), dv = paddedRow(config.problem.dv);
+  Shared ofKeys = k.shared("dk", f32, {config.bk, d});
+  return {ofKeys, d == dv ? ofKeys : k.shared("dv", f32, {config.bk, dv})};
+}
+
+void BackwardArguments::store(const GradientSum &gradient, const GradientTile &tile, const Fragment &sum,
+                              const Shared &staging) const {
   KeySum way = gradient.axis == Axis::keys ? config.dkv : KeySum::loop;
   auto sharesOf = [&](const Index &head) {
     return shares(gradient, tile.sequence, head, tile.row, config.bk, paddedRow(gradient.length));
@@ -233,6 +241,9 @@ void BackwardArguments::store(const GradientSum &gradient, const GradientTile &t
     return copy(sum, sharesOf(tile.sequence.head).disjoint(whyDisjoint));
   case KeySum::atomic:
     return atomicAdd(sum, sharesOf(tile.kvHead));
+  case KeySum::tma:
+    copy(sum, staging);
+    return atomicAdd(staging, sharesOf(tile.kvHead));
   }
 }
 

@@ -56,6 +56,8 @@ public:
   void addQuerySums(const dsl::Fragment &sum, const Sequence &sequence, const dsl::Index &row) const;
 
   bool isOrdered() const { return config.dq == QuerySum::ordered; }
+  /// Whether the TMA adds to dQ.
+  bool addsByTma() const { return config.dq == QuerySum::tma; }
   // In order, the blocks of a head add to dQ from its last tile of keys to its first, and visit tiles of
   // queries from the first to the last. Each counts the tiles of queries that it has passed, visited or not,
   // and passes none that the block before it has not passed: so that one has to be known only. A block's tile
@@ -76,8 +78,14 @@ public:
 
   /// A sum as elements of its gradient.
   dsl::FragmentValue finished(const GradientSum &gradient, const dsl::FragmentValue &sum) const;
-  /// What a block has summed up for a tile leaves its registers.
-  void store(const GradientSum &gradient, const GradientTile &tile, const dsl::Fragment &sum) const;
+  /// Tiles of shared memory from which the TMA adds gradients of keys and of values; none if it does not.
+  struct Staging {
+    dsl::Shared ofKeys, ofValues;
+  };
+  Staging keySumStaging() const;
+  /// What a block has summed up for a tile leaves its registers, if need be through a tile.
+  void store(const GradientSum &gradient, const GradientTile &tile, const dsl::Fragment &sum,
+             const dsl::Shared &staging = {}) const;
 
   /// Of the queries of a tile, as a row or a column of the tile of scores: what is subtracted from exponents,
   /// so that weights of queries that see nothing and of those that do not exist are 0; and the sums of O dO.

@@ -31,17 +31,18 @@ Parameter querySumParameter() {
   return openChoice(
       "dq",
       "how dQ is summed up: blocks add to it atomically, or a launch of its own computes scores "
-      "again, or blocks add one after the other in a fixed order; auto: atomically, where the result "
-      "may differ from run to run, else by a launch of its own",
-      {"atomic", "own_launch", "ordered"});
+      "again, or blocks add one after the other in a fixed order, or the TMA adds tiles that blocks leave in "
+      "shared memory; auto: atomically, where the result may differ from run to run, else by a launch of its "
+      "own",
+      {"atomic", "own_launch", "ordered", "tma"});
 }
 Parameter keySumParameter() {
   return openChoice(
       "dkv",
       "how dK and dV are summed up over the heads of Q that share them: a block walks over these "
       "heads, or has one of them, and a slice of a workspace, which are summed up after, or adds "
-      "to a workspace atomically; auto: loop or split, by the number of tiles of keys",
-      {"loop", "split", "atomic"});
+      "to a workspace atomically, itself or by the TMA; auto: loop or split, by the number of tiles of keys",
+      {"loop", "split", "atomic", "tma"});
 }
 SumOptions sumsOf(const Parameters &values) {
   return {.dq = chosen<QuerySum>(values, querySumParameter()),
@@ -204,6 +205,11 @@ public:
         !tiles.empty())
       return tiles;
     SumOptions sums = sumsOf(values);
+    BackwardConfig config = problemOf(values);
+    config.dq = sums.dq.value_or(config.dq);
+    config.dkv = sums.dkv.value_or(config.dkv);
+    if (std::string conflict = conflictOfSums(config); !conflict.empty())
+      return conflict;
     if (!sums.isDeterministic)
       return {};
     auto conflict = [&](const char *name, const char *others) {

@@ -60,6 +60,11 @@ public:
     if (sharesProducts)
       productRing =
           k.ring("ds", {.slots = c.slots.products, .producers = warpgroups, .consumers = warpgroups});
+    if (p.addsByTma()) {
+      querySums = k.shared("dq", f32, {c.bq, d}, {.slots = querySumSlots});
+      querySumRing = k.ring("dq", {.slots = querySumSlots, .producers = warpgroups, .consumers = 1});
+    }
+    staging = p.keySumStaging();
     if (p.isOrdered()) {
       constexpr int64_t slots = 2; // turns are awaited, and announced, beside the next step
       turnRing = ring("turns", slots);
@@ -68,13 +73,16 @@ public:
     k.roles([&] {
       // The roles that do not compute fill a warpgroup, whose registers go to those that do.
       constexpr int64_t spare = 24;
-      bool isOrdered = p.isOrdered(), hasThird = hasStore() || isOrdered;
+      bool isOrdered = p.isOrdered(), hasThird = hasStore() || isOrdered,
+           hasFourth = isOrdered || p.addsByTma();
       k.role("numbers", {.warps = 1, .registers = spare}, [&] { loadNumbers(); });
-      k.role("load", {.warps = hasThird ? 1 : 3, .registers = spare}, [&] { load(); });
+      k.role("load", {.warps = hasThird ? 1 : hasFourth ? 2 : 3, .registers = spare}, [&] { load(); });
       if (hasThird)
-        k.role("store", {.warps = isOrdered ? 1 : 2, .registers = spare}, [&] { store(); });
+        k.role("store", {.warps = hasFourth ? 1 : 2, .registers = spare}, [&] { store(); });
       if (isOrdered)
         k.role("turns", {.warps = 1, .registers = spare}, [&] { awaitTurns(); });
+      if (p.addsByTma())
+        k.role("sums", {.warps = 1, .registers = spare}, [&] { sumQueries(); });
       k.role("math", {.warps = warpgroups * warpsPerWarpgroup}, [&] { compute(); });
     });
   }
@@ -155,6 +163,19 @@ private:
     });
   }
 
+  /// Adds tiles of dQ that those who compute have left.
+  void sumQueries() {
+    Cursor sum = querySumRing.cursor();
+    forEachTile([&](const GradientTile &tile) {
+      forEachVisit(tile, [&](const Sequence &sequence, const Index &row) {
+        querySumRing.wait(sum);
+        atomicAdd(querySums.slot(sum), p.querySums(sequence, row));
+        querySumRing.release(sum);
+        sum.advance();
+      });
+    });
+  }
+
   void announceTurns(const GradientTile &tile, const Sequence &sequence, Cursor &added) const {
     VisitedTiles visited = p.queriesSeeing(tile, sequence);
     p.passBefore(sequence, tile.row, visited);
@@ -191,6 +212,7 @@ private:
     Cursor kv, q, out, number, product;
     Cursor nextQ, nextNumber; ///< one tile later
     Cursor turn, added;       ///< if dQ is added in order
+    Cursor querySum;          ///< if the TMA adds it
     Fragment ofKeys = {}, ofValues = {}, scores = {};
     Fragment weights = {}, gradients = {}; ///< of scores, as left factors
   };
@@ -268,7 +290,7 @@ private:
   /// before dQ leaves.
   void
   useGradients(Sums &sums, const Visits &visits, const std::function<void()> &beforeReduction = [] {}) const {
-    Index row = rowAt(sums.number);
+    Index row = p.addsByTma() ? Index(0) : rowAt(sums.number); // the role that has it added knows it
     if (!sharesColumns)
       gemmAsync(sums.weights, dos.slot(sums.out), sums.ofValues);
     if (sharesProducts)
@@ -304,6 +326,13 @@ private:
   }
 
   void addQuerySums(Sums &sums, const Visits &visits, const Fragment &dq, const Index &row) const {
+    if (p.addsByTma()) {
+      querySumRing.acquire(sums.querySum);
+      copy(dq, querySums.slot(sums.querySum));
+      querySumRing.publish(sums.querySum);
+      sums.querySum.advance();
+      return;
+    }
     if (!p.isOrdered())
       return p.addQuerySums(dq, visits.sequence, row);
     turnRing.wait(sums.turn);
@@ -360,7 +389,8 @@ private:
               .nextQ = qRing.cursor(),
               .nextNumber = numberRing.cursor(),
               .turn = p.isOrdered() ? turnRing.cursor() : Cursor(),
-              .added = p.isOrdered() ? addedRing.cursor() : Cursor()};
+              .added = p.isOrdered() ? addedRing.cursor() : Cursor(),
+              .querySum = p.addsByTma() ? querySumRing.cursor() : Cursor()};
     forEachTile([&](const GradientTile &tile) {
       sums.ofKeys = k.fragment(f32, {c.bk, d}).named("dk");
       sums.ofValues = k.fragment(f32, {c.bk, dv}).named("dv");
@@ -379,8 +409,8 @@ private:
         sumRing.publish(sums.kv);
       } else {
         kvRing.release(sums.kv);
-        p.store(p.ofValues, tile, sums.ofValues);
-        p.store(p.ofKeys, tile, sums.ofKeys);
+        p.store(p.ofValues, tile, sums.ofValues, staging.ofValues);
+        p.store(p.ofKeys, tile, sums.ofKeys, staging.ofKeys);
       }
       sums.kv.advance();
     });
@@ -397,7 +427,9 @@ private:
   bool sharesProducts;            ///< whether they go through shared memory
   WarpPolicy policy, queryPolicy; ///< of gradients of keys and of queries
   Shared ks, vs, qs, dos, exponents, deltas, tileNumbers, products, weightTiles;
-  Ring kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing;
+  Shared querySums; ///< tiles of dQ that the TMA adds
+  BackwardArguments::Staging staging;
+  Ring kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing, querySumRing;
 };
 
 } // namespace

@@ -8,8 +8,8 @@
 
 namespace tlc::kernels {
 
-bool isUnordered(QuerySum dq) { return dq == QuerySum::atomic; }
-bool isUnordered(KeySum dkv) { return dkv == KeySum::atomic; }
+bool isUnordered(QuerySum dq) { return dq == QuerySum::atomic || dq == QuerySum::tma; }
+bool isUnordered(KeySum dkv) { return dkv == KeySum::atomic || dkv == KeySum::tma; }
 
 /// `loop` needs the fewest bytes; `split` fills multiprocessors that it leaves idle. Counted in steps of a
 /// tile of queries, of which the last block has most.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <vector>
 
 namespace tlc::kernels {
 
@@ -25,14 +26,31 @@ bool fits(const BackwardConfig &c, const Target &target) {
   add(c.bq, d, c.stages);
   add(c.bq, dv, c.slots.outputs);
   add(c.bk, c.bq, c.slots.products * (sharesColumns(c) ? 2 : 1));
-  block.addBuffer({.bytes = c.bq * int64_t(sizeof(float))}, 2 * c.stages);
+  // Counted exactly, a slot more of dO would fit the other sums, too; it has not been measured.
+  bool isExact = c.dq == QuerySum::tma || c.dkv == KeySum::tma;
+  auto addNumbers = [&](int64_t count, int64_t slots) {
+    SharedBytes numbers = {.bytes = count * int64_t(sizeof(float))};
+    if (isExact)
+      numbers.alignment = TmaFacts().sharedAlignment;
+    block.addBuffer(numbers, slots);
+  };
+  addNumbers(c.bq, 2 * c.stages);
+  if (isExact)
+    addNumbers(1, c.stages); // the number of the tile
   for (int64_t slots : {2 * c.slots.keys, c.stages, c.slots.outputs, c.slots.products, c.stages})
     block.addRing(slots);
   if (c.dq == QuerySum::ordered) {
-    block.addBuffer({.bytes = int64_t(sizeof(int32_t))}); // the block's number
+    addNumbers(1, 1); // the block's number
     for (int64_t slots : {2, 2})
       block.addRing(slots);
   }
+  if (c.dq == QuerySum::tma) {
+    block.addBuffer(SharedBytes::tile(c.bq, d * int64_t(sizeof(float))), querySumSlots);
+    block.addRing(querySumSlots);
+  }
+  if (c.dkv == KeySum::tma)
+    for (int64_t row : d == dv ? std::vector{d} : std::vector{d, dv})
+      block.addBuffer(SharedBytes::tile(c.bk, row * int64_t(sizeof(float))));
   return block.fits();
 }
 } // namespace
@@ -57,6 +75,17 @@ std::string conflictOfTiles(const BackwardConfig &c) {
                        "{} scores, but got {}",
                        mostScores / c.bk, length, mostScores, c.bq);
   return {};
+}
+
+std::string conflictOfSums(const BackwardConfig &config) {
+  bool ofQueries = config.dq == QuerySum::tma, ofKeys = config.dkv == KeySum::tma;
+  constexpr int64_t longest = 128;
+  auto [d, dv] = std::pair(config.problem.d, config.problem.dv);
+  if (!(ofQueries || ofKeys) || std::max(d, dv) <= longest)
+    return {};
+  return fmt::format("expected d and dv of at most {} with {} = tma because a block has no shared memory for "
+                     "tiles of sums in f32 beside tiles of longer rows, but got {} and {}",
+                     longest, ofQueries ? "dq" : "dkv", d, dv);
 }
 
 void chooseTiles(BackwardConfig &config) {

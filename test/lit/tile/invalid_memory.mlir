@@ -426,6 +426,94 @@ tile.kernel @atomic_type(
 
 // -----
 
+// copy_reduce_c1: extents.
+tile.kernel @reduce_extents(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<32xf32>
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected 'a' and 'A' to have the same extents, those of 1 aside, but got 32 and 64}}
+  tile.copy_reduce add %a, %t : !tile.shared<32xf32>, !tile.slice<64xf32>
+  tile.return
+}
+
+// -----
+
+// copy_reduce_c1: types.
+tile.kernel @reduce_types(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<64xbf16>
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected 'a' and 'A' to have the same element type because copies do not convert, but got 'bf16' and 'f32'}}
+  tile.copy_reduce add %a, %t : !tile.shared<64xbf16>, !tile.slice<64xf32>
+  tile.return
+}
+
+// -----
+
+// copy_reduce_c2: sums.
+tile.kernel @reduce_sums(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xf64> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %a = tile.alloc_shared "a" : !tile.shared<64xf64>
+  %t = tile.slice %A[%m] : !tile.global<?xf64> -> !tile.slice<64xf64>
+  // expected-error @below {{expected f32, f16, bf16 or i32 because the TMA adds no others, but 'A' has 'f64'; atomicAdd of a fragment adds f64 and i64, too}}
+  tile.copy_reduce add %a, %t : !tile.shared<64xf64>, !tile.slice<64xf64>
+  tile.return
+}
+
+// -----
+
+// copy_reduce_c2: the smaller.
+tile.kernel @reduce_minimum(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %a = tile.alloc_shared "a" : !tile.shared<64xf32>
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected f16, bf16 or i32 because the TMA takes the smaller of no others, but 'A' has 'f32'}}
+  tile.copy_reduce min %a, %t : !tile.shared<64xf32>, !tile.slice<64xf32>
+  tile.return
+}
+
+// -----
+
+// copy_reduce_c2: the larger.
+tile.kernel @reduce_maximum(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %a = tile.alloc_shared "a" : !tile.shared<64xf32>
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected f16, bf16 or i32 because the TMA takes the larger of no others, but 'A' has 'f32'}}
+  tile.copy_reduce max %a, %t : !tile.shared<64xf32>, !tile.slice<64xf32>
+  tile.return
+}
+
+// -----
+
+// copy_reduce_c3
+tile.kernel @reduce_transposed(
+    %m: index {program.argument = #program.dimension<"m">},
+    %A: !tile.global<?x32xf32> {program.argument = #program.tensor<"A", output, dims[0, -1]>}) {
+  %c0 = arith.constant 0 : index
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<32x64xf32>
+  %v = tile.transpose %a : !tile.shared<32x64xf32> -> !tile.shared<64x32xf32, transposed>
+  %t = tile.slice %A[%m, %c0] : !tile.global<?x32xf32> -> !tile.slice<64x32xf32>
+  // expected-error @below {{expected a tile as it lies because the TMA moves whole rows, but 'a' is transposed; copy it through a fragment}}
+  tile.copy_reduce add %v, %t : !tile.shared<64x32xf32, transposed>, !tile.slice<64x32xf32>
+  tile.return
+}
+
+// -----
+
 // load_index_c1
 tile.kernel @index_type(%m: index {program.argument = #program.dimension<"m">}) {
   // expected-note @below {{'c' is declared here}}

@@ -74,6 +74,13 @@ tile.kernel @copies(
   %cell = tile.slice %S[%c0] : !tile.global<?xf32> -> !tile.slice<1xf32>
   // CHECK: tile.atomic_add %{{.*}}, %{{.*}} : f32, !tile.slice<1xf32>
   tile.atomic_add %x, %cell : f32, !tile.slice<1xf32>
+  %sums = tile.alloc_shared "sums" : !tile.shared<128xf32>
+  // CHECK: tile.copy_reduce add %sums, %[[SAFE]] : !tile.shared<128xf32>, !tile.slice<128xf32>
+  tile.copy_reduce add %sums, %safe : !tile.shared<128xf32>, !tile.slice<128xf32>
+  // CHECK: tile.copy_reduce min %a, %[[SLICE]] : !tile.shared<128x64xbf16>, !tile.slice<1x128x64xbf16>
+  tile.copy_reduce min %a, %t : !tile.shared<128x64xbf16>, !tile.slice<1x128x64xbf16>
+  // CHECK: tile.copy_reduce max %a, %[[SLICE]] until_read : !tile.shared<128x64xbf16>, !tile.slice<1x128x64xbf16>
+  tile.copy_reduce max %a, %t until_read : !tile.shared<128x64xbf16>, !tile.slice<1x128x64xbf16>
   %counts = tile.alloc_shared "counts" : !tile.shared<2x4xi32>
   // CHECK: tile.store_index %n, %counts[%{{.*}}, %n] : !tile.shared<2x4xi32>
   tile.store_index %n, %counts[%c0, %n] : !tile.shared<2x4xi32>

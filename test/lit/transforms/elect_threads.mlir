@@ -103,3 +103,32 @@ tile.kernel @cluster(
   }
   tile.return
 }
+
+// -----
+
+// One that adds tiles by the TMA is one thread.
+// CHECK-LABEL: tile.kernel @sums(
+// CHECK:         tile.role "sums" warps(1) one_thread {
+tile.kernel @sums(
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 5>} {
+  %c0 = arith.constant 0 : index
+  %p = tile.alloc_shared "p" : !tile.shared<2x64x64xf32>
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %c = tile.cursor : !tile.cursor<2>
+  %slot = tile.slot %p[%c] : !tile.shared<2x64x64xf32>, !tile.cursor<2> -> !tile.shared<64x64xf32>
+  %s = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.roles {
+    tile.role "sums" warps(1) {
+      tile.await %r[%c] : !tile.ring<2>
+      tile.copy_reduce add %slot, %s : !tile.shared<64x64xf32>, !tile.slice<64x64xf32>
+      tile.release %r[%c] : !tile.ring<2>
+    }
+    tile.role "math" warps(4) {
+      %f = arith.constant dense<1.0> : tensor<64x64xf32>
+      tile.acquire %r[%c] : !tile.ring<2>
+      tile.store %f, %slot : tensor<64x64xf32>, !tile.shared<64x64xf32>
+      tile.publish %r[%c] : !tile.ring<2>
+    }
+  }
+  tile.return
+}

@@ -540,3 +540,48 @@ tile.kernel @part_of_warpgroup() attributes {launch = #program.launch<warps = 2>
   %0 = tile.gemm %b, %b, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   tile.return
 }
+
+// -----
+
+// A tile that is added to a tensor in the order of accumulators lies as that does, if nobody wants it otherwise and it has
+// whole pieces.
+// CHECK-DAG: #[[PIECES:.*]] = #tile.shared_layout<"64x32 32b axis 1 panel 32 swizzle none pad 0 accumulator">
+// CHECK-DAG: #[[ROWS:.*]] = #tile.shared_layout<"64x32 32b axis 1 panel 32 swizzle 128 pad 0">
+// CHECK-DAG: #[[PLAIN:.*]] = #tile.shared_layout<"8x32 32b axis 1 panel 32 swizzle 128 pad 0">
+// CHECK-LABEL: tile.kernel @added(
+// CHECK:         tile.alloc_shared "a" : !tile.shared<64x32xf32, #[[PIECES]]>
+// CHECK:         tile.alloc_shared "b" : !tile.shared<64x32xf32, #[[ROWS]]>
+// CHECK:         tile.alloc_shared "c" : !tile.shared<8x32xf32, #[[PLAIN]]>
+// CHECK:         tile.alloc_shared "d" : !tile.shared<64x32xf32, #[[ROWS]]>
+// CHECK:         tile.alloc_shared "e" : !tile.shared<2x64x32xf32, #[[PIECES]]>
+tile.kernel @added(
+    %X: !tile.global<64x32xf32> {program.argument = #program.tensor<"X", workspace, dims[-1, -1], alignment = 16, order = accumulator>},
+    %Y: !tile.global<64x32xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1], alignment = 16>},
+    %f: f32 {program.argument = #program.scalar<"f">}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x32xf32>
+  %b = tile.alloc_shared "b" : !tile.shared<64x32xf32>
+  %c = tile.alloc_shared "c" : !tile.shared<8x32xf32>
+  %d = tile.alloc_shared "d" : !tile.shared<64x32xf32>
+  %e = tile.alloc_shared "e" : !tile.shared<2x64x32xf32>
+  %at = tile.cursor : !tile.cursor<2>
+  %v = tile.splat %f : f32 -> tensor<64x32xf32>
+  %few = tile.splat %f : f32 -> tensor<8x32xf32>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x32xf32> -> !tile.slice<64x32xf32>
+  %xs = tile.slice %X[%c0, %c0] : !tile.global<64x32xf32> -> !tile.slice<8x32xf32>
+  %y = tile.slice %Y[%c0, %c0] : !tile.global<64x32xf32> -> !tile.slice<64x32xf32>
+  tile.store %v, %a : tensor<64x32xf32>, !tile.shared<64x32xf32>
+  tile.copy_reduce add %a, %x : !tile.shared<64x32xf32>, !tile.slice<64x32xf32>
+  tile.store %v, %b : tensor<64x32xf32>, !tile.shared<64x32xf32>
+  tile.copy_reduce add %b, %x : !tile.shared<64x32xf32>, !tile.slice<64x32xf32>
+  tile.copy_reduce add %b, %y : !tile.shared<64x32xf32>, !tile.slice<64x32xf32>
+  tile.store %few, %c : tensor<8x32xf32>, !tile.shared<8x32xf32>
+  tile.copy_reduce add %c, %xs : !tile.shared<8x32xf32>, !tile.slice<8x32xf32>
+  %rows = tile.rows %d[8] : !tile.shared<64x32xf32> -> !tile.shared<8x32xf32>
+  tile.store %few, %rows : tensor<8x32xf32>, !tile.shared<8x32xf32>
+  tile.copy_reduce add %d, %x : !tile.shared<64x32xf32>, !tile.slice<64x32xf32>
+  %slot = tile.slot %e[%at] : !tile.shared<2x64x32xf32>, !tile.cursor<2> -> !tile.shared<64x32xf32>
+  tile.store %v, %slot : tensor<64x32xf32>, !tile.shared<64x32xf32>
+  tile.copy_reduce add %slot, %x : !tile.shared<64x32xf32>, !tile.slice<64x32xf32>
+  tile.return
+}

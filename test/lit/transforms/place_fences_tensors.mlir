@@ -351,3 +351,33 @@ tile.kernel @waits(%n: index {program.argument = #program.dimension<"n">},
   }
   tile.return
 }
+
+// -----
+
+// The TMA reads what threads have written: they tell it, and meet. It adds to what threads add to without an order; that
+// they read it has one.
+// CHECK-LABEL: tile.kernel @sums(
+// CHECK:         tile.store
+// CHECK-NEXT:    tile.proxy_fence
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.copy_reduce add
+// CHECK-NEXT:    tile.atomic_add
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.load
+// CHECK-NEXT:    tile.proxy_fence tensors
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.copy_reduce add
+tile.kernel @sums(
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>},
+    %f: f32 {program.argument = #program.scalar<"f">}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %p = tile.alloc_shared "p" : !tile.shared<64x64xf32>
+  %s = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  %v = tile.splat %f : f32 -> tensor<64x64xf32>
+  tile.store %v, %p : tensor<64x64xf32>, !tile.shared<64x64xf32>
+  tile.copy_reduce add %p, %s : !tile.shared<64x64xf32>, !tile.slice<64x64xf32>
+  tile.atomic_add %v, %s : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  %w = tile.load %s : !tile.slice<64x64xf32> -> tensor<64x64xf32>
+  tile.copy_reduce add %p, %s : !tile.shared<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}

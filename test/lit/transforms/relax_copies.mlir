@@ -45,3 +45,34 @@ tile.kernel @others(%X: !tile.global<64x64xbf16> {program.argument = #program.te
   tile.copy %p, %y atom simt : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
   tile.return
 }
+
+// -----
+
+// Additions to one tensor have no order among themselves, but one that is read later is complete before.
+// CHECK-LABEL: tile.kernel @sums(
+// CHECK:         tile.copy_reduce add %{{.*}}, %{{.*}} until_read :
+// CHECK:         tile.copy_reduce add %{{.*}}, %{{.*}} until_read :
+// CHECK:         tile.copy_reduce add %{{.*}}, %{{.*}} : !tile.shared
+// CHECK:         tile.copy_reduce max %{{.*}}, %{{.*}} : !tile.shared
+// CHECK:         tile.copy_reduce min %{{.*}}, %{{.*}} : !tile.shared
+tile.kernel @sums(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", inout, dims[0, -1]>},
+    %Y: !tile.global<?x64xf32> {program.argument = #program.tensor<"Y", inout, dims[0, -1]>},
+    %Z: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Z", inout, dims[0, -1]>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p = tile.alloc_shared "p" : !tile.shared<64x64xf32>
+  %q = tile.alloc_shared "q" : !tile.shared<64x64xbf16>
+  %x = tile.slice %X[%c0, %c0] : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
+  %y = tile.slice %Y[%c0, %c0] : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
+  %z = tile.slice %Z[%c0, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+  scf.for %i = %c0 to %n step %c1 {
+    tile.copy_reduce add %p, %x : !tile.shared<64x64xf32>, !tile.slice<64x64xf32>
+    tile.copy_reduce add %p, %x : !tile.shared<64x64xf32>, !tile.slice<64x64xf32>
+    tile.copy_reduce add %p, %y : !tile.shared<64x64xf32>, !tile.slice<64x64xf32>
+    tile.copy_reduce max %q, %z : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
+    tile.copy_reduce min %q, %z : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
+  }
+  %v = tile.load %y : !tile.slice<64x64xf32> -> tensor<64x64xf32>
+  tile.return
+}

@@ -145,6 +145,40 @@ TEST_CASE("atomic additions of several blocks make one sum, in any order", "[eva
   CHECK(open.elements[0].bound >= 2);
 }
 
+TEST_CASE("tiles are combined with a tensor, by several blocks in any order", "[evaluator][unit]") {
+  auto combined = [](ElementType type, void (*combine)(const Shared &, const Slice &, Loc), Numbers parts,
+                     double before) {
+    auto count = static_cast<int64_t>(parts.size()) / 2;
+    return run({{given(type, {2 * count}, parts), given(type, {2}, {before, before})}, {}}, [&](Scope &k) {
+      Global X = k.input("X", type, {2 * count}), Y = k.inout("Y", type, {2});
+      auto [block] = k.grid(count);
+      Shared tile = k.shared("tile", type, {4}); // of which the tensor has two
+      fill(tile, 1);
+      copy(X.tile({block * 2}, {4}), tile);
+      combine(tile, Y.tile({0}, {4}), Loc::current());
+    });
+  };
+  CHECK(exactValues(combined(f32, atomicAdd, {2, 3, 4, 5}, 1)) == Numbers{7, 9});
+  CHECK(exactValues(combined(i32, atomicMin, {2, 3, -4, 5}, 1)) == Numbers{-4, 1});
+  CHECK(exactValues(combined(bf16, atomicMax, {2, 3, -4, 5}, 1)) == Numbers{2, 5});
+  CHECK(exactValues(combined(f16, atomicMin, {2, 3, 4, 5}, std::nan(""))) == Numbers{2, 3});
+  Tensor rounded = combined(bf16, atomicAdd, {1, 0, 256, 0, -256, 0}, 0); // 0 or 1
+  CHECK(rounded.elements[0].value == 1);
+  CHECK(rounded.elements[0].bound >= 1);
+}
+
+TEST_CASE("sums and extrema of one element are not mixed by blocks", "[evaluator][unit]") {
+  CHECK(errorOf({{given(i32, {4}, {1, 1, 1, 1})}, {}}, [](Scope &k) {
+          Global Y = k.inout("Y", i32, {4});
+          auto [block] = k.grid(2);
+          Shared tile = k.shared("tile", i32, {4});
+          fill(tile, 1);
+          k.when(block == 0, [&] { atomicAdd(tile, Y.tile({0}, {4})); },
+                 [&] { atomicMax(tile, Y.tile({0}, {4})); });
+        }) == "block 1 raises element [0] of 'Y', which in the same launch is added to by block 0, and "
+              "blocks run in any order");
+}
+
 TEST_CASE("blocks of one launch must not disagree about an element", "[evaluator][unit]") {
   auto program = [](const std::function<void(Scope &, const Index &, const Global &)> &body) {
     return [body](Scope &k) {

@@ -142,6 +142,34 @@ TEST_CASE("interleaved rows alternate pairs of their halves", "[layout][shared][
                Contains("panels and rows of a multiple of 16 elements") && Contains("got 24 and 24"));
 }
 
+TEST_CASE("a tile in the order of accumulators has each lane's four elements side by side", "[layout][shared][unit]") {
+  for (const Shape &shape : {Shape{16, 8}, Shape{64, 128}, Shape{2, 32, 40}})
+    for (int bits : {16, 32}) {
+      SharedLayout layout = *SharedLayout::plain(shape, bits, int(shape.size()) - 1).withOrder(accumulatorOrder());
+      requirePlacement(layout);
+      REQUIRE(layout.isInPieces());
+      REQUIRE(layout.rowOrder() == accumulatorOrder());
+      REQUIRE_THAT(printSharedLayout(layout), Catch::EndsWith("pad 0 accumulator"));
+      REQUIRE(layout.panels() == 1);
+      REQUIRE(layout.contiguousElements() == 2);
+      REQUIRE(layout.withOrder({})->hasNaturalOrder());
+      int64_t bytes = bits / 8, columns = shape.back();
+      size_t rows = shape.size() - 2;
+      forEachPoint(layout.shape(), [&](const Coordinates &at) {
+        int64_t row = at[rows], column = at[rows + 1], before = rows == 0 ? 0 : at[0] * shape[1] * columns;
+        int64_t lane = row % 8 * 4 + column % 8 / 2, piece = row / 16 * (columns / 8) + column / 8;
+        REQUIRE(layout.byteOffset(at) ==
+                (before + piece * 128 + lane * 4 + row % 16 / 8 * 2 + column % 2) * bytes);
+      });
+    }
+  REQUIRE_THAT(failure(SharedLayout::plain({24, 8}, 32, 1).withOrder(accumulatorOrder())),
+               Contains("expected multiples of 16 rows and 8 columns") && Contains("got 24x8"));
+  REQUIRE_THAT(failure(SharedLayout::swizzled({16, 64}, 16, 1, Swizzle::bytes128).withOrder(accumulatorOrder())),
+               Contains("without a swizzle and padding"));
+  REQUIRE_FALSE(SharedLayout::plain({16, 8}, 32, 1).isInPieces());
+  REQUIRE_FALSE(SharedLayout::plain({128}, 32, 0).isInPieces());
+}
+
 TEST_CASE("a row may be in any order of digits", "[layout][shared][unit]") {
   SharedLayout layout = *SharedLayout::plain({4, 16}, 16, 1).withOrder({{2, 0, 2}, {2, 0, 1}});
   REQUIRE(printSharedLayout(layout) == "4x16 16b axis 1 panel 16 swizzle none pad 0 order(2:2, 2:1)");
