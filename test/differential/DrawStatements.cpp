@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Draws statements: what fragments hold, what tensors get, sums over blocks.
+#include "runtime/support/Math.h"
 #include "test/differential/Generator.h"
 
 #include <algorithm>
@@ -397,11 +398,11 @@ bool Generator::atomicTile(Body &body) {
   env.tiles.pop_back(); // other uses of it may want another order of its elements
   View view{.shared = tile};
   if (value->expression.kind == Expression::Kind::number)
-    body.push_back({.kind = Statement::Kind::fill, .number = value->expression.number, .to = Place::of(view)});
+    body.push_back(
+        {.kind = Statement::Kind::fill, .number = value->expression.number, .to = Place::of(view)});
   else
-    body.push_back({.kind = Statement::Kind::store,
-                    .to = Place::of(view),
-                    .values = {std::move(value->expression)}});
+    body.push_back(
+        {.kind = Statement::Kind::store, .to = Place::of(view), .values = {std::move(value->expression)}});
   body.push_back({.kind = Statement::Kind::atomicTile,
                   .function = function,
                   .from = Place::of(view),

@@ -168,15 +168,18 @@ TEST_CASE("tiles are combined with a tensor, by several blocks in any order", "[
 }
 
 TEST_CASE("sums and extrema of one element are not mixed by blocks", "[evaluator][unit]") {
-  CHECK(errorOf({{given(i32, {4}, {1, 1, 1, 1})}, {}}, [](Scope &k) {
-          Global Y = k.inout("Y", i32, {4});
-          auto [block] = k.grid(2);
-          Shared tile = k.shared("tile", i32, {4});
-          fill(tile, 1);
-          k.when(block == 0, [&] { atomicAdd(tile, Y.tile({0}, {4})); },
-                 [&] { atomicMax(tile, Y.tile({0}, {4})); });
-        }) == "block 1 raises element [0] of 'Y', which in the same launch is added to by block 0, and "
-              "blocks run in any order");
+  CHECK(errorOf({{given(i32, {4}, {1, 1, 1, 1})}, {}},
+                [](Scope &k) {
+                  Global Y = k.inout("Y", i32, {4});
+                  auto [block] = k.grid(2);
+                  Shared tile = k.shared("tile", i32, {4});
+                  fill(tile, 1);
+                  k.when(
+                      block == 0, [&] { atomicAdd(tile, Y.tile({0}, {4})); },
+                      [&] { atomicMax(tile, Y.tile({0}, {4})); });
+                }) ==
+        "block 1 raises element [0] of 'Y', which in the same launch is added to by block 0, and "
+        "blocks run in any order");
 }
 
 TEST_CASE("blocks of one launch must not disagree about an element", "[evaluator][unit]") {

@@ -48,7 +48,7 @@ TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]
   const Kernel &gemm = kernelOf("gemm");
   CHECK(errorOf(gemm, {{"q", "1"}}) ==
         "expected a parameter of kernel 'gemm' (m, n, k, dtype, out, layout, form, bm, "
-        "bn, bk, stages, split, group, cluster, share), but got 'q'");
+        "bn, bk, stages, split, group, cluster, share, store_role), but got 'q'");
   CHECK(errorOf(gemm, {{"m", "-1"}}) ==
         "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '-1'");
   CHECK(errorOf(gemm, {{"m", "4294967296"}}) ==
@@ -94,12 +94,14 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
           "kernel 'attention_bwd': expected " + std::string(name) + " = " + others +
               " or auto because deterministic = yes, but got " + name + " = atomic, which adds in any order");
   CHECK(errorOf(**findKernel("attention_bwd"), {{"deterministic", "yes"}, {"dq", "tma"}}) ==
-        "kernel 'attention_bwd': expected dq = own_launch, ordered or auto because deterministic = yes, but got "
+        "kernel 'attention_bwd': expected dq = own_launch, ordered or auto because deterministic = yes, but "
+        "got "
         "dq = tma, which adds in any order");
   for (const char *name : {"dq", "dkv"})
     CHECK(errorOf(**findKernel("attention_bwd"), {{"d", "192"}, {"dv", "128"}, {name, "tma"}}) ==
           "kernel 'attention_bwd': expected d and dv of at most 128 with " + std::string(name) +
-              " = tma because a block has no shared memory for tiles of sums in f32 beside tiles of longer rows, "
+              " = tma because a block has no shared memory for tiles of sums in f32 beside tiles of longer "
+              "rows, "
               "but got 192 and 128");
   for (std::string_view name : {"attention_fwd", "attention_decode"})
     CHECK(errorOf(**findKernel(name), {{"scale", "0"}}) ==

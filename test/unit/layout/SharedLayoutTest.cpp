@@ -142,10 +142,12 @@ TEST_CASE("interleaved rows alternate pairs of their halves", "[layout][shared][
                Contains("panels and rows of a multiple of 16 elements") && Contains("got 24 and 24"));
 }
 
-TEST_CASE("a tile in the order of accumulators has each lane's four elements side by side", "[layout][shared][unit]") {
+TEST_CASE("a tile in the order of accumulators has each lane's four elements side by side",
+          "[layout][shared][unit]") {
   for (const Shape &shape : {Shape{16, 8}, Shape{64, 128}, Shape{2, 32, 40}})
     for (int bits : {16, 32}) {
-      SharedLayout layout = *SharedLayout::plain(shape, bits, int(shape.size()) - 1).withOrder(accumulatorOrder());
+      SharedLayout layout =
+          *SharedLayout::plain(shape, bits, int(shape.size()) - 1).withOrder(accumulatorOrder());
       requirePlacement(layout);
       REQUIRE(layout.isInPieces());
       REQUIRE(layout.rowOrder() == accumulatorOrder());
@@ -164,8 +166,9 @@ TEST_CASE("a tile in the order of accumulators has each lane's four elements sid
     }
   REQUIRE_THAT(failure(SharedLayout::plain({24, 8}, 32, 1).withOrder(accumulatorOrder())),
                Contains("expected multiples of 16 rows and 8 columns") && Contains("got 24x8"));
-  REQUIRE_THAT(failure(SharedLayout::swizzled({16, 64}, 16, 1, Swizzle::bytes128).withOrder(accumulatorOrder())),
-               Contains("without a swizzle and padding"));
+  REQUIRE_THAT(
+      failure(SharedLayout::swizzled({16, 64}, 16, 1, Swizzle::bytes128).withOrder(accumulatorOrder())),
+      Contains("without a swizzle and padding"));
   REQUIRE_FALSE(SharedLayout::plain({16, 8}, 32, 1).isInPieces());
   REQUIRE_FALSE(SharedLayout::plain({128}, 32, 0).isInPieces());
 }
