@@ -181,6 +181,20 @@ std::string NvptxBackend::emitPtx(llvm::Module &module) const {
   return std::string(text);
 }
 
+std::string tlc::joinPtx(std::string ptx, unsigned version, StringRef declarations) {
+  constexpr StringRef versionLine = ".version ", lastLine = ".address_size 64\n";
+  size_t begin = ptx.find(versionLine) + versionLine.size(), end = ptx.find('\n', begin);
+  auto [major, minor] = StringRef(ptx).substr(begin, end - begin).split('.');
+  unsigned own[2] = {};
+  bool known = !major.getAsInteger(10, own[0]) && !minor.getAsInteger(10, own[1]);
+  assert(known && "LLVM writes a header");
+  (void)known;
+  if (own[0] * 10 + own[1] < version)
+    ptx.replace(begin, end - begin, std::to_string(version / 10) + "." + std::to_string(version % 10));
+  ptx.insert(ptx.find(lastLine) + lastLine.size(), declarations.str() + "\n");
+  return ptx;
+}
+
 std::string tlc::printLlvm(const llvm::Module &module) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -40,6 +40,10 @@ private:
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
+/// Adds variables that inline assembly refers to. The version is the higher one of what is emitted and what
+/// these need: 87 is .version 8.7.
+std::string joinPtx(std::string ptx, unsigned version, llvm::StringRef declarations);
+
 /// The text of an LLVM module, for dumps.
 std::string printLlvm(const llvm::Module &module);
 

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 namespace {
 /// The slice of the count; null, silently or with an error, if it cannot be counted on.
@@ -69,4 +69,4 @@ Index take(const Global &counts, const std::vector<Index> &position, Loc loc) {
   return trace->make<Index>(trace->create<tile::LoadIndexOp>(loc, tile, first));
 }
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

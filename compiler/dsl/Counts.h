@@ -7,7 +7,7 @@
 
 #include "compiler/dsl/Handles.h"
 
-namespace tlc::dsl {
+namespace tlc::dsl::inline v1 {
 
 /// Adds `by`, once what these threads did before is complete: a block that learns of it by `waitFor` or
 /// `take` sees what they have written, and may change what they have read. (red.release.gpu)
@@ -25,4 +25,4 @@ void waitFor(const Global &counts, const std::vector<Index> &position, const Ind
 /// it tells what others have announced. (atom.acq_rel.gpu)
 Index take(const Global &counts, const std::vector<Index> &position, Loc loc = Loc::current());
 
-} // namespace tlc::dsl
+} // namespace tlc::dsl::inline v1

@@ -4,6 +4,7 @@
 /// C++ `if` and `for` run while tracing; what is here runs on the device.
 #pragma once
 
+#include "compiler/dsl/Cuda.h"
 #include "compiler/dsl/Ops.h"
 
 #include <array>
@@ -153,6 +154,14 @@ public:
                     Loc loc = Loc::current());
   /// Each element's own position along an axis, as i32. Negative axes count from the last.
   FragmentValue positions(const Shape &shape, int64_t axis, Loc loc = Loc::current());
+
+  /// A function in CUDA C++ for fragments: `source` defines `name`, with helpers and constants beside it if
+  /// need be. It computes: printf, memory that a block shares and calls that are not inlined are refused.
+  CudaFunction cuda(std::string_view name, std::string_view source, CudaOptions options = {},
+                    Loc loc = Loc::current());
+  /// The same from a file, which is read here.
+  CudaFunction cudaFile(std::string_view name, std::string_view path, CudaOptions options = {},
+                        Loc loc = Loc::current());
 
   // Control flow.
   void loop(const Range &range, const LoopBody &body, Loc loc = Loc::current());

@@ -3,4 +3,5 @@
 /// The language: all that a kernel includes.
 #pragma once
 
+#include "compiler/dsl/Counts.h"
 #include "compiler/dsl/Program.h"

@@ -232,6 +232,12 @@ Step evaluateScan(Task &task, tile::ScanOp op) {
   return Step::done;
 }
 
+/// CUDA C++ has no meaning here that is apart from its compiler's.
+Step evaluateCuda(Task &task, tile::CudaOp op) {
+  return task.fail(op, "the evaluator does not run '" + op.getFunction() +
+                           "' because it is a function in CUDA C++; 'tlc run --device emulator' does");
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
@@ -358,6 +364,7 @@ void addFragmentRules(Rules &rules) {
   rules.add(evaluateRead);
   rules.add(evaluateWrite);
   rules.add(evaluateReduce);
+  rules.add(evaluateCuda);
   rules.add(evaluateScan);
   rules.add(evaluateProduct<tile::GemmOp>);
   rules.add(evaluateProduct<tile::GemmAsyncOp>);

@@ -199,7 +199,9 @@ private:
   FailureOr<std::string> emitUnverifiedPtx() {
     if (failed(lowerToLlvm()))
       return failure();
-    return backend->emitPtx(*llvmModule);
+    auto further = (*module)->getAttrOfType<program::PtxAttr>(program::ProgramDialect::ptxAttrName);
+    std::string ptx = backend->emitPtx(*llvmModule);
+    return further ? joinPtx(std::move(ptx), further.getVersion(), further.getDeclarations()) : ptx;
   }
 
   Location locationOf(const ProductHazard &hazard) {
@@ -329,6 +331,8 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
     if (std::optional<Remark> remark = toRemark(diagnostic))
       artifact->remarks.push_back(std::move(*remark));
 
+  if (auto ptx = best.getModule()->getAttrOfType<program::PtxAttr>(program::ProgramDialect::ptxAttrName))
+    artifact->nvrtc = ptx.getNvrtc().str();
   declareAlignment(module, *artifact);
   if (hasVariants(options)) {
     FailureOr<std::vector<AlignmentCondition>> conditions = describeConditions(best.getModule());

@@ -23,6 +23,7 @@ void simplify(OpPassManager &passes) {
 void toInput(PassManager &passes, const Optimizations &) { simplify(passes); }
 
 void toPromoted(PassManager &passes, const Optimizations &) {
+  passes.addPass(tile::createCompileCuda());
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createExpandTileLoops()); // first: the loop it makes carries variables like any other
   kernels.addPass(tile::createPromoteVariables());

@@ -63,6 +63,20 @@ def CheckPackedSlices : Pass<"tile-check-packed-slices", "::tlc::tile::KernelOp"
   }];
 }
 
+def CompileCuda : Pass<"tile-compile-cuda", "::mlir::ModuleOp"> {
+  let summary = "Compile functions in CUDA C++ to text for inline assembly";
+  let description = [{
+    Requires: nothing but NVRTC, and that only where there are `tile.cuda` without `ptx`.
+    Ensures:  each `tile.cuda` has `ptx`, a block in which operand 0 is its result; the module's `program.ptx` has the variables
+              that these refer to, and the version of PTX that they need. All functions with the same options are one
+              translation unit, each source in a namespace of its own.
+
+        %y = tile.cuda "twice"(%x) {source = "float twice(float x) { return x * 2; }"} : ...
+        ==>
+        %y = tile.cuda "twice"(%x) {ptx = "{\n...mul.f32 ...}", source = "..."} : ...
+  }];
+}
+
 def DeferStores : Pass<"tile-defer-stores", "::tlc::tile::KernelOp"> {
   let summary = "Let the store of a tile run under the first products of the next";
   let description = [{

@@ -57,9 +57,16 @@ LogicalResult ProgramDialect::verifyOperationAttribute(Operation *op, NamedAttri
     return op->emitError() << "expected '" << phaseAttrName << "' to be a string on the module, but got "
                            << attribute.getValue() << " of '" << op->getName() << "'";
   }
+  if (attribute.getName() == ptxAttrName) {
+    if (isa<ModuleOp>(op) && isa<PtxAttr>(attribute.getValue()))
+      return success();
+    return op->emitError() << "expected '" << ptxAttrName << "' to be a #program.ptx on the module, but got "
+                           << attribute.getValue() << " of '" << op->getName() << "'";
+  }
   if (attribute.getName() != targetAttrName)
-    return op->emitError() << "expected '" << targetAttrName << "', '" << phaseAttrName << "' or '"
-                           << entryAttrName << "', but the program dialect has no attribute '"
+    return op->emitError() << "expected '" << targetAttrName << "', '" << phaseAttrName << "', '"
+                           << ptxAttrName << "' or '" << entryAttrName
+                           << "', but the program dialect has no attribute '"
                            << attribute.getName().getValue() << "' of operations";
   if (!isa<TargetAttr>(attribute.getValue()))
     return op->emitError() << "expected '" << targetAttrName << "' to be a #program.target, but got "

@@ -30,6 +30,8 @@ def Program_Dialect : Dialect {
     static constexpr llvm::StringLiteral targetAttrName = "program.target";
     /// Module attribute, a string: the phase that the compiler has brought the module to.
     static constexpr llvm::StringLiteral phaseAttrName = "program.phase";
+    /// Module attribute of type PtxAttr.
+    static constexpr llvm::StringLiteral ptxAttrName = "program.ptx";
   }];
 }
 
@@ -68,6 +70,13 @@ def Program_TargetAttr : Program_Attr<"Target", "target"> {
   let assemblyFormat = "`<` $name `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = "const ::tlc::Target &getTarget() const;";
+}
+
+def Program_PtxAttr : Program_Attr<"Ptx", "ptx"> {
+  let summary = "Variables in PTX that inline assembly of the module refers to";
+  let parameters = (ins "unsigned":$version, StringRefParameter<"version of the NVRTC that made them">:$nvrtc,
+    StringRefParameter<"one after the other">:$declarations);
+  let assemblyFormat = "`<` $version `,` $nvrtc `,` $declarations `>`";
 }
 
 def Program_HostExprAttr : Program_Attr<"HostExpr", "host_expr"> {

@@ -204,6 +204,42 @@ LogicalResult BroadcastOp::stateLayouts(FragmentRules &rules) {
 Value BroadcastOp::getSharedRegisters() { return getSource(); }
 
 //===----------------------------------------------------------------------===//
+// cuda
+//===----------------------------------------------------------------------===//
+
+static std::string cudaTypesText() {
+  std::string text;
+  for (const ElementFacts &facts : elementTable)
+    if (!facts.cuda.empty())
+      text += (text.empty() ? "" : ", ") + std::string(facts.name);
+  return text;
+}
+
+LogicalResult CudaOp::verify() {
+  if (getInputs().empty()) // cuda_c1
+    return emitOpError() << "expected an operand because the result has its extents, but got none";
+  SmallVector<Value> fragments(getInputs());
+  fragments.push_back(getResult());
+  for (Value fragment : fragments) {
+    auto type = cast<RankedTensorType>(fragment.getType());
+    if (type.getShape() != getType().getShape())
+      return emitOpError() << "expected operands of the result's extents " << toText(getType().getShape())
+                           << ", but got " << toText(type.getShape());
+    std::optional<ElementType> element = toElementType(type.getElementType());
+    if (!element || factsOf(*element).cuda.empty()) // cuda_c2
+      return emitOpError() << "expected element types that a function in CUDA C++ takes (" << cudaTypesText()
+                           << "), but got " << type.getElementType();
+  }
+  return success();
+}
+
+LogicalResult CudaOp::stateLayouts(FragmentRules &rules) {
+  for (OpOperand &input : getInputsMutable())
+    rules.equal(getResult(), input, "a function of each element");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // splat, coordinates, convert_layout
 //===----------------------------------------------------------------------===//
 

@@ -195,6 +195,26 @@ def Tile_CoordinatesOp : Tile_Op<"coordinates", [Pure, Tile_FragmentOpInterface]
   let hasVerifier = 1;
 }
 
+def Tile_CudaOp : Tile_Op<"cuda", [Pure, Tile_StatesLayouts]> {
+  let summary = "A function in CUDA C++ of each element by itself";
+  let description = [{
+    Each element of the result is `function` of the operands' elements at its position. `source` defines the function, in
+    C++17 with what CUDA adds for functions of the device; it may be called any number of times, so it has no effects and keeps
+    nothing. `tile-compile-cuda` adds `ptx`: the function for LLVM's inline assembly.
+
+    Constraints
+    - cuda_c1: there is an operand; the operands and the result have the same extents.
+    - cuda_c2: element types are among those that CUDA C++ has and that take 16 bits or more.
+
+        %y = tile.cuda "twice"(%x) {source = "float twice(float x) { return x * 2; }"} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  }];
+  let arguments = (ins Variadic<Tile_AnyFragment>:$inputs, StrAttr:$function, StrAttr:$source,
+    OptionalAttr<StrArrayAttr>:$options, OptionalAttr<StrAttr>:$ptx);
+  let results = (outs Tile_AnyFragment:$result);
+  let assemblyFormat = "$function `(` $inputs `)` attr-dict `:` functional-type($inputs, $result)";
+  let hasVerifier = 1;
+}
+
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure,
     DeclareOpInterfaceMethods<Tile_FragmentOpInterface, ["getSharedRegisters"]>,
     DeclareOpInterfaceMethods<Tile_ScratchOpInterface, ["getScratchNeed", "getScratchWords"]>]> {

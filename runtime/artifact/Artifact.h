@@ -212,6 +212,8 @@ struct Artifact {
   std::vector<ScalarArgument> scalars = {};
   std::vector<Variant> variants = {}; ///< tried in order; the last has no conditions
   std::vector<Remark> remarks = {};
+  /// Version of the NVRTC that compiled functions in CUDA C++ of it; empty if it has none.
+  std::string nvrtc = {};
 };
 
 /// Bytes of a parameter in the entry's parameter space, where it is aligned to

@@ -58,7 +58,7 @@ void fields(auto &archive, Of<Variant> auto &variant) {
 void fields(auto &archive, Of<Remark> auto &remark) { archive(remark.id, remark.location, remark.message); }
 void fields(auto &archive, Of<Artifact> auto &artifact) {
   archive(artifact.name, artifact.target, artifact.dimensions, artifact.tensors, artifact.scalars,
-          artifact.variants, artifact.remarks);
+          artifact.variants, artifact.remarks, artifact.nvrtc);
 }
 
 /// The last enumerator, so that reading refuses what lies beyond.

@@ -62,8 +62,9 @@ Result<CUmodule> CudaProgram::loadModule(const Variant &variant) {
   const Target *target = findTarget(content.target);
   std::string hint;
   if (status == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-    hint = fmt::format("; expected a driver for CUDA {} or later because of the PTX of {}, but got {}",
+    hint = fmt::format("; expected a driver for CUDA {} or later because of the PTX of {}{}, but got {}",
                        formatDriverVersion(target->driverVersion), target->name,
+                       content.nvrtc.empty() ? "" : " and that of NVRTC " + content.nvrtc,
                        formatDriverVersion(cuda->driver.version));
   std::string log = textOf(errors);
   return cuda->error(status, fmt::format("cannot load variant '{}' of '{}'{}{}{}", variant.name, content.name,

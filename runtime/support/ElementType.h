@@ -71,16 +71,23 @@ struct ElementFacts {
   NumberKind number;
   NumberFormat format; ///< of a float
   ElementUse use;
-  char numpy; ///< letter of its kind in .npy files, or 0
-  int dlpack; ///< DLDataTypeCode
+  char numpy;            ///< letter of its kind in .npy files, or 0
+  int dlpack;            ///< DLDataTypeCode
+  std::string_view cuda; ///< in CUDA C++, or empty
 };
 
 inline constexpr std::array elementTable = {
 #define TLC_ELEMENT_TYPE(name, C, bits, number, exponent, fraction, bias, specials, use, mlir, ptx, numpy,   \
-                         dlpack)                                                                             \
-  ElementFacts{                                                                                              \
-      ElementType::name, #name, bits,  NumberKind::number, {exponent, fraction, bias, Specials::specials},   \
-      ElementUse::use,   numpy, dlpack},
+                         dlpack, cuda)                                                                       \
+  ElementFacts{ElementType::name,                                                                            \
+               #name,                                                                                        \
+               bits,                                                                                         \
+               NumberKind::number,                                                                           \
+               {exponent, fraction, bias, Specials::specials},                                               \
+               ElementUse::use,                                                                              \
+               numpy,                                                                                        \
+               dlpack,                                                                                       \
+               cuda},
 #include "runtime/support/ElementTypes.def"
 };
 

@@ -96,14 +96,7 @@ void requireEqual(const std::vector<Bytes> &first, const std::vector<Bytes> &sec
   }
 }
 
-Result<Nvrtc> &compiler() {
-  static Result<Nvrtc> nvrtc = Nvrtc::open();
-  return nvrtc;
-}
-
 } // namespace
-
-bool hasToolkit() { return bool(compiler()); }
 
 std::string gpuName() {
   auto gpu = createCudaDevice(0);
@@ -118,7 +111,7 @@ std::vector<Run> runEach(const CudaKernel &kernel) {
   std::vector<Run> runs;
   for (Translation translation : {Translation::optimized, Translation::debug}) {
     const std::string how = translation == Translation::debug ? "translated for a debugger" : "optimised";
-    Result<std::string> ptx = compiler()->compile(source, translation);
+    Result<std::string> ptx = translate(source, translation);
     INFO(how << (ptx ? "" : ptx.error().message));
     REQUIRE(ptx);
     const Artifact artifact = artifactOf(kernel, std::move(*ptx));

@@ -6,7 +6,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/emulator/check/RaceCheck.h"
-#include "test/cuda_cpp/Nvrtc.h"
+#include "test/cuda_cpp/Translate.h"
 
 #include <cstring>
 #include <random>
@@ -74,8 +74,6 @@ std::vector<Run> runEach(const CudaKernel &kernel);
 /// of f32 values where that is given.
 std::vector<Bytes> run(const CudaKernel &kernel, double tolerance = 0);
 
-/// Whether there is a toolkit to compile with.
-bool hasToolkit();
 /// What to run on besides the emulator; empty: nothing.
 std::string gpuName();
 

@@ -309,12 +309,10 @@ extern "C" __global__ void k(int *out) {
 
 TEST_CASE("blocks of a cooperative launch wait for the grid", "[cuda-cpp][synchronization]") {
   // The runtime has no such launches; the emulator has.
-  const Result<Nvrtc> nvrtc = Nvrtc::open();
-  REQUIRE(nvrtc);
   for (Translation translation : {Translation::optimized, Translation::debug}) {
     INFO((translation == Translation::debug ? "translated for a debugger" : "optimised"));
-    auto ptx = nvrtc->compile("#include <cooperative_groups.h>\n"
-                              R"(
+    auto ptx = translate("#include <cooperative_groups.h>\n"
+                         R"(
 extern "C" __global__ void k(int *out) {
   auto grid = cooperative_groups::this_grid();
   const int i = grid.thread_rank(), n = grid.size();
@@ -326,7 +324,7 @@ extern "C" __global__ void k(int *out) {
     out[i] = next + 1;
   }
 })",
-                              translation);
+                         translation);
     INFO((ptx ? "" : ptx.error().message));
     REQUIRE(ptx);
     auto program = emulator::loadProgram(*ptx);

@@ -323,6 +323,7 @@ const LoweringTable &LoweringTable::all() {
     addControlLowerings(filled);
     addConvertLowerings(filled);
     addCopyLowerings(filled);
+    addCudaLowerings(filled);
     addElementLowerings(filled);
     addElementwiseLowerings(filled);
     addGemmLowerings(filled);

@@ -239,6 +239,7 @@ private:
 void addControlLowerings(LoweringTable &table);
 void addConvertLowerings(LoweringTable &table);
 void addCopyLowerings(LoweringTable &table);
+void addCudaLowerings(LoweringTable &table);
 void addElementLowerings(LoweringTable &table);
 void addElementwiseLowerings(LoweringTable &table);
 void addGemmLowerings(LoweringTable &table);

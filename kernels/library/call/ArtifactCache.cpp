@@ -4,6 +4,7 @@
 #include "kernels/library/call/ArtifactCache.h"
 
 #include "kernels/library/call/BuildId.h"
+#include "runtime/nvrtc/Nvrtc.h"
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -11,6 +12,14 @@ using namespace tlc::kernels;
 bool ArtifactCache::isNew(const std::string &warning) {
   std::lock_guard lock(mutex);
   return warnings.insert(warning).second;
+}
+
+/// Whether another NVRTC than now made a part of it. Where there is none now, what there is runs.
+static bool isCurrent(const Artifact &artifact) {
+  if (artifact.nvrtc.empty())
+    return true;
+  Result<Nvrtc> nvrtc = Nvrtc::open();
+  return !nvrtc || nvrtc->version() == artifact.nvrtc;
 }
 
 Result<ArtifactCache::Pointer>
@@ -29,7 +38,7 @@ ArtifactCache::getOrCompile(const KeyBuilder &key, const std::function<Result<Po
     Result<std::optional<Artifact>> found = disk->load(lasting);
     if (!found)
       warn(found.error());
-    else if (*found)
+    else if (*found && isCurrent(**found))
       return std::make_shared<const Artifact>(std::move(**found));
     Result<Pointer> compiled = compile();
     if (compiled)

@@ -359,3 +359,32 @@ tile.kernel @any_before_memory() {
   }
   tile.return
 }
+
+// -----
+
+// cuda_c1
+tile.kernel @cuda_without_operands() {
+  // expected-error @below {{expected an operand because the result has its extents, but got none}}
+  %y = tile.cuda "f"() {source = ""} : () -> tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
+// cuda_c1
+tile.kernel @cuda_extents() {
+  %x = arith.constant dense<1.0> : tensor<64x1xf32>
+  // expected-error @below {{expected operands of the result's extents 64x16, but got 64x1}}
+  %y = tile.cuda "f"(%x) {source = ""} : (tensor<64x1xf32>) -> tensor<64x16xf32>
+  tile.return
+}
+
+// -----
+
+// cuda_c2
+tile.kernel @cuda_types() {
+  %x = arith.constant dense<1> : tensor<64x16xi8>
+  // expected-error @below {{expected element types that a function in CUDA C++ takes (i32, i64, f16, bf16, f32, f64, u32), but got 'i8'}}
+  %y = tile.cuda "f"(%x) {source = ""} : (tensor<64x16xi8>) -> tensor<64x16xf32>
+  tile.return
+}

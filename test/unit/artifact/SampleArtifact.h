@@ -69,6 +69,7 @@ inline Artifact sampleArtifact() {
                     .ptx = ".version 8.7\n.target sm_90a\n"},
                    {.name = "general", .launches = {general}, .ptx = ".version 8.7\n"}},
       .remarks = {{.id = "copy-without-tma", .location = "gemm.cpp:12:3", .message = "strides may be odd"}},
+      .nvrtc = "13.0",
   };
 }
 

@@ -59,6 +59,7 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(read->variants[0].launches[0].tensorMaps[1].before == 64);
   CHECK(read->variants[0].ptx == sample.variants[0].ptx);
   CHECK(read->remarks[0].location == "gemm.cpp:12:3");
+  CHECK(read->nvrtc == "13.0");
 }
 
 TEST_CASE("tensors of every element type survive serialization", "[artifact][serialize]") {
@@ -107,7 +108,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 4 of the artifact format, but got version 99; compile the program again");
+          "expected version 5 of the artifact format, but got version 99; compile the program again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);
