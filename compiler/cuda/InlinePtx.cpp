@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Demangle/Demangle.h"
 
 #include <fmt/format.h>
 
@@ -166,9 +167,27 @@ private:
   StringSet<> single, numbered;
 };
 
+/// As the source has it: without namespaces and parameters.
+std::string sourceName(const std::string &name) {
+  std::string full = llvm::demangle(name);
+  StringRef text = full;
+  text = text.ends_with(")") ? text.take_front(text.rfind('(')) : text;
+  return text.substr(text.rfind(':') + 1).str();
+}
+
 tlc::Error sharedMemory(StringRef name) {
   return {ErrorKind::invalidArgument,
-          fmt::format("'{}' is shared memory: what a block shares is declared with k.shared", name.str())};
+          fmt::format("'{}' is shared memory: what a block shares is declared with k.shared",
+                      sourceName(name.str()))};
+}
+
+tlc::Error notInlined(const std::string &name) {
+  const bool isLibrary = StringRef(name).starts_with("__");
+  return {ErrorKind::invalidArgument,
+          fmt::format("it calls '{}'{}", sourceName(name),
+                      isLibrary
+                          ? " of CUDA's library, which is not inlined: compute in float, or otherwise"
+                          : " and does not inline it: declare it __forceinline__, and without recursion")};
 }
 
 } // namespace
@@ -209,11 +228,7 @@ Result<InlinePtx> tlc::inlinePtx(std::string_view module, std::string_view prefi
     if (item.starts_with(".shared"))
       return sharedMemory(name);
     if (item.starts_with(".func"))
-      return Error{
-          ErrorKind::invalidArgument,
-          fmt::format("it calls '{}' and does not inline it: declare it __forceinline__, and without "
-                      "recursion",
-                      name)};
+      return notInlined(name);
     result.declarations.push_back(item.str());
   }
   return result;

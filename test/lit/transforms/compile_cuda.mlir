@@ -53,7 +53,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @calls() attributes {launch = #program.launch<warps = 4>} {
   %x = arith.constant 1.5 : f32
   %s = tile.splat %x : f32 -> tensor<64x16xf32>
-  // expected-error-re @below {{expected 'f' in CUDA C++ to need nothing else, but it calls '{{.*}}half{{.*}}' and does not inline it: declare it __forceinline__, and without recursion}}
+  // expected-error @below {{expected 'f' in CUDA C++ to need nothing else, but it calls 'half' and does not inline it: declare it __forceinline__, and without recursion}}
   %0 = tile.cuda "f"(%s) {source = "__noinline__ float half(float x) { return x / 2; }\nfloat f(float x) { return half(x); }"} : (tensor<64x16xf32>) -> tensor<64x16xf32>
   tile.return
 }
@@ -65,8 +65,20 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @shares() attributes {launch = #program.launch<warps = 4>} {
   %x = arith.constant 1.5 : f32
   %s = tile.splat %x : f32 -> tensor<64x16xf32>
-  // expected-error-re @below {{expected 'f' in CUDA C++ to need nothing else, but '{{.*}}memory{{.*}}' is shared memory: what a block shares is declared with k.shared}}
+  // expected-error @below {{expected 'f' in CUDA C++ to need nothing else, but 'memory' is shared memory: what a block shares is declared with k.shared}}
   %0 = tile.cuda "f"(%s) {source = "float f(float x) { __shared__ float memory[32]; memory[threadIdx.x % 32] = x; return memory[(threadIdx.x + 1) % 32]; }"} : (tensor<64x16xf32>) -> tensor<64x16xf32>
+  tile.return
+}
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @calls_library() attributes {launch = #program.launch<warps = 4>} {
+  %x = arith.constant 1.5 : f64
+  %s = tile.splat %x : f64 -> tensor<64x16xf64>
+  // expected-error @below {{expected 'f' in CUDA C++ to need nothing else, but it calls '__internal_accurate_pow' of CUDA's library, which is not inlined: compute in float, or otherwise}}
+  %0 = tile.cuda "f"(%s) {source = "double f(double x) { return pow(x, 1.5); }"} : (tensor<64x16xf64>) -> tensor<64x16xf64>
   tile.return
 }
 }
