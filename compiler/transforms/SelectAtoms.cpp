@@ -158,6 +158,7 @@ public:
           .Case([](GemmInPlaceOp) {}) // its instruction is the only one
           .Case([&](ProductOpInterface product) { products.push_back(Product::of(product)); })
           .Case([&](CopyOp copy) { copies.push_back(copy); })
+          .Case([&](CopyReduceOp copy) { reductions.push_back(copy); })
           .Case([&](StoreOp store) { stores.push_back(store); })
           .Case([&](RequireOp require) { requirements.push_back(require); })
           .Case([&](RolesOp op) { roles = op; });
@@ -165,7 +166,7 @@ public:
   }
 
   LogicalResult run() {
-    if (failed(checkTensorMemory(kernel, target)) || failed(selectProducts()))
+    if (failed(checkTensorMemory(kernel, target)) || failed(checkReductions()) || failed(selectProducts()))
       return failure();
     if (!roles)
       obstacle = findLoadRoleObstacle(kernel, target);
@@ -187,6 +188,16 @@ private:
     if (isAvailable)
       emitRemark(op, id) << message;
     return success();
+  }
+
+  /// Nothing but the TMA combines tiles with tensors.
+  LogicalResult checkReductions() {
+    if (target.tma.available || reductions.empty())
+      return success();
+    return reductions.front().emitError(
+               "expected a target with a TMA because nothing else combines a tile with "
+               "a tensor, but ")
+           << target.name << " has none; add a fragment";
   }
 
   BlockSize blockOf(int64_t warps) { return {warps, int64_t(kernel.getResidents())}; }
@@ -442,6 +453,7 @@ private:
   std::optional<Obstacle> obstacle; ///< to a role that loads, in a kernel without roles
   SmallVector<Product> products;
   SmallVector<CopyOp> copies;
+  SmallVector<CopyReduceOp> reductions;
   SmallVector<StoreOp> stores;
   SmallVector<RequireOp> requirements;
 };

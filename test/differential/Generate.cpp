@@ -63,8 +63,8 @@ void Generator::drawTarget() {
                   })->name;
     return;
   }
-  constexpr Feature newer[] = {Feature::roles,   Feature::cluster,     Feature::barrier,
-                               Feature::require, Feature::interleaved, Feature::handshake};
+  constexpr Feature newer[] = {Feature::roles,       Feature::cluster,   Feature::barrier,   Feature::require,
+                               Feature::interleaved, Feature::handshake, Feature::atomicTile};
   if (std::ranges::none_of(newer, [&](Feature feature) { return draw.has(feature); }) && draw.chance(25))
     tree.target = allTargets().front().name;
 }

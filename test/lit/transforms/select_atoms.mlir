@@ -613,6 +613,19 @@ tile.kernel @require_wgmma() {
 
 // -----
 
+module attributes {program.target = #program.target<"sm_80">} {
+tile.kernel @combine(%B: !tile.global<64x64xf32> {program.argument = #program.tensor<"B", inout, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xf32>
+  %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  // expected-error @below {{expected a target with a TMA because nothing else combines a tile with a tensor, but sm_80 has none; add a fragment}}
+  tile.copy_reduce add %b, %sb : !tile.shared<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}
+}
+
+// -----
+
 // Also where the target has no such instruction, and from inside a loop.
 module attributes {program.target = #program.target<"sm_80">} {
 tile.kernel @require_tma(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) {
