@@ -26,21 +26,16 @@ bool fits(const BackwardConfig &c, const Target &target) {
   add(c.bq, d, c.stages);
   add(c.bq, dv, c.slots.outputs);
   add(c.bk, c.bq, c.slots.products * (sharesColumns(c) ? 2 : 1));
-  // Counted exactly, a slot more of dO would fit the other sums, too; it has not been measured.
-  bool isExact = c.dq == QuerySum::tma || c.dkv == KeySum::tma;
-  auto addNumbers = [&](int64_t count, int64_t slots) {
-    SharedBytes numbers = {.bytes = count * int64_t(sizeof(float))};
-    if (isExact)
-      numbers.alignment = TmaFacts().sharedAlignment;
-    block.addBuffer(numbers, slots);
-  };
-  addNumbers(c.bq, 2 * c.stages);
-  if (isExact)
-    addNumbers(1, c.stages); // the number of the tile
+  // With tiles of sums every byte counts. The other choices are those that have been measured.
+  bool addsByTma = c.dq == QuerySum::tma || c.dkv == KeySum::tma;
+  int64_t alignment = addsByTma ? int64_t(TmaFacts().sharedAlignment) : swizzleAlignment;
+  block.addBuffer({.bytes = c.bq * int64_t(sizeof(float)), .alignment = alignment}, 2 * c.stages);
+  if (addsByTma)
+    block.addBuffer({.bytes = int64_t(sizeof(int32_t)), .alignment = alignment}, c.stages); // tiles' numbers
   for (int64_t slots : {2 * c.slots.keys, c.stages, c.slots.outputs, c.slots.products, c.stages})
     block.addRing(slots);
   if (c.dq == QuerySum::ordered) {
-    addNumbers(1, 1); // the block's number
+    block.addBuffer({.bytes = int64_t(sizeof(int32_t))}); // the block's number
     for (int64_t slots : {2, 2})
       block.addRing(slots);
   }
