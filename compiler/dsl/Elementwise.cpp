@@ -214,7 +214,7 @@ FragmentValue negate(const Operand &x, Loc loc) {
     return trace->poison<FragmentValue>();
   if (operands.isFloat())
     return trace->make<FragmentValue>(trace->create<arith::NegFOp>(loc, operands[0]));
-  return binary(Arithmetic::subtract, 0, trace->make<FragmentValue>(operands[0]), loc);
+  return binary(Arithmetic::subtract, 0, x, loc);
 }
 
 /// All bits are flipped: of -1 and of the largest integer without a sign all are set.

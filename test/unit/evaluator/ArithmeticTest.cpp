@@ -78,6 +78,8 @@ TEST_CASE("bits of integers, with a sign and without", "[evaluator][unit]") {
   CHECK(exactValues(map(u32, f32, {3000000000, 7}, [](const Fragment &x) {
           return where(x > 8, 1, -x.to(f32));
         })) == std::vector<double>{1, -7});
+  CHECK(exactValues(map(u32, u32, {0, 1}, [](const Fragment &x) { return -x; })) ==
+        std::vector<double>{0, 4294967295});
   Tensor open = map(i32, i32, {1, 2}, [](const Fragment &x) { return x << 32; });
   CHECK(std::isinf(open.elements[0].bound));
 }
