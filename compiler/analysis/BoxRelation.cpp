@@ -119,8 +119,12 @@ public:
     for (bool again = true; again;) {
       size_t known = equal.size();
       sameBox = extents == laterExtents;
-      for (auto [from, to, extent, laterExtent] :
-           llvm::zip(earlier.getOrigin(), later.getOrigin(), extents, laterExtents)) {
+      for (auto [axis, from, to, extent, laterExtent] :
+           llvm::enumerate(earlier.getOrigin(), later.getOrigin(), extents, laterExtents)) {
+        if (earlier.getGatheredAxis() == axis || later.getGatheredAxis() == axis) {
+          sameBox = false;
+          continue;
+        }
         Overlap overlap = suppose(from, to, extent, laterExtent);
         if (overlap == Overlap::never)
           return BoxRelation::disjoint;

@@ -226,7 +226,8 @@ public:
   /// Converted element by element.
   FragmentValue to(ElementType element, Loc loc = Loc::current()) const { return to(element, {}, loc); }
   FragmentValue to(ElementType element, Conversion how, Loc loc = Loc::current()) const;
-  /// Elements of i32 as positions, one for each element, to be compared with others in `where`.
+  /// Elements of i32 as positions, one for each element: of slices, and to be compared with others in
+  /// `where`.
   Index toIndex(Loc loc = Loc::current()) const;
 
   template <std::same_as<bool> B> operator B() const {
@@ -265,6 +266,7 @@ public:
   Shape shape() const;
   FragmentValue to(ElementType element, Loc loc = Loc::current()) const { return to(element, {}, loc); }
   FragmentValue to(ElementType element, Conversion how, Loc loc = Loc::current()) const;
+  Index toIndex(Loc loc = Loc::current()) const { return FragmentValue(*this, loc).toIndex(loc); }
 
   template <std::same_as<bool> B> operator B() const {
     static_assert(detail::never<B>, "a fragment has no C++ truth value: compare its elements in where()");
@@ -292,11 +294,16 @@ private:
 };
 
 /// A guarded box of a global tensor: reads outside give the fill value (0
-/// without one), writes outside are dropped.
+/// without one), writes outside are dropped. Along one axis it may have a
+/// position for each element instead.
 class Slice : public Handle {
 public:
   Slice() = default;
-  explicit Slice(detail::Ref ref) : Handle(std::move(ref)) {}
+  explicit Slice(detail::Ref ref, detail::Ref positions = {})
+      : Handle(std::move(ref)), perElement(std::move(positions)) {}
+
+  /// The positions of elements along the axis that has them; without a trace: there is none.
+  const detail::Ref &positions() const { return perElement; }
 
   /// The same box of a tensor that ends at `end` along `axis`: elements from there on are outside, as are
   /// all elements of a box that begins at a negative position along it. An end beyond the tensor's
@@ -309,6 +316,9 @@ public:
   /// The same box, of which the block accesses each element once, by one copy in one round of the loops
   /// around it, because of `reason`: no barrier orders that copy among others.
   Slice disjoint(std::string_view reason, Loc loc = Loc::current()) const;
+
+private:
+  detail::Ref perElement;
 };
 
 /// A tensor argument.
@@ -317,7 +327,8 @@ public:
   Global() = default;
   explicit Global(detail::Ref ref) : Handle(std::move(ref)) {}
 
-  /// The box at `origin`, one position and one extent per axis of the tensor.
+  /// The box at `origin`, one position and one extent per axis of the tensor. Along one axis the position may
+  /// be one per element of a fragment: that of the element itself.
   Slice tile(const std::vector<Index> &origin, const Shape &extents, Loc loc = Loc::current()) const;
   /// The element at that position of a tensor of i32, for all threads; 0 outside the tensor.
   Index read(const std::vector<Index> &position, Loc loc = Loc::current()) const;

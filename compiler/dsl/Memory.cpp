@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Slices, shared tiles, copies, products. Extents and types are checked by the
-/// operations' own verifiers.
+/// Slices, shared tiles, products. Extents and types are checked by the operations' own verifiers.
 #include "compiler/dsl/Arithmetic.h"
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Names.h"
@@ -29,15 +28,30 @@ Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc l
       !trace->checkPacking(what, extents, tile::elementTypeOf(tensor.getType()), loc))
     return trace->poison<Slice>();
   SmallVector<Value> positions;
-  for (const Index &position : origin) {
-    positions.push_back(trace->useUniform(position, "a position in '" + excerpt(name) + "'", loc));
-    if (!positions.back())
+  std::optional<int64_t> gathered;
+  Value perElement;
+  for (auto [axis, position] : llvm::enumerate(origin)) {
+    Value value = trace->use(position, "a position in '" + excerpt(name) + "'", loc);
+    if (!value)
       return trace->poison<Slice>();
+    if (isa<RankedTensorType>(value.getType())) {
+      if (gathered) {
+        trace->error(loc, "expected one position per element along one axis of '" + excerpt(name) +
+                              "', but got them along axes " + Twine(*gathered) + " and " + Twine(axis));
+        return trace->poison<Slice>();
+      }
+      gathered = int64_t(axis);
+      perElement = std::exchange(value, trace->index(0, loc));
+    }
+    positions.push_back(value);
   }
   auto type =
       tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tensor.getType()));
-  return trace->make<Slice>(trace->create<tile::SliceOp>(loc, type, tensor, positions, Value(), Value(),
-                                                         IntegerAttr(), StringAttr(), StringAttr()));
+  IntegerAttr gatheredAxis = gathered ? trace->builder.getI64IntegerAttr(*gathered) : IntegerAttr();
+  Value slice = trace->create<tile::SliceOp>(loc, type, tensor, positions, Value(), Value(), IntegerAttr(),
+                                             gatheredAxis, StringAttr(), StringAttr());
+  detail::Ref ofElements = perElement ? trace->make<Handle>(perElement).ref() : detail::Ref();
+  return Slice(trace->make<Handle>(slice).ref(), ofElements);
 }
 
 namespace {
@@ -46,6 +60,26 @@ tile::SliceOp sliceBehind(Trace &trace, const detail::Ref &reference, Loc loc) {
   Value slice = trace.use(reference, "a slice", loc);
   return slice ? slice.getDefiningOp<tile::SliceOp>() : tile::SliceOp();
 }
+
+/// What is said of a slice besides its box.
+struct SliceFacts {
+  explicit SliceFacts(tile::SliceOp made)
+      : limit(made.getLimit()), fill(made.getFill()), limitedAxis(made.getLimitedAxisAttr()),
+        unchecked(made.getUncheckedAttr()), disjoint(made.getDisjointAttr()) {}
+
+  /// The same box with these facts.
+  detail::Ref create(Trace &trace, tile::SliceOp made, Loc loc) const {
+    return trace
+        .make<Handle>(trace.create<tile::SliceOp>(loc, made.getType(), made.getTensor(), made.getOrigin(),
+                                                  limit, fill, limitedAxis, made.getGatheredAxisAttr(),
+                                                  unchecked, disjoint))
+        .ref();
+  }
+
+  Value limit, fill;
+  IntegerAttr limitedAxis;
+  StringAttr unchecked, disjoint;
+};
 } // namespace
 
 Slice Slice::limited(int64_t axis, const Index &end, Loc loc) const {
@@ -64,9 +98,10 @@ Slice Slice::limited(int64_t axis, const Index &end, Loc loc) const {
     diagnostic.notes.push_back({positionOf(made.getLoc()), "limited here"});
     return trace->poison<Slice>();
   }
-  return trace->make<Slice>(trace->create<tile::SliceOp>(
-      loc, made.getType(), made.getTensor(), made.getOrigin(), limit, made.getFill(),
-      trace->builder.getI64IntegerAttr(axis), made.getUncheckedAttr(), made.getDisjointAttr()));
+  SliceFacts facts(made);
+  facts.limit = limit;
+  facts.limitedAxis = trace->builder.getI64IntegerAttr(axis);
+  return Slice(facts.create(*trace, made, loc), perElement);
 }
 
 Slice Slice::fill(const Scalar &value, Loc loc) const {
@@ -76,13 +111,10 @@ Slice Slice::fill(const Scalar &value, Loc loc) const {
   tile::SliceOp made = sliceBehind(*trace, reference, loc);
   if (!made)
     return trace->poison<Slice>();
-  Value number = value.constant() ? trace->number(*value.constant(), made.getType().getElementType(), loc)
-                                  : trace->use(value.ref(), "a fill value", loc);
-  if (!number)
-    return trace->poison<Slice>();
-  return trace->make<Slice>(trace->create<tile::SliceOp>(
-      loc, made.getType(), made.getTensor(), made.getOrigin(), made.getLimit(), number,
-      made.getLimitedAxisAttr(), made.getUncheckedAttr(), made.getDisjointAttr()));
+  SliceFacts facts(made);
+  facts.fill = value.constant() ? trace->number(*value.constant(), made.getType().getElementType(), loc)
+                                : trace->use(value.ref(), "a fill value", loc);
+  return facts.fill ? Slice(facts.create(*trace, made, loc), perElement) : trace->poison<Slice>();
 }
 
 Slice Slice::unchecked(std::string_view reason, Loc loc) const {
@@ -92,9 +124,9 @@ Slice Slice::unchecked(std::string_view reason, Loc loc) const {
   tile::SliceOp made = sliceBehind(*trace, reference, loc);
   if (!made)
     return trace->poison<Slice>();
-  return trace->make<Slice>(trace->create<tile::SliceOp>(
-      loc, made.getType(), made.getTensor(), made.getOrigin(), made.getLimit(), made.getFill(),
-      made.getLimitedAxisAttr(), trace->builder.getStringAttr(reason), made.getDisjointAttr()));
+  SliceFacts facts(made);
+  facts.unchecked = trace->builder.getStringAttr(reason);
+  return Slice(facts.create(*trace, made, loc), perElement);
 }
 
 Slice Slice::disjoint(std::string_view reason, Loc loc) const {
@@ -104,9 +136,9 @@ Slice Slice::disjoint(std::string_view reason, Loc loc) const {
   tile::SliceOp made = sliceBehind(*trace, reference, loc);
   if (!made)
     return trace->poison<Slice>();
-  return trace->make<Slice>(trace->create<tile::SliceOp>(
-      loc, made.getType(), made.getTensor(), made.getOrigin(), made.getLimit(), made.getFill(),
-      made.getLimitedAxisAttr(), made.getUncheckedAttr(), trace->builder.getStringAttr(reason)));
+  SliceFacts facts(made);
+  facts.disjoint = trace->builder.getStringAttr(reason);
+  return Slice(facts.create(*trace, made, loc), perElement);
 }
 
 Shared Shared::t(Loc loc) const {
@@ -191,10 +223,13 @@ std::optional<SmallVector<Value>> positionsIn(Trace &trace, Value tile, const st
 } // namespace
 
 Index Global::read(const std::vector<Index> &position, Loc loc) const {
-  Slice element = tile(position, Shape(position.size(), 1), loc);
-  Trace *trace = traceOf(element.ref());
+  Trace *trace = traceOf(reference);
   if (!trace)
     return {};
+  for (const Index &at : position)
+    if (!trace->useUniform(at, "a position to read", loc))
+      return trace->poison<Index>();
+  Slice element = tile(position, Shape(position.size(), 1), loc);
   Value slice = trace->use(element.ref(), "an element", loc);
   if (!slice)
     return trace->poison<Index>();
@@ -231,157 +266,6 @@ int64_t Shared::slotBytes() const {
   ArrayRef<int64_t> extents = type.getShape();
   return bytesOf(*toElementType(type.getElementType()),
                  tile::numElements(slots ? extents.drop_front() : extents));
-}
-
-//===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The value of what is written; null, silently or with an error, if the program may not write it.
-Value destinationOf(Trace &trace, const Handle &to, StringRef what, Loc loc) {
-  Value destination = trace.use(to.ref(), what, loc);
-  auto slice = destination ? destination.getDefiningOp<tile::SliceOp>() : tile::SliceOp();
-  program::TensorAttr tensor = slice ? trace.tensorOf(slice.getTensor()) : program::TensorAttr();
-  if (!tensor || tensor.getAccess() != program::Access::input)
-    return destination;
-  Diagnostic &diagnostic =
-      trace.error(loc, "expected " + what + " to be an output because inputs are only read, but '" +
-                           excerpt(tensor.getName()) + "' is an input; declare it with k.inout or k.output");
-  trace.noteDeclaration(diagnostic, slice);
-  return {};
-}
-
-void transfer(const Handle &from, const Handle &to, Loc loc) {
-  Trace *trace = traceOf(from.ref(), to.ref());
-  if (!trace)
-    return;
-  Value source = trace->use(from.ref(), "the source of copy", loc);
-  Value destination = destinationOf(*trace, to, "the destination of copy", loc);
-  if (source && destination)
-    trace->create<tile::CopyOp>(loc, source, destination, tile::CopyAtomAttr());
-}
-
-void load(const Handle &from, Fragment &to, Loc loc) {
-  Trace *trace = traceOf(from.ref(), to.ref());
-  if (!trace)
-    return;
-  Value source = trace->use(from.ref(), "the source of copy", loc);
-  Value variable = trace->use(to.ref(), "the destination of copy", loc);
-  if (!source || !variable)
-    return;
-  Type type = cast<tile::VariableType>(variable.getType()).getValueType();
-  if (Value value = trace->create<tile::LoadOp>(loc, type, source))
-    trace->create<tile::WriteOp>(loc, value, variable);
-}
-
-void store(const FragmentValue &from, const Handle &to, Loc loc) {
-  Trace *trace = traceOf(from.ref(), to.ref());
-  if (!trace)
-    return;
-  Value value = trace->use(from.ref(), "the source of copy", loc);
-  Value destination = destinationOf(*trace, to, "the destination of copy", loc);
-  if (value && destination)
-    trace->create<tile::StoreOp>(loc, value, destination, Value(), tile::CopyAtomAttr());
-}
-
-void fillMemory(const Handle &to, const Scalar &number, Loc loc) {
-  Trace *trace = traceOf(to.ref(), number.ref());
-  if (!trace)
-    return;
-  Value destination = destinationOf(*trace, to, "the destination of fill", loc);
-  if (!destination)
-    return;
-  auto type = RankedTensorType::get(tile::extentsOf(destination.getType()),
-                                    tile::elementTypeOf(destination.getType()));
-  if (Value value = trace->filled(number, type, loc))
-    trace->create<tile::StoreOp>(loc, value, destination, Value(), tile::CopyAtomAttr());
-}
-
-} // namespace
-
-void copy(const Slice &from, const Shared &to, Loc loc) { transfer(from, to, loc); }
-void copy(const Shared &from, const Shared &to, Loc loc) { transfer(from, to, loc); }
-void copy(const Shared &from, const Slice &to, Loc loc) { transfer(from, to, loc); }
-void copy(const Slice &from, Fragment &to, Loc loc) { load(from, to, loc); }
-void copy(const Shared &from, Fragment &to, Loc loc) { load(from, to, loc); }
-void copy(const FragmentValue &from, const Shared &to, Loc loc) { store(from, to, loc); }
-void copy(const FragmentValue &from, const Slice &to, Loc loc) { store(from, to, loc); }
-void copy(const FragmentValue &from, Fragment &to, Loc loc) { to = Fragment(from, loc); }
-void copy(const TensorMemory &from, Fragment &to, Loc loc) { load(from, to, loc); }
-void copy(const FragmentValue &from, const TensorMemory &to, Loc loc) { store(from, to, loc); }
-
-void copy(const Slice &from, const Slice &to, Loc loc) {
-  Trace *trace = traceOf(from.ref(), to.ref());
-  if (!trace)
-    return;
-  Value source = trace->use(from.ref(), "the source of copy", loc);
-  if (!source)
-    return;
-  auto type = RankedTensorType::get(tile::extentsOf(source.getType()), tile::elementTypeOf(source.getType()));
-  if (trace->checkFragment(type.getShape(), type.getElementType(), loc))
-    store(trace->make<FragmentValue>(trace->create<tile::LoadOp>(loc, type, source)), to, loc);
-}
-
-void copy(const Slice &from, const Shared &to, const FullBarrier &barrier, Multicast multicast, Loc loc) {
-  Trace *trace = traceOf(from.ref(), to.ref(), barrier.ring);
-  if (!trace)
-    return;
-  Value source = trace->use(from.ref(), "the source of copy", loc);
-  Value destination = trace->use(to.ref(), "the destination of copy", loc);
-  Value ring = trace->use(barrier.ring, "a ring", loc), cursor = trace->read(barrier.cursor, "a cursor", loc);
-  if (source && destination && ring && cursor)
-    trace->create<tile::CopyAsyncOp>(loc, source, destination, ring, cursor, multicast == Multicast::cluster);
-}
-
-void fill(const Shared &to, const Scalar &value, Loc loc) { fillMemory(to, value, loc); }
-void fill(const Slice &to, const Scalar &value, Loc loc) { fillMemory(to, value, loc); }
-
-void atomicAdd(const FragmentValue &value, const Slice &to, Loc loc) {
-  Trace *trace = traceOf(value.ref(), to.ref());
-  if (!trace)
-    return;
-  Value added = trace->use(value.ref(), "what atomicAdd adds", loc);
-  Value destination = destinationOf(*trace, to, "the destination of atomicAdd", loc);
-  if (added && destination)
-    trace->create<tile::AtomicAddOp>(loc, added, destination);
-}
-
-void atomicAdd(const Scalar &value, const Slice &to, Loc loc) {
-  Trace *trace = traceOf(value.ref(), to.ref());
-  if (!trace)
-    return;
-  Value destination = destinationOf(*trace, to, "the destination of atomicAdd", loc);
-  if (!destination)
-    return;
-  Value added = value.constant()
-                    ? trace->number(*value.constant(), tile::elementTypeOf(destination.getType()), loc)
-                    : trace->use(value.ref(), "what atomicAdd adds", loc);
-  if (added)
-    trace->create<tile::AtomicAddOp>(loc, added, destination);
-}
-
-namespace {
-void combine(tile::CombineKind kind, StringRef name, const Shared &tile, const Slice &to, Loc loc) {
-  Trace *trace = traceOf(tile.ref(), to.ref());
-  if (!trace)
-    return;
-  Value source = trace->use(tile.ref(), ("the tile of " + name).str(), loc);
-  Value destination = destinationOf(*trace, to, ("the destination of " + name).str(), loc);
-  if (source && destination)
-    trace->create<tile::CopyReduceOp>(loc, kind, source, destination);
-}
-} // namespace
-
-void atomicAdd(const Shared &tile, const Slice &to, Loc loc) {
-  combine(tile::CombineKind::add, "atomicAdd", tile, to, loc);
-}
-void atomicMin(const Shared &tile, const Slice &to, Loc loc) {
-  combine(tile::CombineKind::min, "atomicMin", tile, to, loc);
-}
-void atomicMax(const Shared &tile, const Slice &to, Loc loc) {
-  combine(tile::CombineKind::max, "atomicMax", tile, to, loc);
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,7 +63,8 @@ struct GlobalTensor {
 struct Slice {
   GlobalTensor *tensor = nullptr;
   Extents origin, extents;
-  int limitedAxis = -1;
+  int limitedAxis = -1, gatheredAxis = -1;
+  FragmentRef indices = {}; ///< added to the origin along the gathered axis, by number of the element
   int64_t limit = 0;
   Element fill;
   bool isUnchecked = false;

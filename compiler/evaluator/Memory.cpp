@@ -92,6 +92,7 @@ Step evaluateSlice(Task &task, tile::SliceOp op) {
     slice.limitedAxis = static_cast<int>(*op.getLimitedAxis());
     slice.limit = *limit;
   }
+  slice.gatheredAxis = static_cast<int>(static_cast<int64_t>(op.getGatheredAxis().value_or(-1)));
   slice.fill = op.getFill() ? task.number(op.getFill()) : exactInteger(slice.tensor->kind, 0);
   slice.isUnchecked = op.getUnchecked().has_value();
   task.set(op.getSlice(), Datum(slice));
@@ -102,6 +103,8 @@ Step evaluateSlice(Task &task, tile::SliceOp op) {
 /// program may have said that none is.
 std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &breaksPromise) {
   Extents position = positionOf(number, slice.extents);
+  if (slice.gatheredAxis >= 0)
+    position[slice.gatheredAxis] = slice.indices->elements[number].integer;
   int64_t element = 0;
   bool isInTensor = true;
   if (slice.limitedAxis >= 0 &&
@@ -372,6 +375,33 @@ Step evaluateCopyAsync(Task &task, tile::CopyAsyncOp op) {
   return Step::done;
 }
 
+/// The slice with the positions of its gathered axis; nothing if one is open.
+std::optional<Slice> gatheredSlice(Task &task, Operation *op, Value slice, Value indices) {
+  Slice gathered = std::get<Slice>(task.get(slice));
+  gathered.indices = std::get<FragmentRef>(task.get(indices));
+  if (llvm::all_of(gathered.indices->elements, [](const Element &index) { return isExact(index); }))
+    return gathered;
+  task.fail(op, "a position in '" + gathered.tensor->name + "' is not specified");
+  return std::nullopt;
+}
+
+Step evaluateGather(Task &task, tile::GatherOp op) {
+  auto slice = gatheredSlice(task, op, op.getSource(), op.getIndices());
+  auto elements = slice ? readSlice(task, op, *slice) : std::nullopt;
+  if (!elements)
+    return Step::failed;
+  task.set(op.getValue(), Fragment{extentsOf(op.getValue()), std::move(*elements)});
+  return Step::done;
+}
+
+Step evaluateScatter(Task &task, tile::ScatterOp op) {
+  auto slice = gatheredSlice(task, op, op.getDestination(), op.getIndices());
+  if (!slice)
+    return Step::failed;
+  return forEachInside(task, op, *slice, task.fragment(op.getValue()).elements,
+                       op.getAdd() ? addElement : writeElement);
+}
+
 //===----------------------------------------------------------------------===//
 // Single elements
 //===----------------------------------------------------------------------===//
@@ -550,6 +580,8 @@ void addMemoryRules(Rules &rules) {
   rules.add(evaluateStoreIndex);
   rules.add(evaluateAtomicAdd);
   rules.add(evaluateCopyReduce);
+  rules.add(evaluateGather);
+  rules.add(evaluateScatter);
   rules.add(evaluateAnnounce);
   rules.add(evaluateWaitFor);
   rules.add(evaluateTake);

@@ -172,7 +172,7 @@ struct RemoveProvenGuards : impl::RemoveProvenGuardsBase<RemoveProvenGuards> {
   void runOnOperation() override {
     SliceProver prover;
     getOperation().walk([&](SliceOp slice) {
-      if (!slice.getUnchecked() && prover.isInside(slice))
+      if (!slice.getUnchecked() && !slice.getGatheredAxis() && prover.isInside(slice))
         slice.setUnchecked("proven");
     });
   }

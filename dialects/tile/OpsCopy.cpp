@@ -220,6 +220,21 @@ LogicalResult StoreOp::verify() {
   return verifyFragmentOfTensorMemory(*this, getDestination(), getValue()); // store_c3
 }
 
+namespace {
+/// atomic_add_c2
+LogicalResult verifyAdded(Operation *op, Value destination) {
+  Type element = elementTypeOf(destination.getType());
+  if (element.isF32() || element.isF64() || element.isSignlessInteger(32) || element.isSignlessInteger(64))
+    return success();
+  InFlightDiagnostic diagnostic =
+      op->emitOpError()
+      << "expected f32, f64, i32 or i64 because narrower elements are too inexact for sums, but "
+      << describe(destination, "the destination") << " has " << element;
+  noteDeclaration(diagnostic, destination);
+  return diagnostic;
+}
+} // namespace
+
 LogicalResult AtomicAddOp::verify() {
   SliceType slice = getDestination().getType();
   std::string name = describe(getDestination(), "the destination");
@@ -238,11 +253,36 @@ LogicalResult AtomicAddOp::verify() {
     return report(emitOpError() << "expected a number of " << element << " because " << name
                                 << " is, but got " << getValue().getType());
   }
-  if (!element.isF32() && !element.isF64() && !element.isSignlessInteger(32) &&
-      !element.isSignlessInteger(64)) // atomic_add_c2
-    return report(emitOpError() << "expected f32, f64, i32 or i64 because narrower elements are too inexact "
-                                << "for sums, but " << name << " has " << element);
-  return success();
+  return verifyAdded(*this, getDestination());
+}
+
+namespace {
+/// gather_c2
+LogicalResult verifyIndices(Operation *op, Value slice, Value fragment, Value indices) {
+  auto type = cast<RankedTensorType>(indices.getType()), values = cast<RankedTensorType>(fragment.getType());
+  if (auto made = slice.getDefiningOp<SliceOp>(); made && !made.getGatheredAxis())
+    return op->emitOpError()
+           << "expected a slice with a gathered axis because there are positions for it, but got "
+              "a box";
+  if (type.getElementType().isIndex() && type.getShape() == values.getShape())
+    return success();
+  return op->emitOpError() << "expected an index for each element of the fragment of "
+                           << toText(values.getShape()) << ", but got " << toText(type.getShape()) << " of "
+                           << type.getElementType();
+}
+} // namespace
+
+LogicalResult GatherOp::verify() {
+  if (failed(verifySameTile(*this, getSource(), "the source", getValue(), "the fragment"))) // gather_c1
+    return failure();
+  return verifyIndices(*this, getSource(), getValue(), getIndices());
+}
+
+LogicalResult ScatterOp::verify() { // scatter_c1
+  if (failed(verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination")) ||
+      failed(verifyIndices(*this, getDestination(), getValue(), getIndices())))
+    return failure();
+  return getAdd() ? verifyAdded(*this, getDestination()) : success(); // scatter_c2
 }
 
 //===----------------------------------------------------------------------===//
@@ -435,6 +475,29 @@ SmallVector<MemoryAccess, 3> AtomicAddOp::getMemoryAccesses() {
            .agent = isFragment ? Agent::eachThread : Agent::oneThread,
            .order = std::nullopt,
            .fragment = isFragment ? getValue() : Value()}};
+}
+
+SmallVector<MemoryAccess, 3> GatherOp::getMemoryAccesses() {
+  return {{.memory = getSource(), .order = std::nullopt}};
+}
+
+LogicalResult GatherOp::stateLayouts(FragmentRules &rules) {
+  rules.produces(getValue(), coalesced(getValue(), getSource(), *this), Strength::preferred,
+                 "coalesced loads");
+  rules.equal(getValue(), getIndicesMutable(), "the positions of a gather");
+  return success();
+}
+
+SmallVector<MemoryAccess, 3> ScatterOp::getMemoryAccesses() {
+  return {{.memory = getDestination(),
+           .kind = getAdd() ? AccessKind::add : AccessKind::write,
+           .order = std::nullopt,
+           .fragment = getValue()}};
+}
+
+LogicalResult ScatterOp::stateLayouts(FragmentRules &rules) {
+  rules.equal(getValue(), getIndicesMutable(), "the positions of a scatter");
+  return success();
 }
 
 SmallVector<MemoryAccess, 3> LoadIndexOp::getMemoryAccesses() { return {{.memory = getSource()}}; }

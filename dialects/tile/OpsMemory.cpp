@@ -127,6 +127,36 @@ LogicalResult RowsOp::verify() {
   return success();
 }
 
+namespace {
+/// slice_c5, slice_c6
+LogicalResult verifyGatheredAxis(SliceOp slice, StringRef name) {
+  if (!slice.getGatheredAxis())
+    return success();
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, slice.getTensor());
+    return diagnostic;
+  };
+  auto rank = int64_t(slice.getOrigin().size()), axis = int64_t(*slice.getGatheredAxis());
+  if (axis < 0 || axis >= rank)
+    return report(slice.emitOpError() << "expected a gathered axis from 0 to " << rank - 1 << " because "
+                                      << name << " has " << rank << " axes, but got axis " << axis);
+  if (isPacked(slice.getType().getElementType()))
+    return report(slice.emitOpError()
+                  << "expected elements of whole bytes because each is found by itself, but " << name
+                  << " has " << slice.getType().getElementType());
+  if (slice.getTensorOrder() != program::TensorOrder::natural)
+    return report(slice.emitOpError()
+                  << "expected a tensor in its natural order because its elements are found "
+                     "one by one, but "
+                  << name << " is in another");
+  for (Operation *user : slice->getUsers())
+    if (!isa<GatherOp, ScatterOp>(user))
+      return report(user->emitOpError() << "expected the box of a slice, but the slice of " << name
+                                        << " has a position per element");
+  return success();
+}
+} // namespace
+
 LogicalResult SliceOp::verify() {
   GlobalType tensor = getTensor().getType();
   SliceType slice = getSlice().getType();
@@ -164,7 +194,7 @@ LogicalResult SliceOp::verify() {
   if (int64_t axis = getLimitedAxis().value_or(0); axis < 0 || axis >= int64_t(rank))
     return report(emitOpError() << "expected a limit along axis 0 to " << rank - 1 << " because " << name
                                 << " has " << rank << " axes, but got axis " << axis);
-  return success();
+  return verifyGatheredAxis(*this, name);
 }
 
 program::TensorOrder SliceOp::getTensorOrder() {

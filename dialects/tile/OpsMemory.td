@@ -83,23 +83,29 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     A slice whose origin along that axis is negative is outside altogether: the TMA tells one end of a run of rows from
     another, not both.
 
+    Along a `gathered` axis the positions are the origin plus what `tile.gather` or `tile.scatter` says for each element.
+
     Constraints
     - slice_c1: one origin per axis, and the slice has the tensor's rank and element type.
     - slice_c2: `fill` has the element type.
     - slice_c3: `tensor` is an argument of the kernel.
     - slice_c4: `limit` and `limited_axis` come together, and the axis is one of the tensor's.
+    - slice_c5: a gathered axis is one of the tensor's, which has its natural order and elements of whole bytes.
+    - slice_c6: a slice with a gathered axis is used by `tile.gather` and `tile.scatter` only.
 
         %t = tile.slice %A[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %u = tile.slice %A[%i, %j] limit %end along 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+        %v = tile.slice %A[%c0, %j] gathered 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
   }];
   let arguments = (ins Tile_GlobalType:$tensor, Variadic<Index>:$origin, Optional<Index>:$limit, Optional<AnyType>:$fill,
-    OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<StrAttr>:$unchecked, OptionalAttr<StrAttr>:$disjoint);
+    OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<I64Attr>:$gathered_axis, OptionalAttr<StrAttr>:$unchecked,
+    OptionalAttr<StrAttr>:$disjoint);
   let results = (outs Tile_SliceType:$slice);
   let extraClassDeclaration = [{
     /// The order in which the tensor keeps its elements.
     ::tlc::program::TensorOrder getTensorOrder();
   }];
-  let assemblyFormat = "$tensor `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
+  let assemblyFormat = "$tensor `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`gathered` $gathered_axis^)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
   let hasVerifier = 1;
 }
 
@@ -216,6 +222,39 @@ def Tile_StoreOp : Tile_Op<"store", [Tile_AtomOpInterface, Tile_StatesLayouts,
     Optional<Tile_SharedType>:$staging, OptionalAttr<Tile_CopyAtom>:$atom);
   let assemblyFormat = "$value `,` $destination (`staging` $staging^ `:` qualified(type($staging)))? (`atom` `` $atom^)? attr-dict `:` type($value) `,` qualified(type($destination))";
   let extraClassDeclaration = Tile_HasCopyAtom<"store">.declarations;
+  let hasVerifier = 1;
+}
+
+def Tile_GatherOp : Tile_Op<"gather", [Tile_Accesses, Tile_StatesLayouts]> {
+  let summary = "Reads elements of a slice whose positions along one axis are elements of a fragment";
+  let description = [{
+    Each thread reads its elements, in vectors along the other axes. Elements outside of the tensor read as the slice says.
+
+    Constraints
+    - gather_c1: as load_c1.
+    - gather_c2: the slice has a gathered axis, and there is an index for each element of the fragment.
+
+        %x = tile.gather %slice[%rows] : !tile.slice<64x128xbf16>, tensor<64x128xindex> -> tensor<64x128xbf16>
+  }];
+  let arguments = (ins Arg<Tile_SliceType, "what is read", [MemRead]>:$source, Tile_AnyFragment:$indices);
+  let results = (outs Tile_AnyFragment:$value);
+  let assemblyFormat = "$source `[` $indices `]` attr-dict `:` qualified(type($source)) `,` type($indices) `->` type($value)";
+  let hasVerifier = 1;
+}
+
+def Tile_ScatterOp : Tile_Op<"scatter", [Tile_Accesses, Tile_StatesLayouts]> {
+  let summary = "Writes a fragment to elements of a slice whose positions along one axis are elements of another";
+  let description = [{
+    With `add` it adds, as `tile.atomic_add` does. Otherwise no two elements may have one position. Elements outside of the
+    tensor are not written.
+
+    Constraints
+    - scatter_c1: as gather_c1 and gather_c2.
+    - scatter_c2: with `add`, as atomic_add_c2.
+  }];
+  let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_SliceType, "what is written", [MemRead, MemWrite]>:$destination,
+    Tile_AnyFragment:$indices, UnitAttr:$add);
+  let assemblyFormat = "(`add` $add^)? $value `,` $destination `[` $indices `]` attr-dict `:` type($value) `,` qualified(type($destination)) `,` type($indices)";
   let hasVerifier = 1;
 }
 

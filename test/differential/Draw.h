@@ -66,6 +66,8 @@ namespace tlc::differential {
   X(limit, 14)                                                                                               \
   X(unchecked, 25)                                                                                           \
   X(shiftedOrigin, 14)                                                                                       \
+  X(gather, 8)                                                                                               \
+  X(scatter, 8)                                                                                              \
   X(indexRead, 8)                                                                                            \
   X(loop, 10)                                                                                                \
   X(pipelined, 22)                                                                                           \

@@ -20,6 +20,52 @@ std::optional<Drawn> Generator::drawPositions(const Sizes &shape, ElementType el
   return converted({std::move(positions), {double(tree.valueOf(shape[size_t(axis)])), 0}}, element);
 }
 
+void Generator::gather(Body &body, Box &box, const Sizes &shape) {
+  size_t axis = draw.below(box.origin.size());
+  bool isInOrder = tree.tensors[size_t(box.tensor)].workspace.order == dsl::TensorOrder::natural;
+  if (!isInOrder || (box.limit && box.limit->axis == int(axis)))
+    return;
+  // Any numbers, of which the remainder may be before the first element or after the last one.
+  Sizes narrow = shape;
+  for (Size &extent : narrow)
+    if (draw.chance(50))
+      extent = {};
+  std::optional<Drawn> numbers =
+      draw.chance(50) ? drawPositions(narrow, ElementType::i32) : drawFull(narrow, ElementType::i32, 1);
+  if (!numbers)
+    return;
+  draw.note(Feature::gather);
+  int at = declare(body, ElementType::i32, narrow, numbers->domain);
+  body.back().values = {std::move(numbers->expression)};
+  int64_t extent = tree.shapeOf(tree.tensors[size_t(box.tensor)])[axis];
+  box.origin[axis] = IndexNode::apply(IndexKind::remainder, IndexNode::of(IndexKind::elements, at),
+                                      IndexNode::constant(extent + draw.between(1, 3)));
+  box.unchecked = false;
+}
+
+void Generator::scatter(Body &body, Box &box, const Sizes &shape) {
+  bool isInOrder = tree.tensors[size_t(box.tensor)].workspace.order == dsl::TensorOrder::natural;
+  if (shape.size() != box.extents.size() || box.unchecked || !isInOrder)
+    return; // one whose axes are not the box's among them
+  size_t axis = draw.below(shape.size());
+  int64_t extent = tree.valueOf(shape[axis]);
+  if (box.limit && box.limit->axis == int(axis))
+    return;
+  draw.note(Feature::scatter);
+  Sizes narrow(shape.size());
+  narrow[axis] = shape[axis];
+  Expression last = {.kind = Expression::Kind::position, .type = ElementType::i32};
+  last.positions.push_back(
+      {.a = IndexNode::apply(IndexKind::add, box.origin[axis], IndexNode::constant(extent - 1)), .b = {}});
+  Expression positions = {
+      .kind = Expression::Kind::positions, .type = ElementType::i32, .axis = int(axis), .shape = narrow};
+  int at = declare(body, ElementType::i32, narrow,
+                   {double(std::max<int64_t>(std::abs(rangeOf(box.origin[axis]).high), 1) + extent), 0});
+  body.back().values = {
+      applied(Function::subtract, ElementType::i32, {std::move(last), std::move(positions)})};
+  box.origin[axis] = IndexNode::of(IndexKind::elements, at);
+}
+
 /// A number, or a fragment as large.
 Drawn Generator::drawIntegerPartner(const Sizes &shape, ElementType element, int depth) {
   if (draw.chance(60))

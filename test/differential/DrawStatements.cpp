@@ -137,6 +137,8 @@ int Generator::loaded(Body &body, const Sizes &shape, ElementType element) {
     box->fill = drawInfinity();
     domain.finite = false;
   }
+  if (!isPacked(element) && draw.wants(Feature::gather))
+    gather(body, *box, shape);
   int id = declare(body, element, shape, domain);
   body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(id)});
   return id;
@@ -288,6 +290,8 @@ bool Generator::store(Body &body, int variable) {
     env.stored.push_back(*box);
   if (!written.limit && env.loops == 0 && !env.inBranch && !env.inRole)
     launchStores.push_back(*box);
+  if (!isPacked(element) && draw.wants(Feature::scatter))
+    scatter(body, written, info.shape);
   body.push_back({.kind = Statement::Kind::store,
                   .to = Place::of(std::move(written)),
                   .values = {std::move(value->expression)}});
@@ -474,6 +478,8 @@ bool Generator::atomic(Body &body) {
                     .to = Place::of(std::move(box))});
     return true;
   }
+  if (draw.wants(Feature::scatter))
+    scatter(body, box, shape);
   Statement add = {.kind = Statement::Kind::atomicAdd,
                    .to = Place::of(std::move(box)),
                    .values = {std::move(value->expression)}};

@@ -88,6 +88,11 @@ private:
   /// Of the grid, of a loop, or in the cluster.
   std::optional<IndexNode> drawPosition();
   std::optional<Box> drawInputBox(const Sizes &shape, ElementType element, Domain &domain);
+  /// Gives each element of a tile of the shape a position of its own, or one that it has in common with
+  /// others.
+  void gather(Body &body, Box &box, const Sizes &shape);
+  /// The same elements of a box that is written, the other way round along an axis.
+  void scatter(Body &body, Box &box, const Sizes &shape);
   std::optional<Box> drawOwnedBox(const Sizes &shape, ElementType element, Access access);
   void decorate(Box &box, bool isRead, Domain *domain);
   /// Which axes of a box of that rank have the extents, in their order; the others have 1.

@@ -66,7 +66,13 @@ bool declaresAll(const Expression &expression, const std::set<int> &variables) {
 
 bool declaresAll(const Body &body, std::set<int> variables, std::set<int> tiles) {
   using Kind = Statement::Kind;
+  std::function<bool(const IndexNode &)> isDeclared = [&](const IndexNode &node) {
+    return (node.kind != IndexKind::elements || variables.contains(node.id)) &&
+           std::ranges::all_of(node.operands, isDeclared);
+  };
   auto holds = [&](const Place &place) {
+    if (place.kind == Place::Kind::slice && !std::ranges::all_of(place.box.origin, isDeclared))
+      return false;
     if (place.kind == Place::Kind::shared)
       return tiles.contains(place.view.shared);
     return place.kind == Place::Kind::slice || place.variable < 0 || variables.contains(place.variable);

@@ -60,6 +60,36 @@ Program unpacked() {
 }
 // [unpacked]
 
+// [embedding]
+/// Y[i] = X[Words[i]], and zeros where there is no such row.
+Program embedding() {
+  return Program::trace("embedding", [](Scope &k) {
+    Index tokens = k.dim("tokens"), words = k.dim("words"), columns = k.dim("columns");
+    Global Words = k.input("Words", i32, {tokens}), X = k.input("X", bf16, {words, columns});
+    Global Y = k.output("Y", bf16, {tokens, columns});
+    auto [i, j] = k.grid(ceilDiv(tokens, 32), ceilDiv(columns, 64));
+    Fragment word = k.fragment(i32, {32, 1}), x = k.fragment(bf16, {32, 64});
+    copy(Words.tile({i * 32}, {32}), word);
+    copy(X.tile({word.toIndex(), j * 64}, {32, 64}), x); // one row for each of `word`
+    copy(x, Y.tile({i * 32, j * 64}, {32, 64}));
+  });
+}
+// [embedding]
+
+// [histogram]
+/// How often each number from 0 to bins - 1 is in X. Other numbers do not count.
+Program histogram() {
+  return Program::trace("histogram", [](Scope &k) {
+    Index n = k.dim("n"), bins = k.dim("bins");
+    Global X = k.input("X", i32, {n}), Count = k.inout("Count", i32, {bins});
+    auto [block] = k.grid(ceilDiv(n, 512));
+    Fragment x = k.fragment(i32, {512});
+    copy(X.tile({block * 512}, {512}).fill(-1), x);
+    atomicAdd(1, Count.tile({x.toIndex()}, {512}));
+  });
+}
+// [histogram]
+
 // [transposed]
 /// Y = Xᵀ by way of shared memory.
 Program transposed() {
@@ -92,6 +122,28 @@ Program batched() {
 // [batched]
 
 } // namespace
+
+TEST_CASE("rows by an index tensor", "[docs]") {
+  std::vector<int32_t> words;
+  for (int32_t i = 0; i < 45; ++i)
+    words.push_back(i * 7 % 23 - 1); // -1, and 21 is the last row
+  int64_t columns = GENERATE(1, 64, 100);
+  Run run(embedding(), {{"tokens", 45}, {"words", 20}, {"columns", columns}}, {}, {{"Words", words}});
+  checkMatrix(run.after("Y"), 0, [&](int64_t i, int64_t j) {
+    int32_t word = words[size_t(i)];
+    return word >= 0 && word < 20 ? run.before("X")(word, j) : 0;
+  });
+}
+
+TEST_CASE("counts of numbers", "[docs]") {
+  std::vector<int32_t> numbers;
+  for (int32_t i = 0; i < 700; ++i)
+    numbers.push_back(i * i % 19 - 2);
+  Run run(histogram(), {{"n", 700}, {"bins", 13}}, {}, {{"X", numbers}});
+  checkVector(run.after("Count"), 0, [&](int64_t bin) {
+    return run.before("Count")(bin) + double(std::ranges::count(numbers, int32_t(bin)));
+  });
+}
 
 TEST_CASE("a C++ loop unrolls", "[docs]") {
   Run run(powers(3), {{"n", 300}});

@@ -437,6 +437,28 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
   return success();
 }
 
+/// The slice with the positions of its gathered axis.
+static Slice gatheredSlice(KernelLowering &k, Value slice, Value indices) {
+  Slice gathered = k.slice(slice);
+  gathered.indices = k.value(indices);
+  return gathered;
+}
+
+static LogicalResult lowerOp(KernelLowering &k, tile::GatherOp op) {
+  RankedTensorType type = op.getValue().getType();
+  Slice slice = gatheredSlice(k, op.getSource(), op.getIndices());
+  k.set(op.getValue(), loadGlobal(k, slice, k.layoutOf(type), type.getShape()));
+  return success();
+}
+
+static LogicalResult lowerOp(KernelLowering &k, tile::ScatterOp op) {
+  RankedTensorType type = op.getValue().getType();
+  Slice slice = gatheredSlice(k, op.getDestination(), op.getIndices());
+  auto write = op.getAdd() ? addGlobal : storeGlobal;
+  write(k, slice, k.layoutOf(type), type.getShape(), k.value(op.getValue()));
+  return success();
+}
+
 void lowering::addCopyLowerings(LoweringTable &table) {
   table.add<tile::AllocSharedOp>(lowerOp);
   table.add<tile::SlotOp>(lowerOp);
@@ -447,4 +469,6 @@ void lowering::addCopyLowerings(LoweringTable &table) {
   table.add<tile::LoadOp>(lowerOp);
   table.add<tile::StoreOp>(lowerOp);
   table.add<tile::AtomicAddOp>(lowerOp);
+  table.add<tile::GatherOp>(lowerOp);
+  table.add<tile::ScatterOp>(lowerOp);
 }

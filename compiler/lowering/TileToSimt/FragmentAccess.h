@@ -135,7 +135,9 @@ public:
   /// Whether the element (and its vector) is inside the tensor and the tile; null: always.
   Value predicate(llvm::ArrayRef<int64_t> constant);
   /// The same for a slice known to be interior: padding of the layout alone.
-  Value insideTile(llvm::ArrayRef<int64_t> constant) { return inside.at(constant); }
+  Value insideTile(llvm::ArrayRef<int64_t> constant) {
+    return b.both(inside.at(constant), gatheredInside(constant));
+  }
   /// How many bytes of a vector of `elements` from there are inside the tensor, i32; null: always all.
   Value bytesInside(llvm::ArrayRef<int64_t> constant, int64_t elements);
 
@@ -160,6 +162,9 @@ private:
     return axes[axis] < 0 ? 0 : constant[size_t(axes[axis])];
   }
   bool isKnownInside(size_t axis) const;
+  /// The position along the gathered axis, and whether it is inside; null: there is no such axis, or it is.
+  Value gatheredPosition(llvm::ArrayRef<int64_t> constant);
+  Value gatheredInside(llvm::ArrayRef<int64_t> constant);
 
   Emitter &b;
   const Slice &slice;
@@ -167,6 +172,8 @@ private:
   llvm::SmallVector<Value> ends; ///< the slice's; what is written may reach to the end of a piece
   llvm::SmallVector<int> axes;   ///< the tile's axis of each of the slice's
   llvm::SmallVector<Value> thread, position;
+  int gathered = -1;                         ///< the axis along which positions are the slice's indices
+  std::map<Coordinates, int64_t> registerAt; ///< by what is constant of its coordinates, of a gathered axis
   InsidePredicates inside;
   int inner = -1;
   int64_t width = 1;

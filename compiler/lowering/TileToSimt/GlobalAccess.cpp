@@ -10,11 +10,47 @@ using namespace mlir;
 using namespace tlc;
 using namespace tlc::lowering;
 
+namespace {
+/// Whether elements of a fragment that differ in their coordinate along the axis alone are known to be the
+/// same.
+bool isRepeatedAlong(Value fragment, int64_t axis, int depth = 8) {
+  auto type = dyn_cast<RankedTensorType>(fragment.getType());
+  if (!type || type.getDimSize(unsigned(axis)) == 1)
+    return true;
+  Operation *op = fragment.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  if (isa<tile::SplatOp, arith::ConstantOp>(op))
+    return true;
+  if (auto coordinates = dyn_cast<tile::CoordinatesOp>(op))
+    return int64_t(coordinates.getAxis()) != axis;
+  bool keepsPlaces =
+      isa<tile::BroadcastOp, tile::ConvertLayoutOp>(op) || op->hasTrait<OpTrait::Elementwise>();
+  return keepsPlaces && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isRepeatedAlong(operand, axis, depth - 1);
+         });
+}
+
+/// Whether all elements of a vector along the axis have one position along the gathered one.
+bool sharePositions(tile::SliceOp slice, int64_t axis) {
+  return llvm::all_of(slice->getUsers(), [&](Operation *user) {
+    auto gather = dyn_cast<tile::GatherOp>(user);
+    return isRepeatedAlong(gather ? gather.getIndices() : cast<tile::ScatterOp>(user).getIndices(), axis);
+  });
+}
+} // namespace
+
 GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                            ArrayRef<int64_t> tileShape, GlobalUse use)
     : b(k.b), slice(slice), layout(layout), ends(slice.ends), axes(slice.tileAxes(tileShape)),
       thread(threadCoordinates(b, layout, k.team)), inside(b, layout, tileShape, thread) {
   const GlobalTensor &tensor = *slice.tensor;
+  gathered = slice.gatheredAxis();
+  if (gathered >= 0) {
+    axes[size_t(gathered)] = -1; // its positions do not follow from the tile's coordinates
+    for (int64_t reg = layout.registersPerThread(); reg-- > 0;)
+      registerAt[layout.coordinatesOf({reg, 0, 0})] = reg;
+  }
   for (auto [origin, axis] : llvm::zip(slice.origin, axes))
     position.push_back(axis < 0 ? origin : b.add(origin, thread[size_t(axis)]));
   inner = axes.back();
@@ -24,7 +60,7 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
     widest = std::min<int64_t>(widest, tensor.element.isF32() ? k.target.maxAddedFloats : 1);
   if (tensor.argument.getOrder() == program::TensorOrder::accumulator)
     choosePieceVectors(tileShape, widest, use);
-  else if (inner >= 0)
+  else if (inner >= 0 && (gathered < 0 || sharePositions(slice.op, inner)))
     chooseRowVectors(tileShape, widest);
 }
 
@@ -54,7 +90,7 @@ Value GlobalAccess::isInterior() {
   using arith::CmpIPredicate;
   Value all;
   for (size_t axis = 0; axis < slice.origin.size(); ++axis) {
-    if (isKnownInside(axis))
+    if (int(axis) == gathered || isKnownInside(axis))
       continue;
     Value origin = slice.origin[axis], end = ends[axis];
     std::optional<int64_t> known = Emitter::known(origin);
@@ -67,7 +103,18 @@ Value GlobalAccess::isInterior() {
       end = b.add(end, -slice.shape[axis]);
     all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sle, origin, end));
   }
-  return all;
+  return all || gathered < 0 ? all : b.i1(true);
+}
+
+Value GlobalAccess::gatheredPosition(ArrayRef<int64_t> constant) {
+  int64_t reg = registerAt.at(Coordinates(constant.begin(), constant.end()));
+  return b.add(position[size_t(gathered)], b.extract(slice.indices, reg));
+}
+
+Value GlobalAccess::gatheredInside(ArrayRef<int64_t> constant) {
+  if (gathered < 0 || !slice.isGuarded(gathered))
+    return {};
+  return b.isBelow(gatheredPosition(constant), ends[size_t(gathered)]);
 }
 
 Value GlobalAccess::address(ArrayRef<int64_t> constant) {
@@ -77,8 +124,16 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
   size_t last = position.size() - 1;
   if (!base) {
     base = b.i64(0);
-    for (auto [at, stride] : llvm::zip(position, tensor.strides))
-      base = b.add(base, b.mul(b.extend(at), stride));
+    for (auto [axis, at, stride] : llvm::enumerate(position, tensor.strides))
+      if (int(axis) != gathered)
+        base = b.add(base, b.mul(b.extend(at), stride));
+  }
+  if (gathered >= 0) {
+    Value index = b.add(base, b.mul(b.extend(gatheredPosition(constant)), tensor.strides[size_t(gathered)]));
+    for (size_t axis = 0; axis < last; ++axis)
+      index = b.add(index, b.mul(tensor.strides[axis], constantAlong(axis, constant)));
+    Value element = b.element(tensor.pointer, tensor.element, index);
+    return b.element(element, tensor.element, inner < 0 ? 0 : constant[size_t(inner)]);
   }
   std::vector<int64_t> outer;
   for (size_t axis = 0; axis < last; ++axis)
@@ -94,9 +149,9 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
 }
 
 Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {
-  Value all = inside.at(constant);
+  Value all = insideTile(constant);
   for (size_t axis = 0; axis < axes.size(); ++axis) {
-    if (!slice.isGuarded(int(axis)) || isKnownInside(axis))
+    if (int(axis) == gathered || !slice.isGuarded(int(axis)) || isKnownInside(axis))
       continue;
     int64_t step = constantAlong(axis, constant);
     // Unsigned, so that positions before the tensor are outside, too.

@@ -81,9 +81,12 @@ struct Slice {
   Shape shape;
   Value fill;           ///< or null: 0
   int limitedAxis = -1; ///< or -1
+  Value indices;        ///< i32, by register: what is added to the origin along the gathered axis
   tile::SliceOp op;
 
   bool isGuarded(int axis) const;
+  /// The axis along which positions are `indices`, or -1.
+  int gatheredAxis() const;
   /// A known divisor of the origin along the last axis.
   int64_t originMultiple() const;
   /// A known divisor of the end along the axis.

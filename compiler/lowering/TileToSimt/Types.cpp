@@ -42,6 +42,8 @@ Coordinates SharedTile::layoutCoordinates(ArrayRef<int64_t> coordinates) const {
   return result;
 }
 
+int Slice::gatheredAxis() const { return int(int64_t(tile::SliceOp(op).getGatheredAxis().value_or(-1))); }
+
 bool Slice::isGuarded(int axis) const { return axis == limitedAxis || !tile::SliceOp(op).getUnchecked(); }
 
 int64_t Slice::originMultiple() const {

@@ -113,6 +113,36 @@ TEST_CASE("positions, any and all want an axis", "[dsl][errors]") {
         "with .to(f32)\n'x' is declared here");
 }
 
+TEST_CASE("positions of elements are along one axis, and fit the elements", "[dsl][errors]") {
+  auto error = [](const std::function<void(Scope &, const Global &, const Fragment &)> &body) {
+    return errorOf([&](Scope &k) {
+      Global X = k.inout("X", f32, {k.dim("n"), 64});
+      Fragment at = k.fragment(i32, {16, 1}).named("at");
+      body(k, X, at);
+    });
+  };
+  CHECK(error([](Scope &, const Global &X, const Fragment &at) {
+          X.tile({at.toIndex(), at.toIndex()}, {16, 64});
+        }) == "expected one position per element along one axis of 'X', but got them along axes 0 and 1");
+  CHECK(error([](Scope &k, const Global &X, const Fragment &at) {
+          Fragment x = k.fragment(f32, {8, 64});
+          copy(X.tile({at.toIndex(), 0}, {8, 64}), x);
+        }) == "expected positions for 8x64 elements, or extents of 1 where one is repeated, but got 16x1 of "
+              "positions");
+  CHECK(error([](Scope &k, const Global &X, const Fragment &at) {
+          Shared s = k.shared("s", f32, {16, 64}, {.slots = 2});
+          Ring ring = k.ring("r", {.slots = 2});
+          Cursor cursor = ring.cursor();
+          copy(X.tile({at.toIndex(), 0}, {16, 64}), s.slot(cursor), ring.full(cursor));
+        }) ==
+        "expected a box for a copy that reports to a ring because the TMA makes it, but got a position per "
+        "element");
+  CHECK(error([](Scope &k, const Global &, const Fragment &at) {
+          Global Z = k.input("Z", i32, {8, 8});
+          Z.read({at.toIndex(), 0});
+        }) == "expected a position to read to be one position, but got one per element of a fragment");
+}
+
 TEST_CASE("the machine computes with no integers of 4 bits", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(u4, {16, 8}).named("x");

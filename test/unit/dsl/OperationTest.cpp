@@ -83,6 +83,22 @@ TEST_CASE("positions are numbers, and numbers are positions", "[dsl][unit]") {
                     "arith.index_cast %first : i32 to index", "tile.slice %X["});
 }
 
+TEST_CASE("positions of elements gather, scatter and add", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global X = k.inout("X", f32, {k.dim("n"), 64});
+    Fragment at = k.fragment(i32, {16, 1}), x = k.fragment(f32, {16, 64});
+    Slice rows = X.tile({at.toIndex() + 1, 0}, {16, 64}).fill(2).limited(0, 7);
+    copy(rows, x);
+    copy(x, rows);
+    atomicAdd(x, rows);
+    atomicAdd(1, rows);
+    copy(rows, k.shared("s", f32, {16, 64}));
+  });
+  checkOrder(text,
+             {"gathered 0 fill", "tile.gather", "tensor<16x64xindex> -> tensor<16x64xf32>", "tile.scatter %",
+              "tile.scatter add %", "tile.scatter add %", "tile.gather", "tile.store"});
+}
+
 TEST_CASE("argMax is two reductions, any and all are one", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global X = k.inout("X", f32, {16, 32});

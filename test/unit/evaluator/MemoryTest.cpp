@@ -9,6 +9,27 @@ using namespace tlc::dsl;
 
 using Numbers = std::vector<double>;
 
+TEST_CASE("positions of elements may be outside, and may be equal where they add", "[evaluator][unit]") {
+  auto program = [](bool adds) {
+    return [adds](Scope &k) {
+      Global At = k.input("At", i32, {4}), X = k.input("X", f32, {3, 2}), Y = k.inout("Y", f32, {4, 2});
+      Fragment at = k.fragment(i32, {4, 1}), x = k.fragment(f32, {4, 2});
+      copy(At.tile({0}, {4}), at);
+      copy(X.tile({at.toIndex(), 0}, {4, 2}).fill(9), x);
+      if (adds)
+        atomicAdd(x, Y.tile({at.toIndex(), 0}, {4, 2}));
+      else
+        copy(x, Y.tile({0, 0}, {4, 2}));
+    };
+  };
+  auto arguments = [](const Numbers &at) {
+    return Arguments{
+        {given(i32, {4}, at), given(f32, {3, 2}, {1, 2, 3, 4, 5, 6}), given(f32, {4, 2}, Numbers(8, 0))}, {}};
+  };
+  CHECK(exactValues(run(arguments({2, -1, 0, 3}), program(false))) == Numbers{5, 6, 9, 9, 1, 2, 9, 9});
+  CHECK(exactValues(run(arguments({2, 0, 2, -7}), program(true))) == Numbers{1, 2, 0, 0, 10, 12, 0, 0});
+}
+
 TEST_CASE("elements outside of a tensor read as the fill and are not written", "[evaluator][unit]") {
   auto shifted = [](Slice (*choose)(const Slice &)) {
     return exactValues(
