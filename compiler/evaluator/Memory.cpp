@@ -3,6 +3,7 @@
 /// Tensors and their slices, shared tiles and their views, copies, atomic
 /// additions.
 #include "compiler/evaluator/Machine.h"
+#include "compiler/evaluator/TensorElements.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 
@@ -120,10 +121,6 @@ std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &break
   return isInTensor ? std::optional(element) : std::nullopt;
 }
 
-std::string placeText(const GlobalTensor &tensor, int64_t element) {
-  return positionText(positionOf(element, tensor.extents)) + " of '" + tensor.name + "'";
-}
-
 Step failUnchecked(Task &task, Operation *op, const Slice &slice) {
   return task.fail(op, "expected a box inside '" + slice.tensor->name + "' because it is unchecked, but at " +
                            positionText(slice.origin) + " of " + tile::toText(slice.extents) +
@@ -131,152 +128,8 @@ Step failUnchecked(Task &task, Operation *op, const Slice &slice) {
 }
 
 //===----------------------------------------------------------------------===//
-// What blocks do to a tensor
+// Elements of slices and views
 //===----------------------------------------------------------------------===//
-
-/// What this block does to an element, and what another one does.
-Step failRace(Task &task, Operation *op, const GlobalTensor &tensor, int64_t element, StringRef does,
-              const Touch &other, StringRef otherDoes) {
-  std::string whom = other.block == Touch::several ? "other blocks" : "block " + std::to_string(other.block);
-  return task.fail(op, "block " + Twine(task.block.number) + " " + does + " element " +
-                           placeText(tensor, element) + ", which in the same launch is " + otherDoes +
-                           " by " + whom + ", and blocks run in any order");
-}
-
-/// Whether another block did that, and has not announced since to this one that it has.
-bool isUnordered(const Task &task, const Touch &touch) {
-  return touch.block != Touch::nobody && touch.block != task.block.number &&
-         (touch.block == Touch::several || touch.announced >= task.block.known.lookup(touch.block));
-}
-
-/// The same of what was done last to an element.
-bool isUnordered(const Task &task, GlobalTensor &tensor, int64_t number, AccessKind kind) {
-  const Touch &last = tensor.accesses[number][kind];
-  if (last.block != Touch::several || !task.block.evaluation.counts)
-    return isUnordered(task, last);
-  return llvm::any_of(tensor.several[{number, int64_t(kind)}],
-                      [&](const Touch &touch) { return isUnordered(task, touch); });
-}
-
-void note(const Task &task, GlobalTensor &tensor, int64_t number, AccessKind kind) {
-  Touch &last = tensor.accesses[number][kind], own = {task.block.number, task.block.announced};
-  if (!isUnordered(task, tensor, number, kind)) {
-    last = own;
-    return;
-  }
-  if (task.block.evaluation.counts) {
-    SmallVector<Touch> &all = tensor.several[{number, int64_t(kind)}];
-    if (last.block != Touch::several)
-      all = {last};
-    all.push_back(own);
-  }
-  last = {.block = Touch::several};
-}
-
-/// Accesses that change an element in any order.
-constexpr AccessKind combiningKinds[] = {AccessKind::add, AccessKind::min, AccessKind::max};
-
-Step readElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, Element &into) {
-  Access &access = tensor.accesses[number];
-  auto mayChange = [&](AccessKind kind) { return isUnordered(task, tensor, number, kind); };
-  for (AccessKind kind : combiningKinds)
-    if (mayChange(kind))
-      return failRace(task, op, tensor, number, "reads", access[kind], "written");
-  // What several blocks have written is the same.
-  if (mayChange(AccessKind::write) && access[AccessKind::write].block != Touch::several)
-    return failRace(task, op, tensor, number, "reads", access[AccessKind::write], "written");
-  into = tensor.elements[number];
-  if (!into.defined)
-    return task.fail(op, "element " + placeText(tensor, number) + " is read, but has never been written");
-  note(task, tensor, number, AccessKind::read);
-  return Step::done;
-}
-
-Step writeElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
-  Access &access = tensor.accesses[number];
-  Element &known = tensor.elements[number];
-  bool changes = !known.defined || !isSame(tensor.kind, known, element);
-  for (AccessKind kind : {AccessKind::write, AccessKind::add, AccessKind::min, AccessKind::max})
-    if (isUnordered(task, tensor, number, kind) && (changes || kind != AccessKind::write))
-      return failRace(task, op, tensor, number, "writes", access[kind], "given another number");
-  if (isUnordered(task, tensor, number, AccessKind::read) && changes)
-    return failRace(task, op, tensor, number, "changes", access[AccessKind::read], "read");
-  note(task, tensor, number, AccessKind::write);
-  for (AccessKind kind : combiningKinds)
-    access[kind] = {};
-  tensor.sums.erase(number);
-  known = element;
-  return Step::done;
-}
-
-/// What is done to an element: "block 0 adds to it", "it is added to".
-struct AccessWords {
-  AccessKind kind;
-  StringLiteral does, isDone;
-};
-/// By kind.
-constexpr AccessWords accessWords[] = {{AccessKind::read, "reads", "read"},
-                                       {AccessKind::write, "writes", "written"},
-                                       {AccessKind::add, "adds to", "added to"},
-                                       {AccessKind::min, "lowers", "lowered"},
-                                       {AccessKind::max, "raises", "raised"}};
-
-/// What several blocks may do to an element in any order, if all of them do that.
-Step beginCombining(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, AccessKind own) {
-  Access &access = tensor.accesses[number];
-  const AccessWords &words = accessWords[size_t(own)];
-  if (!tensor.elements[number].defined)
-    return task.fail(op, "element " + placeText(tensor, number) + " is " + words.isDone +
-                             ", but has never been written");
-  for (const AccessWords &other : accessWords)
-    if (other.kind != own && isUnordered(task, tensor, number, other.kind))
-      return failRace(task, op, tensor, number, words.does, access[other.kind], other.isDone);
-  note(task, tensor, number, own);
-  return Step::done;
-}
-
-Step addElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
-  if (beginCombining(task, op, tensor, number, AccessKind::add) == Step::failed)
-    return Step::failed;
-  Element &known = tensor.elements[number];
-  if (!tensor.kind.isFloat) {
-    auto sum = static_cast<uint64_t>(known.integer) + static_cast<uint64_t>(element.integer);
-    bool isCertain = isExact(known) && isExact(element);
-    known = exactInteger(tensor.kind, static_cast<int64_t>(sum));
-    known = isCertain ? known : unspecified(known);
-    return Step::done;
-  }
-  auto [sum, isNew] = tensor.sums.try_emplace(number);
-  if (isNew)
-    sum->second.add(known);
-  sum->second.add(element);
-  known = sum->second.result(tensor.kind, ordinarySums(tensor.kind));
-  constexpr double smallestNormal = 0x1p-126; // sums of f32 below it may be 0
-  if (tensor.kind.bits == 32 && known.value != 0 && std::abs(known.value) < smallestNormal)
-    known.bound += smallestNormal;
-  return Step::done;
-}
-
-/// The smaller or the larger one stays; of sums so far the bound stays with the number.
-template <AccessKind own>
-Step compareElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
-  if (beginCombining(task, op, tensor, number, own) == Step::failed)
-    return Step::failed;
-  constexpr bool isMinimum = own == AccessKind::min;
-  Element &known = tensor.elements[number];
-  tensor.sums.erase(number);
-  if (tensor.kind.isFloat) {
-    known = isMinimum ? minimum(tensor.kind, known, element) : maximum(tensor.kind, known, element);
-    return Step::done;
-  }
-  bool isCertain = isExact(known) && isExact(element), isLess = element.integer < known.integer;
-  if (isLess == isMinimum)
-    known = element;
-  known = isCertain ? known : unspecified(known);
-  return Step::done;
-}
-
-using ElementStep = Step (*)(Task &, Operation *, GlobalTensor &, int64_t, const Element &);
 
 /// Does `step` with each of the elements that lie in the tensor.
 Step forEachInside(Task &task, Operation *op, const Slice &slice, ArrayRef<Element> elements,
@@ -464,11 +317,11 @@ Step evaluateCopyReduce(Task &task, tile::CopyReduceOp op) {
   case tile::CombineKind::add:
     return forEachInside(task, op, slice, *elements, addElement);
   case tile::CombineKind::min:
-    return forEachInside(task, op, slice, *elements, compareElement<AccessKind::min>);
+    return forEachInside(task, op, slice, *elements, lowerElement);
   case tile::CombineKind::max:
     break;
   }
-  return forEachInside(task, op, slice, *elements, compareElement<AccessKind::max>);
+  return forEachInside(task, op, slice, *elements, raiseElement);
 }
 
 //===----------------------------------------------------------------------===//

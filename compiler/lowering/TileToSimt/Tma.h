@@ -12,4 +12,8 @@ LogicalResult copyByTma(KernelLowering &k, tile::CopyOp op);
 /// A fragment, through the staging buffer, panel by panel.
 LogicalResult storeByTma(KernelLowering &k, tile::StoreOp op);
 
+/// Combines a tile in pieces with a slice of a tensor that has them, too: one instruction for all rows where
+/// these are whole, else one for each row of pieces.
+LogicalResult reducePieces(KernelLowering &k, tile::CopyReduceOp op);
+
 } // namespace tlc::lowering
