@@ -27,17 +27,20 @@ std::string withoutComments(std::string_view text) {
 /// Takes the next directive, variable or function off the text.
 StringRef takeItem(StringRef &text) {
   text = text.ltrim();
-  if (text.starts_with(".version") || text.starts_with(".target") || text.starts_with(".address_size")) {
+  constexpr StringRef lines[] = {".version", ".target", ".address_size", ".file"};
+  if (llvm::any_of(lines, [&](StringRef directive) { return text.starts_with(directive); })) {
     auto [line, rest] = text.split('\n');
     text = rest;
     return line.trim();
   }
-  const bool isFunction =
+  // What ends with its brace.
+  const bool isBlock =
+      text.starts_with(".section") ||
       text.take_until([](char c) { return c == '(' || c == '=' || c == ';'; }).contains(".func");
   int depth = 0;
   for (size_t i = 0; i != text.size(); ++i) {
     depth += text[i] == '{' ? 1 : text[i] == '}' ? -1 : 0;
-    if (depth != 0 || (text[i] != ';' && !(text[i] == '}' && isFunction)))
+    if (depth != 0 || (text[i] != ';' && !(text[i] == '}' && isBlock)))
       continue;
     StringRef item = text.take_front(i + 1);
     text = text.drop_front(i + 1);
@@ -93,7 +96,8 @@ public:
     const bool returnsElsewhere = text.contains("ret;");
     while (!text.empty()) {
       auto [line, after] = text.split('\n');
-      if (!line.trim().empty())
+      // Lines of the source are not those of the program.
+      if (!line.trim().empty() && !line.trim().starts_with(".loc"))
         body += rewriteLine(line.trim()) + "\n";
       text = after;
     }
@@ -202,7 +206,8 @@ Result<InlinePtx> tlc::inlinePtx(std::string_view module, std::string_view prefi
       result.version = unsigned(std::stoi(major.str()) * 10 + std::stoi(minor.str()));
       continue;
     }
-    if (item.starts_with(".target") || item.starts_with(".address_size"))
+    if (item.starts_with(".target") || item.starts_with(".address_size") || item.starts_with(".file") ||
+        item.starts_with(".section"))
       continue;
     for (StringRef linking : {".visible", ".weak"})
       if (item.consume_front(linking))

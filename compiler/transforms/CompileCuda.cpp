@@ -62,8 +62,13 @@ public:
       return ops.front().emitError() << "expected " << functions()
                                      << " in CUDA C++ to need nothing else, but " << taken.error().message;
     result = std::move(*taken);
-    for (CudaOp op : ops)
-      op.setPtx(result.bodies.at(callName(op)));
+    for (CudaOp op : ops) {
+      auto body = result.bodies.find(callName(op));
+      if (body == result.bodies.end())
+        return op.emitError() << "expected NVRTC " << nvrtc.version() << " to give PTX of '"
+                              << op.getFunction() << "', but it gives none";
+      op.setPtx(body->second);
+    }
     return success();
   }
 

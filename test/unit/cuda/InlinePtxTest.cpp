@@ -69,6 +69,17 @@ TEST_CASE("variables join the module", "[cuda]") {
   CHECK_THAT(ptx.bodies.at("w"), Contains("ld.const.u32 %tlc_r1, [three];"));
 }
 
+TEST_CASE("what debuggers read is left out", "[cuda]") {
+  InlinePtx ptx = taken(".file\t1 \"program\"\n"
+                        ".func (.param .b32 func_retval0) w(.param .b32 w_param_0)\n{\n.reg .b32 %r<2>;\n"
+                        ".loc\t1 2 3\nld.param.u32 %r1, [w_param_0];\n.loc 1 3 3, function_name $L1, "
+                        "inlined_at 1 2 3\n"
+                        "st.param.b32 [func_retval0+0], %r1;\nret;\n}\n"
+                        ".section\t.debug_str\n{\n$L__info_string0:\n.b8 116,108,99,0\n}\n");
+  CHECK(ptx.declarations.empty());
+  CHECK(ptx.bodies.at("w") == "{\n.reg .b32 %tlc_r<2>;\nmov.u32 %tlc_r1, $1;\nmov.b32 $0, %tlc_r1;\n}");
+}
+
 TEST_CASE("what a block of assembly cannot have is refused", "[cuda]") {
   auto message = [](const std::string &items) {
     Result<InlinePtx> result = inlinePtx(module(items), "w");
