@@ -45,8 +45,11 @@ void Generator::gather(Body &body, Box &box, const Sizes &shape) {
 
 void Generator::scatter(Body &body, Box &box, const Sizes &shape) {
   bool isInOrder = tree.tensors[size_t(box.tensor)].workspace.order == dsl::TensorOrder::natural;
-  if (shape.size() != box.extents.size() || box.unchecked || !isInOrder)
-    return; // one whose axes are not the box's among them
+  bool hasAxesOfBox = std::ranges::equal(
+      shape, box.extents, {}, [&](const Size &size) { return tree.valueOf(size); },
+      [&](const Size &size) { return tree.valueOf(size); });
+  if (!hasAxesOfBox || box.unchecked || !isInOrder)
+    return;
   size_t axis = draw.below(shape.size());
   int64_t extent = tree.valueOf(shape[axis]);
   if (box.limit && box.limit->axis == int(axis))
