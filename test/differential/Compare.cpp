@@ -45,6 +45,7 @@ constexpr std::string_view userReasons[] = {
     "because no other matrix instruction is asynchronous, but sm_100a has no wgmma",
     "columns of tensor memory, of which",
     "because each warp decides by itself",
+    "because nothing else combines tiles",
 };
 
 /// What only a mistake of the compiler's own makes it say.

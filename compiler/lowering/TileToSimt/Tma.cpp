@@ -51,9 +51,11 @@ std::string limitProblem(const Slice &slice, const Target &target) {
 std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice &slice,
                                    const SharedTile &tile) {
   auto reject = [&](const Twine &why) {
-    op->emitOpError() << "expected a copy that the TMA can make because "
-                      << (isa<tile::CopyReduceOp>(op) ? "nothing else combines tiles" : "it is asynchronous")
-                      << ": " << why;
+    // Others are chosen where they fit; that a tile is combined is what the program asks for.
+    bool isAsked = isa<tile::CopyReduceOp>(op);
+    (isAsked ? op->emitError() : op->emitOpError())
+        << "expected a copy that the TMA can make because "
+        << (isAsked ? "nothing else combines tiles" : "it is asynchronous") << ": " << why;
     return std::nullopt;
   };
   if (!k.target.tma.available)
@@ -239,10 +241,10 @@ LogicalResult moveOut(KernelLowering &k, Operation *op, const SharedTile &tile, 
   if (!boxes)
     return failure();
   if (slice.tensor->multiples.back() % granuleElements(*slice.tensor, k.target) != 0)
-    return op->emitOpError() << "expected the last extent of '" << slice.tensor->argument.getName()
-                             << "' to be a multiple of " << granuleElements(*slice.tensor, k.target)
-                             << " because the TMA would otherwise write beyond it, but that is not known"
-                             << (isa<tile::CopyOp>(op) ? "; use the atom simt" : "");
+    return op->emitError() << "expected the last extent of '" << slice.tensor->argument.getName()
+                           << "' to be a multiple of " << granuleElements(*slice.tensor, k.target)
+                           << " because the TMA would otherwise write beyond it, but that is not known"
+                           << (isa<tile::CopyOp>(op) ? "; use the atom simt" : "");
   BoxMaps maps(k, slice, boxes->box, boxes->boxes.swizzle);
   k.byOneThread([&] {
     for (const TmaPiece &piece : boxes->boxes.pieces) {

@@ -64,7 +64,7 @@ LogicalResult lowering::reducePieces(KernelLowering &k, tile::CopyReduceOp op) {
   const Slice &slice = k.slice(op.getDestination());
   const SharedTile &tile = k.shared(op.getSource());
   if (std::string problem = pieceProblem(slice, tile); !problem.empty())
-    return op.emitOpError() << problem;
+    return op.emitError() << problem;
   const GlobalTensor &tensor = *slice.tensor;
   size_t columnAxis = slice.shape.size() - 1, rowAxis = columnAxis - 1;
   constexpr int64_t pieceRows = accumulatorRows.extent, pieceColumns = accumulatorColumns.extent;
