@@ -119,14 +119,15 @@ private:
     }
   }
 
+  /// Stands for the dollar of an operand until those of names are escaped.
+  static constexpr char operandMark = '\1';
+  static std::string operand(int number) { return operandMark + std::to_string(number); }
   static std::string end() { return "$$tlc_end_${:uid}"; }
 
   /// `ld.param.f32 %f1, [name_param_0]` is a move from operand 1; `st.param.f32 [func_retval0+0], %f2` one to
   /// operand 0.
   std::string rewriteLine(StringRef line) {
-    std::string result;
-    const bool isReturn = line.contains("ret;");
-    if (isReturn)
+    if (line.contains("ret;"))
       return rewriteWords(line.take_front(line.find("ret;"))) + "bra " + end() + ";";
     StringRef memory = line.contains('[') ? line.split('[').second.split(']').first : StringRef();
     StringRef address = memory.split('+').first;
@@ -134,13 +135,11 @@ private:
     if (address == "func_retval0") {
       moved = line.str();
       moved.replace(moved.find("st.param"), StringRef("st.param").size(), "mov");
-      moved.replace(moved.find('['), memory.size() + 2,
-                    "\1"
-                    "0");
+      moved.replace(moved.find('['), memory.size() + 2, operand(0));
     } else if (StringRef number = address; number.consume_front(name) && number.consume_front("_param_")) {
       moved = line.str();
       moved.replace(moved.find("ld.param"), StringRef("ld.param").size(), "mov");
-      moved.replace(moved.find('['), memory.size() + 2, fmt::format("\1{}", std::stoi(number.str()) + 1));
+      moved.replace(moved.find('['), memory.size() + 2, operand(std::stoi(number.str()) + 1));
     }
     return rewriteWords(moved.empty() ? line : StringRef(moved));
   }
@@ -151,7 +150,7 @@ private:
         text, [&](StringRef word) { result += rewriteWord(word); },
         [&](StringRef other) {
           for (char c : other)
-            result += c == '\1' ? '$' : c;
+            result += c == operandMark ? '$' : c;
         });
     return result;
   }

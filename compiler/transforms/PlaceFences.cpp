@@ -54,7 +54,7 @@ bool needsProxyFenceElsewhere(const TensorAccess &earlier, const TensorAccess &l
 
 /// A product that may be in flight. Its accesses end with a wait, so that a sync before the wait orders none
 /// of them.
-struct FlyingProduct {
+struct ProductInFlight {
   BufferAccesses accessed;
   int64_t leastStartedSince = 0, mostStartedSince = 0; ///< over the ways that lead here
 };
@@ -62,7 +62,7 @@ struct FlyingProduct {
 /// What happened since the last sync, and what a sync does not end.
 struct State {
   BufferAccesses accessed;
-  llvm::MapVector<Operation *, FlyingProduct> products;
+  llvm::MapVector<Operation *, ProductInFlight> products;
   BufferAccesses unfenced; ///< ordinary accesses that the asynchronous proxy has not been told of
   BufferAccesses started;  ///< by copies that these threads have yet to await
   BufferAccesses arrived;  ///< by copies of other threads: they have arrived, but the proxy has not been told
@@ -73,7 +73,7 @@ struct State {
     accessed.add(other.accessed);
     for (const auto &[op, theirs] : other.products)
       if (auto [entry, isNew] = products.try_emplace(op, theirs); !isNew) {
-        FlyingProduct &ours = entry->second;
+        ProductInFlight &ours = entry->second;
         ours.accessed.add(theirs.accessed);
         ours.leastStartedSince = std::min(ours.leastStartedSince, theirs.leastStartedSince);
         ours.mostStartedSince = std::max(ours.mostStartedSince, theirs.mostStartedSince);
@@ -90,7 +90,7 @@ struct State {
       ++product.leastStartedSince;
       ++product.mostStartedSince;
     }
-    FlyingProduct &product = products[op];
+    ProductInFlight &product = products[op];
     product.accessed.add(places);
     product.leastStartedSince = 0;
   }
