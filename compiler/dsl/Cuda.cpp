@@ -24,11 +24,6 @@ bool isName(std::string_view text) {
          });
 }
 
-bool isTaken(Type element) {
-  std::optional<ElementType> type = toElementType(element);
-  return type && !factsOf(*type).cuda.empty();
-}
-
 } // namespace
 
 CudaFunction Scope::cuda(std::string_view name, std::string_view source, CudaOptions options, Loc loc) {
@@ -64,10 +59,9 @@ FragmentValue CudaFunction::call(const std::vector<Operand> &operands, Loc loc) 
                                      : trace->read(operand.ref(), what, loc);
     if (!value)
       return poison();
-    if (!isTaken(getElementTypeOrSelf(value.getType()))) {
-      trace->error(loc, "expected " + what +
-                            " of a type that CUDA C++ has, f16, bf16, f32, f64, i32, u32 or i64, but got " +
-                            trace->describe(value) + "; convert it with .to(...)");
+    if (!isOfCuda(getElementTypeOrSelf(value.getType()))) {
+      trace->error(loc, "expected " + what + " of a type that CUDA C++ has (" + cudaTypesText() +
+                            "), but got " + trace->describe(value) + "; convert it with .to(...)");
       return poison();
     }
     values.push_back(value);
@@ -94,11 +88,9 @@ FragmentValue CudaFunction::call(const std::vector<Operand> &operands, Loc loc) 
                                                    : trace->splat(value, extents, loc);
   Type element =
       options.result ? trace->typeOf(*options.result) : getElementTypeOrSelf(values.front().getType());
-  if (!isTaken(element)) {
-    trace->error(loc,
-                 "expected '" + name +
-                     "' to give a type that CUDA C++ has, f16, bf16, f32, f64, i32, u32 or i64, but got " +
-                     textOf(element));
+  if (!isOfCuda(element)) {
+    trace->error(loc, "expected '" + name + "' to give a type that CUDA C++ has (" + cudaTypesText() +
+                          "), but got " + textOf(element));
     return poison();
   }
   SmallVector<StringRef> flags(options.options.begin(), options.options.end());

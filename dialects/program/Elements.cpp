@@ -67,6 +67,19 @@ Type registerTypeOf(Type element) {
              : IntegerType::get(element.getContext(), std::max(element.getIntOrFloatBitWidth(), least));
 }
 
+bool isOfCuda(Type element) {
+  std::optional<ElementType> type = toElementType(element);
+  return type && !factsOf(*type).cuda.empty();
+}
+
+std::string cudaTypesText() {
+  std::string text;
+  for (const ElementFacts &facts : elementTable)
+    if (!facts.cuda.empty())
+      text += (text.empty() ? "" : ", ") + std::string(facts.name);
+  return text;
+}
+
 std::string elementTypesText(MLIRContext *context) {
   std::string text;
   llvm::raw_string_ostream os(text);

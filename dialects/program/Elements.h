@@ -28,6 +28,10 @@ int64_t elementsPerUnit(mlir::Type element);
 /// compute with it. A packed integer has its number there, a packed float its code.
 mlir::Type registerTypeOf(mlir::Type element);
 
+/// Whether functions in CUDA C++ take elements of the type, and which types these are, for messages.
+bool isOfCuda(mlir::Type element);
+std::string cudaTypesText();
+
 /// All of them, for messages.
 std::string elementTypesText(mlir::MLIRContext *context);
 

@@ -207,14 +207,6 @@ Value BroadcastOp::getSharedRegisters() { return getSource(); }
 // cuda
 //===----------------------------------------------------------------------===//
 
-static std::string cudaTypesText() {
-  std::string text;
-  for (const ElementFacts &facts : elementTable)
-    if (!facts.cuda.empty())
-      text += (text.empty() ? "" : ", ") + std::string(facts.name);
-  return text;
-}
-
 LogicalResult CudaOp::verify() {
   if (getInputs().empty()) // cuda_c1
     return emitOpError() << "expected an operand because the result has its extents, but got none";
@@ -225,8 +217,7 @@ LogicalResult CudaOp::verify() {
     if (type.getShape() != getType().getShape())
       return emitOpError() << "expected operands of the result's extents " << toText(getType().getShape())
                            << ", but got " << toText(type.getShape());
-    std::optional<ElementType> element = toElementType(type.getElementType());
-    if (!element || factsOf(*element).cuda.empty()) // cuda_c2
+    if (!isOfCuda(type.getElementType())) // cuda_c2
       return emitOpError() << "expected element types that a function in CUDA C++ takes (" << cudaTypesText()
                            << "), but got " << type.getElementType();
   }

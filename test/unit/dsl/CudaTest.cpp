@@ -11,7 +11,7 @@ TEST_CASE("functions in CUDA C++ want numbers that CUDA C++ has", "[dsl][errors]
   CHECK(errorOf([&](Scope &k) {
           Fragment x = k.fragment(i8, {16, 8}).named("x");
           k.cuda("f", source)(x, 1);
-        }) == "expected an operand of 'f' of a type that CUDA C++ has, f16, bf16, f32, f64, i32, u32 or i64, "
+        }) == "expected an operand of 'f' of a type that CUDA C++ has (i32, i64, f16, bf16, f32, f64, u32), "
               "but got 'x' "
               "16x8 of i8; convert it with .to(...)");
   CHECK(errorOf([&](Scope &k) {
@@ -26,7 +26,7 @@ TEST_CASE("functions in CUDA C++ want numbers that CUDA C++ has", "[dsl][errors]
           Fragment x = k.fragment(f32, {16, 8});
           k.cuda("f", source, {.result = e4m3})(x, x);
         }) ==
-        "expected 'f' to give a type that CUDA C++ has, f16, bf16, f32, f64, i32, u32 or i64, but got e4m3");
+        "expected 'f' to give a type that CUDA C++ has (i32, i64, f16, bf16, f32, f64, u32), but got e4m3");
 }
 
 TEST_CASE("functions in CUDA C++ want a name, and a file that is there", "[dsl][errors][cuda]") {
