@@ -19,14 +19,15 @@ enum class RemarkId : uint8_t {
   notWarpSpecialised,
   scatteredElements,
   sequentialProducts,
+  storeWithoutRole,
   storeWithoutTma,
   withoutTurns,
 };
 /// By `RemarkId`.
-inline constexpr std::array<llvm::StringLiteral, 10> remarkIds = {
-    "copy-not-ahead",    "copy-without-tma",     "fewer-stages",       "gemm-without-wgmma",
-    "layout-conversion", "not-warp-specialised", "scattered-elements", "sequential-products",
-    "store-without-tma", "without-turns"};
+inline constexpr std::array<llvm::StringLiteral, 11> remarkIds = {
+    "copy-not-ahead",     "copy-without-tma",     "fewer-stages",       "gemm-without-wgmma",
+    "layout-conversion",  "not-warp-specialised", "scattered-elements", "sequential-products",
+    "store-without-role", "store-without-tma",    "without-turns"};
 
 constexpr llvm::StringRef toString(RemarkId id) { return remarkIds[static_cast<size_t>(id)]; }
 

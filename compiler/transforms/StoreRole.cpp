@@ -3,6 +3,7 @@
 /// The buffer takes the place of the store's staging buffer, and has room for the whole tile.
 #include "compiler/transforms/StoreRole.h"
 
+#include "compiler/analysis/Remarks.h"
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "compiler/transforms/FitSlots.h"
@@ -18,12 +19,25 @@ SharedType tileOf(StoreOp store) {
   return SharedType::get(store.getContext(), fragment.getShape(), fragment.getElementType());
 }
 
-/// Whether no other operation of the kernel accesses the tensor.
-bool isOnlyAccess(StoreOp store, ArrayRef<TensorAccess> accesses) {
-  Value tensor = store.getDestination().getDefiningOp<SliceOp>().getTensor();
-  return llvm::none_of(accesses, [&](const TensorAccess &access) {
-    return access.op != store && SliceOp(access.slice).getTensor() == tensor;
-  });
+/// Why a role of its own cannot store the tile; empty if it can.
+std::string storeRoleProblem(StoreOp store, const CopyGroups &loads, ArrayRef<TensorAccess> accesses,
+                             const Target &target) {
+  auto slice = store.getDestination().getDefiningOp<SliceOp>();
+  std::string tensor = "'" + tensorOf(slice).getName().str() + "'";
+  auto isByThreads = [](const auto &group) {
+    return group->has(CopyAtom::simt) || group->has(CopyAtom::cp_async);
+  };
+  if (llvm::any_of(loads.groups, isByThreads))
+    return "threads make some of the loads and need all warps of the role that loads";
+  if (!store->getParentOfType<scf::ForOp>())
+    return "no loop has a next tile to go on with";
+  if (store.getAtom() != CopyAtom::tma)
+    return "the TMA does not store it";
+  if (llvm::any_of(accesses, [&](const TensorAccess &access) {
+        return access.op != store && SliceOp(access.slice).getTensor() == slice.getTensor();
+      }))
+    return "another operation of the kernel accesses " + tensor;
+  return storeProblem(tileOf(store), slice, target);
 }
 
 HandedTile separate(StoreOp store) {
@@ -46,23 +60,23 @@ HandedTile separate(StoreOp store) {
 } // namespace
 
 SmallVector<HandedTile> tile::separateStores(KernelOp kernel, const CopyGroups &loads, const Target &target) {
-  SmallVector<HandedTile> separated;
-  auto isByTma = [](const auto &group) {
-    return !group->has(CopyAtom::simt) && !group->has(CopyAtom::cp_async);
-  };
-  if (!llvm::all_of(loads.groups, isByTma))
-    return separated;
   SmallVector<TensorAccess> accesses = tensorAccessesIn(kernel);
-  SmallVector<StoreOp> candidates;
+  SmallVector<StoreOp> stores;
   kernel.walk([&](StoreOp store) {
-    if (store.getAtom() == CopyAtom::tma && store->getParentOfType<scf::ForOp>() &&
-        isOnlyAccess(store, accesses) &&
-        storeProblem(tileOf(store), store.getDestination().getDefiningOp<SliceOp>(), target).empty())
-      candidates.push_back(store);
+    if (isa<SliceType>(store.getDestination().getType()))
+      stores.push_back(store);
   });
-  for (StoreOp store : candidates)
-    if (fitsInstead(kernel, loads, store.getStaging().getDefiningOp<AllocSharedOp>(),
-                    sizeInBytes(tileOf(store))))
+  SmallVector<HandedTile> separated;
+  for (StoreOp store : stores) {
+    std::string problem = storeRoleProblem(store, loads, accesses, target);
+    if (problem.empty() && !fitsInstead(kernel, loads, store.getStaging().getDefiningOp<AllocSharedOp>(),
+                                        sizeInBytes(tileOf(store))))
+      problem = "shared memory has no room for it beside all stages";
+    if (problem.empty())
       separated.push_back(separate(store));
+    else
+      emitRemark(store, RemarkId::storeWithoutRole)
+          << "the warps that compute store this tile themselves: " << problem;
+  }
   return separated;
 }

@@ -18,7 +18,8 @@ struct HandedTile {
 /// - that stands in a loop, so that the next round can go on meanwhile,
 /// - to a tensor that nothing else in the kernel accesses, and that the TMA can store whole tiles to,
 /// - for which shared memory has room beside all slots of the loads.
-/// None if threads make some of the loads: they need all warps of a role that loads.
+/// None if threads make some of the loads: they need all warps of a role that loads. Of the other stores to
+/// tensors remarks say why not.
 llvm::SmallVector<HandedTile> separateStores(KernelOp kernel, const CopyGroups &loads, const Target &target);
 
 } // namespace tlc::tile

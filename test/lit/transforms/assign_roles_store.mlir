@@ -1,4 +1,10 @@
-// RUN: %tile-opt %s --tile-assign-roles -split-input-file | FileCheck %s
+// RUN: %tile-opt %s --tile-assign-roles -split-input-file 2> %t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARKS --input-file %t.remarks
+// REMARKS-NOT:   @stored
+// REMARKS:       [store-without-role] the warps that compute store this tile themselves: another operation of the kernel accesses 'C'
+// REMARKS:       [store-without-role] the warps that compute store this tile themselves: threads make some of the loads and need all warps of the role that loads
+// REMARKS:       [store-without-role] the warps that compute store this tile themselves: no loop has a next tile to go on with
+// REMARKS:       [store-without-role] the warps that compute store this tile themselves: shared memory has no room for it beside all stages
 // RUN: %tile-opt %s --tile-assign-roles --tile-warp-specialize --tile-assign-registers --canonicalize --cse -split-input-file | FileCheck %s --check-prefix=ROLES
 // RUN: %tile-opt %s --tile-assign-roles=store-role=false -split-input-file | FileCheck %s --check-prefix=OFF
 
