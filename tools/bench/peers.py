@@ -8,8 +8,8 @@ process, each turn some warm-up launches and then a batch of back-to-back
 launches between one pair of events, without rests. Each round gives a ratio
 of times; the result is the median ratio over all rounds.
 
-Every case is checked before and after it is timed: sampled rows against a
-product in double precision, the whole against the peer. Prints one line of JSON
+Every case is checked before and after it is timed, in double precision: GEMM
+as a whole, attention in part and as a whole against the peer. Prints one line of JSON
 per case and a last one with the geometric mean; a ratio above 1 means that
 ours is faster. Exit status 1 if a result is wrong.
 
