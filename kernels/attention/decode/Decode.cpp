@@ -380,11 +380,11 @@ void joinParts(Scope &k, const Operands &p) {
   };
   Fragment maximum = k.fragment(f32, {rows, 1}, -inf), sum = k.fragment(f32, {rows, 1});
   forEachPart([&](const Index &, const FragmentValue &lse) { maximum = max(maximum, lse); });
-  Fragment o = k.fragment(f32, {rows, paddedValues(c)}).named("o");
+  Fragment o = k.fragment(f32, {rows, paddedValues(c.problem)}).named("o");
   FragmentValue base = finiteOrZero(maximum);
   forEachPart([&](const Index &number, const FragmentValue &lse) {
-    Fragment part = k.fragment(f32, {rows, paddedValues(c)});
-    copy(p.partial.tile({batch, kvHead, row, number, 0}, {1, 1, rows, 1, paddedValues(c)}), part);
+    Fragment part = k.fragment(f32, {rows, paddedValues(c.problem)});
+    copy(p.partial.tile({batch, kvHead, row, number, 0}, {1, 1, rows, 1, paddedValues(c.problem)}), part);
     FragmentValue weight = exp2(lse - base);
     sum = sum + weight;
     o = o + part * weight;

@@ -14,18 +14,17 @@ namespace tlc::kernels::decode {
 
 /// Heads of a group, with room so that each query's rows begin where a part of a tile may.
 inline int64_t paddedGroup(const DecodeConfig &c) { return alignTo(c.group, swizzleRows); }
-/// Elements of a row of K and of V in shared memory, zeros after the tensor's.
-inline int64_t paddedDepth(const DecodeConfig &c) { return alignTo(c.problem.d, productDepth); }
-inline int64_t paddedValues(const DecodeConfig &c) { return alignTo(c.problem.dv, productDepth); }
-inline std::vector<ColumnRange> partsOf(const DecodeConfig &c) { return columnParts(paddedValues(c)); }
+inline std::vector<ColumnRange> partsOf(const DecodeConfig &c) {
+  return columnParts(paddedValues(c.problem));
+}
 inline bool areApart(const DecodeConfig &c) { return c.values == ValueStorage::apart; }
 /// ColumnRange of Q and K that make a tile: all, or V's parts and the rest where V lies in K.
 inline std::vector<ColumnRange> depthPartsOf(const DecodeConfig &c) {
   if (areApart(c))
-    return {{0, paddedDepth(c)}};
+    return {{0, paddedDepth(c.problem)}};
   std::vector<ColumnRange> parts = partsOf(c);
-  if (int64_t rest = paddedDepth(c) - paddedValues(c); rest != 0)
-    parts.push_back({paddedValues(c), rest});
+  if (int64_t rest = paddedDepth(c.problem) - paddedValues(c.problem); rest != 0)
+    parts.push_back({paddedValues(c.problem), rest});
   return parts;
 }
 /// Rows of scores of a head of K and V: queries times heads.
@@ -38,8 +37,10 @@ inline int64_t rowTiles(const DecodeConfig &c) { return ceilDiv(allRows(c), c.ro
 inline bool isWhole(const DecodeConfig &c) { return c.splits == 1 && c.queries == 1; }
 
 /// Whether a thread's registers have room for its queries: then the next part's may come at once.
-inline bool holdsQueries(const DecodeConfig &c) { return paddedDepth(c) <= 128; }
-inline int64_t querySlots(const DecodeConfig &c) { return holdsQueries(c) || paddedDepth(c) > 256 ? 1 : 2; }
+inline bool holdsQueries(const DecodeConfig &c) { return paddedDepth(c.problem) <= 128; }
+inline int64_t querySlots(const DecodeConfig &c) {
+  return holdsQueries(c) || paddedDepth(c.problem) > 256 ? 1 : 2;
+}
 /// Warpgroups that compute.
 inline int64_t warpgroups(const DecodeConfig &c) { return c.rows / wgmmaRows * int64_t(partsOf(c).size()); }
 

@@ -76,8 +76,8 @@ void fitDecode(DecodeConfig &c, const Target &target) {
 }
 
 void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys, const Target &target) {
-  int64_t longest = std::max(paddedDepth(c), paddedValues(c));
-  c.rows = allRows(c) <= 64 || isSplit(paddedValues(c)) ? 64 : 128;
+  int64_t longest = std::max(paddedDepth(c.problem), paddedValues(c.problem));
+  c.rows = allRows(c) <= 64 || isSplit(paddedValues(c.problem)) ? 64 : 128;
   // Two blocks compute and wait in turns, where registers and shared memory are enough for both.
   c.residents = c.rows == 64 && longest <= 128 ? 2 : 1;
   constexpr int64_t tileBytes = 16384;

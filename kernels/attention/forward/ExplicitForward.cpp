@@ -26,7 +26,7 @@ class Schedule {
 public:
   Schedule(Scope &k, const ForwardConfig &c, const ForwardArguments &p, const TileScheduler &scheduler,
            const TransposedValues *transposed)
-      : k(k), c(c), p(p), transposed(transposed), parts(columnParts(c.problem.dv)),
+      : k(k), c(c), p(p), transposed(transposed), parts(columnParts(paddedValues(c.problem))),
         warpgroups(c.bq / wgmmaRows * int64_t(parts.size())), acrossTiles(c.overlap == TileOverlap::nextTile),
         out(outputPath(c)), tiles(tilesOfBlock(scheduler)) {
     // Where there are no keys there is nothing that the TMA could load.
@@ -36,8 +36,8 @@ public:
     int64_t tileSlots = acrossTiles ? 2 : 1;
     positions = k.shared("tile", i32, {p.inputs.sequences.fieldCount()}, {.slots = tileSlots});
     nextPositions = k.shared("next_tile", i32, {p.inputs.sequences.fieldCount()}, {.slots = tilesAhead});
-    qs = k.shared("q", c.problem.dtype, {c.bq, c.problem.d}, {.slots = tileSlots});
-    ks = k.shared("k", c.problem.dtype, {c.bk, c.problem.d}, {.slots = c.stages});
+    qs = k.shared("q", c.problem.dtype, {c.bq, paddedDepth(c.problem)}, {.slots = tileSlots});
+    ks = k.shared("k", c.problem.dtype, {c.bk, paddedDepth(c.problem)}, {.slots = c.stages});
     for (const ColumnRange &columns : parts)
       vs.push_back(k.shared("v", c.problem.dtype,
                             transposed ? Shape{columns.count, c.bk} : Shape{c.bk, columns.count},
@@ -45,7 +45,7 @@ public:
     if (out == OutputPath::tileOfQueries)
       os = qs;
     else if (out == OutputPath::ownTile)
-      os = k.shared("o", c.problem.outputType(), {c.bq, c.problem.dv}, {.slots = tileSlots});
+      os = k.shared("o", c.problem.outputType(), {c.bq, paddedValues(c.problem)}, {.slots = tileSlots});
     // Who stores a tile of O gives its Q back, and with that the slot of O.
     qRing = k.ring("q", {.slots = tileSlots, .producers = 1, .consumers = hasStore() ? 1 : warpgroups});
     if (hasStore())

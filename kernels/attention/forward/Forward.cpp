@@ -18,10 +18,11 @@ using namespace dsl;
 namespace {
 
 void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, const QueryTile &tile) {
-  Shared q = k.shared("q", c.problem.dtype, {c.bq, c.problem.d});
+  int64_t depth = paddedDepth(c.problem);
+  Shared q = k.shared("q", c.problem.dtype, {c.bq, depth});
   copy(p.queries(tile), q);
-  for (const ColumnRange &columns : columnParts(c.problem.dv)) {
-    Shared kt = k.shared("k", c.problem.dtype, {c.bk, c.problem.d}),
+  for (const ColumnRange &columns : columnParts(paddedValues(c.problem))) {
+    Shared kt = k.shared("k", c.problem.dtype, {c.bk, depth}),
            v = k.shared("v", c.problem.dtype, {c.bk, columns.count});
     // Products of bytes take factors that are contiguous along the sum.
     Shared weights, values;
@@ -64,7 +65,7 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, cons
 }
 
 SharedBytes outputTile(const ForwardConfig &c) {
-  return SharedBytes::tile(c.bq, bytesOf(c.problem.outputType(), c.problem.dv));
+  return SharedBytes::tile(c.bq, bytesOf(c.problem.outputType(), paddedValues(c.problem)));
 }
 
 /// What a block takes that has `tileSlots` tiles of Q at a time. Positions of tiles, and barriers, are part
@@ -73,9 +74,9 @@ BlockBudget budgetOf(const ForwardConfig &c, int64_t tileSlots, const Target &ta
   int64_t elementBytes = bytesOf(c.problem.dtype, 1);
   BlockBudget block(target);
   block.reserveScratch();
-  block.addBuffer(SharedBytes::tile(c.bq, c.problem.d * elementBytes), tileSlots);
-  block.addBuffer(SharedBytes::tile(c.bk, c.problem.d * elementBytes), c.stages);
-  block.addBuffer(SharedBytes::tile(c.bk, c.problem.dv * elementBytes), c.stages);
+  block.addBuffer(SharedBytes::tile(c.bq, paddedDepth(c.problem) * elementBytes), tileSlots);
+  block.addBuffer(SharedBytes::tile(c.bk, paddedDepth(c.problem) * elementBytes), c.stages);
+  block.addBuffer(SharedBytes::tile(c.bk, paddedValues(c.problem) * elementBytes), c.stages);
   if (c.form == AttentionForm::explicitRoles && outputPath(c) == OutputPath::ownTile)
     block.addBuffer(outputTile(c), tileSlots);
   return block;
@@ -119,10 +120,7 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
 } // namespace
 
 std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const GivenTiles &given) {
-  int64_t depth = problem.hasBytes() ? 2 * productDepth : productDepth;
-  if (problem.d % depth != 0 || problem.dv % depth != 0)
-    return fmt::format("d = {} and dv = {} are not both multiples of {}", problem.d, problem.dv, depth);
-  if (int64_t bq = given.bq.value_or(64); bq != 64 && isSplit(problem.dv))
+  if (int64_t bq = given.bq.value_or(64); bq != 64 && isSplit(paddedValues(problem)))
     return fmt::format("the columns of dv = {} take two roles that compute, and registers for no third, "
                        "which bq = {} takes",
                        problem.dv, bq);
@@ -140,7 +138,7 @@ std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const
 }
 
 void chooseOverlap(ForwardConfig &config, const Target &target) {
-  bool hasRoom = std::max(config.problem.d, config.problem.dv) <= 128;
+  bool hasRoom = std::max(paddedDepth(config.problem), paddedValues(config.problem)) <= 128;
   if (config.form == AttentionForm::plain) {
     BlockBudget block = budgetOf(config, 2, target);
     block.addBuffer(outputTile(config));
@@ -152,7 +150,7 @@ void chooseOverlap(ForwardConfig &config, const Target &target) {
 /// All but the overlap of the plain form.
 static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target &target) {
   // Accumulators of scores and of O, and weights, have to share a thread's registers; tiles share memory.
-  int64_t longest = std::max(config.problem.d, config.problem.dv);
+  int64_t longest = std::max(paddedDepth(config.problem), paddedValues(config.problem));
   bool isPlain = config.form == AttentionForm::plain;
   config.bq = 128;
   config.bk = 128;
@@ -166,8 +164,7 @@ static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target
     // The softmax takes as long as the products.
     if (!isPlain)
       config.order = ProductOrder::inTurn;
-    bool isForWgmma = config.problem.d % productDepth == 0; // else products take more registers
-    if (isForWgmma && hasWorkForThree(config, queries)) {
+    if (hasWorkForThree(config, queries)) {
       config.bq = 192;
       config.bk = 96;
     }
@@ -175,7 +172,7 @@ static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target
     config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }
   constexpr int64_t worthwhile = 32;
-  if (!isSplit(config.problem.dv) && fit(config, worthwhile, target))
+  if (!isSplit(paddedValues(config.problem)) && fit(config, worthwhile, target))
     return;
   config.bq = 64;
   config.bk = 64;

@@ -9,9 +9,10 @@ using namespace dsl;
 
 OutputPath outputPath(const ForwardConfig &config) {
   const AttentionProblem &problem = config.problem;
-  if (isSplit(problem.dv))
+  int64_t depth = paddedDepth(problem), values = paddedValues(problem);
+  if (isSplit(values))
     return OutputPath::registers;
-  return problem.d == problem.dv && !problem.hasBytes() ? OutputPath::tileOfQueries : OutputPath::ownTile;
+  return depth == values && !problem.hasBytes() ? OutputPath::tileOfQueries : OutputPath::ownTile;
 }
 
 ForwardArguments::ForwardArguments(Scope &k, const ForwardConfig &config, const MaskMaker &makeMask,
@@ -46,12 +47,12 @@ QueryTile ForwardArguments::tileAt(const Sequences::Fields &fields) const {
 
 Slice ForwardArguments::queries(const QueryTile &tile) const {
   return inputs.rowsOf(inputs.Q, Axis::queries, tile.sequence, tile.row, config.bq, tile.sequence.head,
-                       {0, config.problem.d});
+                       {0, paddedDepth(config.problem)});
 }
 
 Slice ForwardArguments::keys(const QueryTile &tile, const Index &j) const {
   return inputs.rowsOf(inputs.K, Axis::keys, tile.sequence, j * config.bk, config.bk, tile.kvHead,
-                       {0, config.problem.d});
+                       {0, paddedDepth(config.problem)});
 }
 
 Slice ForwardArguments::values(const QueryTile &tile, const Index &j, const ColumnRange &columns) const {

@@ -3,6 +3,7 @@
 /// What one product sums up, and which columns of O are summed up together.
 #pragma once
 
+#include "kernels/attention/problem/Options.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 
@@ -13,6 +14,10 @@ namespace tlc::kernels {
 
 /// Elements of 16 bits that one product of the tensor cores sums up.
 inline constexpr int64_t productDepth = matrixDepthBytes / 2;
+
+/// Elements of a row of Q and K, and of V and O, in shared memory and in registers, zeros after the tensor's.
+inline int64_t paddedDepth(const AttentionProblem &problem) { return alignTo(problem.d, productDepth); }
+inline int64_t paddedValues(const AttentionProblem &problem) { return alignTo(problem.dv, productDepth); }
 
 /// Neighbouring columns of a tensor's rows.
 struct ColumnRange {
