@@ -101,9 +101,7 @@ std::string whyNotExplicit(const Target &target, const Call &call) {
   std::string why = kernels::whyNotExplicit(target);
   if (why.empty())
     why = kernels::whyNotExplicit(call.problem, call.sum);
-  if (why.empty())
-    why = call.schema.unaligned(call.problem.dtype, copyAlignment);
-  return why.empty() ? call.schema.unaligned(call.problem.outputType(), copyAlignment) : why;
+  return why.empty() ? call.schema.unaligned({"q", "k", "v", "o"}, copyAlignment) : why;
 }
 
 Result<ForwardChoice> choose(const Target &target, const Call &call, const ForwardOptions &options) {

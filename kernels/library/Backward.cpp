@@ -102,7 +102,7 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
   BackwardConfig config = call.config;
   std::string why = kernels::whyNotExplicit(**target);
   if (why.empty())
-    why = call.schema.unaligned(config.problem.dtype, copyAlignment);
+    why = call.schema.unaligned({"q", "k", "v", "o", "dO", "dq", "dk", "dv"}, copyAlignment);
   if (options.form == AttentionForm::explicitRoles && !why.empty())
     return mistake("option 'form': expected arguments for the explicit form because it was requested, but "
                    "{}; leave 'form' "

@@ -45,7 +45,7 @@ Result<Call> checkCall(const Programs &programs, const DecodeTensors &tensors, c
   schema.add("lse", ElementType::f32, Access::output, {"b", "hkv", "group", "queries"}, tensors.lse);
   if (Result<void> valid = schema.check(); !valid)
     return valid.error();
-  if (std::string unaligned = schema.unaligned(element, copyAlignment); !unaligned.empty())
+  if (std::string unaligned = schema.unaligned({"q", "k", "v", "o"}, copyAlignment); !unaligned.empty())
     return mistake("{}: expected tensors that are aligned because copies take 16 bytes at once, but {}",
                    callName, unaligned);
   DecodeConfig config{.problem = {.dtype = element,

@@ -23,18 +23,18 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
   const AttentionProblem &problem = config.problem;
   const Index &batches = inputs.sequences.count, &heads = inputs.heads, &kvHeads = inputs.kvHeads;
   const Index &sq = inputs.sequences.rows(Axis::queries), &sk = inputs.sequences.rows(Axis::keys);
-  O = k.input("O", problem.dtype, inputs.shapeOf({batches, sq, heads, problem.dv}));
+  O = k.input("O", problem.dtype, inputs.shapeOf({batches, sq, heads, problem.dv}), facts);
   dO = k.input("dO", problem.dtype, inputs.shapeOf({batches, sq, heads, problem.dv}), facts);
   LSE = k.input("LSE", f32, inputs.shapeOf({batches, heads, sq}));
   mask = makeMask({k, batches, sq, sk, heads});
   ElementType type = config.gradientType();
   double scale = problem.scoreScale();
   ofQueries = {Axis::queries, problem.d, scale,
-               k.output("dQ", type, inputs.shapeOf({batches, sq, heads, problem.d}))};
+               k.output("dQ", type, inputs.shapeOf({batches, sq, heads, problem.d}), facts)};
   ofKeys = {Axis::keys, problem.d, scale,
-            k.output("dK", type, inputs.shapeOf({batches, sk, kvHeads, problem.d}))};
+            k.output("dK", type, inputs.shapeOf({batches, sk, kvHeads, problem.d}), facts)};
   ofValues = {Axis::keys, problem.dv, 1,
-              k.output("dV", type, inputs.shapeOf({batches, sk, kvHeads, problem.dv}))};
+              k.output("dV", type, inputs.shapeOf({batches, sk, kvHeads, problem.dv}), facts)};
   if (problem.sink == AttentionSink::perHead)
     dSink = k.output("dSink", f32, {heads});
   delta = k.workspace("delta", f32, inputs.shapeOf({batches, heads, sq}));

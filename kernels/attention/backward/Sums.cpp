@@ -11,6 +11,14 @@ namespace tlc::kernels {
 bool isUnordered(QuerySum dq) { return dq == QuerySum::atomic || dq == QuerySum::tma; }
 bool isUnordered(KeySum dkv) { return dkv == KeySum::atomic || dkv == KeySum::tma; }
 
+/// Warps that compute wait for their atomics, but not for the TMA.
+static QuerySum fastestQuerySum(const BackwardConfig &c) {
+  BackwardConfig byTma = c;
+  byTma.dq = QuerySum::tma;
+  bool isExplicit = c.form == AttentionForm::explicitRoles;
+  return isExplicit && conflictOfSums(byTma).empty() ? QuerySum::tma : QuerySum::atomic;
+}
+
 /// `loop` needs the fewest bytes; `split` fills multiprocessors that it leaves idle. Counted in steps of a
 /// tile of queries, of which the last block has most.
 static KeySum fastestKeySum(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
@@ -25,8 +33,10 @@ static KeySum fastestKeySum(const BackwardConfig &c, const BackwardExtents &e, c
 
 void chooseSums(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
                 const Target &target) {
-  config.dq = options.dq.value_or(options.isDeterministic ? QuerySum::ownLaunch : QuerySum::atomic);
   config.dkv = options.dkv ? *options.dkv : fastestKeySum(config, extents, target);
+  config.dq = options.dq                ? *options.dq
+              : options.isDeterministic ? QuerySum::ownLaunch
+                                        : fastestQuerySum(config);
 }
 
 } // namespace tlc::kernels

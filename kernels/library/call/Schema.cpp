@@ -41,9 +41,10 @@ Result<void> Schema::checkMemory() const {
   return {};
 }
 
-std::string Schema::unaligned(ElementType element, int64_t bytes) const {
+std::string Schema::unaligned(std::initializer_list<std::string_view> arguments, int64_t bytes) const {
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (const TensorView &view = tensors[i]; view.element == element && !isAligned(view, bytes))
+    if (const TensorView &view = tensors[i];
+        std::ranges::find(arguments, artifact.tensors[i].name) != arguments.end() && !isAligned(view, bytes))
       return fmt::format(
           "the address {} and outer strides [{}] of argument '{}', of {}, are not all multiples of {} bytes",
           view.data, fmt::join(view.strides, ", "), artifact.tensors[i].name, toString(view.element), bytes);

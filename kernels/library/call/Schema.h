@@ -7,6 +7,7 @@
 #include "runtime/device/Device.h"
 
 #include <fmt/format.h>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,9 +34,9 @@ public:
 
   /// After `check`.
   int64_t extent(std::string_view name) const { return extents[size_t(find(name))]; }
-  /// The first tensor of that element type whose address or outer strides are not multiples of so many
-  /// bytes, in words; empty if there is none.
-  std::string unaligned(ElementType element, int64_t bytes) const;
+  /// The first of these arguments whose address or outer strides are not multiples of so many bytes, in
+  /// words; empty if there is none. Arguments that the call lacks are aligned.
+  std::string unaligned(std::initializer_list<std::string_view> arguments, int64_t bytes) const;
 
   const std::vector<TensorView> &views() const { return tensors; }
   const std::string &call() const { return artifact.name; }
