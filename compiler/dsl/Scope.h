@@ -17,8 +17,10 @@ struct DimensionFacts {
   int64_t multipleOf = 1;
 };
 
-/// What is promised about a tensor's base address and outer strides, in bytes; checked at launch.
+/// What is promised about a tensor's base address and outer strides; checked at launch.
 struct TensorFacts {
+  /// Bytes that they are multiples of. The program relies on that and on no more. Left out, it has a variant
+  /// for multiples of 16 and one for any, if that makes a difference.
   int64_t alignment = 1;
 };
 

@@ -67,15 +67,16 @@ template <class F> void forEachTensor(tile::KernelOp kernel, F &&f) {
       f(i, tensor);
 }
 
-/// States what may be relied on about every tensor of the module's kernels: what the program declares, and
-/// for the aligned variant what its launch condition will say.
+/// States what may be relied on about every tensor of the module's kernels: what the program declares, or, in
+/// the aligned variant, what its launch condition will say.
 void setAlignment(ModuleOp module, Alignment alignment) {
-  int64_t atLeast = alignment == Alignment::aligned ? program::findTarget(module)->tma.globalAlignment : 1;
-  for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
-    forEachTensor(kernel, [&](unsigned i, program::TensorAttr tensor) {
-      kernel.setArgAttr(i, program::ProgramDialect::argumentAttrName,
-                        tensor.withAlignment(std::max(tensor.getAlignment(), atLeast)));
-    });
+  if (alignment == Alignment::aligned)
+    for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
+      forEachTensor(kernel, [&](unsigned i, program::TensorAttr tensor) {
+        if (tensor.getAlignment() == 1)
+          kernel.setArgAttr(i, program::ProgramDialect::argumentAttrName,
+                            tensor.withAlignment(program::findTarget(module)->tma.globalAlignment));
+      });
   // What the author requires is about the best variant; the general one is there for tensors that rule it
   // out.
   if (alignment == Alignment::general)

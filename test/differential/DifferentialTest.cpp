@@ -53,7 +53,7 @@ TEST_CASE("a seed draws one program") {
 TEST_CASE("every feature is drawn, and together with every other one") {
   std::array<FeatureSet, featureCount> drawnWith;
   auto isMissing = [](const FeatureSet &drawn) { return !drawn.all(); };
-  for (uint64_t seed = 0; seed < 50'000 && std::ranges::any_of(drawnWith, isMissing); ++seed) {
+  for (uint64_t seed = 0; seed < 200'000 && std::ranges::any_of(drawnWith, isMissing); ++seed) {
     FeatureSet features = generate(seed).features;
     for (size_t number = 0; number < featureCount; ++number)
       if (features.test(number))

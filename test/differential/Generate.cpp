@@ -372,13 +372,17 @@ int Generator::newTensor(Access access, ElementType element, std::vector<TensorE
     std::vector<int64_t> extents = tree.shapeOf(tensor);
     bool isAligned = bytesOf(element, tensor.offset) % 16 == 0 &&
                      (extents.size() == 1 || bytesOf(element, extents.back() + tensor.rowPadding) % 16 == 0);
-    if (isAligned && draw.wants(Feature::alignment)) {
+    if ((isAligned || bytesOf(element, 1) > 1) && draw.wants(Feature::alignment)) {
       draw.note(Feature::alignment);
-      tensor.alignment = draw.oneOf<int64_t>({4, 8, 16, 16, 16});
+      tensor.alignment = isAligned ? draw.oneOf<int64_t>({4, 8, 16, 16, 16}) : bytesOf(element, 1);
     }
   } else {
     if (draw.chance(40))
       tensor.workspace.initial = dsl::Initial::zero;
+    if (draw.wants(Feature::alignment)) {
+      draw.note(Feature::alignment);
+      tensor.workspace.alignment = draw.oneOf<int64_t>({4, 16, 16, 128});
+    }
     int64_t bits = bitsOf(element);
     if ((bits == 16 || bits == 32) && tensor.shape.size() > 1 && draw.wants(Feature::accumulatorOrder)) {
       draw.note(Feature::accumulatorOrder);
