@@ -227,7 +227,8 @@ Global Scope::workspace(std::string_view name, ElementType element, const std::v
   constexpr int64_t vectorBytes = 16; // that the TMA wants aligned, and that a thread moves at once
   std::optional<int64_t> row = shape.empty() ? std::nullopt : shape.back().constant();
   bool hasWholeVectors = row && *row * bitsOf(element) % (8 * vectorBytes) == 0;
-  int64_t alignment = options.order != TensorOrder::natural || hasWholeVectors ? vectorBytes : 1;
+  int64_t alignment = std::max(
+      options.alignment, options.order != TensorOrder::natural || hasWholeVectors ? vectorBytes : int64_t(1));
   if (!checkOrder(*trace, name, element, shape, options.order, loc))
     return trace->poison<Global>();
   return declareTensor(*trace,

@@ -40,6 +40,7 @@ TLC_ENUM(TensorOrder, TLC_TENSOR_ORDERS)
 struct WorkspaceOptions {
   Initial initial = Initial::undefined; ///< what it holds before the first launch
   TensorOrder order = TensorOrder::natural;
+  int64_t alignment = 1; ///< bytes of which outer strides are multiples: 16 for the TMA
 };
 
 /// Which neighbouring tiles the blocks of a cluster take: rows of one column, or columns of one row.
@@ -99,7 +100,8 @@ public:
                 TensorFacts facts = {}, Loc loc = Loc::current());
   Global inout(std::string_view name, ElementType element, const std::vector<Index> &shape,
                TensorFacts facts = {}, Loc loc = Loc::current());
-  /// Contiguous memory that the caller provides and nobody reads afterwards.
+  /// Memory that the caller provides and nobody reads afterwards; contiguous, but for what the alignment
+  /// leaves empty after rows.
   Global workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
                    WorkspaceOptions options = {}, Loc loc = Loc::current());
   Scalar scalar(std::string_view name, ElementType element, Loc loc = Loc::current());

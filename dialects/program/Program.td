@@ -115,7 +115,7 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
   let description = [{
     `dims` gives, for each axis, the number of the kernel argument that is this dimension, and -1 for an axis of
     fixed extent. `alignment` is a fact in bytes about the base address and every outer stride (the innermost stride
-    is 1). A `workspace` is contiguous memory of the caller; `zero_fill` asks for a tensor to be cleared before the
+    is 1). A `workspace` is memory of the caller, contiguous but for what the alignment leaves empty after rows; `zero_fill` asks for a tensor to be cleared before the
     program's first launch.
 
     The elements of a workspace may have an `order` other than the natural one, which all its accesses follow:

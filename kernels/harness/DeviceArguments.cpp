@@ -55,7 +55,7 @@ Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &
     Result<DeviceMemory> memory = DeviceMemory::allocate(device, request.bytes);
     if (!memory)
       return memory.error();
-    arguments.launch.tensors.push_back(contiguousView(memory->address(), request.element, request.shape));
+    arguments.launch.tensors.push_back(request.view(memory->address()));
     arguments.memory.push_back(std::move(*memory));
     arguments.workspaceBytes.push_back(request.bytes);
   }

@@ -79,8 +79,8 @@ struct Extent {
 };
 
 /// A tensor argument. Rows may have any stride; the innermost stride is 1.
-/// Workspaces are contiguous, their sizes are host expressions and the caller
-/// (or `Device::run`, which asks for them) provides the memory.
+/// Workspaces are contiguous but for the ends of rows that the alignment leaves empty, their sizes are host
+/// expressions and the caller (or `Device::run`, which asks for them) provides the memory.
 struct TensorArgument {
   std::string name;
   ElementType element = ElementType::f32;

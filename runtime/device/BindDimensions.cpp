@@ -2,6 +2,7 @@
 /// \file
 /// The values of a program's dimensions from the shapes of its arguments.
 #include "runtime/device/LaunchPlan.h"
+#include "runtime/support/Math.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -104,6 +105,7 @@ Result<std::vector<WorkspaceRequest>> tlc::workspaceRequests(const Artifact &art
     WorkspaceRequest request = {.name = tensor.name, .element = tensor.element, .zeroFill = tensor.zeroFill};
     int64_t elements = 1;
     std::optional<int64_t> bytes;
+    std::vector<int64_t> rooms;
     for (size_t axis = 0; axis < tensor.workspaceShape.size(); ++axis) {
       std::optional<int64_t> extent =
           tensor.workspaceShape[axis].evaluate(dimensions, device.multiprocessors);
@@ -112,13 +114,18 @@ Result<std::vector<WorkspaceRequest>> tlc::workspaceRequests(const Artifact &art
                          "workspace '{}' axis {}: these sizes need an extent of {}, but expected 0 to {}",
                          tensor.name, axis, extent ? fmt::to_string(*extent) : "more than 64 bits",
                          maxExtent)};
-      bytes = __builtin_mul_overflow(elements, *extent, &elements) ? std::nullopt
-                                                                   : checkedBytesOf(tensor.element, elements);
+      int64_t room = *extent;
+      if (axis + 1 == tensor.workspaceShape.size() && tensor.alignment > 1) // where the next row begins
+        room = elementsOf(tensor.element, alignTo(bytesOf(tensor.element, room), tensor.alignment));
+      bytes = __builtin_mul_overflow(elements, room, &elements) ? std::nullopt
+                                                                : checkedBytesOf(tensor.element, elements);
       if (!bytes)
         return Error{.message =
                          fmt::format("workspace '{}': these sizes need more than 2^63 bytes", tensor.name)};
       request.shape.push_back(*extent);
+      rooms.push_back(room);
     }
+    request.strides = contiguousView(nullptr, tensor.element, std::move(rooms)).strides;
     request.bytes = bytes.value_or(bytesOf(tensor.element, 1));
     requests.push_back(std::move(request));
   }

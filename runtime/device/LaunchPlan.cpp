@@ -29,9 +29,11 @@ Result<void> checkWorkspace(const TensorArgument &argument, const WorkspaceReque
                    fmt::join(request.shape, ", "), fmt::join(tensor.shape, ", "));
   if (Result<void> valid = checkMemory(argument, tensor); !valid)
     return valid;
-  if (std::optional<int64_t> bytes = spanBytes(tensor); size_t(*bytes) != request.bytes)
-    return mistake("workspace '{}': expected contiguous memory of {} bytes, but its strides [{}] span {}",
-                   argument.name, request.bytes, fmt::join(tensor.strides, ", "), *bytes);
+  std::optional<int64_t> bytes = spanBytes(tensor), expected = spanBytes(request.view(tensor.data));
+  if (bytes != expected)
+    return mistake("workspace '{}': expected strides [{}], which span {} bytes, but its strides [{}] span {}",
+                   argument.name, fmt::join(request.strides, ", "), *expected,
+                   fmt::join(tensor.strides, ", "), *bytes);
   if (auto address = reinterpret_cast<uintptr_t>(tensor.data);
       !isEmpty(tensor) && address % workspaceAlignment != 0)
     return mistake(

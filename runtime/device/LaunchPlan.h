@@ -87,9 +87,12 @@ inline constexpr size_t workspaceAlignment = 256;
 struct WorkspaceRequest {
   std::string name;
   ElementType element = ElementType::f32;
-  std::vector<int64_t> shape = {};
+  std::vector<int64_t> shape = {}, strides = {};
   size_t bytes = 0;
   bool zeroFill = false; ///< the launcher clears it; the caller need not
+
+  /// The workspace at that address.
+  TensorView view(void *data) const { return {data, element, shape, strides}; }
 };
 
 /// One request per workspace, in the order of the trailing tensors.
@@ -97,7 +100,7 @@ Result<std::vector<WorkspaceRequest>> workspaceRequests(const Artifact &artifact
                                                         const std::vector<int64_t> &dimensions,
                                                         const DeviceProperties &device);
 
-/// A contiguous tensor at `data`, e.g. for a workspace.
+/// A contiguous tensor at `data`.
 TensorView contiguousView(void *data, ElementType element, std::vector<int64_t> shape);
 
 } // namespace tlc

@@ -288,7 +288,7 @@ private:
       Result<void *> place = upload(std::vector<std::byte>(request.bytes, std::byte{0xFF}));
       if (!place)
         return failed(Verdict::launch, place.error());
-      arguments.tensors.push_back(contiguousView(*place, request.element, request.shape));
+      arguments.tensors.push_back(request.view(*place));
     }
     for (const ScalarInfo &scalar : tree.scalars)
       arguments.scalars.push_back(valueOf(scalar));

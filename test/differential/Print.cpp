@@ -87,12 +87,14 @@ private:
   }
 
   static std::string workspaceFacts(const dsl::WorkspaceOptions &options) {
-    std::vector<std::string_view> facts;
+    std::vector<std::string> facts;
     if (options.initial == dsl::Initial::zero)
       facts.push_back(".initial = Initial::zero");
     if (options.order != dsl::TensorOrder::natural)
       facts.push_back(options.order == dsl::TensorOrder::interleaved ? ".order = TensorOrder::interleaved"
                                                                      : ".order = TensorOrder::accumulator");
+    if (options.alignment != 1)
+      facts.push_back(fmt::format(".alignment = {}", options.alignment));
     return facts.empty() ? "" : fmt::format(", {{{}}}", fmt::join(facts, ", "));
   }
 

@@ -175,6 +175,6 @@ Result<void> calls::launch(const tlc_program *program, const tlc_tensor *tensors
     return invalid(fmt::format("expected {} workspaces for '{}', but got {}; tlc_workspace tells their sizes",
                                requests->size(), program->loaded->artifact().name, workspaceCount));
   for (size_t i = 0; i != requests->size(); ++i)
-    arguments.tensors.push_back(contiguousView(workspaces[i], (*requests)[i].element, (*requests)[i].shape));
+    arguments.tensors.push_back((*requests)[i].view(workspaces[i]));
   return program->device->launch(*program->loaded, arguments, {stream});
 }

@@ -130,10 +130,8 @@ Result<void> Programs::launch(const CallProgram &program, const Schema &schema, 
   if (Result<void> valid = checkWorkspace(workspace, layout->bytes, space); !valid)
     return valid;
   LaunchArguments arguments{.tensors = schema.views()};
-  for (size_t i = 0; i < layout->requests.size(); ++i) {
-    WorkspaceRequest &request = layout->requests[i];
-    arguments.tensors.push_back(contiguousView(static_cast<std::byte *>(workspace.data) + layout->offsets[i],
-                                               request.element, std::move(request.shape)));
-  }
+  for (size_t i = 0; i < layout->requests.size(); ++i)
+    arguments.tensors.push_back(
+        layout->requests[i].view(static_cast<std::byte *>(workspace.data) + layout->offsets[i]));
   return onDevice.launch(**found, arguments, stream);
 }

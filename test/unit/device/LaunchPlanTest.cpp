@@ -194,6 +194,14 @@ TEST_CASE("workspace sizes are evaluated for the device", "[device][plan]") {
   CHECK(requests->front().shape == std::vector<int64_t>{4, 7});
   CHECK(requests->front().bytes == 4 * 7 * 4);
   CHECK(requests->front().zeroFill);
+  CHECK(requests->front().strides == std::vector<int64_t>{7, 1});
+
+  artifact.tensors[3].alignment = 16;
+  requests = workspaceRequests(artifact, {7, 8, 9}, sampleDevice());
+  REQUIRE(requests);
+  CHECK(requests->front().shape == std::vector<int64_t>{4, 7});
+  CHECK(requests->front().strides == std::vector<int64_t>{8, 1});
+  CHECK(requests->front().bytes == 4 * 8 * 4);
 }
 
 TEST_CASE("a scalar occupies its own width", "[device][plan]") {
