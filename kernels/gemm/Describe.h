@@ -9,8 +9,8 @@
 namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
-  auto &[dtype, out, layout, form, bm, bn, bk, stages, group, split, cluster, clusterAxis, policy,
-         storeRole] = config;
+  auto &[dtype, out, layout, form, bm, bn, bk, stages, group, split, cluster, clusterAxis, policy, storeRole,
+         rowsOfA, rowsOfB, rowsOfC] = config;
   auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
     return {.name = std::move(name),
             .description = std::move(description),
@@ -46,6 +46,9 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
   visit.hidden(clusterAxis); // the registry's may be left open
   visit.hidden(policy);
   visit.hidden(storeRole); // as clusterAxis
+  visit.hidden(rowsOfA);
+  visit.hidden(rowsOfB);
+  visit.hidden(rowsOfC);
 }
 
 } // namespace tlc::kernels

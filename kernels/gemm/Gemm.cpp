@@ -6,6 +6,8 @@
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 namespace tlc::kernels {
 
@@ -13,23 +15,63 @@ using namespace dsl;
 
 namespace {
 
+/// A matrix in tiles.
+class Factor {
+public:
+  Factor(Scope &k, std::string_view name, const Index &rows, const Index &columns, Shape tile,
+         const GemmConfig &config, GemmRows alignment, TensorFacts facts)
+      : k(k), name(name), element(config.dtype), rows(rows), columns(columns), tileShape(std::move(tile)),
+        tensor(k.input(name, config.dtype, {rows, columns}, facts)) {
+    if (alignment == GemmRows::repacked)
+      repacked = k.workspace(this->name + "_repacked", config.dtype, {rows, columns}, {.alignment = 16});
+  }
+
+  const Shape &shape() const { return tileShape; }
+  bool isRepacked() const { return repacked.has_value(); }
+  /// The tile in that row and column of tiles.
+  Slice tile(const Index &row, const Index &column, Loc loc = Loc::current()) const {
+    return (repacked ? *repacked : tensor).tile({row * tileShape[0], column * tileShape[1]}, tileShape, loc);
+  }
+
+  void repack() const {
+    constexpr int64_t partRows = 64, partColumns = 64;
+    k.launch("gemm_repack_" + name, [&] {
+      k.warps(4);
+      auto [i, j] = k.grid(ceilDiv(rows, partRows), ceilDiv(columns, partColumns));
+      auto partOf = [&, row = i * partRows, column = j * partColumns](const Global &matrix) {
+        return matrix.tile({row, column}, {partRows, partColumns});
+      };
+      Fragment part = k.fragment(element, {partRows, partColumns});
+      copy(partOf(tensor), part);
+      copy(part, partOf(*repacked));
+    });
+  }
+
+private:
+  Scope &k;
+  std::string name;
+  ElementType element;
+  Index rows, columns;
+  Shape tileShape;
+  Global tensor;
+  std::optional<Global> repacked;
+};
+
 /// The arguments, and the tiles of them that a step needs.
 struct Operands {
   Operands(Scope &k, const GemmConfig &config, TensorFacts facts = {})
       : config(config), m(k.dim("m")), n(k.dim("n", {.multipleOf = multipleOfColumns(config)})),
-        depth(k.dim("k")), A(k.input("A", config.dtype, {m, depth}, facts)),
-        B(k.input("B", config.dtype, isTn() ? std::vector{n, depth} : std::vector{depth, n}, facts)),
-        C(k.output("C", config.out, {m, n})) {}
+        depth(k.dim("k")), A(k, "A", m, depth, {config.bm, config.bk}, config, config.rowsOfA,
+                             factsOf(config.rowsOfA, config.dtype, facts)),
+        B(k, "B", isTn() ? n : depth, isTn() ? depth : n,
+          isTn() ? Shape{config.bn, config.bk} : Shape{config.bk, config.bn}, config, config.rowsOfB,
+          factsOf(config.rowsOfB, config.dtype, facts)),
+        C(k.output("C", config.out, {m, n}, factsOf(config.rowsOfC, config.out, {}))) {}
 
   bool isTn() const { return config.layout == GemmLayout::tn; }
-  Shape shapeOfA() const { return {config.bm, config.bk}; }
-  Shape shapeOfB() const { return isTn() ? Shape{config.bn, config.bk} : Shape{config.bk, config.bn}; }
-  Slice tileOfA(Index i, Index step, Loc loc = Loc::current()) const {
-    return A.tile({i * config.bm, step * config.bk}, shapeOfA(), loc);
-  }
+  Slice tileOfA(Index i, Index step, Loc loc = Loc::current()) const { return A.tile(i, step, loc); }
   Slice tileOfB(Index j, Index step, Loc loc = Loc::current()) const {
-    Index column = j * config.bn, row = step * config.bk;
-    return B.tile(isTn() ? std::vector{column, row} : std::vector{row, column}, shapeOfB(), loc);
+    return isTn() ? B.tile(j, step, loc) : B.tile(step, j, loc);
   }
   Slice tileOfC(Index i, Index j, Loc loc = Loc::current()) const {
     return C.tile({i * config.bm, j * config.bn}, {config.bm, config.bn}, loc);
@@ -37,20 +79,34 @@ struct Operands {
   /// The right factor as k x n.
   Shared asFactor(const Shared &b, Loc loc = Loc::current()) const { return isTn() ? b.t(loc) : b; }
 
+  /// The launches before, if there are any.
+  void repack() const {
+    for (const Factor *factor : {&A, &B})
+      if (factor->isRepacked())
+        factor->repack();
+  }
+
   Index rows() const { return ceilDiv(m, config.bm); }
   Index columns() const { return ceilDiv(n, config.bn); }
   Index steps() const { return ceilDiv(depth, config.bk); }
 
   const GemmConfig &config;
   Index m, n, depth;
-  Global A, B, C;
+  Factor A, B;
+  Global C;
+
+private:
+  /// Rows that are known to be unaligned do not keep the others from the variant for aligned ones.
+  static TensorFacts factsOf(GemmRows rows, ElementType element, TensorFacts others) {
+    return rows == GemmRows::any ? others : TensorFacts{.alignment = bytesOf(element, 1)};
+  }
 };
 
 /// Tile (i, j) of the product, summed over `steps` steps from `first`.
 Fragment product(Scope &k, const Operands &p, Index i, Index j, Index first, Index steps) {
   const GemmConfig &c = p.config;
-  Shared a = k.shared("a", c.dtype, p.shapeOfA()); // bm x bk
-  Shared b = k.shared("b", c.dtype, p.shapeOfB()); // bn x bk, or bk x bn
+  Shared a = k.shared("a", c.dtype, p.A.shape()); // bm x bk
+  Shared b = k.shared("b", c.dtype, p.B.shape()); // bn x bk, or bk x bn
   Fragment acc = k.fragment(f32, {c.bm, c.bn}).named("acc");
   k.pipelined(steps, {.stages = c.stages}, [&](Index s) {
     copy(p.tileOfA(i, first + s), a);
@@ -60,8 +116,8 @@ Fragment product(Scope &k, const Operands &p, Index i, Index j, Index first, Ind
   return acc;
 }
 
-void plainGemm(Scope &k, const GemmConfig &c) {
-  Operands p(k, c);
+void plainGemm(Scope &k, const Operands &p) {
+  const GemmConfig &c = p.config;
   k.cluster(c.cluster);
   if (c.storeRole)
     k.storeRole();
@@ -72,9 +128,10 @@ void plainGemm(Scope &k, const GemmConfig &c) {
 }
 
 /// Blocks sum parts of k into a workspace; a second launch adds them up, in the same order every time.
-void splitGemm(Scope &k, const GemmConfig &c) {
-  Operands p(k, c);
+void splitGemm(Scope &k, const Operands &p) {
+  const GemmConfig &c = p.config;
   Global partial = k.workspace("partial", f32, {c.split, p.m, p.n});
+  p.repack();
   k.launch("gemm_partial", [&] {
     k.cluster(c.cluster);
     if (c.storeRole)
@@ -116,8 +173,8 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
   auto [block] = k.grid(min(tiles, k.multiprocessors()));
   Index steps = p.steps(), blocks = k.blocks();
 
-  Shared a = k.shared("a", c.dtype, p.shapeOfA(), {.slots = c.stages});
-  Shared b = k.shared("b", c.dtype, p.shapeOfB(), {.slots = c.stages});
+  Shared a = k.shared("a", c.dtype, p.A.shape(), {.slots = c.stages});
+  Shared b = k.shared("b", c.dtype, p.B.shape(), {.slots = c.stages});
   Ring ring = k.ring("ab", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
   RoleOptions load{.warps = 4}, math{.warps = warpsPerWarpgroup * warpgroups};
   if (warpgroups == 1) { // which the compiler gives no more than it has
@@ -171,11 +228,14 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
 Program gemmProgram(const GemmConfig &config, const TraceOptions &options) {
   return Program::trace("gemm", options, [&](Scope &k) {
     if (config.form == GemmForm::explicitRoles)
-      explicitGemm(k, config);
-    else if (config.split > 1)
-      splitGemm(k, config);
-    else
-      plainGemm(k, config);
+      return explicitGemm(k, config);
+    Operands p(k, config);
+    if (config.split > 1)
+      return splitGemm(k, p);
+    if (!p.A.isRepacked() && !p.B.isRepacked())
+      return plainGemm(k, p);
+    p.repack();
+    k.launch("gemm", [&] { plainGemm(k, p); });
   });
 }
 

@@ -15,6 +15,13 @@ enum class GemmForm : uint8_t {
   explicitRoles, ///< roles, rings and asynchronous products written by hand
 };
 
+/// What is known of a tensor's rows, and what is done about it.
+enum class GemmRows : uint8_t {
+  any,       ///< nothing: the program has a variant for rows aligned to 16 bytes, and one for others
+  unaligned, ///< the TMA cannot copy them; threads do
+  repacked,  ///< the TMA cannot copy them; a launch before copies them to where it can
+};
+
 struct GemmConfig {
   ElementType dtype = ElementType::bf16; ///< of A and B: f16 or bf16
   ElementType out = ElementType::bf16;   ///< of C
@@ -28,9 +35,17 @@ struct GemmConfig {
   dsl::ClusterAxis clusterAxis = dsl::ClusterAxis::rows; ///< rows share tiles of B, columns tiles of A
   dsl::WarpPolicy policy = dsl::WarpPolicy::fullRow;     ///< how warps share a product
   bool storeRole = false;                                ///< a role of its own stores tiles of C (plain form)
+  GemmRows rowsOfA = GemmRows::any, rowsOfB = GemmRows::any; ///< other than `any` in the plain form
+  GemmRows rowsOfC = GemmRows::any;                          ///< not `repacked`
 };
 
-/// The program; `split` > 1 makes it two launches with a workspace of partial sums.
+/// The tensors whose rows are known not to be aligned to 16 bytes.
+struct GemmUnaligned {
+  bool a = false, b = false, c = false;
+};
+
+/// The program; `split` > 1 adds a launch, and a workspace of partial sums, each operand that is repacked a
+/// launch, and a workspace of its size.
 dsl::Program gemmProgram(const GemmConfig &config, const dsl::TraceOptions &options = {});
 
 /// What n is a multiple of: a role that stores needs whole units of the TMA.
@@ -41,6 +56,6 @@ void fitGemmStages(GemmConfig &config, const Target &target);
 
 /// A good configuration for a problem of that size on the reference device of `target`.
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
-                            GemmLayout layout, const Target &target);
+                            GemmLayout layout, const Target &target, GemmUnaligned unaligned = {});
 
 } // namespace tlc::kernels

@@ -34,7 +34,36 @@ std::vector<Parameter> allParameters() {
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "no", "yes"}});
+  all.push_back({.name = "unaligned",
+                 .description = "tensors whose rows are known not to be multiples of 16 bytes; auto: as "
+                                "contiguous tensors have them (plain form)",
+                 .kind = Kind::choice,
+                 .fallback = "auto",
+                 .choices = {"auto", "none", "a", "b", "c", "ab", "ac", "bc", "abc"}});
+  all.push_back({.name = "repack",
+                 .description = "whether a launch before copies such operands to rows that the TMA can copy",
+                 .kind = Kind::choice,
+                 .fallback = "auto",
+                 .choices = {"auto", "no", "yes"}});
   return all;
+}
+
+/// `auto`: those of contiguous tensors.
+GemmUnaligned unalignedOf(const Parameters &values) {
+  if (values.choice("form") == "explicit") // which relies on A and B
+    return {};
+  std::string_view given = values.choice("unaligned");
+  auto isNamed = [&](char tensor) { return given != "none" && given.find(tensor) != std::string_view::npos; };
+  if (given != "auto")
+    return {.a = isNamed('a'), .b = isNamed('b'), .c = isNamed('c')};
+  auto isUnaligned = [](int64_t row, ElementType element) {
+    return row * int64_t(sizeInBytes(element)) % int64_t(TmaFacts().globalAlignment) != 0;
+  };
+  int64_t n = values.size("n"), k = values.size("k");
+  ElementType dtype = values.element("dtype");
+  return {.a = isUnaligned(k, dtype),
+          .b = isUnaligned(layoutOf(values) == GemmLayout::tn ? k : n, dtype),
+          .c = isUnaligned(n, values.element("out"))};
 }
 
 class GemmKernel final : public Kernel {
@@ -46,8 +75,12 @@ public:
   static GemmConfig config(const Parameters &values, const Target &target) {
     GemmConfig config =
         chooseGemmConfig(values.size("m"), values.size("n"), values.size("k"), values.element("dtype"),
-                         values.element("out"), layoutOf(values), target);
-    read(values, config);                     // what is given
+                         values.element("out"), layoutOf(values), target, unalignedOf(values));
+    read(values, config); // what is given
+    if (std::string_view repack = values.choice("repack"); repack != "auto")
+      for (GemmRows *rows : {&config.rowsOfA, &config.rowsOfB})
+        if (*rows != GemmRows::any)
+          *rows = repack == "yes" ? GemmRows::repacked : GemmRows::unaligned;
     if (values.choice("store_role") == "yes") // `auto`: no, until it is measured
       config.storeRole = true;
     if (!values.integer("stages"))
@@ -87,7 +120,7 @@ public:
 
   std::string conflict(const Parameters &values) const override {
     bool isShared = values.integer("cluster").value_or(1) > 1;
-    for (const char *name : {"split", "cluster", "share", "store_role"})
+    for (const char *name : {"split", "cluster", "share", "store_role", "unaligned", "repack"})
       if (values.choice("form") == "explicit" && !values.isDefault(name))
         return fmt::format("expected {} with form=plain because the explicit form has none, but got it with "
                            "form=explicit",

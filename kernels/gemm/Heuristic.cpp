@@ -9,8 +9,11 @@
 #include "runtime/target/Timing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
+#include <vector>
 
 namespace tlc::kernels {
 
@@ -21,7 +24,9 @@ constexpr int64_t bk = maxSwizzleBytes / 2; // of 16-bit elements: rows of the w
 constexpr double partialShare = 0.61;       // of the memory's rate, where partial sums go there in one burst
 constexpr double tileOverhead = 2000;   // cycles from a tile's first copy to its last product, and its end
 constexpr double launchOverhead = 3000; // of a second launch, in cycles
-constexpr double chipWeight = 0.1;      // of time on the chip where memory is what takes longest
+constexpr double unalignedBytesPerCycle =
+    5.2;                           // that the threads of a multiprocessor copy, element by element
+constexpr double chipWeight = 0.1; // of time on the chip where memory is what takes longest
 constexpr int64_t stagingPerWarpgroup = 2 * panelRows * maxSwizzleBytes; // a tile leaves by panels
 
 /// Elements of a row of both operands that the warps of a block read for a tile: each warpgroup its rows of A
@@ -42,23 +47,33 @@ struct Problem {
   const TimingFacts &timing;
   double memoryPerCycle; ///< bytes that the device gets from memory
 
-  double cycles(int64_t bm, int64_t bn, int64_t split) const {
+  /// A launch that reads and writes so many elements.
+  double repacking(GemmRows rows, int64_t elements) const {
+    return rows == GemmRows::repacked ? 2 * double(elements) * 2 / memoryPerCycle + launchOverhead : 0;
+  }
+
+  double cycles(const GemmConfig &c) const {
+    auto [bm, bn, split] = std::array{c.bm, c.bn, c.split};
     double tiles = double(ceilDiv(m, bm)) * double(ceilDiv(n, bn)) * double(split);
     double waves = std::ceil(tiles / double(target.multiprocessors));
     double steps = double(ceilDiv(ceilDiv(k, bk), split));
     double share = target.wgmma ? 1 : timing.mmaSyncShare;
     double product = double(bm * bn * bk) / (timing.multiplyAddsPerCycle * share);
     double bytes = double((bm + bn) * bk * 2);
+    double unaligned = (c.rowsOfA == GemmRows::unaligned ? double(bm * bk * 2) : 0) +
+                       (c.rowsOfB == GemmRows::unaligned ? double(bn * bk * 2) : 0);
     double operands = double(elementsRead(bm, bn, target) * bk * 2);
-    double step = std::max(
-        {product, bytes / timing.loadBytesPerCycle, (bytes + operands) / timing.sharedBytesPerCycle});
+    double step =
+        std::max({product, bytes / timing.loadBytesPerCycle, (bytes + operands) / timing.sharedBytesPerCycle,
+                  unaligned / unalignedBytesPerCycle});
     double chip = waves * (steps * step + tileOverhead);
     double memory = double(m + n) * double(k) * 2 / memoryPerCycle;
     double combine =
         split > 1
             ? 2 * double(split) * double(m) * double(n) * 4 / (partialShare * memoryPerCycle) + launchOverhead
             : 0;
-    return std::max(chip, memory) + chipWeight * chip + combine;
+    return std::max(chip, memory) + chipWeight * chip + combine + repacking(c.rowsOfA, m * k) +
+           repacking(c.rowsOfB, n * k);
   }
 };
 
@@ -85,24 +100,35 @@ int64_t multipleOfColumns(const GemmConfig &config) {
 void fitGemmStages(GemmConfig &config, const Target &target) { config.stages = chooseStages(config, target); }
 
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
-                            GemmLayout layout, const Target &target) {
+                            GemmLayout layout, const Target &target, GemmUnaligned unaligned) {
   const TimingFacts &timing = timingOf(target);
   Problem problem{m, n, k, target, timing, timing.memoryBytesPerSecond / (timing.clockGhz * 1e9)};
   GemmConfig best{.dtype = dtype, .out = out, .layout = layout, .bk = bk};
+  best.rowsOfC = unaligned.c ? GemmRows::unaligned : GemmRows::any;
   double shortest = std::numeric_limits<double>::infinity();
+  auto waysOf = [&](bool isUnaligned) {
+    std::vector<GemmRows> ways = {isUnaligned ? GemmRows::unaligned : GemmRows::any};
+    if (isUnaligned && target.tma.available)
+      ways.push_back(GemmRows::repacked);
+    return ways;
+  };
   // Large tiles first: among equals they read the least.
   for (int64_t bm : {128, 64})
     for (int64_t bn : {256, 128, 64})
       for (int64_t split = 1; split <= 16; ++split) {
         if (split > 1 && split > ceilDiv(k, 4 * bk)) // at least four steps for a part
           break;
-        double cycles = problem.cycles(bm, bn, split);
-        if (cycles >= shortest)
-          continue;
-        shortest = cycles;
-        best.bm = bm;
-        best.bn = bn;
-        best.split = split;
+        for (GemmRows rowsOfA : waysOf(unaligned.a))
+          for (GemmRows rowsOfB : waysOf(unaligned.b)) {
+            GemmConfig config = best;
+            std::tie(config.bm, config.bn, config.split) = std::tuple(bm, bn, split);
+            std::tie(config.rowsOfA, config.rowsOfB) = std::tuple(rowsOfA, rowsOfB);
+            double cycles = problem.cycles(config);
+            if (cycles >= shortest)
+              continue;
+            shortest = cycles;
+            best = config;
+          }
       }
   best.group = 16;
   if (!target.wgmma)

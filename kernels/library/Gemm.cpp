@@ -26,14 +26,20 @@ Result<Schema> checkCall(const GemmTensors &tensors, const GemmOptions &options)
   return schema;
 }
 
+/// By its strides alone: a program, and its workspace, can be chosen before there is memory.
+bool hasUnalignedRows(const TensorView &view) {
+  return view.strides[0] * int64_t(sizeInBytes(view.element)) % int64_t(TmaFacts().globalAlignment) != 0;
+}
+
 Result<CallProgram> programOf(const Programs &programs, const GemmTensors &tensors,
                               const GemmOptions &options, const Schema &schema) {
   Result<const Target *> target = programs.target();
   if (!target)
     return target.error();
-  kernels::GemmConfig config =
-      kernels::chooseGemmConfig(schema.extent("m"), schema.extent("n"), schema.extent("k"), tensors.a.element,
-                                tensors.c.element, options.layout, **target);
+  kernels::GemmConfig config = kernels::chooseGemmConfig(
+      schema.extent("m"), schema.extent("n"), schema.extent("k"), tensors.a.element, tensors.c.element,
+      options.layout, **target,
+      {.a = hasUnalignedRows(tensors.a), .b = hasUnalignedRows(tensors.b), .c = hasUnalignedRows(tensors.c)});
   return kernels::callProgram(callName, config, [config] { return gemmProgram(config); });
 }
 

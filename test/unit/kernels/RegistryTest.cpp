@@ -48,7 +48,7 @@ TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]
   const Kernel &gemm = kernelOf("gemm");
   CHECK(errorOf(gemm, {{"q", "1"}}) ==
         "expected a parameter of kernel 'gemm' (m, n, k, dtype, out, layout, form, bm, "
-        "bn, bk, stages, split, group, cluster, share, store_role), but got 'q'");
+        "bn, bk, stages, split, group, cluster, share, store_role, unaligned, repack), but got 'q'");
   CHECK(errorOf(gemm, {{"m", "-1"}}) ==
         "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '-1'");
   CHECK(errorOf(gemm, {{"m", "4294967296"}}) ==
@@ -189,6 +189,49 @@ TEST_CASE("large problems take the largest tile, small ones are split until the 
     CHECK(blocks <= 132);
   }
   CHECK(configOf(64, 8192, 8192).bm == 64);
+}
+
+TEST_CASE("operands with unaligned rows are repacked where products take longer than that",
+          "[kernels][unit]") {
+  auto configOf = [](int64_t m, int64_t n, int64_t k, GemmUnaligned unaligned,
+                     const char *target = "sm_90a") {
+    return chooseGemmConfig(m, n, k, ElementType::bf16, ElementType::bf16, GemmLayout::tn,
+                            *findTarget(target), unaligned);
+  };
+  GemmConfig large = configOf(4096, 4096, 4095, {.a = true, .b = true});
+  CHECK(large.rowsOfA == GemmRows::repacked);
+  CHECK(large.rowsOfB == GemmRows::repacked);
+  CHECK(large.rowsOfC == GemmRows::any);
+  GemmConfig small = configOf(16, 16, 33, {.a = true, .b = true, .c = true});
+  CHECK(small.rowsOfA == GemmRows::unaligned);
+  CHECK(small.rowsOfB == GemmRows::unaligned);
+  CHECK(small.rowsOfC == GemmRows::unaligned);
+  GemmConfig one = configOf(4096, 4096, 4096, {.b = true});
+  CHECK(one.rowsOfA == GemmRows::any);
+  CHECK(one.rowsOfB == GemmRows::repacked);
+  CHECK(configOf(4096, 4096, 4095, {.a = true, .b = true}, "sm_80").rowsOfA == GemmRows::unaligned);
+}
+
+TEST_CASE("a GEMM knows from its sizes which rows contiguous tensors have", "[kernels][unit]") {
+  auto has = [](const Definitions &definitions, const char *part) {
+    return contains(textOf(kernelOf("gemm"), definitions), part);
+  };
+  CHECK(!has({}, "alignment"));
+  CHECK(!has({}, "gemm_repack"));
+  Definitions odd = {{"k", "4095"}};
+  CHECK(has(odd, "gemm_repack_A"));
+  CHECK(has(odd, "gemm_repack_B"));
+  CHECK(has(odd, "\"A\", input, dims[0, 2], alignment = 2"));
+  CHECK(!has({{"k", "4095"}, {"unaligned", "none"}}, "gemm_repack"));
+  CHECK(!has({{"k", "4095"}, {"repack", "no"}}, "gemm_repack"));
+  Definitions nn = {{"k", "4095"}, {"layout", "nn"}};
+  CHECK(has(nn, "gemm_repack_A"));
+  CHECK(!has(nn, "gemm_repack_B"));
+  CHECK(has({{"n", "4095"}}, "\"C\", output, dims[0, 1], alignment = 2"));
+  for (const char *name : {"unaligned", "repack"})
+    CHECK(errorOf(kernelOf("gemm"),
+                  {{"form", "explicit"}, {name, "no" + std::string(name[0] == 'u' ? "ne" : "")}})
+              .find("with form=plain because the explicit form has none") != std::string::npos);
 }
 
 TEST_CASE("configurations are chosen for the target", "[kernels][unit]") {

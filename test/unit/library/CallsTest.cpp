@@ -45,9 +45,9 @@ struct Fixture : CallFixture {
 
 TEST_CASE_METHOD(Fixture, "a product is a call", "[calls]") {
   for (GemmLayout layout : {GemmLayout::tn, GemmLayout::nn})
-    for (int64_t m : {5, 70}) {
+    for (auto [m, padding] : {std::pair(5, 8), {70, 8}, {70, 3}, {500, 3}}) {
       constexpr int64_t n = 40, k = 600;
-      Slice a = input(ElementType::bf16, {m, k}, 8), c = output(ElementType::f32, {m, n});
+      Slice a = input(ElementType::bf16, {m, k}, padding), c = output(ElementType::f32, {m, n});
       Slice b = input(ElementType::bf16, layout == GemmLayout::tn ? std::vector{n, k} : std::vector{k, n});
       gemm::GemmTensors tensors{a.view(), b.view(), c.view()};
       Workspace memory = workspace(workspaceSize(programs, tensors, {layout}));
