@@ -19,16 +19,31 @@ static QuerySum fastestQuerySum(const BackwardConfig &c) {
   return isExplicit && conflictOfSums(byTma).empty() ? QuerySum::tma : QuerySum::atomic;
 }
 
-/// `loop` needs the fewest bytes; `split` fills multiprocessors that it leaves idle. Counted in steps of a
-/// tile of queries, of which the last block has most.
+/// Steps of the busiest multiprocessor, where tiles of keys take up to `most` each, and `around` further
+/// ones.
+static double busiest(const BackwardConfig &c, int64_t tiles, int64_t most, int64_t around,
+                      const Target &target) {
+  const MaskConfig &mask = c.problem.mask;
+  int64_t rounds = ceilDiv(tiles, int64_t(target.multiprocessors));
+  bool isTriangle = mask.causal != CausalAlignment::none && !mask.windowLeft && !mask.windowRight;
+  if (!isTriangle)
+    return double(rounds * (most + around));
+  // The tiles visit fewer and fewer, and those with many come first: with those of several rounds a
+  // multiprocessor has the mean, but with one the most.
+  double mean = double(tiles * most) / 2 / target.multiprocessors;
+  return std::max(mean, double(most)) + double(rounds * around);
+}
+
+/// `loop` needs the fewest bytes; `split` fills multiprocessors that it leaves idle, and divides what the
+/// busiest one has.
 static KeySum fastestKeySum(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
-  // What a block does before and after its steps, and what its part of the sum takes later.
-  constexpr int64_t stepsAround = 4;
+  // What a block does before and after a tile's steps, and what its part of the sum takes later.
+  constexpr int64_t ofPart = 4;
   int64_t group = e.heads / std::max<int64_t>(e.kvHeads, 1);
   int64_t tiles = ceilDiv(e.keys, c.bk) * e.kvHeads * e.sequences, steps = ceilDiv(e.queries, c.bq);
-  auto rounds = [&](int64_t blocks) { return ceilDiv(blocks, int64_t(target.multiprocessors)); };
-  return rounds(tiles * group) * (steps + stepsAround) < rounds(tiles) * group * steps ? KeySum::split
-                                                                                       : KeySum::loop;
+  return busiest(c, tiles * group, steps, ofPart, target) < busiest(c, tiles, group * steps, 0, target)
+             ? KeySum::split
+             : KeySum::loop;
 }
 
 void chooseSums(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,

@@ -55,8 +55,9 @@ TEST_CASE("a GEMM has the stages that fit beside the panels of its result", "[ke
 }
 
 TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few", "[kernels]") {
-  auto chosen = [](const BackwardExtents &extents, const SumOptions &options = {}) {
-    BackwardConfig config;
+  auto chosen = [](const BackwardExtents &extents, const SumOptions &options = {},
+                   const MaskConfig &mask = {}) {
+    BackwardConfig config{.problem = {.mask = mask}};
     chooseSums(config, options, extents, hopper());
     return config.dkv;
   };
@@ -68,6 +69,11 @@ TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few
   CHECK(chosen({1, 64, 1024, 32, 4}) == KeySum::loop);    // a single step of each head
   CHECK(chosen({1, 1024, 1024, 16, 16}) == KeySum::loop); // nothing to sum up
   CHECK(chosen({0, 0, 0, 0, 1}) == KeySum::loop);
+  // 128 tiles of one round: when causal, the first takes twice as long as the mean.
+  MaskConfig causal{.causal = CausalAlignment::right};
+  CHECK(chosen({1, 2048, 2048, 32, 8}) == KeySum::loop);
+  CHECK(chosen({1, 2048, 2048, 32, 8}, {}, causal) == KeySum::split);
+  CHECK(chosen({1, 8192, 8192, 32, 8}, {}, causal) == KeySum::loop);
   for (KeySum way : {KeySum::loop, KeySum::split, KeySum::atomic})
     for (int64_t length : {64, 16384})
       CHECK(chosen({1, length, length, 32, 4}, {.dkv = way}) == way);
