@@ -18,12 +18,12 @@ Body Generator::inside(const std::function<void(Body &)> &drawInside) {
   return body;
 }
 
-/// Copies, products, and arithmetic between them.
+/// Copies, products, and between them arithmetic and tiles through which threads exchange what they have.
 void Generator::drawLeanBody(Body &body) {
   env.isLean = true;
   product(body);
   for (int64_t number = draw.between(0, 3); number > 0; --number) {
-    switch (draw.weighted({40, 30, 15, 15, 8})) {
+    switch (draw.weighted({40, 30, 15, 15, 8, 20})) {
     case 0:
       assign(body);
       break;
@@ -36,8 +36,11 @@ void Generator::drawLeanBody(Body &body) {
     case 3:
       assignWhen(body, drawTest());
       break;
-    default:
+    case 4:
       atomic(body);
+      break;
+    default:
+      shared(body);
     }
   }
 }

@@ -113,7 +113,7 @@ bool Generator::writeTile(Body &body, int tile) {
       return true;
     }
   }
-  if (!isCarried && draw.chance(35)) {
+  if (!isCarried && draw.chance(env.isLean ? 50 : 35)) {
     if (std::optional<Drawn> value = drawFull(info.shape, info.element, int(draw.between(0, 2)))) {
       domain = value->domain;
       body.push_back(
