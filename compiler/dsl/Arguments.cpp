@@ -224,6 +224,13 @@ bool checkOrder(Trace &trace, std::string_view name, ElementType element, const 
 
 Global Scope::workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
                         WorkspaceOptions options, Loc loc) {
+  if (options.alignment < 1 || options.alignment > int64_t(workspaceAlignment) ||
+      !llvm::isPowerOf2_64(options.alignment)) {
+    trace->error(loc, "expected the alignment of '" + excerpt(name) + "' to be a power of two up to " +
+                          Twine(workspaceAlignment) + " because no more is known of workspaces, but got " +
+                          Twine(options.alignment));
+    return trace->poison<Global>();
+  }
   constexpr int64_t vectorBytes = 16; // that the TMA wants aligned, and that a thread moves at once
   std::optional<int64_t> row = shape.empty() ? std::nullopt : shape.back().constant();
   bool hasWholeVectors = row && *row * bitsOf(element) % (8 * vectorBytes) == 0;

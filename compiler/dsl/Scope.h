@@ -40,7 +40,7 @@ TLC_ENUM(TensorOrder, TLC_TENSOR_ORDERS)
 struct WorkspaceOptions {
   Initial initial = Initial::undefined; ///< what it holds before the first launch
   TensorOrder order = TensorOrder::natural;
-  int64_t alignment = 1; ///< bytes of which outer strides are multiples: 16 for the TMA
+  int64_t alignment = 1; ///< bytes of which outer strides are multiples, up to 256: 16 for the TMA
 };
 
 /// Which neighbouring tiles the blocks of a cluster take: rows of one column, or columns of one row.

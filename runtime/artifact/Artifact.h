@@ -78,6 +78,9 @@ struct Extent {
   int64_t constant = 0;   ///< when `dimension` is -1
 };
 
+/// What the address of a workspace is a multiple of.
+inline constexpr size_t workspaceAlignment = 256;
+
 /// A tensor argument. Rows may have any stride; the innermost stride is 1.
 /// Workspaces are contiguous but for the ends of rows that the alignment leaves empty, their sizes are host
 /// expressions and the caller (or `Device::run`, which asks for them) provides the memory.

@@ -96,6 +96,9 @@ private:
     bool workspaces = false;
     for (const TensorArgument &tensor : artifact.tensors) {
       checkArgumentName(tensor.name);
+      require(tensor.alignment >= 1 &&
+                  (tensor.access != Access::workspace || tensor.alignment <= int64_t(workspaceAlignment)),
+              "tensor '{}' has the alignment {}", tensor.name, tensor.alignment);
       if (tensor.access == Access::workspace) {
         workspaces = true;
         require(tensor.shape.empty(), "workspace '{}' has the shape of an argument", tensor.name);
@@ -105,7 +108,6 @@ private:
       }
       require(!workspaces, "tensor '{}' comes after a workspace", tensor.name);
       require(tensor.workspaceShape.empty(), "tensor '{}' has the shape of a workspace", tensor.name);
-      require(tensor.alignment >= 1, "tensor '{}' has the alignment {}", tensor.name, tensor.alignment);
       require(!tensor.zeroFill || tensor.access == Access::output,
               "tensor '{}' is filled with zeros, but it is no output", tensor.name);
       for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {

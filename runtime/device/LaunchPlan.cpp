@@ -29,11 +29,10 @@ Result<void> checkWorkspace(const TensorArgument &argument, const WorkspaceReque
                    fmt::join(request.shape, ", "), fmt::join(tensor.shape, ", "));
   if (Result<void> valid = checkMemory(argument, tensor); !valid)
     return valid;
-  std::optional<int64_t> bytes = spanBytes(tensor), expected = spanBytes(request.view(tensor.data));
-  if (bytes != expected)
-    return mistake("workspace '{}': expected strides [{}], which span {} bytes, but its strides [{}] span {}",
-                   argument.name, fmt::join(request.strides, ", "), *expected,
-                   fmt::join(tensor.strides, ", "), *bytes);
+  for (size_t axis = 0; axis < tensor.shape.size(); ++axis)
+    if (tensor.shape[axis] > 1 && tensor.strides[axis] != request.strides[axis] && !isEmpty(tensor))
+      return mistake("workspace '{}': expected strides [{}], but got [{}]; WorkspaceRequest::view has them",
+                     argument.name, fmt::join(request.strides, ", "), fmt::join(tensor.strides, ", "));
   if (auto address = reinterpret_cast<uintptr_t>(tensor.data);
       !isEmpty(tensor) && address % workspaceAlignment != 0)
     return mistake(
@@ -239,7 +238,12 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
   LaunchPlan plan;
   plan.variantIndex = chooseVariant(artifact, arguments.tensors);
   plan.variant = &artifact.variants[plan.variantIndex];
-  for (size_t i = 0; i < artifact.tensors.size(); ++i) {
+  for (size_t i = firstWorkspace; i < artifact.tensors.size();
+       ++i) // whole: its order may use the ends of rows
+    if (const WorkspaceRequest &request = (*requests)[i - firstWorkspace];
+        request.zeroFill && !isEmpty(arguments.tensors[i]))
+      plan.zeroFills.push_back({arguments.tensors[i].data, request.bytes});
+  for (size_t i = 0; i < firstWorkspace; ++i) {
     if (artifact.tensors[i].zeroFill && appendZeroFills(arguments.tensors[i], plan.zeroFills) > maxZeroFills)
       return mistake("argument '{}': its shape [{}] with strides [{}] takes more than {} separate fills to "
                      "clear; pass a tensor with fewer gaps",

@@ -79,9 +79,6 @@ Result<LaunchPlan> planLaunch(const Artifact &artifact, const LaunchArguments &a
 /// checks their number, types, ranks, agreement and the facts. `tensors` may lack the workspaces.
 Result<std::vector<int64_t>> bindDimensions(const Artifact &artifact, std::span<const TensorView> tensors);
 
-/// What the address of a workspace is a multiple of.
-inline constexpr size_t workspaceAlignment = 256;
-
 /// Memory that the caller provides for one workspace of the artifact: at a multiple of `workspaceAlignment`,
 /// and apart from all other arguments.
 struct WorkspaceRequest {

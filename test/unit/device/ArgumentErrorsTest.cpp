@@ -142,8 +142,7 @@ TEST_CASE("workspaces must be as requested", "[device][errors]") {
           a.tensors[3] = contiguousView(address(0x40000000), ElementType::f32, {3, 16});
         }) == "workspace 'partial': expected shape [4, 16], but got [3, 16]");
   CHECK(failureAfter([](LaunchArguments &a) { a.tensors[3].strides[0] = 32; }) ==
-        "workspace 'partial': expected strides [16, 1], which span 256 bytes, but its strides [32, 1] span "
-        "448");
+        "workspace 'partial': expected strides [16, 1], but got [32, 1]; WorkspaceRequest::view has them");
   CHECK(failureAfter([](LaunchArguments &a) { a.tensors[3].data = nullptr; }) ==
         "argument 'partial': expected the address of 256 bytes, but got null");
   CHECK(

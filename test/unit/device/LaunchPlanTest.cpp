@@ -5,6 +5,7 @@
 
 #include "test/unit/device/SampleArguments.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -182,6 +183,18 @@ TEST_CASE("dimensions come from shapes, specialised ones from the program", "[de
   dimensions = bindDimensions(artifact, std::span(arguments.tensors).first(3));
   REQUIRE(dimensions);
   CHECK(*dimensions == std::vector<int64_t>{7, 16, 9, 77});
+}
+
+TEST_CASE("a workspace that starts as zeros is cleared with the ends of its rows", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  artifact.tensors[3].alignment = 256; // rows of 16 floats begin at multiples of 64
+  LaunchArguments arguments = sampleArguments();
+  arguments.tensors[3].strides = {64, 1};
+  LaunchPlan plan = planOf(artifact, arguments);
+  auto fill = std::ranges::find(plan.zeroFills, arguments.tensors[3].data, &ZeroFill::address);
+  REQUIRE(fill != plan.zeroFills.end());
+  CHECK(fill->rows == 1);
+  CHECK(fill->rowBytes == 4 * 64 * sizeof(float));
 }
 
 TEST_CASE("workspace sizes are evaluated for the device", "[device][plan]") {
