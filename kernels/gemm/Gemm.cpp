@@ -130,7 +130,7 @@ void plainGemm(Scope &k, const Operands &p) {
 /// Blocks sum parts of k into a workspace; a second launch adds them up, in the same order every time.
 void splitGemm(Scope &k, const Operands &p) {
   const GemmConfig &c = p.config;
-  Global partial = k.workspace("partial", f32, {c.split, p.m, p.n});
+  Global partial = k.workspace("partial", f32, {c.split, p.m, p.n}, {.alignment = 16});
   p.repack();
   k.launch("gemm_partial", [&] {
     k.cluster(c.cluster);

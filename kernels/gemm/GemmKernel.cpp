@@ -56,14 +56,15 @@ GemmUnaligned unalignedOf(const Parameters &values) {
   auto isNamed = [&](char tensor) { return given != "none" && given.find(tensor) != std::string_view::npos; };
   if (given != "auto")
     return {.a = isNamed('a'), .b = isNamed('b'), .c = isNamed('c')};
-  auto isUnaligned = [](int64_t row, ElementType element) {
-    return row * int64_t(sizeInBytes(element)) % int64_t(TmaFacts().globalAlignment) != 0;
+  auto isUnaligned = [](int64_t rows, int64_t columns, ElementType element) {
+    return rows > 1 && columns * int64_t(sizeInBytes(element)) % int64_t(TmaFacts().globalAlignment) != 0;
   };
-  int64_t n = values.size("n"), k = values.size("k");
+  int64_t m = values.size("m"), n = values.size("n"), k = values.size("k");
+  bool isTn = layoutOf(values) == GemmLayout::tn;
   ElementType dtype = values.element("dtype");
-  return {.a = isUnaligned(k, dtype),
-          .b = isUnaligned(layoutOf(values) == GemmLayout::tn ? k : n, dtype),
-          .c = isUnaligned(n, values.element("out"))};
+  return {.a = isUnaligned(m, k, dtype),
+          .b = isTn ? isUnaligned(n, k, dtype) : isUnaligned(k, n, dtype),
+          .c = isUnaligned(m, n, values.element("out"))};
 }
 
 class GemmKernel final : public Kernel {
@@ -77,7 +78,7 @@ public:
         chooseGemmConfig(values.size("m"), values.size("n"), values.size("k"), values.element("dtype"),
                          values.element("out"), layoutOf(values), target, unalignedOf(values));
     read(values, config); // what is given
-    if (std::string_view repack = values.choice("repack"); repack != "auto")
+    if (std::string_view repack = values.choice("repack"); repack != "auto" && target.tma.available)
       for (GemmRows *rows : {&config.rowsOfA, &config.rowsOfB})
         if (*rows != GemmRows::any)
           *rows = repack == "yes" ? GemmRows::repacked : GemmRows::unaligned;

@@ -4,6 +4,7 @@
 #include "kernels/library/Gemm.h"
 
 #include "kernels/gemm/Describe.h"
+#include "runtime/device/TensorGeometry.h"
 
 using namespace tlc;
 using namespace tlc::gemm;
@@ -27,8 +28,9 @@ Result<Schema> checkCall(const GemmTensors &tensors, const GemmOptions &options)
 }
 
 /// By its strides alone: a program, and its workspace, can be chosen before there is memory.
-bool hasUnalignedRows(const TensorView &view) {
-  return view.strides[0] * int64_t(sizeInBytes(view.element)) % int64_t(TmaFacts().globalAlignment) != 0;
+bool hasUnalignedRows(TensorView view) {
+  view.data = nullptr;
+  return !isAligned(view, TmaFacts().globalAlignment);
 }
 
 Result<CallProgram> programOf(const Programs &programs, const GemmTensors &tensors,

@@ -228,6 +228,8 @@ TEST_CASE("a GEMM knows from its sizes which rows contiguous tensors have", "[ke
   CHECK(has(nn, "gemm_repack_A"));
   CHECK(!has(nn, "gemm_repack_B"));
   CHECK(has({{"n", "4095"}}, "\"C\", output, dims[0, 1], alignment = 2"));
+  // A single row is as aligned as its address.
+  CHECK(!has({{"m", "1"}, {"k", "4095"}, {"layout", "nn"}}, "alignment = 2"));
   for (const char *name : {"unaligned", "repack"})
     CHECK(errorOf(kernelOf("gemm"),
                   {{"form", "explicit"}, {name, "no" + std::string(name[0] == 'u' ? "ne" : "")}})
@@ -264,7 +266,7 @@ TEST_CASE("a split GEMM is two launches with a workspace", "[kernels][unit]") {
   CHECK(contains(text, "tile.kernel @gemm_partial("));
   CHECK(contains(text, "tile.kernel @gemm_combine("));
   CHECK(contains(text, "!tile.global<4x?x?xf32> {program.argument = #program.tensor<\"partial\", workspace, "
-                       "dims[-1, 0, 1]>}"));
+                       "dims[-1, 0, 1], alignment = 16>}"));
 }
 
 TEST_CASE("the explicit GEMM has roles and a ring", "[kernels][unit]") {
