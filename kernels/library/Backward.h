@@ -44,8 +44,9 @@ struct BackwardOptions {
 /// The program of a configuration.
 kernels::CallProgram backwardCall(const kernels::BackwardConfig &config);
 
-/// Bytes of workspace that `backward` needs for these tensors, whose memory need not be there yet. Compiles
-/// and loads the program if it is the first of its kind.
+/// Bytes of workspace that `backward` needs for these tensors, whose memory need not be there yet; where an
+/// address is null, one that is aligned is supposed. Compiles and loads the program if it is the first of its
+/// kind.
 Result<size_t> workspaceSize(Programs &programs, const BackwardTensors &tensors,
                              const BackwardOptions &options = {});
 

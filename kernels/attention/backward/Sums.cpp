@@ -5,6 +5,8 @@
 #include "runtime/support/Math.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace tlc::kernels {
 
@@ -19,29 +21,40 @@ static QuerySum fastestQuerySum(const BackwardConfig &c) {
   return isExplicit && conflictOfSums(byTma).empty() ? QuerySum::tma : QuerySum::atomic;
 }
 
+/// The share of the pairs of a query and a key that a mask which is only causal shows.
+static double shareSeen(CausalAlignment causal, const BackwardExtents &e) {
+  if (causal == CausalAlignment::none || e.queries == 0 || e.keys == 0)
+    return 1;
+  auto [own, other] = std::pair(double(e.queries), double(e.keys));
+  if (causal == CausalAlignment::left)
+    std::swap(own, other);
+  return own <= other ? 1 - own / (2 * other) : other / (2 * own);
+}
+
 /// Steps of the busiest multiprocessor, where tiles of keys take up to `most` each, and `around` further
 /// ones.
-static double busiest(const BackwardConfig &c, int64_t tiles, int64_t most, int64_t around,
+static double busiest(const BackwardConfig &c, double share, double tiles, double most, double around,
                       const Target &target) {
+  double rounds = std::ceil(tiles / target.multiprocessors);
   const MaskConfig &mask = c.problem.mask;
-  int64_t rounds = ceilDiv(tiles, int64_t(target.multiprocessors));
-  bool isTriangle = mask.causal != CausalAlignment::none && !mask.windowLeft && !mask.windowRight;
-  if (!isTriangle)
-    return double(rounds * (most + around));
-  // The tiles visit fewer and fewer, and those with many come first: with those of several rounds a
-  // multiprocessor has the mean, but with one the most.
-  double mean = double(tiles * most) / 2 / target.multiprocessors;
-  return std::max(mean, double(most)) + double(rounds * around);
+  bool isCausalAlone = mask.causal != CausalAlignment::none && !mask.windowLeft && !mask.windowRight;
+  if (!isCausalAlone)
+    return rounds * (most + around);
+  // Tiles that visit most come first: in several rounds a multiprocessor has the mean, in one the most.
+  double mean = tiles * most * share / target.multiprocessors;
+  return std::min(std::max(mean, most), rounds * most) + rounds * around;
 }
 
 /// `loop` needs the fewest bytes; `split` fills multiprocessors that it leaves idle, and divides what the
 /// busiest one has.
 static KeySum fastestKeySum(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
   // What a block does before and after a tile's steps, and what its part of the sum takes later.
-  constexpr int64_t ofPart = 4;
-  int64_t group = e.heads / std::max<int64_t>(e.kvHeads, 1);
-  int64_t tiles = ceilDiv(e.keys, c.bk) * e.kvHeads * e.sequences, steps = ceilDiv(e.queries, c.bq);
-  return busiest(c, tiles * group, steps, ofPart, target) < busiest(c, tiles, group * steps, 0, target)
+  constexpr double ofPart = 4;
+  double group = double(e.heads) / double(std::max<int64_t>(e.kvHeads, 1)),
+         tiles = double(ceilDiv(e.keys, c.bk)) * double(e.kvHeads) * double(e.sequences),
+         steps = double(ceilDiv(e.queries, c.bq)), share = shareSeen(c.problem.mask.causal, e);
+  return busiest(c, share, tiles * group, steps, ofPart, target) <
+                 busiest(c, share, tiles, group * steps, 0, target)
              ? KeySum::split
              : KeySum::loop;
 }

@@ -124,6 +124,11 @@ std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const
     return fmt::format("the columns of dv = {} take two roles that compute, and registers for no third, "
                        "which bq = {} takes",
                        problem.dv, bq);
+  constexpr int64_t longestOfThree = 192; // rows whose sums three warpgroups have registers for
+  if (given.bq.value_or(64) > 2 * wgmmaRows && paddedValues(problem) > longestOfThree)
+    return fmt::format(
+        "bq = {} takes three warpgroups, which have registers for rows of O up to dv = {}, but dv is {}",
+        *given.bq, longestOfThree, problem.dv);
   if (!problem.hasBytes())
     return {};
   if (given.bk && TransposedValues::keysOfTile % *given.bk != 0)

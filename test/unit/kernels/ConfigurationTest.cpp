@@ -74,6 +74,9 @@ TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few
   CHECK(chosen({1, 2048, 2048, 32, 8}) == KeySum::loop);
   CHECK(chosen({1, 2048, 2048, 32, 8}, {}, causal) == KeySum::split);
   CHECK(chosen({1, 8192, 8192, 32, 8}, {}, causal) == KeySum::loop);
+  CHECK(chosen({1, 0, 0, 32, 8}, {}, causal) == KeySum::loop);
+  constexpr int64_t most = (int64_t(1) << 31) - 1;
+  CHECK(chosen({most, most, most, most - 1, 2}, {}, causal) == KeySum::loop);
   for (KeySum way : {KeySum::loop, KeySum::split, KeySum::atomic})
     for (int64_t length : {64, 16384})
       CHECK(chosen({1, length, length, 32, 4}, {.dkv = way}) == way);
