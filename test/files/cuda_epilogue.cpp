@@ -32,7 +32,7 @@ void registerKernels(KernelFile &file) {
       .reference("C", [](const HostInputs &in) {
         return [A = in.tensor("A"), B = in.tensor("B")](int64_t i, int64_t j) {
           double sum = 0;
-          for (int64_t l = 0; l != A.extent(1); ++l)
+          for (int64_t l = 0; l != A.shape()[1]; ++l)
             sum += A(i, l) * B(j, l);
           return sum / (1 + std::exp(-sum));
         };
