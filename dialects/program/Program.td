@@ -115,8 +115,8 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
   let description = [{
     `dims` gives, for each axis, the number of the kernel argument that is this dimension, and -1 for an axis of
     fixed extent. `alignment` is a fact in bytes about the base address and every outer stride (the innermost stride
-    is 1). A `workspace` is memory of the caller, contiguous but for what the alignment leaves empty after rows; `zero_fill` asks for a tensor to be cleared before the
-    program's first launch.
+    is 1). A `workspace` is memory of the caller, contiguous but for what the alignment leaves empty after rows;
+    `zero_fill` asks for a tensor to be cleared before the program's first launch.
 
     The elements of a workspace may have an `order` other than the natural one, which all its accesses follow:
     - `interleaved`: of each 16 along the last axis, the pairs of the two halves alternate.

@@ -15,7 +15,7 @@ using namespace dsl;
 
 namespace {
 
-/// A matrix in tiles.
+/// A factor in tiles: of its tensor, or of a copy with rows that the TMA can copy.
 class Factor {
 public:
   Factor(Scope &k, std::string_view name, const Index &rows, const Index &columns, Shape tile,

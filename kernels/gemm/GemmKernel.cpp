@@ -40,11 +40,13 @@ std::vector<Parameter> allParameters() {
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "none", "a", "b", "c", "ab", "ac", "bc", "abc"}});
-  all.push_back({.name = "repack",
-                 .description = "whether a launch before copies such operands to rows that the TMA can copy",
-                 .kind = Kind::choice,
-                 .fallback = "auto",
-                 .choices = {"auto", "no", "yes"}});
+  all.push_back(
+      {.name = "repack",
+       .description =
+           "whether a launch before copies such operands to rows that the TMA can copy, if there is one",
+       .kind = Kind::choice,
+       .fallback = "auto",
+       .choices = {"auto", "no", "yes"}});
   return all;
 }
 

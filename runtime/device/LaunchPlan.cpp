@@ -238,8 +238,8 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
   LaunchPlan plan;
   plan.variantIndex = chooseVariant(artifact, arguments.tensors);
   plan.variant = &artifact.variants[plan.variantIndex];
-  for (size_t i = firstWorkspace; i < artifact.tensors.size();
-       ++i) // whole: its order may use the ends of rows
+  // Workspaces whole: their order may use the ends of rows.
+  for (size_t i = firstWorkspace; i < artifact.tensors.size(); ++i)
     if (const WorkspaceRequest &request = (*requests)[i - firstWorkspace];
         request.zeroFill && !isEmpty(arguments.tensors[i]))
       plan.zeroFills.push_back({arguments.tensors[i].data, request.bytes});

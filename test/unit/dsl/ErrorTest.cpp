@@ -147,6 +147,12 @@ TEST_CASE("tensors are checked", "[dsl][errors]") {
         "expected the extents of tensor 'A' to be from 1 to 2147483647, but axis 0 has 1099511627776");
   CHECK(errorOf([](Scope &k) { k.inout("A", f32, {4}, {.alignment = 12}); }) ==
         "expected the alignment of tensor 'A' to be a power of two, but got 12");
+  for (int64_t alignment : {-1, 0, 12, 512})
+    CHECK(errorOf([&](Scope &k) { k.workspace("A", f32, {4}, {.alignment = alignment}); }) ==
+          "expected the alignment of 'A' to be a power of two up to 256 because no more is known of "
+          "workspaces, "
+          "but got " +
+              std::to_string(alignment));
   CHECK(errorOf([](Scope &k) { k.workspace("A", f32, {k.dim("m") * 2}); }) ==
         "expected the extents of tensor 'A' to be dimensions or constants because the launcher compares them "
         "with "

@@ -54,6 +54,19 @@ TEST_CASE("a GEMM has the stages that fit beside the panels of its result", "[ke
   CHECK(stages(256, 256, 256) == 1);
 }
 
+TEST_CASE("the TMA adds gradients of queries where there is room for tiles of sums", "[kernels]") {
+  auto chosen = [](AttentionForm form, int64_t d, const SumOptions &options = {}) {
+    BackwardConfig config{.problem = {.d = d, .dv = d}, .form = form};
+    chooseSums(config, options, {1, 4096, 4096, 8, 8}, hopper());
+    return config.dq;
+  };
+  CHECK(chosen(AttentionForm::explicitRoles, 128) == QuerySum::tma);
+  CHECK(chosen(AttentionForm::explicitRoles, 136) == QuerySum::atomic);
+  CHECK(chosen(AttentionForm::plain, 128) == QuerySum::atomic);
+  CHECK(chosen(AttentionForm::explicitRoles, 128, {.isDeterministic = true}) == QuerySum::ownLaunch);
+  CHECK(chosen(AttentionForm::explicitRoles, 128, {.dq = QuerySum::atomic}) == QuerySum::atomic);
+}
+
 TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few", "[kernels]") {
   auto chosen = [](const BackwardExtents &extents, const SumOptions &options = {},
                    const MaskConfig &mask = {}) {
