@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Runs traced programs on the emulator.
+/// Runs traced programs on the device of the executable.
 #include "test/programs/ProgramRun.h"
 
 #include "kernels/harness/DeviceArguments.h"
 #include "kernels/harness/ElementBits.h"
 #include "kernels/library/Compile.h"
-#include "runtime/target/Target.h"
 #include "test/Expect.h"
 
 #include <algorithm>
@@ -38,8 +37,7 @@ Artifact test::compiled(dsl::Program program, const CompileOptions &options) {
 }
 
 void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors, int multiprocessors) {
-  std::unique_ptr<Device> device =
-      createEmulatorDevice({.target = findTarget(artifact.target), .multiprocessors = multiprocessors});
+  std::unique_ptr<Device> device = openDevice(artifact.target, multiprocessors);
   std::shared_ptr<const LoadedProgram> program = expectValue(device->load(artifact));
   std::vector<kernels::DeviceMemory> places;
   LaunchArguments arguments;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Runs traced programs on the emulator, with tensors whose memory the test lays out.
+/// Runs traced programs with tensors whose memory the test lays out: on the emulator, or on a GPU.
 #pragma once
 
 #include "compiler/dsl/dsl.h"
@@ -29,8 +29,12 @@ struct Memory {
 /// The artifact; fails the running test with what the compiler said.
 Artifact compiled(dsl::Program program, const CompileOptions &options = {});
 
-/// Launches on the emulator, its checker on; the tensors, in the order of the artifact, come back changed.
-/// Fails the running test with what the emulator said.
+/// The device that programs of `target` run on: the emulator with its checker on, as many multiprocessors,
+/// or, in programs_cuda_test, a GPU where it can run them.
+std::unique_ptr<Device> openDevice(const std::string &target, int multiprocessors);
+
+/// Launches on that device; the tensors, in the order of the artifact, come back changed.
+/// Fails the running test with what the device said.
 void run(const Artifact &artifact, const std::vector<Memory *> &tensors, int multiprocessors = 3);
 
 /// Whether some launch of the first variant copies through a tensor map with a limited axis.

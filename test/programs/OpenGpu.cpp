@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The device that programs are tested on where there is a GPU of sm_90, which compiles PTX of earlier
+/// targets, too; what later targets have runs on the emulator.
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/target/Target.h"
+#include "test/Expect.h"
+#include "test/programs/ProgramRun.h"
+
+using namespace tlc;
+
+std::unique_ptr<Device> test::openDevice(const std::string &target, int multiprocessors) {
+  if (target == "sm_90a" || target == "sm_80")
+    return expectValue(createCudaDevice(0));
+  return createEmulatorDevice({.target = findTarget(target), .multiprocessors = multiprocessors});
+}
