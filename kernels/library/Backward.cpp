@@ -13,6 +13,7 @@ using namespace tlc;
 using namespace tlc::attention;
 using kernels::AttentionSink;
 using kernels::BackwardConfig;
+using kernels::ElementStride;
 using kernels::GradientType;
 using kernels::mistake;
 using kernels::Schema;
@@ -21,6 +22,12 @@ namespace {
 
 constexpr std::string_view callName = "attention::backward";
 constexpr int64_t copyAlignment = TmaFacts().globalAlignment; ///< bytes
+
+/// Programs that copy dO take its elements as rows of one.
+bool isStrided(const TensorView &dO) {
+  return !dO.shape.empty() && dO.strides.size() == dO.shape.size() && dO.shape.back() > 1 &&
+         dO.strides.back() != 1;
+}
 
 Schema schemaOf(const BackwardTensors &tensors, Lengths lengths) {
   auto rows = [&](std::vector<std::string_view> axes) { return axesOfRows(lengths, std::move(axes)); };
@@ -34,7 +41,14 @@ Schema schemaOf(const BackwardTensors &tensors, Lengths lengths) {
   if (tensors.sink)
     schema.add("sink", f32, Access::input, {"h"}, *tensors.sink);
   schema.add("o", element, Access::input, rows({"sq", "h", "dv"}), tensors.o);
-  schema.add("dO", element, Access::input, rows({"sq", "h", "dv"}), tensors.dO);
+  std::vector<std::string_view> ofGradient = rows({"sq", "h", "dv"});
+  TensorView dO = tensors.dO;
+  if (isStrided(dO)) {
+    ofGradient.push_back(Schema::unit);
+    dO.shape.push_back(1);
+    dO.strides.push_back(1);
+  }
+  schema.add("dO", element, Access::input, ofGradient, dO);
   schema.add("lse", f32, Access::input, rows({"h", "sq"}), tensors.lse);
   schema.add("dq", gradient, Access::output, rows({"sq", "h", "d"}), tensors.dq);
   schema.add("dk", gradient, Access::output, rows({"sk", "hkv", "d"}), tensors.dk);
@@ -76,7 +90,9 @@ Result<Call> checkCall(const BackwardTensors &tensors, const BackwardOptions &op
                                     .sink = tensors.sink ? AttentionSink::perHead : AttentionSink::none,
                                     .logBase = options.logBase,
                                     .lengths = options.lengths},
-                        .gradients = gradient == element ? GradientType::same : GradientType::f32};
+                        .gradients = gradient == element ? GradientType::same : GradientType::f32,
+                        .strideOfOutputGradient =
+                            isStrided(tensors.dO) ? ElementStride::any : ElementStride::one};
   if (Result<void> valid = checkProblem(schema, config.problem); !valid)
     return valid.error();
   if (int64_t longest = std::max(config.problem.d, config.problem.dv); longest > kernels::longestGradientRow)
@@ -102,7 +118,9 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
   BackwardConfig config = call.config;
   std::string why = kernels::whyNotExplicit(**target);
   if (why.empty())
-    why = call.schema.unaligned({"q", "k", "v", "o", "dO", "dq", "dk", "dv"}, copyAlignment);
+    why = call.schema.unaligned({"q", "k", "v", "o", "dq", "dk", "dv"}, copyAlignment);
+  if (why.empty() && config.strideOfOutputGradient == ElementStride::one)
+    why = call.schema.unaligned({"dO"}, copyAlignment);
   if (options.form == AttentionForm::explicitRoles && !why.empty())
     return mistake("option 'form': expected arguments for the explicit form because it was requested, but "
                    "{}; leave 'form' "

@@ -13,9 +13,11 @@ using kernels::QuerySum;
 
 /// What a call reads and writes. Strides are free as forward's; what is written overlaps nothing.
 struct BackwardTensors {
-  TensorView q, k, v;    ///< as forward has read them, of f16 or bf16
-  TensorView o, lse;     ///< as forward has written them, with the same options
-  TensorView dO;         ///< the gradient of O, of its shape and type
+  TensorView q, k, v; ///< as forward has read them, of f16 or bf16
+  TensorView o, lse;  ///< as forward has written them, with the same options
+  /// The gradient of O, of its shape and type. Its rows may have any element stride, also 0, as an expanded
+  /// tensor has; unless that is 1, the first launch copies dO to the workspace.
+  TensorView dO;
   TensorView dq, dk, dv; ///< of the shapes of q, k and v; all of their type, or of f32
 
   std::optional<TensorView> sink = {};  ///< as forward has read it

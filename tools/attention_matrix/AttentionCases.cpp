@@ -72,6 +72,7 @@ std::vector<Option> backwardOptions() {
       {{{"dkv", "loop"}}, {{"dkv", "split"}}, {{"dkv", "atomic"}}, {{"dkv", "tma"}}},
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       {{{"gradients", "same"}}, {{"gradients", "f32"}}},
+      {{{"do_stride", "one"}}, {{"do_stride", "any"}}},
       rows,
       masks(),
       {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},

@@ -42,6 +42,7 @@ enum class KeySum : uint8_t {
 struct BackwardConfig {
   AttentionProblem problem = {}; ///< what is computed, on f16 or bf16
   GradientType gradients = GradientType::same;
+  ElementStride strideOfOutputGradient = ElementStride::one; ///< of dO; `any`: the first launch copies it
 
   // How.
   QuerySum dq = QuerySum::atomic;

@@ -23,8 +23,16 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
   const AttentionProblem &problem = config.problem;
   const Index &batches = inputs.sequences.count, &heads = inputs.heads, &kvHeads = inputs.kvHeads;
   const Index &sq = inputs.sequences.rows(Axis::queries), &sk = inputs.sequences.rows(Axis::keys);
-  O = k.input("O", problem.dtype, inputs.shapeOf({batches, sq, heads, problem.dv}), facts);
-  dO = k.input("dO", problem.dtype, inputs.shapeOf({batches, sq, heads, problem.dv}), facts);
+  std::vector<Index> ofOutput = inputs.shapeOf({batches, sq, heads, problem.dv});
+  O = k.input("O", problem.dtype, ofOutput, facts);
+  if (config.strideOfOutputGradient == ElementStride::one) {
+    dO = k.input("dO", problem.dtype, ofOutput, facts);
+  } else {
+    std::vector<Index> strided = ofOutput;
+    strided.push_back(1);
+    stridedGradient = k.input("dO", problem.dtype, strided, {.alignment = bytesOf(problem.dtype, 1)});
+    dO = k.workspace("dO_rows", problem.dtype, ofOutput, {.alignment = 16});
+  }
   LSE = k.input("LSE", f32, inputs.shapeOf({batches, heads, sq}));
   mask = makeMask({k, batches, sq, sk, heads});
   ElementType type = config.gradientType();
@@ -303,12 +311,20 @@ Sequence BackwardArguments::sequenceOf(Axis axis, const Index &batch, const Inde
 
 void BackwardArguments::writeDeltas() const {
   forEachTileOfRows(Axis::queries, [&](const Sequence &sequence, const Index &row) {
-    auto load = [&](const Global &tensor) {
-      Fragment tile = k.fragment(config.problem.dtype, {rowsTogether, config.problem.dv});
-      copy(rows(tensor, Axis::queries, sequence, row, rowsTogether, sequence.head, config.problem.dv), tile);
-      return tile.to(f32);
+    auto rowsOf = [&](const Global &tensor, ElementStride stride = ElementStride::one) {
+      return inputs.ownRowsOf(tensor, Axis::queries, sequence, row, rowsTogether, sequence.head,
+                              {0, config.problem.dv}, stride);
     };
-    copy(rowSum(load(O) * load(dO)), numbers(delta, sequence, row, rowsTogether));
+    auto load = [&](const Slice &from) {
+      Fragment tile = k.fragment(config.problem.dtype, {rowsTogether, config.problem.dv});
+      copy(from, tile);
+      return tile;
+    };
+    Fragment outputs = load(rowsOf(O));
+    Fragment gradients = load(rowsOf(stridedGradient.value_or(dO), config.strideOfOutputGradient));
+    if (stridedGradient)
+      copy(gradients, rowsOf(dO));
+    copy(rowSum(outputs.to(f32) * gradients.to(f32)), numbers(delta, sequence, row, rowsTogether));
   });
 }
 

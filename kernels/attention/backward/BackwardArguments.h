@@ -10,6 +10,7 @@
 #include "kernels/attention/schedule/TileScheduler.h"
 
 #include <functional>
+#include <optional>
 
 namespace tlc::kernels {
 
@@ -136,6 +137,7 @@ private:
 
   Mask mask;
   dsl::Global O, dO, LSE, dSink, delta;
+  std::optional<dsl::Global> stridedGradient; ///< what `dO` is a copy of, if it is one
   dsl::Global started, passed; ///< in order: blocks, and tiles of queries by head and tile of keys
 };
 

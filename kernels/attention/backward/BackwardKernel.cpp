@@ -141,7 +141,10 @@ public:
     constexpr ElementType f32 = ElementType::f32;
     std::vector<int64_t> ofOutput = shape({e.b, e.sq, e.h, problem.dv});
     specs.push_back({.name = "O", .element = problem.dtype, .shape = ofOutput, .derived = forward(true)});
-    specs.push_back(padded({.name = "dO", .element = problem.dtype, .shape = ofOutput}, e.queries));
+    TensorSpec gradient = padded({.name = "dO", .element = problem.dtype, .shape = ofOutput}, e.queries);
+    if (config.strideOfOutputGradient == ElementStride::any)
+      gradient.shape.push_back(1);
+    specs.push_back(gradient);
     specs.push_back(
         {.name = "LSE", .element = f32, .shape = shape({e.b, e.h, e.sq}), .derived = forward(false)});
     ElementType type = config.gradientType();

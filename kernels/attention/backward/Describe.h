@@ -11,7 +11,7 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfig> &config) {
   using Kind = Parameter::Kind;
-  auto &[problem, gradients, dq, dkv, bq, bk, stages, form, slots] = config;
+  auto &[problem, gradients, strideOfOutputGradient, dq, dkv, bq, bk, stages, form, slots] = config;
   describe(visit, problem);
   visit.hidden(form); // the registry's may be left open
   visit.option(
@@ -19,6 +19,15 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfi
         return choiceParameter("gradients", "type of dQ, dK and dV: that of Q, or f32", {"same", "f32"});
       },
       gradients);
+  visit.option(
+      [&] {
+        return choiceParameter(
+            "do_stride",
+            "from an element of a row of dO to the next one: 1, or any, also 0 as in an "
+            "expanded tensor; dO then has a last axis of extent 1, and the first launch copies it",
+            {"one", "any"});
+      },
+      strideOfOutputGradient);
   visit.hidden(dq); // likewise
   visit.hidden(dkv);
   auto rows = [](std::string name, std::string description) -> Parameter {

@@ -32,16 +32,26 @@ std::vector<Index> Inputs::shapeOf(std::vector<Index> axes) const {
 }
 
 Slice Inputs::rowsOf(const Global &tensor, Axis axis, const Sequence &sequence, const Index &row,
-                     int64_t rows, const Index &head, const ColumnRange &columns) const {
-  if (!sequences.isPacked())
-    return tensor.tile({sequence.batch, row, head, columns.first}, {1, rows, 1, columns.count});
-  const Index &first = axis == Axis::queries ? sequence.firstQuery : sequence.firstKey;
-  return tensor.tile({first + row, head, columns.first}, {rows, 1, columns.count});
+                     int64_t rows, const Index &head, const ColumnRange &columns,
+                     ElementStride stride) const {
+  std::vector<Index> origin = {sequence.batch, row, head, columns.first};
+  Shape tile = {1, rows, 1, columns.count};
+  if (sequences.isPacked()) {
+    const Index &first = axis == Axis::queries ? sequence.firstQuery : sequence.firstKey;
+    origin = {first + row, head, columns.first};
+    tile = {rows, 1, columns.count};
+  }
+  if (stride == ElementStride::any) {
+    origin.push_back(0);
+    tile.push_back(1);
+  }
+  return tensor.tile(origin, tile);
 }
 
 Slice Inputs::ownRowsOf(const Global &tensor, Axis axis, const Sequence &sequence, const Index &row,
-                        int64_t count, const Index &head, const ColumnRange &columns) const {
-  Slice rows = rowsOf(tensor, axis, sequence, row, count, head, columns);
+                        int64_t count, const Index &head, const ColumnRange &columns,
+                        ElementStride stride) const {
+  Slice rows = rowsOf(tensor, axis, sequence, row, count, head, columns, stride);
   if (sequences.isUniform())
     return rows;
   bool isOfQueries = axis == Axis::queries;

@@ -18,10 +18,12 @@ public:
   std::vector<dsl::Index> shapeOf(std::vector<dsl::Index> axes) const;
   /// Rows of a tensor of that shape from a sequence's row `row` on, of one head.
   dsl::Slice rowsOf(const dsl::Global &tensor, Axis axis, const Sequence &sequence, const dsl::Index &row,
-                    int64_t rows, const dsl::Index &head, const ColumnRange &columns) const;
+                    int64_t rows, const dsl::Index &head, const ColumnRange &columns,
+                    ElementStride stride = ElementStride::one) const;
   /// Likewise; those after a sequence's last one are zeros, and are not written.
   dsl::Slice ownRowsOf(const dsl::Global &tensor, Axis axis, const Sequence &sequence, const dsl::Index &row,
-                       int64_t rows, const dsl::Index &head, const ColumnRange &columns) const;
+                       int64_t rows, const dsl::Index &head, const ColumnRange &columns,
+                       ElementStride stride = ElementStride::one) const;
   /// Likewise of V.
   dsl::Slice valueRowsOf(const Sequence &sequence, const dsl::Index &kvHead, const dsl::Index &row,
                          int64_t rows, const ColumnRange &columns) const;

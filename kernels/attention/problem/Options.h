@@ -70,6 +70,12 @@ inline constexpr int64_t longestRow = 576, longestValueRow = 512;
 /// Rows have a multiple of so many elements.
 inline constexpr int64_t rowGranularity = 8;
 
+/// From an element of a row to the next one.
+enum class ElementStride : uint8_t {
+  one,
+  any, ///< the tensor has a further axis, of extent 1, so that rows may have any stride, also 0
+};
+
 /// What is computed, but for extents, which the program takes as they come.
 struct AttentionProblem {
   ElementType dtype = ElementType::bf16; ///< of Q, K, V: f16, bf16, or e4m3 with a factor for each head

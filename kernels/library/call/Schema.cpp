@@ -15,6 +15,10 @@ void Schema::add(std::string_view name, ElementType element, Access access,
                  const std::vector<std::string_view> &axes, const TensorView &view) {
   TensorArgument argument{.name = std::string(name), .element = element, .access = access};
   for (std::string_view axis : axes) {
+    if (axis == unit) {
+      argument.shape.push_back({.constant = 1});
+      continue;
+    }
     if (find(axis) < 0)
       artifact.dimensions.push_back({.name = std::string(axis)});
     argument.shape.push_back({.dimension = find(axis)});
@@ -61,7 +65,8 @@ std::string Schema::text() const {
   for (const TensorArgument &argument : artifact.tensors) {
     std::string axes;
     for (const Extent &extent : argument.shape)
-      axes += (axes.empty() ? "" : ", ") + artifact.dimensions[size_t(extent.dimension)].name;
+      axes += (axes.empty() ? "" : ", ") +
+              (extent.dimension < 0 ? std::string(unit) : artifact.dimensions[size_t(extent.dimension)].name);
     list += fmt::format("{}{}[{}] of {}", list.empty() ? "" : ", ", argument.name, axes,
                         toString(argument.element));
   }

@@ -23,7 +23,10 @@ class Schema {
 public:
   explicit Schema(std::string_view call) { artifact.name = call; }
 
-  /// An extent is the name of a dimension; those of one name are equal.
+  /// The name of the extent 1.
+  static constexpr std::string_view unit = "1";
+
+  /// An extent is the name of a dimension, or `unit`; those of one name are equal.
   void add(std::string_view name, ElementType element, Access access,
            const std::vector<std::string_view> &extents, const TensorView &view);
 

@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 using namespace tlc;
@@ -100,6 +101,136 @@ TEST_CASE_METHOD(Fixture, "backward takes what forward has written", "[attention
       compare(dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
       compare(dV, gradients, &AttentionGradients::ofValues, 1);
       compare(dSink, gradients, &AttentionGradients::ofSinks, ofProduct);
+    }
+}
+
+namespace {
+/// Tensors of one call of either direction, b x rows x heads x d.
+struct Both {
+  CallTensors forward;
+  Slice dO, dq, dk, dv;
+
+  BackwardTensors views() const {
+    BackwardTensors all{.q = forward.q.view(),
+                        .k = forward.k.view(),
+                        .v = forward.v.view(),
+                        .o = forward.o.view(),
+                        .lse = forward.lse.view(),
+                        .dO = dO.view(),
+                        .dq = dq.view(),
+                        .dk = dk.view(),
+                        .dv = dv.view()};
+    if (forward.queryLengths)
+      all.queryLengths = forward.queryLengths->view();
+    if (forward.keyLengths)
+      all.keyLengths = forward.keyLengths->view();
+    return all;
+  }
+};
+} // namespace
+
+TEST_CASE_METHOD(Fixture, "the gradient of O may have any strides", "[attention]") {
+  constexpr int64_t b = 2, sq = 70, sk = 90, h = 4, hkv = 2, d = 64, dv = 48;
+  const Slice transposed = input(bf16, {b, h, dv, sq}), single = input(bf16, {1, 1, 1, 1}),
+              rows = input(bf16, {1, sq, 1, dv});
+  struct Case {
+    const char *name;
+    Slice dO;
+    int expectedLoads; ///< programs after it: the two of rows with and without stride 1
+  };
+  const Case cases[] = {
+      {"columns lie apart", {transposed.block, 0, {b, sq, h, dv}, {h * dv * sq, 1, dv * sq, sq}}, 2},
+      {"one number, expanded", {single.block, 0, {b, sq, h, dv}, {0, 0, 0, 0}}, 2},
+      {"rows, expanded to batches and heads", {rows.block, 0, {b, sq, h, dv}, {0, dv, 0, 1}}, 3},
+  };
+  for (const auto &[name, dO, expectedLoads] : cases) {
+    CAPTURE(name);
+    Both all{.forward = {.q = input(bf16, {b, sq, h, d}),
+                         .k = input(bf16, {b, sk, hkv, d}),
+                         .v = input(bf16, {b, sk, hkv, dv}),
+                         .o = output(bf16, {b, sq, h, dv}),
+                         .lse = output(f32, {b, h, sq})},
+             .dO = dO,
+             .dq = output(bf16, {b, sq, h, d}),
+             .dk = output(bf16, {b, sk, hkv, d}),
+             .dv = output(bf16, {b, sk, hkv, dv})};
+    ForwardTensors before = all.forward.views();
+    require(forward(programs, {}, before, workspace(workspaceSize(programs, before))));
+    require(backward(programs, {}, all.views(), workspace(workspaceSize(programs, all.views()))));
+    REQUIRE(bool(device.synchronize({})));
+    CHECK(device.loads == expectedLoads);
+    AttentionShape shape = shapeOf(all.forward, {});
+    std::vector<double> q = all.forward.q.values(), k = all.forward.k.values(), v = all.forward.v.values(),
+                        gradient = dO.values();
+    AttentionGradients gradients(shape, {q, k, v, gradient});
+    // Rows of dO may all point the same way.
+    double ofProduct = std::sqrt(double(dv));
+    compare(all.dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
+    compare(all.dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
+    compare(all.dv, gradients, &AttentionGradients::ofValues, 1);
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "backward of padded sequences leaves padding alone", "[attention]") {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr int64_t b = 3, sq = 100, sk = 140, h = 4, hkv = 2, d = 64;
+  const std::vector<int64_t> queries = {70, 0, 100}, keys = {140, 20, 65};
+  for (AttentionForm form : {AttentionForm::explicitRoles, AttentionForm::plain})
+    for (ElementStride stride : {ElementStride::one, ElementStride::any}) {
+      CAPTURE(int(form), int(stride));
+      Both all{.forward = {.q = input(bf16, {b, sq, h, d}),
+                           .k = input(bf16, {b, sk, hkv, d}),
+                           .v = input(bf16, {b, sk, hkv, d}),
+                           .o = output(bf16, {b, sq, h, d}),
+                           .lse = output(f32, {b, h, sq}),
+                           .queryLengths = numbers(queries),
+                           .keyLengths = numbers(keys)},
+               .dO = input(bf16, {b, sq, h, d}),
+               .dq = output(bf16, {b, sq, h, d}),
+               .dk = output(bf16, {b, sk, hkv, d}),
+               .dv = output(bf16, {b, sk, hkv, d})};
+      if (stride == ElementStride::any) {
+        Slice apart = input(bf16, {b, h, d, sq});
+        all.dO = {apart.block, 0, {b, sq, h, d}, {h * d * sq, 1, d * sq, sq}};
+      }
+      // Those of O and LSE are NaN before forward runs.
+      auto forEachPadding = [&](const Slice &tensor, const std::vector<int64_t> &lengths, auto body) {
+        for (int64_t batch = 0; batch < b; ++batch) {
+          int64_t length = lengths[size_t(batch)];
+          Slice rows = tensor.part(0, batch, 1).part(1, length, tensor.shape[1] - length);
+          for (int64_t i = 0; i < rows.count(); ++i)
+            body(rows.at(i));
+        }
+      };
+      for (auto [tensor, lengths] : {std::pair(&all.forward.q, &queries),
+                                     {&all.forward.k, &keys},
+                                     {&all.forward.v, &keys},
+                                     {&all.dO, &queries}}) {
+        forEachPadding(*tensor, *lengths, [](double &element) { element = nan; });
+        tensor->block->upload();
+      }
+      ForwardOptions forwardOptions{.lengths = Lengths::padded};
+      ForwardTensors before = all.forward.views();
+      require(forward(programs, {}, before, workspace(workspaceSize(programs, before, forwardOptions)),
+                      forwardOptions));
+      BackwardOptions options{.lengths = Lengths::padded, .form = form};
+      require(backward(programs, {}, all.views(), workspace(workspaceSize(programs, all.views(), options)),
+                       options));
+      REQUIRE(bool(device.synchronize({})));
+      for (auto [tensor, lengths] : {std::pair(&all.dq, &queries), {&all.dk, &keys}, {&all.dv, &keys}}) {
+        tensor->block->download();
+        int64_t numbersInside = 0, all = 0;
+        for (double value : tensor->values()) {
+          ++all;
+          numbersInside += std::isnan(value) ? 0 : 1;
+        }
+        int64_t inPadding = 0;
+        forEachPadding(*tensor, *lengths, [&](double &element) {
+          ++inPadding;
+          REQUIRE(std::isnan(element));
+        });
+        CHECK(numbersInside == all - inPadding);
+      }
     }
 }
 
