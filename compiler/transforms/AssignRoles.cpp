@@ -196,11 +196,12 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
           lost = copy;
         copy.setAtom(CopyAtom::simt);
       } else if (auto store = dyn_cast<StoreOp>(op)) {
-        store.setAtom(CopyAtom::simt);
-        if (Value staging = store.getStaging()) {
+        Value staging = store.getStaging();
+        if (staging && store.getAtom() == CopyAtom::tma) {
           store.getStagingMutable().clear();
           staging.getDefiningOp()->erase();
         }
+        store.setAtom(CopyAtom::simt);
       }
     });
     if (RequireOp require = findRequirement(kernel, Requirement::tma); require && lost) {

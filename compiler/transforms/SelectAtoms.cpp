@@ -30,7 +30,7 @@ using namespace mlir;
 
 namespace {
 
-/// Columns of the staging panels of a store through the TMA, which moves fragments of 16 bits.
+/// Columns of the staging panels of a store, of fragments of 16 bits.
 constexpr int64_t storedColumns = panelColumns(16);
 /// Accumulator registers per thread above which a product is given more warpgroups.
 constexpr int64_t maxAccumulatorRegisters = 200;
@@ -172,7 +172,8 @@ public:
       obstacle = findLoadRoleObstacle(kernel, target);
     if (failed(selectCopies()))
       return failure();
-    selectStores(roles || !obstacle);
+    if (failed(selectStores(roles || !obstacle)))
+      return failure();
     return checkInterleaved();
   }
 
@@ -371,27 +372,33 @@ private:
     return success();
   }
 
-  /// A store through the TMA needs 16-bit elements in the accumulator's layout and whole panels.
-  void selectStores(bool allowTma) {
+  /// A store through panels needs 16-bit elements in the accumulator's layout and whole panels. What the TMA
+  /// cannot write from there the threads do, if the fragment is an accumulator anyway: their rows fill whole
+  /// sectors.
+  LogicalResult selectStores(bool allowTma) {
     for (StoreOp store : stores) {
+      if (store.getStaging())
+        return store.emitOpError("expected no staging buffer because atoms are yet to be chosen");
       auto slice = store.getDestination().getDefiningOp<SliceOp>();
       auto value = cast<RankedTensorType>(store.getValue().getType());
       store.setAtom(CopyAtom::simt);
-      if (!slice || !allowTma || !useTma || value.getRank() != 2 ||
-          value.getElementType().getIntOrFloatBitWidth() != 16)
+      if (!slice || !useTma || value.getRank() != 2 || value.getElementType().getIntOrFloatBitWidth() != 16)
         continue;
       int64_t warpgroups = warpsAt(store, kernel.getWarps()) / warpsPerWarpgroup;
       auto panel = SharedType::get(kernel.getContext(), {panelRows, storedColumns}, value.getElementType());
       bool wholePanels = warpgroups > 0 && value.getDimSize(0) % (panelRows * warpgroups) == 0 &&
                          value.getDimSize(1) % storedColumns == 0 &&
                          hasRowsAlongLastAxis(slice, value.getShape());
-      if (!wholePanels || !tmaProblem(slice, panel, target).empty())
+      bool isByTma = allowTma && tmaProblem(slice, panel, target).empty();
+      if (!wholePanels || (!isByTma && !isAccumulator(value)))
         continue;
       OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
       int64_t count = value.getNumElements() / (warpgroups * panelRows * storedColumns);
       int64_t room = freeSharedBytes() / (warpgroups * panelRows * storedColumns * 2);
       int64_t least = std::min<int64_t>(count, 2);
-      if (roles && room < least) { // and nothing gives way: stages are the program's
+      if (!isByTma && room < 1)
+        continue;
+      if (isByTma && roles && room < least) { // and nothing gives way: stages are the program's
         int64_t wanted = least * warpgroups * panelRows * storedColumns * 2;
         emitRemark(store, RemarkId::storeWithoutTma)
             << "store uses ordinary stores, not the TMA: that takes " << wanted
@@ -399,14 +406,24 @@ private:
             << std::max<int64_t>(freeSharedBytes(), 0);
         continue;
       }
-      int64_t buffers = std::clamp(room, least, count);
+      int64_t buffers = isByTma ? std::clamp(room, least, count) : std::min(room, count);
       SmallVector<int64_t> panels = {warpgroups, buffers, panelRows, storedColumns};
       auto staging = SharedType::get(kernel.getContext(), panels, value.getElementType());
       auto buffer = AllocSharedOp::create(builder, store.getLoc(), staging,
                                           (tensorOf(slice).getName() + ".staging").str(), IntegerAttr());
-      store.setAtom(CopyAtom::tma);
+      if (isByTma)
+        store.setAtom(CopyAtom::tma);
       store.getStagingMutable().assign(buffer);
     }
+    return success();
+  }
+
+  /// Whether wgmma has accumulators of this shape in the kernel.
+  bool isAccumulator(RankedTensorType fragment) const {
+    return llvm::any_of(products, [&](const Product &product) {
+      return cast<ProductOpInterface>(product.op).getAtom() == MatrixAtom::wgmma &&
+             fragment.getShape() == ArrayRef<int64_t>({product.m, product.n});
+    });
   }
 
   /// What is no copy by the TMA would take a tensor's elements for being in order.

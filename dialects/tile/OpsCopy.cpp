@@ -207,16 +207,13 @@ LogicalResult StoreOp::verify() {
           verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination"))) // store_c1
     return failure();
   bool tma = getAtom() == CopyAtom::tma; // store_c2
-  if (tma && !isa<SliceType>(getDestination().getType()))
-    return emitOpError()
-           << "expected a slice as destination because the atom tma writes to global memory, but got "
-           << getDestination().getType();
+  if ((tma || getStaging()) && !isa<SliceType>(getDestination().getType()))
+    return emitOpError() << "expected a slice as destination because "
+                         << (tma ? "the atom tma writes" : "what goes through a staging buffer is written")
+                         << " to global memory, but got " << getDestination().getType();
   if (tma && !getStaging())
     return emitOpError()
            << "expected a staging buffer because the atom tma reads from shared memory, but got none";
-  if (!tma && getStaging())
-    return emitOpError() << "expected no staging buffer because only the atom tma goes through one, but got "
-                         << describe(getStaging(), "one");
   return verifyFragmentOfTensorMemory(*this, getDestination(), getValue()); // store_c3
 }
 
@@ -443,11 +440,11 @@ std::optional<Completion> StoreOp::getCompletion() {
 
 LogicalResult StoreOp::stateLayouts(FragmentRules &rules) {
   OpOperand &value = getValueMutable();
-  if (getAtom() == CopyAtom::tma) {
+  if (getStaging()) {
     Shape shape = shapeOf(getValue());
     WarpGrid grid = {executingWarps(*this) / warpsPerWarpgroup, 1};
     rules.takes(value, wgmmaAccumulator(shape[0], shape[1], grid), Strength::required,
-                "the panels of a store through the TMA");
+                "the panels of a store through shared memory");
     return success();
   }
   if (isa<TensorMemoryType>(getDestination().getType())) {

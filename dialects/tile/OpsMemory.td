@@ -209,13 +209,14 @@ def Tile_StoreOp : Tile_Op<"store", [Tile_AtomOpInterface, Tile_StatesLayouts,
     DeclareOpInterfaceMethods<Tile_InFlightOpInterface>, DeclareOpInterfaceMethods<Program_UnitOpInterface>]> {
   let summary = "Writes a fragment to a slice, or to a tile in shared or tensor memory";
   let description = [{
-    With `atom tma` the fragment goes through `staging` (shared memory of the executing warpgroups, two panels of 64 rows
-    each per warpgroup) and the TMA writes it; the write is complete after `tile.await_stores`, which follows on every way to
-    the end of the role or kernel, and `staging` may be used again by the next such store.
+    With `staging` the fragment, an accumulator of wgmma, goes through it: shared memory of the executing warpgroups, panels
+    of 64 rows each. With `atom tma` the TMA writes from there; the write is complete after `tile.await_stores`, which follows
+    on every way to the end of the role or kernel. With `atom simt` the threads of a warpgroup write row by row, adjacent
+    lanes adjacent elements, as rows of any alignment are written fastest. `staging` may be used again by the next such store.
 
     Constraints
     - store_c1: as load_c1.
-    - store_c2: `staging` is there if and only if the atom is `tma`, which needs a slice as destination.
+    - store_c2: with `staging` the destination is a slice; it is there if the atom is `tma`.
     - store_c3: to tensor memory, the fragment and the destination have the same axes.
   }];
   let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_Memory, "what is written", [MemWrite]>:$destination,

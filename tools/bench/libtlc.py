@@ -6,7 +6,8 @@ import os
 
 import torch
 
-INTERFACE_VERSION = 3
+# The functions called here are the same in all of them.
+INTERFACE_VERSIONS = (2, 3)
 ELEMENTS = {
     torch.int8: 0,
     torch.int32: 1,
@@ -60,8 +61,9 @@ class Library:
         library.tlc_release.argtypes = [ctypes.c_void_p]
         library.tlc_release.restype = None
         self.library = library
-        if library.tlc_version() != INTERFACE_VERSION:
-            raise Error(f"expected version {INTERFACE_VERSION} of the interface, but {path} has {library.tlc_version()}")
+        if library.tlc_version() not in INTERFACE_VERSIONS:
+            raise Error(f"expected version {' or '.join(map(str, INTERFACE_VERSIONS))} of the interface, but {path} has "
+                        f"{library.tlc_version()}")
 
     def error(self):
         return Error(self.library.tlc_last_error().decode())

@@ -406,8 +406,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op) {
 
 static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
   RankedTensorType type = op.getValue().getType();
-  if (op.getAtom() == tile::CopyAtom::tma)
-    return storeByTma(k, op);
+  if (op.getStaging())
+    return storeThroughPanels(k, op);
   if (isPacked(type.getElementType()))
     return storePacked(k, op);
   if (isa<tile::SliceType>(op.getDestination().getType())) {

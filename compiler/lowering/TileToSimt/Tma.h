@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Stores by the tensor memory accelerator.
+/// Stores from shared memory, most by the tensor memory accelerator.
 #pragma once
 
 #include "compiler/lowering/TileToSimt/Lowering.h"
@@ -9,8 +9,8 @@ namespace tlc::lowering {
 
 /// From shared memory to a slice; done when the tile may be written again.
 LogicalResult copyByTma(KernelLowering &k, tile::CopyOp op);
-/// A fragment, through the staging buffer, panel by panel.
-LogicalResult storeByTma(KernelLowering &k, tile::StoreOp op);
+/// A fragment, through the staging buffer, panel by panel, from which the TMA or the threads write rows.
+LogicalResult storeThroughPanels(KernelLowering &k, tile::StoreOp op);
 
 /// Combines a tile in pieces with a slice of a tensor that has them, too: one instruction for all rows where
 /// these are whole, else one for each row of pieces.

@@ -330,15 +330,13 @@ tile.kernel @no_staging(
 
 // -----
 
-// store_c2: the buffer without the atom.
-tile.kernel @staging(
-    %m: index {program.argument = #program.dimension<"m">},
-    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+// store_c2: what goes through a buffer goes to a tensor.
+tile.kernel @staging() {
   %f = arith.constant dense<0.0> : tensor<64xf32>
   %c = tile.alloc_shared "c" : !tile.shared<64xf32>
-  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
-  // expected-error @below {{expected no staging buffer because only the atom tma goes through one, but got 'c'}}
-  tile.store %f, %t staging %c : !tile.shared<64xf32> : tensor<64xf32>, !tile.slice<64xf32>
+  %t = tile.alloc_shared "t" : !tile.shared<64xf32>
+  // expected-error @below {{expected a slice as destination because what goes through a staging buffer is written to global memory, but got '!tile.shared<64xf32>'}}
+  tile.store %f, %t staging %c : !tile.shared<64xf32> : tensor<64xf32>, !tile.shared<64xf32>
   tile.return
 }
 

@@ -259,7 +259,7 @@ tile.kernel @tma_store(%O: !tile.global<128x64xbf16> {program.argument = #progra
   %sum = tile.gemm %a, %b, %zero policy full_col atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
   %h = tile.convert %sum : tensor<128x64xf32> to tensor<128x64xbf16>
   %o = tile.slice %O[%c0, %c0] : !tile.global<128x64xbf16> -> !tile.slice<128x64xbf16>
-  // expected-remark @below {{[layout-conversion] 'to' (128x64, 16 bits) is converted at the panels of a store through the TMA, which takes a round trip through shared memory: it comes in the layout of the accumulator of wgmma, but the layout of the panels of a store through the TMA is needed}}
+  // expected-remark @below {{[layout-conversion] 'to' (128x64, 16 bits) is converted at the panels of a store through shared memory, which takes a round trip through shared memory: it comes in the layout of the accumulator of wgmma, but the layout of the panels of a store through shared memory is needed}}
   tile.store %h, %o staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x64xbf16>, !tile.slice<128x64xbf16>
   tile.return
 }

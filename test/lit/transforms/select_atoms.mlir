@@ -427,6 +427,39 @@ tile.kernel @copy_out(%B: !tile.global<64x64xbf16> {program.argument = #program.
 
 // -----
 
+// Rows that the TMA cannot write leave through panels as well, from which the threads write them, where the fragment is an
+// accumulator; of another shape it stays where it is.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @unaligned_rows(
+// CHECK:         %[[STAGING:.*]] = tile.alloc_shared "Y.staging" : !tile.shared<1x1x64x64xbf16>
+// CHECK-NOT:     staging"
+// CHECK:         tile.store %{{.*}} staging %[[STAGING]] : {{.*}} atom simt
+// CHECK:         tile.store %{{[^ ]*}}, %{{[^ ]*}} atom simt
+tile.kernel @unaligned_rows(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>},
+    %Y: !tile.global<64x65xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 2>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %b, %b, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %h = tile.convert %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+  %y = tile.slice %Y[%c0, %c0] : !tile.global<64x65xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %y : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  %other = arith.constant dense<0.0> : tensor<64x128xbf16>
+  %z = tile.slice %Y[%c0, %c0] : !tile.global<64x65xbf16> -> !tile.slice<64x128xbf16>
+  tile.store %other, %z : tensor<64x128xbf16>, !tile.slice<64x128xbf16>
+  tile.return
+}
+}
+
+// -----
+
 // Each reason against the TMA, which takes the other copies all the same.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @copies(
@@ -672,6 +705,21 @@ tile.kernel @interleaved(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #
   %slice = tile.slice %V[%c0, %c0] : !tile.global<64x128xf8E4M3FN> -> !tile.slice<64x128xf8E4M3FN>
   // expected-error @below {{expected the TMA to move elements of 'V' because they are interleaved, but this is another access; copy whole tiles of shared memory in roles}}
   %v = tile.load %slice : !tile.slice<64x128xf8E4M3FN> -> tensor<64x128xf8E4M3FN>
+  tile.return
+}
+}
+
+// -----
+
+// What has its atoms already was meant for a later pass.
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @chosen_before(%Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %h = arith.constant dense<0.0> : tensor<64x64xbf16>
+  %c = tile.alloc_shared "c" : !tile.shared<1x1x64x64xbf16>
+  %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  // expected-error @below {{'tile.store' op expected no staging buffer because atoms are yet to be chosen}}
+  tile.store %h, %y staging %c : !tile.shared<1x1x64x64xbf16> atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
   tile.return
 }
 }
