@@ -33,21 +33,20 @@ public:
     return (repacked ? *repacked : tensor).tile({row * tileShape[0], column * tileShape[1]}, tileShape, loc);
   }
 
-  void repack() const {
-    constexpr int64_t partRows = 64, partColumns = 64;
-    k.launch("gemm_repack_" + name, [&] {
-      k.warps(4);
-      auto [i, j] = k.grid(ceilDiv(rows, partRows), ceilDiv(columns, partColumns));
-      auto partOf = [&, row = i * partRows, column = j * partColumns](const Global &matrix) {
-        return matrix.tile({row, column}, {partRows, partColumns});
-      };
-      Fragment part = k.fragment(element, {partRows, partColumns});
-      copy(partOf(tensor), part);
-      copy(part, partOf(*repacked));
-    });
+  /// How many blocks repack it, and what block `n` of them does.
+  Index parts() const { return ceilDiv(rows, partRows) * ceilDiv(columns, partColumns); }
+  void repackPart(const Index &n) const {
+    Index across = ceilDiv(columns, partColumns), row = n / across * partRows,
+          column = n % across * partColumns;
+    auto partOf = [&](const Global &matrix) { return matrix.tile({row, column}, {partRows, partColumns}); };
+    Fragment part = k.fragment(element, {partRows, partColumns});
+    copy(partOf(tensor), part);
+    copy(part, partOf(*repacked));
   }
 
 private:
+  static constexpr int64_t partRows = 64, partColumns = 64;
+
   Scope &k;
   std::string name;
   ElementType element;
@@ -60,7 +59,7 @@ private:
 /// The arguments, and the tiles of them that a step needs.
 struct Operands {
   Operands(Scope &k, const GemmConfig &config, TensorFacts facts = {})
-      : config(config), m(k.dim("m")), n(k.dim("n", {.multipleOf = multipleOfColumns(config)})),
+      : k(k), config(config), m(k.dim("m")), n(k.dim("n", {.multipleOf = multipleOfColumns(config)})),
         depth(k.dim("k")), A(k, "A", m, depth, {config.bm, config.bk}, config, config.rowsOfA,
                              factsOf(config.rowsOfA, config.dtype, facts)),
         B(k, "B", isTn() ? n : depth, isTn() ? depth : n,
@@ -79,17 +78,27 @@ struct Operands {
   /// The right factor as k x n.
   Shared asFactor(const Shared &b, Loc loc = Loc::current()) const { return isTn() ? b.t(loc) : b; }
 
-  /// The launches before, if there are any.
+  bool areRepacked() const { return A.isRepacked() || B.isRepacked(); }
+  /// The launch before, if there is one.
   void repack() const {
-    for (const Factor *factor : {&A, &B})
-      if (factor->isRepacked())
-        factor->repack();
+    if (!areRepacked())
+      return;
+    k.launch("gemm_repack", [&] {
+      k.warps(4);
+      Index ofA = A.isRepacked() ? A.parts() : Index(0), ofB = B.isRepacked() ? B.parts() : Index(0);
+      auto [block] = k.grid(ofA + ofB);
+      if (A.isRepacked())
+        k.when(block < ofA, [&] { A.repackPart(block); });
+      if (B.isRepacked())
+        k.when(block >= ofA, [&] { B.repackPart(block - ofA); });
+    });
   }
 
   Index rows() const { return ceilDiv(m, config.bm); }
   Index columns() const { return ceilDiv(n, config.bn); }
   Index steps() const { return ceilDiv(depth, config.bk); }
 
+  Scope &k;
   const GemmConfig &config;
   Index m, n, depth;
   Factor A, B;
@@ -232,7 +241,7 @@ Program gemmProgram(const GemmConfig &config, const TraceOptions &options) {
     Operands p(k, config);
     if (config.split > 1)
       return splitGemm(k, p);
-    if (!p.A.isRepacked() && !p.B.isRepacked())
+    if (!p.areRepacked())
       return plainGemm(k, p);
     p.repack();
     k.launch("gemm", [&] { plainGemm(k, p); });

@@ -24,6 +24,7 @@ constexpr int64_t bk = maxSwizzleBytes / 2; // of 16-bit elements: rows of the w
 constexpr double partialShare = 0.61;       // of the memory's rate, where partial sums go there in one burst
 constexpr double tileOverhead = 2000;   // cycles from a tile's first copy to its last product, and its end
 constexpr double launchOverhead = 3000; // of a second launch, in cycles
+constexpr double repackingShare = 0.62; // of the memory's rate, where operands are copied element by element
 constexpr double unalignedBytesPerCycle =
     5.2;                           // that the threads of a multiprocessor copy, element by element
 constexpr double chipWeight = 0.1; // of time on the chip where memory is what takes longest
@@ -47,9 +48,12 @@ struct Problem {
   const TimingFacts &timing;
   double memoryPerCycle; ///< bytes that the device gets from memory
 
-  /// A launch that reads and writes so many elements.
-  double repacking(GemmRows rows, int64_t elements) const {
-    return rows == GemmRows::repacked ? 2 * double(elements) * 2 / memoryPerCycle + launchOverhead : 0;
+  /// A launch that reads and writes these operands.
+  double repacking(const GemmConfig &c) const {
+    double elements = (c.rowsOfA == GemmRows::repacked ? double(m) * double(k) : 0) +
+                      (c.rowsOfB == GemmRows::repacked ? double(n) * double(k) : 0);
+    return elements > 0 ? 2 * elements * 2 / (repackingShare * memoryPerCycle) + tileOverhead + launchOverhead
+                        : 0;
   }
 
   double cycles(const GemmConfig &c) const {
@@ -60,8 +64,10 @@ struct Problem {
     double share = target.wgmma ? 1 : timing.mmaSyncShare;
     double product = double(bm * bn * bk) / (timing.multiplyAddsPerCycle * share);
     double bytes = double((bm + bn) * bk * 2);
-    double unaligned = (c.rowsOfA == GemmRows::unaligned ? double(bm * bk * 2) : 0) +
-                       (c.rowsOfB == GemmRows::unaligned ? double(bn * bk * 2) : 0);
+    // What lies outside of the operands costs threads little.
+    double unaligned =
+        (c.rowsOfA == GemmRows::unaligned ? double(std::min(m, bm) * std::min(k, bk) * 2) : 0) +
+        (c.rowsOfB == GemmRows::unaligned ? double(std::min(n, bn) * std::min(k, bk) * 2) : 0);
     double operands = double(elementsRead(bm, bn, target) * bk * 2);
     double step =
         std::max({product, bytes / timing.loadBytesPerCycle, (bytes + operands) / timing.sharedBytesPerCycle,
@@ -72,8 +78,7 @@ struct Problem {
         split > 1
             ? 2 * double(split) * double(m) * double(n) * 4 / (partialShare * memoryPerCycle) + launchOverhead
             : 0;
-    return std::max(chip, memory) + chipWeight * chip + combine + repacking(c.rowsOfA, m * k) +
-           repacking(c.rowsOfB, n * k);
+    return std::max(chip, memory) + chipWeight * chip + combine + repacking(c);
   }
 };
 

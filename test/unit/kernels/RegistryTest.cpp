@@ -209,6 +209,12 @@ TEST_CASE("operands with unaligned rows are repacked where products take longer 
   CHECK(small.rowsOfA == GemmRows::unaligned);
   CHECK(small.rowsOfB == GemmRows::unaligned);
   CHECK(small.rowsOfC == GemmRows::unaligned);
+  // What a block reads is little where most of its rows do not exist.
+  for (auto [m, n, k] : {std::array<int64_t, 3>{8, 52, 110}, {232, 1, 2}, {4, 304, 4706}}) {
+    GemmConfig few = configOf(m, n, k, {.a = true, .b = true});
+    CHECK(few.rowsOfA == GemmRows::unaligned);
+    CHECK(few.rowsOfB == GemmRows::unaligned);
+  }
   GemmConfig one = configOf(4096, 4096, 4096, {.b = true});
   CHECK(one.rowsOfA == GemmRows::any);
   CHECK(one.rowsOfB == GemmRows::repacked);
@@ -222,14 +228,15 @@ TEST_CASE("a GEMM knows from its sizes which rows contiguous tensors have", "[ke
   CHECK(!has({}, "alignment"));
   CHECK(!has({}, "gemm_repack"));
   Definitions odd = {{"k", "4095"}};
-  CHECK(has(odd, "gemm_repack_A"));
-  CHECK(has(odd, "gemm_repack_B"));
+  CHECK(has(odd, "gemm_repack"));
+  CHECK(has(odd, "\"A_repacked\""));
+  CHECK(has(odd, "\"B_repacked\""));
   CHECK(has(odd, "\"A\", input, dims[0, 2], alignment = 2"));
   CHECK(!has({{"k", "4095"}, {"unaligned", "none"}}, "gemm_repack"));
   CHECK(!has({{"k", "4095"}, {"repack", "no"}}, "gemm_repack"));
   Definitions nn = {{"k", "4095"}, {"layout", "nn"}};
-  CHECK(has(nn, "gemm_repack_A"));
-  CHECK(!has(nn, "gemm_repack_B"));
+  CHECK(has(nn, "\"A_repacked\""));
+  CHECK(!has(nn, "B_repacked"));
   CHECK(has({{"n", "4095"}}, "\"C\", output, dims[0, 1], alignment = 2"));
   // A single row is as aligned as its address.
   CHECK(!has({{"m", "1"}, {"k", "4095"}, {"layout", "nn"}}, "alignment = 2"));
