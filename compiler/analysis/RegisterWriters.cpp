@@ -34,7 +34,8 @@ bool mayBeIdentity(Operation *op) {
     return ofFragments.mayKeepElements();
   if (!op->hasTrait<OpTrait::Elementwise>() || !isMemoryEffectFree(op))
     return false;
-  return op->getNumOperands() > 1 || isa<arith::NegFOp, math::AbsFOp, math::FloorOp, math::CeilOp>(op);
+  return op->getNumOperands() > 1 ||
+         isa<arith::NegFOp, math::AbsFOp, math::FloorOp, math::CeilOp, math::RoundEvenOp, math::TruncOp>(op);
 }
 
 class Collector {

@@ -41,16 +41,53 @@ FragmentValue min(const Operand &a, const Operand &b, Loc loc = Loc::current());
 FragmentValue maxOrNaN(const Operand &a, const Operand &b, Loc loc = Loc::current());
 FragmentValue minOrNaN(const Operand &a, const Operand &b, Loc loc = Loc::current());
 
+/// Of what a function may be off by, how much: `accurate` is the bound of docs/dsl.md, `fast` that of the
+/// machine's approximation.
+#define TLC_ACCURACIES(X) X(accurate) X(fast)
+TLC_ENUM(Accuracy, TLC_ACCURACIES)
+TLC_ENUM_NAMES(Accuracy, TLC_ACCURACIES)
+
 FragmentValue abs(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue exp(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue exp2(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue exp10(const FragmentValue &x, Loc loc = Loc::current());
+/// e^x - 1, accurate near 0 as well.
+FragmentValue expm1(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue log(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue log2(const FragmentValue &x, Loc loc = Loc::current());
-FragmentValue sqrt(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue log10(const FragmentValue &x, Loc loc = Loc::current());
+/// log(1 + x), accurate near 0 as well.
+FragmentValue log1p(const FragmentValue &x, Loc loc = Loc::current());
+/// Rounded to nearest, but if `fast`.
+FragmentValue sqrt(const FragmentValue &x, Accuracy accuracy = Accuracy::accurate, Loc loc = Loc::current());
 FragmentValue rsqrt(const FragmentValue &x, Loc loc = Loc::current());
-FragmentValue tanh(const FragmentValue &x, Loc loc = Loc::current());
+/// Of angles up to 2^20; beyond, sine, cosine and tangent are NaN. If `fast`, of angles up to 100 pi; beyond,
+/// they are unspecified.
+FragmentValue sin(const FragmentValue &x, Accuracy accuracy = Accuracy::accurate, Loc loc = Loc::current());
+FragmentValue cos(const FragmentValue &x, Accuracy accuracy = Accuracy::accurate, Loc loc = Loc::current());
+FragmentValue tan(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue atan(const FragmentValue &x, Loc loc = Loc::current());
+FragmentValue tanh(const FragmentValue &x, Accuracy accuracy = Accuracy::accurate, Loc loc = Loc::current());
+/// The error function.
+FragmentValue erf(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue floor(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue ceil(const FragmentValue &x, Loc loc = Loc::current());
+/// To the nearest whole number, ties to even.
+FragmentValue round(const FragmentValue &x, Loc loc = Loc::current());
+/// Towards 0.
+FragmentValue trunc(const FragmentValue &x, Loc loc = Loc::current());
+
+/// x to the power of y as C's pow has it: NaN of a negative x where y is not whole, 1 where x is 1 or y is 0.
+/// If `fast`, x is positive and not subnormal; else the result is unspecified.
+FragmentValue pow(const Operand &x, const Operand &y, Accuracy accuracy = Accuracy::accurate,
+                  Loc loc = Loc::current());
+/// a b + c, rounded once, of floats.
+FragmentValue fma(const Operand &a, const Operand &b, const Operand &c, Loc loc = Loc::current());
+/// `magnitude` with the sign of `sign`, which a zero and a NaN have, too.
+FragmentValue copySign(const Operand &magnitude, const Operand &sign, Loc loc = Loc::current());
+/// The nearest number from `low` to `high`; NaN if one of them is.
+FragmentValue clamp(const FragmentValue &x, const Operand &low, const Operand &high,
+                    Loc loc = Loc::current());
 
 /// x where the condition holds, else y.
 FragmentValue where(const Predicate &condition, const Operand &x, const Operand &y, Loc loc = Loc::current());

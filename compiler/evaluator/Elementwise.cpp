@@ -2,6 +2,7 @@
 /// \file
 /// Arithmetic, element by element: of fragments, numbers, positions and truth
 /// values alike.
+#include "compiler/evaluator/Functions.h"
 #include "compiler/evaluator/Machine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -235,8 +236,28 @@ Step evaluateSelect(Task &task, arith::SelectOp op) {
 // Floating point and conversions
 //===----------------------------------------------------------------------===//
 
-template <Function function> Element applied(const Kind &kind, const Element &x) {
-  return apply(kind, function, x);
+Accuracy accuracyOf(Operation *op) {
+  arith::FastMathFlags flags = cast<arith::ArithFastMathInterface>(op).getFastMathFlagsAttr().getValue();
+  return bitEnumContainsAll(flags, arith::FastMathFlags::afn) ? Accuracy::fast : Accuracy::accurate;
+}
+
+template <class Op> void add(Rules &rules, Function function) {
+  rules.add(Op::getOperationName(), [function](Task &task, Operation *op) {
+    Kind kind = kindOf(op->getResult(0).getType());
+    Accuracy accuracy = accuracyOf(op);
+    return evaluateEach(task, op, [&](Operands x) { return apply(kind, function, *x[0], accuracy); });
+  });
+}
+
+Step evaluatePower(Task &task, math::PowFOp op) {
+  Kind kind = kindOf(op.getType());
+  Accuracy accuracy = accuracyOf(op);
+  return evaluateEach(task, op, [&](Operands x) { return power(kind, *x[0], *x[1], accuracy); });
+}
+
+Step evaluateFma(Task &task, math::FmaOp op) {
+  Kind kind = kindOf(op.getType());
+  return evaluateEach(task, op, [&](Operands x) { return multiplyAdd(kind, *x[0], *x[1], *x[2]); });
 }
 
 Element resized(const Kind &to, const Element &x) {
@@ -281,15 +302,28 @@ void addFloatRules(Rules &rules) {
   add<arith::MinimumFOp>(rules, minimumOrNaN);
   add<arith::NegFOp>(rules, [](const Kind &, const Element &x) { return negate(x); });
   add<math::AbsFOp>(rules, [](const Kind &, const Element &x) { return absolute(x); });
-  add<math::ExpOp>(rules, applied<Function::exp>);
-  add<math::Exp2Op>(rules, applied<Function::exp2>);
-  add<math::LogOp>(rules, applied<Function::log>);
-  add<math::Log2Op>(rules, applied<Function::log2>);
-  add<math::SqrtOp>(rules, applied<Function::sqrt>);
-  add<math::RsqrtOp>(rules, applied<Function::rsqrt>);
-  add<math::TanhOp>(rules, applied<Function::tanh>);
-  add<math::FloorOp>(rules, applied<Function::floor>);
-  add<math::CeilOp>(rules, applied<Function::ceil>);
+  add<math::CopySignOp>(rules, copySign);
+  rules.add(evaluatePower);
+  rules.add(evaluateFma);
+  add<math::ExpOp>(rules, Function::exp);
+  add<math::Exp2Op>(rules, Function::exp2);
+  add<math::ExpM1Op>(rules, Function::expm1);
+  add<math::LogOp>(rules, Function::log);
+  add<math::Log2Op>(rules, Function::log2);
+  add<math::Log10Op>(rules, Function::log10);
+  add<math::Log1pOp>(rules, Function::log1p);
+  add<math::SqrtOp>(rules, Function::sqrt);
+  add<math::RsqrtOp>(rules, Function::rsqrt);
+  add<math::SinOp>(rules, Function::sin);
+  add<math::CosOp>(rules, Function::cos);
+  add<math::TanOp>(rules, Function::tan);
+  add<math::AtanOp>(rules, Function::atan);
+  add<math::TanhOp>(rules, Function::tanh);
+  add<math::ErfOp>(rules, Function::erf);
+  add<math::FloorOp>(rules, Function::floor);
+  add<math::CeilOp>(rules, Function::ceil);
+  add<math::RoundEvenOp>(rules, Function::round);
+  add<math::TruncOp>(rules, Function::trunc);
 }
 
 /// A float that an integer was just converted to: the compiled program may round the integer itself.

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numbers>
 
 using namespace mlir;
 
@@ -16,7 +15,6 @@ namespace tlc::evaluator {
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double smallestNormalF32 = 0x1p-126;
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -115,10 +113,7 @@ bool isSame(const Kind &kind, const Element &a, const Element &b) {
   return a.value == b.value || (std::isnan(a.value) && std::isnan(b.value));
 }
 
-namespace {
-/// What `value` is rounded to, where the compiled program rounds some number from `low` to `high`.
-Element enclosed(const Kind &kind, double value, double low, double high,
-                 Rounding rounding = Rounding::nearest) {
+Element enclosed(const Kind &kind, double value, double low, double high, Rounding rounding) {
   Element result = {.value = rounded(kind, value, rounding), .defined = true};
   if (std::isnan(low) || std::isnan(high))
     return unspecified(result);
@@ -133,13 +128,11 @@ Element enclosed(const Kind &kind, double value, double low, double high,
 
 bool isFinite(const Element &x) { return std::isfinite(x.value); }
 
-/// What leaves an operand as it is may be left out, and a product that it was may then be fused with a sum.
 Element mayBe(Element result, const Element &operand) {
   if (result.value == operand.value)
     result.bound = std::max(result.bound, operand.bound);
   return result;
 }
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Arithmetic
@@ -250,103 +243,6 @@ bool isOpen(const Element &a, const Element &b) {
   if (error == 0 || std::isinf(error))
     return error != 0;
   return std::abs(a.value - b.value) <= error; // not of NaN
-}
-
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-double valueOf(Function function, double x) {
-  switch (function) {
-  case Function::exp:
-    return std::exp(x);
-  case Function::exp2:
-    return std::exp2(x);
-  case Function::log:
-    return std::log(x);
-  case Function::log2:
-    return std::log2(x);
-  case Function::sqrt:
-    return std::sqrt(x);
-  case Function::rsqrt:
-    return 1 / std::sqrt(x);
-  case Function::tanh:
-    return std::tanh(x);
-  case Function::floor:
-    return std::floor(x);
-  case Function::ceil:
-    return std::ceil(x);
-  }
-  return 0;
-}
-
-/// How far `valueOf(function, x)` may be from what is computed, before it is rounded to the type.
-double errorOf(Function function, double x) {
-  double y = std::abs(valueOf(function, x));
-  // The absolute error near 1, where the logarithm is 0, else the relative one.
-  auto ofLog2 = [&] { return (x > 0.5 && x < 2 ? 1.0 : std::abs(std::log2(x))) * 0x1p-22; };
-  switch (function) {
-  case Function::exp2:
-    return x == 0 ? 0 : y * 0x1p-22;
-  case Function::exp: // 2 to the x log2(e), whose product is rounded twice
-    return x == 0 ? 0 : y * (0x1p-22 + std::abs(x) * 0x1p-22);
-  case Function::log2:
-    return ofLog2();
-  case Function::log: // log2(x) log(2)
-    return ofLog2() * std::numbers::ln2 + y * 0x1p-22;
-  case Function::rsqrt:
-    return y * 0x1.13p-23; // 2^-22.9
-  case Function::tanh:
-    return y * 0x1p-20;
-  case Function::sqrt:
-  case Function::floor:
-  case Function::ceil:
-    return 0;
-  }
-  return 0;
-}
-
-/// Whether subnormal operands of f32 count as 0.
-bool flushes(Function function) {
-  return function == Function::log || function == Function::log2 || function == Function::rsqrt;
-}
-
-} // namespace
-
-Element apply(const Kind &kind, Function function, const Element &x) {
-  double exact = valueOf(function, x.value);
-  Element result = exactFloat(kind, exact);
-  if (isUnspecified(x) || (function == Function::rsqrt && x.value == 0)) // infinite, of the sign of the zero
-    return unspecified(result);
-  if (std::isnan(x.value) || (!isFinite(x) && function != Function::tanh))
-    return result;
-  if (flushes(function) && x.value != 0 && std::abs(x.value) - x.bound < smallestNormalF32)
-    return unspecified(result);
-  // All are monotone.
-  double from = x.value - x.bound, to = x.value + x.bound;
-  double low = valueOf(function, from), high = valueOf(function, to);
-  if (std::isnan(low) && std::isnan(high))
-    return result;
-  double errorOfLow = errorOf(function, from), errorOfHigh = errorOf(function, to);
-  if (low > high) {
-    std::swap(low, high);
-    std::swap(errorOfLow, errorOfHigh);
-  }
-  if (low == high && !std::isfinite(low)) // such as log 0
-    return result;
-  if (isExact(x) && errorOfLow == 0)
-    return result;
-  low -= errorOfLow;
-  high += errorOfHigh;
-  bool isApproximate =
-      function != Function::sqrt && function != Function::floor && function != Function::ceil;
-  if (isApproximate && exact != 0 && low < smallestNormalF32 && high > -smallestNormalF32) {
-    low = std::min(low, 0.0); // subnormal results of f32 may be 0
-    high = std::max(high, 0.0);
-  }
-  return enclosed(kind, exact, low, high);
 }
 
 //===----------------------------------------------------------------------===//

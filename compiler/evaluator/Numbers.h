@@ -48,6 +48,12 @@ Element truthOf(bool value, bool isCertain = true);
 Element unspecified(const Element &value);
 inline bool isExact(const Element &x) { return x.bound == 0; }
 inline bool isUnspecified(const Element &x) { return x.bound > std::numeric_limits<double>::max(); }
+bool isFinite(const Element &x);
+/// What `value` is rounded to, where the compiled program rounds some number from `low` to `high`.
+Element enclosed(const Kind &kind, double value, double low, double high,
+                 Rounding rounding = Rounding::nearest);
+/// What leaves an operand as it is may be left out, and a product that it was may then be fused with a sum.
+Element mayBe(Element result, const Element &operand);
 /// The same number, NaN for NaN, whatever the bounds.
 bool isSame(const Kind &kind, const Element &a, const Element &b);
 
@@ -66,9 +72,6 @@ Element maximumOrNaN(const Kind &kind, const Element &a, const Element &b);
 Element minimumOrNaN(const Kind &kind, const Element &a, const Element &b);
 Element negate(const Element &x);
 Element absolute(const Element &x);
-
-enum class Function : uint8_t { exp, exp2, log, log2, sqrt, rsqrt, tanh, floor, ceil };
-Element apply(const Kind &kind, Function function, const Element &x);
 
 /// Whether the bounds leave open how they compare.
 bool isOpen(const Element &a, const Element &b);

@@ -156,6 +156,8 @@ std::optional<Drawn> Generator::drawFull(const Sizes &shape, ElementType element
     drawn = drawScan(shape, element, depth);
   else if (draw.chance(18))
     drawn = drawOfOne(shape, element, depth);
+  else if (draw.chance(10))
+    drawn = drawOfThree(shape, element, depth);
   else if (draw.chance(75))
     drawn = drawOfTwo(shape, element, depth);
   return drawn ? drawn : drawLeaf(shape, element);
@@ -225,7 +227,8 @@ std::optional<Drawn> Generator::drawOfOne(const Sizes &shape, ElementType elemen
     return x;
   Function function = draw.oneOf({Function::negate, Function::abs});
   if (!isInteger(element) && draw.chance(40)) {
-    function = draw.oneOf({Function::floor, Function::ceil, Function::finiteOrZero});
+    function = draw.oneOf(
+        {Function::floor, Function::ceil, Function::round, Function::trunc, Function::finiteOrZero});
     if (!x->domain.exact && function != Function::finiteOrZero)
       return x; // which whole number it is, rounding would decide
     if (function != Function::finiteOrZero) {
@@ -309,64 +312,6 @@ Drawn Generator::wrapped(Drawn a, Drawn b) {
   }
   Function function = draw.oneOf({Function::add, Function::subtract, Function::multiply});
   return {applied(function, element, {std::move(a.expression), std::move(b.expression)}), whole};
-}
-
-/// What rounds: functions of the whole line, of arguments for which they are well conditioned.
-std::optional<Drawn> Generator::drawRounded(const Sizes &shape, ElementType element, int depth) {
-  std::optional<Drawn> x = drawFull(shape, element, depth - 1);
-  if (!x)
-    return x;
-  bool isSmall = element == ElementType::f64; // no functions but the square root
-  auto function =
-      isSmall ? draw.oneOf({Function::sqrt, Function::divide})
-              : draw.oneOf({Function::exp, Function::exp2, Function::log, Function::log2, Function::sqrt,
-                            Function::rsqrt, Function::tanh, Function::divide, Function::divideOrZero});
-  auto aboveOne = [&](Expression of) {
-    Expression one = {.kind = Expression::Kind::number, .type = element, .number = 1};
-    return applied(Function::add, element,
-                   {applied(Function::abs, element, {std::move(of)}), std::move(one)});
-  };
-  draw.note(Feature::function);
-  if (!x->domain.finite)
-    x = clamped(std::move(*x), 3);
-  double magnitude = x->domain.magnitude;
-  switch (function) {
-  case Function::exp:
-  case Function::exp2:
-    x = clamped(std::move(*x), 3);
-    magnitude = 21;
-    break;
-  case Function::log:
-  case Function::log2:
-    magnitude = 1 + std::log2(magnitude + 1);
-    x->expression = aboveOne(std::move(x->expression));
-    break;
-  case Function::sqrt:
-    magnitude = std::sqrt(magnitude) + 1;
-    x->expression = applied(Function::abs, element, {std::move(x->expression)});
-    break;
-  case Function::rsqrt:
-    magnitude = 1;
-    x->expression = aboveOne(std::move(x->expression));
-    break;
-  case Function::tanh:
-    magnitude = 1;
-    break;
-  default: {
-    Drawn by = drawPartner(shape, element, depth - 1);
-    if (by.expression.kind == Expression::Kind::number || by.expression.kind == Expression::Kind::scalar ||
-        by.expression.kind == Expression::Kind::position)
-      by.expression = {.kind = Expression::Kind::number, .type = element, .number = 3},
-      function = Function::divide;
-    else
-      by.expression = aboveOne(std::move(by.expression));
-    return Drawn{applied(function, element, {std::move(x->expression), std::move(by.expression)}),
-                 {magnitude, 0, false, by.domain.finite}};
-  }
-  }
-  if (!fits(element, {magnitude, 0, false}))
-    return std::nullopt;
-  return Drawn{applied(function, element, {std::move(x->expression)}), {magnitude, 0, false}};
 }
 
 /// What is taken where a condition does not hold.

@@ -139,10 +139,14 @@ std::string ExpressionText::value(const Expression &expression) const {
   }
   std::string_view name = nameOf(expression.function);
   bool isSymbol = name.find_first_of("+-*/%&|^~<>") == 0;
+  std::string accuracy = expression.accuracy == dsl::Accuracy::fast ? ", Accuracy::fast" : "";
+  if (isOfThree(expression.function))
+    return fmt::format("{}({}, {}, {})", name, operand(0), operand(1), operand(2));
   if (!isOfTwo(expression.function))
-    return isSymbol ? fmt::format("({}{})", name, operand(0)) : fmt::format("{}({})", name, operand(0));
+    return isSymbol ? fmt::format("({}{})", name, operand(0))
+                    : fmt::format("{}({}{})", name, operand(0), accuracy);
   return isSymbol ? fmt::format("({} {} {})", operand(0), name, operand(1))
-                  : fmt::format("{}({}, {})", name, operand(0), operand(1));
+                  : fmt::format("{}({}, {}{})", name, operand(0), operand(1), accuracy);
 }
 
 std::string ExpressionText::slice(const Box &box) const {

@@ -106,6 +106,7 @@ private:
   Drawn drawPartner(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawOfOne(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawOfTwo(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawOfThree(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawWhere(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawWherePlace(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawReduction(const Sizes &shape, ElementType element);
@@ -114,6 +115,9 @@ private:
   Drawn drawIntegerPartner(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawPositions(const Sizes &shape, ElementType element);
   std::optional<Drawn> drawRounded(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawQuotient(Drawn x, const Sizes &shape, int depth);
+  std::optional<Drawn> drawPower(Drawn x);
+  std::optional<Drawn> drawSigned(Drawn x, const Sizes &shape, int depth);
   std::optional<Drawn> converted(Drawn value, ElementType element);
   Drawn clamped(Drawn value, double magnitude);
   Drawn number(ElementType element, double most);

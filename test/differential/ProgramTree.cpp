@@ -57,6 +57,36 @@ std::string_view nameOf(Function function) {
     return "floor";
   case Function::ceil:
     return "ceil";
+  case Function::exp10:
+    return "exp10";
+  case Function::expm1:
+    return "expm1";
+  case Function::log10:
+    return "log10";
+  case Function::log1p:
+    return "log1p";
+  case Function::sin:
+    return "sin";
+  case Function::cos:
+    return "cos";
+  case Function::tan:
+    return "tan";
+  case Function::atan:
+    return "atan";
+  case Function::erf:
+    return "erf";
+  case Function::round:
+    return "round";
+  case Function::trunc:
+    return "trunc";
+  case Function::pow:
+    return "pow";
+  case Function::copySign:
+    return "copySign";
+  case Function::fma:
+    return "fma";
+  case Function::clamp:
+    return "clamp";
   case Function::finiteOrZero:
     return "finiteOrZero";
   case Function::complement:

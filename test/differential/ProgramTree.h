@@ -77,13 +77,24 @@ enum class Function : uint8_t {
   abs,
   exp,
   exp2,
+  exp10,
+  expm1,
   log,
   log2,
+  log10,
+  log1p,
   sqrt,
   rsqrt,
+  sin,
+  cos,
+  tan,
+  atan,
   tanh,
+  erf,
   floor,
   ceil,
+  round,
+  trunc,
   finiteOrZero,
   complement,
   // of two
@@ -102,8 +113,14 @@ enum class Function : uint8_t {
   bitXor,
   shiftLeft,
   shiftRight,
+  pow,
+  copySign,
+  // of three
+  fma,
+  clamp,
 };
-constexpr bool isOfTwo(Function function) { return function >= Function::add; }
+constexpr bool isOfThree(Function function) { return function >= Function::fma; }
+constexpr bool isOfTwo(Function function) { return function >= Function::add && !isOfThree(function); }
 
 struct Expression {
   enum class Kind : uint8_t {
@@ -124,6 +141,7 @@ struct Expression {
   Kind kind = Kind::number;
   ElementType type = ElementType::f32; ///< of the result
   Function function = Function::add;
+  dsl::Accuracy accuracy = dsl::Accuracy::accurate; ///< of functions that have it
   Comparison comparison = Comparison::less;
   dsl::Reduction reduction = dsl::Reduction::sum;
   dsl::Direction direction = dsl::Direction::forward;

@@ -122,6 +122,8 @@ Value Tracer::value(const Expression &expression) {
   case Kind::position:
     return {{}, index(expression.positions.front().a).to(expression.type)};
   case Kind::apply:
+    if (isOfThree(expression.function))
+      return {ofThree(expression)};
     return {isOfTwo(expression.function) ? ofTwo(expression) : ofOne(expression)};
   case Kind::convert:
     return {fragment(expression.operands[0]).to(expression.type, expression.conversion)};
@@ -192,15 +194,37 @@ FragmentValue Tracer::ofOne(const Expression &expression) {
   case Function::log2:
     return log2(x);
   case Function::sqrt:
-    return sqrt(x);
+    return sqrt(x, expression.accuracy);
   case Function::rsqrt:
     return rsqrt(x);
   case Function::tanh:
-    return tanh(x);
+    return tanh(x, expression.accuracy);
   case Function::floor:
     return floor(x);
   case Function::ceil:
     return ceil(x);
+  case Function::exp10:
+    return exp10(x);
+  case Function::expm1:
+    return expm1(x);
+  case Function::log10:
+    return log10(x);
+  case Function::log1p:
+    return log1p(x);
+  case Function::tan:
+    return tan(x);
+  case Function::atan:
+    return atan(x);
+  case Function::erf:
+    return erf(x);
+  case Function::round:
+    return round(x);
+  case Function::trunc:
+    return trunc(x);
+  case Function::sin:
+    return sin(x, expression.accuracy);
+  case Function::cos:
+    return cos(x, expression.accuracy);
   case Function::finiteOrZero:
     return finiteOrZero(x);
   case Function::complement:
@@ -231,6 +255,10 @@ FragmentValue Tracer::ofTwo(const Expression &expression) {
     return maxOrNaN(Operand(a), Operand(b));
   case Function::minOrNaN:
     return minOrNaN(Operand(a), Operand(b));
+  case Function::pow:
+    return pow(Operand(a), Operand(b), expression.accuracy);
+  case Function::copySign:
+    return copySign(Operand(a), Operand(b));
   case Function::remainder:
     return apply([](const auto &x, const auto &y) { return x % y; }, a, b);
   case Function::bitAnd:
@@ -246,4 +274,12 @@ FragmentValue Tracer::ofTwo(const Expression &expression) {
   default:
     return {};
   }
+}
+
+FragmentValue Tracer::ofThree(const Expression &expression) {
+  Value a = value(expression.operands[0]), b = value(expression.operands[1]),
+        c = value(expression.operands[2]);
+  if (expression.function == Function::fma)
+    return fma(Operand(a), Operand(b), Operand(c));
+  return clamp(*a.fragment, Operand(b), Operand(c));
 }

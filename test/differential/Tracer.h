@@ -46,6 +46,7 @@ private:
   dsl::FragmentValue wherePlace(const Expression &expression);
   dsl::FragmentValue ofOne(const Expression &expression);
   dsl::FragmentValue ofTwo(const Expression &expression);
+  dsl::FragmentValue ofThree(const Expression &expression);
 
   // TraceStatements.cpp
   void body(const Body &statements);

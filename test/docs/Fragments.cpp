@@ -148,6 +148,25 @@ Program values() {
 }
 // [values]
 
+// [rotary]
+/// Turns pairs of elements, half a row apart, by an angle that grows with the row: rotary position embedding.
+Program rotary() {
+  return Program::trace("rotary", [](Scope &k) {
+    Index rows = k.dim("rows");
+    Global X = k.inout("X", bf16, {rows, 128});
+    auto [block] = k.grid(ceilDiv(rows, 16));
+    Fragment x = k.fragment(bf16, {16, 64}), y = k.fragment(bf16, {16, 64});
+    copy(X.tile({block * 16, 0}, {16, 64}), x);
+    copy(X.tile({block * 16, 64}, {16, 64}), y);
+    FragmentValue position = (k.positions({16, 1}, 0) + (block * 16).to(i32)).to(f32);
+    FragmentValue frequency = pow(10000, k.positions({1, 64}, 1).to(f32) / -64);
+    FragmentValue angle = position * frequency, sine = sin(angle), cosine = cos(angle);
+    copy((x.to(f32) * cosine - y.to(f32) * sine).to(bf16), X.tile({block * 16, 0}, {16, 64}));
+    copy((y.to(f32) * cosine + x.to(f32) * sine).to(bf16), X.tile({block * 16, 64}, {16, 64}));
+  });
+}
+// [rotary]
+
 // [triangle]
 /// The lower triangle of X, and zeros above it.
 Program triangle() {
@@ -227,6 +246,15 @@ TEST_CASE("cumulative sums and maxima", "[docs]") {
 TEST_CASE("variables and values", "[docs]") {
   Run run(values(), {{"n", 700}});
   checkVector(run.after("Y"), 1e-6, [](int64_t) { return 1; });
+}
+
+TEST_CASE("pairs of elements are turned", "[docs]") {
+  Run run(rotary(), {{"rows", 37}});
+  checkMatrix(run.after("X"), 4e-3, [&](int64_t i, int64_t j) {
+    double angle = double(i) * std::pow(10000, -double(j % 64) / 64);
+    double x = run.before("X")(i, j % 64), y = run.before("X")(i, j % 64 + 64);
+    return j < 64 ? x * std::cos(angle) - y * std::sin(angle) : y * std::cos(angle) + x * std::sin(angle);
+  });
 }
 
 TEST_CASE("where by position", "[docs]") {

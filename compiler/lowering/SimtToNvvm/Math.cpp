@@ -14,19 +14,22 @@ using namespace mlir;
 using namespace tlc;
 using namespace tlc::simt;
 
-namespace {
+static bool isNarrowFloat(Type type) { return type.isF16() || type.isBF16(); }
 
-bool isNarrowFloat(Type type) { return type.isF16() || type.isBF16(); }
-
-/// 16-bit numbers are computed with in f32.
-Value widen(OpBuilder &builder, Location loc, Value value) {
+Value tlc::simt::widen(OpBuilder &builder, Location loc, Value value) {
   return isNarrowFloat(value.getType()) ? LLVM::FPExtOp::create(builder, loc, builder.getF32Type(), value)
                                         : value;
 }
 
-Value narrowTo(OpBuilder &builder, Location loc, Type type, Value value) {
+Value tlc::simt::narrowTo(OpBuilder &builder, Location loc, Type type, Value value) {
   return isNarrowFloat(type) ? LLVM::FPTruncOp::create(builder, loc, type, value) : value;
 }
+
+bool tlc::simt::allowsApproximation(arith::FastMathFlags flags) {
+  return bitEnumContainsAll(flags, arith::FastMathFlags::afn);
+}
+
+namespace {
 
 Value callF32(OpBuilder &builder, Location loc, StringRef intrinsic, ValueRange operands) {
   return LLVM::CallIntrinsicOp::create(builder, loc, builder.getF32Type(), builder.getStringAttr(intrinsic),
@@ -74,9 +77,27 @@ template <typename MathOp> struct LowerFunction : OpConversionPattern<MathOp> {
   }
 };
 
-bool allowsApproximation(arith::FastMathFlags flags) {
-  return bitEnumContainsAll(flags, arith::FastMathFlags::afn);
-}
+/// The instruction of a function that has an accurate form, too.
+template <class MathOp> struct LowerFast : OpConversionPattern<MathOp> {
+  using OpConversionPattern<MathOp>::OpConversionPattern;
+  LogicalResult matchAndRewrite(MathOp op, typename MathOp::Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!allowsApproximation(op.getFastmath()))
+      return failure();
+    Location loc = op.getLoc();
+    Value x = widen(rewriter, loc, adaptor.getOperand()), y;
+    if constexpr (std::is_same_v<MathOp, math::TanhOp>)
+      y = LLVM::TanhOp::create(rewriter, loc, x,
+                               LLVM::FastmathFlags::afn); // its instruction has no intrinsic
+    else
+      y = callF32(rewriter, loc,
+                  std::is_same_v<MathOp, math::SinOp> ? "llvm.nvvm.sin.approx.ftz.f"
+                                                      : "llvm.nvvm.cos.approx.ftz.f",
+                  x);
+    rewriter.replaceOp(op, narrowTo(rewriter, loc, op.getType(), y));
+    return success();
+  }
+};
 
 struct LowerSqrt : OpConversionPattern<math::SqrtOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -116,7 +137,7 @@ struct LowerDivision : OpConversionPattern<arith::DivFOp> {
 bool isInstruction(StringRef name) {
   return name == math::Exp2Op::getOperationName() || name == math::ExpOp::getOperationName() ||
          name == math::Log2Op::getOperationName() || name == math::LogOp::getOperationName() ||
-         name == math::RsqrtOp::getOperationName();
+         name == math::Log10Op::getOperationName() || name == math::RsqrtOp::getOperationName();
 }
 
 } // namespace
@@ -133,13 +154,16 @@ LogicalResult tlc::simt::verifyMath(Operation *op) {
 
 void tlc::simt::populateMathPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  PatternBenefit preferred = 2; // over those of the polynomials and of LLVM's generic functions
+  // Over those of the polynomials and of LLVM's generic functions.
+  PatternBenefit preferred = 2, ours = 3, fast = 4;
   patterns.add<LowerFunction<math::Exp2Op>, LowerFunction<math::ExpOp>, LowerFunction<math::Log2Op>,
                LowerFunction<math::LogOp>, LowerFunction<math::Log10Op>, LowerFunction<math::RsqrtOp>,
                LowerSqrt, LowerDivision>(converter, context, preferred);
+  populateFunctionPatterns(converter, patterns, ours);
+  patterns.add<LowerFast<math::SinOp>, LowerFast<math::CosOp>, LowerFast<math::TanhOp>>(converter, context,
+                                                                                        fast);
   auto isFormula = [](StringRef name) { return !isInstruction(name); };
   populateMathF32ExpansionPatterns(patterns, isFormula, preferred);
   populateMathPolynomialApproximationPatterns(patterns, isFormula, preferred);
-  math::populateExpansionPatterns(patterns,
-                                  {"sinh", "cosh", "tan", "asinh", "acosh", "atanh", "powf", "fpowi"});
+  math::populateExpansionPatterns(patterns, {"sinh", "cosh", "asinh", "acosh", "atanh", "fpowi"});
 }

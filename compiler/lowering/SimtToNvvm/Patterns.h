@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dialects/simt/Simt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/DialectConversion.h"
 
 namespace tlc::simt {
@@ -13,6 +14,9 @@ void populateAsyncPatterns(const mlir::TypeConverter &converter, mlir::RewritePa
 void populateControlPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                              mlir::LLVM::GlobalOp dynamicShared);
 void populateMathPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+/// Those of functions without an instruction.
+void populateFunctionPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                              mlir::PatternBenefit benefit);
 void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateTensorMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
@@ -26,6 +30,12 @@ void splitFragments(KernelOp kernel);
 
 /// Whether an operation of `math` has a lowering for its element type; says so if not.
 mlir::LogicalResult verifyMath(mlir::Operation *op);
+
+/// Numbers of 16 bits are computed with in f32.
+mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
+mlir::Value narrowTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::Value value);
+/// Whether the fast form of a function may be taken.
+bool allowsApproximation(mlir::arith::FastMathFlags flags);
 
 mlir::Value constantI32(mlir::OpBuilder &builder, mlir::Location loc, int32_t value);
 

@@ -44,7 +44,36 @@ simt.kernel @functions(%out: !llvm.ptr<1> {program.parameter = #program.paramete
   // CHECK: %[[POWER:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[WIDE]])
   // CHECK: llvm.fptrunc %[[POWER]] : f32 to f16
   %14 = math.exp2 %h : f16
-  simt.store %13, %out : f32, !llvm.ptr<1>
+  // Fast forms are instructions, by way of f32 for 16-bit numbers.
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.sin.approx.ftz.f"
+  %15 = math.sin %13 fastmath<afn> : f32
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.cos.approx.ftz.f"
+  %16 = math.cos %15 fastmath<afn> : f32
+  // CHECK: llvm.intr.tanh({{.*}}) {fastmathFlags = #llvm.fastmath<afn>}
+  %17 = math.tanh %16 fastmath<afn> : f32
+  // CHECK: %[[LOG:.*]] = llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
+  // CHECK: %[[EXPONENT:.*]] = llvm.fmul %{{.*}}, %[[LOG]]
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[EXPONENT]])
+  %18 = math.powf %17, %x fastmath<afn> : f32
+  // An angle loses its multiples of pi / 2 in three steps.
+  // CHECK: %[[QUARTERS:.*]] = llvm.intr.roundeven
+  // CHECK-COUNT-3: llvm.intr.fma(%[[QUARTERS]],
+  // CHECK-NOT: llvm.nvvm.sin
+  %19 = math.sin %18 : f32
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"
+  %20 = math.tan %19 : f32
+  // CHECK-NOT: llvm.intr.tan
+  // CHECK-NOT: llvm.intr.log
+  // CHECK-NOT: llvm.intr.atan
+  %21 = math.expm1 %20 : f32
+  %22 = math.log1p %21 : f32
+  %23 = math.atan %22 : f32
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
+  %24 = math.log10 %23 : f32
+  // CHECK: llvm.intr.fma(%{{.*}}, %{{.*}}, %{{.*}}) : (f16, f16, f16) -> f16
+  %25 = math.fma %h, %h, %h : f16
+  simt.store %24, %out : f32, !llvm.ptr<1>
+  simt.store %25, %out : f16, !llvm.ptr<1>
   simt.store %14, %out : f16, !llvm.ptr<1>
   simt.return
 }

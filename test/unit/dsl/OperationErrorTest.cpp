@@ -87,6 +87,16 @@ TEST_CASE("bits are of integers, NaN of floats", "[dsl][errors]") {
           x = maxOrNaN(x, 2);
         }) == "expected floating point for maxOrNaN, but got 16x8 of i32; convert it with .to(f32)");
   CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(i32, {16, 8});
+          pow(x + 1, 2);
+        }) == "expected floating point for pow, but got 16x8 of i32; convert it with .to(f32)");
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16, 8}), y = k.fragment(f32, {16, 4});
+          fma(x + 1, y + 1, 2);
+        }) ==
+        "expected operands of fma with extents that are equal, or 1 where one is repeated, but got 16x8 "
+        "of f32 and 16x4 of f32");
+  CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16, 8});
           Fragment y = reduce(Reduction::bitOr, x, 1);
         }) == "reduce: expected integers because 'bit_or' combines bits, but got 'f32'");

@@ -149,6 +149,21 @@ TEST_CASE("functions become operations of math", "[dsl][unit]") {
                     "math.rsqrt", "math.tanh", "math.floor", "math.ceil"});
 }
 
+TEST_CASE("functions say how accurate they are", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global Y = k.output("Y", f32, {16});
+    Fragment x = k.fragment(f32, {16}, k.scalar("s", f32)), row = k.fragment(f32, {1}, 3);
+    copy(erf(sin(x, Accuracy::fast)), Y.tile({0}, {16}));
+    copy(pow(x, row, Accuracy::fast) + exp10(x), Y.tile({0}, {16}));
+    copy(fma(x, 2, row) + copySign(round(x), trunc(x)), Y.tile({0}, {16}));
+    copy(clamp(x, -1, row), Y.tile({0}, {16}));
+  });
+  checkOrder(text, {"math.sin", "fastmath<afn>", "math.erf"});
+  checkOrder(text, {"tile.broadcast", "math.powf", "fastmath<afn>", "math.powf", "arith.addf"});
+  checkOrder(text, {"math.fma", "math.roundeven", "math.trunc", "math.copysign"});
+  checkOrder(text, {"arith.maximumf", "arith.minimumf"});
+}
+
 TEST_CASE("integers have their own arithmetic", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global Y = k.output("Y", i32, {16});

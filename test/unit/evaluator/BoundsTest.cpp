@@ -97,6 +97,30 @@ TEST_CASE("functions of every type are within their bounds", "[evaluator][unit]"
   }
 }
 
+TEST_CASE("formulas of every type are within their bounds", "[evaluator][unit]") {
+  using Value = FragmentValue;
+  for (ElementType type : {f32, f16, bf16}) {
+    INFO(toString(type));
+    for (Accuracy accuracy : {Accuracy::accurate, Accuracy::fast}) {
+      checkFunction(type, false, [=](const Value &x) { return sin(x, accuracy) + cos(x * 2, accuracy); });
+      checkFunction(type, false, [=](const Value &x) { return tanh(x, accuracy); });
+      checkFunction(type, true, [=](const Value &x) { return sqrt(x, accuracy); });
+      checkFunction(type, true, [=](const Value &x) { return pow(x, 1.5, accuracy); });
+      checkFunction(type, true, [=](const Value &x) { return pow(x / 100, rsqrt(x + 1), accuracy); });
+    }
+    checkFunction(type, false, [](const Value &x) { return pow(x, 3); });
+    checkFunction(type, false, [](const Value &x) { return exp10(x / 8); });
+    checkFunction(type, false, [](const Value &x) { return expm1(x); });
+    checkFunction(type, false, [](const Value &x) { return tan(x); });
+    checkFunction(type, false, [](const Value &x) { return atan(x) * erf(x / 16); });
+    checkFunction(type, true, [](const Value &x) { return log10(x); });
+    checkFunction(type, false, [](const Value &x) { return log1p(x); });
+    checkFunction(type, false, [](const Value &x) { return round(x) - trunc(x / 3); });
+    checkFunction(type, false, [](const Value &x) { return fma(x, x, x * 3); });
+    checkFunction(type, false, [](const Value &x) { return copySign(x, 3 - x) + clamp(x, -1.5, 2); });
+  }
+}
+
 TEST_CASE("arithmetic of every type is within its bounds", "[evaluator][unit]") {
   for (ElementType type : {f64, f32, f16, bf16}) {
     INFO(toString(type));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Rounding, and the bounds of single operations.
-#include "compiler/evaluator/Numbers.h"
+#include "compiler/evaluator/Functions.h"
 
 #include <catch2/catch.hpp>
 
@@ -105,6 +105,76 @@ TEST_CASE("approximate functions have the machine's bounds", "[evaluator][unit]"
   CHECK(apply(f32, Function::floor, number(2.5)).value == 2);
   CHECK(apply(f32, Function::ceil, number(3 - 0x1p-20, 0x1p-19)).bound == Approx(1));
   CHECK(std::isinf(apply(f32, Function::sqrt, number(0.1, 0.2)).bound)); // may be NaN
+}
+
+TEST_CASE("formulas have the bounds of the language", "[evaluator][unit]") {
+  auto relative = [](const Element &y) { return y.bound / std::abs(y.value); };
+  for (Function function : {Function::sin, Function::cos, Function::expm1, Function::log1p, Function::erf}) {
+    CHECK(relative(apply(f32, function, number(0.75))) >= 0x1.8p-23); // rounded
+    CHECK(relative(apply(f32, function, number(0.75))) <= 0x1.6p-22);
+  }
+  CHECK(relative(apply(f32, Function::tan, number(0.75))) >= 0x1.8p-22);
+  CHECK(relative(apply(f32, Function::atan, number(0.75))) >= 0x1.8p-22);
+  CHECK(apply(f32, Function::sin, number(0)).bound == 0);
+  CHECK(apply(f32, Function::expm1, number(0)).bound == 0);
+  CHECK(apply(f32, Function::sin, number(0x1p20)).bound <= 0x1p-21);
+  CHECK(std::isnan(apply(f32, Function::sin, number(0x1.000002p20)).value)); // beyond the largest angle
+  CHECK(apply(f32, Function::sin, number(0x1.000002p20)).bound == 0);
+  CHECK(std::isinf(apply(f32, Function::tan, number(0x1p20, 1)).bound));
+  CHECK(std::isinf(apply(f32, Function::tan, number(1.57, 0.01)).bound)); // a pole is near
+  CHECK(apply(f32, Function::cos, number(0, 0.5)).bound <= 0.51);
+  CHECK(apply(f32, Function::erf, number(infinity)).value == 1);
+  CHECK(apply(f32, Function::expm1, number(-infinity)).value == -1);
+  CHECK(apply(f32, Function::round, number(2.5)).value == 2);
+  CHECK(apply(f32, Function::round, number(3.5)).bound == 0);
+  CHECK(apply(f32, Function::trunc, number(-2.5)).value == -2);
+}
+
+TEST_CASE("fast forms have the bounds of the instructions", "[evaluator][unit]") {
+  CHECK(apply(f32, Function::sin, number(6), Accuracy::fast).bound >= 0x1.6ap-21);
+  CHECK(apply(f32, Function::sin, number(7), Accuracy::fast).bound >= 0x1.3bp-15);
+  CHECK(std::isinf(apply(f32, Function::cos, number(315), Accuracy::fast).bound));
+  Element tangent = apply(f32, Function::tanh, number(0.5), Accuracy::fast);
+  CHECK(tangent.bound >= tangent.value * 0x1p-11);
+  CHECK(apply(f32, Function::sqrt, number(4), Accuracy::fast).bound > 0);
+  CHECK(std::isinf(apply(f32, Function::sqrt, number(1e-40), Accuracy::fast).bound));
+  CHECK(std::isinf(power(f32, number(-2), number(2), Accuracy::fast).bound));
+  // The exponent multiplies the logarithm's error.
+  CHECK(power(f32, number(1.5), number(100), Accuracy::fast).bound >= std::pow(1.5, 100) * 0x1p-16);
+}
+
+TEST_CASE("powers are those of C", "[evaluator][unit]") {
+  CHECK(power(f32, number(3), number(2)).value == 9);
+  CHECK(power(f32, number(3), number(2)).bound >= 9 * 0x1p-21);
+  CHECK(power(f32, number(-3), number(3)).value == -27);
+  CHECK(std::isnan(power(f32, number(-3), number(0.5)).value));
+  CHECK(power(f32, number(-3), number(0.5)).bound == 0);
+  CHECK(power(f32, number(notANumber), number(0)).value == 1);
+  CHECK(power(f32, number(1), number(notANumber)).bound == 0);
+  CHECK(power(f32, number(0), number(-1)).value == infinity);
+  CHECK(power(f32, number(0.5), number(-infinity)).value == infinity);
+  CHECK(std::isinf(power(f32, number(0.1, 0.2), number(0.5)).bound)); // may be NaN
+  CHECK(power(f32, number(2, 0.5), number(2)).bound >= 2.25);
+}
+
+TEST_CASE("a product and a sum are rounded once", "[evaluator][unit]") {
+  double x = 1 + 0x1p-12;
+  CHECK(multiplyAdd(f32, number(x), number(x), number(-1)).value == 0x1p-11 + 0x1p-24);
+  CHECK(multiplyAdd(f32, number(x), number(x), number(-1)).bound == 0);
+  // Rounded to a double first, it would be a tie.
+  CHECK(multiplyAdd(f32, number(1 + 0x1p-12), number(1 + 0x1p-12), number(0x1p-100)).value ==
+        1 + 0x1p-11 + 0x1p-23);
+  CHECK(multiplyAdd(f64, number(0.1), number(10), number(-1)).value == std::fma(0.1, 10, -1));
+  CHECK(std::isnan(multiplyAdd(f32, number(infinity), number(0), number(1)).value));
+  CHECK(multiplyAdd(f32, number(2, 0.5), number(3), number(1)).bound == Approx(1.5));
+}
+
+TEST_CASE("a sign comes from numbers other than 0", "[evaluator][unit]") {
+  CHECK(copySign(f32, number(-3, 0.5), number(2)).value == 3);
+  CHECK(copySign(f32, number(3, 0.5), number(-2)).bound == 0.5);
+  CHECK(copySign(f32, number(3), number(0)).bound == 6);
+  CHECK(copySign(f32, number(3), number(notANumber)).bound == 6);
+  CHECK(copySign(f32, number(0), number(0)).bound == 0);
 }
 
 TEST_CASE("infinities and NaN are certain where bounds are finite", "[evaluator][unit]") {

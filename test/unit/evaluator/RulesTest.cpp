@@ -34,12 +34,15 @@ TEST_CASE("every operation of the tile dialect that a program can have has a rul
 
 TEST_CASE("every operation of other dialects that the language makes has a rule", "[evaluator][unit]") {
   for (const char *name :
-       {"arith.addf",     "arith.addi",   "arith.andi",  "arith.ceildivui",  "arith.cmpf",    "arith.cmpi",
-        "arith.constant", "arith.divf",   "arith.divsi", "arith.index_cast", "arith.maxnumf", "arith.maxsi",
-        "arith.minnumf",  "arith.minsi",  "arith.mulf",  "arith.muli",       "arith.negf",    "arith.ori",
-        "arith.remsi",    "arith.select", "arith.subf",  "arith.subi",       "arith.xori",    "math.absf",
-        "math.ceil",      "math.exp",     "math.exp2",   "math.floor",       "math.log",      "math.log2",
-        "math.rsqrt",     "math.sqrt",    "math.tanh",   "scf.for",          "scf.if",        "scf.yield"}) {
+       {"arith.addf",     "arith.addi",    "arith.andi",  "arith.ceildivui",  "arith.cmpf",    "arith.cmpi",
+        "arith.constant", "arith.divf",    "arith.divsi", "arith.index_cast", "arith.maxnumf", "arith.maxsi",
+        "arith.minnumf",  "arith.minsi",   "arith.mulf",  "arith.muli",       "arith.negf",    "arith.ori",
+        "arith.remsi",    "arith.select",  "arith.subf",  "arith.subi",       "arith.xori",    "math.absf",
+        "math.ceil",      "math.exp",      "math.exp2",   "math.floor",       "math.log",      "math.log2",
+        "math.atan",      "math.copysign", "math.cos",    "math.erf",         "math.expm1",    "math.fma",
+        "math.log10",     "math.log1p",    "math.powf",   "math.roundeven",   "math.sin",      "math.tan",
+        "math.trunc",     "math.rsqrt",    "math.sqrt",   "math.tanh",        "scf.for",       "scf.if",
+        "scf.yield"}) {
     INFO(name);
     CHECK(hasRule(name));
   }
