@@ -197,18 +197,33 @@ void fill(const Shared &to, const Scalar &value, Loc loc = Loc::current());
 void fill(const Slice &to, const Scalar &value, Loc loc = Loc::current());
 void fill(Fragment &to, const Scalar &value, Loc loc = Loc::current());
 
-/// Adds element by element, atomically; the order is not fixed.
+/// Combines a fragment, or a number, with a slice, element by element, atomically: the slice's elements
+/// become sums, the smaller or the larger of both, or and, or, exclusive or of both. The order is not fixed.
+/// Elements are of i32, u32 or i64, for sums also of f32 or f64. Where the slice has a position per element,
+/// several may be the same.
 void atomicAdd(const FragmentValue &value, const Slice &to, Loc loc = Loc::current());
+void atomicMin(const FragmentValue &value, const Slice &to, Loc loc = Loc::current());
+void atomicMax(const FragmentValue &value, const Slice &to, Loc loc = Loc::current());
+void atomicAnd(const FragmentValue &value, const Slice &to, Loc loc = Loc::current());
+void atomicOr(const FragmentValue &value, const Slice &to, Loc loc = Loc::current());
+void atomicXor(const FragmentValue &value, const Slice &to, Loc loc = Loc::current());
 void atomicAdd(const Scalar &value, const Slice &to, Loc loc = Loc::current());
+void atomicMin(const Scalar &value, const Slice &to, Loc loc = Loc::current());
+void atomicMax(const Scalar &value, const Slice &to, Loc loc = Loc::current());
+void atomicAnd(const Scalar &value, const Slice &to, Loc loc = Loc::current());
+void atomicOr(const Scalar &value, const Slice &to, Loc loc = Loc::current());
+void atomicXor(const Scalar &value, const Slice &to, Loc loc = Loc::current());
 
-/// Combines a tile with a slice, element by element, atomically, by the TMA, which reads the tile by itself:
-/// the slice's elements become sums, or the smaller or the larger of both. The order is not fixed. Complete
-/// for those who execute it when it is done. Elements are of f32 (sums only), f16, bf16 or i32, and the
+/// The same of a tile and a slice, by the TMA, which reads the tile by itself. Complete for those who execute
+/// it when it is done. Elements are of i32, sums, minima and maxima also of f16 or bf16, and sums of f32; the
 /// tensor is one that the TMA can store to: its address and rows are aligned to 16 bytes, as is declared or
 /// known.
 void atomicAdd(const Shared &tile, const Slice &to, Loc loc = Loc::current());
 void atomicMin(const Shared &tile, const Slice &to, Loc loc = Loc::current());
 void atomicMax(const Shared &tile, const Slice &to, Loc loc = Loc::current());
+void atomicAnd(const Shared &tile, const Slice &to, Loc loc = Loc::current());
+void atomicOr(const Shared &tile, const Slice &to, Loc loc = Loc::current());
+void atomicXor(const Shared &tile, const Slice &to, Loc loc = Loc::current());
 
 //===----------------------------------------------------------------------===//
 // Products

@@ -247,12 +247,30 @@ Step evaluateGather(Task &task, tile::GatherOp op) {
   return Step::done;
 }
 
+ElementStep stepOf(tile::CombineKind kind) {
+  switch (kind) {
+  case tile::CombineKind::add:
+    return addElement;
+  case tile::CombineKind::min:
+    return lowerElement;
+  case tile::CombineKind::max:
+    return raiseElement;
+  case tile::CombineKind::bitAnd:
+    return clearBits;
+  case tile::CombineKind::bitOr:
+    return setBits;
+  case tile::CombineKind::bitXor:
+    break;
+  }
+  return flipBits;
+}
+
 Step evaluateScatter(Task &task, tile::ScatterOp op) {
   auto slice = gatheredSlice(task, op, op.getDestination(), op.getIndices());
   if (!slice)
     return Step::failed;
   return forEachInside(task, op, *slice, task.fragment(op.getValue()).elements,
-                       op.getAdd() ? addElement : writeElement);
+                       op.getKind() ? stepOf(*op.getKind()) : writeElement);
 }
 
 //===----------------------------------------------------------------------===//
@@ -301,27 +319,18 @@ Step evaluateStoreIndex(Task &task, tile::StoreIndexOp op) {
   return Step::done;
 }
 
-Step evaluateAtomicAdd(Task &task, tile::AtomicAddOp op) {
+Step evaluateAtomic(Task &task, tile::AtomicOp op) {
   const auto &slice = std::get<Slice>(task.get(op.getDestination()));
+  ElementStep step = stepOf(op.getKind());
   if (const auto *number = std::get_if<Element>(&task.get(op.getValue())))
-    return forEachInside(task, op, slice, *number, addElement);
-  return forEachInside(task, op, slice, task.fragment(op.getValue()).elements, addElement);
+    return forEachInside(task, op, slice, *number, step);
+  return forEachInside(task, op, slice, task.fragment(op.getValue()).elements, step);
 }
 
 Step evaluateCopyReduce(Task &task, tile::CopyReduceOp op) {
   const auto &slice = std::get<Slice>(task.get(op.getDestination()));
   auto elements = readTile(task, op, op.getSource());
-  if (!elements)
-    return Step::failed;
-  switch (op.getKind()) {
-  case tile::CombineKind::add:
-    return forEachInside(task, op, slice, *elements, addElement);
-  case tile::CombineKind::min:
-    return forEachInside(task, op, slice, *elements, lowerElement);
-  case tile::CombineKind::max:
-    break;
-  }
-  return forEachInside(task, op, slice, *elements, raiseElement);
+  return elements ? forEachInside(task, op, slice, *elements, stepOf(op.getKind())) : Step::failed;
 }
 
 //===----------------------------------------------------------------------===//
@@ -431,7 +440,7 @@ void addMemoryRules(Rules &rules) {
   rules.add(evaluateCopyAsync);
   rules.add(evaluateLoadIndex);
   rules.add(evaluateStoreIndex);
-  rules.add(evaluateAtomicAdd);
+  rules.add(evaluateAtomic);
   rules.add(evaluateCopyReduce);
   rules.add(evaluateGather);
   rules.add(evaluateScatter);

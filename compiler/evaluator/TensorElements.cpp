@@ -3,6 +3,8 @@
 /// Elements of tensors, and who has accessed them last.
 #include "compiler/evaluator/TensorElements.h"
 
+#include <functional>
+
 using namespace mlir;
 
 namespace tlc::evaluator {
@@ -53,7 +55,8 @@ void note(const Task &task, GlobalTensor &tensor, int64_t number, AccessKind kin
 }
 
 /// Accesses that change an element in any order.
-constexpr AccessKind combiningKinds[] = {AccessKind::add, AccessKind::min, AccessKind::max};
+constexpr AccessKind combiningKinds[] = {AccessKind::add,    AccessKind::min,   AccessKind::max,
+                                         AccessKind::bitAnd, AccessKind::bitOr, AccessKind::bitXor};
 
 /// What is done to an element: "block 0 adds to it", "it is added to".
 struct AccessWords {
@@ -65,7 +68,10 @@ constexpr AccessWords accessWords[] = {{AccessKind::read, "reads", "read"},
                                        {AccessKind::write, "writes", "written"},
                                        {AccessKind::add, "adds to", "added to"},
                                        {AccessKind::min, "lowers", "lowered"},
-                                       {AccessKind::max, "raises", "raised"}};
+                                       {AccessKind::max, "raises", "raised"},
+                                       {AccessKind::bitAnd, "clears bits of", "cleared of bits"},
+                                       {AccessKind::bitOr, "sets bits of", "given bits"},
+                                       {AccessKind::bitXor, "flips bits of", "flipped in bits"}};
 
 /// What several blocks may do to an element in any order, if all of them do that.
 Step beginCombining(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, AccessKind own) {
@@ -93,9 +99,22 @@ Step compareElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t num
     known = isMinimum ? minimum(tensor.kind, known, element) : maximum(tensor.kind, known, element);
     return Step::done;
   }
+  // Integers are kept as their type has them: those without a sign are not negative.
   bool isCertain = isExact(known) && isExact(element), isLess = element.integer < known.integer;
   if (isLess == isMinimum)
     known = element;
+  known = isCertain ? known : unspecified(known);
+  return Step::done;
+}
+
+template <AccessKind own, class Combine>
+Step combineBits(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element,
+                 Combine combine) {
+  if (beginCombining(task, op, tensor, number, own) == Step::failed)
+    return Step::failed;
+  Element &known = tensor.elements[number];
+  bool isCertain = isExact(known) && isExact(element);
+  known = exactInteger(tensor.kind, combine(known.integer, element.integer));
   known = isCertain ? known : unspecified(known);
   return Step::done;
 }
@@ -122,8 +141,10 @@ Step writeElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t numbe
   Access &access = tensor.accesses[number];
   Element &known = tensor.elements[number];
   bool changes = !known.defined || !isSame(tensor.kind, known, element);
-  for (AccessKind kind : {AccessKind::write, AccessKind::add, AccessKind::min, AccessKind::max})
-    if (isUnordered(task, tensor, number, kind) && (changes || kind != AccessKind::write))
+  if (isUnordered(task, tensor, number, AccessKind::write) && changes)
+    return failRace(task, op, tensor, number, "writes", access[AccessKind::write], "given another number");
+  for (AccessKind kind : combiningKinds)
+    if (isUnordered(task, tensor, number, kind))
       return failRace(task, op, tensor, number, "writes", access[kind], "given another number");
   if (isUnordered(task, tensor, number, AccessKind::read) && changes)
     return failRace(task, op, tensor, number, "changes", access[AccessKind::read], "read");
@@ -163,6 +184,16 @@ Step lowerElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t numbe
 
 Step raiseElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
   return compareElement<AccessKind::max>(task, op, tensor, number, element);
+}
+
+Step clearBits(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
+  return combineBits<AccessKind::bitAnd>(task, op, tensor, number, element, std::bit_and());
+}
+Step setBits(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
+  return combineBits<AccessKind::bitOr>(task, op, tensor, number, element, std::bit_or());
+}
+Step flipBits(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
+  return combineBits<AccessKind::bitXor>(task, op, tensor, number, element, std::bit_xor());
 }
 
 } // namespace tlc::evaluator

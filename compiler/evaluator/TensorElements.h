@@ -25,5 +25,9 @@ Step lowerElement(Task &task, mlir::Operation *op, GlobalTensor &tensor, int64_t
                   const Element &element);
 Step raiseElement(Task &task, mlir::Operation *op, GlobalTensor &tensor, int64_t number,
                   const Element &element);
+/// And, or and exclusive or of the bits of integers.
+Step clearBits(Task &task, mlir::Operation *op, GlobalTensor &tensor, int64_t number, const Element &element);
+Step setBits(Task &task, mlir::Operation *op, GlobalTensor &tensor, int64_t number, const Element &element);
+Step flipBits(Task &task, mlir::Operation *op, GlobalTensor &tensor, int64_t number, const Element &element);
 
 } // namespace tlc::evaluator

@@ -25,7 +25,7 @@ public:
       tensors.insert(map.getTensor());
     kernel.walk([&](LoadOp load) { addAccess(load.getAddress(), load.getValue().getType()); });
     kernel.walk([&](StoreOp store) { addAccess(store.getAddress(), store.getValue().getType()); });
-    kernel.walk([&](AtomicAddOp add) { addAccess(add.getAddress(), add.getValue().getType()); });
+    kernel.walk([&](AtomicOp op) { addAccess(op.getAddress(), op.getValue().getType()); });
     kernel.walk([&](CopyAsyncOp copy) { addTensorOf(copy.getSource()); });
   }
 

@@ -223,7 +223,7 @@ def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
               arrival or named barrier that the access waits for; after `tile.publish after_copies` it stands before the
               access.
               So it is for accesses of a tensor by threads of one role, but where their boxes are disjoint
-              (compiler/analysis/BoxRelation), where the same threads store the same box, and between two `tile.atomic_add`.
+              (compiler/analysis/BoxRelation), where the same threads store the same box, and between two `tile.atomic` of one kind.
               Before that sync, or that by which another role gets to know, there is a `tile.await_stores` where fragments
               are on their way to the tensor through the TMA; at the latest before roles begin, and where a role or the kernel
               ends.

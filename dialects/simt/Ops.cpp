@@ -222,7 +222,15 @@ LogicalResult StoreOp::canonicalize(StoreOp store, PatternRewriter &rewriter) {
   return canonicalizeAccess(store, rewriter, [&] { rewriter.eraseOp(store); });
 }
 
-LogicalResult AtomicAddOp::verify() { // atomic_add_c1
+LogicalResult AtomicOp::verify() {
+  constexpr arith::AtomicRMWKind ofIntegers[] = {arith::AtomicRMWKind::addi, arith::AtomicRMWKind::mins,
+                                                 arith::AtomicRMWKind::minu, arith::AtomicRMWKind::maxs,
+                                                 arith::AtomicRMWKind::maxu, arith::AtomicRMWKind::andi,
+                                                 arith::AtomicRMWKind::ori,  arith::AtomicRMWKind::xori};
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(getValue()));
+  if (isFloat ? getKind() != arith::AtomicRMWKind::addf : !llvm::is_contained(ofIntegers, getKind())) // c2
+    return emitOpError() << "expected a kind that the machine has for " << getElementTypeOrSelf(getValue())
+                         << ", but got " << arith::stringifyAtomicRMWKind(getKind());
   const Target *target = program::findTarget(*this);
   auto vector = dyn_cast<VectorType>(getValue().getType());
   if (!target || !vector || vector.getNumElements() <= target->maxAddedFloats)

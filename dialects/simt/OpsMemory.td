@@ -24,16 +24,17 @@ def Simt_StoreOp : Simt_EffectOp<"store"> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Simt_AtomicAddOp : Simt_EffectOp<"atomic_add"> {
-  let summary = "red.relaxed.gpu.global.add of a number or of consecutive ones";
+def Simt_AtomicOp : Simt_EffectOp<"atomic"> {
+  let summary = "red.relaxed.gpu.global of a number or of consecutive ones";
   let description = [{
-    The address must be aligned to the whole value's size. Each number of a vector is added on its own.
+    The address must be aligned to the whole value's size. Each number of a vector is combined on its own.
 
     Constraints
-    - atomic_add_c1: a vector has no more numbers than one instruction of the target adds.
+    - atomic_c1: a vector has no more numbers than one instruction of the target adds.
+    - atomic_c2: the kind is `addf` of floats; `addi`, `mins`, `minu`, `maxs`, `maxu`, `andi`, `ori` or `xori` of integers.
   }];
-  let arguments = (ins AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4], [F32]>]>:$value, Simt_GlobalPtr:$address);
-  let assemblyFormat = "$value `,` $address attr-dict `:` type($value)";
+  let arguments = (ins AtomicRMWKindAttr:$kind, AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4], [F32]>]>:$value, Simt_GlobalPtr:$address);
+  let assemblyFormat = "$kind $value `,` $address attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 

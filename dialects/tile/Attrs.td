@@ -24,8 +24,9 @@ def Tile_ReduceKind : Tile_EnumAttr<Tile_ReduceKindEnum, "reduce_kind"> {
   }];
 }
 
-def Tile_CombineKindEnum : Tile_Enum<"CombineKind", "what becomes of an element that something is added to, or compared with", [
-  I32EnumCase<"add", 0>, I32EnumCase<"min", 1>, I32EnumCase<"max", 2>]>;
+def Tile_CombineKindEnum : Tile_Enum<"CombineKind", "what becomes of an element that is combined with another number", [
+  I32EnumCase<"add", 0>, I32EnumCase<"min", 1>, I32EnumCase<"max", 2>,
+  I32EnumCase<"bitAnd", 3, "bit_and">, I32EnumCase<"bitOr", 4, "bit_or">, I32EnumCase<"bitXor", 5, "bit_xor">]>;
 def Tile_CombineKind : Tile_EnumAttr<Tile_CombineKindEnum, "combine_kind"> {
   let description = "`add`: the sum. `min`, `max`: the smaller or the larger one; a number is preferred to NaN, and -0 is below 0.";
 }

@@ -20,7 +20,7 @@ namespace tlc::tile {
 enum class MemorySpace : uint8_t { shared, tensorMemory };
 
 /// Accesses of one kind other than `write` have no order among themselves.
-enum class AccessKind : uint8_t { read, write, add, min, max };
+enum class AccessKind : uint8_t { read, write, add, min, max, bitAnd, bitOr, bitXor };
 
 /// The way to memory: what one does another sees only after a fence between them.
 enum class Proxy : uint8_t { generic, asyncCopy, matrixUnit };

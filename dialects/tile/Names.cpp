@@ -94,6 +94,7 @@ std::string tile::callOf(StringRef operation) {
       .Cases({"take_turn", "pass_turn"}, "k.inTurn")
       .Cases({"load", "store", "copy_async"}, "copy")
       .Case("copy_reduce", "atomic copy")
+      .Case("atomic", "atomic operation")
       .Case("load_index", "read")
       .Case("store_index", "write")
       .Case("gemm_in_place", "gemmAsync")
@@ -113,7 +114,7 @@ std::string tile::describeStatement(Operation *op) {
         return "product of " + describe(product.getA(), "a fragment") + " and " +
                describe(product.getB(), "a fragment");
       })
-      .Case<CopyOp, CopyReduceOp, CopyAsyncOp, StoreOp, AtomicAddOp>(
+      .Case<CopyOp, CopyReduceOp, CopyAsyncOp, StoreOp, AtomicOp>(
           [&](auto written) { return with("to", written.getDestination()); })
       .Case([&](scf::IfOp) { return "branch of " + call; })
       .Case([&](scf::ForOp) { return "loop of " + call; })

@@ -104,6 +104,11 @@ LogicalResult CopyReduceOp::verify() {
                                 << name << " has " << element
                                 << "; atomicAdd of a fragment adds f64 and i64, too",
                   getDestination());
+  bool isOfBits = getKind() >= CombineKind::bitAnd;
+  if (isOfBits && !element.isSignlessInteger(32))
+    return report(emitOpError() << "expected i32 because the TMA combines the bits of no others, but " << name
+                                << " has " << element,
+                  getDestination());
   if (getKind() != CombineKind::add && !isShort)
     return report(emitOpError() << "expected f16, bf16 or i32 because the TMA takes the "
                                 << (getKind() == CombineKind::min ? "smaller" : "larger")
@@ -218,21 +223,26 @@ LogicalResult StoreOp::verify() {
 }
 
 namespace {
-/// atomic_add_c2
-LogicalResult verifyAdded(Operation *op, Value destination) {
+/// atomic_c2
+LogicalResult verifyCombined(Operation *op, CombineKind kind, Value destination) {
   Type element = elementTypeOf(destination.getType());
-  if (element.isF32() || element.isF64() || element.isSignlessInteger(32) || element.isSignlessInteger(64))
+  bool isSum = kind == CombineKind::add;
+  if (element.isInteger(32) || element.isSignlessInteger(64) ||
+      (isSum && (element.isF32() || element.isF64())))
     return success();
   InFlightDiagnostic diagnostic =
       op->emitOpError()
-      << "expected f32, f64, i32 or i64 because narrower elements are too inexact for sums, but "
+      << (isSum
+              ? "expected f32, f64, i32, u32 or i64 because narrower elements are too inexact for sums, but "
+              : "expected i32, u32 or i64 because other minima, maxima and bits are not combined atomically, "
+                "but ")
       << describe(destination, "the destination") << " has " << element;
   noteDeclaration(diagnostic, destination);
   return diagnostic;
 }
 } // namespace
 
-LogicalResult AtomicAddOp::verify() {
+LogicalResult AtomicOp::verify() {
   SliceType slice = getDestination().getType();
   std::string name = describe(getDestination(), "the destination");
   auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
@@ -240,17 +250,18 @@ LogicalResult AtomicAddOp::verify() {
     return diagnostic;
   };
   Type element = slice.getElementType();
-  if (isa<RankedTensorType>(getValue().getType())) { // atomic_add_c1
+  if (isa<RankedTensorType>(getValue().getType())) { // atomic_c1
     if (failed(verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination")))
       return failure();
   } else if (numElements(slice.getShape()) != 1) {
     return report(emitOpError() << "expected a slice of one element of " << name
-                                << " because one number is added, but got " << toText(slice.getShape()));
+                                << " because one number is combined with it, but got "
+                                << toText(slice.getShape()));
   } else if (element != getValue().getType()) {
     return report(emitOpError() << "expected a number of " << element << " because " << name
                                 << " is, but got " << getValue().getType());
   }
-  return verifyAdded(*this, getDestination());
+  return verifyCombined(*this, getKind(), getDestination());
 }
 
 namespace {
@@ -279,7 +290,7 @@ LogicalResult ScatterOp::verify() { // scatter_c1
   if (failed(verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination")) ||
       failed(verifyIndices(*this, getDestination(), getValue(), getIndices())))
     return failure();
-  return getAdd() ? verifyAdded(*this, getDestination()) : success(); // scatter_c2
+  return getKind() ? verifyCombined(*this, *getKind(), getDestination()) : success(); // scatter_c2
 }
 
 //===----------------------------------------------------------------------===//
@@ -300,9 +311,15 @@ AccessKind accessKindOf(CombineKind kind) {
   case CombineKind::min:
     return AccessKind::min;
   case CombineKind::max:
+    return AccessKind::max;
+  case CombineKind::bitAnd:
+    return AccessKind::bitAnd;
+  case CombineKind::bitOr:
+    return AccessKind::bitOr;
+  case CombineKind::bitXor:
     break;
   }
-  return AccessKind::max;
+  return AccessKind::bitXor;
 }
 
 std::optional<Unit> unitOf(std::optional<CopyAtom> atom) {
@@ -465,10 +482,10 @@ LogicalResult StoreOp::stateLayouts(FragmentRules &rules) {
 
 std::optional<Unit> StoreOp::getNeededUnit() { return unitOf(getAtom()); }
 
-SmallVector<MemoryAccess, 3> AtomicAddOp::getMemoryAccesses() {
+SmallVector<MemoryAccess, 3> AtomicOp::getMemoryAccesses() {
   bool isFragment = isa<RankedTensorType>(getValue().getType());
   return {{.memory = getDestination(),
-           .kind = AccessKind::add,
+           .kind = accessKindOf(getKind()),
            .agent = isFragment ? Agent::eachThread : Agent::oneThread,
            .order = std::nullopt,
            .fragment = isFragment ? getValue() : Value()}};
@@ -487,7 +504,7 @@ LogicalResult GatherOp::stateLayouts(FragmentRules &rules) {
 
 SmallVector<MemoryAccess, 3> ScatterOp::getMemoryAccesses() {
   return {{.memory = getDestination(),
-           .kind = getAdd() ? AccessKind::add : AccessKind::write,
+           .kind = getKind() ? accessKindOf(*getKind()) : AccessKind::write,
            .order = std::nullopt,
            .fragment = getValue()}};
 }

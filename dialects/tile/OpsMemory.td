@@ -171,14 +171,14 @@ def Tile_CopyReduceOp : Tile_Op<"copy_reduce", [Tile_AccessesForOne, Program_Nee
     DeclareOpInterfaceMethods<Tile_SynchronisationOpInterface>]> {
   let summary = "Combines a shared tile with a slice, element by element, by the TMA";
   let description = [{
-    Each element of the slice becomes its sum with the tile's, or the smaller or the larger of both, atomically: relaxed,
-    at device scope. Order is not fixed: sums may differ in the last bits. Sums of f16 and bf16 are rounded each time.
+    Each element of the slice is combined with the tile's as `kind` says, atomically: relaxed, at device scope. Order is not fixed: sums may differ in the last bits. Sums of f16 and bf16 are rounded each time.
     Elements outside of the tensor are left alone. Synchronous, as a store by the TMA is, with `until_read` as of
     `tile.copy`. One thread issues it; source: PTX ISA, cp.reduce.async.bulk.tensor.
 
     Constraints
     - copy_reduce_c1: as copy_c1.
-    - copy_reduce_c2: the element type is f32, f16, bf16 or i32, of `min` and `max` not f32: the TMA combines no others.
+    - copy_reduce_c2: the element type is f32, f16, bf16 or i32, of `min` and `max` not f32, of bits only i32: the TMA combines no
+      others.
     - copy_reduce_c3: the tile is not transposed.
 
         tile.copy_reduce add %tile, %slice : !tile.shared<64x128xf32>, !tile.slice<64x128xf32>
@@ -246,16 +246,16 @@ def Tile_GatherOp : Tile_Op<"gather", [Tile_Accesses, Tile_StatesLayouts]> {
 def Tile_ScatterOp : Tile_Op<"scatter", [Tile_Accesses, Tile_StatesLayouts]> {
   let summary = "Writes a fragment to elements of a slice whose positions along one axis are elements of another";
   let description = [{
-    With `add` it adds, as `tile.atomic_add` does. Otherwise no two elements may have one position. Elements outside of the
+    With a kind it combines, as `tile.atomic` does. Otherwise no two elements may have one position. Elements outside of the
     tensor are not written.
 
     Constraints
     - scatter_c1: as gather_c1 and gather_c2.
-    - scatter_c2: with `add`, as atomic_add_c2.
+    - scatter_c2: with a kind, as atomic_c2.
   }];
   let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_SliceType, "what is written", [MemRead, MemWrite]>:$destination,
-    Tile_AnyFragment:$indices, UnitAttr:$add);
-  let assemblyFormat = "(`add` $add^)? $value `,` $destination `[` $indices `]` attr-dict `:` type($value) `,` qualified(type($destination)) `,` type($indices)";
+    Tile_AnyFragment:$indices, OptionalAttr<Tile_CombineKind>:$kind);
+  let assemblyFormat = "(`combine` `` $kind^)? $value `,` $destination `[` $indices `]` attr-dict `:` type($value) `,` qualified(type($destination)) `,` type($indices)";
   let hasVerifier = 1;
 }
 
@@ -290,17 +290,20 @@ def Tile_StoreIndexOp : Tile_Op<"store_index", [Tile_AccessesForOne]> {
   let hasVerifier = 1;
 }
 
-def Tile_AtomicAddOp : Tile_Op<"atomic_add", [Tile_Accesses, Tile_FragmentOpInterface]> {
-  let summary = "Adds a fragment or a number to a global slice, element by element, atomically";
+def Tile_AtomicOp : Tile_Op<"atomic", [Tile_Accesses, Tile_FragmentOpInterface]> {
+  let summary = "Combines a fragment or a number with a global slice, element by element, atomically";
   let description = [{
-    Relaxed, device scope. A replicated fragment is added once. Order is not fixed: results may differ in the last bits.
+    Relaxed, device scope. A replicated fragment counts once. Order is not fixed: sums may differ in the last bits.
 
     Constraints
-    - atomic_add_c1: as load_c1; a scalar needs a slice of one element.
-    - atomic_add_c2: the element type is f32, f64, i32 or i64 (16-bit floats lose what the sum needs).
+    - atomic_c1: as load_c1; a scalar needs a slice of one element.
+    - atomic_c2: the element type is i32, u32 or i64, of `add` also f32 or f64 (16-bit floats lose what the sum needs).
+
+        tile.atomic bit_or %flags, %slice : tensor<64xi32>, !tile.slice<64xi32>
   }];
-  let arguments = (ins Tile_FragmentOrScalar:$value, Arg<Tile_SliceType, "what is added to", [MemRead, MemWrite]>:$destination);
-  let assemblyFormat = "$value `,` $destination attr-dict `:` type($value) `,` qualified(type($destination))";
+  let arguments = (ins Tile_CombineKind:$kind, Tile_FragmentOrScalar:$value,
+    Arg<Tile_SliceType, "what is combined with it", [MemRead, MemWrite]>:$destination);
+  let assemblyFormat = "`` $kind $value `,` $destination attr-dict `:` type($value) `,` qualified(type($destination))";
   let hasVerifier = 1;
 }
 

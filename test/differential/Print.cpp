@@ -213,16 +213,12 @@ private:
                   policy(s));
     case Kind::gemmWait:
       return line("gemmWait({}, {});", variable(s), s.number);
-    case Kind::atomicAdd:
-      return line("atomicAdd({}, {});", value(s.values[0]), place(s.to));
-    case Kind::atomicAddNumber:
-      return line("atomicAdd({}, {});", numberText(s.number), place(s.to));
+    case Kind::atomic:
+      return line("{}({}, {});", atomicNameOf(s.function), value(s.values[0]), place(s.to));
+    case Kind::atomicNumber:
+      return line("{}({}, {});", atomicNameOf(s.function), numberText(s.number), place(s.to));
     case Kind::atomicTile:
-      return line("{}({}, {});",
-                  s.function == Function::add   ? "atomicAdd"
-                  : s.function == Function::min ? "atomicMin"
-                                                : "atomicMax",
-                  place(s.from), place(s.to));
+      return line("{}({}, {});", atomicNameOf(s.function), place(s.from), place(s.to));
     case Kind::addInTurn: {
       std::string_view counts = tree.tensors[size_t(s.from.box.tensor)].name;
       line("waitFor({0}, {{1}}, take({0}, {{0}}));", counts);

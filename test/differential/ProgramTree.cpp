@@ -123,6 +123,23 @@ std::string_view nameOf(Function function) {
   return "";
 }
 
+std::string_view atomicNameOf(Function function) {
+  switch (function) {
+  case Function::min:
+    return "atomicMin";
+  case Function::max:
+    return "atomicMax";
+  case Function::bitAnd:
+    return "atomicAnd";
+  case Function::bitOr:
+    return "atomicOr";
+  case Function::bitXor:
+    return "atomicXor";
+  default:
+    return "atomicAdd";
+  }
+}
+
 std::string_view nameOf(Comparison comparison) {
   switch (comparison) {
   case Comparison::less:

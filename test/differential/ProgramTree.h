@@ -214,17 +214,17 @@ struct Statement {
     fill,                ///< `number` to `to`
     gemm,                ///< `from` or values[0] times `to`'s view, added to the variable `id`
     gemmAsync,
-    gemmWait,        ///< of variable `id`, `number` pending
-    gemmInPlace,     ///< two factors in `factors`, added in tensor memory at `to` where `tests` hold
-    atomicAdd,       ///< values[0] to `to`
-    atomicAddNumber, ///< `number` to `to`
-    atomicTile,      ///< the tile `from` with `to`, by `function`: a sum, the smaller or the larger
-    addInTurn,       ///< values[0] to `to`, one after the other by the counts in `from`
-    writeIndex,      ///< index[0] to the element of shared tile `id` at the rest of `index`
-    loop,            ///< position `id` from index[0] to index[1] by index[2]
-    pipelined,       ///< with `number` stages
-    when,            ///< tests, bodies
-    whenAny,         ///< values[0] compared with values[1]
+    gemmWait,     ///< of variable `id`, `number` pending
+    gemmInPlace,  ///< two factors in `factors`, added in tensor memory at `to` where `tests` hold
+    atomic,       ///< values[0] with `to`, by `function`: a sum, the smaller or the larger, or bits
+    atomicNumber, ///< `number` with `to`
+    atomicTile,   ///< the tile `from` with `to`
+    addInTurn,    ///< values[0] to `to`, one after the other by the counts in `from`
+    writeIndex,   ///< index[0] to the element of shared tile `id` at the rest of `index`
+    loop,         ///< position `id` from index[0] to index[1] by index[2]
+    pipelined,    ///< with `number` stages
+    when,         ///< tests, bodies
+    whenAny,      ///< values[0] compared with values[1]
     inTurn,
     roles,
     role, ///< `id`
@@ -385,6 +385,8 @@ Expression applied(Function function, ElementType type, std::vector<Expression> 
 
 /// Element types and the like as the program's text has them.
 std::string_view nameOf(Function function);
+/// The atomic operation by a sum, the smaller or the larger, or bits.
+std::string_view atomicNameOf(Function function);
 std::string_view nameOf(Comparison comparison);
 
 } // namespace tlc::differential

@@ -13,6 +13,26 @@ void Tracer::body(const Body &statements) {
     statement(each);
 }
 
+namespace {
+/// The atomic operation of that kind, of a fragment, a number or a tile.
+template <class Value> void combine(Function function, const Value &value, const dsl::Slice &to) {
+  switch (function) {
+  case Function::min:
+    return atomicMin(value, to);
+  case Function::max:
+    return atomicMax(value, to);
+  case Function::bitAnd:
+    return atomicAnd(value, to);
+  case Function::bitOr:
+    return atomicOr(value, to);
+  case Function::bitXor:
+    return atomicXor(value, to);
+  default:
+    return atomicAdd(value, to);
+  }
+}
+} // namespace
+
 void Tracer::declareVariable(const Statement &s) {
   const VariableInfo &info = tree.variables[size_t(s.id)];
   variables.erase(s.id);
@@ -136,12 +156,12 @@ void Tracer::statement(const Statement &s) {
     return product(s);
   case Kind::gemmWait:
     return gemmWait(variable(s.id), int64_t(s.number));
-  case Kind::atomicAdd:
-    return atomicAdd(fragment(s.values[0]), slice(s.to.box));
-  case Kind::atomicAddNumber:
-    return atomicAdd(Scalar(s.number), slice(s.to.box));
+  case Kind::atomic:
+    return combine(s.function, fragment(s.values[0]), slice(s.to.box));
+  case Kind::atomicNumber:
+    return combine(s.function, Scalar(s.number), slice(s.to.box));
   case Kind::atomicTile:
-    return atomicTile(s);
+    return combine(s.function, view(s.from.view), slice(s.to.box));
   case Kind::addInTurn:
     return addInTurn(s);
   case Kind::writeIndex:
@@ -169,14 +189,6 @@ void Tracer::statement(const Statement &s) {
   default:
     return atRing(s);
   }
-}
-
-void Tracer::atomicTile(const Statement &s) {
-  dsl::Shared tile = view(s.from.view);
-  dsl::Slice to = slice(s.to.box);
-  if (s.function == Function::add)
-    return atomicAdd(tile, to);
-  return s.function == Function::min ? atomicMin(tile, to) : atomicMax(tile, to);
 }
 
 void Tracer::atRing(const Statement &s) {

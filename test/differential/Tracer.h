@@ -56,7 +56,6 @@ private:
   void product(const Statement &s);
   void productInPlace(const Statement &s);
   void addInTurn(const Statement &s);
-  void atomicTile(const Statement &s);
   void loop(const Statement &s);
   void when(const Statement &s);
   void atRing(const Statement &s);

@@ -90,6 +90,25 @@ Program histogram() {
 }
 // [histogram]
 
+// [seen]
+/// Seen has a bit for each number that is in X; First and Last say where in X it is.
+Program seen() {
+  return Program::trace("seen", [](Scope &k) {
+    Index n = k.dim("n"), words = k.dim("words"), numbers = k.dim("numbers");
+    Global X = k.input("X", i32, {n}), Seen = k.inout("Seen", u32, {words});
+    Global First = k.inout("First", i32, {numbers}), Last = k.inout("Last", i32, {numbers});
+    auto [block] = k.grid(ceilDiv(n, 256));
+    Fragment x = k.fragment(i32, {256});
+    copy(X.tile({block * 256}, {256}).fill(-1), x);
+    FragmentValue bit = k.fragment(u32, {256}, 1) << (x & 31).to(u32);
+    FragmentValue at = k.positions({256}, 0) + (block * 256).to(i32);
+    atomicOr(bit, Seen.tile({(x >> 5).toIndex()}, {256})); // numbers outside of the tensors do not count
+    atomicMin(at, First.tile({x.toIndex()}, {256}));
+    atomicMax(at, Last.tile({x.toIndex()}, {256}));
+  });
+}
+// [seen]
+
 // [transposed]
 /// Y = Xᵀ by way of shared memory.
 Program transposed() {
@@ -143,6 +162,28 @@ TEST_CASE("counts of numbers", "[docs]") {
   checkVector(run.after("Count"), 0, [&](int64_t bin) {
     return run.before("Count")(bin) + double(std::ranges::count(numbers, int32_t(bin)));
   });
+}
+
+TEST_CASE("bits of numbers, and where they are", "[docs]") {
+  std::vector<int32_t> x;
+  for (int32_t i = 0; i < 700; ++i)
+    x.push_back(i * i % 97 - 2);
+  Run run(seen(), {{"n", 700}, {"words", 3}, {"numbers", 90}}, {}, {{"X", x}});
+  checkVector(run.after("Seen"), 0, [&](int64_t word) {
+    auto bits = uint32_t(run.before("Seen")(word));
+    for (int32_t number : x)
+      bits |= number >> 5 == word ? 1u << (number & 31) : 0;
+    return double(bits);
+  });
+  auto place = [&](int64_t number, bool isFirst) {
+    double place = run.before(isFirst ? "First" : "Last")(number);
+    for (size_t i = 0; i < x.size(); ++i)
+      if (x[i] == number)
+        place = isFirst ? std::min(place, double(i)) : std::max(place, double(i));
+    return place;
+  };
+  checkVector(run.after("First"), 0, [&](int64_t number) { return place(number, true); });
+  checkVector(run.after("Last"), 0, [&](int64_t number) { return place(number, false); });
 }
 
 TEST_CASE("a C++ loop unrolls", "[docs]") {

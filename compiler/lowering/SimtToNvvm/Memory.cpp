@@ -156,9 +156,38 @@ struct LowerStore : OpConversionPattern<StoreOp> {
   }
 };
 
-struct LowerAtomicAdd : OpConversionPattern<AtomicAddOp> {
+/// What comes after "red.relaxed.gpu.global", less the width of a vector.
+struct AtomicName {
+  StringRef operation, type; ///< the type's letter
+};
+AtomicName nameOf(arith::AtomicRMWKind kind) {
+  switch (kind) {
+  case arith::AtomicRMWKind::addf:
+    return {"add", "f"};
+  case arith::AtomicRMWKind::addi:
+    return {"add", "u"};
+  case arith::AtomicRMWKind::mins:
+    return {"min", "s"};
+  case arith::AtomicRMWKind::minu:
+    return {"min", "u"};
+  case arith::AtomicRMWKind::maxs:
+    return {"max", "s"};
+  case arith::AtomicRMWKind::maxu:
+    return {"max", "u"};
+  case arith::AtomicRMWKind::andi:
+    return {"and", "b"};
+  case arith::AtomicRMWKind::ori:
+    return {"or", "b"};
+  case arith::AtomicRMWKind::xori:
+    return {"xor", "b"};
+  default:
+    llvm_unreachable("the verifier refuses others");
+  }
+}
+
+struct LowerAtomic : OpConversionPattern<AtomicOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(AtomicAddOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(AtomicOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Type type = getElementTypeOrSelf(op.getValue());
@@ -167,8 +196,9 @@ struct LowerAtomicAdd : OpConversionPattern<AtomicAddOp> {
     auto count = unsigned(operands.size());
     operands.insert(operands.begin(), adaptor.getAddress());
     std::string width = count == 1 ? "" : llvm::formatv(".v{0}", count).str();
-    std::string text = llvm::formatv("red.relaxed.gpu.global.add{0}.{1}{2} [$0], {3};", width,
-                                     isFloat ? 'f' : 'u', isWide ? 64 : 32, registerList(1, count));
+    AtomicName name = nameOf(op.getKind());
+    std::string text = llvm::formatv("red.relaxed.gpu.global.{0}{1}.{2}{3} [$0], {4};", name.operation, width,
+                                     name.type, isWide ? 64 : 32, registerList(1, count));
     std::string constraints = "l";
     for (unsigned i = 0; i != count; ++i)
       constraints += {',', isFloat ? (isWide ? 'd' : 'f') : (isWide ? 'l' : 'r')};
@@ -208,6 +238,6 @@ struct LowerVoteAny : OpConversionPattern<VoteAnyOp> {
 } // namespace
 
 void tlc::simt::populateMemoryPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerLoad, LowerStore, LowerAtomicAdd, LowerShuffleXor, LowerVoteAny>(converter,
-                                                                                     patterns.getContext());
+  patterns.add<LowerLoad, LowerStore, LowerAtomic, LowerShuffleXor, LowerVoteAny>(converter,
+                                                                                  patterns.getContext());
 }

@@ -369,7 +369,8 @@ void remarkOnOrder(KernelLowering &k, Operation *op, const Slice &slice, RankedT
   if (slice.tensor->argument.getOrder() != program::TensorOrder::accumulator)
     return;
   GlobalAccess access(k, slice, k.layoutOf(type), type.getShape(), use);
-  bool mayBeVector = use != GlobalUse::add || (type.getElementType().isF32() && k.target.maxAddedFloats > 1);
+  bool mayBeVector =
+      use != GlobalUse::combine || (type.getElementType().isF32() && k.target.maxAddedFloats > 1);
   if (access.vectorWidth() == adjacentInOrder || !mayBeVector)
     return;
   emitRemark(op, tile::RemarkId::scatteredElements)
@@ -425,14 +426,15 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
   return success();
 }
 
-static LogicalResult lowerOp(KernelLowering &k, tile::AtomicAddOp op) {
+static LogicalResult lowerOp(KernelLowering &k, tile::AtomicOp op) {
   const Slice &slice = k.slice(op.getDestination());
   Value value = k.value(op.getValue());
   if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType())) {
-    remarkOnOrder(k, op, slice, type, GlobalUse::add);
-    addGlobal(k, slice, k.layoutOf(type), type.getShape(), value);
+    remarkOnOrder(k, op, slice, type, GlobalUse::combine);
+    combineGlobal(k, op.getKind(), slice, k.layoutOf(type), type.getShape(), value);
   } else {
-    addGlobal(k, slice, FragmentLayout::replicated({}, k.team.warps), {}, k.b.splat(value, 1));
+    combineGlobal(k, op.getKind(), slice, FragmentLayout::replicated({}, k.team.warps), {},
+                  k.b.splat(value, 1));
   }
   return success();
 }
@@ -454,8 +456,11 @@ static LogicalResult lowerOp(KernelLowering &k, tile::GatherOp op) {
 static LogicalResult lowerOp(KernelLowering &k, tile::ScatterOp op) {
   RankedTensorType type = op.getValue().getType();
   Slice slice = gatheredSlice(k, op.getDestination(), op.getIndices());
-  auto write = op.getAdd() ? addGlobal : storeGlobal;
-  write(k, slice, k.layoutOf(type), type.getShape(), k.value(op.getValue()));
+  FragmentLayout layout = k.layoutOf(type);
+  if (op.getKind())
+    combineGlobal(k, *op.getKind(), slice, layout, type.getShape(), k.value(op.getValue()));
+  else
+    storeGlobal(k, slice, layout, type.getShape(), k.value(op.getValue()));
   return success();
 }
 
@@ -468,7 +473,7 @@ void lowering::addCopyLowerings(LoweringTable &table) {
   table.add<tile::CopyOp>(lowerOp);
   table.add<tile::LoadOp>(lowerOp);
   table.add<tile::StoreOp>(lowerOp);
-  table.add<tile::AtomicAddOp>(lowerOp);
+  table.add<tile::AtomicOp>(lowerOp);
   table.add<tile::GatherOp>(lowerOp);
   table.add<tile::ScatterOp>(lowerOp);
 }

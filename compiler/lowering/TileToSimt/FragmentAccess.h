@@ -110,7 +110,7 @@ void storeShared(KernelLowering &k, const SharedTile &tile, const FragmentLayout
                  llvm::ArrayRef<int64_t> shape, Value value);
 
 /// What is done to global memory.
-enum class GlobalUse : uint8_t { load, store, add };
+enum class GlobalUse : uint8_t { load, store, combine };
 
 /// One side of a guarded transfer between registers and global memory.
 class GlobalAccess {
@@ -188,9 +188,9 @@ Value loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &la
                  llvm::ArrayRef<int64_t> shape);
 void storeGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                  llvm::ArrayRef<int64_t> shape, Value value);
-/// Adds to the slice's elements, atomically.
-void addGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
-               llvm::ArrayRef<int64_t> shape, Value value);
+/// Combines the slice's elements with the fragment's, atomically.
+void combineGlobal(KernelLowering &k, tile::CombineKind kind, const Slice &slice,
+                   const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape, Value value);
 
 /// ldmatrix and stmatrix, where the fragment and the tile allow them: 8x8 matrices of
 /// 16-bit elements, whose 16-byte rows are contiguous in shared memory.

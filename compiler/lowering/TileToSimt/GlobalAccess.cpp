@@ -56,7 +56,7 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
   inner = axes.back();
   int64_t bytes = tensor.element.getIntOrFloatBitWidth() / 8;
   int64_t widest = std::min<int64_t>(k.target.maxVectorBytes, tensor.argument.getAlignment()) / bytes;
-  if (use == GlobalUse::add)
+  if (use == GlobalUse::combine)
     widest = std::min<int64_t>(widest, tensor.element.isF32() ? k.target.maxAddedFloats : 1);
   if (tensor.argument.getOrder() == program::TensorOrder::accumulator)
     choosePieceVectors(tileShape, widest, use);
@@ -229,18 +229,18 @@ void writeElements(KernelLowering &k, const Write &write, Value value, Guarding 
   bool vectors = guarding == Guarding::interior || !access.mayStraddle();
   int64_t width = vectors ? access.vectorWidth() : 1;
   Value owner = isOwner(b, write.layout, k.team);
-  SmallVector<Piece> added;
+  SmallVector<Piece> combined;
   for (const RegisterGroup &group : access.groups(width).groups) {
     Value predicate =
         guarding == Guarding::interior ? access.insideTile(group.start) : access.predicate(group.start);
     Value piece = width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers);
-    if (write.use == GlobalUse::add)
-      added.push_back({piece, access.address(group.start), predicate});
+    if (write.use == GlobalUse::combine)
+      combined.push_back({piece, access.address(group.start), predicate});
     else
       write.emit(piece, access.address(group.start), b.both(owner, predicate));
   }
   // One branch around all that have a predicate in common: ptxas makes a branch of each that has one.
-  for (ArrayRef<Piece> rest = added; !rest.empty();) {
+  for (ArrayRef<Piece> rest = combined; !rest.empty();) {
     Value predicate = rest.front().predicate;
     ArrayRef<Piece> alike = rest.take_while([&](const Piece &piece) { return piece.predicate == predicate; });
     rest = rest.drop_front(alike.size());
@@ -300,10 +300,35 @@ void lowering::storeGlobal(KernelLowering &k, const Slice &slice, const Fragment
               value);
 }
 
-void lowering::addGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
-                         ArrayRef<int64_t> shape, Value value) {
-  writeGlobal(k,
-              {slice, layout, shape, GlobalUse::add,
-               [&](Value piece, Value address, Value) { simt::AtomicAddOp::create(k.b, piece, address); }},
-              value);
+namespace {
+/// An order depends on whether the elements have a sign.
+arith::AtomicRMWKind atomicKindOf(tile::CombineKind kind, Type element) {
+  bool isFloat = isa<FloatType>(element), isUnsigned = element.isUnsignedInteger();
+  switch (kind) {
+  case tile::CombineKind::add:
+    return isFloat ? arith::AtomicRMWKind::addf : arith::AtomicRMWKind::addi;
+  case tile::CombineKind::min:
+    return isUnsigned ? arith::AtomicRMWKind::minu : arith::AtomicRMWKind::mins;
+  case tile::CombineKind::max:
+    return isUnsigned ? arith::AtomicRMWKind::maxu : arith::AtomicRMWKind::maxs;
+  case tile::CombineKind::bitAnd:
+    return arith::AtomicRMWKind::andi;
+  case tile::CombineKind::bitOr:
+    return arith::AtomicRMWKind::ori;
+  case tile::CombineKind::bitXor:
+    break;
+  }
+  return arith::AtomicRMWKind::xori;
+}
+} // namespace
+
+void lowering::combineGlobal(KernelLowering &k, tile::CombineKind kind, const Slice &slice,
+                             const FragmentLayout &layout, ArrayRef<int64_t> shape, Value value) {
+  tile::SliceOp made = slice.op;
+  arith::AtomicRMWKind atomic = atomicKindOf(kind, made.getType().getElementType());
+  writeGlobal(
+      k,
+      {slice, layout, shape, GlobalUse::combine,
+       [&](Value piece, Value address, Value) { simt::AtomicOp::create(k.b, atomic, piece, address); }},
+      value);
 }

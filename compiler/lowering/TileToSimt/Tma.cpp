@@ -198,9 +198,15 @@ NVVM::TMAReduxKind reductionOf(tile::CombineKind kind) {
   case tile::CombineKind::min:
     return NVVM::TMAReduxKind::MIN;
   case tile::CombineKind::max:
+    return NVVM::TMAReduxKind::MAX;
+  case tile::CombineKind::bitAnd:
+    return NVVM::TMAReduxKind::AND;
+  case tile::CombineKind::bitOr:
+    return NVVM::TMAReduxKind::OR;
+  case tile::CombineKind::bitXor:
     break;
   }
-  return NVVM::TMAReduxKind::MAX;
+  return NVVM::TMAReduxKind::XOR;
 }
 } // namespace
 

@@ -43,8 +43,12 @@ std::pair<Value, Value> rangeInMemory(Emitter &b, Value origin, Value end, int64
 void startBulkReduction(Emitter &b, tile::CombineKind kind, Type element, Value source, Value destination,
                         Value bytes) {
   std::string instruction = "cp.reduce.async.bulk.global.shared::cta.bulk_group.";
-  instruction += tile::stringifyCombineKind(kind);
-  if (element.isF32())
+  StringRef operation = tile::stringifyCombineKind(kind);
+  bool isOfBits = operation.consume_front("bit_");
+  instruction += operation;
+  if (isOfBits)
+    instruction += ".b32";
+  else if (element.isF32())
     instruction += ".f32";
   else if (element.isSignlessInteger())
     instruction += ".s32";

@@ -175,9 +175,9 @@ tile.kernel @rowSum(%X: !tile.global<16x8xf32> {program.argument = #program.tens
   // CHECK: %[[REPLICA:.*]] = arith.andi %{{.*}}, %c3_i32
   // CHECK: %[[OWNER:.*]] = arith.cmpi eq, %[[REPLICA]], %c0_i32
   // CHECK: scf.if %[[OWNER]] {
-  // CHECK:   simt.atomic_add %{{.*}}, %{{.*}} : f32
+  // CHECK:   simt.atomic addf %{{.*}}, %{{.*}} : f32
   %t = tile.slice %X[%c0, %c0] : !tile.global<16x8xf32> -> !tile.slice<16x1xf32>
-  tile.atomic_add %r, %t : tensor<16x1xf32, #row>, !tile.slice<16x1xf32>
+  tile.atomic add %r, %t : tensor<16x1xf32, #row>, !tile.slice<16x1xf32>
   tile.return
 }
 }

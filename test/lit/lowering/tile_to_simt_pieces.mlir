@@ -16,17 +16,17 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         %[[FIRST:.*]] = llvm.getelementptr %{{.*}} : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
 // CHECK:         %[[NEXT:.*]] = llvm.getelementptr %[[FIRST]][128]
 // CHECK:         scf.if %[[INSIDE]] {
-// CHECK-NEXT:      simt.atomic_add %{{.*}}, %[[FIRST]] : vector<4xf32>
-// CHECK-NEXT:      simt.atomic_add %{{.*}}, %[[NEXT]] : vector<4xf32>
+// CHECK-NEXT:      simt.atomic addf %{{.*}}, %[[FIRST]] : vector<4xf32>
+// CHECK-NEXT:      simt.atomic addf %{{.*}}, %[[NEXT]] : vector<4xf32>
 // CHECK-NEXT:    }
-// CHECK-NOT:     simt.atomic_add
+// CHECK-NOT:     simt.atomic addf
 tile.kernel @add(%m: index {program.argument = #program.dimension<"m">},
     %X: !tile.global<?x16xf32> {program.argument = #program.tensor<"X", workspace, dims[0, -1], alignment = 16, order = accumulator>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
   %s = tile.slice %X[%c0, %c0] : !tile.global<?x16xf32> -> !tile.slice<16x16xf32>
   %ones = tile.splat %one : f32 -> tensor<16x16xf32, #acc>
-  tile.atomic_add %ones, %s : tensor<16x16xf32, #acc>, !tile.slice<16x16xf32>
+  tile.atomic add %ones, %s : tensor<16x16xf32, #acc>, !tile.slice<16x16xf32>
   tile.return
 }
 }
@@ -83,14 +83,14 @@ tile.kernel @scattered(%m: index {program.argument = #program.dimension<"m">},
 module attributes {program.target = #program.target<"sm_90a">} {
 // In the natural order four elements of a row are added at once, on a target that can.
 // CHECK-LABEL: simt.kernel @rows(
-// CHECK-COUNT-2: simt.atomic_add %{{.*}}, %{{.*}} : vector<4xf32>
-// CHECK-NOT:     simt.atomic_add
+// CHECK-COUNT-2: simt.atomic addf %{{.*}}, %{{.*}} : vector<4xf32>
+// CHECK-NOT:     simt.atomic addf
 tile.kernel @rows(%X: !tile.global<4x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
   %s = tile.slice %X[%c0, %c0] : !tile.global<4x64xf32> -> !tile.slice<4x64xf32>
   %ones = tile.splat %one : f32 -> tensor<4x64xf32, #wide>
-  tile.atomic_add %ones, %s : tensor<4x64xf32, #wide>, !tile.slice<4x64xf32>
+  tile.atomic add %ones, %s : tensor<4x64xf32, #wide>, !tile.slice<4x64xf32>
   tile.return
 }
 }
@@ -100,14 +100,14 @@ tile.kernel @rows(%X: !tile.global<4x64xf32> {program.argument = #program.tensor
 #wide = #tile.layout<"reg(2@1:1) lane(8@1:2, 4@0:1) warp()">
 module attributes {program.target = #program.target<"sm_80">} {
 // CHECK-LABEL: simt.kernel @older(
-// CHECK-COUNT-2: simt.atomic_add %{{.*}}, %{{.*}} : f32
-// CHECK-NOT:     simt.atomic_add
+// CHECK-COUNT-2: simt.atomic addf %{{.*}}, %{{.*}} : f32
+// CHECK-NOT:     simt.atomic addf
 tile.kernel @older(%X: !tile.global<4x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
   %s = tile.slice %X[%c0, %c0] : !tile.global<4x16xf32> -> !tile.slice<4x16xf32>
   %ones = tile.splat %one : f32 -> tensor<4x16xf32, #wide>
-  tile.atomic_add %ones, %s : tensor<4x16xf32, #wide>, !tile.slice<4x16xf32>
+  tile.atomic add %ones, %s : tensor<4x16xf32, #wide>, !tile.slice<4x16xf32>
   tile.return
 }
 }

@@ -246,14 +246,38 @@ simt.kernel @registers() attributes {launch = #program.launch<warps = 4>, schema
 
 // -----
 
+// atomic_c2: of floats only sums.
+simt.kernel @atomic_of_floats(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.tensor<"X", inout, dims[-1]>],
+      schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %f = simt.load %x : !llvm.ptr<1> -> f32
+  // expected-error @below {{expected a kind that the machine has for 'f32', but got xori}}
+  simt.atomic xori %f, %x : f32
+  simt.return
+}
+
+// -----
+
+// atomic_c2: sums of integers have a kind of their own.
+simt.kernel @atomic_of_integers(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.tensor<"X", inout, dims[-1]>],
+      schema_types = [tensor<64xi32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %n = simt.load %x : !llvm.ptr<1> -> i32
+  // expected-error @below {{expected a kind that the machine has for 'i32', but got addf}}
+  simt.atomic addf %n, %x : i32
+  simt.return
+}
+
+// -----
+
 module attributes {program.target = #program.target<"sm_80">} {
-// atomic_add_c1
+// atomic_c1
 simt.kernel @wide_addition(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
     attributes {launch = #program.launch<warps = 1>, schema = [#program.tensor<"X", inout, dims[-1]>],
       schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %w = simt.load %x : !llvm.ptr<1> -> vector<2xf32>
   // expected-error @below {{expected at most 1 numbers because sm_80 adds no more at once, but got 'vector<2xf32>'}}
-  simt.atomic_add %w, %x : vector<2xf32>
+  simt.atomic addf %w, %x : vector<2xf32>
   simt.return
 }
 }

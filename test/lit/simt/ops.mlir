@@ -174,10 +174,13 @@ simt.kernel @memory(%g: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   simt.store %0, %s : vector<4xf32>, !llvm.ptr<3>
   // CHECK: simt.store %{{.*}}, %{{.*}} if %{{.*}} : f32, !llvm.ptr<1>
   simt.store %1, %g if %yes : f32, !llvm.ptr<1>
-  // CHECK: simt.atomic_add %{{.*}}, %{{.*}} : f32
-  simt.atomic_add %1, %g : f32
-  // CHECK: simt.atomic_add %{{.*}}, %{{.*}} : vector<4xf32>
-  simt.atomic_add %0, %g : vector<4xf32>
+  // CHECK: simt.atomic addf %{{.*}}, %{{.*}} : f32
+  simt.atomic addf %1, %g : f32
+  // CHECK: simt.atomic addf %{{.*}}, %{{.*}} : vector<4xf32>
+  simt.atomic addf %0, %g : vector<4xf32>
+  %bits = arith.constant 5 : i32
+  // CHECK: simt.atomic xori %{{.*}}, %{{.*}} : i32
+  simt.atomic xori %bits, %g : i32
   // CHECK: simt.vote_any %{{.*}}
   %any = simt.vote_any %yes
   // CHECK: simt.shuffle_xor %{{.*}} mask(16) : f32

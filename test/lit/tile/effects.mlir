@@ -64,8 +64,8 @@ tile.kernel @loop(%m: index {program.argument = #program.dimension<"m">},
     tile.copy %x, %a : !tile.slice<64xf32>, !tile.shared<64xf32>
     // CHECK-NEXT: tile.load
     %f = tile.load %a : !tile.shared<64xf32> -> tensor<64xf32>
-    // CHECK-NEXT: tile.atomic_add
-    tile.atomic_add %f, %x : tensor<64xf32>, !tile.slice<64xf32>
+    // CHECK-NEXT: tile.atomic add
+    tile.atomic add %f, %x : tensor<64xf32>, !tile.slice<64xf32>
   }
   tile.return
 }

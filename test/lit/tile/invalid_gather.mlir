@@ -85,7 +85,7 @@ tile.kernel @added(
   %rows = tile.coordinates 0 : tensor<16x64xindex>
   %v = arith.constant dense<1.0> : tensor<16x64xbf16>
   %s = tile.slice %X[%c0, %c0] gathered 0 : !tile.global<100x64xbf16> -> !tile.slice<16x64xbf16>
-  // expected-error @below {{expected f32, f64, i32 or i64 because narrower elements are too inexact for sums, but 'X' has 'bf16'}}
-  tile.scatter add %v, %s[%rows] : tensor<16x64xbf16>, !tile.slice<16x64xbf16>, tensor<16x64xindex>
+  // expected-error @below {{expected f32, f64, i32, u32 or i64 because narrower elements are too inexact for sums, but 'X' has 'bf16'}}
+  tile.scatter combine add %v, %s[%rows] : tensor<16x64xbf16>, !tile.slice<16x64xbf16>, tensor<16x64xindex>
   tile.return
 }

@@ -353,7 +353,7 @@ tile.kernel @store_to_shared() {
 
 // -----
 
-// atomic_add_c1: a fragment.
+// atomic_c1: a fragment.
 tile.kernel @atomic_extents(
     %m: index {program.argument = #program.dimension<"m">},
     // expected-note @below {{'A' is declared here}}
@@ -361,64 +361,62 @@ tile.kernel @atomic_extents(
   %f = arith.constant dense<0.0> : tensor<64xf32>
   %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<32xf32>
   // expected-error @below {{expected the fragment and 'A' to have the same extents, those of 1 aside, but got 64 and 32}}
-  tile.atomic_add %f, %t : tensor<64xf32>, !tile.slice<32xf32>
+  tile.atomic add %f, %t : tensor<64xf32>, !tile.slice<32xf32>
   tile.return
 }
 
 // -----
 
-// atomic_add_c1: a number.
+// atomic_c1: a number.
 tile.kernel @atomic_number(
     %m: index {program.argument = #program.dimension<"m">},
     // expected-note @below {{'A' is declared here}}
     %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
   %x = arith.constant 0.0 : f32
   %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<2xf32>
-  // expected-error @below {{expected a slice of one element of 'A' because one number is added, but got 2}}
-  tile.atomic_add %x, %t : f32, !tile.slice<2xf32>
+  // expected-error @below {{expected a slice of one element of 'A' because one number is combined with it, but got 2}}
+  tile.atomic add %x, %t : f32, !tile.slice<2xf32>
   tile.return
 }
 
 // -----
 
-// atomic_add_c1: the number's type.
+// atomic_c1: the number's type.
 tile.kernel @atomic_number_type(
     %m: index {program.argument = #program.dimension<"m">},
     // expected-note @below {{'A' is declared here}}
     %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
   %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<1xf32>
   // expected-error @below {{expected a number of 'f32' because 'A' is, but got 'index'}}
-  tile.atomic_add %m, %t : index, !tile.slice<1xf32>
+  tile.atomic add %m, %t : index, !tile.slice<1xf32>
   tile.return
 }
 
 // -----
 
-// atomic_add_c2
-tile.kernel @atomic_unsigned(
+// atomic_c2: minima and bits.
+tile.kernel @atomic_minimum(
     %m: index {program.argument = #program.dimension<"m">},
     // expected-note @below {{'A' is declared here}}
-    %A: !tile.global<?xui32> {program.argument = #program.tensor<"A", output, dims[0]>}, %x: !tile.global<64xui32> {program.argument = #program.tensor<"X", input, dims[-1]>}) {
-  %c0 = arith.constant 0 : index
-  %s = tile.slice %x[%c0] : !tile.global<64xui32> -> !tile.slice<64xui32>
-  %f = tile.load %s : !tile.slice<64xui32> -> tensor<64xui32>
-  %t = tile.slice %A[%m] : !tile.global<?xui32> -> !tile.slice<64xui32>
-  // expected-error @below {{expected f32, f64, i32 or i64 because narrower elements are too inexact for sums, but 'A' has 'ui32'}}
-  tile.atomic_add %f, %t : tensor<64xui32>, !tile.slice<64xui32>
+    %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %f = arith.constant dense<0.0> : tensor<64xf32>
+  %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
+  // expected-error @below {{expected i32, u32 or i64 because other minima, maxima and bits are not combined atomically, but 'A' has 'f32'}}
+  tile.atomic min %f, %t : tensor<64xf32>, !tile.slice<64xf32>
   tile.return
 }
 
 // -----
 
-// atomic_add_c2
+// atomic_c2
 tile.kernel @atomic_type(
     %m: index {program.argument = #program.dimension<"m">},
     // expected-note @below {{'A' is declared here}}
     %A: !tile.global<?xbf16> {program.argument = #program.tensor<"A", output, dims[0]>}) {
   %f = arith.constant dense<0.0> : tensor<64xbf16>
   %t = tile.slice %A[%m] : !tile.global<?xbf16> -> !tile.slice<64xbf16>
-  // expected-error @below {{expected f32, f64, i32 or i64 because narrower elements are too inexact for sums, but 'A' has 'bf16'}}
-  tile.atomic_add %f, %t : tensor<64xbf16>, !tile.slice<64xbf16>
+  // expected-error @below {{expected f32, f64, i32, u32 or i64 because narrower elements are too inexact for sums, but 'A' has 'bf16'}}
+  tile.atomic add %f, %t : tensor<64xbf16>, !tile.slice<64xbf16>
   tile.return
 }
 
@@ -463,6 +461,20 @@ tile.kernel @reduce_sums(
   %t = tile.slice %A[%m] : !tile.global<?xf64> -> !tile.slice<64xf64>
   // expected-error @below {{expected f32, f16, bf16 or i32 because the TMA adds no others, but 'A' has 'f64'; atomicAdd of a fragment adds f64 and i64, too}}
   tile.copy_reduce add %a, %t : !tile.shared<64xf64>, !tile.slice<64xf64>
+  tile.return
+}
+
+// -----
+
+// copy_reduce_c2: bits.
+tile.kernel @reduce_bits(
+    %m: index {program.argument = #program.dimension<"m">},
+    // expected-note @below {{'A' is declared here}}
+    %A: !tile.global<?xbf16> {program.argument = #program.tensor<"A", output, dims[0]>}) {
+  %a = tile.alloc_shared "a" : !tile.shared<64xbf16>
+  %t = tile.slice %A[%m] : !tile.global<?xbf16> -> !tile.slice<64xbf16>
+  // expected-error @below {{expected i32 because the TMA combines the bits of no others, but 'A' has 'bf16'}}
+  tile.copy_reduce bit_or %a, %t : !tile.shared<64xbf16>, !tile.slice<64xbf16>
   tile.return
 }
 

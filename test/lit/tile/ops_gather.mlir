@@ -11,7 +11,7 @@ tile.kernel @gathered(%X: !tile.global<100x64xf32> {program.argument = #program.
   %v = tile.gather %s[%rows] : !tile.slice<16x64xf32>, tensor<16x64xindex> -> tensor<16x64xf32>
   // CHECK: tile.scatter %[[V]], %[[S]][%[[ROWS]]] : tensor<16x64xf32>, !tile.slice<16x64xf32>, tensor<16x64xindex>
   tile.scatter %v, %s[%rows] : tensor<16x64xf32>, !tile.slice<16x64xf32>, tensor<16x64xindex>
-  // CHECK: tile.scatter add %[[V]], %[[S]][%[[ROWS]]] :
-  tile.scatter add %v, %s[%rows] : tensor<16x64xf32>, !tile.slice<16x64xf32>, tensor<16x64xindex>
+  // CHECK: tile.scatter combine add %[[V]], %[[S]][%[[ROWS]]] :
+  tile.scatter combine add %v, %s[%rows] : tensor<16x64xf32>, !tile.slice<16x64xf32>, tensor<16x64xindex>
   tile.return
 }

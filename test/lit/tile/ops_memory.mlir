@@ -28,6 +28,7 @@ tile.kernel @copies(
     %n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<2x?x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0, -1]>},
     %S: !tile.global<?xf32> {program.argument = #program.tensor<"S", output, dims[0]>},
+    %I: !tile.global<64xi32> {program.argument = #program.tensor<"I", inout, dims[-1]>},
     %T: !tile.global<?xi32> {program.argument = #program.tensor<"T", input, dims[0]>})
     attributes {launch = #program.launch<cluster = 2>} {
   %c0 = arith.constant 0 : index
@@ -69,11 +70,15 @@ tile.kernel @copies(
   // CHECK: tile.store %[[F]], %[[SLICE]] staging %b : !tile.shared<128x64xbf16> atom tma : tensor<128x64xbf16>, !tile.slice<1x128x64xbf16>
   tile.store %f, %t staging %b : !tile.shared<128x64xbf16> atom tma : tensor<128x64xbf16>, !tile.slice<1x128x64xbf16>
   %r = tile.splat %x : f32 -> tensor<128x1xf32>
-  // CHECK: tile.atomic_add %{{.*}}, %[[SAFE]] : tensor<128x1xf32>, !tile.slice<128xf32>
-  tile.atomic_add %r, %safe : tensor<128x1xf32>, !tile.slice<128xf32>
+  // CHECK: tile.atomic add %{{.*}}, %[[SAFE]] : tensor<128x1xf32>, !tile.slice<128xf32>
+  tile.atomic add %r, %safe : tensor<128x1xf32>, !tile.slice<128xf32>
   %cell = tile.slice %S[%c0] : !tile.global<?xf32> -> !tile.slice<1xf32>
-  // CHECK: tile.atomic_add %{{.*}}, %{{.*}} : f32, !tile.slice<1xf32>
-  tile.atomic_add %x, %cell : f32, !tile.slice<1xf32>
+  // CHECK: tile.atomic add %{{.*}}, %{{.*}} : f32, !tile.slice<1xf32>
+  tile.atomic add %x, %cell : f32, !tile.slice<1xf32>
+  %flags = arith.constant dense<5> : tensor<64xi32>
+  %bits = tile.slice %I[%c0] : !tile.global<64xi32> -> !tile.slice<64xi32>
+  // CHECK: tile.atomic bit_xor %{{.*}}, %{{.*}} : tensor<64xi32>, !tile.slice<64xi32>
+  tile.atomic bit_xor %flags, %bits : tensor<64xi32>, !tile.slice<64xi32>
   %sums = tile.alloc_shared "sums" : !tile.shared<128xf32>
   // CHECK: tile.copy_reduce add %sums, %[[SAFE]] : !tile.shared<128xf32>, !tile.slice<128xf32>
   tile.copy_reduce add %sums, %safe : !tile.shared<128xf32>, !tile.slice<128xf32>

@@ -147,7 +147,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         %[[X:.*]] = tile.slice %X[%[[AT]]] :
 // CHECK:         tile.store %{{.*}}, %[[X]]
 // CHECK:         scf.if %[[EXISTS]] {
-// CHECK-NEXT:      tile.atomic_add
+// CHECK-NEXT:      tile.atomic add
 // CHECK-NEXT:    }
 // CHECK:         scf.if %[[EXISTS]] {
 // CHECK-NEXT:      tile.store %{{.*}}, %{{.*}} :
@@ -179,7 +179,7 @@ tile.kernel @guarded(%rows: index {program.argument = #program.dimension<"rows">
     %f = tile.load %x : !tile.slice<64xf32> -> tensor<64xf32>
     tile.store %f, %x : tensor<64xf32>, !tile.slice<64xf32>
     %y = tile.slice %Y[%c0] : !tile.global<64xf32> -> !tile.slice<64xf32>
-    tile.atomic_add %f, %y : tensor<64xf32>, !tile.slice<64xf32>
+    tile.atomic add %f, %y : tensor<64xf32>, !tile.slice<64xf32>
     %before = arith.subi %at, %c64 : index
     %z = tile.slice %X[%before] : !tile.global<?xf32> -> !tile.slice<64xf32>
     tile.store %f, %z : tensor<64xf32>, !tile.slice<64xf32>
@@ -209,7 +209,7 @@ tile.kernel @whole_clusters(
   tile.persistent (%i) in (%c6) {
     %y = tile.slice %Y[%c0] : !tile.global<64xf32> -> !tile.slice<64xf32>
     %f = tile.splat %f1 : f32 -> tensor<64xf32>
-    tile.atomic_add %f, %y : tensor<64xf32>, !tile.slice<64xf32>
+    tile.atomic add %f, %y : tensor<64xf32>, !tile.slice<64xf32>
   }
   tile.return
 }

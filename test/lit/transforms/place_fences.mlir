@@ -814,15 +814,15 @@ tile.kernel @staging(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-LABEL: tile.kernel @additions(
 // CHECK:         tile.load
 // CHECK-NEXT:    tile.sync
-// CHECK-NEXT:    tile.atomic_add
-// CHECK-NEXT:    tile.atomic_add
+// CHECK-NEXT:    tile.atomic add
+// CHECK-NEXT:    tile.atomic add
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.load
 // CHECK-NEXT:    tile.load
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.store
 // CHECK-NEXT:    tile.sync
-// CHECK-NEXT:    tile.atomic_add
+// CHECK-NEXT:    tile.atomic add
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.store
 // CHECK-NEXT:    tile.return
@@ -834,12 +834,12 @@ tile.kernel @additions(%n: index {program.argument = #program.dimension<"n">},
   %h = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
   %before = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
-  tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
-  tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.atomic add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.atomic add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
   %after = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
   %again = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
   tile.store %h, %x atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
-  tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.atomic add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
   tile.store %h, %x atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
   tile.return
 }
@@ -847,13 +847,13 @@ tile.kernel @additions(%n: index {program.argument = #program.dimension<"n">},
 // Also around the back edge, and not where a loop only adds.
 // CHECK-LABEL: tile.kernel @additions_in_loops(
 // CHECK:         scf.for
-// CHECK-NEXT:      tile.atomic_add
+// CHECK-NEXT:      tile.atomic add
 // CHECK-NEXT:    }
 // CHECK-NEXT:    scf.for
 // CHECK-NEXT:      tile.sync
 // CHECK-NEXT:      tile.load
 // CHECK-NEXT:      tile.sync
-// CHECK-NEXT:      tile.atomic_add
+// CHECK-NEXT:      tile.atomic add
 // CHECK-NEXT:    }
 tile.kernel @additions_in_loops(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
@@ -863,18 +863,18 @@ tile.kernel @additions_in_loops(%n: index {program.argument = #program.dimension
   %h = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
   scf.for %i = %c0 to %n step %c1 {
-    tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+    tile.atomic add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
   }
   scf.for %i = %c0 to %n step %c1 {
     %now = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>
-    tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+    tile.atomic add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
   }
   tile.return
 }
 
 // What was added before roles begin, one of them reads.
 // CHECK-LABEL: tile.kernel @additions_before_roles(
-// CHECK:         tile.atomic_add
+// CHECK:         tile.atomic add
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.roles
 tile.kernel @additions_before_roles(%n: index {program.argument = #program.dimension<"n">},
@@ -884,7 +884,7 @@ tile.kernel @additions_before_roles(%n: index {program.argument = #program.dimen
   %f0 = arith.constant 0.0 : f32
   %h = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
-  tile.atomic_add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.atomic add %h, %x : tensor<64x64xf32>, !tile.slice<64x64xf32>
   tile.roles {
     tile.role "one" warps(4) {
       %later = tile.load %x : !tile.slice<64x64xf32> -> tensor<64x64xf32>

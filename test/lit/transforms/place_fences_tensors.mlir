@@ -361,7 +361,7 @@ tile.kernel @waits(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    tile.proxy_fence
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.copy_reduce add
-// CHECK-NEXT:    tile.atomic_add
+// CHECK-NEXT:    tile.atomic add
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.load
 // CHECK-NEXT:    tile.proxy_fence tensors
@@ -376,7 +376,7 @@ tile.kernel @sums(
   %v = tile.splat %f : f32 -> tensor<64x64xf32>
   tile.store %v, %p : tensor<64x64xf32>, !tile.shared<64x64xf32>
   tile.copy_reduce add %p, %s : !tile.shared<64x64xf32>, !tile.slice<64x64xf32>
-  tile.atomic_add %v, %s : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.atomic add %v, %s : tensor<64x64xf32>, !tile.slice<64x64xf32>
   %w = tile.load %s : !tile.slice<64x64xf32> -> tensor<64x64xf32>
   tile.copy_reduce add %p, %s : !tile.shared<64x64xf32>, !tile.slice<64x64xf32>
   tile.return

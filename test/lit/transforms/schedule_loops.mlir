@@ -671,7 +671,7 @@ tile.kernel @stored_between(%n: index {program.argument = #program.dimension<"n"
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 0, order = 6>}
 // CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 3>}
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 0, order = 7>}
-// CHECK:       tile.atomic_add {{.*}} {tile.stage = #tile.stage<stage = 0,
+// CHECK:       tile.atomic add {{.*}} {tile.stage = #tile.stage<stage = 0,
 tile.kernel @in_round(%n: index {program.argument = #program.dimension<"n">},
     %Y: !tile.global<64x64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
@@ -692,7 +692,7 @@ tile.kernel @in_round(%n: index {program.argument = #program.dimension<"n">},
         %done2 = tile.gemm_wait %started2 pending(0) : tensor<64x64xf32>
         %sum = arith.addf %done, %done2 : tensor<64x64xf32>
         %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
-        tile.atomic_add %sum, %y : tensor<64x64xf32>, !tile.slice<64x64xf32>
+        tile.atomic add %sum, %y : tensor<64x64xf32>, !tile.slice<64x64xf32>
         tile.release %r[%c] : !tile.ring<2>
         %next = tile.advance %c : !tile.cursor<2>
         scf.yield %next : !tile.cursor<2>

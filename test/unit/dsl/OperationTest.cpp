@@ -96,7 +96,7 @@ TEST_CASE("positions of elements gather, scatter and add", "[dsl][unit]") {
   });
   checkOrder(text,
              {"gathered 0 fill", "tile.gather", "tensor<16x64xindex> -> tensor<16x64xf32>", "tile.scatter %",
-              "tile.scatter add %", "tile.scatter add %", "tile.gather", "tile.store"});
+              "tile.scatter combine add %", "tile.scatter combine add %", "tile.gather", "tile.store"});
 }
 
 TEST_CASE("argMax is two reductions, any and all are one", "[dsl][unit]") {

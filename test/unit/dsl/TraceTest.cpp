@@ -111,7 +111,7 @@ TEST_CASE("launches have the arguments of the program and what was computed befo
   });
   std::string_view workspace = "#program.tensor<\"sums\", workspace, dims[-1, 0], zero_fill = true>";
   checkOrder(text, {"tile.kernel @first(", workspace, "arith.ceildivui %m", "tile.grid", "arith.remsi",
-                    "tile.atomic_add", "tile.kernel @second(", workspace,
+                    "tile.atomic add", "tile.kernel @second(", workspace,
                     "attributes {launch = #program.launch<warps = 8>}", "arith.ceildivui %m", "tile.grid",
                     "tile.load", "tile.store"});
   CHECK(text.find("@test") == std::string::npos);

@@ -188,6 +188,36 @@ TEST_CASE("tiles are combined with a tensor, by several blocks in any order", "[
   CHECK(rounded.elements[0].bound >= 1);
 }
 
+TEST_CASE("blocks combine fragments with elements in any order", "[evaluator][unit]") {
+  using Combine = void (*)(const FragmentValue &, const Slice &, Loc);
+  auto combined = [](ElementType type, Combine combine, const Numbers &x, double initial) {
+    auto count = static_cast<int64_t>(x.size()) / 3;
+    return run({{given(type, {count, 3}, x), given(type, {3}, {initial, initial, initial})}, {}},
+               [&](Scope &k) {
+                 Global X = k.input("X", type, {count, 3}), Y = k.inout("Y", type, {3});
+                 auto [block] = k.grid(count);
+                 Fragment x = k.fragment(type, {4}); // of which the tensor has three
+                 copy(X.tile({block, 0}, {1, 4}), x);
+                 combine(x, Y.tile({0}, {4}), Loc::current());
+               });
+  };
+  CHECK(exactValues(combined(i32, atomicMin, {2, -3, 4, 5, 0, -6}, 1)) == Numbers{1, -3, -6});
+  CHECK(exactValues(combined(u32, atomicMax, {2, 0, 4e9, 5, 0, 7}, 1)) == Numbers{5, 1, 4e9});
+  CHECK(exactValues(combined(i64, atomicAnd, {7, 6, -1, 13, 3, -8}, -1)) == Numbers{5, 2, -8});
+  CHECK(exactValues(combined(u32, atomicOr, {1, 0, 0x80000000, 4, 2, 1}, 8)) == Numbers{13, 10, 0x80000009});
+  CHECK(exactValues(combined(i32, atomicXor, {5, 1, -1, 5, 3, -1}, 6)) == Numbers{6, 4, 6});
+}
+
+TEST_CASE("elements at one position are combined, too", "[evaluator][unit]") {
+  CHECK(exactValues(run({{given(i32, {4}, {1, 2, 4, 8}), given(i32, {2}, {16, 32})}, {}}, [](Scope &k) {
+          Global X = k.input("X", i32, {4}), Y = k.inout("Y", i32, {2});
+          Fragment x = k.fragment(i32, {4});
+          copy(X.tile({0}, {4}), x);
+          atomicOr(x, Y.tile({(k.positions({4}, 0) / 2).toIndex()}, {4}));
+          atomicXor(1, Y.tile({(k.positions({4}, 0) - 2).toIndex()}, {4})); // twice outside
+        })) == Numbers{16 + 2, 32 + 12 + 1});
+}
+
 TEST_CASE("sums and extrema of one element are not mixed by blocks", "[evaluator][unit]") {
   CHECK(errorOf({{given(i32, {4}, {1, 1, 1, 1})}, {}},
                 [](Scope &k) {
@@ -201,6 +231,15 @@ TEST_CASE("sums and extrema of one element are not mixed by blocks", "[evaluator
                 }) ==
         "block 1 raises element [0] of 'Y', which in the same launch is added to by block 0, and "
         "blocks run in any order");
+  CHECK(errorOf({{given(i32, {4}, {1, 1, 1, 1})}, {}},
+                [](Scope &k) {
+                  Global Y = k.inout("Y", i32, {4});
+                  auto [block] = k.grid(2);
+                  k.when(
+                      block == 0, [&] { atomicOr(2, Y.tile({1}, {1})); },
+                      [&] { atomicXor(2, Y.tile({1}, {1})); });
+                }) == "block 1 flips bits of element [1] of 'Y', which in the same launch is given bits by "
+                      "block 0, and blocks run in any order");
 }
 
 TEST_CASE("blocks of one launch must not disagree about an element", "[evaluator][unit]") {

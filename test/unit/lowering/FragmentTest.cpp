@@ -371,10 +371,10 @@ TEST_CASE("a replicated fragment is added to memory once") {
   %sx = tile.slice %X[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<$shapexf32>
   %v = tile.load %sx : !tile.slice<$shapexf32> -> $type
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<?x?xf32> -> !tile.slice<$shapexf32>
-  tile.atomic_add %v, %sy : $type, !tile.slice<$shapexf32>
+  tile.atomic add %v, %sy : $type, !tile.slice<$shapexf32>
   %c1 = arith.constant 1 : index
   %first = tile.slice %Y[%c0, %c1] : !tile.global<?x?xf32> -> !tile.slice<1x1xf32>
-  tile.atomic_add %one, %first : f32, !tile.slice<1x1xf32>)",
+  tile.atomic add %one, %first : f32, !tile.slice<1x1xf32>)",
                    {{"$shape", shapeText(c.shape)}, {"$type", fragment(c.shape, "f32", c.layout)}});
     runKernels(kernel(text), {&x, &y});
     before[1] += 100;
