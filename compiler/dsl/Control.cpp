@@ -208,8 +208,8 @@ Fragment Scope::fragment(ElementType element, const Shape &shape, const Scalar &
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The loop, or null after a mistake; its body is traced either way.
-scf::ForOp traceLoop(Trace &trace, const Range &range, const LoopBody &body, Loc loc) {
+/// The loop, carrying `initial`, or null after a mistake; its body is yet to be traced.
+scf::ForOp makeLoop(Trace &trace, const Range &range, ValueRange initial, Loc loc) {
   Value from = trace.useUniform(range.from, "the start of a loop", loc);
   Value to = trace.useUniform(range.to, "the end of a loop", loc);
   Value step = trace.useUniform(range.step, "the step of a loop", loc);
@@ -217,9 +217,12 @@ scf::ForOp traceLoop(Trace &trace, const Range &range, const LoopBody &body, Loc
     trace.error(loc, "expected a step of at least 1, but got " + Twine(*range.step.constant()));
     step = {};
   }
-  scf::ForOp loop;
-  if (from && to && step)
-    loop = trace.create<scf::ForOp>(loc, from, to, step);
+  return from && to && step ? trace.create<scf::ForOp>(loc, from, to, step, initial) : scf::ForOp();
+}
+
+/// The loop, or null after a mistake; its body is traced either way.
+scf::ForOp traceLoop(Trace &trace, const Range &range, const LoopBody &body, Loc loc) {
+  scf::ForOp loop = makeLoop(trace, range, {}, loc);
   if (!loop) { // what else is wrong?
     body(trace.poison<Index>());
     return {};
@@ -230,6 +233,32 @@ scf::ForOp traceLoop(Trace &trace, const Range &range, const LoopBody &body, Loc
 } // namespace
 
 void Scope::loop(const Range &range, const LoopBody &body, Loc loc) { traceLoop(*trace, range, body, loc); }
+
+// The loop carries whether it goes on, and its body is a branch on that: to what handles loops and branches
+// it is one of each. Its lowering makes a loop that ends.
+void Scope::loopWhile(const Range &range, const LoopWhileBody &body, Loc loc) {
+  auto truthValue = [&](bool value) {
+    return trace->create<arith::ConstantOp>(loc, trace->builder.getBoolAttr(value));
+  };
+  Value begins = truthValue(true);
+  scf::ForOp loop = begins ? makeLoop(*trace, range, begins, loc) : scf::ForOp();
+  if (!loop) { // what else is wrong?
+    body(trace->poison<Index>());
+    return;
+  }
+  trace->inside(loop.getBody(), [&] {
+    Value goesOn = loop.getRegionIterArg(0);
+    auto branch = trace->create<scf::IfOp>(loc, TypeRange(goesOn.getType()), goesOn, /*addThenBlock=*/true,
+                                           /*addElseBlock=*/true);
+    trace->inside(branch.thenBlock(), [&] {
+      Predicate condition = body(trace->make<Index>(loop.getInductionVar()));
+      Value value = uniformTruth(*trace, condition, "the condition of k.loopWhile", loc);
+      trace->create<scf::YieldOp>(loc, value ? value : truthValue(false));
+    });
+    trace->inside(branch.elseBlock(), [&] { trace->create<scf::YieldOp>(loc, truthValue(false)); });
+    trace->create<scf::YieldOp>(loc, branch.getResults());
+  });
+}
 
 void Scope::pipelined(const Range &range, PipelineOptions options, const LoopBody &body, Loc loc) {
   bool known = options.stages >= 1 && options.stages <= tile::maxElements;

@@ -87,6 +87,8 @@ struct Range {
 
 using Body = std::function<void()>;
 using LoopBody = std::function<void(Index)>;
+/// Gives whether the loop goes on.
+using LoopWhileBody = std::function<Predicate(Index)>;
 
 class Scope {
 public:
@@ -169,6 +171,10 @@ public:
 
   // Control flow.
   void loop(const Range &range, const LoopBody &body, Loc loc = Loc::current());
+  /// A loop that goes on while what its body returns holds, and to the end of the range at most. The
+  /// condition is one for all threads of the block, or role. It may use what the body computes; what it
+  /// computes of fragments comes by way of a shared tile, `tile.read`.
+  void loopWhile(const Range &range, const LoopWhileBody &body, Loc loc = Loc::current());
   /// A loop whose copies run ahead of its computation.
   void pipelined(const Range &range, PipelineOptions options, const LoopBody &body, Loc loc = Loc::current());
   void when(const Predicate &condition, const Body &then, const Body &otherwise = {},

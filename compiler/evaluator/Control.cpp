@@ -3,6 +3,7 @@
 /// Grids, tiles, loops and branches.
 #include "compiler/evaluator/Machine.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 #include <limits>
 
@@ -214,6 +215,21 @@ Step evaluateIf(Task &task, scf::IfOp op) {
 // The end of a body
 //===----------------------------------------------------------------------===//
 
+/// Whether the rounds that are left do nothing, as those of `k.loopWhile` whose condition did not hold: a
+/// round is a branch on what the last one yielded, whose other side yields false.
+static bool isDecided(scf::ForOp loop, ArrayRef<Datum> yielded) {
+  auto branch = dyn_cast<scf::IfOp>(loop.getBody()->front());
+  if (!branch || yielded.size() != 1 || branch.getCondition() != loop.getRegionIterArg(0) ||
+      branch->getNextNode() != loop.getBody()->getTerminator() || branch.getElseRegion().empty())
+    return false;
+  scf::YieldOp otherwise = branch.elseYield();
+  bool doesNothing = llvm::all_of(branch.elseBlock()->without_terminator(),
+                                  [](Operation &op) { return isMemoryEffectFree(&op); });
+  const auto *goesOn = std::get_if<Element>(&yielded.front());
+  return doesNothing && matchPattern(otherwise.getOperand(0), m_Zero()) && goesOn && isExact(*goesOn) &&
+         goesOn->integer == 0;
+}
+
 void Task::leave() {
   Frame frame = frames.pop_back_val();
   auto again = [&] {
@@ -222,7 +238,7 @@ void Task::leave() {
   };
   frame.at += frame.step;
   if (auto loop = dyn_cast<scf::ForOp>(frame.owner)) {
-    bool isOver = frame.at >= frame.end;
+    bool isOver = frame.at >= frame.end || isDecided(loop, frame.yielded);
     if (!isOver)
       set(loop.getInductionVar(), indexDatum(frame.at));
     ValueRange targets = isOver ? ValueRange(loop.getResults()) : ValueRange(loop.getRegionIterArgs());

@@ -70,6 +70,7 @@ namespace tlc::differential {
   X(scatter, 8)                                                                                              \
   X(indexRead, 8)                                                                                            \
   X(loop, 10)                                                                                                \
+  X(loopWhile, 20)                                                                                           \
   X(pipelined, 22)                                                                                           \
   X(leanLaunch, 40)                                                                                          \
   X(leanLoop, 60)                                                                                            \

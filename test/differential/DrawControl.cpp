@@ -110,7 +110,10 @@ bool Generator::loop(Body &body, bool isPipelined) {
   axis.count = std::max<int64_t>(count, 1);
   tree.positions.push_back({fmt::format("i{}", axis.position)});
   positionRanges.push_back({first, std::max(first, last)});
-  Statement loop = {.kind = isPipelined ? Statement::Kind::pipelined : Statement::Kind::loop,
+  bool endsEarly = !isPipelined && draw.wants(Feature::loopWhile);
+  Statement loop = {.kind = isPipelined ? Statement::Kind::pipelined
+                            : endsEarly ? Statement::Kind::loopWhile
+                                        : Statement::Kind::loop,
                     .id = axis.position};
   if (isPipelined) {
     loop.number = double(draw.between(1, 3));
@@ -120,11 +123,13 @@ bool Generator::loop(Body &body, bool isPipelined) {
     }
   }
   draw.note(isPipelined ? Feature::pipelined : Feature::loop);
+  if (endsEarly)
+    draw.note(Feature::loopWhile);
   if (isLean)
     draw.note(Feature::leanLoop);
   if (env.loops > 0)
     draw.note(Feature::nestedLoop);
-  bool isCounted = from.kind == IndexKind::constant && from.number == 0 && by == 1;
+  bool isCounted = from.kind == IndexKind::constant && from.number == 0 && by == 1 && !endsEarly;
   bool hasBarrier = isCounted && env.warps != 0 && countsRounds() && draw.wants(Feature::barrier);
   int barrier = hasBarrier ? newBarrier(body, BarrierInfo::Kind::threads, 32 * env.warps) : -1;
   loop.bodies.push_back(inside([&](Body &statements) {
@@ -132,6 +137,7 @@ bool Generator::loop(Body &body, bool isPipelined) {
     env.repeats *= double(axis.count);
     env.filledBefore = env.written;
     ++env.loops;
+    env.inBranch |= endsEarly;
     if (isLean) {
       drawLeanBody(statements);
     } else {
@@ -144,6 +150,8 @@ bool Generator::loop(Body &body, bool isPipelined) {
     bool beginsLate = rangeOf(from).high > 0;
     if (by == 1 && (draw.wants(Feature::firstRounds) || (beginsLate && draw.chance(50))))
       firstRounds(statements, axis, from);
+    if (endsEarly)
+      loop.tests.push_back(drawTest());
   }));
   if (hasBarrier) {
     Body &round = loop.bodies[0];

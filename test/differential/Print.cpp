@@ -235,6 +235,14 @@ private:
            tree.positions[size_t(s.id)].name);
       bodyOf(s);
       return line("}});");
+    case Kind::loopWhile:
+      line("k.loopWhile({{{}}}, [&](Index {}) -> Predicate {{", list(s.index),
+           tree.positions[size_t(s.id)].name);
+      bodyOf(s);
+      ++depth;
+      line("return {};", holds(s.tests));
+      --depth;
+      return line("}});");
     case Kind::when:
       line("k.when({}, [&] {{", holds(s.tests));
       bodyOf(s);

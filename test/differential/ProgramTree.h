@@ -222,6 +222,7 @@ struct Statement {
     addInTurn,    ///< values[0] to `to`, one after the other by the counts in `from`
     writeIndex,   ///< index[0] to the element of shared tile `id` at the rest of `index`
     loop,         ///< position `id` from index[0] to index[1] by index[2]
+    loopWhile,    ///< the same while `tests` hold at the end of its body
     pipelined,    ///< with `number` stages
     when,         ///< tests, bodies
     whenAny,      ///< values[0] compared with values[1]

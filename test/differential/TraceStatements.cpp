@@ -101,8 +101,14 @@ void Tracer::loop(const Statement &s) {
     positions[s.id] = at;
     body(s.bodies[0]);
   };
+  auto insideWhile = [&](Index at) {
+    inside(at);
+    return holds(s.tests);
+  };
   if (s.kind == Statement::Kind::pipelined)
     k.pipelined(range, {.stages = int64_t(s.number)}, inside);
+  else if (s.kind == Statement::Kind::loopWhile)
+    k.loopWhile(range, insideWhile);
   else
     k.loop(range, inside);
 }
@@ -167,6 +173,7 @@ void Tracer::statement(const Statement &s) {
   case Kind::writeIndex:
     return shared[s.id].write(indices(s.index, 1), index(s.index[0]));
   case Kind::loop:
+  case Kind::loopWhile:
   case Kind::pipelined:
     return loop(s);
   case Kind::when:

@@ -109,6 +109,31 @@ Program seen() {
 }
 // [seen]
 
+// [square-root]
+/// Y = the square roots of X, by Newton's method: a block goes on until no element changes by much.
+Program squareRoots() {
+  return Program::trace("square_roots", [](Scope &k) {
+    Index n = k.dim("n"), blocks = k.dim("blocks");
+    Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {n}),
+           Rounds = k.output("Rounds", i32, {blocks});
+    auto [block] = k.grid(ceilDiv(n, 256));
+    Fragment x = k.fragment(f32, {256}), y = k.fragment(f32, {256}, 1), rounds = k.fragment(i32, {1});
+    Shared changes = k.shared("changes", i32, {1});
+    copy(X.tile({block * 256}, {256}).fill(1), x);
+    k.loopWhile(100, [&](Index) -> Predicate {
+      FragmentValue next = (y + abs(x) / y) / 2;
+      FragmentValue hasChanged = where(abs(next - y) > next * 1e-6, k.fragment(i32, {256}, 1), 0);
+      copy(reduce(Reduction::max, hasChanged, 0), changes);
+      y = next;
+      rounds += 1;
+      return changes.read({0}) > 0; // one answer for the block
+    });
+    copy(y, Y.tile({block * 256}, {256}));
+    copy(rounds, Rounds.tile({block}, {1}));
+  });
+}
+// [square-root]
+
 // [transposed]
 /// Y = Xᵀ by way of shared memory.
 Program transposed() {
@@ -184,6 +209,15 @@ TEST_CASE("bits of numbers, and where they are", "[docs]") {
   };
   checkVector(run.after("First"), 0, [&](int64_t number) { return place(number, true); });
   checkVector(run.after("Last"), 0, [&](int64_t number) { return place(number, false); });
+}
+
+TEST_CASE("a loop goes on while it has to", "[docs]") {
+  Run run(squareRoots(), {{"n", 700}, {"blocks", 3}});
+  checkVector(run.after("Y"), 1e-5, [&](int64_t i) { return std::sqrt(std::abs(run.before("X")(i))); });
+  for (int64_t block = 0; block < 3; ++block) {
+    CHECK(run.after("Rounds")(block) > 3);
+    CHECK(run.after("Rounds")(block) < 40);
+  }
 }
 
 TEST_CASE("a C++ loop unrolls", "[docs]") {

@@ -3,6 +3,7 @@
 /// Loops, branches, roles.
 #include "compiler/lowering/TileToSimt/Lowering.h"
 #include "dialects/layout/StockLayouts.h"
+#include "mlir/IR/Matchers.h"
 #include "runtime/target/BlockBudget.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -37,9 +38,69 @@ LogicalResult lowerBody(KernelLowering &k, Block &block) {
 }
 } // namespace
 
+namespace {
+/// The carried truth value without which what is left of the loop changes nothing; null if it has none. All
+/// that has effects is a branch on it, whose other side leaves what is carried as it is. Threads meet in the
+/// loop as often as they go round. Of products in flight only loops with a count are known to lead them on.
+BlockArgument permissionOf(scf::ForOp op) {
+  scf::IfOp branch;
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    if (isMemoryEffectFree(&inner) || isa<tile::SyncOp>(inner))
+      continue;
+    if (branch || !isa<scf::IfOp>(inner))
+      return {};
+    branch = cast<scf::IfOp>(inner);
+  }
+  auto permission = branch ? dyn_cast<BlockArgument>(branch.getCondition()) : BlockArgument();
+  if (!permission || !llvm::is_contained(op.getRegionIterArgs(), permission))
+    return {};
+  for (auto [argument, yielded] : llvm::zip(op.getRegionIterArgs(), op.getYieldedValues())) {
+    auto result = dyn_cast<OpResult>(yielded);
+    bool isOfBranch = result && result.getOwner() == branch;
+    Value otherwise = isOfBranch ? branch.elseYield().getOperand(result.getResultNumber()) : yielded;
+    if (otherwise != argument && !(argument == permission && matchPattern(otherwise, m_Zero())))
+      return {};
+  }
+  auto isProduct = [](tile::ProductOpInterface) { return WalkResult::interrupt(); };
+  return op.walk(isProduct).wasInterrupted() ? BlockArgument() : permission;
+}
+
+/// A loop that ends with its permission.
+LogicalResult lowerEarlyEnd(KernelLowering &k, scf::ForOp op, BlockArgument permission) {
+  SmallVector<Value> inits = {k.value(op.getLowerBound())};
+  k.flatten(op.getInitArgs(), inits);
+  Value end = k.value(op.getUpperBound()), step = k.value(op.getStep());
+  LogicalResult body = success();
+  auto enter = [&](ValueRange carried) {
+    k.set(op.getInductionVar(), carried.front());
+    k.unflatten(op.getRegionIterArgs(), carried.drop_front());
+  };
+  auto test = [&](OpBuilder &, Location, ValueRange carried) {
+    enter(carried);
+    auto below = op.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    Value isInRange = arith::CmpIOp::create(k.b, below, carried.front(), end);
+    scf::ConditionOp::create(k.b, k.b.both(isInRange, k.value(permission)), carried);
+  };
+  auto round = [&](OpBuilder &, Location, ValueRange carried) {
+    enter(carried);
+    k.set(permission, k.b.constant(k.b.getBoolAttr(true)));
+    body = k.lowerBlock(*op.getBody());
+    SmallVector<Value> next = {arith::AddIOp::create(k.b, carried.front(), step)};
+    if (succeeded(body))
+      k.flatten(op.getYieldedValues(), next);
+    scf::YieldOp::create(k.b, next);
+  };
+  auto loop = scf::WhileOp::create(k.b, ValueRange(inits).getTypes(), inits, test, round);
+  k.unflatten(op.getResults(), loop.getResults().drop_front());
+  return body;
+}
+} // namespace
+
 static LogicalResult lowerOp(KernelLowering &k, scf::ForOp op) {
   if (failed(checkCarried(op, op.getResultTypes())))
     return failure();
+  if (BlockArgument permission = permissionOf(op))
+    return lowerEarlyEnd(k, op, permission);
   SmallVector<Value> inits;
   k.flatten(op.getInitArgs(), inits);
   LogicalResult body = success();

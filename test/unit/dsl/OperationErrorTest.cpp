@@ -451,6 +451,17 @@ TEST_CASE("atomic minima and bits are of integers", "[dsl][errors]") {
               "'bf16'\n'A' is declared here");
 }
 
+TEST_CASE("a loop goes on by one condition for all threads", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) {
+          Fragment x = k.fragment(f32, {16});
+          k.loopWhile(4, [&](Index) -> Predicate { return x < 1; });
+        }) == "expected the condition of k.loopWhile to be one truth value, but got one per element (16 of "
+              "truth values); "
+              "choose between elements with where()");
+  CHECK(errorOf([](Scope &k) { k.loopWhile({0, 4, 0}, [&](Index i) -> Predicate { return i < 2; }); }) ==
+        "expected a step of at least 1, but got 0");
+}
+
 TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 16});

@@ -149,6 +149,19 @@ TEST_CASE("functions become operations of math", "[dsl][unit]") {
                     "math.rsqrt", "math.tanh", "math.floor", "math.ceil"});
 }
 
+TEST_CASE("a loop that ends early is a loop and a branch on what it carries", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Shared at = k.shared("at", i32, {1});
+    k.loopWhile({1, 9, 2}, [&](Index i) -> Predicate {
+      at.write({0}, i);
+      return at.read({0}) < 5;
+    });
+  });
+  checkOrder(text, {"scf.for", "iter_args(%", "= %true) -> (i1)", "scf.if %", " -> (i1) {",
+                    "tile.store_index", "tile.load_index", "arith.cmpi slt", "scf.yield %", "} else {",
+                    "scf.yield %false : i1", "scf.yield %"});
+}
+
 TEST_CASE("functions say how accurate they are", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global Y = k.output("Y", f32, {16});

@@ -57,6 +57,46 @@ TEST_CASE("loops run from, by steps, below", "[evaluator][unit]") {
   CHECK(exactValues(y) == Numbers{12, 0, 6, 12});
 }
 
+TEST_CASE("a loop goes on while its body says so, to the end of its range", "[evaluator][unit]") {
+  auto rounds = [](Range range, int64_t limit) {
+    return exactValues(run({{unwritten(i32, {2})}, {}}, [&](Scope &k) {
+      Global Y = k.output("Y", i32, {2});
+      Fragment count = k.fragment(i32, {1}), last = k.fragment(i32, {1}, -1);
+      Shared at = k.shared("at", i32, {1});
+      k.loopWhile(range, [&](Index i) -> Predicate {
+        count += 1;
+        last = k.fragment(i32, {1}) + i.to(i32);
+        copy(count, at);
+        return at.read({0}) < limit;
+      });
+      copy(count, Y.tile({0}, {1}));
+      copy(last, Y.tile({1}, {1}));
+    }));
+  };
+  CHECK(rounds(5, 3) == Numbers{3, 2});
+  CHECK(rounds(5, 0) == Numbers{1, 0});
+  CHECK(rounds(5, 9) == Numbers{5, 4});
+  CHECK(rounds({3, 3}, 9) == Numbers{0, -1});
+  CHECK(rounds({2, 9, 3}, 2) == Numbers{2, 5});
+  CHECK(rounds(1'000'000'000, 7) == Numbers{7, 6}); // what is left takes no time
+}
+
+TEST_CASE("a loop's condition must be certain", "[evaluator][unit]") {
+  CHECK(errorOf({{unwritten(f32, {1})}, {}},
+                [](Scope &k) {
+                  Global Y = k.output("Y", f32, {1});
+                  Shared at = k.shared("at", i32, {1});
+                  Fragment y = k.fragment(f32, {1}, 1e20);
+                  k.loopWhile(3, [&](Index) -> Predicate {
+                    copy(y.to(i32), at); // beyond the integers
+                    return at.read({0}) < 7;
+                  });
+                  copy(y, Y.tile({0}, {1}));
+                }) ==
+        "a branch depends on a number that is not certain: on one that the language leaves open, such as a "
+        "quotient by 0, or on a comparison of inexact numbers");
+}
+
 TEST_CASE("a branch of warps covers both outcomes where its condition does not hold", "[evaluator][unit]") {
   auto halved = [](const Numbers &numbers, bool onlyWhereItHolds) {
     return run({{given(f32, {4, 1}, numbers)}, {}}, [&](Scope &k) {
