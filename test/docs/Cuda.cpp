@@ -14,7 +14,7 @@ using namespace tlc::dsl;
 namespace {
 
 // [gelu]
-/// Y = GELU(X W), whose function the language does not have.
+/// Y = GELU(X W), with the error function of CUDA C++.
 Program gelu() {
   return Program::trace("gelu", [](Scope &k) {
     CudaFunction gelu = k.cuda("gelu", R"(
