@@ -47,12 +47,12 @@ int64_t groupsSinceUse(int64_t number, int64_t total, int64_t batch, int64_t buf
 }
 
 /// The warpgroup writes a panel that begins at `start` of the slice. A warp writes one row after the other,
-/// its lanes adjacent elements, which fills whole sectors of memory whatever the row's alignment.
+/// its lanes adjacent elements, which fills whole sectors of memory whatever the row's alignment. Of
+/// `rowsAtOnce` of its rows the loads are under way together.
 void storePanelByThreads(KernelLowering &k, const Slice &slice, ArrayRef<int> axes, const SharedTile &panel,
-                         ArrayRef<Value> start) {
+                         ArrayRef<Value> start, int64_t rowsAtOnce) {
   Emitter &b = k.b;
   const GlobalTensor &tensor = *slice.tensor;
-  constexpr int64_t rowsAtOnce = 4; // of a warp, whose loads are under way together
   Value thread = k.threadOfGroup();
   Value warp = b.divide(thread, lanesPerWarp), lane = b.remainder(thread, lanesPerWarp);
   auto columnAxis = size_t(llvm::find(axes, 1) - axes.begin());
@@ -80,7 +80,7 @@ void storePanelByThreads(KernelLowering &k, const Slice &slice, ArrayRef<int> ax
     column.index = along(true, column.number, column.inside);
     columns.push_back(column);
   }
-  constexpr int64_t rowsOfStep = rowsAtOnce * warpsPerWarpgroup;
+  const int64_t rowsOfStep = rowsAtOnce * warpsPerWarpgroup;
   auto step = [&](OpBuilder &, Location, Value step, ValueRange) {
     struct Element {
       Value value, index, inside;
@@ -206,7 +206,8 @@ LogicalResult lowering::storeThroughPanels(KernelLowering &k, tile::StoreOp op) 
       for (int64_t number = first; number < first + batch; ++number) {
         panel.base = b.offset(groupBase, number % buffers * bufferPitch);
         Value at[] = {b.add(start[0], rowOf(number)), b.add(start[1], columnOf(number))};
-        storePanelByThreads(k, slice, axes, panel, at);
+        // Where the TMA stores most tiles, little code matters more.
+        storePanelByThreads(k, slice, axes, panel, at, isByTma ? 1 : 4);
       }
     };
     if (isByTma)
